@@ -1,0 +1,49 @@
+"""POST /events: records billing events exactly once."""
+
+from typing import Any
+
+from aws_lambda_powertools.utilities.typing import LambdaContext
+
+from quarterhour import aws, http
+from quarterhour.errors import RequestError
+from quarterhour.ledger.event import read_event
+from quarterhour.ledger.protocol import answer, read_items
+from quarterhour.ledger.recorder import Recorder
+from quarterhour.ledger.recording import Terms
+from quarterhour.ledger.store import LedgerStore
+from quarterhour.settings import Environment
+from quarterhour.telemetry import count, logger, metrics
+
+env = Environment.of_process()
+recorder = Recorder(
+    Terms(
+        shards=env.integer("LEDGER_SHARDS", least=1),
+        commission_rate=env.rate("DEFAULT_COMMISSION_RATE"),
+        grace=env.seconds("GRACE_SECONDS"),
+        longest_run=env.seconds("INGEST_TIMEOUT_SECONDS"),
+        retention=env.days("DEDUP_RETENTION_DAYS") or None,
+    ),
+    LedgerStore(
+        aws.dynamodb(),
+        env.text("IDENTITY_TABLE"),
+        env.text("LEDGER_TABLE"),
+        env.text("ENTITY_TABLE"),
+        aws.Workers(env.integer("MAX_CONCURRENCY", least=1)),
+    ),
+)
+
+
+@metrics.log_metrics
+@logger.inject_lambda_context
+def handler(event: dict[str, Any], context: LambdaContext) -> http.Response:
+    """Parse the items, record them, answer each."""
+    try:
+        items = [
+            read_event(item) for item in read_items(http.header(event, "content-type"), http.body_of(event))
+        ]
+        status, headers, body = answer(recorder.record(items, context.aws_request_id))
+    except RequestError as error:
+        return http.problem(error)
+    for verdict, number in body["counts"].items():
+        count(f"Events{verdict.capitalize()}", number)
+    return http.response(status, body, headers)

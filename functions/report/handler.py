@@ -1,0 +1,36 @@
+"""The schedule: seals every closed quarter-hour in S3."""
+
+from typing import Any
+
+from aws_lambda_powertools.utilities.typing import LambdaContext
+
+from quarterhour import aws
+from quarterhour.reports.reporter import Reporter
+from quarterhour.reports.store import ReportStore
+from quarterhour.settings import Environment
+from quarterhour.telemetry import count, logger, metrics
+
+env = Environment.of_process()
+reporter = Reporter(
+    ReportStore(
+        aws.dynamodb(),
+        aws.s3(),
+        env.text("LEDGER_TABLE"),
+        env.text("ENTITY_TABLE"),
+        env.text("REPORT_BUCKET"),
+        aws.Workers(env.integer("MAX_CONCURRENCY", least=1)),
+    ),
+    env.seconds("GRACE_SECONDS"),
+    env.text("CODE_VERSION"),
+)
+
+
+@metrics.log_metrics
+@logger.inject_lambda_context
+def handler(_event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
+    """Report what is closed; answer what was done, and whether another invocation must go on."""
+    result = reporter.run(lambda: context.get_remaining_time_in_millis() / 1000)
+    count("BucketsSealed", result.sealed_buckets)
+    count("LinesReported", result.lines)
+    count("CounterDrift", result.drift)
+    return result.as_dict()

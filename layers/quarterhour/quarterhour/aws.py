@@ -1,0 +1,226 @@
+"""The plumbing that every folder shares: clients, what may be tried again, attribute values, batches, pages."""
+
+import random
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import boto3
+from boto3.dynamodb.types import TypeDeserializer, TypeSerializer
+from botocore.config import Config
+from botocore.exceptions import ClientError, HTTPClientError
+from botocore.exceptions import ConnectionError as BotoConnectionError
+
+from quarterhour import clock
+from quarterhour.errors import UnavailableError
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb import DynamoDBClient
+    from mypy_boto3_s3 import S3Client
+    from mypy_boto3_sqs import SQSClient
+
+T = TypeVar("T")
+R = TypeVar("R")
+Item = dict[str, Any]
+"""An item in DynamoDB's attribute values: ``{"pk": {"S": "…"}}``."""
+Request = dict[str, Any]
+"""The keyword arguments of one AWS call."""
+
+ATTEMPTS: Final = 6
+"""How often a call is made before what it could not do is given back to the caller."""
+BATCH_WRITE: Final = 25
+BATCH_GET: Final = 100
+
+_TRANSIENT: Final = frozenset(
+    {
+        "InternalServerError",
+        "LimitExceededException",
+        "ProvisionedThroughputExceededException",
+        "RequestLimitExceeded",
+        "RequestTimeout",
+        "ServiceUnavailable",
+        "SlowDown",
+        "ThrottlingException",
+        "TransactionConflictException",
+        "TransactionInProgressException",
+    }
+)
+_MENDABLE: Final = frozenset(
+    {
+        "None",
+        "ConditionalCheckFailed",
+        "TransactionConflict",
+        "ProvisionedThroughputExceeded",
+        "ThrottlingError",
+    }
+)
+NETWORK_ERRORS: Final = (HTTPClientError, BotoConnectionError)
+_FIRST_PAUSE: Final = 0.05
+_LONGEST_PAUSE: Final = 2.0
+_SERVER_FAULT: Final = 500
+
+# Requests are built and tested here, so boto3 need not check them again; a call that hangs must not eat a whole run.
+_CONFIG: Final = Config(
+    parameter_validation=False,
+    connect_timeout=2,
+    read_timeout=10,
+    retries={"mode": "standard", "max_attempts": 3},
+    max_pool_connections=32,
+    user_agent_extra="quarterhour",
+)
+
+
+def dynamodb() -> "DynamoDBClient":
+    """Return a DynamoDB client."""
+    return boto3.client("dynamodb", config=_CONFIG)
+
+
+def s3() -> "S3Client":
+    """Return an S3 client; links that it signs are of version 4."""
+    return boto3.client("s3", config=_CONFIG.merge(Config(read_timeout=60, signature_version="s3v4")))
+
+
+def sqs() -> "SQSClient":
+    """Return an SQS client."""
+    return boto3.client("sqs", config=_CONFIG)
+
+
+def is_transient(error: Exception) -> bool:
+    """Tell whether the same call may succeed later: throttling, conflicts, a fault of server or network."""
+    if isinstance(error, ClientError):
+        status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
+        return code_of(error) in _TRANSIENT or status >= _SERVER_FAULT
+    return isinstance(error, NETWORK_ERRORS)
+
+
+def code_of(error: Exception) -> str:
+    """Return the service's error code, empty where the error is none of a service."""
+    return error.response.get("Error", {}).get("Code", "") if isinstance(error, ClientError) else ""
+
+
+def is_failed_condition(error: Exception) -> bool:
+    """Tell whether a write's condition did not hold."""
+    return code_of(error) == "ConditionalCheckFailedException"
+
+
+def is_cancelled(error: Exception) -> bool:
+    """Tell whether a transaction was given up for a reason that reading afresh and trying again can mend."""
+    if code_of(error) != "TransactionCanceledException" or not isinstance(error, ClientError):
+        return False
+    reasons = {reason.get("Code", "None") for reason in error.response.get("CancellationReasons", [])}
+    return reasons <= _MENDABLE
+
+
+def pause(attempt: int) -> None:
+    """Wait before the next attempt: exponential, capped, with full jitter."""
+    clock.sleep(random.uniform(0, min(_LONGEST_PAUSE, _FIRST_PAUSE * 2**attempt)))  # noqa: S311 - jitter is no secret
+
+
+def persist(call: Callable[[], R], what: str) -> R:
+    """Make a call until it succeeds; raise ``UnavailableError`` where it keeps failing for passing reasons."""
+    for attempt in range(ATTEMPTS):
+        try:
+            return call()
+        except (ClientError, *NETWORK_ERRORS) as error:
+            if not is_transient(error):
+                raise
+            if attempt == ATTEMPTS - 1:
+                raise UnavailableError(f"{what} did not answer in time") from error
+        pause(attempt)
+    raise AssertionError  # the last attempt has returned or raised
+
+
+def chunks(sequence: Sequence[T], size: int) -> Iterator[Sequence[T]]:
+    """Cut a sequence into pieces of at most so many."""
+    return (sequence[at : at + size] for at in range(0, len(sequence), size))
+
+
+class Workers:
+    """Makes calls side by side, to hide their latency; with one worker, in turn and in this thread."""
+
+    def __init__(self, count: int) -> None:
+        self._pool = ThreadPoolExecutor(count) if count > 1 else None
+
+    def map(self, call: Callable[[T], R], arguments: Iterable[T]) -> list[R]:
+        """Return what the call gives for each argument, in their order; the first error is raised."""
+        return list(self._pool.map(call, arguments) if self._pool else map(call, arguments))
+
+    def ahead(self, call: Callable[[], R]) -> Callable[[], R]:
+        """Start a call now where there is a thread for it; calling the result waits for its outcome."""
+        return self._pool.submit(call).result if self._pool else call
+
+
+_serializer = TypeSerializer()
+_deserializer = TypeDeserializer()
+
+
+def to_item(values: dict[str, Any]) -> Item:
+    """Turn plain values into an item; ``None`` is left out."""
+    return {name: _serializer.serialize(value) for name, value in values.items() if value is not None}
+
+
+def from_item(item: Item) -> dict[str, Any]:
+    """Turn an item into plain values; numbers are ``Decimal``."""
+    return {name: _deserializer.deserialize(value) for name, value in item.items()}
+
+
+def get_item_request(table: str, key: dict[str, str]) -> Request:
+    """Build a strongly consistent GetItem."""
+    return {"TableName": table, "Key": to_item(key), "ConsistentRead": True}
+
+
+def get_items(
+    client: "DynamoDBClient", table: str, keys: Sequence[dict[str, str]], workers: Workers
+) -> list[Item]:
+    """Read items by key, strongly consistent, in no order; those not there are left out.
+
+    Raises ``UnavailableError`` where some stay unread after all attempts.
+    """
+
+    def read(some: Sequence[dict[str, str]]) -> list[Item]:
+        found: list[Item] = []
+        wanted = [to_item(key) for key in some]
+
+        def once() -> bool:
+            nonlocal wanted
+            request = {table: {"Keys": wanted, "ConsistentRead": True}}
+            answer = client.batch_get_item(RequestItems=request)
+            found.extend(answer["Responses"].get(table, []))
+            wanted = answer.get("UnprocessedKeys", {}).get(table, {}).get("Keys", [])  # type: ignore[assignment]
+            return not wanted
+
+        until_done(once, f"the table {table}")
+        return found
+
+    return [item for found in workers.map(read, list(chunks(keys, BATCH_GET))) for item in found]
+
+
+def until_done(once: Callable[[], bool], what: str) -> None:
+    """Repeat a call that may do its work in part until it says that all is done."""
+    for attempt in range(ATTEMPTS):
+        if persist(once, what):
+            return
+        pause(attempt)
+    raise UnavailableError(f"{what} did not take all in time")
+
+
+def query_pages(client: "DynamoDBClient", request: Request, workers: Workers) -> Iterator[list[Item]]:
+    """Return a query's pages; the first is read at once, each other while the caller works on the one before."""
+
+    def fetch(start: Item | None) -> Callable[[], Any]:
+        page = {**request, "ExclusiveStartKey": start} if start else request
+        return workers.ahead(
+            lambda: persist(lambda: client.query(**page), f"the table {request['TableName']}")
+        )
+
+    def pages(coming: Callable[[], Any]) -> Iterator[list[Item]]:
+        while True:
+            answer = coming()
+            start = answer.get("LastEvaluatedKey")
+            if not start:
+                yield answer["Items"]
+                return
+            coming = fetch(start)
+            yield answer["Items"]
+
+    return pages(fetch(None))

@@ -1,0 +1,53 @@
+"""Counting a batch of ledger records: gather the counters, plan, apply; again where somebody else was faster."""
+
+from collections.abc import Sequence
+
+from botocore.exceptions import ClientError
+
+from quarterhour import aws
+from quarterhour.counters.plan import Group, Retention, changes, group
+from quarterhour.counters.store import CounterStore
+from quarterhour.errors import UnavailableError
+from quarterhour.streams import Parking, Record, failures
+from quarterhour.telemetry import count, logger
+
+
+class Counting:
+    """Counts each ledger record exactly once, however often and however cut it is delivered."""
+
+    def __init__(
+        self, store: CounterStore, parking: Parking, retention: Retention, workers: aws.Workers
+    ) -> None:
+        self._store = store
+        self._parking = parking
+        self._retention = retention
+        self._workers = workers
+
+    def apply(self, records: Sequence[Record]) -> dict[str, list[dict[str, str]]]:
+        """Count a batch and tell Lambda from where on to deliver again.
+
+        A group that fails does not stop the others: its watermark has not moved, theirs make a repetition harmless.
+        """
+        groups, poison = group(records)
+        self._parking.park(poison)
+        applied = self._workers.map(self._apply, groups)
+        failed = [one.steps[0].seq for one, done in zip(groups, applied, strict=True) if not done]
+        count("GroupsFailed", len(failed))
+        return failures(records, failed)
+
+    def _apply(self, one: Group) -> bool:
+        for attempt in range(aws.ATTEMPTS):
+            try:
+                planned = changes(one, self._store.read(one.keys), self._retention)
+                if planned:
+                    self._store.write(planned)
+            except UnavailableError:
+                break
+            except (ClientError, *aws.NETWORK_ERRORS) as error:
+                if not (aws.is_cancelled(error) or aws.is_transient(error)):
+                    raise
+            else:
+                return True
+            aws.pause(attempt)
+        logger.warning("group not counted, to be delivered again", partition=str(one.partition))
+        return False

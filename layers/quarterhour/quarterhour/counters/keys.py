@@ -1,0 +1,55 @@
+"""The counters' keys in the Entity table, built and parsed here alone."""
+
+from datetime import date
+from typing import Final
+
+from quarterhour.entity import LATEST, Key
+from quarterhour.ledger.keys import Account, Partition
+from quarterhour.quarters import Quarter
+
+_ACCOUNT: Final = "ACCOUNT#"
+_QUARTER: Final = "QUARTER#"
+_DAY: Final = "DAY#"
+
+
+def account_pk(account: Account) -> str:
+    """Return the partition of all that is counted of an account: ``ACCOUNT#42#GBP``."""
+    return f"{_ACCOUNT}{account}"
+
+
+def account_of(pk: str) -> Account:
+    """Read the account from its partition key; raise ``ValueError`` where it is none."""
+    if not pk.startswith(_ACCOUNT):
+        message = f"{pk!r} is no account"
+        raise ValueError(message)
+    return Account.parse(pk.removeprefix(_ACCOUNT))
+
+
+def latest_key(account: Account) -> Key:
+    """Return the key of the lifetime totals."""
+    return {"pk": account_pk(account), "sk": LATEST}
+
+
+def quarter_key(account: Account, partition: Partition) -> Key:
+    """Return the key of a partition's totals, which is the watermark too."""
+    return {"pk": account_pk(account), "sk": f"{_QUARTER}{partition}"}
+
+
+def day_key(account: Account, day: date) -> Key:
+    """Return the key of a day's totals."""
+    return {"pk": account_pk(account), "sk": f"{_DAY}{day.isoformat()}"}
+
+
+def quarter_sk(quarter: Quarter) -> str:
+    """Return where a quarter-hour's counters begin in the sort order."""
+    return f"{_QUARTER}{quarter}"
+
+
+def partition_of(sk: str) -> Partition:
+    """Read the partition from the sort key of a quarter-hour counter."""
+    return Partition.parse(sk.removeprefix(_QUARTER))
+
+
+def day_of(sk: str) -> date:
+    """Read the day from the sort key of a day counter."""
+    return date.fromisoformat(sk.removeprefix(_DAY))

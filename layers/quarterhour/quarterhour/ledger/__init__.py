@@ -1,0 +1,1 @@
+"""The ledger: every billing event exactly once, under its quarter-hour."""

@@ -1,0 +1,48 @@
+"""What stands in the ledger, read back: the facts of an event that totals are made of."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from typing import Self
+
+from quarterhour import money
+from quarterhour.aws import Item
+from quarterhour.ledger.keys import Account, Partition, Position
+from quarterhour.ledger.recording import SCHEMA
+
+
+@dataclass(frozen=True, slots=True)
+class Posting:
+    """One event in the ledger, as far as totals go."""
+
+    partition: Partition
+    account: Account
+    amount: Decimal
+    commission: Decimal
+    recorded_at: datetime
+
+    @classmethod
+    def of(cls, item: Item) -> Self:
+        """Read a ledger item; raise ``ValueError`` where it is none that this version understands."""
+        try:
+            if item["schema"]["S"] != SCHEMA:
+                message = f"the ledger schema {item['schema']['S']!r} is not known, only {SCHEMA!r}"
+                raise ValueError(message)
+            return cls(
+                Partition.parse(item["quarter_hour"]["S"]),
+                Account(item["agency"]["S"], item["currency"]["S"]),
+                _decimal(item["amount"]["S"]),
+                _decimal(item["commission"]["S"]),
+                Position.parse(item["position"]["S"]).recorded_at,
+            )
+        except (KeyError, TypeError) as error:
+            message = f"the ledger item lacks {error}"
+            raise ValueError(message) from error
+
+
+def _decimal(text: str) -> Decimal:
+    value = money.parse_decimal(text)
+    if value is None:
+        message = f"{text!r} is no amount"
+        raise ValueError(message)
+    return value

@@ -1,0 +1,263 @@
+"""Recording, the pure part: what to claim, what to append where, and what to answer.
+
+An event is claimed in the Identity table, which fixes its partition and position, and then appended to the ledger.
+A bucket takes appends while it is open, none while it is closing, and never again once it is settled; only then may
+a claim whose append never came be moved, as nobody can still be writing where it pointed.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from decimal import Decimal
+from enum import Enum
+from typing import Any, Final, Self
+
+from quarterhour import money
+from quarterhour.clock import iso_millis
+from quarterhour.errors import FieldProblem, SettingsError
+from quarterhour.ledger.event import Event, Rejection
+from quarterhour.ledger.keys import Identity, Partition, Position
+from quarterhour.quarters import Quarter
+
+SCHEMA: Final = "1"
+SAFETY: Final = timedelta(seconds=5)
+"""For clocks that differ between machines, and for a request still on the wire when its function ends."""
+
+
+class Phase(Enum):
+    """What may happen to a bucket."""
+
+    OPEN = "open"
+    CLOSING = "closing"
+    SETTLED = "settled"
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What the owner sets for the recording of events.
+
+    ``grace``: how long after its end a bucket is settled; ``longest_run``: how long an ingest can live, at the most;
+    ``retention``: how long an identity is remembered, ``None`` for ever.
+    """
+
+    shards: int
+    commission_rate: Decimal
+    grace: timedelta
+    longest_run: timedelta
+    retention: timedelta | None
+
+    def __post_init__(self) -> None:
+        """Refuse a grace in which an ingest that began in time could still be writing."""
+        if self.grace < self.longest_run + SAFETY:
+            least = (self.longest_run + SAFETY).total_seconds()
+            message = f"a grace of {self.grace.total_seconds():.0f} s is too short: {least:.0f} s at least"
+            raise SettingsError(message)
+
+    def phase(self, quarter: Quarter, now: datetime) -> Phase:
+        """Tell what may happen to a bucket now.
+
+        An append that is issued while the bucket is open has taken effect, or never will, when it is settled:
+        the function that issued it has ended by then.
+        """
+        settled = quarter.end + self.grace
+        if now >= settled:
+            return Phase.SETTLED
+        return Phase.OPEN if now < settled - self.longest_run - SAFETY else Phase.CLOSING
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """The ledger position given to an event, with all that makes a repeated append write the same bytes."""
+
+    identity: Identity
+    partition: Partition
+    position: Position
+    digest: str
+    commission_rate: Decimal
+    expires_at: int | None
+
+    @classmethod
+    def of(cls, event: Event, now: datetime, terms: Terms) -> Self:
+        """Claim the position that the event has when it is recorded now."""
+        rate = terms.commission_rate if event.commission_rate is None else event.commission_rate
+        expires = None if terms.retention is None else int((now + terms.retention).timestamp())
+        identity = event.identity
+        partition = Partition.of(identity, now, terms.shards)
+        return cls(identity, partition, Position.of(identity, now), event.digest, rate, expires)
+
+    def moved(self, now: datetime, terms: Terms) -> "Claim":
+        """Return the claim with the position that it gets now; its terms stay."""
+        partition = Partition.of(self.identity, now, terms.shards)
+        position = Position.of(self.identity, now)
+        return Claim(self.identity, partition, position, self.digest, self.commission_rate, self.expires_at)
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """The ledger's key: partition and position."""
+        return str(self.partition), str(self.position)
+
+    @property
+    def receipt(self) -> dict[str, str]:
+        """What the sender gets: when and where the event was recorded."""
+        return {
+            "recorded_at": iso_millis(self.position.recorded_at),
+            "partition": str(self.partition),
+            "position": str(self.position),
+        }
+
+
+def priced(item: Event | Rejection, terms: Terms) -> Event | Rejection:
+    """Refuse an event whose commission at the default rate could not be exact."""
+    if isinstance(item, Rejection) or item.commission_rate is not None:
+        return item
+    if money.times(item.amount, terms.commission_rate) is not None:
+        return item
+    problem = FieldProblem(
+        "data.amount",
+        f"gives a commission of more than {money.MAX_DIGITS} digits at the default rate",
+        "fewer digits, or a commission_rate of its own",
+    )
+    return Rejection(item.identity.source, item.identity.id, (problem,))
+
+
+def ledger_values(event: Event, claim: Claim) -> dict[str, str]:
+    """Return the ledger's attributes of an event, all text; the same for the same event and claim.
+
+    Raises ``ValueError`` where the commission would need more than 38 digits.
+    """
+    commission = money.times(event.amount, claim.commission_rate)
+    if commission is None:
+        message = f"the commission of {claim.identity} needs more than 38 digits"
+        raise ValueError(message)
+    values = {
+        "quarter_hour": str(claim.partition),
+        "position": str(claim.position),
+        "source": event.identity.source,
+        "id": event.identity.id,
+        "type": event.type,
+        "agency": event.account.agency,
+        "currency": event.account.currency,
+        "amount": money.plain(event.amount),
+        "commission_rate": money.plain(claim.commission_rate),
+        "commission": money.plain(commission),
+        "recorded_at": iso_millis(claim.position.recorded_at),
+        "schema": SCHEMA,
+        **event.details,
+    }
+    if event.time is not None:
+        values["time"] = event.time.isoformat().replace("+00:00", "Z")
+    return values
+
+
+class Verdict(Enum):
+    """What became of an item."""
+
+    RECORDED = "recorded"
+    DUPLICATE = "duplicate"
+    CONFLICT = "conflict"
+    REJECTED = "rejected"
+    UNAVAILABLE = "unavailable"
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The answer to one item: its verdict, its receipt where it stands in the ledger, its problems where it does not."""
+
+    source: str | None
+    id: str | None
+    verdict: Verdict
+    receipt: Mapping[str, str] | None = None
+    problems: tuple[FieldProblem, ...] = ()
+
+    def as_dict(self, index: int) -> dict[str, Any]:
+        """Return the answer's JSON object for the item at this index of the request."""
+        values: dict[str, Any] = {
+            "index": index,
+            "source": self.source,
+            "id": self.id,
+            "verdict": self.verdict.value,
+        }
+        if self.receipt:
+            values["receipt"] = self.receipt
+        if self.problems:
+            values["errors"] = [problem.as_dict() for problem in self.problems]
+        return values
+
+
+@dataclass(frozen=True, slots=True)
+class Claimed:
+    """A claim as it stands after ours was tried: ours where ``fresh``, else the one that was there before."""
+
+    claim: Claim
+    fresh: bool
+
+
+def first_of_each(events: Iterable[Event]) -> list[Event]:
+    """Return the first event of each identity: the one that claims."""
+    firsts: dict[Identity, Event] = {}
+    for event in events:
+        firsts.setdefault(event.identity, event)
+    return list(firsts.values())
+
+
+def contents(events: Iterable[Event], claims: Mapping[Identity, Claimed]) -> dict[Identity, Event]:
+    """Return, of each claimed identity, an event with the content that was claimed."""
+    return {
+        event.identity: event
+        for event in events
+        if (claimed := claims.get(event.identity)) and claimed.claim.digest == event.digest
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class NextStep:
+    """What each claim needs: an append where it points, a move first, or to wait until its bucket is settled."""
+
+    append: list[Claim]
+    move: list[Claim]
+    wait: list[Claim]
+
+
+def next_step(absent: Iterable[Claim], now: datetime, terms: Terms) -> NextStep:
+    """Decide for claims whose event is not in the ledger (yet), by the phase of the bucket that they point to."""
+    step = NextStep([], [], [])
+    by_phase = {Phase.OPEN: step.append, Phase.SETTLED: step.move, Phase.CLOSING: step.wait}
+    for claim in absent:
+        by_phase[terms.phase(claim.partition.quarter, now)].append(claim)
+    return step
+
+
+def outcomes(
+    items: Sequence[Event | Rejection], claims: Mapping[Identity, Claimed], standing: Mapping[Identity, Claim]
+) -> list[Outcome]:
+    """Answer each item: from the claims as they are, and those of them whose event now stands in the ledger."""
+    answered: set[Identity] = set()
+    result = []
+    for item in items:
+        if isinstance(item, Rejection):
+            result.append(Outcome(item.source, item.id, Verdict.REJECTED, problems=item.problems))
+            continue
+        claimed = claims.get(item.identity)
+        receipt = None
+        problems: tuple[FieldProblem, ...] = ()
+        if claimed is None:
+            verdict, problems = Verdict.UNAVAILABLE, (_TRY_AGAIN,)
+        elif claimed.claim.digest != item.digest:
+            verdict, problems = Verdict.CONFLICT, (_CONFLICT,)
+        elif item.identity not in standing:
+            verdict, problems = Verdict.UNAVAILABLE, (_TRY_AGAIN,)
+        else:
+            receipt = standing[item.identity].receipt
+            new = claimed.fresh and item.identity not in answered
+            verdict = Verdict.RECORDED if new else Verdict.DUPLICATE
+            answered.add(item.identity)
+        result.append(Outcome(item.identity.source, item.identity.id, verdict, receipt, problems))
+    return result
+
+
+_TRY_AGAIN: Final = FieldProblem("", "could not be written now", "the same item again, a little later")
+_CONFLICT: Final = FieldProblem(
+    "id",
+    "was recorded before with other content",
+    "an id of its own for new content, or the same content for a retry",
+)

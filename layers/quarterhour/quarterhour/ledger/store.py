@@ -1,0 +1,208 @@
+"""The ledger's calls to DynamoDB, and the requests they make."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from botocore.exceptions import ClientError
+
+from quarterhour import aws, control, money
+from quarterhour.aws import Item, Request
+from quarterhour.errors import UnavailableError
+from quarterhour.ledger.keys import Identity, Partition, Position
+from quarterhour.ledger.recording import Claim, Claimed
+from quarterhour.quarters import Quarter
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb import DynamoDBClient
+
+Entry = tuple[Quarter, dict[str, str]]
+"""A bucket, and the ledger's attributes of an event that goes there."""
+
+
+def claim_values(claim: Claim, request_id: str) -> dict[str, Any]:
+    """Return the Identity table's attributes of a claim."""
+    return {
+        "event": str(claim.identity),
+        "quarter_hour": str(claim.partition),
+        "position": str(claim.position),
+        "digest": claim.digest,
+        "commission_rate": money.plain(claim.commission_rate),
+        "request": request_id,
+        "expires_at": claim.expires_at,
+    }
+
+
+def claim_of(item: Item) -> Claim:
+    """Read a claim from its item."""
+    expires = item.get("expires_at")
+    rate = money.parse_decimal(item["commission_rate"]["S"])
+    if rate is None:
+        message = f"the claim of {item['event']['S']!r} has no readable rate"
+        raise ValueError(message)
+    return Claim(
+        Identity.parse(item["event"]["S"]),
+        Partition.parse(item["quarter_hour"]["S"]),
+        Position.parse(item["position"]["S"]),
+        item["digest"]["S"],
+        rate,
+        int(expires["N"]) if expires else None,
+    )
+
+
+def claim_request(table: str, claim: Claim, request_id: str) -> Request:
+    """Build the PutItem that claims an event for the first time, and tells of the claim that stands if it is not."""
+    return {
+        "TableName": table,
+        "Item": aws.to_item(claim_values(claim, request_id)),
+        "ConditionExpression": "attribute_not_exists(event)",
+        "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
+    }
+
+
+def move_request(table: str, old: Claim, new: Claim) -> Request:
+    """Build the UpdateItem that moves a claim to another position, unless somebody else has moved it."""
+    return {
+        "TableName": table,
+        "Key": {"event": {"S": str(old.identity)}},
+        "UpdateExpression": "SET quarter_hour = :partition, #position = :position",
+        "ConditionExpression": "#position = :unmoved",
+        "ExpressionAttributeNames": {"#position": "position"},
+        "ExpressionAttributeValues": {
+            ":partition": {"S": str(new.partition)},
+            ":position": {"S": str(new.position)},
+            ":unmoved": {"S": str(old.position)},
+        },
+    }
+
+
+def shards_request(table: str, shards: int) -> Request:
+    """Build the UpdateItem that raises the highest number of shards ever used, and never lowers it."""
+    return {
+        "TableName": table,
+        "Key": aws.to_item(dict(control.SHARDS)),
+        "UpdateExpression": "SET shards = :shards",
+        "ConditionExpression": "attribute_not_exists(shards) OR shards < :shards",
+        "ExpressionAttributeValues": {":shards": {"N": str(shards)}},
+    }
+
+
+def first_checkpoint_request(table: str, before: Quarter) -> Request:
+    """Build the PutItem that starts the reports after the given bucket, unless they have started."""
+    return {
+        "TableName": table,
+        "Item": aws.to_item({**control.CHECKPOINT, "sealed_through": str(before)}),
+        "ConditionExpression": "attribute_not_exists(pk)",
+    }
+
+
+def append_request(table: str, items: Sequence[Item]) -> Request:
+    """Build the BatchWriteItem that appends up to 25 items; repeating it writes the same bytes again."""
+    return {"RequestItems": {table: [{"PutRequest": {"Item": item}} for item in items]}}
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerStore:
+    """The ledger's tables."""
+
+    client: "DynamoDBClient"
+    identity_table: str
+    ledger_table: str
+    entity_table: str
+    workers: aws.Workers
+
+    def prepare(self, shards: int, before: Quarter) -> None:
+        """Make sure, before the first append of a process, that the reports will read it."""
+        for request, call in (
+            (shards_request(self.entity_table, shards), self.client.update_item),
+            (first_checkpoint_request(self.entity_table, before), self.client.put_item),
+        ):
+            self._unless_failed(lambda call=call, request=request: call(**request))  # type: ignore[misc]
+
+    def claim(self, claims: Sequence[Claim], request_id: str) -> list[Claimed | None]:
+        """Claim each, and return what stands then, in their order; ``None`` where DynamoDB was not available."""
+        return self.workers.map(lambda claim: self._claim(claim, request_id), claims)
+
+    def _claim(self, claim: Claim, request_id: str) -> Claimed | None:
+        request = claim_request(self.identity_table, claim, request_id)
+        try:
+            aws.persist(lambda: self.client.put_item(**request), "the Identity table")
+        except UnavailableError:
+            return None
+        except ClientError as error:
+            if not aws.is_failed_condition(error):
+                raise
+            standing: Item = error.response["Item"]  # type: ignore[typeddict-item]
+            # A claim of this very request stands where the answer to its first try was lost.
+            return Claimed(claim_of(standing), fresh=standing["request"]["S"] == request_id)
+        return Claimed(claim, fresh=True)
+
+    def move(self, old: Claim, new: Claim) -> bool:
+        """Move a claim; ``False`` where somebody else has moved it, or DynamoDB was not available."""
+        try:
+            return self._unless_failed(
+                lambda: self.client.update_item(**move_request(self.identity_table, old, new))
+            )
+        except UnavailableError:
+            return False
+
+    def standing(self, claims: Sequence[Claim]) -> set[tuple[str, str]]:
+        """Return the keys (partition, position) of those claims whose event is in the ledger, strongly consistent."""
+        keys = [{"quarter_hour": str(claim.partition), "position": str(claim.position)} for claim in claims]
+        items = aws.get_items(self.client, self.ledger_table, keys, self.workers)
+        return {_key(item) for item in items}
+
+    def append(self, entries: Sequence[Entry], is_open: Callable[[Quarter], bool]) -> set[tuple[str, str]]:
+        """Append entries and return the keys of those that are in the ledger now.
+
+        Asks before each call whether the bucket still takes appends: one issued too late could land behind a seal.
+        """
+        appended = self.workers.map(
+            lambda some: self._append(some, is_open), list(aws.chunks(entries, aws.BATCH_WRITE))
+        )
+        return set().union(*appended)
+
+    def _append(self, entries: Sequence[Entry], is_open: Callable[[Quarter], bool]) -> set[tuple[str, str]]:
+        pending = {
+            _key(item): (quarter, item) for quarter, item in ((q, _as_item(values)) for q, values in entries)
+        }
+        appended: set[tuple[str, str]] = set()
+        for attempt in range(aws.ATTEMPTS):
+            if attempt:
+                aws.pause(attempt)
+            pending = {key: (quarter, item) for key, (quarter, item) in pending.items() if is_open(quarter)}
+            if not pending:
+                break
+            try:
+                answer = self.client.batch_write_item(
+                    **append_request(self.ledger_table, [i for _, i in pending.values()])
+                )
+            except (ClientError, *aws.NETWORK_ERRORS) as error:
+                if not aws.is_transient(error):
+                    raise
+                continue
+            left = {
+                _key(request["PutRequest"]["Item"])
+                for request in answer["UnprocessedItems"].get(self.ledger_table, [])
+            }
+            appended |= pending.keys() - left
+            pending = {key: pending[key] for key in left}
+        return appended
+
+    @staticmethod
+    def _unless_failed(call: Any) -> bool:  # noqa: ANN401
+        try:
+            aws.persist(call, "DynamoDB")
+        except ClientError as error:
+            if not aws.is_failed_condition(error):
+                raise
+            return False
+        return True
+
+
+def _as_item(values: dict[str, str]) -> Item:
+    return {name: {"S": value} for name, value in values.items()}
+
+
+def _key(item: Item) -> tuple[str, str]:
+    return item["quarter_hour"]["S"], item["position"]["S"]

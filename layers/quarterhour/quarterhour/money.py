@@ -1,0 +1,64 @@
+"""Money as exact decimals of at most 38 digits; rounded once, on a statement, and nowhere else."""
+
+import re
+from decimal import ROUND_HALF_EVEN, Context, Decimal, Inexact, InvalidOperation, Overflow
+from typing import Final
+
+from quarterhour.currencies import MINOR_DIGITS
+
+MAX_DIGITS: Final = 38
+ZERO: Final = Decimal(0)
+
+# Wide enough for the sum of any number of 38-digit amounts at any scale; what would not be exact raises.
+_EXACT = Context(prec=120, traps=[Inexact, InvalidOperation, Overflow])
+_DECIMAL = re.compile(r"-?[0-9]+(\.[0-9]+)?", re.ASCII)
+
+
+def parse_decimal(value: object) -> Decimal | None:
+    """Read a decimal string or an exact JSON number; ``None`` where it is none, or beyond 38 digits.
+
+    The scale is kept: ``"1.50"`` stays ``1.50``. Digits are counted as written out, without exponent.
+    """
+    if isinstance(value, str):
+        if len(value) > MAX_DIGITS + 3 or not _DECIMAL.fullmatch(value):
+            return None
+        value = Decimal(value)
+    if not isinstance(value, Decimal) or not value.is_finite() or _digits(value) > MAX_DIGITS:
+        return None
+    return abs(value) if value.is_zero() else value
+
+
+def plain(value: Decimal) -> str:
+    """Write a decimal without exponent, in the scale that it has."""
+    return f"{value:f}"
+
+
+def add(left: Decimal, right: Decimal) -> Decimal:
+    """Return the exact sum."""
+    return _EXACT.add(left, right)
+
+
+def times(left: Decimal, right: Decimal) -> Decimal | None:
+    """Return the exact product, ``None`` where it needs more than 38 digits."""
+    product = _EXACT.multiply(left, right)
+    return product if _digits(product) <= MAX_DIGITS else None
+
+
+def is_currency(code: object) -> bool:
+    """Tell whether it is the code of a currency in ISO 4217."""
+    return isinstance(code, str) and code in MINOR_DIGITS
+
+
+def on_statement(amount: Decimal, currency: str) -> Decimal:
+    """Round to the currency's minor unit, half to even: the one rounding there is."""
+    quantum = Decimal(1).scaleb(-MINOR_DIGITS[currency])
+    return amount.quantize(quantum, rounding=ROUND_HALF_EVEN, context=Context(prec=120))
+
+
+def _digits(value: Decimal) -> int:
+    """Count the digits of the number written out: ``0.05`` has three, ``1E+3`` four."""
+    _, digits, exponent = value.as_tuple()
+    scale = int(exponent)
+    if scale >= 0:
+        return len(digits) + (scale if any(digits) else 0)
+    return max(len(digits), 1 - scale)

@@ -1,0 +1,62 @@
+"""The reports' names, built and parsed here alone: objects in the bucket, runs, control items."""
+
+import re
+from datetime import datetime, timedelta
+from typing import Final
+
+from quarterhour.entity import Key
+from quarterhour.quarters import Quarter
+
+LEDGER: Final = "ledger/"
+REPORTS: Final = "reports/"
+MANIFEST: Final = "manifest.json"
+SUMMARY: Final = "summary.csv"
+RUNS: Final = "RUN"
+"""The partition of the runs' control items, in the order of time."""
+PENDING: Final = "RUN#pending"
+"""The index partition of the runs whose counters have not caught up yet."""
+
+_RUN: Final = re.compile(r"(\d{4})-(\d{2})-(\d{2})T(\d{4})-(\d{4})", re.ASCII)
+_LINES: Final = re.compile(r"ledger/dt=(\d{4})-(\d{2})-(\d{2})/quarter=(\d{4})/lines\.csv\.gz", re.ASCII)
+
+
+def lines_key(quarter: Quarter) -> str:
+    """Return the object of a quarter-hour's lines: ``ledger/dt=2026-10-23/quarter=0130/lines.csv.gz``."""
+    return f"{LEDGER}dt={quarter.start:%Y-%m-%d}/quarter={quarter.start:%H%M}/lines.csv.gz"
+
+
+def quarter_of_lines(key: str) -> Quarter | None:
+    """Read the quarter-hour from the key of its lines, ``None`` where it is another object."""
+    match = _LINES.fullmatch(key)
+    return Quarter.parse("".join(match.groups())) if match else None
+
+
+def run_id(first: Quarter, last: Quarter) -> str:
+    """Return the name of a run by what it covers: ``2026-10-23T0130-0230``; the end of a day is ``2400``."""
+    end = "2400" if last.end.date() > first.start.date() else f"{last.end:%H%M}"
+    return f"{first.start:%Y-%m-%dT%H%M}-{end}"
+
+
+def is_run_id(text: str) -> bool:
+    """Tell whether the text is formed as a run's name: digits at their places, so never a path."""
+    return _RUN.fullmatch(text) is not None
+
+
+def run_key(run: str) -> Key:
+    """Return the key of a run's control item."""
+    return {"pk": RUNS, "sk": run}
+
+
+def run_prefix(run: str) -> str:
+    """Return where a run's objects stand: ``reports/2026/10/23/0130-0230/``; the name must be a run's."""
+    match = _RUN.fullmatch(run)
+    if match is None:
+        message = f"{run!r} is no run"
+        raise ValueError(message)
+    year, month, day, start, end = match.groups()
+    return f"{REPORTS}{year}/{month}/{day}/{start}-{end}/"
+
+
+def last_closed(now: datetime, grace: timedelta) -> Quarter:
+    """Return the newest quarter-hour that is over, and past its grace."""
+    return Quarter.at(now - grace).previous

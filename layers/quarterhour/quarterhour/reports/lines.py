@@ -1,0 +1,121 @@
+"""The sealed lines of a quarter-hour: one CSV line an event, in the order of their positions, always the same bytes."""
+
+import csv
+import gzip
+import io
+from collections.abc import Iterable, Iterator, Mapping
+from decimal import Decimal
+from hashlib import sha256
+from tempfile import TemporaryFile
+from typing import IO, Final, cast
+
+from quarterhour.aws import Item
+from quarterhour.ledger.event import DETAILS
+from quarterhour.ledger.keys import Account, Partition
+from quarterhour.reports.plan import Sealed, Tally
+from quarterhour.totals import Totals
+
+_AT: Final = ("quarter_hour", "position", "recorded_at")
+_WHAT: Final = ("source", "id", "type", "agency", "currency")
+_MONEY: Final = ("amount", "commission_rate", "commission")
+COLUMNS: Final = (*_AT, *_WHAT, *_MONEY, "time", *DETAILS)
+
+# Numbers and what we make ourselves begin with nothing that a spreadsheet would run; the rest is the senders' text.
+_TEXT: Final = frozenset({"source", "id", "agency", *DETAILS} - {"quantity", "unit_price"})
+_RUN_BY_SPREADSHEETS: Final = ("=", "+", "-", "@", "\t", "\r")
+_MARK: Final = "'"
+
+
+def harmless(text: str) -> str:
+    """Write a text cell so that no spreadsheet runs it; ``original`` undoes it."""
+    return _MARK + text if text.startswith((*_RUN_BY_SPREADSHEETS, _MARK)) else text
+
+
+def original(cell: str) -> str:
+    """Return the text that ``harmless`` was given."""
+    return cell.removeprefix(_MARK)
+
+
+class SealedFile:
+    """A gzipped CSV file on disk, with the tally of what was written to it."""
+
+    def __init__(self, items: Iterable[Item]) -> None:
+        """Write the items, which come in the order of their positions."""
+        self.file: IO[bytes] = TemporaryFile()  # noqa: SIM115 - closed by close()
+        tallying = _Tallying()
+        # No name and no time in the header: the same lines give the same bytes.
+        with (
+            gzip.GzipFile(filename="", mode="wb", fileobj=self.file, compresslevel=6, mtime=0) as packed,
+            io.TextIOWrapper(cast("IO[bytes]", packed), encoding="utf-8", newline="") as text,
+        ):
+            writer = csv.writer(text, lineterminator="\n")
+            writer.writerow(COLUMNS)
+            for item in items:
+                values = {name: value["S"] for name, value in item.items()}
+                writer.writerow([_cell(name, values.get(name, "")) for name in COLUMNS])
+                tallying.add(values)
+        self.tally = tallying.tally()
+        self.sealed = Sealed(tallying.lines, *_digest(self.file)) if tallying.lines else Sealed(0)
+
+    def close(self) -> None:
+        """Delete the file."""
+        self.file.close()
+
+
+def read_lines(file: IO[bytes]) -> Iterator[dict[str, str]]:
+    """Yield the values of each line of a sealed file; raise ``ValueError`` where it is none."""
+    with (
+        gzip.GzipFile(fileobj=file) as packed,
+        io.TextIOWrapper(packed, encoding="utf-8", newline="") as text,
+    ):
+        reader = csv.DictReader(text, strict=True)
+        if tuple(reader.fieldnames or ()) != COLUMNS:
+            message = f"the columns are {reader.fieldnames}"
+            raise ValueError(message)
+        for row in reader:
+            yield {name: original(cell) if name in _TEXT else cell for name, cell in row.items()}
+
+
+class _Tallying:
+    """Adds up lines as the counters do; keys are parsed once each, not once a line."""
+
+    def __init__(self) -> None:
+        self._totals: dict[tuple[str, str, str], Totals] = {}
+        self.lines = 0
+
+    def add(self, values: Mapping[str, str]) -> None:
+        key = values["agency"], values["currency"], values["quarter_hour"]
+        before = self._totals.get(key, _NOTHING)
+        self._totals[key] = before.plus(Decimal(values["amount"]), Decimal(values["commission"]))
+        self.lines += 1
+
+    def tally(self) -> Tally:
+        return {
+            (Account(agency, currency), Partition.parse(partition)): totals
+            for (agency, currency, partition), totals in self._totals.items()
+        }
+
+
+def tally_lines(lines: Iterable[Mapping[str, str]]) -> tuple[int, Tally]:
+    """Count lines, and add them up as the counters do."""
+    tallying = _Tallying()
+    for line in lines:
+        tallying.add(line)
+    return tallying.lines, tallying.tally()
+
+
+def _cell(name: str, value: str) -> str:
+    return harmless(value) if name in _TEXT else value
+
+
+def _digest(file: IO[bytes]) -> tuple[str, int]:
+    size = file.tell()
+    file.seek(0)
+    digest = sha256()
+    while block := file.read(1 << 20):
+        digest.update(block)
+    file.seek(0)
+    return digest.hexdigest(), size
+
+
+_NOTHING: Final = Totals()

@@ -1,0 +1,169 @@
+"""Reporting, the pure part: what a run covers, and what the counters say to it."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, time, timedelta
+from enum import Enum
+from typing import Any, Final, Self
+
+from quarterhour.clock import iso_millis
+from quarterhour.ledger.keys import Account, Partition
+from quarterhour.quarters import Quarter, span
+from quarterhour.reports.keys import PENDING, last_closed, run_id, run_key
+from quarterhour.totals import Totals
+
+Tally = dict[tuple[Account, Partition], Totals]
+"""What was read from the ledger, as the counters keep it: per account and partition."""
+
+STREAM_LIFE: Final = timedelta(hours=24)
+"""After this nothing comes out of the stream any more: a counter that lags still will lag for ever."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sealed:
+    """A quarter-hour's file of lines: how many, its SHA-256 and its size in bytes; no file where no line."""
+
+    lines: int
+    sha256: str = ""
+    size: int = 0
+
+    def as_list(self) -> list[Any]:
+        """Return it in plain values, to be stored."""
+        return [self.lines, self.sha256, self.size]
+
+    @classmethod
+    def of(cls, values: Sequence[Any]) -> Self:
+        """Read what ``as_list`` wrote."""
+        lines, sha256, size = values
+        return cls(int(lines), sha256, int(size))
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What one run covers, fixed before it begins and never changed: a crash leaves no report with other bounds.
+
+    ``sealed`` is how far earlier invocations came, in the order of the quarter-hours. ``previous`` is the run
+    before, as name and SHA-256 of its manifest; empty for the first.
+    """
+
+    first: Quarter
+    last: Quarter
+    planned_at: str
+    code_version: str
+    shards: int
+    previous: tuple[str, str]
+    sealed: tuple[Sealed, ...] = ()
+
+    @property
+    def run(self) -> str:
+        """The run's name."""
+        return run_id(self.first, self.last)
+
+    @property
+    def quarters(self) -> list[Quarter]:
+        """The quarter-hours that it covers."""
+        return list(span(self.first, self.last))
+
+    def partitions(self, quarter: Quarter) -> list[Partition]:
+        """Return the ledger partitions of one of its quarter-hours."""
+        return [Partition(quarter, shard) for shard in range(self.shards)]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it in plain values, to be stored."""
+        return {
+            "first": str(self.first),
+            "last": str(self.last),
+            "planned_at": self.planned_at,
+            "code_version": self.code_version,
+            "shards": self.shards,
+            "previous": list(self.previous),
+            "sealed": [one.as_list() for one in self.sealed],
+        }
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any]) -> Self:
+        """Read what ``as_dict`` wrote."""
+        return cls(
+            Quarter.parse(values["first"]),
+            Quarter.parse(values["last"]),
+            values["planned_at"],
+            values["code_version"],
+            int(values["shards"]),
+            (values["previous"][0], values["previous"][1]),
+            tuple(Sealed.of(one) for one in values["sealed"]),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """How far the reports have come: the last sealed quarter-hour, the last run, and the plan under way."""
+
+    sealed_through: Quarter
+    previous: tuple[str, str]
+    plan: Plan | None
+
+
+def next_plan(at: Checkpoint, now: datetime, grace: timedelta, code_version: str, shards: int) -> Plan | None:
+    """Plan the closed quarter-hours after the checkpoint, at most to the end of their UTC day; ``None`` if none is."""
+    first = at.sealed_through.next
+    end_of_day = Quarter(datetime.combine(first.start, time(23, 45), tzinfo=first.start.tzinfo))
+    last = min(last_closed(now, grace), end_of_day)
+    return Plan(first, last, iso_millis(now), code_version, shards, at.previous) if first <= last else None
+
+
+class Verdict(Enum):
+    """What the counters say to a sealed quarter-hour."""
+
+    VERIFIED = "verified"
+    PENDING = "pending"
+    DRIFT = "drift"
+
+
+def verdict(
+    quarter: Quarter, ledger: Mapping[Any, Totals], counters: Mapping[Any, Totals], now: datetime
+) -> Verdict:
+    """Compare what the ledger holds of a quarter-hour with what was counted.
+
+    A counter that has seen fewer events lags behind the stream, as long as that can still deliver them.
+    """
+    differing = [
+        (totals, counters.get(key, Totals())) for key, totals in ledger.items() if counters.get(key) != totals
+    ]
+    if not differing:
+        return Verdict.VERIFIED
+    lagging = all(counted.events < totals.events for totals, counted in differing)
+    return Verdict.PENDING if lagging and now < quarter.end + STREAM_LIFE else Verdict.DRIFT
+
+
+def by_account(tallies: Iterable[Tally]) -> dict[Account, Totals]:
+    """Add up tallies to totals of each account, in the order of the accounts."""
+    sums: dict[Account, Totals] = {}
+    for tally in tallies:
+        for (account, _), totals in tally.items():
+            sums[account] = sums.get(account, Totals()) + totals
+    return dict(sorted(sums.items()))
+
+
+def run_values(plan: Plan, sealed: Sequence[Sealed], manifest_sha256: str) -> dict[str, Any]:
+    """Return a run's control item: what it sealed, and the hash of its manifest."""
+    files = zip(plan.quarters, sealed, strict=True)
+    return {
+        **run_key(plan.run),
+        "planned_at": plan.planned_at,
+        "buckets": len(sealed),
+        "lines": sum(one.lines for one in sealed),
+        "manifest_sha256": manifest_sha256,
+        "sealed": {str(quarter): one.as_list() for quarter, one in files if one.lines},
+        "verdicts": {},
+    }
+
+
+def with_verdicts(run: Mapping[str, Any], verdicts: Mapping[Quarter, Verdict]) -> dict[str, Any]:
+    """Return a run's control item with what the counters say now; it stands in the index while any is pending."""
+    said = {**run["verdicts"], **{str(quarter): one.value for quarter, one in verdicts.items()}}
+    worst = next(
+        (one for one in (Verdict.DRIFT, Verdict.PENDING) if one.value in said.values()), Verdict.VERIFIED
+    )
+    index = {"gsi1pk": PENDING, "gsi1sk": run["sk"]} if Verdict.PENDING.value in said.values() else {}
+    values = {name: value for name, value in run.items() if name not in {"gsi1pk", "gsi1sk"}}
+    return {**values, "verdicts": said, "counters": worst.value, **index}

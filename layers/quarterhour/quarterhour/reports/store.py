@@ -1,0 +1,221 @@
+"""The reports' calls to DynamoDB and S3, and the requests they make."""
+
+import heapq
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import IO, TYPE_CHECKING, Any, Final
+
+from botocore.exceptions import ClientError
+
+from quarterhour import aws, control
+from quarterhour.aws import Item, Request
+from quarterhour.counters.keys import account_of, partition_of, quarter_key
+from quarterhour.errors import OvertakenError, SealedFileError
+from quarterhour.ledger.keys import Account, Partition
+from quarterhour.quarters import Quarter
+from quarterhour.reports.keys import PENDING
+from quarterhour.reports.plan import Checkpoint, Plan, Sealed
+from quarterhour.totals import Totals
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb import DynamoDBClient
+    from mypy_boto3_s3 import S3Client
+
+_ITEMS_IN_MEMORY: Final = 16_000
+_FEWEST_A_PAGE: Final = 100
+
+
+def partition_request(table: str, partition: Partition, page: int) -> Request:
+    """Build the Query that reads a ledger partition in order, strongly consistent."""
+    return {
+        "TableName": table,
+        "KeyConditionExpression": "quarter_hour = :partition",
+        "ExpressionAttributeValues": {":partition": {"S": str(partition)}},
+        "ConsistentRead": True,
+        "Limit": page,
+    }
+
+
+def fix_request(table: str, at: Checkpoint, plan: Plan) -> Request:
+    """Build the UpdateItem that fixes a plan: only where the checkpoint has not moved and no plan stands."""
+    return _checkpoint_update(
+        table,
+        "SET #plan = :plan",
+        "sealed_through = :at AND attribute_not_exists(#plan)",
+        {":plan": plan.as_dict(), ":at": str(at.sealed_through)},
+    )
+
+
+def progress_request(table: str, plan: Plan, sealed: Sequence[Sealed]) -> Request:
+    """Build the UpdateItem that notes how far a plan has come: only while it is the one under way."""
+    return _checkpoint_update(
+        table,
+        "SET #plan.sealed = :sealed",
+        "#plan.planned_at = :planned_at",
+        {":sealed": [one.as_list() for one in sealed], ":planned_at": plan.planned_at},
+    )
+
+
+def finish_request(table: str, plan: Plan, manifest_sha256: str) -> Request:
+    """Build the UpdateItem that moves the checkpoint and clears the plan, in one: only from where the plan began."""
+    return _checkpoint_update(
+        table,
+        "SET sealed_through = :last, #previous = :previous REMOVE #plan",
+        "sealed_through = :before AND #plan.planned_at = :planned_at",
+        {
+            ":last": str(plan.last),
+            ":previous": [plan.run, manifest_sha256],
+            ":before": str(plan.first.previous),
+            ":planned_at": plan.planned_at,
+        },
+    )
+
+
+def _checkpoint_update(table: str, update: str, condition: str, values: dict[str, Any]) -> Request:
+    names = {name: name.removeprefix("#") for name in ("#plan", "#previous") if name in update + condition}
+    return {
+        "TableName": table,
+        "Key": aws.to_item(dict(control.CHECKPOINT)),
+        "UpdateExpression": update,
+        "ConditionExpression": condition,
+        "ExpressionAttributeNames": names,
+        "ExpressionAttributeValues": aws.to_item(values),
+    }
+
+
+def pending_request(table: str) -> Request:
+    """Build the Query for the runs whose counters have not caught up yet."""
+    return {
+        "TableName": table,
+        "IndexName": "gsi1",
+        "KeyConditionExpression": "gsi1pk = :pending",
+        "ExpressionAttributeValues": {":pending": {"S": PENDING}},
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class ReportStore:
+    """The ledger as reports read it, the control items, and the bucket."""
+
+    dynamodb: "DynamoDBClient"
+    s3: "S3Client"
+    ledger_table: str
+    entity_table: str
+    bucket: str
+    workers: aws.Workers
+
+    def checkpoint(self) -> Checkpoint | None:
+        """Return how far the reports have come; ``None`` before the first event."""
+        values = self._entity(control.CHECKPOINT)
+        if values is None:
+            return None
+        plan = values.get("plan")
+        run, digest = values.get("previous", ("", ""))
+        return Checkpoint(
+            Quarter.parse(values["sealed_through"]), (run, digest), Plan.of(plan) if plan else None
+        )
+
+    def shards(self) -> int:
+        """Return the highest number of ledger shards ever used."""
+        values = self._entity(control.SHARDS)
+        return int(values["shards"]) if values else 1
+
+    def fix(self, at: Checkpoint, plan: Plan) -> None:
+        """Fix a plan, unless another run was faster: then its plan stands."""
+        self._update(fix_request(self.entity_table, at, plan))
+
+    def progress(self, plan: Plan, sealed: Sequence[Sealed]) -> None:
+        """Note how far a plan has come, unless another run has finished it."""
+        self._update(progress_request(self.entity_table, plan, sealed))
+
+    def finish(self, plan: Plan, manifest_sha256: str) -> None:
+        """Move the checkpoint and clear the plan; raise ``OvertakenError`` where the plan is not the one under way."""
+        if self._update(finish_request(self.entity_table, plan, manifest_sha256)):
+            return
+        at = self.checkpoint()
+        if at is None or at.sealed_through < plan.last:
+            raise OvertakenError(f"the plan of run {plan.run} is not the one under way")
+
+    def read(self, partitions: Sequence[Partition]) -> Iterator[Item]:
+        """Return the events of a quarter-hour's partitions, read side by side, in the order of their positions."""
+        page = max(_FEWEST_A_PAGE, _ITEMS_IN_MEMORY // len(partitions))
+        streams = [
+            (item for items in pages for item in items)
+            for pages in [
+                aws.query_pages(
+                    self.dynamodb, partition_request(self.ledger_table, partition, page), self.workers
+                )
+                for partition in partitions
+            ]
+        ]
+        return heapq.merge(*streams, key=lambda item: item["position"]["S"])
+
+    def counted(self, keys: Iterable[tuple[Account, Partition]]) -> dict[tuple[Account, Partition], Totals]:
+        """Return what the quarter-hour counters say for each account and partition that has one."""
+        wanted = [quarter_key(account, partition) for account, partition in keys]
+        items = aws.get_items(self.dynamodb, self.entity_table, wanted, self.workers)
+        return {
+            (account_of(item["pk"]["S"]), partition_of(item["sk"]["S"])): Totals.of(aws.from_item(item))
+            for item in items
+        }
+
+    def create(self, key: str, content: IO[bytes] | bytes, digest: str) -> None:
+        """Create an object that must never change; raise ``SealedFileError`` where another stands in its place."""
+
+        def put() -> None:
+            if not isinstance(content, bytes):
+                content.seek(0)
+            self.s3.put_object(Bucket=self.bucket, Key=key, Body=content, IfNoneMatch="*")
+
+        try:
+            aws.persist(put, "S3")
+        except ClientError as error:
+            if aws.code_of(error) != "PreconditionFailed":
+                raise
+            if self._digest(key) != digest:
+                message = f"{key} is sealed with other bytes than the ledger gives now"
+                raise SealedFileError(message) from error
+
+    def open(self, key: str) -> IO[bytes]:
+        """Return an object's content as a stream; raise ``SealedFileError`` where it is not there."""
+        try:
+            return aws.persist(lambda: self.s3.get_object(Bucket=self.bucket, Key=key)["Body"], "S3")  # type: ignore[return-value]
+        except ClientError as error:
+            if aws.code_of(error) != "NoSuchKey":
+                raise
+            message = f"{key} is gone"
+            raise SealedFileError(message) from error
+
+    def keep_run(self, values: Mapping[str, Any]) -> None:
+        """Write a run's control item."""
+        item = aws.to_item(dict(values))
+        aws.persist(
+            lambda: self.dynamodb.put_item(TableName=self.entity_table, Item=item), "the Entity table"
+        )
+
+    def pending_runs(self) -> list[dict[str, Any]]:
+        """Return the control items of the runs whose counters have not caught up yet, the oldest first."""
+        pages = aws.query_pages(self.dynamodb, pending_request(self.entity_table), aws.Workers(1))
+        return [aws.from_item(item) for items in pages for item in items]
+
+    def _digest(self, key: str) -> str:
+        digest = sha256()
+        body = self.open(key)
+        while block := body.read(1 << 20):
+            digest.update(block)
+        return digest.hexdigest()
+
+    def _entity(self, key: Mapping[str, str]) -> dict[str, Any] | None:
+        request = aws.get_item_request(self.entity_table, dict(key))
+        item = aws.persist(lambda: self.dynamodb.get_item(**request), "the Entity table").get("Item")
+        return aws.from_item(item) if item else None
+
+    def _update(self, request: Request) -> bool:
+        try:
+            aws.persist(lambda: self.dynamodb.update_item(**request), "the Entity table")
+        except ClientError as error:
+            if not aws.is_failed_condition(error):
+                raise
+            return False
+        return True

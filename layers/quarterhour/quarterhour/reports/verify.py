@@ -1,0 +1,180 @@
+"""Proof of what was sealed: re-reads manifests and files, and holds hashes, chain, order and sums against each other."""
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from hashlib import sha256
+from tempfile import SpooledTemporaryFile
+from typing import IO, Any, Final
+
+from quarterhour.clock import iso_seconds, parse_iso
+from quarterhour.ledger.keys import Account, Position
+from quarterhour.quarters import Quarter, span
+from quarterhour.reports.keys import LEDGER, MANIFEST, REPORTS, lines_key, quarter_of_lines
+from quarterhour.reports.lines import read_lines, tally_lines
+from quarterhour.reports.manifest import SCHEMA, hexdigest, summary
+from quarterhour.reports.plan import by_account
+from quarterhour.totals import Totals
+
+Open = Callable[[str], IO[bytes]]
+"""Opens an object by its key; raises ``FileNotFoundError`` where it is not there."""
+
+_IN_MEMORY: Final = 16 << 20
+
+
+@dataclass(slots=True)
+class Verification:
+    """What was proven, and every problem found; nothing is proven while there is one."""
+
+    runs: int = 0
+    buckets: int = 0
+    lines: int = 0
+    accounts: dict[Account, Totals] = field(default_factory=dict)
+    problems: list[str] = field(default_factory=list)
+
+    @property
+    def proven(self) -> bool:
+        """Whether all that stands in the reports is proven."""
+        return not self.problems
+
+
+def verify(open_object: Open, keys: Iterable[str], retention: timedelta | None = None) -> Verification:
+    """Prove the sealed files among these objects, from the first run to the last.
+
+    ``retention``: how long identities are remembered where they were recorded (``None``: for ever); the same
+    identity sealed twice within it is a problem. Needs memory for one short text a line.
+    """
+    found = Verification()
+    names = sorted(keys)
+    proof = _Proof(open_object, found, retention)
+    for key in names:
+        if key.startswith(REPORTS) and key.endswith("/" + MANIFEST):
+            proof.run(key)
+    covered = proof.until
+    for key in names:
+        if key.startswith(LEDGER) and key not in proof.files:
+            quarter = quarter_of_lines(key)
+            # Lines after the last manifest are of a run under way.
+            if quarter is None or (covered is not None and quarter.end <= covered):
+                found.problems.append(f"{key}: stands in no manifest")
+    return found
+
+
+class _Proof:
+    """Goes through the runs in the order of time and remembers what the next one must fit to."""
+
+    def __init__(self, open_object: Open, found: Verification, retention: timedelta | None) -> None:
+        self._open = open_object
+        self._found = found
+        self._retention = retention
+        self._recorded: dict[str, datetime] = {}
+        self._previous: dict[str, str] | None = None
+        self.until: datetime | None = None
+        self.files: set[str] = set()
+
+    def run(self, key: str) -> None:
+        content = self._open(key).read()
+        try:
+            document = json.loads(content)
+            self._envelope(key, document)
+            totals = [self._bucket(key, bucket) for bucket in document["buckets"]]
+            sums = by_account(tally for tally in totals if tally)
+            self._sums(key, document, sums)
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            self._problem(key, f"cannot be read: {error!r}")
+            return
+        self._previous = {"run": document["run"], "sha256": hexdigest(content)}
+        self._found.runs += 1
+        self._found.lines += document["lines"]
+        for account, total in sums.items():
+            self._found.accounts[account] = self._found.accounts.get(account, Totals()) + total
+
+    def _envelope(self, key: str, document: Mapping[str, Any]) -> None:
+        """Hold schema, bounds, quarter-hours and the chain."""
+        self._expect(key, "schema", document["schema"], SCHEMA)
+        self._expect(key, "previous", document["previous"], self._previous)
+        first, end = parse_iso(document["from"]), parse_iso(document["to"])
+        if self.until is not None:
+            self._expect(key, "from", document["from"], iso_seconds(self.until))
+        wanted = [str(quarter) for quarter in span(Quarter.at(first), Quarter.at(end).previous)]
+        self._expect(key, "buckets", [bucket["bucket"] for bucket in document["buckets"]], wanted)
+        self.until = end
+
+    def _bucket(self, key: str, bucket: Mapping[str, Any]) -> Any:  # noqa: ANN401
+        """Prove a quarter-hour's file and return its tally, ``None`` where there is none to prove."""
+        self._found.buckets += 1
+        quarter = Quarter.parse(bucket["bucket"])
+        if bucket["file"] is None:
+            self._expect(key, f"lines of {quarter} without a file", bucket["lines"], 0)
+            return None
+        name = bucket["file"]["key"]
+        self._expect(key, "file", name, lines_key(quarter))
+        self.files.add(name)
+        with SpooledTemporaryFile(_IN_MEMORY) as file:
+            if not self._same_bytes(name, bucket["file"], file):
+                return None
+            lines, tally = tally_lines(self._in_order(name, quarter, file))
+        self._expect(name, "lines", lines, bucket["lines"])
+        shards = {partition.shard for _, partition in tally}
+        self._expect(name, "shards beyond those covered", sorted(shards - set(bucket["shards"])), [])
+        return tally
+
+    def _same_bytes(self, name: str, wanted: Mapping[str, Any], copy: Any) -> bool:  # noqa: ANN401
+        digest = sha256()
+        try:
+            with self._open(name) as body:
+                while block := body.read(1 << 20):
+                    digest.update(block)
+                    copy.write(block)
+        except FileNotFoundError:
+            self._problem(name, "is missing")
+            return False
+        size = copy.tell()
+        copy.seek(0)
+        self._expect(name, "size", size, wanted["size"])
+        self._expect(name, "SHA-256", digest.hexdigest(), wanted["sha256"])
+        return digest.hexdigest() == wanted["sha256"]
+
+    def _in_order(self, name: str, quarter: Quarter, file: Any) -> Iterable[dict[str, str]]:  # noqa: ANN401
+        """Yield a file's lines, each of them of this quarter-hour, after the one before, and of an event not seen."""
+        last = ""
+        for line in read_lines(file):
+            position = Position.parse(line["position"])
+            if (
+                not line["quarter_hour"].startswith(f"{quarter}#")
+                or Quarter.at(position.recorded_at) != quarter
+            ):
+                self._problem(name, f"{line['position']} is of another quarter-hour")
+            if line["position"] <= last:
+                self._problem(name, f"{line['position']} stands behind {last}")
+            last = line["position"]
+            before = self._recorded.get(position.suffix)
+            if before is not None and (
+                self._retention is None or position.recorded_at < before + self._retention
+            ):
+                self._problem(name, f"{line['source']}#{line['id']} was sealed before")
+            self._recorded[position.suffix] = position.recorded_at
+            yield line
+
+    def _sums(self, key: str, document: Mapping[str, Any], sums: Mapping[Account, Totals]) -> None:
+        """Hold the run's counts and sums, and its other files."""
+        stated = {Account(one["agency"], one["currency"]): Totals.of(one) for one in document["accounts"]}
+        self._expect(key, "accounts", stated, dict(sums))
+        self._expect(key, "lines", document["lines"], sum(totals.events for totals in sums.values()))
+        for file in document["files"]:
+            with SpooledTemporaryFile(_IN_MEMORY) as copy:
+                self._same_bytes(file["key"], file, copy)
+                self._expect(file["key"], "sums", copy.read(), summary(sums))
+
+    def _expect(self, key: str, what: str, found: object, wanted: object) -> None:
+        if found != wanted:
+            self._problem(key, f"{what}: {_short(found)} where {_short(wanted)} is right")
+
+    def _problem(self, key: str, problem: str) -> None:
+        self._found.problems.append(f"{key}: {problem}")
+
+
+def _short(value: object) -> str:
+    text = str(value)
+    return text if len(text) <= 100 else text[:97] + "..."

@@ -1,0 +1,65 @@
+"""Snapshots, the pure part: changed entities to the states that each layer keeps of them."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+from quarterhour import aws
+from quarterhour.clock import parse_iso
+from quarterhour.entity import LATEST, window_index
+from quarterhour.settings import Layer
+from quarterhour.snapshots.keys import change_sk, window_name, window_start
+from quarterhour.streams import Poison, Record, new_image, sequence
+
+_NOT_STATE: Final = frozenset({"pk", "sk", "gsi1pk", "gsi1sk", "gsi2pk", "gsi2sk", "expires_at"})
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """A state to be kept, and the stream records (padded sequence numbers) that it is owed to."""
+
+    values: dict[str, Any]
+    seq: str
+
+
+def snapshots(records: Iterable[Record], layers: Sequence[Layer]) -> tuple[list[Snapshot], list[Poison]]:
+    """Return the states to write for a batch: the newest of each window, and each single change.
+
+    Changes of anything but a ``latest`` item are left out, so snapshots never trigger snapshots.
+    """
+    newest: dict[tuple[str, str], Snapshot] = {}
+    poison = []
+    for record in filter(_is_change_of_latest, records):
+        try:
+            states = _states(aws.from_item(new_image(record)), layers)
+        except (ValueError, KeyError, TypeError) as error:
+            poison.append(Poison(record, f"no state of an entity: {error!r}"))
+            continue
+        for values in states:
+            key = (values["pk"], values["sk"])
+            seq = min(sequence(record), newest[key].seq) if key in newest else sequence(record)
+            if key not in newest or newest[key].values["version"] < values["version"]:
+                newest[key] = Snapshot(values, seq)
+    return list(newest.values()), poison
+
+
+def _is_change_of_latest(record: Record) -> bool:
+    return record.get("eventName") in {"INSERT", "MODIFY"} and record["dynamodb"]["Keys"]["sk"]["S"] == LATEST
+
+
+def _states(latest: dict[str, Any], layers: Sequence[Layer]) -> list[dict[str, Any]]:
+    state = {name: value for name, value in latest.items() if name not in _NOT_STATE}
+    at = parse_iso(latest["last_updated"])
+    return [{**state, **_place(latest, layer, at)} for layer in layers]
+
+
+def _place(latest: dict[str, Any], layer: Layer, at: datetime) -> dict[str, Any]:
+    """Return the keys and the expiry of a state in a layer."""
+    if layer.window is None:
+        sk = change_sk(layer, latest["last_updated"], int(latest["version"]))
+        return {"pk": latest["pk"], "sk": sk, "expires_at": int((at + layer.kept).timestamp())}
+    start = window_start(at, layer.window)
+    name = window_name(layer, start)
+    expires = int((start + layer.window + layer.kept).timestamp())
+    return {"pk": latest["pk"], "sk": name, "expires_at": expires, **window_index(name, latest["pk"])}
