@@ -38,9 +38,7 @@ recorder = Recorder(
 def handler(event: dict[str, Any], context: LambdaContext) -> http.Response:
     """Parse the items, record them, answer each."""
     try:
-        items = [
-            read_event(item) for item in read_items(http.header(event, "content-type"), http.body_of(event))
-        ]
+        items = [read_event(item) for item in read_items(http.header(event, "content-type"), http.body_of(event))]
         status, headers, body = answer(recorder.record(items, context.aws_request_id))
     except RequestError as error:
         return http.problem(error)

@@ -169,9 +169,7 @@ def get_item_request(table: str, key: dict[str, str]) -> Request:
     return {"TableName": table, "Key": to_item(key), "ConsistentRead": True}
 
 
-def get_items(
-    client: "DynamoDBClient", table: str, keys: Sequence[dict[str, str]], workers: Workers
-) -> list[Item]:
+def get_items(client: "DynamoDBClient", table: str, keys: Sequence[dict[str, str]], workers: Workers) -> list[Item]:
     """Read items by key, strongly consistent, in no order; those not there are left out.
 
     Raises ``UnavailableError`` where some stay unread after all attempts.
@@ -179,14 +177,13 @@ def get_items(
 
     def read(some: Sequence[dict[str, str]]) -> list[Item]:
         found: list[Item] = []
-        wanted = [to_item(key) for key in some]
+        wanted: Any = {table: {"Keys": [to_item(key) for key in some], "ConsistentRead": True}}
 
         def once() -> bool:
             nonlocal wanted
-            request = {table: {"Keys": wanted, "ConsistentRead": True}}
-            answer = client.batch_get_item(RequestItems=request)
+            answer = client.batch_get_item(RequestItems=wanted)
             found.extend(answer["Responses"].get(table, []))
-            wanted = answer.get("UnprocessedKeys", {}).get(table, {}).get("Keys", [])  # type: ignore[assignment]
+            wanted = answer.get("UnprocessedKeys")
             return not wanted
 
         until_done(once, f"the table {table}")
@@ -209,9 +206,7 @@ def query_pages(client: "DynamoDBClient", request: Request, workers: Workers) ->
 
     def fetch(start: Item | None) -> Callable[[], Any]:
         page = {**request, "ExclusiveStartKey": start} if start else request
-        return workers.ahead(
-            lambda: persist(lambda: client.query(**page), f"the table {request['TableName']}")
-        )
+        return workers.ahead(lambda: persist(lambda: client.query(**page), f"the table {request['TableName']}"))
 
     def pages(coming: Callable[[], Any]) -> Iterator[list[Item]]:
         while True:

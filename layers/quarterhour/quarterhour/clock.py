@@ -89,8 +89,7 @@ def parse_iso(text: str) -> datetime:
     """Read an instant with an offset or ``Z``; raise ``ValueError`` where it has none or is no instant."""
     instant = datetime.fromisoformat(text)
     if instant.tzinfo is None:
-        message = f"{text!r} has no offset: write 2026-10-23T01:30:00Z"
-        raise ValueError(message)
+        raise ValueError(f"{text!r} has no offset: write 2026-10-23T01:30:00Z")
     try:
         return instant.astimezone(UTC)
     except OverflowError as error:

@@ -45,8 +45,7 @@ def _canonical(value: object) -> str:
             return "[" + ",".join(_canonical(item) for item in value) + "]"
         case Decimal():
             if not value.is_finite():
-                message = "NaN is no JSON"
-                raise ValueError(message)
+                raise ValueError("NaN is no JSON")
             return str(value)
         case _:
             return json.dumps(value)
@@ -63,6 +62,5 @@ def _no_key_twice(pairs: list[tuple[str, object]]) -> dict[str, object]:
     mapping = dict(pairs)
     if len(mapping) < len(pairs):
         twice = next(key for i, (key, _) in enumerate(pairs) if key in {name for name, _ in pairs[:i]})
-        message = f"the key {twice!r} stands twice in one object"
-        raise ValueError(message)
+        raise ValueError(f"the key {twice!r} stands twice in one object")
     return mapping

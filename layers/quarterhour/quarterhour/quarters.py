@@ -26,8 +26,7 @@ class Quarter:
         """Read ``YYYYMMDDHHMM``; raise ``ValueError`` where it names no quarter-hour."""
         quarter = cls(datetime.strptime(name, _FORMAT).replace(tzinfo=UTC))
         if str(quarter) != name or quarter.start.minute % 15:
-            message = f"{name!r} is no quarter-hour: write YYYYMMDDHHMM with MM in 00, 15, 30, 45"
-            raise ValueError(message)
+            raise ValueError(f"{name!r} is no quarter-hour: write YYYYMMDDHHMM with MM in 00, 15, 30, 45")
         return quarter
 
     def __str__(self) -> str:

@@ -37,9 +37,7 @@ class Environment:
 
     def integer(self, name: str, least: int = 0) -> int:
         """Return a whole number of at least ``least``."""
-        return self._parsed(
-            name, f"a whole number of at least {least}", lambda text: _at_least(least, int(text))
-        )
+        return self._parsed(name, f"a whole number of at least {least}", lambda text: _at_least(least, int(text)))
 
     def days(self, name: str) -> timedelta:
         """Return a number of days."""

@@ -29,10 +29,10 @@ def sequence(record: Record) -> str:
 
 def new_image(record: Record) -> Item:
     """Return the item as the write left it; raise ``ValueError`` where the record holds none."""
-    image = record["dynamodb"].get("NewImage")
-    if not isinstance(image, dict):
-        message = "the record holds no new image"
-        raise ValueError(message)
+    try:
+        image: Item = record["dynamodb"]["NewImage"]
+    except KeyError as error:
+        raise ValueError("the record holds no new image") from error
     return image
 
 
@@ -72,11 +72,7 @@ class Parking:
         parked = 0
         for one in poison:
             body = json.dumps({"reason": one.reason, "record": one.record}, default=str)
-            aws.persist(
-                lambda body=body: self._client.send_message(QueueUrl=self._queue_url, MessageBody=body), "SQS"
-            )  # type: ignore[misc]
-            logger.error(
-                "record parked", reason=one.reason, sequence=one.record["dynamodb"].get("SequenceNumber")
-            )
+            aws.persist(lambda body=body: self._client.send_message(QueueUrl=self._queue_url, MessageBody=body), "SQS")  # type: ignore[misc]
+            logger.error("record parked", reason=one.reason, sequence=one.record["dynamodb"].get("SequenceNumber"))
             parked += 1
         count("RecordsParked", parked)

@@ -15,9 +15,7 @@ from quarterhour.telemetry import count, logger
 class Counting:
     """Counts each ledger record exactly once, however often and however cut it is delivered."""
 
-    def __init__(
-        self, store: CounterStore, parking: Parking, retention: Retention, workers: aws.Workers
-    ) -> None:
+    def __init__(self, store: CounterStore, parking: Parking, retention: Retention, workers: aws.Workers) -> None:
         self._store = store
         self._parking = parking
         self._retention = retention

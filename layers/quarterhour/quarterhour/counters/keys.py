@@ -20,8 +20,7 @@ def account_pk(account: Account) -> str:
 def account_of(pk: str) -> Account:
     """Read the account from its partition key; raise ``ValueError`` where it is none."""
     if not pk.startswith(_ACCOUNT):
-        message = f"{pk!r} is no account"
-        raise ValueError(message)
+        raise ValueError(f"{pk!r} is no account")
     return Account.parse(pk.removeprefix(_ACCOUNT))
 
 

@@ -102,9 +102,7 @@ def changes(group_: Group, stored: Mapping[str, Counter], retention: Retention) 
     last = max(step.posting.recorded_at for step in steps)
     until = group_.partition.quarter.end
     return [
-        _change(
-            quarter, stored, delta, {"seq": steps[-1].seq, "expires_at": _epoch(until + retention.quarter)}
-        ),
+        _change(quarter, stored, delta, {"seq": steps[-1].seq, "expires_at": _epoch(until + retention.quarter)}),
         _change(
             latest,
             stored,

@@ -18,6 +18,7 @@ REFUND: Final = "sale.refunded"
 ADJUSTMENT: Final = "adjustment.recorded"
 MAX_TEXT: Final = 200
 MAX_EXTRA_BYTES: Final = 4096
+_SHOWN: Final = 60
 
 _SIGNS: Final[Mapping[str, tuple[Callable[[Decimal], bool], str]]] = {
     SALE: (lambda amount: amount >= 0, "0 or more, as it is a sale"),
@@ -31,9 +32,7 @@ _TIME: Final = re.compile(
 _NAME: Final = f"1 to {MAX_TEXT} printable characters without {SEPARATOR!r}"
 _TEXT: Final = f"1 to {MAX_TEXT} printable characters"
 _AMOUNT: Final = f"a decimal of at most {money.MAX_DIGITS} digits, as a string or a number"
-_ENVELOPE: Final = frozenset(
-    {"specversion", "id", "source", "type", "subject", "time", "datacontenttype", "data"}
-)
+_ENVELOPE: Final = frozenset({"specversion", "id", "source", "type", "subject", "time", "datacontenttype", "data"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +82,7 @@ def read_event(item: object) -> Event | Rejection:
     event = _read(fields)
     if event is None:
         source, id_ = (
-            value[:MAX_TEXT] if isinstance(value := item.get(name), str) else None
-            for name in ("source", "id")
+            value[:MAX_TEXT] if isinstance(value := item.get(name), str) else None for name in ("source", "id")
         )
         return Rejection(source, id_, tuple(fields.problems))
     return event
@@ -99,7 +97,7 @@ def _read(fields: "_Fields") -> Event | None:
     type_ = fields.value("type", "one of " + ", ".join(_SIGNS), _type)
     agency = fields.value("subject", f"the agency: {_NAME}", _name)
     time = fields.value("time", "an RFC 3339 instant such as 2026-10-23T01:30:00Z", _instant, optional=True)
-    data = fields.value("data", "an object with amount and currency", lambda value: value if value else None)
+    data = fields.value("data", "an object with amount and currency", lambda value: value or None)
     if not isinstance(data, dict):
         if data is not None:
             fields.problem("data", "is no object", "an object with amount and currency")
@@ -119,9 +117,7 @@ def _read(fields: "_Fields") -> Event | None:
         if not fits(amount):
             inner.problem("amount", f"is {money.plain(amount)}", expected)
     if amount is not None and rate is not None and money.times(amount, rate) is None:
-        inner.problem(
-            "commission_rate", "gives a commission of more than 38 digits", "fewer digits in rate or amount"
-        )
+        inner.problem("commission_rate", "gives a commission of more than 38 digits", "fewer digits in rate or amount")
     if fields.problems or not (source and id_ and type_ and agency and currency) or amount is None:
         return None
     return Event(Identity(source, id_), type_, Account(agency, currency), amount, rate, time, details)
@@ -130,9 +126,7 @@ def _read(fields: "_Fields") -> Event | None:
 class _Fields:
     """The fields of one object, and the problems found in them so far."""
 
-    def __init__(
-        self, values: dict[str, Any], prefix: str = "", problems: list[FieldProblem] | None = None
-    ) -> None:
+    def __init__(self, values: dict[str, Any], prefix: str = "", problems: list[FieldProblem] | None = None) -> None:
         self._values = values
         self._prefix = prefix
         self.problems: list[FieldProblem] = [] if problems is None else problems
@@ -165,7 +159,7 @@ def _shown(value: object) -> str:
     if isinstance(value, dict | list):
         return f"{'an object' if isinstance(value, dict) else 'a list'} of {len(value)}"
     text = ascii(value) if isinstance(value, str) else str(value)
-    return text if len(text) <= 60 else f"{text[:57]}... ({len(text)} characters)"
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}... ({len(text)} characters)"
 
 
 def _type(value: object) -> str | None:
@@ -206,11 +200,7 @@ def _currency(value: object) -> str | None:
 
 
 def _json_type(value: object) -> str | None:
-    return (
-        "application/json"
-        if isinstance(value, str) and value.split(";")[0].strip() == "application/json"
-        else None
-    )
+    return "application/json" if isinstance(value, str) and value.split(";")[0].strip() == "application/json" else None
 
 
 def _instant(value: object) -> datetime | None:

@@ -78,8 +78,7 @@ class Position:
         """Read a position; raise ``ValueError`` where it is none."""
         instant, millis, suffix = key.split(".")
         if len(suffix) != _SUFFIX_LENGTH:
-            message = f"{key!r} is no position"
-            raise ValueError(message)
+            raise ValueError(f"{key!r} is no position")
         return cls(parse_iso(f"{instant}.{millis}"), suffix)
 
     @classmethod

@@ -26,8 +26,7 @@ class Posting:
         """Read a ledger item; raise ``ValueError`` where it is none that this version understands."""
         try:
             if item["schema"]["S"] != SCHEMA:
-                message = f"the ledger schema {item['schema']['S']!r} is not known, only {SCHEMA!r}"
-                raise ValueError(message)
+                raise ValueError(f"the ledger schema {item['schema']['S']!r} is not known, only {SCHEMA!r}")
             return cls(
                 Partition.parse(item["quarter_hour"]["S"]),
                 Account(item["agency"]["S"], item["currency"]["S"]),
@@ -36,13 +35,11 @@ class Posting:
                 Position.parse(item["position"]["S"]).recorded_at,
             )
         except (KeyError, TypeError) as error:
-            message = f"the ledger item lacks {error}"
-            raise ValueError(message) from error
+            raise ValueError(f"the ledger item lacks {error}") from error
 
 
 def _decimal(text: str) -> Decimal:
     value = money.parse_decimal(text)
     if value is None:
-        message = f"{text!r} is no amount"
-        raise ValueError(message)
+        raise ValueError(f"{text!r} is no amount")
     return value

@@ -31,9 +31,7 @@ def read_items(content_type: str, body: bytes) -> list[object]:
     try:
         parsed = jsontext.parse(body.decode())
     except ValueError as error:
-        raise MalformedError(
-            f"the body is no JSON: {error}", FieldProblem("", "is no JSON", "a JSON text")
-        ) from error
+        raise MalformedError(f"the body is no JSON: {error}", FieldProblem("", "is no JSON", "a JSON text")) from error
     if kind.strip() == ONE:
         if isinstance(parsed, list):
             raise MalformedError(f"the body is a list: send it as {BATCH}")

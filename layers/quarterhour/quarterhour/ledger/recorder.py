@@ -59,19 +59,13 @@ class Recorder:
         claimed = self._store.claim(wanted, request_id)
         return {claim.identity: stands for claim, stands in zip(wanted, claimed, strict=True) if stands}
 
-    def _append_missing(
-        self, content: dict[Identity, Event], claims: dict[Identity, Claimed]
-    ) -> dict[Identity, Claim]:
+    def _append_missing(self, content: dict[Identity, Event], claims: dict[Identity, Claimed]) -> dict[Identity, Claim]:
         fresh = [claims[identity].claim for identity in content if claims[identity].fresh]
         known = [claims[identity].claim for identity in content if not claims[identity].fresh]
         found, step = self._look_up(known)
-        moved = [
-            new for old in step.move if self._store.move(old, new := old.moved(clock.now(), self._terms))
-        ]
+        moved = [new for old in step.move if self._store.move(old, new := old.moved(clock.now(), self._terms))]
         wanted = fresh + step.append + moved
-        entries = [
-            (claim.partition.quarter, ledger_values(content[claim.identity], claim)) for claim in wanted
-        ]
+        entries = [(claim.partition.quarter, ledger_values(content[claim.identity], claim)) for claim in wanted]
         appended = self._store.append(entries, self._is_open)
         found += [claim for claim in wanted if claim.key in appended]
         return {claim.identity: claim for claim in found}

@@ -50,8 +50,7 @@ class Terms:
         """Refuse a grace in which an ingest that began in time could still be writing."""
         if self.grace < self.longest_run + SAFETY:
             least = (self.longest_run + SAFETY).total_seconds()
-            message = f"a grace of {self.grace.total_seconds():.0f} s is too short: {least:.0f} s at least"
-            raise SettingsError(message)
+            raise SettingsError(f"a grace of {self.grace.total_seconds():.0f} s is too short: {least:.0f} s at least")
 
     def phase(self, quarter: Quarter, now: datetime) -> Phase:
         """Tell what may happen to a bucket now.
@@ -127,8 +126,7 @@ def ledger_values(event: Event, claim: Claim) -> dict[str, str]:
     """
     commission = money.times(event.amount, claim.commission_rate)
     if commission is None:
-        message = f"the commission of {claim.identity} needs more than 38 digits"
-        raise ValueError(message)
+        raise ValueError(f"the commission of {claim.identity} needs more than 38 digits")
     values = {
         "quarter_hour": str(claim.partition),
         "position": str(claim.position),
@@ -161,7 +159,7 @@ class Verdict(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The answer to one item: its verdict, its receipt where it stands in the ledger, its problems where it does not."""
+    """The answer to one item: its verdict, its receipt where it stands in the ledger, its problems where not."""
 
     source: str | None
     id: str | None

@@ -38,8 +38,7 @@ def claim_of(item: Item) -> Claim:
     expires = item.get("expires_at")
     rate = money.parse_decimal(item["commission_rate"]["S"])
     if rate is None:
-        message = f"the claim of {item['event']['S']!r} has no readable rate"
-        raise ValueError(message)
+        raise ValueError(f"the claim of {item['event']['S']!r} has no readable rate")
     return Claim(
         Identity.parse(item["event"]["S"]),
         Partition.parse(item["quarter_hour"]["S"]),
@@ -117,7 +116,7 @@ class LedgerStore:
             (shards_request(self.entity_table, shards), self.client.update_item),
             (first_checkpoint_request(self.entity_table, before), self.client.put_item),
         ):
-            self._unless_failed(lambda call=call, request=request: call(**request))  # type: ignore[misc]
+            self._unless_failed(lambda call=call, request=request: call(**request))
 
     def claim(self, claims: Sequence[Claim], request_id: str) -> list[Claimed | None]:
         """Claim each, and return what stands then, in their order; ``None`` where DynamoDB was not available."""
@@ -140,9 +139,7 @@ class LedgerStore:
     def move(self, old: Claim, new: Claim) -> bool:
         """Move a claim; ``False`` where somebody else has moved it, or DynamoDB was not available."""
         try:
-            return self._unless_failed(
-                lambda: self.client.update_item(**move_request(self.identity_table, old, new))
-            )
+            return self._unless_failed(lambda: self.client.update_item(**move_request(self.identity_table, old, new)))
         except UnavailableError:
             return False
 
@@ -163,9 +160,7 @@ class LedgerStore:
         return set().union(*appended)
 
     def _append(self, entries: Sequence[Entry], is_open: Callable[[Quarter], bool]) -> set[tuple[str, str]]:
-        pending = {
-            _key(item): (quarter, item) for quarter, item in ((q, _as_item(values)) for q, values in entries)
-        }
+        pending = {_key(item): (quarter, item) for quarter, item in ((q, _as_item(values)) for q, values in entries)}
         appended: set[tuple[str, str]] = set()
         for attempt in range(aws.ATTEMPTS):
             if attempt:
@@ -182,8 +177,7 @@ class LedgerStore:
                     raise
                 continue
             left = {
-                _key(request["PutRequest"]["Item"])
-                for request in answer["UnprocessedItems"].get(self.ledger_table, [])
+                _key(request["PutRequest"]["Item"]) for request in answer["UnprocessedItems"].get(self.ledger_table, [])
             }
             appended |= pending.keys() - left
             pending = {key: pending[key] for key in left}

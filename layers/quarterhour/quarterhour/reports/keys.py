@@ -51,8 +51,7 @@ def run_prefix(run: str) -> str:
     """Return where a run's objects stand: ``reports/2026/10/23/0130-0230/``; the name must be a run's."""
     match = _RUN.fullmatch(run)
     if match is None:
-        message = f"{run!r} is no run"
-        raise ValueError(message)
+        raise ValueError(f"{run!r} is no run")
     year, month, day, start, end = match.groups()
     return f"{REPORTS}{year}/{month}/{day}/{start}-{end}/"
 

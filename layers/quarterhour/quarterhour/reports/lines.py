@@ -70,8 +70,7 @@ def read_lines(file: IO[bytes]) -> Iterator[dict[str, str]]:
     ):
         reader = csv.DictReader(text, strict=True)
         if tuple(reader.fieldnames or ()) != COLUMNS:
-            message = f"the columns are {reader.fieldnames}"
-            raise ValueError(message)
+            raise ValueError(f"the columns are {reader.fieldnames}")
         for row in reader:
             yield {name: original(cell) if name in _TEXT else cell for name, cell in row.items()}
 

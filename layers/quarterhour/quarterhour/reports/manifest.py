@@ -35,17 +35,13 @@ def summary(accounts: Mapping[Account, Totals]) -> bytes:
         ]
     )
     for account, totals in accounts.items():
-        figures = [
-            money.plain(value) for value in (totals.gross, totals.refunds, totals.net, totals.commission)
-        ]
+        figures = [money.plain(value) for value in (totals.gross, totals.refunds, totals.net, totals.commission)]
         rounded = money.plain(money.on_statement(totals.commission, account.currency))
         writer.writerow([harmless(account.agency), account.currency, totals.events, *figures, rounded])
     return text.getvalue().encode()
 
 
-def manifest(
-    plan: Plan, sealed: Sequence[Sealed], accounts: Mapping[Account, Totals], summary_: bytes
-) -> bytes:
+def manifest(plan: Plan, sealed: Sequence[Sealed], accounts: Mapping[Account, Totals], summary_: bytes) -> bytes:
     """Return the manifest of a run; nothing in it depends on when or how often it is written."""
     run, digest = plan.previous
     document: dict[str, Any] = {
@@ -62,9 +58,7 @@ def manifest(
                 "bucket": str(quarter),
                 "shards": list(range(plan.shards)),
                 "lines": one.lines,
-                "file": {"key": lines_key(quarter), "sha256": one.sha256, "size": one.size}
-                if one.lines
-                else None,
+                "file": {"key": lines_key(quarter), "sha256": one.sha256, "size": one.size} if one.lines else None,
             }
             for quarter, one in zip(plan.quarters, sealed, strict=True)
         ],
@@ -73,9 +67,7 @@ def manifest(
             {"agency": account.agency, "currency": account.currency, **totals.as_dict()}
             for account, totals in accounts.items()
         ],
-        "files": [
-            {"key": run_prefix(plan.run) + SUMMARY, "sha256": hexdigest(summary_), "size": len(summary_)}
-        ],
+        "files": [{"key": run_prefix(plan.run) + SUMMARY, "sha256": hexdigest(summary_), "size": len(summary_)}],
     }
     return (json.dumps(document, indent=1, ensure_ascii=False) + "\n").encode()
 

@@ -119,16 +119,12 @@ class Verdict(Enum):
     DRIFT = "drift"
 
 
-def verdict(
-    quarter: Quarter, ledger: Mapping[Any, Totals], counters: Mapping[Any, Totals], now: datetime
-) -> Verdict:
+def verdict(quarter: Quarter, ledger: Mapping[Any, Totals], counters: Mapping[Any, Totals], now: datetime) -> Verdict:
     """Compare what the ledger holds of a quarter-hour with what was counted.
 
     A counter that has seen fewer events lags behind the stream, as long as that can still deliver them.
     """
-    differing = [
-        (totals, counters.get(key, Totals())) for key, totals in ledger.items() if counters.get(key) != totals
-    ]
+    differing = [(totals, counters.get(key, Totals())) for key, totals in ledger.items() if counters.get(key) != totals]
     if not differing:
         return Verdict.VERIFIED
     lagging = all(counted.events < totals.events for totals, counted in differing)
@@ -161,9 +157,7 @@ def run_values(plan: Plan, sealed: Sequence[Sealed], manifest_sha256: str) -> di
 def with_verdicts(run: Mapping[str, Any], verdicts: Mapping[Quarter, Verdict]) -> dict[str, Any]:
     """Return a run's control item with what the counters say now; it stands in the index while any is pending."""
     said = {**run["verdicts"], **{str(quarter): one.value for quarter, one in verdicts.items()}}
-    worst = next(
-        (one for one in (Verdict.DRIFT, Verdict.PENDING) if one.value in said.values()), Verdict.VERIFIED
-    )
+    worst = next((one for one in (Verdict.DRIFT, Verdict.PENDING) if one.value in said.values()), Verdict.VERIFIED)
     index = {"gsi1pk": PENDING, "gsi1sk": run["sk"]} if Verdict.PENDING.value in said.values() else {}
     values = {name: value for name, value in run.items() if name not in {"gsi1pk", "gsi1sk"}}
     return {**values, "verdicts": said, "counters": worst.value, **index}

@@ -148,13 +148,8 @@ class Reporter:
         for run in self._store.pending_runs():
             if remaining_seconds() < RESERVE_SECONDS:
                 return
-            quarters = [
-                Quarter.parse(name) for name, said in run["verdicts"].items() if said == Verdict.PENDING.value
-            ]
-            tallies = {
-                quarter: self._tally_of(quarter, Sealed.of(run["sealed"][str(quarter)]))
-                for quarter in quarters
-            }
+            quarters = [Quarter.parse(name) for name, said in run["verdicts"].items() if said == Verdict.PENDING.value]
+            tallies = {quarter: self._tally_of(quarter, Sealed.of(run["sealed"][str(quarter)])) for quarter in quarters}
             verdicts = self._verdicts(tallies, result)
             if any(said is not Verdict.PENDING for said in verdicts.values()):
                 self._store.keep_run(with_verdicts(run, verdicts))
@@ -163,8 +158,6 @@ class Reporter:
         """Ask the counters about each quarter-hour that holds events."""
         counted = self._store.counted([key for tally in tallies.values() for key in tally])
         now = clock.now()
-        verdicts = {
-            quarter: verdict(quarter, tally, counted, now) for quarter, tally in tallies.items() if tally
-        }
+        verdicts = {quarter: verdict(quarter, tally, counted, now) for quarter, tally in tallies.items() if tally}
         result.drift += sum(said is Verdict.DRIFT for said in verdicts.values())
         return verdicts

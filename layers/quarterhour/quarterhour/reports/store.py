@@ -19,6 +19,7 @@ from quarterhour.reports.plan import Checkpoint, Plan, Sealed
 from quarterhour.totals import Totals
 
 if TYPE_CHECKING:
+    from botocore.response import StreamingBody
     from mypy_boto3_dynamodb import DynamoDBClient
     from mypy_boto3_s3 import S3Client
 
@@ -112,9 +113,7 @@ class ReportStore:
             return None
         plan = values.get("plan")
         run, digest = values.get("previous", ("", ""))
-        return Checkpoint(
-            Quarter.parse(values["sealed_through"]), (run, digest), Plan.of(plan) if plan else None
-        )
+        return Checkpoint(Quarter.parse(values["sealed_through"]), (run, digest), Plan.of(plan) if plan else None)
 
     def shards(self) -> int:
         """Return the highest number of ledger shards ever used."""
@@ -143,9 +142,7 @@ class ReportStore:
         streams = [
             (item for items in pages for item in items)
             for pages in [
-                aws.query_pages(
-                    self.dynamodb, partition_request(self.ledger_table, partition, page), self.workers
-                )
+                aws.query_pages(self.dynamodb, partition_request(self.ledger_table, partition, page), self.workers)
                 for partition in partitions
             ]
         ]
@@ -174,25 +171,21 @@ class ReportStore:
             if aws.code_of(error) != "PreconditionFailed":
                 raise
             if self._digest(key) != digest:
-                message = f"{key} is sealed with other bytes than the ledger gives now"
-                raise SealedFileError(message) from error
+                raise SealedFileError(f"{key} is sealed with other bytes than the ledger gives now") from error
 
-    def open(self, key: str) -> IO[bytes]:
+    def open(self, key: str) -> "StreamingBody":
         """Return an object's content as a stream; raise ``SealedFileError`` where it is not there."""
         try:
-            return aws.persist(lambda: self.s3.get_object(Bucket=self.bucket, Key=key)["Body"], "S3")  # type: ignore[return-value]
+            return aws.persist(lambda: self.s3.get_object(Bucket=self.bucket, Key=key)["Body"], "S3")
         except ClientError as error:
             if aws.code_of(error) != "NoSuchKey":
                 raise
-            message = f"{key} is gone"
-            raise SealedFileError(message) from error
+            raise SealedFileError(f"{key} is gone") from error
 
     def keep_run(self, values: Mapping[str, Any]) -> None:
         """Write a run's control item."""
         item = aws.to_item(dict(values))
-        aws.persist(
-            lambda: self.dynamodb.put_item(TableName=self.entity_table, Item=item), "the Entity table"
-        )
+        aws.persist(lambda: self.dynamodb.put_item(TableName=self.entity_table, Item=item), "the Entity table")
 
     def pending_runs(self) -> list[dict[str, Any]]:
         """Return the control items of the runs whose counters have not caught up yet, the oldest first."""

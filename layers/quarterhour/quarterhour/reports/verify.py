@@ -1,12 +1,12 @@
-"""Proof of what was sealed: re-reads manifests and files, and holds hashes, chain, order and sums against each other."""
+"""Proof of what was sealed: re-reads manifests and files, and holds hashes, chain, order and sums to each other."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import timedelta
 from hashlib import sha256
 from tempfile import SpooledTemporaryFile
-from typing import IO, Any, Final
+from typing import IO, TYPE_CHECKING, Any, Final
 
 from quarterhour.clock import iso_seconds, parse_iso
 from quarterhour.ledger.keys import Account, Position
@@ -17,10 +17,14 @@ from quarterhour.reports.manifest import SCHEMA, hexdigest, summary
 from quarterhour.reports.plan import by_account
 from quarterhour.totals import Totals
 
+if TYPE_CHECKING:
+    from datetime import datetime
+
 Open = Callable[[str], IO[bytes]]
 """Opens an object by its key; raises ``FileNotFoundError`` where it is not there."""
 
 _IN_MEMORY: Final = 16 << 20
+_SHOWN: Final = 100
 
 
 @dataclass(slots=True)
@@ -134,25 +138,20 @@ class _Proof:
         copy.seek(0)
         self._expect(name, "size", size, wanted["size"])
         self._expect(name, "SHA-256", digest.hexdigest(), wanted["sha256"])
-        return digest.hexdigest() == wanted["sha256"]
+        return bool(digest.hexdigest() == wanted["sha256"])
 
     def _in_order(self, name: str, quarter: Quarter, file: Any) -> Iterable[dict[str, str]]:  # noqa: ANN401
         """Yield a file's lines, each of them of this quarter-hour, after the one before, and of an event not seen."""
         last = ""
         for line in read_lines(file):
             position = Position.parse(line["position"])
-            if (
-                not line["quarter_hour"].startswith(f"{quarter}#")
-                or Quarter.at(position.recorded_at) != quarter
-            ):
+            if not line["quarter_hour"].startswith(f"{quarter}#") or Quarter.at(position.recorded_at) != quarter:
                 self._problem(name, f"{line['position']} is of another quarter-hour")
             if line["position"] <= last:
                 self._problem(name, f"{line['position']} stands behind {last}")
             last = line["position"]
             before = self._recorded.get(position.suffix)
-            if before is not None and (
-                self._retention is None or position.recorded_at < before + self._retention
-            ):
+            if before is not None and (self._retention is None or position.recorded_at < before + self._retention):
                 self._problem(name, f"{line['source']}#{line['id']} was sealed before")
             self._recorded[position.suffix] = position.recorded_at
             yield line
@@ -177,4 +176,4 @@ class _Proof:
 
 def _short(value: object) -> str:
     text = str(value)
-    return text if len(text) <= 100 else text[:97] + "..."
+    return text if len(text) <= _SHOWN else text[:_SHOWN] + "..."

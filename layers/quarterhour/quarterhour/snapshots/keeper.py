@@ -14,9 +14,7 @@ from quarterhour.telemetry import count
 class Keeper:
     """Keeps the newest state of each window, whatever the order and number of deliveries."""
 
-    def __init__(
-        self, store: SnapshotStore, parking: Parking, layers: Sequence[Layer], workers: Workers
-    ) -> None:
+    def __init__(self, store: SnapshotStore, parking: Parking, layers: Sequence[Layer], workers: Workers) -> None:
         self._store = store
         self._parking = parking
         self._layers = layers
