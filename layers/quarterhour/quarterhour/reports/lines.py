@@ -65,7 +65,7 @@ class SealedFile:
 def read_lines(file: IO[bytes]) -> Iterator[dict[str, str]]:
     """Yield the values of each line of a sealed file; raise ``ValueError`` where it is none."""
     with (
-        gzip.GzipFile(fileobj=file) as packed,
+        gzip.GzipFile(fileobj=file, mode="rb") as packed,
         io.TextIOWrapper(packed, encoding="utf-8", newline="") as text,
     ):
         reader = csv.DictReader(text, strict=True)

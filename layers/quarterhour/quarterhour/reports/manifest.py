@@ -56,7 +56,7 @@ def manifest(plan: Plan, sealed: Sequence[Sealed], accounts: Mapping[Account, To
         "buckets": [
             {
                 "bucket": str(quarter),
-                "shards": list(range(plan.shards)),
+                "shards": plan.shards,
                 "lines": one.lines,
                 "file": {"key": lines_key(quarter), "sha256": one.sha256, "size": one.size} if one.lines else None,
             }

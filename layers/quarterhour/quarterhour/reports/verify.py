@@ -81,6 +81,8 @@ class _Proof:
         content = self._open(key).read()
         try:
             document = json.loads(content)
+            previous, self._previous = self._previous, {"run": document["run"], "sha256": hexdigest(content)}
+            self._expect(key, "previous", document["previous"], previous)
             self._envelope(key, document)
             totals = [self._bucket(key, bucket) for bucket in document["buckets"]]
             sums = by_account(tally for tally in totals if tally)
@@ -88,16 +90,14 @@ class _Proof:
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             self._problem(key, f"cannot be read: {error!r}")
             return
-        self._previous = {"run": document["run"], "sha256": hexdigest(content)}
         self._found.runs += 1
         self._found.lines += document["lines"]
         for account, total in sums.items():
             self._found.accounts[account] = self._found.accounts.get(account, Totals()) + total
 
     def _envelope(self, key: str, document: Mapping[str, Any]) -> None:
-        """Hold schema, bounds, quarter-hours and the chain."""
+        """Hold schema, bounds and quarter-hours; the run begins where the one before it ended."""
         self._expect(key, "schema", document["schema"], SCHEMA)
-        self._expect(key, "previous", document["previous"], self._previous)
         first, end = parse_iso(document["from"]), parse_iso(document["to"])
         if self.until is not None:
             self._expect(key, "from", document["from"], iso_seconds(self.until))
@@ -121,7 +121,7 @@ class _Proof:
             lines, tally = tally_lines(self._in_order(name, quarter, file))
         self._expect(name, "lines", lines, bucket["lines"])
         shards = {partition.shard for _, partition in tally}
-        self._expect(name, "shards beyond those covered", sorted(shards - set(bucket["shards"])), [])
+        self._expect(name, "shards beyond those covered", sorted(shards - set(range(bucket["shards"]))), [])
         return tally
 
     def _same_bytes(self, name: str, wanted: Mapping[str, Any], copy: Any) -> bool:  # noqa: ANN401
