@@ -7,6 +7,13 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.set-up
 STAMP_SAM := $(VENV_SAM)/.set-up
 OLDEST := 3.11
+# The locks name everything, so there is nothing to resolve; Python compiles what it comes to use.
+INSTALL := pip install --quiet --disable-pip-version-check --no-deps
+
+SAM := SAM_CLI_TELEMETRY=0 $(VENV_SAM)/bin/sam
+# pyenv's shim for a Python that is not the chosen one fails, so the version itself goes before it.
+PYENV_3_13 := $(lastword $(wildcard $(or $(PYENV_ROOT),$(HOME)/.pyenv)/versions/3.13.*/bin))
+WITH_LAMBDA_PYTHON := $(if $(PYENV_3_13),PATH="$(PYENV_3_13):$$PATH")
 
 # $(call new_venv,FOLDER): an empty environment, or a plain word on what is missing.
 define new_venv
@@ -17,17 +24,17 @@ define new_venv
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint format sam lock clean
+.PHONY: help setup demo test lint format sam validate build lock clean
 
 help:  ## List what there is to make
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: $(STAMP)  ## Make the environment .venv with everything locked, once
 
 $(STAMP): requirements/dev.txt pyproject.toml
 	$(call new_venv,$(VENV))
-	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
-	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	$(BIN)/$(INSTALL) --no-compile --require-hashes -r requirements/dev.txt
+	$(BIN)/$(INSTALL) --no-build-isolation -e .
 	@touch $@
 
 demo: setup  ## Run a day of a made-up marketplace through the local stack
@@ -45,21 +52,29 @@ format: setup  ## Put the code into the project's format
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
-sam: $(STAMP_SAM)  ## Validate the template and build it (needs python3.13)
-	$(VENV_SAM)/bin/sam validate --lint
-	$(VENV_SAM)/bin/sam build
+sam: validate build  ## Validate the template and build what a deployment ships
+
+validate: $(STAMP_SAM)  ## Validate the template
+	$(SAM) validate --lint
+
+build: $(STAMP_SAM)  ## Build the functions and the layer (needs python3.13, pyenv's will do)
+	@$(WITH_LAMBDA_PYTHON) python3.13 -c '' 2>/dev/null || \
+	  { echo "python3.13, the functions' runtime, is neither on the PATH nor among pyenv's versions." >&2; exit 1; }
+	$(WITH_LAMBDA_PYTHON) $(SAM) build
 
 $(STAMP_SAM): requirements/sam.txt
 	$(call new_venv,$(VENV_SAM))
-	$(VENV_SAM)/bin/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/sam.txt
+	$(VENV_SAM)/bin/$(INSTALL) --no-compile --require-hashes -r requirements/sam.txt
 	@touch $@
 
-# From the most general to the most particular, each held to what the one before chose.
+# The widest set first; the narrower ones take its versions.
 LOCK := uv pip compile --quiet --universal --python-version $(OLDEST) --generate-hashes --no-emit-index-url
+LAYER := requirements/layer.in
+LOCAL := $(LAYER) requirements/local.in
 lock:  ## Lock the dependencies anew (needs uv)
-	$(LOCK) requirements/dev.in -o requirements/dev.txt
-	$(LOCK) requirements/local.in -c requirements/dev.txt -o requirements/local.txt
-	$(LOCK) requirements/layer.in -c requirements/dev.txt -o layers/quarterhour/requirements.txt
+	$(LOCK) $(LOCAL) requirements/dev.in -o requirements/dev.txt
+	$(LOCK) $(LOCAL) -c requirements/dev.txt -o requirements/local.txt
+	$(LOCK) $(LAYER) -c requirements/dev.txt -o layers/quarterhour/requirements.txt
 	$(LOCK) requirements/sam.in -o requirements/sam.txt
 
 clean:  ## Remove environments, builds and caches
