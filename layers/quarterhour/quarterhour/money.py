@@ -8,6 +8,8 @@ from quarterhour.currencies import MINOR_DIGITS
 
 MAX_DIGITS: Final = 38
 ZERO: Final = Decimal(0)
+NO_CURRENCY: Final = "XXX"
+"""ISO 4217's own code for what involves no currency."""
 
 # Wide enough for the sum of any number of 38-digit amounts at any scale; what would not be exact raises.
 _EXACT = Context(prec=120, traps=[Inexact, InvalidOperation, Overflow])
@@ -25,7 +27,7 @@ def parse_decimal(value: object) -> Decimal | None:
         value = Decimal(value)
     if not isinstance(value, Decimal) or not value.is_finite() or _digits(value) > MAX_DIGITS:
         return None
-    return abs(value) if value.is_zero() else value
+    return _unsigned_zero(value)
 
 
 def plain(value: Decimal) -> str:
@@ -40,7 +42,7 @@ def add(left: Decimal, right: Decimal) -> Decimal:
 
 def times(left: Decimal, right: Decimal) -> Decimal | None:
     """Return the exact product, ``None`` where it needs more than 38 digits."""
-    product = _EXACT.multiply(left, right)
+    product = _unsigned_zero(_EXACT.multiply(left, right))
     return product if _digits(product) <= MAX_DIGITS else None
 
 
@@ -51,8 +53,12 @@ def is_currency(code: object) -> bool:
 
 def on_statement(amount: Decimal, currency: str) -> Decimal:
     """Round to the currency's minor unit, half to even: the one rounding there is."""
-    quantum = Decimal(1).scaleb(-MINOR_DIGITS[currency])
-    return amount.quantize(quantum, rounding=ROUND_HALF_EVEN, context=Context(prec=120))
+    quantum = Decimal(1).scaleb(-MINOR_DIGITS.get(currency, 0))
+    return _unsigned_zero(amount.quantize(quantum, rounding=ROUND_HALF_EVEN, context=Context(prec=120)))
+
+
+def _unsigned_zero(value: Decimal) -> Decimal:
+    return value.copy_abs() if value.is_zero() else value
 
 
 def _digits(value: Decimal) -> int:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from botocore.exceptions import ClientError
 
 from quarterhour import aws
+from quarterhour.counters.distinct import missing, sightings
 from quarterhour.counters.plan import Group, Retention, changes, group
 from quarterhour.counters.store import CounterStore
 from quarterhour.errors import UnavailableError
@@ -33,9 +34,16 @@ class Counting:
         count("GroupsFailed", len(failed))
         return failures(records, failed)
 
+    def _count_customers(self, one: Group) -> None:
+        # Before the watermark moves: a crash in between delivers the group again, which then finds its markers.
+        for sighting in sightings(one, self._retention):
+            for new in missing(sighting, self._store.seen(sighting.markers)):
+                self._store.count(new)
+
     def _apply(self, one: Group) -> bool:
         for attempt in range(aws.ATTEMPTS):
             try:
+                self._count_customers(one)
                 planned = changes(one, self._store.read(one.keys), self._retention)
                 if planned:
                     self._store.write(planned)

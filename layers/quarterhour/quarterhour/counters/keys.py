@@ -1,7 +1,10 @@
 """The counters' keys in the Entity table, built and parsed here alone."""
 
 from datetime import date
+from hashlib import sha256
 from typing import Final
+
+from base58 import b58encode
 
 from quarterhour.entity import LATEST, Key
 from quarterhour.ledger.keys import Account, Partition
@@ -10,6 +13,9 @@ from quarterhour.quarters import Quarter
 _ACCOUNT: Final = "ACCOUNT#"
 _QUARTER: Final = "QUARTER#"
 _DAY: Final = "DAY#"
+_CUSTOMERS: Final = "CUSTOMERS"
+_SEEN: Final = "SEEN#"
+_SEEN_LENGTH: Final = 22
 
 
 def account_pk(account: Account) -> str:
@@ -37,6 +43,17 @@ def quarter_key(account: Account, partition: Partition) -> Key:
 def day_key(account: Account, day: date) -> Key:
     """Return the key of a day's totals."""
     return {"pk": account_pk(account), "sk": f"{_DAY}{day.isoformat()}"}
+
+
+def customers_key(account: Account, day: date | None) -> Key:
+    """Return the key of the number of distinct customers, of a day or (``None``) of the account's lifetime."""
+    return {"pk": account_pk(account), "sk": _CUSTOMERS + (f"#{day.isoformat()}" if day else "")}
+
+
+def seen_key(counter: Key, customer: str) -> Key:
+    """Return the key of the marker that a customer stands in a count; the name itself is not kept."""
+    digest = sha256("\n".join((counter["pk"], counter["sk"], customer)).encode()).digest()
+    return {"pk": _SEEN + b58encode(digest).decode()[:_SEEN_LENGTH], "sk": "seen"}
 
 
 def quarter_sk(quarter: Quarter) -> str:

@@ -102,7 +102,7 @@ def changes(group_: Group, stored: Mapping[str, Counter], retention: Retention) 
     last = max(step.posting.recorded_at for step in steps)
     until = group_.partition.quarter.end
     return [
-        _change(quarter, stored, delta, {"seq": steps[-1].seq, "expires_at": _epoch(until + retention.quarter)}),
+        _change(quarter, stored, delta, {"seq": steps[-1].seq, "expires_at": epoch(until + retention.quarter)}),
         _change(
             latest,
             stored,
@@ -112,7 +112,7 @@ def changes(group_: Group, stored: Mapping[str, Counter], retention: Retention) 
                 **window_index(LATEST, account_pk(group_.account)),
             },
         ),
-        _change(day, stored, delta, {"expires_at": _epoch(until + retention.day)}),
+        _change(day, stored, delta, {"expires_at": epoch(until + retention.day)}),
     ]
 
 
@@ -123,7 +123,8 @@ def _change(key: Key, stored: Mapping[str, Counter], delta: Totals, more: dict[s
     return Change({**key, **totals.as_dict(), "version": (version or _NONE) + 1, **more}, version)
 
 
-def _epoch(instant: datetime) -> int:
+def epoch(instant: datetime) -> int:
+    """Return an instant as TTL attributes have it: whole seconds since 1970."""
     return int(instant.timestamp())
 
 

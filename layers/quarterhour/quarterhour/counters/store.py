@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from quarterhour import aws
 from quarterhour.aws import Request
+from quarterhour.counters.distinct import Sighting
 from quarterhour.counters.plan import Change, Counter
 from quarterhour.entity import Key
 
@@ -29,6 +30,30 @@ def _put(table: str, change: Change) -> dict[str, Any]:
     }
 
 
+def sighting_request(table: str, sighting: Sighting) -> Request:
+    """Build the transaction that sets new markers and counts them, if none of them stands yet."""
+    expires = {"expires_at": sighting.markers_expire}
+    markers = [
+        {
+            "Put": {
+                "TableName": table,
+                "Item": aws.to_item({**marker, **expires}),
+                "ConditionExpression": "attribute_not_exists(pk)",
+            }
+        }
+        for marker in sighting.markers
+    ]
+    values = {":new": len(markers), ":expires": sighting.counter_expires}
+    update = "ADD customers :new" + (" SET expires_at = :expires" if sighting.counter_expires else "")
+    count = {
+        "TableName": table,
+        "Key": aws.to_item(dict(sighting.counter)),
+        "UpdateExpression": update,
+        "ExpressionAttributeValues": aws.to_item(values),
+    }
+    return {"TransactItems": [*markers, {"Update": count}]}
+
+
 @dataclass(frozen=True, slots=True)
 class CounterStore:
     """The counters in the Entity table."""
@@ -40,6 +65,15 @@ class CounterStore:
         """Return the counters at these keys of one account, by sort key, strongly consistent."""
         items = aws.get_items(self.client, self.table, keys, aws.Workers(1))
         return {item["sk"]["S"]: aws.from_item(item) for item in items}
+
+    def seen(self, markers: Sequence[Key]) -> set[str]:
+        """Return the ``pk`` of those markers that stand, strongly consistent."""
+        items = aws.get_items(self.client, self.table, markers, aws.Workers(1))
+        return {item["pk"]["S"] for item in items}
+
+    def count(self, sighting: Sighting) -> None:
+        """Set markers and count them, all or none; raise botocore's ``ClientError`` where one stands already."""
+        self.client.transact_write_items(**sighting_request(self.table, sighting))
 
     def write(self, changes: Sequence[Change]) -> None:
         """Write all or none; raise botocore's ``ClientError`` where none was written."""

@@ -16,6 +16,7 @@ from quarterhour.ledger.keys import SEPARATOR, Account, Identity
 SALE: Final = "sale.recorded"
 REFUND: Final = "sale.refunded"
 ADJUSTMENT: Final = "adjustment.recorded"
+VIEW: Final = "view.recorded"
 MAX_TEXT: Final = 200
 MAX_EXTRA_BYTES: Final = 4096
 _SHOWN: Final = 60
@@ -25,6 +26,7 @@ _SIGNS: Final[Mapping[str, tuple[Callable[[Decimal], bool], str]]] = {
     REFUND: (lambda amount: amount <= 0, "0 or less, as it is a refund"),
     ADJUSTMENT: (lambda _: True, "any amount"),
 }
+_TYPES: Final = (*_SIGNS, VIEW)
 _TIME: Final = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,9})?([Zz]|[+-][0-9]{2}:[0-9]{2})",
     re.ASCII,
@@ -50,6 +52,12 @@ class Event:
     commission_rate: Decimal | None
     time: datetime | None
     details: Mapping[str, str]
+
+    @property
+    def refunded_sale(self) -> Identity | None:
+        """The sale that this refund is linked to, in the same source; ``None`` where it is no linked refund."""
+        sale = self.details.get("refers_to")
+        return Identity(self.identity.source, sale) if self.type == REFUND and sale else None
 
     @property
     def digest(self) -> str:
@@ -94,7 +102,7 @@ def _read(fields: "_Fields") -> Event | None:
     fields.value("datacontenttype", '"application/json"', _json_type, optional=True)
     source = fields.value("source", _NAME, _name)
     id_ = fields.value("id", _NAME, _name)
-    type_ = fields.value("type", "one of " + ", ".join(_SIGNS), _type)
+    type_ = fields.value("type", "one of " + ", ".join(_TYPES), _type)
     agency = fields.value("subject", f"the agency: {_NAME}", _name)
     time = fields.value("time", "an RFC 3339 instant such as 2026-10-23T01:30:00Z", _instant, optional=True)
     data = fields.value("data", "an object with amount and currency", lambda value: value or None)
@@ -103,24 +111,39 @@ def _read(fields: "_Fields") -> Event | None:
             fields.problem("data", "is no object", "an object with amount and currency")
         return None
     inner = _Fields(data, "data.", fields.problems)
+    figures = _no_figures(inner) if type_ == VIEW else _figures(inner, type_)
+    details = {
+        name: text
+        for name, (expected, read) in _DETAILS.items()
+        if (text := inner.value(name, expected, read, optional=(name, type_) != ("customer", VIEW))) is not None
+    }
+    if id_ and details.get("refers_to") == id_:
+        inner.problem("refers_to", "is the event itself", "the id of the sale")
+    if fields.problems or not (source and id_ and type_ and agency and figures):
+        return None
+    amount, currency, rate = figures
+    return Event(Identity(source, id_), type_, Account(agency, currency), amount, rate, time, details)
+
+
+def _no_figures(inner: "_Fields") -> tuple[Decimal, str, Decimal]:
+    """Read a view: no money, so that it counts as an event of nothing in no currency."""
+    inner.no_others(frozenset(_DETAILS))
+    return money.ZERO, money.NO_CURRENCY, money.ZERO
+
+
+def _figures(inner: "_Fields", type_: str | None) -> tuple[Decimal, str, Decimal | None] | None:
+    """Read amount, currency and rate; ``None`` where one does not fit."""
     inner.no_others(frozenset({"amount", "currency", "commission_rate", *_DETAILS}))
     amount = inner.value("amount", _AMOUNT, money.parse_decimal)
     currency = inner.value("currency", "an ISO 4217 code such as EUR", _currency)
     rate = inner.value("commission_rate", "a decimal from 0 to 1", _share, optional=True)
-    details = {
-        name: text
-        for name, (expected, read) in _DETAILS.items()
-        if (text := inner.value(name, expected, read, optional=True)) is not None
-    }
     if amount is not None and type_ is not None:
         fits, expected = _SIGNS[type_]
         if not fits(amount):
             inner.problem("amount", f"is {money.plain(amount)}", expected)
     if amount is not None and rate is not None and money.times(amount, rate) is None:
         inner.problem("commission_rate", "gives a commission of more than 38 digits", "fewer digits in rate or amount")
-    if fields.problems or not (source and id_ and type_ and agency and currency) or amount is None:
-        return None
-    return Event(Identity(source, id_), type_, Account(agency, currency), amount, rate, time, details)
+    return None if amount is None or currency is None else (amount, currency, rate)
 
 
 class _Fields:
@@ -163,7 +186,7 @@ def _shown(value: object) -> str:
 
 
 def _type(value: object) -> str | None:
-    return value if isinstance(value, str) and value in _SIGNS else None
+    return value if isinstance(value, str) and value in _TYPES else None
 
 
 def _name(value: object) -> str | None:

@@ -20,6 +20,7 @@ class Posting:
     amount: Decimal
     commission: Decimal
     recorded_at: datetime
+    customer: str | None
 
     @classmethod
     def of(cls, item: Item) -> Self:
@@ -33,6 +34,7 @@ class Posting:
                 _decimal(item["amount"]["S"]),
                 _decimal(item["commission"]["S"]),
                 Position.parse(item["position"]["S"]).recorded_at,
+                item["customer"]["S"] if "customer" in item else None,
             )
         except (KeyError, TypeError) as error:
             raise ValueError(f"the ledger item lacks {error}") from error

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from quarterhour import clock
+from quarterhour import aws, clock
 from quarterhour.errors import UnavailableError
 from quarterhour.ledger.event import Event, Rejection
 from quarterhour.ledger.keys import Identity
@@ -20,6 +20,7 @@ from quarterhour.ledger.recording import (
     outcomes,
     priced,
 )
+from quarterhour.ledger.refunds import linked_refund
 from quarterhour.ledger.store import LedgerStore
 from quarterhour.quarters import Quarter
 
@@ -41,11 +42,18 @@ class Recorder:
         events = [item for item in items if isinstance(item, Event)]
         claims: dict[Identity, Claimed] = {}
         standing: dict[Identity, Claim] = {}
+        refused: dict[str, Rejection] = {}
         if events:
             self._prepare()
-            claims = self._claim(events, request_id)
-            standing = self._append_missing(contents(events, claims), claims)
-        return outcomes(items, claims, standing)
+            plain = [event for event in events if not event.refunded_sale]
+            claims = self._claim(plain, request_id)
+            standing = self._append_missing(contents(plain, claims), claims)
+            # After the others, so that a sale and its refund may come in one request.
+            refunds = [event for event in events if event.refunded_sale and event.identity not in claims]
+            refund_claims, refused = self._claim_refunds(refunds, request_id)
+            standing |= self._append_missing(contents(refunds, refund_claims), refund_claims)
+            claims |= refund_claims
+        return outcomes(items, claims, standing, refused)
 
     def _prepare(self) -> None:
         # Before the clock is read for the first claim: whoever sets the checkpoint, claims come to lie behind it.
@@ -58,6 +66,43 @@ class Recorder:
         wanted = [Claim.of(event, now, self._terms) for event in first_of_each(events)]
         claimed = self._store.claim(wanted, request_id)
         return {claim.identity: stands for claim, stands in zip(wanted, claimed, strict=True) if stands}
+
+    def _claim_refunds(
+        self, refunds: list[Event], request_id: str
+    ) -> tuple[dict[Identity, Claimed], dict[str, Rejection]]:
+        """Claim linked refunds one by one, each against what the ones before left of its sale."""
+        claims: dict[Identity, Claimed] = {}
+        refused: dict[str, Rejection] = {}
+        for event in first_of_each(refunds):
+            answer = self._claim_refund(event, request_id)
+            if isinstance(answer, Claimed):
+                claims[event.identity] = answer
+            elif answer:
+                refused[event.digest] = answer
+        return claims, refused
+
+    def _claim_refund(self, event: Event, request_id: str) -> Claimed | Rejection | None:
+        """Return the claim that stands, why the sale does not allow it, or ``None`` where that cannot be told now."""
+        sale_identity = event.refunded_sale
+        if sale_identity is None:
+            raise ValueError(f"{event.identity} is no linked refund")
+        try:
+            for attempt in range(aws.ATTEMPTS):
+                known = self._store.claims([event.identity, sale_identity])
+                if event.identity in known:
+                    return Claimed(known[event.identity], fresh=False)
+                refund = linked_refund(event, known.get(sale_identity), clock.now(), self._terms)
+                if isinstance(refund, Rejection):
+                    return refund
+                if not self._store.standing([refund.sale]):
+                    return None  # claimed, not yet in the ledger: its sender has no answer either
+                claimed = self._store.claim_refund(refund, request_id)
+                if claimed:
+                    return claimed
+                aws.pause(attempt)
+        except UnavailableError:
+            pass
+        return None
 
     def _append_missing(self, content: dict[Identity, Event], claims: dict[Identity, Claimed]) -> dict[Identity, Claim]:
         fresh = [claims[identity].claim for identity in content if claims[identity].fresh]

@@ -6,7 +6,7 @@ a claim whose append never came be moved, as nobody can still be writing where i
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from decimal import Decimal
 from enum import Enum
@@ -15,8 +15,8 @@ from typing import Any, Final, Self
 from quarterhour import money
 from quarterhour.clock import iso_millis
 from quarterhour.errors import FieldProblem, SettingsError
-from quarterhour.ledger.event import Event, Rejection
-from quarterhour.ledger.keys import Identity, Partition, Position
+from quarterhour.ledger.event import SALE, Event, Rejection
+from quarterhour.ledger.keys import Account, Identity, Partition, Position
 from quarterhour.quarters import Quarter
 
 SCHEMA: Final = "1"
@@ -65,6 +65,14 @@ class Terms:
 
 
 @dataclass(frozen=True, slots=True)
+class Refundable:
+    """What the claim of a sale knows for its refunds: whose sale it was, and how much of it is not refunded yet."""
+
+    account: Account
+    left: Decimal
+
+
+@dataclass(frozen=True, slots=True)
 class Claim:
     """The ledger position given to an event, with all that makes a repeated append write the same bytes."""
 
@@ -74,21 +82,23 @@ class Claim:
     digest: str
     commission_rate: Decimal
     expires_at: int | None
+    refundable: Refundable | None = None
 
     @classmethod
-    def of(cls, event: Event, now: datetime, terms: Terms) -> Self:
-        """Claim the position that the event has when it is recorded now."""
-        rate = terms.commission_rate if event.commission_rate is None else event.commission_rate
+    def of(cls, event: Event, now: datetime, terms: Terms, sale_rate: Decimal | None = None) -> Self:
+        """Claim the position that the event has when it is recorded now; a linked refund takes its sale's rate."""
+        rates = (sale_rate, event.commission_rate, terms.commission_rate)
+        rate = next(rate for rate in rates if rate is not None)
+        refundable = Refundable(event.account, event.amount) if event.type == SALE else None
         expires = None if terms.retention is None else int((now + terms.retention).timestamp())
         identity = event.identity
         partition = Partition.of(identity, now, terms.shards)
-        return cls(identity, partition, Position.of(identity, now), event.digest, rate, expires)
+        return cls(identity, partition, Position.of(identity, now), event.digest, rate, expires, refundable)
 
     def moved(self, now: datetime, terms: Terms) -> "Claim":
         """Return the claim with the position that it gets now; its terms stay."""
         partition = Partition.of(self.identity, now, terms.shards)
-        position = Position.of(self.identity, now)
-        return Claim(self.identity, partition, position, self.digest, self.commission_rate, self.expires_at)
+        return replace(self, partition=partition, position=Position.of(self.identity, now))
 
     @property
     def key(self) -> tuple[str, str]:
@@ -107,7 +117,7 @@ class Claim:
 
 def priced(item: Event | Rejection, terms: Terms) -> Event | Rejection:
     """Refuse an event whose commission at the default rate could not be exact."""
-    if isinstance(item, Rejection) or item.commission_rate is not None:
+    if isinstance(item, Rejection) or item.commission_rate is not None or item.refunded_sale:
         return item
     if money.times(item.amount, terms.commission_rate) is not None:
         return item
@@ -226,9 +236,15 @@ def next_step(absent: Iterable[Claim], now: datetime, terms: Terms) -> NextStep:
 
 
 def outcomes(
-    items: Sequence[Event | Rejection], claims: Mapping[Identity, Claimed], standing: Mapping[Identity, Claim]
+    items: Sequence[Event | Rejection],
+    claims: Mapping[Identity, Claimed],
+    standing: Mapping[Identity, Claim],
+    refused: Mapping[str, Rejection],
 ) -> list[Outcome]:
-    """Answer each item: from the claims as they are, and those of them whose event now stands in the ledger."""
+    """Answer each item, from the claims as they are, and those of them whose event now stands in the ledger.
+
+    ``refused``: the refunds that their sale does not allow, by the digest of their content.
+    """
     answered: set[Identity] = set()
     result = []
     for item in items:
@@ -238,7 +254,9 @@ def outcomes(
         claimed = claims.get(item.identity)
         receipt = None
         problems: tuple[FieldProblem, ...] = ()
-        if claimed is None:
+        if claimed is None and item.digest in refused:
+            verdict, problems = Verdict.REJECTED, refused[item.digest].problems
+        elif claimed is None:
             verdict, problems = Verdict.UNAVAILABLE, (_TRY_AGAIN,)
         elif claimed.claim.digest != item.digest:
             verdict, problems = Verdict.CONFLICT, (_CONFLICT,)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import ClientError
@@ -9,8 +10,9 @@ from botocore.exceptions import ClientError
 from quarterhour import aws, control, money
 from quarterhour.aws import Item, Request
 from quarterhour.errors import UnavailableError
-from quarterhour.ledger.keys import Identity, Partition, Position
-from quarterhour.ledger.recording import Claim, Claimed
+from quarterhour.ledger.keys import Account, Identity, Partition, Position
+from quarterhour.ledger.recording import Claim, Claimed, Refundable
+from quarterhour.ledger.refunds import LinkedRefund
 from quarterhour.quarters import Quarter
 
 if TYPE_CHECKING:
@@ -22,6 +24,7 @@ Entry = tuple[Quarter, dict[str, str]]
 
 def claim_values(claim: Claim, request_id: str) -> dict[str, Any]:
     """Return the Identity table's attributes of a claim."""
+    sale = claim.refundable
     return {
         "event": str(claim.identity),
         "quarter_hour": str(claim.partition),
@@ -30,22 +33,23 @@ def claim_values(claim: Claim, request_id: str) -> dict[str, Any]:
         "commission_rate": money.plain(claim.commission_rate),
         "request": request_id,
         "expires_at": claim.expires_at,
+        "account": str(sale.account) if sale else None,
+        "left": money.plain(sale.left) if sale else None,
     }
 
 
 def claim_of(item: Item) -> Claim:
     """Read a claim from its item."""
     expires = item.get("expires_at")
-    rate = money.parse_decimal(item["commission_rate"]["S"])
-    if rate is None:
-        raise ValueError(f"the claim of {item['event']['S']!r} has no readable rate")
+    sale = "left" in item
     return Claim(
         Identity.parse(item["event"]["S"]),
         Partition.parse(item["quarter_hour"]["S"]),
         Position.parse(item["position"]["S"]),
         item["digest"]["S"],
-        rate,
+        Decimal(item["commission_rate"]["S"]),
         int(expires["N"]) if expires else None,
+        Refundable(Account.parse(item["account"]["S"]), Decimal(item["left"]["S"])) if sale else None,
     )
 
 
@@ -56,6 +60,28 @@ def claim_request(table: str, claim: Claim, request_id: str) -> Request:
         "Item": aws.to_item(claim_values(claim, request_id)),
         "ConditionExpression": "attribute_not_exists(event)",
         "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
+    }
+
+
+def refund_request(table: str, refund: LinkedRefund, request_id: str) -> Request:
+    """Build the transaction that claims a refund and takes it off what is left of its sale, or does neither."""
+    return {
+        "TransactItems": [
+            {"Put": claim_request(table, refund.claim, request_id)},
+            {
+                "Update": {
+                    "TableName": table,
+                    "Key": {"event": {"S": str(refund.sale.identity)}},
+                    "UpdateExpression": "SET #left = :after",
+                    "ConditionExpression": "#left = :before",
+                    "ExpressionAttributeNames": {"#left": "left"},
+                    "ExpressionAttributeValues": {
+                        ":before": {"S": money.plain(refund.before)},
+                        ":after": {"S": money.plain(refund.after)},
+                    },
+                }
+            },
+        ]
     }
 
 
@@ -135,6 +161,23 @@ class LedgerStore:
             # A claim of this very request stands where the answer to its first try was lost.
             return Claimed(claim_of(standing), fresh=standing["request"]["S"] == request_id)
         return Claimed(claim, fresh=True)
+
+    def claims(self, identities: Sequence[Identity]) -> dict[Identity, Claim]:
+        """Return the claims that stand for these identities, strongly consistent."""
+        keys = [{"event": str(identity)} for identity in identities]
+        items = aws.get_items(self.client, self.identity_table, keys, self.workers)
+        return {claim.identity: claim for claim in map(claim_of, items)}
+
+    def claim_refund(self, refund: LinkedRefund, request_id: str) -> Claimed | None:
+        """Claim a refund against its sale; ``None`` where sale or refund changed meanwhile, so read them again."""
+        request = refund_request(self.identity_table, refund, request_id)
+        try:
+            aws.persist(lambda: self.client.transact_write_items(**request), "the Identity table")
+        except ClientError as error:
+            if not aws.is_cancelled(error):
+                raise
+            return None
+        return Claimed(refund.claim, fresh=True)
 
     def move(self, old: Claim, new: Claim) -> bool:
         """Move a claim; ``False`` where somebody else has moved it, or DynamoDB was not available."""

@@ -10,7 +10,7 @@ from tempfile import TemporaryFile
 from typing import IO, Final, cast
 
 from quarterhour.aws import Item
-from quarterhour.ledger.event import DETAILS
+from quarterhour.ledger.event import DETAILS, REFUND
 from quarterhour.ledger.keys import Account, Partition
 from quarterhour.reports.plan import Sealed, Tally
 from quarterhour.totals import Totals
@@ -18,7 +18,11 @@ from quarterhour.totals import Totals
 _AT: Final = ("quarter_hour", "position", "recorded_at")
 _WHAT: Final = ("source", "id", "type", "agency", "currency")
 _MONEY: Final = ("amount", "commission_rate", "commission")
-COLUMNS: Final = (*_AT, *_WHAT, *_MONEY, "time", *DETAILS)
+_FLAG: Final = "flag"
+COLUMNS: Final = (*_AT, *_WHAT, *_MONEY, "time", *DETAILS, _FLAG)
+
+UNLINKED: Final = "unlinked refund"
+"""The flag of a refund that names no sale, so that no sale bounds it."""
 
 # Numbers and what we make ourselves begin with nothing that a spreadsheet would run; the rest is the senders' text.
 _TEXT: Final = frozenset({"source", "id", "agency", *DETAILS} - {"quantity", "unit_price"})
@@ -52,6 +56,8 @@ class SealedFile:
             writer.writerow(COLUMNS)
             for item in items:
                 values = {name: value["S"] for name, value in item.items()}
+                if values["type"] == REFUND and "refers_to" not in values:
+                    values[_FLAG] = UNLINKED
                 writer.writerow([_cell(name, values.get(name, "")) for name in COLUMNS])
                 tallying.add(values)
         self.tally = tallying.tally()
