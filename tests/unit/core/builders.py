@@ -1,0 +1,135 @@
+"""Events, claims, stream records and strategies that the core's tests are made of."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from typing import Any, Final
+
+from hypothesis import strategies as st
+
+from quarterhour.clock import iso_millis
+from quarterhour.ledger.event import Event, Rejection, read_event
+from quarterhour.ledger.keys import Account, Identity, Partition, Position
+from quarterhour.ledger.recording import Claim, Terms
+from quarterhour.quarters import Quarter
+
+AT: Final = datetime(2026, 10, 23, 1, 30, 12, 345000, tzinfo=UTC)
+"""When things happen here, unless they say otherwise: in the quarter-hour 202610230130."""
+QUARTER: Final = Quarter.parse("202610230130")
+ABSENT: Final = object()
+"""Stands for a field that is left out."""
+
+
+def utc(text: str) -> datetime:
+    """Return an instant of 23 October 2026: ``01:30``, ``01:30:00.5``."""
+    return datetime.fromisoformat(f"2026-10-23T{text}+00:00")
+
+
+def _without_absent(fields: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if value is not ABSENT}
+
+
+def sale(**changed: object) -> dict[str, Any]:
+    """Return a CloudEvent of a sale, parsed, with other fields at the top."""
+    return _without_absent(
+        {
+            "specversion": "1.0",
+            "id": "order-1",
+            "source": "shop",
+            "type": "sale.recorded",
+            "subject": "42",
+            "data": {"amount": "12.50", "currency": "GBP"},
+            **changed,
+        }
+    )
+
+
+def sale_of(type_: str = "sale.recorded", **changed: object) -> dict[str, Any]:
+    """Return a CloudEvent of a sale, parsed, with other fields in its data."""
+    return sale(type=type_, data=_without_absent({"amount": "12.50", "currency": "GBP", **changed}))
+
+
+def event(id_: str = "order-1", **changed: object) -> Event:
+    """Return a valid event with other fields in its data."""
+    read = read_event({**sale_of(**changed), "id": id_})
+    assert isinstance(read, Event), read
+    return read
+
+
+def rejection(id_: str = "order-1") -> Rejection:
+    """Return an item that is no event."""
+    read = read_event({**sale_of(amount=ABSENT), "id": id_})
+    assert isinstance(read, Rejection)
+    return read
+
+
+def terms(**changed: object) -> Terms:
+    """Return an owner's terms: 2 minutes of grace, ingests of at most 30 seconds."""
+    all_terms: dict[str, Any] = {
+        "shards": 1,
+        "commission_rate": Decimal("0.10"),
+        "grace": timedelta(seconds=120),
+        "longest_run": timedelta(seconds=30),
+        "retention": None,
+        **changed,
+    }
+    return Terms(**all_terms)
+
+
+def claim(of: Event | None = None, at: datetime = AT, **changed: object) -> Claim:
+    """Return the claim of an event at an instant."""
+    return Claim.of(of or event(), at, terms(**changed))
+
+
+def posting_item(account: str = "42#GBP", amount: str = "12.50", **changed: str) -> dict[str, Any]:
+    """Return a ledger item in attribute values."""
+    agency, currency = account.split("#")
+    values = {
+        "quarter_hour": str(Partition(QUARTER, 0)),
+        "position": str(Position.of(Identity("shop", "order-1"), AT)),
+        "recorded_at": iso_millis(AT),
+        "source": "shop",
+        "id": "order-1",
+        "type": "sale.refunded" if amount.startswith("-") else "sale.recorded",
+        "agency": agency,
+        "currency": currency,
+        "amount": amount,
+        "commission_rate": "0.10",
+        "commission": "1.25",
+        "schema": "1",
+        **changed,
+    }
+    return {name: {"S": value} for name, value in values.items()}
+
+
+def record(seq: str | int, image: Mapping[str, Any] | None, name: str = "INSERT", **more: object) -> dict[str, Any]:
+    """Return a stream record, as Lambda hands it over, of an item of any table."""
+    dynamodb: dict[str, Any] = {"SequenceNumber": str(seq)}
+    if image is not None:
+        key = ("pk", "sk") if "pk" in image else ("quarter_hour", "position")
+        dynamodb |= {"Keys": {part: image[part] for part in key if part in image}, "NewImage": dict(image)}
+    return {"eventID": f"event-{seq}", "eventName": name, "eventSource": "aws:dynamodb", "dynamodb": dynamodb, **more}
+
+
+names: Final = st.text(
+    st.one_of(st.characters(exclude_categories=["C", "Z"], exclude_characters="#"), st.just(" ")),
+    min_size=1,
+    max_size=30,
+)
+"""Sources, ids, agencies: printable, without the separator."""
+currencies: Final = st.sampled_from(["GBP", "EUR", "JPY", "KWD"])
+instants: Final = st.datetimes(datetime(2000, 1, 1), datetime(2999, 12, 31), timezones=st.just(UTC))  # noqa: DTZ001 - Hypothesis wants naive bounds
+millis: Final = instants.map(lambda instant: instant.replace(microsecond=instant.microsecond // 1000 * 1000))
+quarters: Final = instants.map(Quarter.at)
+partitions: Final = st.builds(Partition, quarters, st.integers(0, 63))
+identities: Final = st.builds(Identity, names, names)
+accounts: Final = st.builds(Account, names, currencies)
+
+
+@st.composite
+def amounts(draw: st.DrawFn, digits: int = 38) -> Decimal:
+    """Draw amounts of any sign and scale, of at most so many digits as written out."""
+    scale = draw(st.integers(0, digits - 1))
+    whole = draw(st.integers(0, 10 ** draw(st.integers(1, digits)) - 1))
+    negative = draw(st.booleans()) and whole > 0
+    return Decimal((int(negative), tuple(map(int, str(whole))), -scale))
