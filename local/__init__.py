@@ -1,0 +1,1 @@
+"""The whole system on one machine, and the command line `quarterhour`."""
