@@ -1,0 +1,74 @@
+"""The template as written, and as a deployment would see it."""
+
+from copy import deepcopy
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, NoReturn
+
+from samtranslator.translator.transform import transform
+from samtranslator.yaml_helper import yaml_parse
+
+ROOT = Path(__file__).parents[2]
+FILE = ROOT / "template.yaml"
+
+Properties = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Stack:
+    """The resources that CloudFormation makes of the template."""
+
+    resources: dict[str, dict[str, Any]]
+
+    def of(self, kind: str) -> dict[str, Properties]:
+        """Return the properties of the resources of one type by their logical ids."""
+        return {name: one.get("Properties", {}) for name, one in self.resources.items() if one["Type"] == kind}
+
+    def statements(self, function: str) -> list[Properties]:
+        """Return what a function's role allows."""
+        role = self.of("AWS::IAM::Role")[arn_of(self.of("AWS::Lambda::Function")[function]["Role"])]
+        return [one for policy in role["Policies"] for one in policy["PolicyDocument"]["Statement"]]
+
+
+def arn_of(value: Properties) -> str:
+    """Return the logical id of the resource whose ARN stands there."""
+    name, attribute = value["Fn::GetAtt"]
+    assert attribute in ("Arn", "StreamArn")
+    return str(name)
+
+
+def listed(value: object) -> list[Any]:
+    """Return a policy's one or many as a list."""
+    return value if isinstance(value, list) else [value]
+
+
+@cache
+def parsed() -> Properties:
+    """Return the template as written; not to be changed."""
+    document: Properties = yaml_parse(FILE.read_text("utf-8"))
+    return document
+
+
+class NoManagedPolicies:
+    """Stands for the loader of AWS's managed policies, which are too wide for any function here."""
+
+    def load(self) -> NoReturn:
+        raise AssertionError("the template attaches a managed policy")
+
+
+def deployed() -> Stack:
+    """Translate the template as a deployment does, with its code standing in a bucket.
+
+    The environment must name a region.
+    """
+    packaged = deepcopy(parsed())
+    for resource in packaged["Resources"].values():
+        for place in {"CodeUri", "ContentUri"} & resource.get("Properties", {}).keys():
+            resource["Properties"][place] = "s3://code/built.zip"
+    return Stack(transform(packaged, {}, NoManagedPolicies())["Resources"])
+
+
+def attribute(resource: str, name: str) -> str:
+    """Stand for an attribute of a deployed resource."""
+    return f"{resource}.{name}"

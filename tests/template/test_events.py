@@ -1,0 +1,75 @@
+"""The samples in events/: one for each function and each kind of request, named after the function."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from local.filters import matches
+from local.template import Template
+from quarterhour.counters.plan import group
+from quarterhour.ledger.event import Event, Rejection, read_event
+from quarterhour.ledger.protocol import BATCH, ONE, read_items
+from tests.template.stack import ROOT, attribute
+
+SAMPLES = sorted((ROOT / "events").iterdir())
+
+
+def sample(name: str) -> dict[str, Any]:
+    content: dict[str, Any] = json.loads((ROOT / "events" / f"{name}.json").read_text("utf-8"))
+    return content
+
+
+def function_of(path: Path) -> str:
+    return path.stem.split("-")[0]
+
+
+@pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.stem)
+def test_a_sample_is_json_for_a_function_that_exists(template: Template, path: Path) -> None:
+    assert path.suffix == ".json"
+    assert isinstance(json.loads(path.read_text("utf-8")), dict)
+    assert function_of(path) in template.functions(attribute)
+
+
+def test_every_function_has_a_sample(template: Template) -> None:
+    assert {function_of(path) for path in SAMPLES} == set(template.functions(attribute))
+
+
+def test_every_route_has_a_sample_as_the_api_sends_it(template: Template) -> None:
+    routes = {
+        (function.name, f"{route.method} {route.path}")
+        for function in template.functions(attribute).values()
+        for route in function.routes
+    }
+    requests = [(function_of(path), sample(path.stem)) for path in SAMPLES if function_of(path) in ("api", "ingest")]
+    assert {(function, request["routeKey"]) for function, request in requests} == routes
+    for _, request in requests:
+        method, _, route = request["routeKey"].partition(" ")
+        filled = route.format(**request.get("pathParameters", {}))
+        assert (request["version"], request["rawPath"]) == ("2.0", filled)
+        assert request["requestContext"]["http"]["method"] == method
+
+
+@pytest.mark.parametrize(
+    ("name", "content_type", "kind"),
+    [("ingest-one", ONE, Event), ("ingest-batch", BATCH, Event), ("ingest-bad", BATCH, Rejection)],
+)
+def test_an_ingest_sample_holds_what_its_name_says(name: str, content_type: str, kind: type) -> None:
+    request = sample(name)
+    assert request["headers"]["content-type"] == content_type
+    items = read_items(content_type, request["body"].encode())
+    assert {type(read_event(item)) for item in items} == {kind}
+
+
+@pytest.mark.parametrize("name", ["counters-batch", "snapshots-batch"])
+def test_a_stream_sample_is_what_the_mapping_lets_through(template: Template, name: str) -> None:
+    (mapping,) = template.functions(attribute)[name.removesuffix("-batch")].mappings
+    records = sample(name)["Records"]
+    assert records
+    assert all(matches(mapping.filters, record) for record in records)
+
+
+def test_the_ledger_records_can_all_be_counted() -> None:
+    groups, poison = group(sample("counters-batch")["Records"])
+    assert (len(groups), poison) == (2, [])

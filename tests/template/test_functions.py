@@ -1,0 +1,139 @@
+"""What every function of the stack must have: a narrow role, a log, and a place for what it gives up on."""
+
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from tests.template.stack import Properties, Stack, arn_of, listed
+
+FUNCTIONS = ["IngestFunction", "CountersFunction", "SnapshotsFunction", "ReportFunction", "ApiFunction"]
+STREAMS = {"CountersFunction": "LedgerTable", "SnapshotsFunction": "EntityTable"}
+
+
+def test_the_functions_are_those_known_here(stack: Stack) -> None:
+    assert sorted(stack.of("AWS::Lambda::Function")) == sorted(FUNCTIONS)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+class TestEachFunction:
+    def test_runs_python_3_13_on_arm_with_the_layer(self, stack: Stack, name: str) -> None:
+        function = stack.of("AWS::Lambda::Function")[name]
+        layers = [one["Ref"] for one in function["Layers"]]
+        assert (function["Runtime"], function["Architectures"]) == ("python3.13", ["arm64"])
+        assert layers == list(stack.of("AWS::Lambda::LayerVersion"))
+
+    def test_logs_into_a_group_that_forgets(self, stack: Stack, name: str) -> None:
+        group = stack.of("AWS::Lambda::Function")[name]["LoggingConfig"]["LogGroup"]["Ref"]
+        assert stack.of("AWS::Logs::LogGroup")[group]["RetentionInDays"] == {"Ref": "LogRetentionDays"}
+        written = [one for one in stack.statements(name) if "logs:PutLogEvents" in listed(one["Action"])]
+        assert [one["Resource"] for one in written] == [{"Fn::GetAtt": [group, "Arn"]}]
+
+    def test_has_a_role_that_no_other_has(self, stack: Stack, name: str) -> None:
+        roles = {name: arn_of(one["Role"]) for name, one in stack.of("AWS::Lambda::Function").items()}
+        assert [function for function, role in roles.items() if role == roles[name]] == [name]
+        assert "ManagedPolicyArns" not in stack.of("AWS::IAM::Role")[roles[name]]
+
+    def test_may_do_only_named_things(self, stack: Stack, name: str) -> None:
+        actions = [action for one in stack.statements(name) for action in listed(one["Action"])]
+        assert [action for action in actions if not re.fullmatch(r"[a-z0-9]+:[A-Za-z]+", action)] == []
+
+    def test_may_touch_only_named_resources(self, stack: Stack, name: str) -> None:
+        for one in stack.statements(name):
+            for resource in listed(one["Resource"]):
+                assert resource != "*"
+                assert "Fn::GetAtt" in resource or re.fullmatch(
+                    r"\$\{(?:EntityTable\.Arn\}/index/gsi[12]|ReportBucket\.Arn\}/(?:ledger|reports)/\*)",
+                    resource["Fn::Sub"],
+                )
+
+    def test_may_touch_just_what_its_environment_names(self, stack: Stack, name: str) -> None:
+        variables = stack.of("AWS::Lambda::Function")[name]["Environment"]["Variables"]
+        named = {one["Ref"] for key, one in variables.items() if key.endswith(("_TABLE", "_BUCKET", "_QUEUE_URL"))}
+        plumbing = {
+            stack.of("AWS::Lambda::Function")[name]["LoggingConfig"]["LogGroup"]["Ref"],
+            *(STREAMS.get(name, ""), f"{name.removesuffix('Function')}DeadLetterQueue"),
+        }
+        touched = {resource for one in stack.statements(name) for resource in resources(one)}
+        assert touched - plumbing == named - plumbing
+        assert named <= touched
+
+    def test_knows_the_endpoint_of_every_service_that_it_calls(self, stack: Stack, name: str) -> None:
+        variables = stack.of("AWS::Lambda::Function")[name]["Environment"]["Variables"]
+        endpoints = {key.removeprefix("AWS_ENDPOINT_URL_") for key in variables if key.startswith("AWS_ENDPOINT_URL_")}
+        kinds = {"_TABLE": "DYNAMODB", "_BUCKET": "S3", "_QUEUE_URL": "SQS"}
+        assert endpoints == {kind for end, kind in kinds.items() for key in variables if key.endswith(end)}
+
+
+def resources(statement: Properties) -> Iterator[str]:
+    """Return the logical ids of the resources that a statement is about."""
+    for resource in listed(statement["Resource"]):
+        if "Fn::GetAtt" in resource:
+            yield arn_of(resource)
+        else:
+            yield from re.findall(r"\$\{(\w+)\.Arn\}", resource["Fn::Sub"])
+
+
+@pytest.mark.parametrize(("name", "table"), STREAMS.items())
+class TestEachStreamFunction:
+    def mapping(self, stack: Stack, name: str) -> Properties:
+        (mapping,) = (
+            one for one in stack.of("AWS::Lambda::EventSourceMapping").values() if one["FunctionName"] == {"Ref": name}
+        )
+        return mapping
+
+    def test_reads_its_stream_in_order_and_from_the_beginning(self, stack: Stack, name: str, table: str) -> None:
+        mapping = self.mapping(stack, name)
+        assert mapping["EventSourceArn"] == {"Fn::GetAtt": [table, "StreamArn"]}
+        assert (mapping["ParallelizationFactor"], mapping["StartingPosition"]) == (1, "TRIM_HORIZON")
+
+    def test_tells_what_failed_and_retries_in_halves(self, stack: Stack, name: str, table: str) -> None:
+        mapping = self.mapping(stack, name)
+        assert mapping["FunctionResponseTypes"] == ["ReportBatchItemFailures"], table
+        assert mapping["BisectBatchOnFunctionError"] is True
+
+    def test_gives_up_in_the_end_but_within_the_streams_day(self, stack: Stack, name: str, table: str) -> None:
+        mapping = self.mapping(stack, name)
+        assert 0 < mapping["MaximumRetryAttempts"] <= 100, table
+        assert 12 * 3600 <= mapping["MaximumRecordAgeInSeconds"] < 24 * 3600
+
+    def test_may_send_what_it_gives_up_on(self, stack: Stack, name: str, table: str) -> None:
+        queue = arn_of(self.mapping(stack, name)["DestinationConfig"]["OnFailure"]["Destination"])
+        assert queue == f"{name.removesuffix('Function')}DeadLetterQueue", table
+        assert queue in {
+            resource
+            for one in stack.statements(name)
+            if "sqs:SendMessage" in listed(one["Action"])
+            for resource in resources(one)
+        }
+
+    def test_parks_apart_from_the_dead_letters(self, stack: Stack, name: str, table: str) -> None:
+        variables = stack.of("AWS::Lambda::Function")[name]["Environment"]["Variables"]
+        assert variables["PARKED_QUEUE_URL"] == {"Ref": f"{name.removesuffix('Function')}ParkedQueue"}, table
+
+
+class TestTheReportsSchedule:
+    def test_follows_the_rate_and_retries_within_bounds(self, stack: Stack) -> None:
+        (schedule,) = stack.of("AWS::Scheduler::Schedule").values()
+        assert schedule["ScheduleExpression"] == {"Ref": "ReportRate"}
+        assert arn_of(schedule["Target"]["Arn"]) == "ReportFunction"
+        assert 0 < schedule["Target"]["RetryPolicy"]["MaximumEventAgeInSeconds"] <= 86400
+
+    def test_keeps_what_it_cannot_hand_over(self, stack: Stack) -> None:
+        (schedule,) = stack.of("AWS::Scheduler::Schedule").values()
+        assert arn_of(schedule["Target"]["DeadLetterConfig"]["Arn"]) == "ReportDeadLetterQueue"
+
+    def test_keeps_what_the_function_failed_on(self, stack: Stack) -> None:
+        (config,) = stack.of("AWS::Lambda::EventInvokeConfig").values()
+        assert config["FunctionName"] == {"Ref": "ReportFunction"}
+        assert arn_of(config["DestinationConfig"]["OnFailure"]["Destination"]) == "ReportDeadLetterQueue"
+
+    def test_may_start_the_report_and_nothing_else(self, stack: Stack) -> None:
+        (schedule,) = stack.of("AWS::Scheduler::Schedule").values()
+        role = stack.of("AWS::IAM::Role")[arn_of(schedule["Target"]["RoleArn"])]
+        allowed = [
+            (one["Action"], arn_of(one["Resource"]))
+            for policy in role["Policies"]
+            for one in policy["PolicyDocument"]["Statement"]
+        ]
+        assert allowed == [("lambda:InvokeFunction", "ReportFunction"), ("sqs:SendMessage", "ReportDeadLetterQueue")]

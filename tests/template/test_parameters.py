@@ -1,0 +1,124 @@
+"""The parameters: described, and bad values refused at deployment."""
+
+import re
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from local.errors import LocalError
+from local.schedule import Rate
+from local.template import Template
+from quarterhour.ledger.recording import SAFETY
+from quarterhour.settings import Environment
+from tests.template.stack import ROOT, Properties, Stack, parsed
+
+
+def accepts(parameter: str, value: str) -> bool:
+    """Tell whether a deployment takes the value."""
+    try:
+        Template(parsed(), ROOT, {parameter: value})
+    except LocalError:
+        return False
+    return True
+
+
+def least(document: Properties, parameter: str) -> Any:  # noqa: ANN401 - a template holds any value
+    return document["Parameters"][parameter]["MinValue"]
+
+
+def test_every_parameter_says_its_default_and_refuses_something(document: Properties) -> None:
+    for name, rules in document["Parameters"].items():
+        words = " ".join(rules["Description"].split())
+        default = "empty" if rules["Default"] == "" else rules["Default"]
+        assert f"Default {default}" in words, name
+        assert rules.keys() & {"AllowedValues", "AllowedPattern", "MinValue"}, name
+        assert "AllowedPattern" not in rules or "ConstraintDescription" in rules, name
+
+
+@pytest.mark.parametrize(
+    "rate",
+    [
+        *("rate(15 minutes)", "rate(20 minutes)", "rate(60 minutes)", "rate(100 minutes)", "rate(1440 minutes)"),
+        *("rate(1 hour)", "rate(2 hours)", "rate(10 hours)", "rate(24 hours)", "rate(99 hours)"),
+        *("rate(1 day)", "rate(2 days)", "rate(9 days)"),
+    ],
+)
+def test_a_good_report_rate_is_taken(rate: str) -> None:
+    assert accepts("ReportRate", rate)
+    assert Rate.parse(rate).period >= timedelta(minutes=15)
+
+
+@pytest.mark.parametrize(
+    "rate",
+    [
+        *("rate(14 minutes)", "rate(0 minutes)", "rate(1 minute)", "rate(1 minutes)", "rate(5 minutes)"),
+        *("rate(015 minutes)", "rate(-15 minutes)", "rate(15.5 minutes)", "rate(10000 minutes)", "rate(15 minute)"),
+        *("rate(0 hours)", "rate(0 hour)", "rate(1 hours)", "rate(2 hour)", "rate(01 hour)", "rate(100 hours)"),
+        *("rate(0 days)", "rate(1 days)", "rate(2 day)", "rate(10 days)", "rate(1 week)"),
+        *("rate(1hour)", "rate(1  hour)", "rate( 1 hour)", "rate(1 hour) ", " rate(1 hour)", "Rate(1 hour)"),
+        *("rate()", "rate(hour)", "1 hour", "cron(0 * * * ? *)", "at(2026-10-23T01:30:00)", "hourly", ""),
+    ],
+)
+def test_a_bad_report_rate_is_refused(rate: str) -> None:
+    assert not accepts("ReportRate", rate)
+
+
+def test_the_longest_rate_seals_a_bucket_while_its_counters_stand(document: Properties) -> None:
+    rates = [f"rate({n} {unit})" for unit in ("minutes", "hours", "days") for n in range(2, 10_001)]
+    longest = max(Rate.parse(rate).period for rate in rates if re.search(pattern(document, "ReportRate"), rate))
+    assert longest < timedelta(days=least(document, "QuarterRetentionDays"))
+
+
+@pytest.mark.parametrize(
+    "layers",
+    [
+        *("change=1h,5m=24h,1h=31d", "change=30m", "1m=90m", "15m=48h,1d=800d", "30m=9999d", "6h=1d,12h=2d"),
+    ],
+)
+def test_good_snapshot_layers_are_taken_and_can_be_read(layers: str) -> None:
+    assert accepts("SnapshotLayers", layers)
+    assert len(Environment({"SNAPSHOT_LAYERS": layers}).layers("SNAPSHOT_LAYERS")) == layers.count("=")
+
+
+@pytest.mark.parametrize(
+    "layers",
+    [
+        *("", "change", "change=", "=1h", "5m", "5m=0h", "0m=1h", "7m=1h", "5h=1d", "2d=1d", "90s=1h"),
+        *("5m=24h,", ",5m=24h", "5m=24h,,1h=31d", "5m=24h;1h=31d", "5m=24h, 1h=31d", "5m=24h 1h=31d", "5m=24hours"),
+    ],
+)
+def test_bad_snapshot_layers_are_refused(layers: str) -> None:
+    assert not accepts("SnapshotLayers", layers)
+
+
+@pytest.mark.parametrize(
+    ("rate", "taken"),
+    [("0", True), ("0.10", True), ("0.125", True), ("1", True), ("1.00", True)]
+    + [(bad, False) for bad in ("1.01", "2", "-0.1", ".1", "0,1", "10%", "1e-1", "NaN", "")],
+)
+def test_a_commission_rate_lies_between_0_and_1(rate: str, *, taken: bool) -> None:
+    assert accepts("DefaultCommissionRate", rate) is taken
+
+
+@pytest.mark.parametrize(
+    ("parameter", "value"),
+    [
+        *(("LedgerShards", "0"), ("LedgerShards", "65"), ("LedgerShards", "many"), ("GraceSeconds", "59")),
+        *(("GraceSeconds", "901"), ("DedupRetentionDays", "-1"), ("QuarterRetentionDays", "13")),
+        *(("DayRetentionDays", "0"), ("Stage", "staging"), ("MaxConcurrency", "0"), ("CodeVersion", "")),
+        *(("S3Endpoint", "localhost:9000"), ("LogLevel", "TRACE"), ("LogRetentionDays", "15")),
+    ],
+)
+def test_a_value_out_of_bounds_is_refused(parameter: str, value: str) -> None:
+    assert not accepts(parameter, value)
+
+
+def test_the_ingest_knows_its_own_timeout_and_every_grace_outlasts_it(document: Properties, stack: Stack) -> None:
+    ingest = stack.of("AWS::Lambda::Function")["IngestFunction"]
+    assert ingest["Environment"]["Variables"]["INGEST_TIMEOUT_SECONDS"] == ingest["Timeout"]
+    assert least(document, "GraceSeconds") > ingest["Timeout"] + SAFETY.total_seconds()
+
+
+def pattern(document: Properties, parameter: str) -> str:
+    return str(document["Parameters"][parameter]["AllowedPattern"])

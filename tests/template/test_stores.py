@@ -1,0 +1,104 @@
+"""What holds money or what a function gave up on: kept, encrypted, closed."""
+
+import pytest
+import yaml
+
+from tests.template.stack import FILE, Properties, Stack
+
+TABLES = {
+    "IdentityTable": ["event"],
+    "LedgerTable": ["quarter_hour", "position"],
+    "EntityTable": ["pk", "sk"],
+}
+STREAMS = {"LedgerTable": "NEW_IMAGE", "EntityTable": "NEW_AND_OLD_IMAGES"}
+FORGETFUL = ["IdentityTable", "EntityTable"]
+QUEUES = [
+    "CountersParkedQueue",
+    "CountersDeadLetterQueue",
+    "SnapshotsParkedQueue",
+    "SnapshotsDeadLetterQueue",
+    "ReportDeadLetterQueue",
+]
+TWO_WEEKS = 14 * 24 * 3600
+
+
+def test_the_stores_are_those_known_here(stack: Stack) -> None:
+    assert sorted(stack.of("AWS::DynamoDB::Table")) == sorted(TABLES)
+    assert sorted(stack.of("AWS::SQS::Queue")) == sorted(QUEUES)
+    assert list(stack.of("AWS::S3::Bucket")) == ["ReportBucket"]
+
+
+@pytest.mark.parametrize("name", [*TABLES, *QUEUES, "ReportBucket", "ReportBucketPolicy"])
+def test_no_update_or_deletion_of_the_stack_deletes_it(stack: Stack, name: str) -> None:
+    resource = stack.resources[name]
+    assert (resource["DeletionPolicy"], resource["UpdateReplacePolicy"]) == ("Retain", "Retain")
+
+
+@pytest.mark.parametrize("name", TABLES)
+class TestEachTable:
+    def table(self, stack: Stack, name: str) -> Properties:
+        return stack.of("AWS::DynamoDB::Table")[name]
+
+    def test_is_protected_encrypted_and_recoverable(self, stack: Stack, name: str) -> None:
+        table = self.table(stack, name)
+        assert table["DeletionProtectionEnabled"] is True
+        assert table["SSESpecification"] == {"SSEEnabled": True}
+        assert table["PointInTimeRecoverySpecification"] == {"PointInTimeRecoveryEnabled": True}
+        assert table["BillingMode"] == "PAY_PER_REQUEST"
+
+    def test_has_the_designs_keys(self, stack: Stack, name: str) -> None:
+        table = self.table(stack, name)
+        assert [one["AttributeName"] for one in table["KeySchema"]] == TABLES[name]
+
+    def test_has_the_designs_stream(self, stack: Stack, name: str) -> None:
+        stream = self.table(stack, name).get("StreamSpecification", {})
+        assert stream.get("StreamViewType") == STREAMS.get(name)
+
+    def test_forgets_only_where_the_design_says_so(self, stack: Stack, name: str) -> None:
+        expected = {"AttributeName": "expires_at", "Enabled": True} if name in FORGETFUL else None
+        assert self.table(stack, name).get("TimeToLiveSpecification") == expected
+
+
+@pytest.mark.parametrize("name", QUEUES)
+def test_each_queue_is_encrypted_and_keeps_as_long_as_it_can(stack: Stack, name: str) -> None:
+    queue = stack.of("AWS::SQS::Queue")[name]
+    assert (queue["SqsManagedSseEnabled"], queue["MessageRetentionPeriod"]) == (True, TWO_WEEKS)
+
+
+class TestTheBucket:
+    def test_is_closed_encrypted_and_keeps_every_version(self, stack: Stack) -> None:
+        bucket = stack.of("AWS::S3::Bucket")["ReportBucket"]
+        assert bucket["VersioningConfiguration"] == {"Status": "Enabled"}
+        assert set(bucket["PublicAccessBlockConfiguration"].values()) == {True}
+        assert len(bucket["PublicAccessBlockConfiguration"]) == 4
+        assert bucket["BucketEncryption"]["ServerSideEncryptionConfiguration"]
+
+    def test_never_ends_the_life_of_a_sealed_file(self, stack: Stack) -> None:
+        assert "LifecycleConfiguration" not in stack.of("AWS::S3::Bucket")["ReportBucket"]
+
+    def test_is_reached_by_tls_only(self, stack: Stack) -> None:
+        policy = stack.of("AWS::S3::BucketPolicy")["ReportBucketPolicy"]
+        (statement,) = policy["PolicyDocument"]["Statement"]
+        assert policy["Bucket"] == {"Ref": "ReportBucket"}
+        assert (statement["Effect"], statement["Principal"], statement["Action"]) == ("Deny", "*", "s3:*")
+        assert statement["Condition"] == {"Bool": {"aws:SecureTransport": False}}
+        assert len(statement["Resource"]) == 2
+
+    def test_takes_nothing_from_a_report_but_sealed_files(self, stack: Stack) -> None:
+        writers = [
+            name
+            for name in stack.of("AWS::Lambda::Function")
+            if any("s3:PutObject" in one["Action"] for one in stack.statements(name))
+        ]
+        removers = [
+            action
+            for name in stack.of("AWS::Lambda::Function")
+            for one in stack.statements(name)
+            for action in one["Action"]
+            if "Delete" in action
+        ]
+        assert (writers, removers) == (["ReportFunction"], [])
+
+
+def test_the_template_holds_no_yaml_alias_as_cloudformation_reads_none() -> None:
+    assert not [token for token in yaml.scan(FILE.read_text("utf-8")) if isinstance(token, yaml.AliasToken)]
