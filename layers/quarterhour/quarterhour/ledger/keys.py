@@ -54,7 +54,10 @@ class Partition:
     def parse(cls, key: str) -> Self:
         """Read ``<YYYYMMDDHHMM>#<shard>``; raise ``ValueError`` where it is none."""
         quarter, shard = key.split(SEPARATOR)
-        return cls(Quarter.parse(quarter), int(shard))
+        partition = cls(Quarter.parse(quarter), int(shard))
+        if str(partition) != key:
+            raise ValueError(f"{key!r} is no partition")
+        return partition
 
     @classmethod
     def of(cls, identity: Identity, recorded_at: datetime, shards: int) -> Self:
@@ -77,9 +80,10 @@ class Position:
     def parse(cls, key: str) -> Self:
         """Read a position; raise ``ValueError`` where it is none."""
         instant, millis, suffix = key.split(".")
-        if len(suffix) != _SUFFIX_LENGTH:
+        position = cls(parse_iso(f"{instant}.{millis}"), suffix)
+        if len(suffix) != _SUFFIX_LENGTH or str(position) != key:
             raise ValueError(f"{key!r} is no position")
-        return cls(parse_iso(f"{instant}.{millis}"), suffix)
+        return position
 
     @classmethod
     def of(cls, identity: Identity, recorded_at: datetime) -> Self:
