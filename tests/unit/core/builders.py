@@ -44,14 +44,19 @@ def sale(**changed: object) -> dict[str, Any]:
     )
 
 
-def sale_of(type_: str = "sale.recorded", **changed: object) -> dict[str, Any]:
+def data(**changed: object) -> dict[str, Any]:
+    """Return the data of a sale with other fields."""
+    return _without_absent({"amount": "12.50", "currency": "GBP", **changed})
+
+
+def sale_of(**changed: object) -> dict[str, Any]:
     """Return a CloudEvent of a sale, parsed, with other fields in its data."""
-    return sale(type=type_, data=_without_absent({"amount": "12.50", "currency": "GBP", **changed}))
+    return sale(data=data(**changed))
 
 
-def event(id_: str = "order-1", **changed: object) -> Event:
+def event(id_: str = "order-1", type_: str = "sale.recorded", **changed: object) -> Event:
     """Return a valid event with other fields in its data."""
-    read = read_event({**sale_of(**changed), "id": id_})
+    read = read_event(sale(id=id_, type=type_, data=data(**changed)))
     assert isinstance(read, Event), read
     return read
 
