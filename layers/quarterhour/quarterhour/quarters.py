@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from typing import Self
 
 LENGTH = timedelta(minutes=15)
@@ -29,6 +29,11 @@ class Quarter:
             raise ValueError(f"{name!r} is no quarter-hour: write YYYYMMDDHHMM with MM in 00, 15, 30, 45")
         return quarter
 
+    @classmethod
+    def last_of(cls, day: date) -> Self:
+        """Return the last quarter-hour of a day, UTC."""
+        return cls(datetime.combine(day, time(23, 45), UTC))
+
     def __str__(self) -> str:
         """Return the name, ``YYYYMMDDHHMM``."""
         # %Y does not pad years before 1000 on every platform.
@@ -38,6 +43,11 @@ class Quarter:
     def end(self) -> datetime:
         """The first instant after it."""
         return self.start + LENGTH
+
+    @property
+    def day(self) -> date:
+        """The day that it is of, UTC."""
+        return self.start.date()
 
     @property
     def next(self) -> "Quarter":

@@ -34,6 +34,10 @@ class Totals:
             money.add(self.commission, other.commission),
         )
 
+    def __sub__(self, other: "Totals") -> "Totals":
+        """Return what this has more than the other; counts may become negative."""
+        return self + Totals(-other.events, -other.gross, -other.refunds, -other.commission)
+
     @property
     def net(self) -> Decimal:
         """What was sold less what was refunded."""

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from botocore.exceptions import ClientError
 
 from quarterhour import aws
-from quarterhour.counters.distinct import missing, sightings
+from quarterhour.counters.distinct import sightings
 from quarterhour.counters.plan import Group, Retention, changes, group
 from quarterhour.counters.store import CounterStore
 from quarterhour.errors import UnavailableError
@@ -36,9 +36,9 @@ class Counting:
 
     def _count_customers(self, one: Group) -> None:
         # Before the watermark moves: a crash in between delivers the group again, which then finds its markers.
-        for sighting in sightings(one, self._retention):
-            for new in missing(sighting, self._store.seen(sighting.markers)):
-                self._store.count(new)
+        customers = {step.posting.customer for step in one.steps if step.posting.customer}
+        for sighting in sightings(one.account, one.partition.quarter.day, customers, self._retention):
+            self._store.count_missing(sighting)
 
     def _apply(self, one: Group) -> bool:
         for attempt in range(aws.ATTEMPTS):

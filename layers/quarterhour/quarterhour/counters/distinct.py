@@ -5,13 +5,15 @@ A marker and the count move together in one transaction, so whatever comes again
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import date, timedelta
 from typing import Final
 
 from quarterhour.aws import chunks
 from quarterhour.counters.keys import customers_key, seen_key
-from quarterhour.counters.plan import Group, Retention, epoch
+from quarterhour.counters.plan import Retention, epoch
 from quarterhour.entity import Key
+from quarterhour.ledger.keys import Account
+from quarterhour.quarters import Quarter
 
 MARKERS: Final = 99
 """So many markers and their count make a transaction of 100 items, the most there may be."""
@@ -29,20 +31,17 @@ class Sighting:
     markers_expire: int | None
 
 
-def sightings(group: Group, retention: Retention) -> list[Sighting]:
-    """Return the counts that a group's customers may change: of the lifetime and of the day; each customer once."""
-    customers = sorted({step.posting.customer for step in group.steps if step.posting.customer})
+def sightings(account: Account, day: date, customers: Collection[str], retention: Retention) -> list[Sighting]:
+    """Return the counts that customers seen on a day may change: of the lifetime and of the day."""
     if not customers:
         return []
-    lifetime = customers_key(group.account, None)
-    day = customers_key(group.account, group.day)
-    end = group.partition.quarter.end
-    return [
-        Sighting(lifetime, tuple(seen_key(lifetime, one) for one in customers), None, None),
-        Sighting(
-            day, tuple(seen_key(day, one) for one in customers), epoch(end + retention.day), epoch(end + MARKERS_KEPT)
-        ),
-    ]
+    end = Quarter.last_of(day).end
+    expiries = {None: (None, None), day: (epoch(end + retention.day), epoch(end + MARKERS_KEPT))}
+    return [_sighting(customers_key(account, scope), customers, *expires) for scope, expires in expiries.items()]
+
+
+def _sighting(counter: Key, customers: Collection[str], *expires: int | None) -> Sighting:
+    return Sighting(counter, tuple(seen_key(counter, customer) for customer in sorted(customers)), *expires)
 
 
 def missing(sighting: Sighting, seen: Collection[str]) -> Iterator[Sighting]:

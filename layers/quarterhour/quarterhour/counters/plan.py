@@ -2,12 +2,12 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any, Final
 
 from quarterhour.clock import iso_millis
-from quarterhour.counters.keys import account_pk, day_key, latest_key, quarter_key
+from quarterhour.counters.keys import day_key, latest_key, quarter_key
 from quarterhour.entity import LATEST, Key, window_index
 from quarterhour.ledger.keys import Account, Partition
 from quarterhour.ledger.posting import Posting
@@ -35,18 +35,14 @@ class Group:
     steps: tuple[Step, ...]
 
     @property
-    def day(self) -> date:
-        """The day that the postings count for, UTC."""
-        return self.partition.quarter.start.date()
-
-    @property
     def keys(self) -> tuple[Key, Key, Key]:
-        """The counters that the group changes: quarter-hour, lifetime, day."""
-        return (
-            quarter_key(self.account, self.partition),
-            latest_key(self.account),
-            day_key(self.account, self.day),
-        )
+        """The counters that the group changes."""
+        return counter_keys(self.account, self.partition)
+
+
+def counter_keys(account: Account, partition: Partition) -> tuple[Key, Key, Key]:
+    """Return the counters that a posting of an account in a partition changes: quarter-hour, lifetime, day."""
+    return quarter_key(account, partition), latest_key(account), day_key(account, partition.quarter.day)
 
 
 def group(records: Iterable[Record]) -> tuple[list[Group], list[Poison]]:
@@ -91,7 +87,7 @@ def changes(group_: Group, stored: Mapping[str, Counter], retention: Retention) 
 
     The quarter-hour counter is the watermark: records at or before its ``seq`` have been counted.
     """
-    quarter, latest, day = group_.keys
+    quarter, _, _ = group_.keys
     applied = stored.get(quarter["sk"], {}).get("seq", "")
     steps = [step for step in group_.steps if step.seq > applied]
     if not steps:
@@ -100,23 +96,41 @@ def changes(group_: Group, stored: Mapping[str, Counter], retention: Retention) 
     for step in steps:
         delta = delta.plus(step.posting.amount, step.posting.commission)
     last = max(step.posting.recorded_at for step in steps)
-    until = group_.partition.quarter.end
+    return moved(
+        group_.account,
+        group_.partition,
+        stored,
+        delta,
+        seq=steps[-1].seq,
+        last_updated=iso_millis(last),
+        retention=retention,
+    )
+
+
+def moved(  # noqa: PLR0913 - the whole of what three counters hold
+    account: Account,
+    partition: Partition,
+    stored: Mapping[str, Counter],
+    delta: Totals,
+    *,
+    seq: str,
+    last_updated: str,
+    retention: Retention,
+) -> list[Change]:
+    """Return the three counters of a partition with a difference added, and the watermark at ``seq``."""
+    quarter, latest, day = counter_keys(account, partition)
+    until = partition.quarter.end
+    updated = max(last_updated, stored.get(LATEST, {}).get("last_updated", ""))
+    index = window_index(LATEST, latest["pk"])
     return [
-        _change(quarter, stored, delta, {"seq": steps[-1].seq, "expires_at": epoch(until + retention.quarter)}),
-        _change(
-            latest,
-            stored,
-            delta,
-            {
-                "last_updated": max(iso_millis(last), stored.get(LATEST, {}).get("last_updated", "")),
-                **window_index(LATEST, account_pk(group_.account)),
-            },
-        ),
-        _change(day, stored, delta, {"expires_at": epoch(until + retention.day)}),
+        changed(quarter, stored, delta, {"seq": seq, "expires_at": epoch(until + retention.quarter)}),
+        changed(latest, stored, delta, {"last_updated": updated, **index}),
+        changed(day, stored, delta, {"expires_at": epoch(until + retention.day)}),
     ]
 
 
-def _change(key: Key, stored: Mapping[str, Counter], delta: Totals, more: dict[str, Any]) -> Change:
+def changed(key: Key, stored: Mapping[str, Counter], delta: Totals, more: dict[str, Any]) -> Change:
+    """Return a counter with a difference added, one version on."""
     before = stored.get(key["sk"])
     version = before["version"] if before else None
     totals = (Totals.of(before) if before else Totals()) + delta

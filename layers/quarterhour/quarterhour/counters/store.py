@@ -2,13 +2,18 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from quarterhour import aws
 from quarterhour.aws import Request
-from quarterhour.counters.distinct import Sighting
+from quarterhour.counters.distinct import Sighting, missing
+from quarterhour.counters.keys import account_pk, partition_of, quarter_sk
 from quarterhour.counters.plan import Change, Counter
 from quarterhour.entity import Key
+from quarterhour.ledger.keys import Account, Partition
+from quarterhour.quarters import Quarter
+from quarterhour.totals import Totals
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -54,6 +59,20 @@ def sighting_request(table: str, sighting: Sighting) -> Request:
     return {"TransactItems": [*markers, {"Update": count}]}
 
 
+def counted_after_request(table: str, account: Account, quarter: Quarter) -> Request:
+    """Build the Query for an account's quarter-hour counters after a quarter-hour, strongly consistent."""
+    return {
+        "TableName": table,
+        "KeyConditionExpression": "pk = :account AND sk BETWEEN :first AND :last",
+        "ExpressionAttributeValues": {
+            ":account": {"S": account_pk(account)},
+            ":first": {"S": quarter_sk(quarter.next)},
+            ":last": {"S": quarter_sk(Quarter.last_of(date.max))},
+        },
+        "ConsistentRead": True,
+    }
+
+
 @dataclass(frozen=True, slots=True)
 class CounterStore:
     """The counters in the Entity table."""
@@ -66,14 +85,17 @@ class CounterStore:
         items = aws.get_items(self.client, self.table, keys, aws.Workers(1))
         return {item["sk"]["S"]: aws.from_item(item) for item in items}
 
-    def seen(self, markers: Sequence[Key]) -> set[str]:
-        """Return the ``pk`` of those markers that stand, strongly consistent."""
-        items = aws.get_items(self.client, self.table, markers, aws.Workers(1))
-        return {item["pk"]["S"] for item in items}
+    def counted_after(self, account: Account, quarter: Quarter) -> list[tuple[Partition, Totals]]:
+        """Return what was counted of the partitions after a quarter-hour."""
+        request = counted_after_request(self.table, account, quarter)
+        pages = aws.query_pages(self.client, request, aws.Workers(1))
+        return [(partition_of(item["sk"]["S"]), Totals.of(aws.from_item(item))) for items in pages for item in items]
 
-    def count(self, sighting: Sighting) -> None:
-        """Set markers and count them, all or none; raise botocore's ``ClientError`` where one stands already."""
-        self.client.transact_write_items(**sighting_request(self.table, sighting))
+    def count_missing(self, sighting: Sighting) -> None:
+        """Set the markers that are missing and count them; raise ``ClientError`` where one was set meanwhile."""
+        seen = aws.get_items(self.client, self.table, sighting.markers, aws.Workers(1))
+        for new in missing(sighting, {item["pk"]["S"] for item in seen}):
+            self.client.transact_write_items(**sighting_request(self.table, new))
 
     def write(self, changes: Sequence[Change]) -> None:
         """Write all or none; raise botocore's ``ClientError`` where none was written."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, time, timedelta
+from datetime import datetime, timedelta
 from enum import Enum
 from typing import Any, Final, Self
 
@@ -106,8 +106,7 @@ class Checkpoint:
 def next_plan(at: Checkpoint, now: datetime, grace: timedelta, code_version: str, shards: int) -> Plan | None:
     """Plan the closed quarter-hours after the checkpoint, at most to the end of their UTC day; ``None`` if none is."""
     first = at.sealed_through.next
-    end_of_day = Quarter(datetime.combine(first.start, time(23, 45), tzinfo=first.start.tzinfo))
-    last = min(last_closed(now, grace), end_of_day)
+    last = min(last_closed(now, grace), Quarter.last_of(first.day))
     return Plan(first, last, iso_millis(now), code_version, shards, at.previous) if first <= last else None
 
 

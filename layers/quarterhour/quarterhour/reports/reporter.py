@@ -3,15 +3,12 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
-from hashlib import sha256
-from tempfile import TemporaryFile
 from typing import Any, Final
 
 from quarterhour import clock
-from quarterhour.errors import SealedFileError
 from quarterhour.quarters import Quarter
 from quarterhour.reports.keys import MANIFEST, SUMMARY, lines_key, run_prefix
-from quarterhour.reports.lines import SealedFile, read_lines, tally_lines
+from quarterhour.reports.lines import SealedFile
 from quarterhour.reports.manifest import hexdigest, manifest, summary
 from quarterhour.reports.plan import (
     Plan,
@@ -24,6 +21,7 @@ from quarterhour.reports.plan import (
     verdict,
     with_verdicts,
 )
+from quarterhour.reports.sealed import sealed_tally
 from quarterhour.reports.store import ReportStore
 
 RESERVE_SECONDS: Final = 60.0
@@ -94,7 +92,7 @@ class Reporter:
         for quarter in plan.quarters:
             if len(sealed) < len(plan.sealed):
                 one = plan.sealed[len(sealed)]
-                tally = self._tally_of(quarter, one)
+                tally = sealed_tally(self._store, quarter, one)
             elif sealed and remaining_seconds() < RESERVE_SECONDS:
                 break
             else:
@@ -111,21 +109,6 @@ class Reporter:
             return packed.sealed, packed.tally
         finally:
             packed.close()
-
-    def _tally_of(self, quarter: Quarter, one: Sealed) -> Tally:
-        """Add up a quarter-hour that was sealed before, from its file, which must be the one that was sealed."""
-        if not one.lines:
-            return {}
-        with TemporaryFile() as file:
-            digest = sha256()
-            body = self._store.open(lines_key(quarter))
-            while block := body.read(1 << 20):
-                digest.update(block)
-                file.write(block)
-            if digest.hexdigest() != one.sha256:
-                raise SealedFileError(f"{lines_key(quarter)} is not the file that was sealed")
-            file.seek(0)
-            return tally_lines(read_lines(file))[1]
 
     def _publish(self, plan: Plan, sealed: list[Sealed], tallies: list[Tally], result: Result) -> None:
         """Write the run's summary and manifest, note what the counters say, and move the checkpoint."""
@@ -149,7 +132,10 @@ class Reporter:
             if remaining_seconds() < RESERVE_SECONDS:
                 return
             quarters = [Quarter.parse(name) for name, said in run["verdicts"].items() if said == Verdict.PENDING.value]
-            tallies = {quarter: self._tally_of(quarter, Sealed.of(run["sealed"][str(quarter)])) for quarter in quarters}
+            tallies = {
+                quarter: sealed_tally(self._store, quarter, Sealed.of(run["sealed"][str(quarter)]))
+                for quarter in quarters
+            }
             verdicts = self._verdicts(tallies, result)
             if any(said is not Verdict.PENDING for said in verdicts.values()):
                 self._store.keep_run(with_verdicts(run, verdicts))

@@ -14,7 +14,7 @@ from quarterhour.counters.keys import account_of, partition_of, quarter_key
 from quarterhour.errors import OvertakenError, SealedFileError
 from quarterhour.ledger.keys import Account, Partition
 from quarterhour.quarters import Quarter
-from quarterhour.reports.keys import PENDING
+from quarterhour.reports.keys import PENDING, RUNS
 from quarterhour.reports.plan import Checkpoint, Plan, Sealed
 from quarterhour.totals import Totals
 
@@ -82,6 +82,16 @@ def _checkpoint_update(table: str, update: str, condition: str, values: dict[str
         "ConditionExpression": condition,
         "ExpressionAttributeNames": names,
         "ExpressionAttributeValues": aws.to_item(values),
+    }
+
+
+def runs_request(table: str) -> Request:
+    """Build the Query for the control items of all runs, in the order of time, strongly consistent."""
+    return {
+        "TableName": table,
+        "KeyConditionExpression": "pk = :runs",
+        "ExpressionAttributeValues": {":runs": {"S": RUNS}},
+        "ConsistentRead": True,
     }
 
 
@@ -186,6 +196,11 @@ class ReportStore:
         """Write a run's control item."""
         item = aws.to_item(dict(values))
         aws.persist(lambda: self.dynamodb.put_item(TableName=self.entity_table, Item=item), "the Entity table")
+
+    def runs(self) -> Iterator[dict[str, Any]]:
+        """Return the control items of all runs, the oldest first."""
+        pages = aws.query_pages(self.dynamodb, runs_request(self.entity_table), aws.Workers(1))
+        return (aws.from_item(item) for items in pages for item in items)
 
     def pending_runs(self) -> list[dict[str, Any]]:
         """Return the control items of the runs whose counters have not caught up yet, the oldest first."""
