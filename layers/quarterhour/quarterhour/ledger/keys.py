@@ -55,7 +55,7 @@ class Partition:
         """Read ``<YYYYMMDDHHMM>#<shard>``; raise ``ValueError`` where it is none."""
         quarter, shard = key.split(SEPARATOR)
         partition = cls(Quarter.parse(quarter), int(shard))
-        if str(partition) != key:
+        if str(partition) != key or partition.shard < 0:
             raise ValueError(f"{key!r} is no partition")
         return partition
 
