@@ -34,9 +34,9 @@ def test_two_identities_never_share_a_key(one: Identity, other: Identity) -> Non
     assert (str(one) == str(other)) == (one == other)
 
 
-def test_the_source_is_part_of_who_an_event_is() -> None:
-    assert str(Identity("a", "b#"[:1])) != str(Identity("b", "a"))
-    assert Identity("shop", "1").hash != Identity("shop1", "").hash
+def test_the_same_id_of_another_source_is_another_event() -> None:
+    assert Identity("shop", "1") != Identity("fair", "1")
+    assert Identity("shop", "11").hash != Identity("shop1", "1").hash
 
 
 @given(partitions)
