@@ -10,7 +10,8 @@ from quarterhour.entity import LATEST, Key
 from quarterhour.ledger.keys import Account, Partition
 from quarterhour.quarters import Quarter
 
-_ACCOUNT: Final = "ACCOUNT#"
+ACCOUNTS: Final = "ACCOUNT#"
+"""What the partition keys of all accounts begin with."""
 _QUARTER: Final = "QUARTER#"
 _DAY: Final = "DAY#"
 _CUSTOMERS: Final = "CUSTOMERS"
@@ -20,14 +21,14 @@ _SEEN_LENGTH: Final = 22
 
 def account_pk(account: Account) -> str:
     """Return the partition of all that is counted of an account: ``ACCOUNT#42#GBP``."""
-    return f"{_ACCOUNT}{account}"
+    return f"{ACCOUNTS}{account}"
 
 
 def account_of(pk: str) -> Account:
     """Read the account from its partition key; raise ``ValueError`` where it is none."""
-    if not pk.startswith(_ACCOUNT):
+    if not pk.startswith(ACCOUNTS):
         raise ValueError(f"{pk!r} is no account")
-    return Account.parse(pk.removeprefix(_ACCOUNT))
+    return Account.parse(pk.removeprefix(ACCOUNTS))
 
 
 def latest_key(account: Account) -> Key:

@@ -42,6 +42,17 @@ def is_run_id(text: str) -> bool:
     return _RUN.fullmatch(text) is not None
 
 
+def run_bounds(run: str) -> tuple[datetime, datetime]:
+    """Read from when to when a run covers from its name; raise ``ValueError`` where it is none."""
+    match = _RUN.fullmatch(run)
+    if match is None:
+        raise ValueError(f"{run!r} is no run")
+    year, month, day, start, end = match.groups()
+    first = Quarter.parse(f"{year}{month}{day}{start}")
+    midnight = Quarter.parse(f"{year}{month}{day}0000").start
+    return first.start, midnight + timedelta(hours=int(end[:2]), minutes=int(end[2:]))
+
+
 def run_key(run: str) -> Key:
     """Return the key of a run's control item."""
     return {"pk": RUNS, "sk": run}

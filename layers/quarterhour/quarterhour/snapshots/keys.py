@@ -28,3 +28,8 @@ def change_sk(layer: Layer, last_updated: str, version: int) -> str:
 def layer_sk(layer: Layer, instant: str) -> str:
     """Return where a layer's states from an instant (or a prefix of one, as text) on stand in the sort order."""
     return f"{layer.name}#{instant}"
+
+
+def start_of(layer: Layer, sk: str) -> str:
+    """Read when a state's window began, or its change was (with a version behind it), as text."""
+    return sk.removeprefix(layer_sk(layer, ""))
