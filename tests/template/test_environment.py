@@ -9,7 +9,7 @@ from local.template import Function, Template
 from quarterhour.settings import Environment
 from tests.template.stack import attribute
 
-FUNCTIONS = ["ingest", "counters", "snapshots", "report", "api"]
+FUNCTIONS = ["ingest", "counters", "snapshots", "report", "rebuild", "api"]
 LIBRARIES = ("AWS_", "POWERTOOLS_")
 
 
