@@ -1,0 +1,263 @@
+"""A day of a made-up marketplace, with all that clients do to a ledger: the same day for the same seed.
+
+Every line is labelled with the verdict that it must get, and `expected_accounts` adds up, in plain Decimal sums,
+what the ledger must hold in the end. Nothing here is computed by the ledger's own code.
+"""
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta, timezone
+from decimal import Decimal
+from itertools import islice
+from random import Random
+from typing import Any, Final
+
+ZERO: Final = Decimal(0)
+MIDNIGHT: Final = datetime(2026, 10, 23, tzinfo=UTC)
+HOURS: Final = (0, 0, 0, 0, 0, 1, 2, 4, 6, 8, 9, 10, 12, 10, 8, 8, 9, 11, 13, 14, 12, 8, 4, 2)
+"""How busy each hour of the day is against the others; at night nothing is sold at all."""
+DEFAULT_RATE: Final = Decimal("0.10")
+"""The commission rate of a sale that states none: the default of the deployment."""
+MINOR_DIGITS: Final = {"GBP": 2, "EUR": 2, "USD": 2, "JPY": 0, "KWD": 3}
+
+LATE: Final = 0.05
+"""The share of orders that come in long after they were made."""
+MENDED: Final = 0.5
+"""The share of bad items that are sent once more without their mistake."""
+
+Body = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Shop:
+    """Where events come from: the source they state, and the offset from UTC in which it writes times."""
+
+    source: str
+    offset: timedelta
+
+
+@dataclass(frozen=True, slots=True)
+class Agency:
+    """Who sells: its id, the currencies it sells in, the rate that its sales state, its share of all sales."""
+
+    id: str
+    currencies: tuple[str, ...]
+    rate: str | None
+    share: int
+
+
+SHOPS: Final = (
+    Shop("https://shop.example/uk", timedelta()),
+    Shop("https://shop.example/eu", timedelta(hours=2)),
+    Shop("till-7", timedelta(hours=-4)),
+)
+AGENCIES: Final = (
+    Agency("42", ("GBP", "EUR"), "0.125", 9),
+    Agency("harbour-lights", ("GBP",), "0.08", 6),
+    Agency("Café Lumière", ("EUR",), None, 5),
+    Agency("50% off / outlet", ("USD",), "0.0725", 4),
+    Agency("sakura", ("JPY",), "0.15", 3),
+    Agency("al-mina", ("KWD",), None, 2),
+)
+MISTAKES: Final[tuple[tuple[str, Body, Body], ...]] = (
+    ("data.amount", {}, {"amount": "-5.00"}),  # below zero, and no refund
+    ("data.amount", {}, {"amount": "12,50"}),
+    ("data.amount", {}, {"amount": "9" * 40}),
+    ("data.currency", {}, {"currency": "GBX"}),
+    ("data.commission_rate", {}, {"commission_rate": "12.5"}),
+    ("data.refers_to", {"type": "sale.refunded"}, {"amount": "-1", "refers_to": "nowhere"}),
+    ("data.'colour'", {}, {"colour": "red"}),
+    ("data", {"data": None}, {}),
+    ("subject", {"subject": None}, {}),
+    ("subject", {"subject": "4#2"}, {}),
+    ("time", {"time": "2026-10-23 10:00"}, {}),
+    ("type", {"type": "sale.made"}, {}),
+    ("specversion", {"specversion": "0.3"}, {}),
+    ("'shop'", {"shop": "uk"}, {}),
+)
+"""What clients get wrong in a sale, as the field to blame and changes to event and data; None takes a field away."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of the day: when it is sent, what it is, the verdict it must get, the field that must be blamed."""
+
+    sent: datetime
+    kind: str
+    verdict: str
+    body: Body
+    blamed: str | None = None
+
+    def __str__(self) -> str:
+        """Return the line as NDJSON has it."""
+        return json.dumps(self.body, ensure_ascii=False)
+
+    def again(self, kind: str, after: timedelta) -> "Line":
+        """Return the same line sent once more: what stands in the ledger is a duplicate now."""
+        verdict = "duplicate" if self.verdict == "recorded" else self.verdict
+        return replace(self, sent=self.sent + after, kind=kind, verdict=verdict)
+
+
+@dataclass(slots=True)
+class Sums:
+    """What an account must come to: the count, and exact sums."""
+
+    events: int = 0
+    gross: Decimal = ZERO
+    refunds: Decimal = ZERO
+    commission: Decimal = ZERO
+
+
+def marketplace_day(seed: int = 7, orders: int = 640) -> list[Line]:
+    """Make a day, in the order of sending. The number of orders sets its size; all else follows in proportion."""
+    rng = Random(seed)  # noqa: S311 - a day to be repeated, no secret
+    sales = [line for number in range(orders) for line in _order(rng, number)]
+    in_trouble = iter(rng.sample(sales, len(sales)))  # no sale is in trouble twice
+
+    def of(share: float) -> Iterator[Line]:
+        return islice(in_trouble, round(share * len(sales)))
+
+    day = [*sales]
+    day += [sale.again("retry", _minutes(rng, 1, 90)) for sale in of(0.06)]
+    day += [sale.again("sent twice at once", timedelta()) for sale in of(0.02)]
+    day += [_changed(rng, sale) for sale in of(0.02)]
+    for sale in of(0.10):
+        day += _refunds(rng, sale)
+    for sale in of(0.04):
+        day += _mistaken(rng, sale)
+    day += [_adjustment(rng, number) for number in range(orders // 30)]
+    day.sort(key=lambda line: line.sent)
+    for _ in range(orders // 100):
+        start = rng.randrange(len(day) - 20)
+        batch = day[start : start + 15]
+        day[start + 15 : start + 15] = [line.again("retry of a batch", timedelta()) for line in batch]
+    return day
+
+
+def expected_accounts(day: Iterable[Line]) -> dict[str, Sums]:
+    """Add up, per `<agency>#<currency>`, what must be recorded; a refund has the rate of the sale it refers to."""
+    accounts: dict[str, Sums] = {}
+    rates: dict[tuple[str, str], Decimal] = {}
+    for line in day:
+        if line.verdict == "recorded":
+            data = line.body["data"]
+            amount = Decimal(data["amount"])
+            sale = (line.body["source"], data.get("refers_to", line.body["id"]))
+            rate = rates.setdefault(sale, Decimal(data.get("commission_rate", DEFAULT_RATE)))
+            sums = accounts.setdefault(f"{line.body['subject']}#{data['currency']}", Sums())
+            sums.events += 1
+            sums.gross += max(amount, ZERO)
+            sums.refunds += min(amount, ZERO)
+            sums.commission += amount * rate
+    return accounts
+
+
+def _order(rng: Random, number: int) -> list[Line]:
+    """Make an order of one to four lines, each of its own agency; some come in long after they were made."""
+    # Each shop counts for itself, so the same id means another sale in another shop.
+    shop, order = SHOPS[number % len(SHOPS)], str(1000 + number // len(SHOPS))
+    [hour] = rng.choices(range(24), HOURS)
+    made = MIDNIGHT + timedelta(hours=hour, milliseconds=rng.randrange(3_600_000))
+    late = rng.random() < LATE
+    sent = made + (_minutes(rng, 20, 240) if late else timedelta(seconds=rng.randrange(90)))
+    customer, lines = f"C{rng.randrange(400)}", rng.choice((1, 1, 2, 2, 3, 4))
+    facts = [{"order_id": order, "line": line, "customer": customer} for line in range(1, lines + 1)]
+    return [Line(sent, "late sale" if late else "sale", "recorded", _sale(rng, shop, made, each)) for each in facts]
+
+
+def _sale(rng: Random, shop: Shop, made: datetime, facts: Body) -> Body:
+    [agency] = rng.choices(AGENCIES, [agency.share for agency in AGENCIES])
+    currency = rng.choice(agency.currencies)
+    digits = MINOR_DIGITS[currency]
+    quantity, price = rng.choice((1, 1, 1, 2, 3, 12)), Decimal(rng.randrange(150, 25_000)).scaleb(-digits)
+    data: Body = {
+        # JSON numbers are taken as exactly as text is.
+        "amount": f"{quantity * price:f}" if digits else int(quantity * price),
+        "currency": currency,
+        "product": f"P{rng.randrange(900):03d}",
+        "quantity": quantity,
+        "unit_price": f"{price:f}",
+        **facts,
+    }
+    if agency.rate:
+        data["commission_rate"] = agency.rate
+    return {
+        "specversion": "1.0",
+        "id": f"{facts['order_id']}-{facts['line']}",
+        "source": shop.source,
+        "type": "sale.recorded",
+        "subject": agency.id,
+        "time": made.astimezone(timezone(shop.offset)).isoformat(timespec="milliseconds"),
+        "data": data,
+    }
+
+
+def _changed(rng: Random, sale: Line) -> Line:
+    """Send another content under the id of a recorded sale."""
+    data = {**sale.body["data"], "quantity": 1 + sale.body["data"]["quantity"]}
+    return Line(sale.sent + _minutes(rng, 1, 90), "changed under its id", "conflict", {**sale.body, "data": data}, "id")
+
+
+def _refunds(rng: Random, sale: Line) -> list[Line]:
+    """Refund a part of a sale, and maybe the rest of it, or one unit more than that."""
+    data = sale.body["data"]
+    unit = Decimal(1).scaleb(-MINOR_DIGITS[data["currency"]])
+    part = unit * rng.randrange(1, int(Decimal(data["amount"]) / unit))
+    rest = Decimal(data["amount"]) - part
+    sent = sale.sent + _minutes(rng, 5, 120)
+    refunds = [Line(sent, "refund", "recorded", _refund(sale.body, 1, part, sent))]
+    what, again = rng.choice(("part", "part", "rest", "more")), sent + _minutes(rng, 1, 60)
+    if what == "rest":
+        refunds.append(Line(again, "refund", "recorded", _refund(sale.body, 2, rest, again)))
+    elif what == "more":
+        body = _refund(sale.body, 2, rest + unit, again)
+        refunds.append(Line(again, "refund beyond its sale", "rejected", body, "data.amount"))
+    return refunds
+
+
+def _refund(sale: Body, number: int, amount: Decimal, made: datetime) -> Body:
+    return {
+        "specversion": "1.0",
+        "id": f"{sale['id']}-R{number}",
+        "source": sale["source"],
+        "type": "sale.refunded",
+        "subject": sale["subject"],
+        "time": made.isoformat(),
+        "data": {"amount": f"-{amount:f}", "currency": sale["data"]["currency"], "refers_to": sale["id"]},
+    }
+
+
+def _adjustment(rng: Random, number: int) -> Line:
+    """Charge or credit an account, by a correction that belongs to no sale."""
+    agency, sent = rng.choice(AGENCIES), MIDNIGHT + _minutes(rng, 0, 24 * 60 - 1)
+    currency = agency.currencies[0]
+    amount = Decimal(rng.randrange(-5_000, 5_000)).scaleb(-MINOR_DIGITS[currency])
+    body = {
+        "specversion": "1.0",
+        "id": f"correction-{number}",
+        "source": "back-office",
+        "type": "adjustment.recorded",
+        "subject": agency.id,
+        "time": sent.isoformat(),
+        "data": {"amount": f"{amount:f}", "currency": currency, "extra": {"reason": "count of the till"}},
+    }
+    return Line(sent, "adjustment", "recorded", body)
+
+
+def _mistaken(rng: Random, sale: Line) -> list[Line]:
+    """Send a further sale with a mistake in it; half of them are mended later, under the same id."""
+    right = {**sale.body, "id": f"{sale.body['id']}-B"}
+    blamed, wrong, wrong_data = rng.choice(MISTAKES)
+    body = right | wrong
+    if body["data"]:
+        body["data"] = {**right["data"], **wrong_data}
+    body = {name: value for name, value in body.items() if value is not None}
+    lines = [Line(sale.sent, "bad item", "rejected", body, blamed)]
+    if rng.random() < MENDED:
+        lines.append(Line(sale.sent + _minutes(rng, 2, 60), "bad item, mended", "recorded", right))
+    return lines
+
+
+def _minutes(rng: Random, least: int, most: int) -> timedelta:
+    return timedelta(seconds=rng.randrange(60 * least, 60 * most + 1))
