@@ -14,7 +14,7 @@ from typing import Any, Final, Protocol, TypeVar
 from quarterhour.errors import FieldProblem, InvalidError
 
 T = TypeVar("T")
-O = TypeVar("O", bound="Ordered")
+Rising = TypeVar("Rising", bound="Ordered")
 
 DEFAULT_LIMIT: Final = 100
 MAX_LIMIT: Final = 1000
@@ -105,7 +105,7 @@ def read_token(token: str, request: str) -> tuple[str, ...]:
     return place
 
 
-def within(low: O, value: O, high: O) -> O:
+def within(low: Rising, value: Rising, high: Rising) -> Rising:
     """Return the value; raise ``ValueError`` where it is not between the two, which are included."""
     if not low <= value <= high:
         raise ValueError(f"{value} is not between {low} and {high}")

@@ -1,10 +1,10 @@
-"""What a reading request asks for: its path and its query parameters, checked one by one.
+"""What a reading request asks for: the names in its path and its query parameters, checked one by one.
 
-Every read names the parameter, what stood there and what would be right, in an ``InvalidError``.
+Every refusal names the parameter, what stood there and what would be right, in an ``InvalidError``.
 """
 
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any, Final, TypeVar
@@ -12,11 +12,13 @@ from urllib.parse import quote, unquote
 
 from quarterhour.clock import parse_iso
 from quarterhour.errors import FieldProblem, InvalidError
+from quarterhour.ledger.event import MAX_TEXT
+from quarterhour.ledger.keys import SEPARATOR
 from quarterhour.paging import DEFAULT_LIMIT, MAX_LIMIT, Ordered, Paging, request_name
 
 T = TypeVar("T")
-O = TypeVar("O", bound=Ordered)
-D = TypeVar("D", bound=date)
+Dated = TypeVar("Dated", bound=date)
+Rising = TypeVar("Rising", bound=Ordered)
 
 _DAY: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", re.ASCII)
 _INSTANT: Final = re.compile(
@@ -26,14 +28,16 @@ _INSTANT: Final = re.compile(
 _WHOLE: Final = re.compile(r"[0-9]{1,9}", re.ASCII)
 _VARIABLE: Final = re.compile(r"\{(\w+)\+?\}")
 _YEARS: Final = (1970, 9998)
-"""The years that bounds may lie in: a little inside of what dates can hold, so that one can always step on."""
+"""The years that bounds may lie in: four digits, so that keys sort as text, and one to step on to."""
 _SHOWN: Final = 60
 
+NAME: Final = f"1 to {MAX_TEXT} printable characters without {SEPARATOR!r}"
 DAY: Final = f"a date such as 2026-10-23, of the years {_YEARS[0]} to {_YEARS[1]}"
 INSTANT: Final = (
     f"an RFC 3339 instant such as 2026-10-23T01:30:00Z, of the years {_YEARS[0]} to {_YEARS[1]} (write + as %2B)"
 )
 MOMENT: Final = f"{INSTANT}, or a date, which is its midnight UTC"
+_COUNT: Final = f"a whole number from 1 to {MAX_LIMIT}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,47 +47,55 @@ class Parameters:
     path: str
     values: Mapping[str, str]
 
-    def allow(self, names: Collection[str]) -> None:
+    def allow(self, *names: str) -> None:
         """Refuse every parameter but these."""
-        for name in sorted(self.values.keys() - set(names)):
-            expected = f"one of {', '.join(names)}" if names else "no parameters"
-            raise invalid(shown(name), "is not known here", expected)
+        for other in sorted(self.values.keys() - set(names)):
+            raise invalid(shown(other), "is not known here", f"one of {', '.join(names)}" if names else "no parameters")
 
-    def read(self, name: str, expected: str, parse: Callable[[str], T]) -> T:
-        """Return a parameter as ``parse`` reads it; ``parse`` raises ``ValueError`` for what does not fit."""
-        value = self.values.get(name)
-        if value is None:
-            raise invalid(name, "is missing", expected)
-        return parsed(name, value, expected, parse)
+    def choose(self, choices: Mapping[str, tuple[str, ...]], *others: str) -> str:
+        """Return the one parameter that stands here of these; refuse all that its choice, and others, do not name."""
+        chosen = [name for name in choices if name in self.values]
+        if not chosen:
+            raise invalid(next(iter(choices)), "is missing", f"one of {', '.join(choices)}")
+        for name in chosen[1:]:
+            raise invalid(name, f"cannot stand beside {chosen[0]}", f"one of {', '.join(choices)}")
+        self.allow(*others, *choices[chosen[0]])
+        return chosen[0]
 
-    def span(self, expected: str, parse: Callable[[str], O]) -> tuple[O, O]:
+    def required(self, field: str, expected: str, parse: Callable[[str], T]) -> T:
+        """Return a parameter as ``parse`` reads it, which raises ``ValueError`` for what does not fit."""
+        if field not in self.values:
+            raise invalid(field, "is missing", expected)
+        return parsed(field, self.values[field], expected, parse)
+
+    def optional(self, field: str, expected: str, parse: Callable[[str], T], otherwise: T) -> T:
+        """Return a parameter as ``parse`` reads it, or what stands for one that is missing."""
+        return self.required(field, expected, parse) if field in self.values else otherwise
+
+    def span(self, expected: str, parse: Callable[[str], Rising]) -> tuple[Rising, Rising]:
         """Return ``from`` and ``to``; the second is exclusive."""
-        start, end = (self.read(name, expected, parse) for name in ("from", "to"))
+        start, end = (self.required(field, expected, parse) for field in ("from", "to"))
         if not start <= end:
-            raise invalid("from", "lies behind `to`", "an earlier one, or the same")
+            raise invalid("from", "lies behind to", "an earlier one, or the same")
         return start, end
 
-    def paging(self) -> Paging:
-        """Return the page that is asked for by ``limit`` and ``next``."""
-        limit = self.count("limit") if "limit" in self.values else DEFAULT_LIMIT
+    def paging(self, field: str = "limit") -> Paging:
+        """Return the page that is asked for, by ``next`` and the parameter that tells how many items."""
+        limit = self.optional(field, _COUNT, _count, DEFAULT_LIMIT)
         return Paging.of(request_name(self.path, self.values), limit, self.values.get("next"))
-
-    def count(self, name: str) -> int:
-        """Return a number of items."""
-        return self.read(name, f"a whole number from 1 to {MAX_LIMIT}", _count)
 
 
 def invalid(field: str, problem: str, expected: str) -> InvalidError:
     """Return the error that tells what is wrong with a parameter."""
-    return InvalidError(f"{field}: {problem}", FieldProblem(field, problem, expected))
+    return InvalidError(f"{field} {problem}: expected {expected}", FieldProblem(field, problem, expected))
 
 
-def parsed(name: str, value: str, expected: str, parse: Callable[[str], T]) -> T:
-    """Return a value as ``parse`` reads it, or say what stood there."""
+def parsed(field: str, value: str, expected: str, parse: Callable[[str], T]) -> T:
+    """Return a value as ``parse`` reads it, or refuse what stood there."""
     try:
         return parse(value)
     except ValueError as error:
-        raise invalid(name, f"is {shown(value)}", expected) from error
+        raise invalid(field, f"is {shown(value)}", expected) from error
 
 
 def shown(value: str) -> str:
@@ -92,11 +104,28 @@ def shown(value: str) -> str:
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}... ({len(value)} characters)"
 
 
+def is_name(text: str) -> bool:
+    """Tell whether an agency, or a currency, can have this name."""
+    return 1 <= len(text) <= MAX_TEXT and text.isprintable() and SEPARATOR not in text
+
+
+def name(text: str) -> str:
+    """Read a name; raise ``ValueError`` where none can be so."""
+    if not is_name(text):
+        raise ValueError(text)
+    return text
+
+
 def day(text: str) -> date:
     """Read a date; raise ``ValueError`` where it is none."""
     if not _DAY.fullmatch(text):
         raise ValueError(text)
     return _usual(date.fromisoformat(text))
+
+
+def midnight(text: str) -> datetime:
+    """Read a date as its midnight UTC; raise ``ValueError`` where it is none."""
+    return datetime.combine(day(text), time(), tzinfo=UTC)
 
 
 def instant(text: str) -> datetime:
@@ -107,14 +136,14 @@ def instant(text: str) -> datetime:
 
 
 def moment(text: str) -> datetime:
-    """Read an instant, or a date, which is its midnight UTC; raise ``ValueError`` where it is neither."""
-    return datetime.combine(day(text), time(), tzinfo=UTC) if _DAY.fullmatch(text) else instant(text)
+    """Read an instant, or a date as its midnight UTC; raise ``ValueError`` where it is neither."""
+    return midnight(text) if _DAY.fullmatch(text) else instant(text)
 
 
 def rounded_up(at: datetime, unit: timedelta) -> datetime:
     """Return the first multiple of the unit at or after the instant; a day is a multiple of the unit."""
-    midnight = at.replace(hour=0, minute=0, second=0, microsecond=0)
-    return midnight - (midnight - at) // unit * unit
+    start = at.replace(hour=0, minute=0, second=0, microsecond=0)
+    return start - (start - at) // unit * unit
 
 
 def routed(event: dict[str, Any]) -> dict[str, Any]:
@@ -132,22 +161,21 @@ def routed(event: dict[str, Any]) -> dict[str, Any]:
 
 
 def spellings(segment: str) -> tuple[str, ...]:
-    """Return what a name in the path can mean, the likeliest first.
+    """Return what a variable of the path can mean, the likeliest first.
 
-    API Gateway decodes names once. A slash, which it takes for one between two names, only comes through encoded
-    twice, and servers in front of it may not decode at all: then the name is still encoded.
+    API Gateway decodes variables once. A slash, which it takes for one between two, only comes through encoded
+    twice, and other servers may not decode at all: then the variable is still encoded.
     """
-    name = unquote(segment)
-    return tuple(dict.fromkeys((name, unquote(name))))
+    once = unquote(segment)
+    return tuple(dict.fromkeys((once, unquote(once))))
 
 
-def plain_name(segment: str) -> str:
-    """Return a name of the path that can hold no percent sign, decoded however often it was encoded."""
+def plain(segment: str) -> str:
+    """Return a variable of the path that can hold no percent sign, however often it was encoded."""
     return spellings(segment)[-1]
 
 
-def _usual(at: D) -> D:
-    """Keep to the years in which keys sort as text, and from which one can step on."""
+def _usual(at: Dated) -> Dated:
     if not _YEARS[0] <= at.year <= _YEARS[1]:
         raise ValueError(f"{at} is out of range")
     return at

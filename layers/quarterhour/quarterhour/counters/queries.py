@@ -1,0 +1,69 @@
+"""Reading the counters: an account's totals, and those of its quarter-hours and days."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from functools import reduce
+from itertools import groupby
+from operator import add
+from typing import Any, Final
+
+from quarterhour.clock import iso_seconds
+from quarterhour.counters.keys import account_pk, day_key, day_of, latest_key, partition_of, quarter_sk
+from quarterhour.errors import NotFoundError
+from quarterhour.ledger.keys import Account
+from quarterhour.paging import Page, Paging, within
+from quarterhour.parameters import is_name, rounded_up, shown
+from quarterhour.quarters import LENGTH, Quarter
+from quarterhour.reading import EntityReader, Range, Values, figures
+from quarterhour.totals import Totals
+
+_DAY: Final = timedelta(days=1)
+
+
+def by_quarter(counters: Iterable[Values]) -> Iterator[tuple[Quarter, Totals]]:
+    """Add up the shards' counters, which come in the order of their keys, to the totals of each quarter-hour."""
+    for quarter, shards in groupby(counters, key=lambda values: partition_of(values["sk"]).quarter):
+        yield quarter, reduce(add, map(Totals.of, shards))
+
+
+@dataclass(frozen=True, slots=True)
+class CounterQueries:
+    """What readers ask of the counters."""
+
+    entities: EntityReader
+
+    def find(self, agencies: Sequence[str], currency: str) -> tuple[Account, Values]:
+        """Return the first account that exists, of these spellings of its agency, with its lifetime totals.
+
+        Raises ``NotFoundError`` where none does.
+        """
+        for account in (Account(agency, currency) for agency in agencies if is_name(agency) and is_name(currency)):
+            values = self.entities.get(latest_key(account))
+            if values:
+                return account, values
+        raise NotFoundError(f"there is no account {shown(agencies[0])} in {shown(currency)}")
+
+    def quarters(self, account: Account, start: datetime, end: datetime, paging: Paging) -> Page:
+        """Return the totals of each quarter-hour that begins from the start to before the end, where there are any."""
+        first, behind = (Quarter(rounded_up(at, LENGTH)) for at in (start, end))
+        before = paging.start(lambda name: within(first, Quarter.parse(name), behind), first.previous)
+        wanted = Range(account_pk(account), quarter_sk(before.next), quarter_sk(behind))
+        entries = by_quarter(self.entities.read(wanted, paging.limit + 1))
+        return paging.cut(entries, _shown_quarter, lambda entry: str(entry[0]))
+
+    def days(self, account: Account, first: date, end: date, paging: Paging) -> Page:
+        """Return the totals of each day from the first to before the end, where there are any."""
+        before = paging.start(lambda text: within(first, date.fromisoformat(text), end), first - _DAY)
+        low, high = (day_key(account, day)["sk"] for day in (before + _DAY, end - _DAY))
+        entries = self.entities.read(Range(account_pk(account), low, high), paging.limit + 1)
+        return paging.cut(entries, _shown_day, lambda values: day_of(values["sk"]).isoformat())
+
+
+def _shown_quarter(entry: tuple[Quarter, Totals]) -> dict[str, Any]:
+    quarter, totals = entry
+    return {"bucket": str(quarter), "start": iso_seconds(quarter.start), **figures(totals)}
+
+
+def _shown_day(values: Values) -> dict[str, Any]:
+    return {"day": day_of(values["sk"]).isoformat(), **figures(Totals.of(values))}

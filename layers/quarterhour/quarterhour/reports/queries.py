@@ -1,0 +1,106 @@
+"""Reading the reports: the runs and what the counters say to them, a run's manifest, and links to its files."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, Final
+
+from quarterhour import aws
+from quarterhour.aws import Request
+from quarterhour.clock import iso_seconds
+from quarterhour.errors import NotFoundError
+from quarterhour.paging import Page, Paging
+from quarterhour.parameters import shown
+from quarterhour.reading import EntityReader, Range, Values
+from quarterhour.reports.keys import MANIFEST, RUNS, is_run_id, run_bounds, run_key, run_prefix
+
+if TYPE_CHECKING:
+    from mypy_boto3_s3 import S3Client
+
+LINKS_VALID: Final = timedelta(minutes=15)
+LARGEST_MANIFEST: Final = 4 << 20
+"""The most bytes of a manifest that an answer holds: Lambda answers 6 MB at the most."""
+_FIRST: Final = "0"
+_LAST: Final = ":"
+"""What sorts before, and behind, every run's name."""
+
+
+def manifest_request(bucket: str, run: str) -> Request:
+    """Build the GetObject of a run's manifest."""
+    return {"Bucket": bucket, "Key": run_prefix(run) + MANIFEST}
+
+
+def link_request(bucket: str, key: str) -> Request:
+    """Build what is signed to make a link to an object."""
+    return {
+        "ClientMethod": "get_object",
+        "Params": {"Bucket": bucket, "Key": key},
+        "ExpiresIn": int(LINKS_VALID.total_seconds()),
+    }
+
+
+def shown_run(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a run as it is shown: what it covers, what it holds, what the counters say to it."""
+    first, end = run_bounds(values["sk"])
+    return {
+        "run": values["sk"],
+        "from": iso_seconds(first),
+        "to": iso_seconds(end),
+        "planned_at": values["planned_at"],
+        "buckets": int(values["buckets"]),
+        "lines": int(values["lines"]),
+        "counters": values["counters"],
+        "manifest_sha256": values["manifest_sha256"],
+    }
+
+
+def files_of(run: Values, manifest: Mapping[str, Any], size: int) -> list[dict[str, Any]]:
+    """Return the files of a run: its manifest, what stands beside it, and the lines of its quarter-hours."""
+    own = {"key": run_prefix(run["sk"]) + MANIFEST, "sha256": run["manifest_sha256"], "size": size}
+    return [own, *manifest["files"], *(bucket["file"] for bucket in manifest["buckets"] if bucket["file"])]
+
+
+@dataclass(frozen=True, slots=True)
+class ReportQueries:
+    """What readers ask of the reports."""
+
+    entities: EntityReader
+    s3: "S3Client"
+    bucket: str
+
+    def runs(self, paging: Paging) -> Page:
+        """Return the runs, the newest first."""
+        after = paging.start(_known_run, None)
+        entries = self.entities.read(Range(RUNS, _FIRST, _LAST, falling=True, after=after), paging.limit + 1)
+        return paging.cut(entries, shown_run, lambda values: values["sk"])
+
+    def run(self, run: str) -> dict[str, Any]:
+        """Return a run with its manifest and links to its files; raise ``NotFoundError`` where there is none."""
+        values = self.entities.get(run_key(run)) if is_run_id(run) else None
+        if values is None:
+            raise NotFoundError(f"there is no run {shown(run)}")
+        content = self._manifest(run)
+        manifest = json.loads(content)
+        return {
+            **shown_run(values),
+            "verdicts": values["verdicts"],
+            "links_valid_seconds": int(LINKS_VALID.total_seconds()),
+            "files": [{**file, "url": self._link(file["key"])} for file in files_of(values, manifest, len(content))],
+            "manifest": manifest if len(content) <= LARGEST_MANIFEST else None,
+        }
+
+    def _manifest(self, run: str) -> bytes:
+        def read() -> bytes:
+            return self.s3.get_object(**manifest_request(self.bucket, run))["Body"].read()
+
+        return aws.persist(read, "S3")
+
+    def _link(self, key: str) -> str:
+        return self.s3.generate_presigned_url(**link_request(self.bucket, key))
+
+
+def _known_run(run: str) -> str:
+    if not is_run_id(run):
+        raise ValueError(run)
+    return run

@@ -1,0 +1,183 @@
+"""Reading the snapshots: an account over time, as of an instant, its trend; and all accounts in one window."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from decimal import Decimal
+from itertools import chain
+from typing import Any, Final
+
+from quarterhour import money
+from quarterhour.clock import iso_millis, parse_iso
+from quarterhour.counters.keys import ACCOUNTS, account_of, account_pk
+from quarterhour.entity import window_index, window_partitions
+from quarterhour.errors import NotFoundError
+from quarterhour.ledger.keys import Account
+from quarterhour.paging import Page, Paging, within
+from quarterhour.parameters import name, rounded_up
+from quarterhour.reading import EntityReader, Range, Values, state
+from quarterhour.settings import Layer
+from quarterhour.snapshots.keys import change_sk, layer_sk, start_of, window_name, window_start
+from quarterhour.totals import Totals
+
+_FIGURES: Final = ("events", "gross", "refunds", "commission", "net")
+_ONE_MILLISECOND: Final = timedelta(milliseconds=1)
+_FIRST: Final = ""
+_LAST: Final = "9999"
+"""What sorts before, and behind, every instant of a layer."""
+_FEW: Final = 10
+
+
+class Layers:
+    """The layers that there are, found by name; every search raises ``ValueError`` where there is none so."""
+
+    def __init__(self, layers: Sequence[Layer]) -> None:
+        self._all = {layer.name: layer for layer in layers}
+        self._windows = {layer.name: layer for layer in layers if layer.window}
+        self.expected = _one_of(self._all)
+        self.expected_windows = _one_of(self._windows)
+        self.shortest = min(layers, key=lambda layer: layer.window or timedelta.max)
+        """The layer of the shortest windows: the one to look at where none is asked for."""
+
+    def named(self, name_: str) -> Layer:
+        """Return a layer."""
+        return _found(self._all, name_)
+
+    def with_windows(self, name_: str) -> Layer:
+        """Return a layer that has windows, as all but that of the single changes have."""
+        return _found(self._windows, name_)
+
+
+def _one_of(layers: Mapping[str, Layer]) -> str:
+    return f"one of {', '.join(layers)}"
+
+
+def _found(layers: Mapping[str, Layer], wanted: str) -> Layer:
+    if wanted not in layers:
+        raise ValueError(wanted)
+    return layers[wanted]
+
+
+def before(layer: Layer, end: datetime) -> str:
+    """Return the last sort key at which a state of a window, or a change, before the instant can stand."""
+    if layer.window is None:
+        return layer_sk(layer, iso_millis(rounded_up(end, _ONE_MILLISECOND)))
+    return window_name(layer, rounded_up(end, layer.window) - layer.window)
+
+
+def not_before(layer: Layer, start: datetime) -> str:
+    """Return the first sort key at which a state of a window, or a change, at or after the instant can stand."""
+    if layer.window is None:
+        return layer_sk(layer, iso_millis(rounded_up(start, _ONE_MILLISECOND)))
+    return window_name(layer, rounded_up(start, layer.window))
+
+
+def as_of(layer: Layer, at: datetime) -> str:
+    """Return the last sort key of the window that holds the instant, or of a change up to then."""
+    return before(layer, at + timedelta(microseconds=1))
+
+
+def before_latest(layer: Layer, latest: Mapping[str, Any]) -> str:
+    """Return the last sort key before that of the latest state's own window, or of its own change."""
+    if layer.window is None:
+        return change_sk(layer, latest["last_updated"], int(latest["version"]) - 1)
+    return before(layer, window_start(parse_iso(latest["last_updated"]), layer.window))
+
+
+def trend(now: Totals, then: Totals | None) -> dict[str, Any]:
+    """Compare the figures of two states; the trend of the whole is that of ``net``.
+
+    Where there is no state to compare with, what would come of it is ``None``.
+    """
+    figures = {one: _figure(getattr(now, one), getattr(then, one, None)) for one in _FIGURES}
+    return {"trend": figures["net"]["trend"], "figures": figures}
+
+
+def _figure(now: Decimal | int, then: Decimal | int | None) -> dict[str, Any]:
+    if then is None:
+        return {"now": _plain(now), "before": None, "change": None, "trend": None}
+    change = now - then if isinstance(now, int) else money.add(now, Decimal(then).copy_negate())
+    direction = "stable" if not change else "up" if change > 0 else "down"
+    return {"now": _plain(now), "before": _plain(then), "change": _plain(change), "trend": direction}
+
+
+def _plain(value: Decimal | int) -> str | int:
+    return money.plain(value) if isinstance(value, Decimal) else value
+
+
+@dataclass(frozen=True, slots=True)
+class SnapshotQueries:
+    """What readers ask of the snapshots."""
+
+    entities: EntityReader
+
+    def span(self, account: Account, layer: Layer, start: datetime, end: datetime, paging: Paging) -> Page:
+        """Return the states of the windows (or the changes) that begin from the start to before the end."""
+        return self._page(Range(account_pk(account), not_before(layer, start), before(layer, end)), layer, paging)
+
+    def last(self, account: Account, layer: Layer, paging: Paging) -> Page:
+        """Return the newest states, the newest first."""
+        bounds = layer_sk(layer, _FIRST), layer_sk(layer, _LAST)
+        return self._page(Range(account_pk(account), *bounds, falling=True), layer, paging)
+
+    def at(self, account: Account, layer: Layer, at: datetime) -> dict[str, Any]:
+        """Return the state in the newest window (or of the newest change) at or before the instant."""
+        values = self._newest(account, layer, as_of(layer, at))
+        if values is None:
+            raise NotFoundError(f"of {account} the layer {layer.name} holds no state at or before {iso_millis(at)}")
+        return _shown(layer, values)
+
+    def trend(self, account: Account, layer: Layer, latest: Values) -> dict[str, Any]:
+        """Compare the latest state with that of the newest window (or change) before its own."""
+        values = self._newest(account, layer, before_latest(layer, latest))
+        return {
+            "layer": layer.name,
+            "latest": state(latest),
+            "before": _shown(layer, values) if values else None,
+            **trend(Totals.of(latest), Totals.of(values) if values else None),
+        }
+
+    def window(self, layer: Layer, at: datetime, paging: Paging) -> dict[str, Any]:
+        """Return the window that holds the instant: the accounts that changed in it, each in its last state there.
+
+        Raises ``NotFoundError`` where none did, or none is kept.
+        """
+        window = as_of(layer, at)
+        entries = self._in_window(window, paging.limit + 1, paging.start(_known_pk, None))
+        page = paging.cut(entries, _shown_account, lambda values: values["pk"])
+        if paging.place is None and not page.items:
+            raise NotFoundError(f"the layer {layer.name} holds no state of the window from {start_of(layer, window)}")
+        return {"layer": layer.name, "window": start_of(layer, window), **paging.body(page)}
+
+    def _in_window(self, window: str, page: int, after: str | None) -> Iterator[Values]:
+        partitions = window_partitions(window)
+        key = None if after is None else {**window_index(window, after), "pk": after, "sk": window}
+        first, *others = partitions if key is None else partitions[partitions.index(key["gsi1pk"]) :]
+        rest = (self.entities.window(one, ACCOUNTS, page, None) for one in others)
+        return chain(self.entities.window(first, ACCOUNTS, page, key), *rest)
+
+    def _newest(self, account: Account, layer: Layer, high: str) -> Values | None:
+        wanted = Range(account_pk(account), layer_sk(layer, _FIRST), high, falling=True)
+        return next(self.entities.read(wanted, _FEW), None)
+
+    def _page(self, wanted: Range, layer: Layer, paging: Paging) -> Page:
+        after = paging.start(lambda sk: within(wanted.low, sk, wanted.high), None)
+        entries = self.entities.read(replace(wanted, after=after), paging.limit + 1)
+        return paging.cut(entries, lambda values: _shown(layer, values), lambda values: values["sk"])
+
+
+def _known_pk(pk: str) -> str:
+    account = account_of(pk)
+    name(account.agency)
+    name(account.currency)
+    return pk
+
+
+def _shown(layer: Layer, values: Values) -> dict[str, Any]:
+    window = {"window": start_of(layer, values["sk"])} if layer.window else {}
+    return {"layer": layer.name, **window, **state(values)}
+
+
+def _shown_account(values: Values) -> dict[str, Any]:
+    account = account_of(values["pk"])
+    return {"agency": account.agency, "currency": account.currency, **state(values)}
