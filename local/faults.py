@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Final
 
-import boto3
 import botocore.endpoint
 from botocore.awsrequest import AWSPreparedRequest, AWSResponse
 from botocore.exceptions import ConnectionClosedError
+from botocore.handlers import BUILTIN_HANDLERS
 from botocore.httpsession import URLLib3Session
 from moto.core.models import botocore_stubber
 
@@ -132,17 +132,14 @@ class Faults:
     @contextmanager
     def installed(self) -> Iterator["Faults"]:
         """Hook into every client that is made within the block; botocore's waits go by Quarterhour's clock."""
-        if boto3.DEFAULT_SESSION is None:
-            boto3.setup_default_session()
-        events = boto3.DEFAULT_SESSION.events  # type: ignore[union-attr] # set by the line above
-        hook: Any = self._before_send  # typed by botocore's stubs as if it answered nothing
-        events.register_first("before-send", hook)
+        hook = ("before-send", self._before_send)
+        BUILTIN_HANDLERS.insert(0, hook)
         waiting, botocore.endpoint.time = botocore.endpoint.time, _Waiting  # type: ignore[attr-defined]
         try:
             yield self
         finally:
             botocore.endpoint.time = waiting  # type: ignore[attr-defined]
-            events.unregister("before-send", hook)
+            BUILTIN_HANDLERS.remove(hook)
 
     @contextmanager
     def at_work(self) -> Iterator[None]:

@@ -33,13 +33,18 @@ recorder = Recorder(
 )
 
 
+RESERVE_SECONDS = 5
+"""Kept back to answer in: whoever gets no answer must send everything again."""
+
+
 @metrics.log_metrics
 @logger.inject_lambda_context
 def handler(event: dict[str, Any], context: LambdaContext) -> http.Response:
     """Parse the items, record them, answer each."""
     try:
         items = [read_event(item) for item in read_items(http.header(event, "content-type"), http.body_of(event))]
-        status, headers, body = answer(recorder.record(items, context.aws_request_id))
+        seconds = context.get_remaining_time_in_millis() / 1000 - RESERVE_SECONDS
+        status, headers, body = answer(recorder.record(items, context.aws_request_id, seconds))
     except RequestError as error:
         return http.problem(error)
     for verdict, number in body["counts"].items():

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
+from functools import cached_property
 from hashlib import sha256
 from typing import Any, Final
 
@@ -37,7 +38,7 @@ _AMOUNT: Final = f"a decimal of at most {money.MAX_DIGITS} digits, as a string o
 _ENVELOPE: Final = frozenset({"specversion", "id", "source", "type", "subject", "time", "datacontenttype", "data"})
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Event:
     """A valid billing event, as its sender meant it.
 
@@ -59,7 +60,7 @@ class Event:
         sale = self.details.get("refers_to")
         return Identity(self.identity.source, sale) if self.type == REFUND and sale else None
 
-    @property
+    @cached_property
     def digest(self) -> str:
         """The SHA-256 of the content: what a retry must repeat to be one."""
         content: dict[str, Any] = {

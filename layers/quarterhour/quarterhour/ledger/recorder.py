@@ -1,6 +1,8 @@
 """Recording events: gather the claims, plan, apply."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 
 from quarterhour import aws, clock
 from quarterhour.errors import UnavailableError
@@ -25,6 +27,17 @@ from quarterhour.ledger.store import LedgerStore
 from quarterhour.quarters import Quarter
 
 
+@dataclass(frozen=True, slots=True)
+class _Request:
+    """One request: its id, and until when it can be worked on."""
+
+    id: str
+    until: datetime
+
+    def in_time(self) -> bool:
+        return clock.now() < self.until
+
+
 class Recorder:
     """Records events exactly once."""
 
@@ -33,25 +46,27 @@ class Recorder:
         self._store = store
         self._prepared = False
 
-    def record(self, items: Sequence[Event | Rejection], request_id: str) -> list[Outcome]:
-        """Record the valid ones of a request's items, and answer each, in their order.
+    def record(self, items: Sequence[Event | Rejection], request_id: str, seconds: float) -> list[Outcome]:
+        """Record the valid ones of a request's items, and answer each, in their order, within so many seconds.
 
+        What could not be written in that time is answered as unavailable.
         Raises ``UnavailableError`` where the tables cannot be reached at all.
         """
+        request = _Request(request_id, clock.now() + timedelta(seconds=seconds))
         items = [priced(item, self._terms) for item in items]
         events = [item for item in items if isinstance(item, Event)]
         claims: dict[Identity, Claimed] = {}
         standing: dict[Identity, Claim] = {}
-        refused: dict[str, Rejection] = {}
+        refused: dict[tuple[Identity, str], Rejection] = {}
         if events:
             self._prepare()
             plain = [event for event in events if not event.refunded_sale]
-            claims = self._claim(plain, request_id)
-            standing = self._append_missing(contents(plain, claims), claims)
+            claims = self._claim(plain, request)
+            standing = self._append_missing(contents(plain, claims), claims, request)
             # After the others, so that a sale and its refund may come in one request.
             refunds = [event for event in events if event.refunded_sale and event.identity not in claims]
-            refund_claims, refused = self._claim_refunds(refunds, request_id)
-            standing |= self._append_missing(contents(refunds, refund_claims), refund_claims)
+            refund_claims, refused = self._claim_refunds(refunds, request)
+            standing |= self._append_missing(contents(refunds, refund_claims), refund_claims, request)
             claims |= refund_claims
         return outcomes(items, claims, standing, refused)
 
@@ -61,33 +76,35 @@ class Recorder:
             self._store.prepare(self._terms.shards, Quarter.at(clock.now()).previous)
             self._prepared = True
 
-    def _claim(self, events: list[Event], request_id: str) -> dict[Identity, Claimed]:
+    def _claim(self, events: list[Event], request: _Request) -> dict[Identity, Claimed]:
         now = clock.now()
         wanted = [Claim.of(event, now, self._terms) for event in first_of_each(events)]
-        claimed = self._store.claim(wanted, request_id)
+        claimed = self._store.claim(wanted, request.id, request.in_time)
         return {claim.identity: stands for claim, stands in zip(wanted, claimed, strict=True) if stands}
 
     def _claim_refunds(
-        self, refunds: list[Event], request_id: str
-    ) -> tuple[dict[Identity, Claimed], dict[str, Rejection]]:
+        self, refunds: list[Event], request: _Request
+    ) -> tuple[dict[Identity, Claimed], dict[tuple[Identity, str], Rejection]]:
         """Claim linked refunds one by one, each against what the ones before left of its sale."""
         claims: dict[Identity, Claimed] = {}
-        refused: dict[str, Rejection] = {}
+        refused: dict[tuple[Identity, str], Rejection] = {}
         for event in first_of_each(refunds):
-            answer = self._claim_refund(event, request_id)
+            answer = self._claim_refund(event, request)
             if isinstance(answer, Claimed):
                 claims[event.identity] = answer
             elif answer:
-                refused[event.digest] = answer
+                refused[event.identity, event.digest] = answer
         return claims, refused
 
-    def _claim_refund(self, event: Event, request_id: str) -> Claimed | Rejection | None:
+    def _claim_refund(self, event: Event, request: _Request) -> Claimed | Rejection | None:
         """Return the claim that stands, why the sale does not allow it, or ``None`` where that cannot be told now."""
         sale_identity = event.refunded_sale
         if sale_identity is None:
             raise ValueError(f"{event.identity} is no linked refund")
         try:
             for attempt in range(aws.ATTEMPTS):
+                if not request.in_time():
+                    return None
                 known = self._store.claims([event.identity, sale_identity])
                 if event.identity in known:
                     return Claimed(known[event.identity], fresh=False)
@@ -96,7 +113,7 @@ class Recorder:
                     return refund
                 if not self._store.standing([refund.sale]):
                     return None  # claimed, not yet in the ledger: its sender has no answer either
-                claimed = self._store.claim_refund(refund, request_id)
+                claimed = self._store.claim_refund(refund, request.id)
                 if claimed:
                     return claimed
                 aws.pause(attempt)
@@ -104,14 +121,16 @@ class Recorder:
             pass
         return None
 
-    def _append_missing(self, content: dict[Identity, Event], claims: dict[Identity, Claimed]) -> dict[Identity, Claim]:
+    def _append_missing(
+        self, content: dict[Identity, Event], claims: dict[Identity, Claimed], request: _Request
+    ) -> dict[Identity, Claim]:
         fresh = [claims[identity].claim for identity in content if claims[identity].fresh]
         known = [claims[identity].claim for identity in content if not claims[identity].fresh]
         found, step = self._look_up(known)
         moved = [new for old in step.move if self._store.move(old, new := old.moved(clock.now(), self._terms))]
         wanted = fresh + step.append + moved
         entries = [(claim.partition.quarter, ledger_values(content[claim.identity], claim)) for claim in wanted]
-        appended = self._store.append(entries, self._is_open)
+        appended = self._store.append(entries, lambda quarter: request.in_time() and self._is_open(quarter))
         found += [claim for claim in wanted if claim.key in appended]
         return {claim.identity: claim for claim in found}
 

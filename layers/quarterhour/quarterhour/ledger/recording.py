@@ -239,11 +239,11 @@ def outcomes(
     items: Sequence[Event | Rejection],
     claims: Mapping[Identity, Claimed],
     standing: Mapping[Identity, Claim],
-    refused: Mapping[str, Rejection],
+    refused: Mapping[tuple[Identity, str], Rejection],
 ) -> list[Outcome]:
     """Answer each item, from the claims as they are, and those of them whose event now stands in the ledger.
 
-    ``refused``: the refunds that their sale does not allow, by the digest of their content.
+    ``refused``: the refunds that their sale does not allow, by identity and digest.
     """
     answered: set[Identity] = set()
     result = []
@@ -254,8 +254,8 @@ def outcomes(
         claimed = claims.get(item.identity)
         receipt = None
         problems: tuple[FieldProblem, ...] = ()
-        if claimed is None and item.digest in refused:
-            verdict, problems = Verdict.REJECTED, refused[item.digest].problems
+        if claimed is None and (item.identity, item.digest) in refused:
+            verdict, problems = Verdict.REJECTED, refused[item.identity, item.digest].problems
         elif claimed is None:
             verdict, problems = Verdict.UNAVAILABLE, (_TRY_AGAIN,)
         elif claimed.claim.digest != item.digest:

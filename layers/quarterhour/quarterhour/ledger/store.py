@@ -144,9 +144,9 @@ class LedgerStore:
         ):
             self._unless_failed(lambda call=call, request=request: call(**request))
 
-    def claim(self, claims: Sequence[Claim], request_id: str) -> list[Claimed | None]:
-        """Claim each, and return what stands then, in their order; ``None`` where DynamoDB was not available."""
-        return self.workers.map(lambda claim: self._claim(claim, request_id), claims)
+    def claim(self, claims: Sequence[Claim], request_id: str, in_time: Callable[[], bool]) -> list[Claimed | None]:
+        """Claim each, and return what stands then, in their order; ``None`` where DynamoDB or time was lacking."""
+        return self.workers.map(lambda claim: self._claim(claim, request_id) if in_time() else None, claims)
 
     def _claim(self, claim: Claim, request_id: str) -> Claimed | None:
         request = claim_request(self.identity_table, claim, request_id)
