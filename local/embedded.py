@@ -1,0 +1,250 @@
+"""moto as an engine for more than a handful of items: the same answers, sooner, and in bounded memory.
+
+moto is made for tests of a few items. Four of its ways cost time or memory that grows with the table, and one costs
+much on every value; while the embedded engine is open they are replaced by these, which a test holds against moto's:
+
+- A transaction copies every table that it names, whole, once for each of its items, to be able to roll back.
+  Here only the items that it names are remembered, and put back.
+- A query sorts the whole table before it looks for its partition. Here it is given that partition alone; for an
+  index, the items that may be in it.
+- Every object ever made is kept in a list, for a dashboard: copies of items, stream records. Here that list keeps none.
+- An item's size is added up anew with each of its attributes. Here once.
+- A response's values are each looked for under ten names in several spellings. Here the commonest two are taken as
+  they stand.
+"""
+
+import copy
+from collections import defaultdict, deque
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any, Final
+
+from moto.core.serialize import BaseJSONSerializer
+from moto.dynamodb.exceptions import ItemSizeTooLarge, MockValidationException
+from moto.dynamodb.models import DynamoDBBackend
+from moto.dynamodb.models.dynamo_type import DynamoType, Item, LimitedSizeDict
+from moto.dynamodb.models.table import StreamRecord, Table
+from moto.dynamodb.models.utilities import bytesize
+from moto.dynamodbstreams.models import ShardIterator
+
+Place = tuple[DynamoType, DynamoType | None]
+"""Where an item stands in its table: hash and range key."""
+
+_plain_query: Final = Table.query
+_plain_put: Final = Table.put_item
+_plain_update: Final = DynamoDBBackend.update_item
+_plain_transaction: Final = DynamoDBBackend.transact_write_items
+_plain_structure: Final = BaseJSONSerializer._serialize_type_structure  # noqa: SLF001 - what is replaced here
+
+_LARGEST_ITEM: Final = 405_000
+"""What moto takes for the largest item, in bytes."""
+
+
+# ---------------------------------------------------------------- transactions
+
+
+def _transact_write_items(backend: DynamoDBBackend, transact_items: list[dict[str, Any]]) -> None:
+    """Write all or nothing; what was written before a failure is put back as it stood."""
+    touched = [place for operations in transact_items for place in _touched(backend, operations.values())]
+    before = [(table, place, copy.deepcopy(_stored(table, place))) for table, place in touched]
+    streamed = {table.name: (table, len(table.stream_shard.items)) for table, _ in touched if table.stream_shard}
+    with _replaced(Table, "__deepcopy__", lambda table, _: table):
+        try:
+            _plain_transaction(backend, transact_items)
+        except Exception:
+            for table, place, item in reversed(before):
+                _put_back(table, place, item)
+            for table, length in streamed.values():
+                del table.stream_shard.items[length:]  # type: ignore[union-attr] # a table does not lose its stream
+            raise
+
+
+def _touched(backend: DynamoDBBackend, operations: Iterable[dict[str, Any]]) -> Iterator[tuple[Table, Place]]:
+    """Yield where each operation writes; one that is malformed writes nowhere."""
+    for operation in operations:
+        table = backend.tables.get(operation.get("TableName", ""))
+        if table is not None:
+            with suppress(MockValidationException, KeyError):
+                yield table, backend.get_keys_value(table, operation.get("Key") or operation["Item"])
+
+
+def _stored(table: Table, place: Place) -> Item | None:
+    return table.get_item(*place)
+
+
+def _put_back(table: Table, place: Place, item: Item | None) -> None:
+    hash_key, range_key = place
+    items: Any = table.items if range_key is None else table.items[hash_key]
+    key = hash_key if range_key is None else range_key
+    if item is None:
+        items.pop(key, None)
+    else:
+        items[key] = item
+        _note(table, item)
+
+
+# ---------------------------------------------------------------- queries
+
+
+def _query(  # noqa: PLR0913, PLR0917 - as in moto
+    table: Table,
+    hash_key: DynamoType | None,
+    range_comparison: str | None,
+    range_objs: list[DynamoType],
+    limit: int,
+    exclusive_start_key: dict[str, Any],
+    scan_index_forward: bool,  # noqa: FBT001 - as in moto
+    projection_expressions: list[list[str]] | None,
+    index_name: str | None = None,
+    *more: Any,  # noqa: ANN401 - as in moto
+    **options: Any,  # noqa: ANN401 - as in moto
+) -> Any:  # noqa: ANN401 - as in moto
+    """Query a view of the table that holds no more than what can be found."""
+    view = copy.copy(table)
+    if index_name:
+        view.items = _in_index(table, *options["hash_key_conditions"][0])
+    else:
+        partition: Any = table.items.get(hash_key)
+        view.items = defaultdict(dict, {} if partition is None else {hash_key: partition})
+    return _plain_query(
+        view,
+        hash_key,
+        range_comparison,
+        range_objs,
+        limit,
+        exclusive_start_key,
+        scan_index_forward,
+        projection_expressions,
+        index_name,
+        *more,
+        **options,
+    )
+
+
+def _in_index(table: Table, attribute: str, value: DynamoType) -> Any:  # noqa: ANN401 - as in moto
+    """Return the items, as a table holds them, whose attribute has the value."""
+    places = _candidates(table)[attribute, value.value]
+    found: Any = defaultdict(dict)
+    for place in list(places):
+        item = _stored(table, place)
+        if item is None or item.attrs.get(attribute) is None or item.attrs[attribute] != value:
+            del places[place]  # it has left the index since
+        elif place[1] is None:
+            found[place[0]] = item
+        else:
+            found[place[0]][place[1]] = item
+    return found
+
+
+def _candidates(table: Table) -> defaultdict[tuple[str, str], dict[Place, None]]:
+    """Return, for each index's hash key, where the items are that have or had each value; made at the first need."""
+    if "candidates" not in table.__dict__:
+        table.__dict__["candidates"] = defaultdict(dict)
+        for item in table.all_items():
+            _note(table, item)
+    candidates: defaultdict[tuple[str, str], dict[Place, None]] = table.__dict__["candidates"]
+    return candidates
+
+
+def _note(table: Table, item: Item) -> None:
+    """Remember under which values an item may be found in the table's indexes."""
+    if "candidates" not in table.__dict__:
+        return
+    for index in table.all_indexes():
+        for key in index.schema:
+            value = item.attrs.get(key["AttributeName"])
+            if key["KeyType"] == "HASH" and value is not None:
+                table.__dict__["candidates"][key["AttributeName"], value.value][item.hash_key, item.range_key] = None
+
+
+def _put_item(table: Table, *arguments: Any, **options: Any) -> Item:  # noqa: ANN401 - as in moto
+    item = _plain_put(table, *arguments, **options)
+    _note(table, item)
+    return item
+
+
+def _update_item(backend: DynamoDBBackend, table_name: str, *arguments: Any, **options: Any) -> Item:  # noqa: ANN401
+    item = _plain_update(backend, table_name, *arguments, **options)
+    _note(backend.get_table(table_name), item)
+    return item
+
+
+# ---------------------------------------------------------------- items and their values
+
+
+def _new_item(item: Item, hash_key: DynamoType, range_key: DynamoType | None, attrs: dict[str, Any]) -> None:
+    item.hash_key = hash_key
+    item.range_key = range_key
+    values = {name: DynamoType(value) for name, value in attrs.items()}
+    if sum(bytesize(name) + value.size() for name, value in values.items()) > _LARGEST_ITEM:
+        raise ItemSizeTooLarge
+    item.attrs = LimitedSizeDict()
+    dict.update(item.attrs, values)  # past the dict's own checking
+
+
+def _serialize_structure(serializer: Any, serialized: Any, value: Any, shape: Any, key: str) -> None:  # noqa: ANN401
+    if shape.name == "AttributeValue":
+        kind, content = _attribute_value(value)
+        if kind in {"S", "N"} and isinstance(content, str):
+            serialized[shape.serialization.get("name", key)] = {kind: content}
+            return
+    _plain_structure(serializer, serialized, value, shape, key)
+
+
+def _attribute_value(value: Any) -> tuple[str, Any]:  # noqa: ANN401 - as in moto
+    if isinstance(value, DynamoType):
+        return value.type, value.value
+    if isinstance(value, dict) and len(value) == 1:
+        return next(iter(value.items()))
+    return "", None
+
+
+# ---------------------------------------------------------------- in place of moto's
+
+_REPLACED: Final[tuple[tuple[type, str, Any], ...]] = (
+    (DynamoDBBackend, "transact_write_items", _transact_write_items),
+    (DynamoDBBackend, "update_item", _update_item),
+    (Table, "query", _query),
+    (Table, "put_item", _put_item),
+    (Item, "__init__", _new_item),
+    (BaseJSONSerializer, "_serialize_type_structure", _serialize_structure),
+)
+_UNTRACKED: Final[tuple[Any, ...]] = (Item, StreamRecord, ShardIterator, Table)
+
+
+class _Adjustments:
+    """Puts the replacements in place while anybody needs them."""
+
+    def __init__(self) -> None:
+        self._users = 0
+        self._plain: list[tuple[type, str, Any]] = []
+
+    def __enter__(self) -> None:
+        self._users += 1
+        if self._users == 1:
+            self._plain = [(owner, name, getattr(owner, name)) for owner, name, _ in _REPLACED]
+            for owner, name, value in _REPLACED:
+                setattr(owner, name, value)
+            for kind in _UNTRACKED:
+                kind.instances_tracked = deque(maxlen=0)
+
+    def __exit__(self, *_: object) -> None:
+        self._users -= 1
+        if not self._users:
+            for owner, name, value in self._plain:
+                setattr(owner, name, value)
+            for kind in _UNTRACKED:
+                kind.instances_tracked = []
+
+
+adjusted: Final = _Adjustments()
+"""``with adjusted:`` moto's DynamoDB is fit for many items."""
+
+
+@contextmanager
+def _replaced(owner: type, name: str, value: Any) -> Iterator[None]:  # noqa: ANN401 - any attribute
+    setattr(owner, name, value)
+    try:
+        yield
+    finally:
+        delattr(owner, name)

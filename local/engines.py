@@ -1,0 +1,98 @@
+"""The engines that stand in for AWS: where the tables, the bucket and the queues of a local stack live."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
+
+import boto3
+from botocore.config import Config
+from moto import mock_aws
+
+from local import dynamodb_local
+from local.embedded import adjusted
+from local.errors import LocalError
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb import DynamoDBClient
+    from mypy_boto3_dynamodbstreams import DynamoDBStreamsClient
+    from mypy_boto3_s3 import S3Client
+    from mypy_boto3_sqs import SQSClient
+
+MOTO: Final = "moto"
+DYNAMODB_LOCAL: Final = "dynamodb-local"
+
+REGION: Final = "us-east-1"
+_KEY: Final = "local"
+# moto knows the plain endpoints only, not those with an account's id in their name.
+_CONFIG: Final = Config(account_id_endpoint_mode="disabled", retries={"mode": "standard", "max_attempts": 3})
+
+ENVIRONMENT: Final[Mapping[str, str]] = {
+    "AWS_ACCESS_KEY_ID": _KEY,
+    "AWS_SECRET_ACCESS_KEY": _KEY,
+    "AWS_REGION": REGION,
+    "AWS_DEFAULT_REGION": REGION,
+    "AWS_ACCOUNT_ID_ENDPOINT_MODE": "disabled",
+    "AWS_EC2_METADATA_DISABLED": "true",
+}
+"""The environment in which a function's clients reach the engine, and nothing else."""
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """A running engine. ``dynamodb_url`` is empty where DynamoDB is embedded too; S3 and SQS always are."""
+
+    name: str
+    dynamodb_url: str = ""
+
+    @property
+    def concurrent(self) -> bool:
+        """Whether DynamoDB takes calls from several threads; moto does not."""
+        return bool(self.dynamodb_url)
+
+    def dynamodb(self) -> "DynamoDBClient":
+        """Return a DynamoDB client of the tools' own."""
+        return _SESSION.client("dynamodb", endpoint_url=self.dynamodb_url or None, config=_CONFIG)
+
+    def streams(self) -> "DynamoDBStreamsClient":
+        """Return a DynamoDB Streams client."""
+        return _SESSION.client("dynamodbstreams", endpoint_url=self.dynamodb_url or None, config=_CONFIG)
+
+    def s3(self) -> "S3Client":
+        """Return an S3 client."""
+        return _SESSION.client("s3", config=_CONFIG)
+
+    def sqs(self) -> "SQSClient":
+        """Return an SQS client."""
+        return _SESSION.client("sqs", config=_CONFIG)
+
+
+_SESSION: Final = boto3.Session(aws_access_key_id=_KEY, aws_secret_access_key=_KEY, region_name=REGION)
+
+
+@contextmanager
+def open_engine(choice: str = MOTO) -> Iterator[Engine]:
+    """Start an engine for the length of the block: ``moto``, ``dynamodb-local`` or the URL of a DynamoDB endpoint.
+
+    Raises ``LocalError`` where it cannot be had.
+    """
+    # Everybody here has credentials of their own, so moto need not put some into the process's environment.
+    with mock_aws(config={"core": {"mock_credentials": False}}):
+        if choice == MOTO:
+            with adjusted:
+                yield Engine(MOTO)
+        elif choice == DYNAMODB_LOCAL:
+            with dynamodb_local.running() as url:
+                yield Engine(DYNAMODB_LOCAL, url)
+        else:
+            yield Engine(choice, _checked(choice))
+
+
+def _checked(url: str) -> str:
+    parts = urlsplit(url)
+    if parts.scheme not in {"http", "https"} or not parts.hostname:
+        raise LocalError(f"{url!r} is no engine: choose {MOTO}, {DYNAMODB_LOCAL} or the URL of a DynamoDB endpoint")
+    if parts.hostname.endswith(".amazonaws.com"):
+        raise LocalError(f"{url} is AWS itself: deploy with SAM instead, the local stack makes and drops tables")
+    return url

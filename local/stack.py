@@ -1,0 +1,254 @@
+"""The whole system in one process: the template's tables, bucket and queues on an engine, its functions on top."""
+
+import os
+import sys
+import time
+import traceback
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, redirect_stdout
+from dataclasses import dataclass
+from functools import partial
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from typing import Any, Final, TextIO
+from uuid import uuid4
+
+import boto3
+
+from local.engines import ENVIRONMENT, REGION, Engine, open_engine
+from local.errors import LocalError
+from local.http_api import Request, Response, event, message, path_parameters, response
+from local.pump import Pump
+from local.schedule import Rate
+from local.template import REF, Function, Template, table_request
+from quarterhour import clock
+
+TEMPLATE: Final = Path(__file__).parent.parent / "template.yaml"
+
+_ACCOUNT: Final = "123456789012"
+# Never closed: the functions' logger keeps it for as long as the process lives.
+_NOWHERE: Final = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
+_KEPT: Final = ("PATH", "HOME", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT", "LANG", "LC_ALL")
+"""What a function sees of the machine's own environment."""
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What Lambda tells a function about its invocation."""
+
+    function_name: str
+    memory_limit_in_mb: int
+    aws_request_id: str
+    ends_at: float
+    """On the machine's monotonic clock: work takes real time, whatever the ledger's clock says."""
+
+    @property
+    def invoked_function_arn(self) -> str:
+        """The function's ARN."""
+        return _function_arn(self.function_name)
+
+    @property
+    def function_version(self) -> str:
+        """The function's version."""
+        return "$LATEST"
+
+    @property
+    def log_group_name(self) -> str:
+        """The function's log group."""
+        return f"/aws/lambda/{self.function_name}"
+
+    @property
+    def log_stream_name(self) -> str:
+        """The log stream."""
+        return "local"
+
+    def get_remaining_time_in_millis(self) -> int:
+        """Return how long the invocation may still run."""
+        return max(0, int((self.ends_at - time.monotonic()) * 1000))
+
+
+class Stack:
+    """A deployment of the template on an engine; everything it holds goes with the engine.
+
+    Not made for several threads at once: whoever has them takes turns.
+    """
+
+    def __init__(self, template: Template, engine: Engine, *, expires: bool = True, logs: TextIO = _NOWHERE) -> None:
+        """Create the resources and load the functions.
+
+        ``expires``: have the engine delete what is past its time to live, by the machine's clock. ``logs`` takes
+        what the functions log.
+        """
+        self.template = template
+        self.engine = engine
+        self.name = f"quarterhour-{uuid4().hex[:8]}"
+        self._logs = logs
+        self._known: dict[tuple[str, str], str] = {}
+        self._dynamodb = engine.dynamodb()
+        self._s3 = engine.s3()
+        self._sqs = engine.sqs()
+        self._create_queues()
+        self._create_buckets()
+        self._create_tables(expires=expires)
+        self.functions = template.functions(self._attribute)
+        self._handlers: dict[str, Any] = {}
+        self.pumps = [
+            Pump(mapping, _function_arn(name), partial(self.invoke, name), engine.streams(), self._sqs)
+            for name, function in self.functions.items()
+            for mapping in function.mappings
+        ]
+        self.schedules = [
+            (Rate.parse(expression), name)
+            for name, function in self.functions.items()
+            for expression in function.schedules
+        ]
+
+    # ------------------------------------------------------------ what the tools reach
+
+    def ref(self, resource: str) -> str:
+        """Return what ``!Ref`` gives for a resource: a table's or bucket's name, a queue's URL."""
+        return self._attribute(resource, REF)
+
+    @property
+    def dynamodb(self) -> Any:  # noqa: ANN401 - the stubs are no dependency
+        """A DynamoDB client of the tools' own."""
+        return self._dynamodb
+
+    @property
+    def s3(self) -> Any:  # noqa: ANN401 - the stubs are no dependency
+        """An S3 client of the tools' own."""
+        return self._s3
+
+    # ------------------------------------------------------------ invocations
+
+    def invoke(self, name: str, event_: Mapping[str, Any], seconds: float | None = None) -> Any:  # noqa: ANN401
+        """Invoke a function and return its answer; raises what it raises. ``seconds`` may cut its time short."""
+        function = self.functions[name]
+        allowed = function.timeout.total_seconds() if seconds is None else seconds
+        context = Context(name, function.memory, str(uuid4()), time.monotonic() + allowed)
+        with redirect_stdout(self._logs):
+            return self._handler(function)(event_, context)
+
+    def cold_start(self) -> None:
+        """Forget the functions' processes: the next invocation of each starts a new one."""
+        self._handlers.clear()
+
+    def request(self, request: Request) -> Response:
+        """Answer an HTTP request as the API does, without its authorization."""
+        found = [
+            (route, name, parameters)
+            for name, function in self.functions.items()
+            for route in function.routes
+            if (parameters := path_parameters(route, request.path)) is not None
+        ]
+        for route, name, parameters in found:
+            if route.method == request.method:
+                return self._answer(name, event(route, parameters, request, str(uuid4()), clock.now()))
+        if found:
+            return message(405, f"{request.path} takes {', '.join(route.method for route, *_ in found)}")
+        return message(404, f"there is no {request.path}")
+
+    def _answer(self, name: str, event_: dict[str, Any]) -> Response:
+        try:
+            return response(self.invoke(name, event_))
+        except Exception:  # noqa: BLE001 - API Gateway answers whatever a function raises with 500
+            traceback.print_exc(file=sys.stderr)
+            return message(500, "Internal Server Error")
+
+    # ------------------------------------------------------------ resources
+
+    def _attribute(self, resource: str, name: str) -> str:
+        """Return an attribute of a resource; of those that the local stack does without, a name that says so."""
+        return self._known.get((resource, name), f"{self.name}-{resource}-{name}")
+
+    def _create_queues(self) -> None:
+        for logical in self.template.resources("AWS::SQS::Queue"):
+            name = f"{self.name}-{logical}"
+            self._known[logical, REF] = self._sqs.create_queue(QueueName=name)["QueueUrl"]
+            self._known[logical, "Arn"] = f"arn:aws:sqs:{REGION}:{_ACCOUNT}:{name}"
+
+    def _create_buckets(self) -> None:
+        for logical in self.template.resources("AWS::S3::Bucket"):
+            name = f"{self.name}-{logical.lower()}"
+            self._s3.create_bucket(Bucket=name)
+            self._known[logical, REF] = name
+            self._known[logical, "Arn"] = f"arn:aws:s3:::{name}"
+
+    def _create_tables(self, *, expires: bool) -> None:
+        for logical, properties in self.template.resources("AWS::DynamoDB::Table").items():
+            name = f"{self.name}-{logical}"
+            made = self._dynamodb.create_table(**table_request(name, properties))["TableDescription"]
+            lifetime = properties.get("TimeToLiveSpecification")
+            if lifetime and expires:
+                self._dynamodb.update_time_to_live(TableName=name, TimeToLiveSpecification=lifetime)
+            self._known[logical, REF] = name
+            self._known[logical, "Arn"] = made["TableArn"]
+            self._known[logical, "StreamArn"] = made.get("LatestStreamArn", "")
+
+    def drop(self) -> None:
+        """Delete the tables: an engine that was running before goes on without them."""
+        for logical in self.template.resources("AWS::DynamoDB::Table"):
+            self._dynamodb.delete_table(TableName=self.ref(logical))
+
+    # ------------------------------------------------------------ functions
+
+    def _handler(self, function: Function) -> Any:  # noqa: ANN401 - whatever a module defines
+        if function.name not in self._handlers:
+            with _environment({**ENVIRONMENT, **function.environment}):
+                self._handlers[function.name] = self._load(function)
+        return self._handlers[function.name]
+
+    def _load(self, function: Function) -> Any:  # noqa: ANN401 - whatever a module defines
+        """Load a function's module anew, apart from that of any other stack, and return its handler."""
+        file, _, name = function.handler.rpartition(".")
+        path = function.code / f"{file}.py"
+        spec = spec_from_file_location(f"{self.name}.{function.name}", path)
+        if spec is None or spec.loader is None or not path.is_file():
+            raise LocalError(f"the function {function.name} has no {path}")
+        module = module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return getattr(module, name)
+
+
+@contextmanager
+def _environment(variables: Mapping[str, str]) -> Iterator[None]:
+    """Give the process a function's environment for the block, and a boto3 session that knows no other."""
+    machine, session = dict(os.environ), boto3.DEFAULT_SESSION
+    os.environ.clear()
+    os.environ.update({name: machine[name] for name in _KEPT if name in machine})
+    os.environ.update(variables)
+    boto3.DEFAULT_SESSION = None
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(machine)
+        boto3.DEFAULT_SESSION = session
+
+
+@contextmanager
+def open_stack(
+    choice: str,
+    parameters: Mapping[str, str | int] | None = None,
+    *,
+    virtual: bool = False,
+    logs: TextIO = _NOWHERE,
+) -> Iterator[Stack]:
+    """Open an engine and deploy the template on it, for the length of the block.
+
+    ``virtual``: the ledger's clock is not the machine's, so the engine must delete nothing by its own.
+    """
+    with open_engine(choice) as engine:
+        own: dict[str, str | int] = {"DynamoDBEndpoint": engine.dynamodb_url}
+        if not engine.concurrent:
+            own["MaxConcurrency"] = 1
+        template = Template.load(TEMPLATE, {**own, **(parameters or {})})
+        stack = Stack(template, engine, expires=not virtual, logs=logs)
+        try:
+            yield stack
+        finally:
+            stack.drop()
+
+
+def _function_arn(name: str) -> str:
+    return f"arn:aws:lambda:{REGION}:{_ACCOUNT}:function:{name}"
