@@ -1,7 +1,6 @@
 """HTTP API events in and responses out, with problems told as RFC 9457 has it."""
 
 import base64
-import binascii
 import json
 from typing import Any
 
@@ -18,7 +17,7 @@ def body_of(event: dict[str, Any]) -> bytes:
         return body.encode(errors="surrogatepass")
     try:
         return base64.b64decode(body, validate=True)
-    except binascii.Error as error:
+    except ValueError as error:
         raise MalformedError("the body is no Base64") from error
 
 

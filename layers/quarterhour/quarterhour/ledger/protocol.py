@@ -25,7 +25,7 @@ def read_items(content_type: str, body: bytes) -> list[object]:
     Raises ``UnsupportedMediaTypeError``, ``MalformedError`` or ``TooLargeError``.
     """
     kind, _, parameters = content_type.lower().partition(";")
-    charset = parameters.partition("charset=")[2].strip(' "')
+    charset = parameters.partition("charset=")[2].partition(";")[0].strip(' "')
     if kind.strip() not in {ONE, BATCH} or charset not in {"", "utf-8"}:
         raise UnsupportedMediaTypeError(f"send {ONE} for one event or {BATCH} for a batch of them, in UTF-8")
     try:
