@@ -22,6 +22,7 @@ DATA = "an object with amount and currency"
 SHARE = "a decimal from 0 to 1"
 INSTANT = "an RFC 3339 instant such as 2026-10-23T01:30:00Z"
 EXTRA = "an object of at most 4096 bytes as JSON"
+KNOWN_IN_DATA = ", ".join(sorted(["amount", "currency", "commission_rate", *DETAILS]))
 PLACE = "a path such as GB#London without an empty part"
 
 
@@ -187,7 +188,7 @@ BAD = {
         sale_of(price="12.50"),
         "data.'price'",
         "is not known",
-        f"one of {', '.join(sorted(['amount', 'currency', 'commission_rate', *DETAILS]))}; put your own into data.extra",
+        f"one of {KNOWN_IN_DATA}; put your own into data.extra",
     ),
     "view without a customer": (
         sale(type="view.recorded", data={"product": "p"}),
