@@ -1,0 +1,163 @@
+"""The calls to AWS that the functions really make, recorded while the whole system runs on moto."""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from importlib.util import module_from_spec, spec_from_file_location
+from types import ModuleType, SimpleNamespace
+from typing import Any, NamedTuple
+
+import boto3
+import pytest
+
+from local.template import Function, Template, table_request
+from quarterhour.clock import ManualClock
+from quarterhour.settings import Environment
+from quarterhour.telemetry import metrics
+from tests.template.stack import ROOT, Properties, Stack
+
+REGION = "eu-west-1"
+BUCKET = "report-bucket"
+TRANSACTION = {"Put": "PutItem", "Update": "UpdateItem", "Delete": "DeleteItem", "ConditionCheck": "ConditionCheckItem"}
+
+
+class Call(NamedTuple):
+    """One thing done to one resource, as IAM sees it; ``keys`` are the partition keys of the items concerned."""
+
+    action: str
+    resource: str
+    keys: tuple[str, ...] = ()
+
+
+def calls_of(service: str, operation: str, request: dict[str, Any]) -> Iterator[Call]:
+    """Yield what a request needs permission for."""
+    match service, operation:
+        case "s3", _:
+            yield Call(f"s3:{operation}", f"ReportBucket/{request['Key']}")
+        case "sqs", _:
+            yield Call(f"sqs:{operation}", request["QueueUrl"].rpartition("/")[2])
+        case _, "TransactWriteItems":
+            for item in request["TransactItems"]:
+                ((kind, write),) = item.items()
+                yield from calls_of(service, TRANSACTION[kind], write)
+        case _, "BatchGetItem" | "BatchWriteItem":
+            for table, wanted in request["RequestItems"].items():
+                items = wanted["Keys"] if operation == "BatchGetItem" else [one["PutRequest"]["Item"] for one in wanted]
+                yield Call(f"dynamodb:{operation}", table, tuple(map(leading, items)))
+        case _, "Query":
+            name = request["KeyConditionExpression"].split("=")[1].split()[0]
+            index = f"/index/{request['IndexName']}" if "IndexName" in request else ""
+            key = str(request["ExpressionAttributeValues"][name]["S"])
+            yield Call("dynamodb:Query", request["TableName"] + index, (key,))
+        case _:
+            key = leading(request.get("Key") or request["Item"])
+            yield Call(f"dynamodb:{operation}", request["TableName"], (key,))
+
+
+def leading(item: dict[str, Any]) -> str:
+    """Return an item's partition key; a claim holds a quarter_hour too, which is not its key."""
+    return str(next(item[name] for name in ("event", "pk", "quarter_hour") if name in item)["S"])
+
+
+class Watched(Mapping[str, str]):
+    """Variables that remember which of them were asked for."""
+
+    def __init__(self, variables: Mapping[str, str]) -> None:
+        self.variables = variables
+        self.asked: set[str] = set()
+
+    def __getitem__(self, name: str) -> str:
+        self.asked.add(name)
+        return self.variables[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.variables)
+
+    def __len__(self) -> int:
+        return len(self.variables)
+
+
+def started(function: Function, patch: pytest.MonkeyPatch) -> tuple[ModuleType, set[str]]:
+    """Import a function's handler as Lambda does, in its environment; return it and the names that it asked for."""
+    variables = Watched(function.environment)
+    patch.setattr(Environment, "of_process", lambda: Environment(variables))
+    patch.setenv("AWS_DEFAULT_REGION", REGION)
+    spec = spec_from_file_location(f"started_{function.name}", function.code / "handler.py")
+    assert spec
+    assert spec.loader
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module, variables.asked
+
+
+@dataclass(slots=True)
+class World:
+    """The deployed system on moto, on a clock set by hand; what each function calls is kept."""
+
+    clock: ManualClock
+    functions: dict[str, ModuleType] = field(default_factory=dict)
+    calls: dict[str, set[Call]] = field(default_factory=dict)
+    running: str = ""
+
+    def build(self, template: Template, stack: Stack, patch: pytest.MonkeyPatch) -> None:
+        """Make the stack's tables, bucket and queues, and start its functions."""
+        session = boto3.Session(region_name=REGION)
+        session.events.register("provide-client-params.*.*", self._record)
+        patch.setattr(boto3, "DEFAULT_SESSION", session)
+        patch.setattr(metrics, "namespace", "Quarterhour")
+        for name, properties in stack.of("AWS::DynamoDB::Table").items():
+            boto3.client("dynamodb").create_table(**table_request(name, properties))
+        boto3.client("s3").create_bucket(Bucket=BUCKET, CreateBucketConfiguration={"LocationConstraint": REGION})
+        queues = {
+            name: boto3.client("sqs").create_queue(QueueName=name)["QueueUrl"] for name in stack.of("AWS::SQS::Queue")
+        }
+
+        def attribute(name: str, _: str) -> str:
+            return BUCKET if name == "ReportBucket" else queues.get(name, name)
+
+        for function in template.functions(attribute).values():
+            self.functions[function.name], _ = started(function, patch)
+            self.calls[function.name] = set()
+
+    def run(self, name: str, event: Properties) -> Any:  # noqa: ANN401 - functions answer what they like
+        """Invoke a function."""
+        context = SimpleNamespace(
+            aws_request_id=f"{name}-{self.clock.now().isoformat()}",
+            function_name=name,
+            memory_limit_in_mb=1024,
+            invoked_function_arn=f"arn:aws:lambda:{REGION}:123456789012:function:{name}",
+            get_remaining_time_in_millis=lambda: 900_000,
+        )
+        self.running = name
+        try:
+            return self.functions[name].handler(event, context)
+        finally:
+            self.running = ""
+
+    def sample(self, name: str, **path: str) -> Any:  # noqa: ANN401 - functions answer what they like
+        """Invoke a function with its sample event; ``path`` replaces parameters of the path."""
+        event = json.loads((ROOT / "events" / f"{name}.json").read_text("utf-8"))
+        for parameter, text in path.items():
+            event["rawPath"] = event["rawPath"].replace(event["pathParameters"][parameter], text)
+            event["pathParameters"][parameter] = text
+        return self.run(name.partition("-")[0], event)
+
+    def stream(self, name: str, *images: Properties) -> Any:  # noqa: ANN401 - functions answer what they like
+        """Invoke a function with the images of new items."""
+        records = [
+            {
+                "eventName": "INSERT",
+                "dynamodb": {"SequenceNumber": f"{number:030d}", "NewImage": image, "Keys": image},
+            }
+            for number, image in enumerate(images, 1)
+        ]
+        return self.run(name, {"Records": records})
+
+    def pass_time(self, **span: float) -> None:
+        """Move the clock on."""
+        self.clock.advance(timedelta(**span))
+
+    def _record(self, params: dict[str, Any], model: Any, **_: object) -> None:  # noqa: ANN401 - botocore's
+        if self.running:
+            self.calls[self.running].update(calls_of(model.service_model.service_name, model.name, params))
