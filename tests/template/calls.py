@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from importlib.util import module_from_spec, spec_from_file_location
 from types import ModuleType, SimpleNamespace
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import boto3
 import pytest
@@ -17,7 +17,7 @@ from quarterhour.settings import Environment
 from quarterhour.telemetry import metrics
 from tests.template.stack import ROOT, Properties, Stack
 
-REGION = "eu-west-1"
+REGION: Final = "eu-west-1"
 BUCKET = "report-bucket"
 TRANSACTION = {"Put": "PutItem", "Update": "UpdateItem", "Delete": "DeleteItem", "ConditionCheck": "ConditionCheckItem"}
 

@@ -63,7 +63,7 @@ def live_through(world: World) -> None:
     assert world.stream("snapshots", *states, {"pk": {"S": "ACCOUNT#"}, "sk": {"S": "latest"}}) == ALL_DONE
 
     for name in ("account", "quarters", "days", "snapshots", "trend", "window", "reports", "events"):
-        world.sample(f"api-{name}")
+        assert world.sample(f"api-{name}")["statusCode"] == 200, name
     assert world.sample("api-report", run=sealed["runs"][0])["statusCode"] == 200
 
     for item in standing("EntityTable"):
