@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from decimal import Decimal
 from typing import Any, Final
 
 from quarterhour import aws
@@ -17,7 +18,7 @@ _NOT_STATE: Final = frozenset({"pk", "sk", "gsi1pk", "gsi1sk", "gsi2pk", "gsi2sk
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """A state to be kept, and the stream records (padded sequence numbers) that it is owed to."""
+    """A state to be kept, and the first of the stream records (a padded sequence number) that it is owed to."""
 
     values: dict[str, Any]
     seq: str
@@ -33,15 +34,19 @@ def snapshots(records: Iterable[Record], layers: Sequence[Layer]) -> tuple[list[
     for record in filter(_is_change_of_latest, records):
         try:
             states = _states(aws.from_item(new_image(record)), layers)
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, OverflowError) as error:
             poison.append(Poison(record, f"no state of an entity: {error!r}"))
             continue
         for values in states:
             key = (values["pk"], values["sk"])
-            seq = min(sequence(record), newest[key].seq) if key in newest else sequence(record)
-            if key not in newest or newest[key].values["version"] < values["version"]:
-                newest[key] = Snapshot(values, seq)
+            snapshot = Snapshot(values, sequence(record))
+            newest[key] = _newer(newest[key], snapshot) if key in newest else snapshot
     return list(newest.values()), poison
+
+
+def _newer(one: Snapshot, other: Snapshot) -> Snapshot:
+    newest = max(one, other, key=lambda snapshot: snapshot.values["version"])
+    return Snapshot(newest.values, min(one.seq, other.seq))
 
 
 def _is_change_of_latest(record: Record) -> bool:
@@ -49,6 +54,8 @@ def _is_change_of_latest(record: Record) -> bool:
 
 
 def _states(latest: dict[str, Any], layers: Sequence[Layer]) -> list[dict[str, Any]]:
+    if not isinstance(latest["version"], Decimal):
+        raise TypeError(f"the version is {latest['version']!r}")
     state = {name: value for name, value in latest.items() if name not in _NOT_STATE}
     at = parse_iso(latest["last_updated"])
     return [{**state, **_place(latest, layer, at)} for layer in layers]
