@@ -1,0 +1,85 @@
+"""Stream records, and what Lambda is told about them."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from quarterhour import streams
+from quarterhour.errors import UnavailableError
+from quarterhour.streams import Parking, Poison
+from quarterhour.telemetry import metrics
+from tests.unit.core.builders import posting_item, record
+from tests.unit.core.script import Scripted, service_error
+
+
+@pytest.mark.parametrize(
+    "number", ["1", "000000000000000000001", "4421584500000000017450439092", "0" * 39 + "7", "9" * 40]
+)
+def test_a_failed_record_is_named_just_as_it_was_delivered(number: str) -> None:
+    one = record(number, posting_item())
+    answer = streams.failures([one], [streams.sequence(one)])
+    assert answer == {"batchItemFailures": [{"itemIdentifier": number}]}
+
+
+def test_nothing_failed_is_an_empty_list() -> None:
+    assert streams.failures([record(1, posting_item())], []) == {"batchItemFailures": []}
+
+
+@given(st.lists(st.integers(1, 10**39), min_size=1, unique=True), st.data())
+def test_the_lowest_failed_record_is_where_the_next_delivery_begins(numbers: list[int], data: st.DataObject) -> None:
+    records = [record(number, posting_item()) for number in numbers]
+    failed = data.draw(st.lists(st.sampled_from(records), min_size=1))
+    answer = streams.failures(records, map(streams.sequence, failed))
+    lowest = min(int(one["dynamodb"]["SequenceNumber"]) for one in failed)
+    assert answer == {"batchItemFailures": [{"itemIdentifier": str(lowest)}]}
+
+
+@given(st.integers(0, 10**40 - 1), st.integers(0, 10**40 - 1))
+def test_padded_sequence_numbers_compare_like_numbers(one: int, other: int) -> None:
+    first, second = (streams.sequence(record(number, None)) for number in (one, other))
+    assert (first < second) == (one < other)
+    assert len(first) == streams.SEQUENCE_DIGITS
+
+
+# ---------------------------------------------------------------- parking
+
+
+@pytest.fixture(autouse=True)
+def _no_metrics_left() -> Any:  # noqa: ANN401 - a generator fixture
+    yield
+    metrics.clear_metrics()
+
+
+@pytest.mark.usefixtures("hands")
+def test_a_record_is_parked_with_its_content_and_the_reason() -> None:
+    client: Any = Scripted({})
+    bad = record(5, posting_item(amount="1" * 39))
+    Parking(client, "queue-url").park([Poison(bad, "no amount")])
+    ((operation, request),) = client.calls
+    assert (operation, request["QueueUrl"]) == ("send_message", "queue-url")
+    assert json.loads(request["MessageBody"]) == {"reason": "no amount", "record": bad}
+
+
+@pytest.mark.usefixtures("hands")
+def test_each_parked_record_is_counted_and_none_counts_too() -> None:
+    client: Any = Scripted({})
+    Parking(client, "queue-url").park([Poison(record(i, posting_item()), "bad") for i in range(3)])
+    Parking(client, "queue-url").park([])
+    assert metrics.metric_set["RecordsParked"]["Value"] == [3, 0]
+
+
+@pytest.mark.usefixtures("hands")
+def test_a_record_that_cannot_be_parked_is_not_passed_over() -> None:
+    client: Any = Scripted(service_error("ServiceUnavailable", 503))
+    with pytest.raises(UnavailableError):
+        Parking(client, "queue-url").park([Poison(record(5, posting_item()), "bad")])
+
+
+@pytest.mark.usefixtures("hands")
+def test_parking_is_tried_again() -> None:
+    client: Any = Scripted(service_error("ThrottlingException"), {})
+    Parking(client, "queue-url").park([Poison(record(5, posting_item()), "bad")])
+    assert len(client.calls) == 2
