@@ -14,7 +14,6 @@ import pytest
 from local.template import Function, Template, table_request
 from quarterhour.clock import ManualClock
 from quarterhour.settings import Environment
-from quarterhour.telemetry import metrics
 from tests.template.stack import ROOT, Properties, Stack
 
 REGION: Final = "eu-west-1"
@@ -105,7 +104,6 @@ class World:
         session = boto3.Session(region_name=REGION)
         session.events.register("provide-client-params.*.*", self._record)
         patch.setattr(boto3, "DEFAULT_SESSION", session)
-        patch.setattr(metrics, "namespace", "Quarterhour")
         for name, properties in stack.of("AWS::DynamoDB::Table").items():
             boto3.client("dynamodb").create_table(**table_request(name, properties))
         boto3.client("s3").create_bucket(Bucket=BUCKET, CreateBucketConfiguration={"LocationConstraint": REGION})
