@@ -18,7 +18,7 @@ from quarterhour.reading import EntityReader
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
-PARTITIONS_A_PAGE: Final = 48
+PARTITIONS_A_PAGE: Final = 96
 """How many partitions a page looks into at the most, but one quarter-hour at the least."""
 EVENTS_A_PAGE: Final = 1000
 """How many events a page that shows one agency looks at, about."""

@@ -1,0 +1,154 @@
+"""Reading accounts: lifetime totals, quarter-hours, days."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from tests.handlers.world import World, account
+
+ACCOUNT = account()
+QUARTERS = account(part="quarters")
+DAYS = account(part="days")
+DAY = {"from_": "2026-10-23", "to": "2026-10-24"}
+
+
+def quarter(bucket: str, events: int, gross: str, commission: str) -> dict[str, Any]:
+    start = f"{bucket[:4]}-{bucket[4:6]}-{bucket[6:8]}T{bucket[8:10]}:{bucket[10:]}:00Z"
+    figures = {"events": events, "gross": gross, "refunds": "0", "commission": commission, "net": gross}
+    return {"bucket": bucket, "start": start, **figures}
+
+
+def test_the_latest_totals_are_exact_and_tell_net(world: World) -> None:
+    world.sell("10.00")
+    world.sell("0.1")
+    world.sell("-2.555")
+    world.settle()
+    assert world.read(ACCOUNT) == {
+        "agency": "42",
+        "currency": "GBP",
+        "events": 3,
+        "gross": "10.10",
+        "refunds": "-2.555",
+        "commission": "0.943125",
+        "net": "7.545",
+        "version": 1,
+        "last_updated": "2026-10-23T01:30:00.000Z",
+    }
+
+
+def test_amounts_of_38_digits_stay_exact(world: World) -> None:
+    huge = "99999999999999999999999999999999999.999"
+    world.sell(huge, commission_rate="0")
+    world.sell(huge, commission_rate="0")
+    world.settle()
+    assert world.read(ACCOUNT)["net"] == "199999999999999999999999999999999999.998"
+
+
+def test_an_unknown_account_is_told_with_a_reason(world: World) -> None:
+    world.sell("1.00")
+    world.settle()
+    parts: dict[str, dict[str, Any]] = {"quarters": DAY, "days": DAY, "snapshots": {"layer": "5m", "last": 1}}
+    for part in ("", "quarters", "days", "snapshots", "trend"):
+        asked = parts.get(part, {})
+        assert world.missing(account("43", part=part), **asked) == "there is no account '43' in 'GBP'"
+        assert world.missing(account(currency="EUR", part=part), **asked) == "there is no account '42' in 'EUR'"
+        assert world.missing(account(currency="gbp", part=part), **asked) == "there is no account '42' in 'gbp'"
+
+
+def test_the_totals_take_no_parameters(world: World) -> None:
+    assert world.refused(ACCOUNT, limit=5) == {
+        "field": "'limit'",
+        "problem": "is not known here",
+        "expected": "no parameters",
+    }
+
+
+# ---------------------------------------------------------------- quarter-hours
+
+
+def test_a_quarter_hour_is_the_sum_of_its_shards(sharded: World) -> None:
+    for amount in ("1.00", "2.00", "4.00", "8.00", "16.00", "32.00"):
+        sharded.sell(amount)
+    sharded.pass_time(minutes=15)
+    sharded.sell("0.50")
+    sharded.settle()
+    table = sharded.stack.dynamodb.scan(TableName=sharded.stack.ref("EntityTable"))["Items"]
+    assert len([item for item in table if item["sk"]["S"].startswith("QUARTER#202610230130")]) > 1
+    assert sharded.read(QUARTERS, **DAY) == {
+        "items": [quarter("202610230130", 6, "63.00", "7.87500"), quarter("202610230145", 1, "0.50", "0.06250")],
+        "next": None,
+    }
+
+
+def test_a_span_holds_the_quarter_hours_that_begin_in_it(world: World) -> None:
+    for _ in range(4):
+        world.sell("1.00")
+        world.pass_time(minutes=15)
+
+    def found(start: str, end: str) -> list[str]:
+        return [item["bucket"][8:] for item in world.all(QUARTERS, from_=start, to=end)]
+
+    assert found("2026-10-23T01:30:00Z", "2026-10-23T02:30:00Z") == ["0130", "0145", "0200", "0215"]
+    assert found("2026-10-23T01:30:00.000001Z", "2026-10-23T02:15:00Z") == ["0145", "0200"]
+    assert found("2026-10-23T03:31:00+02:00", "2026-10-23T02:15:00.000001Z") == ["0145", "0200", "0215"]
+    assert found("2026-10-23t01:30:00z", "2026-10-23T01:30:00Z") == []
+    assert found("2026-10-24", "2026-10-25") == []
+    assert found("1970-01-01", "9998-12-31") == ["0130", "0145", "0200", "0215"]
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3, 4])
+def test_pages_of_quarter_hours_cut_no_quarter_hour_in_two(sharded: World, limit: int) -> None:
+    for _ in range(3):
+        for amount in ("1.00", "2.00", "4.00", "8.00"):
+            sharded.sell(amount)
+        sharded.pass_time(minutes=15)
+    pages = list(sharded.pages(QUARTERS, **DAY, limit=limit))
+    assert [item["gross"] for page in pages for item in page["items"]] == ["15.00"] * 3
+    assert all(len(page["items"]) <= limit for page in pages)
+
+
+def test_an_expired_quarter_hour_is_not_shown_though_it_is_still_there(world: World) -> None:
+    world.sell("1.00")
+    world.pass_time(hours=1)
+    world.sell("2.00")
+    world.settle()
+    world.clock.advance_to(world.clock.now().replace(hour=1, minute=45) + timedelta(days=35, seconds=-1))
+    assert [item["gross"] for item in world.all(QUARTERS, **DAY)] == ["1.00", "2.00"]
+    world.clock.advance(timedelta(seconds=1))
+    assert [item["gross"] for item in world.all(QUARTERS, **DAY)] == ["2.00"]
+    assert [item["gross"] for item in world.all(QUARTERS, **DAY, limit=1)] == ["2.00"]
+    assert world.read(ACCOUNT)["gross"] == "3.00"
+
+
+# ---------------------------------------------------------------- days
+
+
+def test_days_are_told_from_the_first_to_before_the_last(world: World) -> None:
+    for _ in range(3):
+        world.sell("1.50")
+        world.sell("-0.50")
+        world.pass_time(days=1)
+    figures = {"events": 2, "gross": "1.50", "refunds": "-0.50", "commission": "0.12500", "net": "1.00"}
+    days = [{"day": f"2026-10-{day}", **figures} for day in (23, 24, 25)]
+    assert world.read(DAYS, from_="2026-10-01", to="2026-11-01") == {"items": days, "next": None}
+    assert world.all(DAYS, from_="2026-10-24", to="2026-10-25") == days[1:2]
+    assert world.all(DAYS, from_="2026-10-24", to="2026-10-24") == []
+    assert world.all(DAYS, from_="2026-10-01", to="2026-11-01", limit=1) == days
+    assert world.all(DAYS, from_="1970-01-01", to="9998-12-31", limit=2) == days
+
+
+def test_an_expired_day_is_not_shown(world: World) -> None:
+    world.sell("1.00")
+    world.pass_time(days=1)
+    world.sell("2.00")
+    world.settle()
+    world.clock.advance_to(world.clock.now() + timedelta(days=800))
+    world.sell("4.00")
+    world.settle()
+    assert [item["gross"] for item in world.all(DAYS, from_="2026-10-01", to="2030-01-01")] == ["2.00", "4.00"]
+
+
+def test_days_take_dates_only(world: World) -> None:
+    problem = world.refused(DAYS, from_="2026-10-23T00:00:00Z", to="2026-10-24")
+    assert (problem["field"], problem["problem"]) == ("from", "is '2026-10-23T00:00:00Z'")

@@ -1,0 +1,135 @@
+"""Reading events straight from the ledger: in the order of positions, across shards and quarter-hours."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from quarterhour.ledger import queries
+from tests.handlers.world import START, World
+
+DAY = {"from_": "2026-10-23", "to": "2026-10-24"}
+
+
+def positions(items: list[dict[str, Any]]) -> list[str]:
+    return [item["position"] for item in items]
+
+
+def test_an_event_is_told_as_it_stands_in_the_ledger(world: World) -> None:
+    receipt = world.sell("12.50", product="Toy", order_id="7", line=3, extra={"b": [1.5], "a": "ü"})
+    world.clock.advance(timedelta(seconds=1))
+    world.sell("-1.00", currency="EUR")
+    first, second = world.read("/events", **DAY)["items"]
+    assert first == {
+        **receipt,
+        "source": "shop",
+        "id": "e0",
+        "type": "sale.recorded",
+        "agency": "42",
+        "currency": "GBP",
+        "amount": "12.50",
+        "commission_rate": "0.125",
+        "commission": "1.56250",
+        "product": "Toy",
+        "order_id": "7",
+        "line": "3",
+        "extra": '{"a":"\\u00fc","b":[1.5]}',
+    }
+    assert (second["id"], second["amount"]) == ("e1", "-1.00")
+
+
+def test_the_events_of_all_shards_come_in_the_order_of_positions(sharded: World) -> None:
+    receipts = []
+    for minutes in (0, 0, 0, 0, 1, 5, 14, 1, 40):
+        sharded.clock.advance(timedelta(minutes=minutes))
+        receipts += [sharded.sell("1.00") for _ in range(3)]
+    wanted = sorted(receipt["position"] for receipt in receipts)
+    assert len({receipt["partition"][-2:] for receipt in receipts}) == 3
+    for limit in (1, 2, 5, 27, 1000):
+        pages = list(sharded.pages("/events", **DAY, limit=limit))
+        assert [place for page in pages for place in positions(page["items"])] == wanted
+        assert max(len(page["items"]) for page in pages) <= limit
+
+
+def test_the_shards_of_former_times_are_read_too(sharded: World) -> None:
+    receipts = [sharded.sell("1.00") for _ in range(9)]
+    assert {receipt["partition"][-2:] for receipt in receipts} == {"00", "01", "02"}
+    assert len(sharded.all("/events", **DAY)) == 9
+
+
+def test_a_span_is_cut_to_the_millisecond(world: World) -> None:
+    for _ in range(3):
+        world.sell("1.00")
+        world.clock.advance(timedelta(milliseconds=1))
+
+    def found(start: str, end: str) -> list[str]:
+        return [item["id"] for item in world.all("/events", from_=start, to=end)]
+
+    assert found("2026-10-23T01:30:00Z", "2026-10-23T01:30:00.001Z") == ["e0"]
+    assert found("2026-10-23T01:30:00.000001Z", "2026-10-23T01:30:00.002Z") == ["e1"]
+    assert found("2026-10-23T01:30:00.001Z", "2026-10-23T01:30:00.002001Z") == ["e1", "e2"]
+    assert found("2026-10-23T03:30:00.002+02:00", "2026-10-24") == ["e2"]
+    assert found("2026-10-23T01:30:00.001Z", "2026-10-23T01:30:00.001Z") == []
+    assert found("2026-10-22", "2026-10-23T01:30:00Z") == []
+    assert found("2026-10-24", "9998-12-31") == []
+
+
+def test_the_events_of_one_agency(world: World) -> None:
+    for number in range(12):
+        world.sell("1.00", agency="a/b%2F" if number % 3 == 0 else "other")
+        world.pass_time(minutes=5)
+    for limit in (1, 3, 100):
+        events = world.all("/events", **DAY, agency="a/b%2F", limit=limit)
+        assert [event["id"] for event in events] == ["e0", "e3", "e6", "e9"]
+    assert world.all("/events", **DAY, agency="nobody") == []
+
+
+def test_an_empty_page_goes_on_where_there_is_more_to_look_at(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    world.sell("1.00")
+    world.pass_time(days=2)
+    world.sell("2.00")
+    asked = {"from_": "2026-10-20", "to": "2026-10-26"}
+    pages = list(world.pages("/events", **asked))
+    assert pages[0]["items"] == []
+    assert [item["amount"] for page in pages for item in page["items"]] == ["1.00", "2.00"]
+    # From the 20th, 00:00, to the quarter-hour after now, which is the last that an event can be in.
+    assert len(pages) == -(-(5 * 96 + 6 + 2) // queries.PARTITIONS_A_PAGE)
+    monkeypatch.setattr(queries, "PARTITIONS_A_PAGE", 1)
+    assert positions(world.all("/events", from_="2026-10-23T01:00:00Z", to="2026-10-23T02:00:00Z"))
+
+
+def test_a_page_looks_at_so_many_events_for_one_agency(sharded: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(queries, "EVENTS_A_PAGE", 4)
+    for number in range(12):
+        sharded.sell("1.00", agency="rare" if number == 11 else "common")
+        sharded.clock.advance(timedelta(milliseconds=1))
+    pages = list(sharded.pages("/events", **DAY, agency="rare"))
+    assert [item["id"] for page in pages for item in page["items"]] == ["e11"]
+    assert 3 <= len(pages) <= 8
+
+
+def test_a_page_is_never_larger_than_an_answer_can_be(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(queries, "BYTES_A_PAGE", 1000)
+    for _ in range(6):
+        world.sell("1.00", product="🎉" * 100)
+        world.clock.advance(timedelta(milliseconds=1))
+    pages = list(world.pages("/events", **DAY))
+    assert [len(page["items"]) for page in pages] == [1, 1, 1, 1, 1, 1, 0]
+
+
+def test_events_that_are_recorded_while_paging_are_met_too(world: World) -> None:
+    world.sell("1.00")
+    page = world.read("/events", **DAY, limit=1)
+    world.clock.advance(timedelta(minutes=20))
+    world.sell("2.00")
+    assert [one["amount"] for one in world.read("/events", **DAY, next=page["next"])["items"]] == ["2.00"]
+
+
+def test_nothing_is_there_before_the_first_event(world: World) -> None:
+    assert START.day == 23
+    assert world.all("/events", **DAY) == []
+
+
+def test_what_can_be_no_agency_is_refused(world: World) -> None:
+    for agency in ("", "#", "a#b", "x" * 201, "a\nb"):
+        assert world.refused("/events", **DAY, agency=agency)["field"] == "agency"

@@ -1,0 +1,143 @@
+"""Reading reports: the runs, what the counters say to them, a run's manifest and links to its files."""
+
+import gzip
+import json
+from collections.abc import Iterator
+from hashlib import sha256
+from typing import Any
+from urllib.parse import parse_qs, unquote, urlsplit
+
+import pytest
+
+from quarterhour import aws
+from tests.handlers.world import World, opened
+
+FIRST = "2026-10-23T0130-0145"
+SECOND = "2026-10-23T0145-0215"
+
+
+@pytest.fixture(scope="module")
+def reported() -> Iterator[World]:
+    """The system after two runs: of one quarter-hour with two events, then of two with one."""
+    with opened() as world:
+        world.sell("1.00")
+        world.sell("2.00", agency="=1+1")
+        world.pass_time(minutes=18)
+        world.report()
+        world.sell("4.00")
+        world.pass_time(minutes=30)
+        world.report()
+        world.settle()
+        yield world
+
+
+def content(world: World, url: str) -> bytes:
+    """Return what a link leads to."""
+    parts, bucket = urlsplit(url), world.stack.ref("ReportBucket")
+    assert parts.netloc.startswith(bucket + ".s3.")
+    return world.stack.engine.s3().get_object(Bucket=bucket, Key=unquote(parts.path[1:]))["Body"].read()
+
+
+def test_there_are_no_runs_before_the_first(world: World) -> None:
+    assert world.read("/reports") == {"items": [], "next": None}
+
+
+def test_the_runs_come_newest_first_with_the_counters_verdict(reported: World) -> None:
+    second, first = reported.read("/reports")["items"]
+    assert (second["run"], second["buckets"], second["lines"], second["counters"]) == (SECOND, 2, 1, "verified")
+    manifest_sha256 = first.pop("manifest_sha256")
+    assert len(manifest_sha256) == 64
+    assert first == {
+        "run": FIRST,
+        "from": "2026-10-23T01:30:00Z",
+        "to": "2026-10-23T01:45:00Z",
+        "planned_at": "2026-10-23T01:48:00.000Z",
+        "buckets": 1,
+        "lines": 2,
+        "counters": "verified",
+    }
+    assert [item["run"] for item in reported.all("/reports", limit=1)] == [SECOND, FIRST]
+
+
+def test_a_run_whose_counters_lag_is_pending_until_the_next(world: World) -> None:
+    world.sell("1.00")
+    world.clock.advance_to(world.clock.now().replace(hour=1, minute=50))
+    world.report()
+    assert [(item["run"], item["counters"]) for item in world.read("/reports")["items"]] == [(FIRST, "pending")]
+    assert world.read(f"/reports/{FIRST}")["verdicts"] == {"202610230130": "pending"}
+    world.settle()
+    world.report()
+    assert [(item["run"], item["counters"]) for item in world.read("/reports")["items"]] == [(FIRST, "verified")]
+
+
+def test_a_run_is_told_with_its_manifest_and_links_to_its_files(reported: World) -> None:
+    run = reported.read(f"/reports/{FIRST}")
+    assert (run["run"], run["counters"], run["verdicts"]) == (FIRST, "verified", {"202610230130": "verified"})
+    assert run["manifest"]["accounts"][0]["gross"] == "1.00"
+    assert [file["key"] for file in run["files"]] == [
+        "reports/2026/10/23/0130-0145/manifest.json",
+        "reports/2026/10/23/0130-0145/summary.csv",
+        "ledger/dt=2026-10-23/quarter=0130/lines.csv.gz",
+    ]
+    for file in run["files"]:
+        body = content(reported, file["url"])
+        assert (sha256(body).hexdigest(), len(body)) == (file["sha256"], file["size"])
+    assert json.loads(content(reported, run["files"][0]["url"])) == run["manifest"]
+    assert len(gzip.decompress(content(reported, run["files"][2]["url"])).splitlines()) == 3
+    assert len(reported.read(f"/reports/{SECOND}")["files"]) == 3
+
+
+def test_links_are_signed_for_a_quarter_of_an_hour(reported: World) -> None:
+    run = reported.read(f"/reports/{FIRST}")
+    assert run["links_valid_seconds"] == 900
+    for file in run["files"]:
+        signed = parse_qs(urlsplit(file["url"]).query)
+        assert signed["X-Amz-Expires"] == ["900"]
+        assert signed["X-Amz-Algorithm"] == ["AWS4-HMAC-SHA256"]
+
+
+def test_a_manifest_that_is_too_large_for_an_answer_is_linked_only(
+    reported: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("quarterhour.reports.queries.LARGEST_MANIFEST", 100)
+    run = reported.read(f"/reports/{FIRST}")
+    assert run["manifest"] is None
+    assert len(run["files"]) == 3
+
+
+def test_the_end_of_a_day_is_told_as_the_next_days_beginning(world: World) -> None:
+    world.clock.advance_to(world.clock.now().replace(hour=23, minute=40))
+    world.sell("1.00")
+    world.pass_time(minutes=30)
+    world.report()
+    (run,) = world.read("/reports")["items"]
+    assert (run["run"], run["to"]) == ("2026-10-23T2330-2400", "2026-10-24T00:00:00Z")
+    assert world.read("/reports/2026-10-23T2330-2400")["lines"] == 1
+
+
+def test_a_run_that_is_not_there_is_told(reported: World) -> None:
+    for run in (
+        "2026-10-23T0145-0200",
+        "2026-10-23",
+        "9999-99-99T9999-9999",
+        "..%2F..%2Fledger",
+        "2026-10-23T0130-0145%2F..%2Fx",
+        "2026-10-23T0130-0145%00",
+        "2026-10-23T0130-0145%0A",
+        "%D9%A2026-10-23T0130-0145",
+        "pending",
+        "x" * 5000,
+    ):
+        assert reported.missing(f"/reports/{run}").startswith("there is no run ")
+
+
+def test_only_runs_stand_among_the_runs(reported: World) -> None:
+    table: dict[str, Any] = {"TableName": reported.stack.ref("EntityTable")}
+    reported.stack.dynamodb.put_item(**table, Item=aws.to_item({"pk": "RUNS", "sk": FIRST}))
+    reported.stack.dynamodb.put_item(**table, Item=aws.to_item({"pk": "RUN#pending", "sk": FIRST}))
+    assert [item["run"] for item in reported.all("/reports", limit=1)] == [SECOND, FIRST]
+
+
+def test_a_run_takes_no_parameters_and_the_list_no_others(reported: World) -> None:
+    assert reported.refused(f"/reports/{FIRST}", limit=1)["field"] == "'limit'"
+    assert reported.refused("/reports", from_="2026-10-23")["field"] == "'from'"

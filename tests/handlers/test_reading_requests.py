@@ -1,0 +1,241 @@
+"""What all reading requests have in common: their parameters, their tokens, how bad ones are told."""
+
+import base64
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from local.template import Template
+from quarterhour.aws import persist
+from quarterhour.errors import UnavailableError
+from tests.handlers.world import World, account, opened
+
+DAY = {"from_": "2026-10-23", "to": "2026-10-24"}
+PAGED: dict[str, dict[str, Any]] = {
+    account(part="quarters"): DAY,
+    account(part="days"): {"from_": "2026-10-01", "to": "2026-11-01"},
+    account(part="snapshots"): {"layer": "1h", "from_": "2026-10-23", "to": "2026-10-26"},
+    "/windows/1h/2026-10-23T01:00:00Z": {},
+    "/reports": {},
+    "/events": DAY,
+}
+SPANS = [account(part="quarters"), account(part="days"), "/events"]
+
+
+@pytest.fixture(scope="module")
+def world() -> Iterator[World]:
+    """The system with three of everything that comes in pages."""
+    with opened() as world:
+        for number in range(3):
+            world.sell("1.00")
+            world.sell("1.00", agency=f"agency {number}")
+            world.pass_time(minutes=15)
+        world.pass_time(minutes=15)
+        world.report()
+        for _ in range(2):
+            world.pass_time(days=1)
+            world.sell("1.00")
+            world.settle()
+            world.report()
+        yield world
+
+
+@pytest.mark.parametrize("path", PAGED)
+@pytest.mark.parametrize("limit", [1, 2, 3])
+def test_the_pages_together_hold_what_one_large_page_holds(world: World, path: str, limit: int) -> None:
+    whole = world.read(path, **PAGED[path], limit=1000)
+    assert whole["next"] is None
+    assert len(whole["items"]) >= 3
+    assert world.all(path, **PAGED[path], limit=limit) == whole["items"]
+    assert world.all(path, **PAGED[path]) == whole["items"]
+
+
+@pytest.mark.parametrize("path", PAGED)
+def test_the_last_page_is_the_last_though_it_is_full(world: World, path: str) -> None:
+    whole = world.read(path, **PAGED[path], limit=1000)["items"]
+    pages = list(world.pages(path, **PAGED[path], limit=len(whole)))
+    assert [item for page in pages for item in page["items"]] == whole
+    if path != "/events":
+        assert len(pages) == 1
+
+
+@pytest.mark.parametrize("path", PAGED)
+@pytest.mark.parametrize("limit", ["0", "1001", "-1", "1.5", "", "ten", "1e2", "٣", "1,1", "99999999999999999999"])
+def test_a_limit_out_of_range_is_refused(world: World, path: str, limit: str) -> None:
+    problem = world.refused(path, **PAGED[path], limit=limit)
+    assert (problem["field"], problem["expected"]) == ("limit", "a whole number from 1 to 1000")
+
+
+@pytest.mark.parametrize("path", PAGED)
+def test_a_parameter_that_is_not_known_is_refused(world: World, path: str) -> None:
+    problem = world.refused(path, **PAGED[path], offset=3)
+    assert (problem["field"], problem["problem"]) == ("'offset'", "is not known here")
+    assert "limit" in problem["expected"]
+
+
+@pytest.mark.parametrize("path", SPANS)
+@pytest.mark.parametrize(
+    ("parameters", "field", "problem"),
+    [
+        ({"to": "2026-10-24"}, "from", "is missing"),
+        ({"from_": "2026-10-23"}, "to", "is missing"),
+        ({"from_": "2026-10-24", "to": "2026-10-23"}, "from", "lies behind to"),
+        ({"from_": "", "to": "2026-10-23"}, "from", "is ''"),
+        ({"from_": "today", "to": "2026-10-23"}, "from", "is 'today'"),
+        ({"from_": "20261023", "to": "2026-10-24"}, "from", "is '20261023'"),
+        ({"from_": "2026-W43-5", "to": "2026-10-24"}, "from", "is '2026-W43-5'"),
+        ({"from_": "2026-10-23", "to": "2026-02-30"}, "to", "is '2026-02-30'"),
+        ({"from_": "2026-10-23", "to": "2026-10-23T01:30:00"}, "to", "is '2026-10-23T01:30:00'"),
+        ({"from_": "2026-10-23", "to": "2026-10-23T01:30:00 02:00"}, "to", "is '2026-10-23T01:30:00 02:00'"),
+        ({"from_": "0001-01-01", "to": "2026-10-23"}, "from", "is '0001-01-01'"),
+        ({"from_": "2026-10-23", "to": "9999-12-31"}, "to", "is '9999-12-31'"),
+        ({"from_": "2026-10-23", "to": "٢٠٢٦-10-23"}, "to", "is '\\u0662\\u0660\\u0662\\u0666-10-23'"),
+    ],
+)
+def test_a_bad_span_is_told_by_its_field(
+    world: World, path: str, parameters: dict[str, Any], field: str, problem: str
+) -> None:
+    told = world.refused(path, **parameters)
+    assert (told["field"], told["problem"]) == (field, problem)
+
+
+@pytest.mark.parametrize("path", [account(part="quarters"), "/events"])
+@pytest.mark.parametrize(
+    "instant",
+    [
+        "2026-10-23T24:00:00Z",
+        "2026-10-23T23:59:60Z",
+        "2026-10-23T01:30Z",
+        "0001-01-01T00:00:00+02:00",
+        "9999-12-31T23:59:59-02:00",
+    ],
+)
+def test_what_is_no_instant_is_refused(world: World, path: str, instant: str) -> None:
+    assert world.refused(path, from_=instant, to="2026-10-24")["field"] == "from"
+
+
+def test_a_parameter_that_is_sent_twice_is_refused(world: World) -> None:
+    answer = world.stack.invoke(
+        "api",
+        {
+            "version": "2.0",
+            "routeKey": "GET /events",
+            "rawPath": "/events",
+            "rawQueryString": "from=2026-10-23&from=2026-10-24&to=2026-10-25",
+            "queryStringParameters": {"from": "2026-10-23,2026-10-24", "to": "2026-10-25"},
+            "headers": {},
+            "requestContext": {"http": {"method": "GET", "path": "/events"}, "stage": "$default", "requestId": "r"},
+        },
+    )
+    assert answer["statusCode"] == 400
+
+
+# ---------------------------------------------------------------- tokens
+
+
+def token(world: World, path: str) -> str:
+    """Return the token for the second page of one item."""
+    return str(world.read(path, **PAGED[path], limit=1)["next"])
+
+
+@pytest.mark.parametrize("path", PAGED)
+def test_a_token_is_of_url_characters(world: World, path: str) -> None:
+    assert set(token(world, path)) <= set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
+
+
+@pytest.mark.parametrize("path", PAGED)
+def test_a_token_of_another_request_is_refused(world: World, path: str) -> None:
+    for other in PAGED.keys() - {path}:
+        assert world.refused(path, **PAGED[path], next=token(world, other))["field"] == "next"
+
+
+@pytest.mark.parametrize(
+    ("path", "changed"),
+    [
+        (account(part="quarters"), {"to": "2026-10-25"}),
+        (account(part="days"), {"from_": "2026-10-02"}),
+        (account(part="snapshots"), {"layer": "5m"}),
+        ("/events", {"agency": "42"}),
+    ],
+)
+def test_a_token_is_bound_to_the_parameters(world: World, path: str, changed: dict[str, str]) -> None:
+    assert world.refused(path, **{**PAGED[path], **changed}, next=token(world, path))["field"] == "next"
+
+
+def test_a_token_is_bound_to_the_account(world: World) -> None:
+    path = account(part="quarters")
+    assert world.refused(account("agency 1", part="quarters"), **DAY, next=token(world, path))["field"] == "next"
+    path = account(part="snapshots")
+    assert world.refused(path, layer="1h", date="2026-10-23", next=token(world, path))["field"] == "next"
+
+
+@pytest.mark.parametrize("path", PAGED)
+def test_the_limit_may_change_from_page_to_page(world: World, path: str) -> None:
+    whole = world.read(path, **PAGED[path], limit=1000)["items"]
+    assert world.read(path, **PAGED[path], limit=999, next=token(world, path))["items"] == whole[1:]
+
+
+@pytest.mark.parametrize("path", PAGED)
+@pytest.mark.parametrize(
+    "forged",
+    [
+        "",
+        "x",
+        "====",
+        "AAAA",
+        "A" * 16,
+        "A" * 17,
+        "A" * 4000,
+        "+/+/",
+        "ü",
+        "\x00",
+        "\n",
+        base64.urlsafe_b64encode(b"\x00" * 12 + b"latest").decode(),
+        base64.urlsafe_b64encode(b"\xff" * 40).decode(),
+        base64.urlsafe_b64encode(b'{"pk": {"S": "ACCOUNT#42#GBP"}, "sk": {"S": "latest"}}').decode(),
+    ],
+)
+def test_a_forged_token_is_refused(world: World, path: str, forged: str) -> None:
+    problem = world.refused(path, **PAGED[path], next=forged)
+    assert (problem["field"], problem["problem"]) == ("next", "is no token of this request")
+
+
+@pytest.mark.parametrize("path", PAGED)
+def test_a_token_with_one_character_changed_is_refused(world: World, path: str) -> None:
+    genuine = token(world, path)
+    for at in range(len(genuine)):
+        other = "B" if genuine[at] == "A" else "A"
+        assert world.refused(path, **PAGED[path], next=genuine[:at] + other + genuine[at + 1 :])["field"] == "next"
+    assert world.refused(path, **PAGED[path], next=genuine + "A")["field"] == "next"
+    assert world.refused(path, **PAGED[path], next=genuine + "=")["field"] == "next"
+    assert world.refused(path, **PAGED[path], next=genuine[:-1])["field"] == "next"
+
+
+# ---------------------------------------------------------------- what goes wrong
+
+
+def test_a_table_that_does_not_answer_is_told_as_unavailable(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    def unavailable(_call: object, what: str) -> None:
+        raise UnavailableError(f"{what} did not answer in time")
+
+    assert persist is not unavailable
+    monkeypatch.setattr("quarterhour.aws.persist", unavailable)
+    answer = world.get("/reports")
+    assert (answer.status, answer.headers["retry-after"]) == (503, "5")
+    assert answer.json()["title"] == "Unavailable"
+
+
+def test_every_route_of_the_template_is_served(world: World) -> None:
+    values = {"{agency}": "42", "{currency}": "GBP", "{layer}": "1h", "{start}": "2026-10-23T01:00:00Z"}
+    run = world.read("/reports", limit=1)["items"][0]["run"]
+    asked: dict[str, dict[str, Any]] = {
+        "snapshots": {"layer": "1h", "last": 1},
+        **dict.fromkeys(("quarters", "days", "events"), DAY),
+    }
+    assert isinstance(world.stack.template, Template)
+    for route in world.stack.functions["api"].routes:
+        path = route.path.replace("{run}", run)
+        for name, value in values.items():
+            path = path.replace(name, value)
+        world.read(path, **asked.get(path.rpartition("/")[2], {}))
