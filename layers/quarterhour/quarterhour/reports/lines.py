@@ -3,6 +3,7 @@
 import csv
 import gzip
 import io
+import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal
 from hashlib import sha256
@@ -46,6 +47,13 @@ class SealedFile:
     def __init__(self, items: Iterable[Item]) -> None:
         """Write the items, which come in the order of their positions."""
         self.file: IO[bytes] = TemporaryFile()  # noqa: SIM115 - closed by close()
+        try:
+            self.sealed, self.tally = self._write(items)
+        except BaseException:
+            self.close()
+            raise
+
+    def _write(self, items: Iterable[Item]) -> tuple[Sealed, Tally]:
         tallying = _Tallying()
         # No name and no time in the header: the same lines give the same bytes.
         with (
@@ -60,8 +68,8 @@ class SealedFile:
                     values[_FLAG] = UNLINKED
                 writer.writerow([_cell(name, values.get(name, "")) for name in COLUMNS])
                 tallying.add(values)
-        self.tally = tallying.tally()
-        self.sealed = Sealed(tallying.lines, *_digest(self.file)) if tallying.lines else Sealed(0)
+        sealed = Sealed(tallying.lines, *_digest(self.file)) if tallying.lines else Sealed(0)
+        return sealed, tallying.tally()
 
     def close(self) -> None:
         """Delete the file."""
@@ -70,15 +78,25 @@ class SealedFile:
 
 def read_lines(file: IO[bytes]) -> Iterator[dict[str, str]]:
     """Yield the values of each line of a sealed file; raise ``ValueError`` where it is none."""
+    try:
+        yield from _read_rows(file)
+    except (gzip.BadGzipFile, zlib.error, EOFError, csv.Error) as error:
+        raise ValueError(str(error)) from error
+
+
+def _read_rows(file: IO[bytes]) -> Iterator[dict[str, str]]:
     with (
         gzip.GzipFile(fileobj=file, mode="rb") as packed,
         io.TextIOWrapper(packed, encoding="utf-8", newline="") as text,
     ):
-        reader = csv.DictReader(text, strict=True)
-        if tuple(reader.fieldnames or ()) != COLUMNS:
-            raise ValueError(f"the columns are {reader.fieldnames}")
+        reader = csv.reader(text, strict=True)
+        header = next(reader, [])
+        if tuple(header) != COLUMNS:
+            raise ValueError(f"the columns are {header}")
         for row in reader:
-            yield {name: original(cell) if name in _TEXT else cell for name, cell in row.items()}
+            if len(row) != len(COLUMNS):
+                raise ValueError(f"line {reader.line_num} has {len(row)} cells, not {len(COLUMNS)}")
+            yield {name: original(cell) if name in _TEXT else cell for name, cell in zip(COLUMNS, row, strict=True)}
 
 
 class _Tallying:

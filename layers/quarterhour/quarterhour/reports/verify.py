@@ -11,7 +11,7 @@ from typing import IO, TYPE_CHECKING, Any, Final
 from quarterhour.clock import iso_seconds, parse_iso
 from quarterhour.ledger.keys import Account, Position
 from quarterhour.quarters import Quarter, span
-from quarterhour.reports.keys import LEDGER, MANIFEST, REPORTS, lines_key, quarter_of_lines
+from quarterhour.reports.keys import LEDGER, MANIFEST, REPORTS, SUMMARY, lines_key, quarter_of_lines, run_id, run_prefix
 from quarterhour.reports.lines import read_lines, tally_lines
 from quarterhour.reports.manifest import SCHEMA, hexdigest, summary
 from quarterhour.reports.plan import by_account
@@ -87,23 +87,28 @@ class _Proof:
             totals = [self._bucket(key, bucket) for bucket in document["buckets"]]
             sums = by_account(tally for tally in totals if tally)
             self._sums(key, document, sums)
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError, ArithmeticError) as error:
             self._problem(key, f"cannot be read: {error!r}")
             return
         self._found.runs += 1
-        self._found.lines += document["lines"]
+        self._found.lines += sum(total.events for total in sums.values())
         for account, total in sums.items():
             self._found.accounts[account] = self._found.accounts.get(account, Totals()) + total
 
     def _envelope(self, key: str, document: Mapping[str, Any]) -> None:
-        """Hold schema, bounds and quarter-hours; the run begins where the one before it ended."""
+        """Hold schema, bounds, names and quarter-hours; the run begins where the one before it ended."""
         self._expect(key, "schema", document["schema"], SCHEMA)
-        first, end = parse_iso(document["from"]), parse_iso(document["to"])
+        start, end = parse_iso(document["from"]), parse_iso(document["to"])
         if self.until is not None:
             self._expect(key, "from", document["from"], iso_seconds(self.until))
-        wanted = [str(quarter) for quarter in span(Quarter.at(first), Quarter.at(end).previous)]
-        self._expect(key, "buckets", [bucket["bucket"] for bucket in document["buckets"]], wanted)
         self.until = end
+        first, last = Quarter.at(start), Quarter.at(end).previous
+        run = run_id(first, last)
+        self._expect(key, "run", document["run"], run)
+        self._expect(key, "place", key, run_prefix(run) + MANIFEST)
+        self._expect(key, "files", [file["key"] for file in document["files"]], [run_prefix(run) + SUMMARY])
+        wanted = [str(quarter) for quarter in span(first, last)]
+        self._expect(key, "buckets", [bucket["bucket"] for bucket in document["buckets"]], wanted)
 
     def _bucket(self, key: str, bucket: Mapping[str, Any]) -> Any:  # noqa: ANN401
         """Prove a quarter-hour's file and return its tally, ``None`` where there is none to prove."""
@@ -118,7 +123,11 @@ class _Proof:
         with SpooledTemporaryFile(_IN_MEMORY) as file:
             if not self._same_bytes(name, bucket["file"], file):
                 return None
-            lines, tally = tally_lines(self._in_order(name, quarter, file))
+            try:
+                lines, tally = tally_lines(self._in_order(name, quarter, file))
+            except (ValueError, ArithmeticError) as error:
+                self._problem(name, f"cannot be read: {error!r}")
+                return None
         self._expect(name, "lines", lines, bucket["lines"])
         shards = {partition.shard for _, partition in tally}
         self._expect(name, "shards beyond those covered", sorted(shards - set(range(bucket["shards"]))), [])
