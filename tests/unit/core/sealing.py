@@ -1,0 +1,97 @@
+"""Sealed reports in a dict, made by the product's own functions, and ways to tamper with them."""
+
+import gzip
+import json
+from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime
+from decimal import Decimal
+from io import BytesIO
+from typing import IO, Any
+
+from quarterhour.aws import Item
+from quarterhour.ledger.keys import Identity, Partition, Position
+from quarterhour.quarters import Quarter
+from quarterhour.reports.keys import MANIFEST, REPORTS, SUMMARY, lines_key, run_prefix
+from quarterhour.reports.lines import SealedFile
+from quarterhour.reports.manifest import hexdigest, manifest, summary
+from quarterhour.reports.plan import Plan, by_account
+from tests.unit.core.builders import posting_item
+
+Objects = dict[str, bytes]
+
+
+def line(at: datetime, id_: str, amount: str = "12.50", account: str = "42#GBP", **changed: str) -> Item:
+    """Return the ledger item of a sale recorded at an instant, at a tenth of commission."""
+    return posting_item(
+        account,
+        amount,
+        **{
+            "quarter_hour": str(Partition(Quarter.at(at), 0)),
+            "position": str(Position.of(Identity("shop", id_), at)),
+            "id": id_,
+            "commission": f"{Decimal(amount) / 10:f}",
+            **changed,
+        },
+    )
+
+
+def seal(objects: Objects, first: str, last: str, items: Iterable[Item], previous: tuple[str, str]) -> tuple[str, str]:
+    """Seal a run, as the reporter does; return its name and the hash of its manifest."""
+    plan = Plan(Quarter.parse(first), Quarter.parse(last), "2026-10-23T03:00:00.000Z", "1.0", 1, previous)
+    sorted_items = sorted(items, key=lambda item: str(item["position"]["S"]))
+    sealed, tallies = [], []
+    for quarter in plan.quarters:
+        packed = SealedFile(item for item in sorted_items if item["quarter_hour"]["S"].startswith(str(quarter)))
+        if packed.sealed.lines:
+            objects[lines_key(quarter)] = packed.file.read()
+        sealed.append(packed.sealed)
+        tallies.append(packed.tally)
+        packed.close()
+    accounts = by_account(tallies)
+    summary_ = summary(accounts)
+    prefix = run_prefix(plan.run)
+    objects[prefix + SUMMARY] = summary_
+    objects[prefix + MANIFEST] = manifest(plan, sealed, accounts, summary_)
+    return plan.run, hexdigest(objects[prefix + MANIFEST])
+
+
+def opening(objects: Mapping[str, bytes]) -> Callable[[str], IO[bytes]]:
+    """Return what opens an object of the dict."""
+
+    def open_object(key: str) -> IO[bytes]:
+        if key not in objects:
+            raise FileNotFoundError(key)
+        return BytesIO(objects[key])
+
+    return open_object
+
+
+# ---------------------------------------------------------------- tampering
+
+
+def edit(objects: Objects, key: str, change: Callable[[Any], None]) -> None:
+    """Change the document of a manifest."""
+    document = json.loads(objects[key])
+    change(document)
+    objects[key] = json.dumps(document).encode()
+
+
+def relined(content: bytes, change: Callable[[list[str]], None]) -> bytes:
+    """Change the text lines of a lines file; the first is the header."""
+    lines = gzip.decompress(content).decode().splitlines(keepends=True)
+    change(lines)
+    return gzip.compress("".join(lines).encode(), mtime=0)
+
+
+def cover_up(objects: Objects) -> None:
+    """Make all hashes right again, as somebody with access to everything could."""
+    previous = None
+    for key in sorted(key for key in objects if key.startswith(REPORTS) and key.endswith(MANIFEST)):
+        document = json.loads(objects[key])
+        files = [bucket["file"] for bucket in document["buckets"] if bucket["file"]] + document["files"]
+        for file in files:
+            if file["key"] in objects:
+                file |= {"sha256": hexdigest(objects[file["key"]]), "size": len(objects[file["key"]])}
+        document["previous"] = previous
+        objects[key] = json.dumps(document).encode()
+        previous = {"run": document["run"], "sha256": hexdigest(objects[key])}
