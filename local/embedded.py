@@ -1,7 +1,7 @@
 """moto as an engine for more than a handful of items: the same answers, sooner, and in bounded memory.
 
-moto is made for tests of a few items. Four of its ways cost time or memory that grows with the table, and one costs
-much on every value; while the embedded engine is open they are replaced by these, which a test holds against moto's:
+moto is made for tests of a few items. Some of its ways cost time or memory that grows with the table, others much on
+every value or call; while the embedded engine is open they are replaced by these, which a test holds against moto's:
 
 - A transaction copies every table that it names, whole, once for each of its items, to be able to roll back.
   Here only the items that it names are remembered, and put back.
@@ -11,15 +11,19 @@ much on every value; while the embedded engine is open they are replaced by thes
 - An item's size is added up anew with each of its attributes. Here once.
 - A response's values are each looked for under ten names in several spellings. Here the commonest two are taken as
   they stand.
+- A call's method is looked for among all of its class, found by inspection each time. Here they are found once.
 """
 
 import copy
 from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from functools import cache
 from typing import Any, Final
 
+from moto.core import responses
 from moto.core.serialize import BaseJSONSerializer
+from moto.core.utils import method_names_from_class
 from moto.dynamodb.exceptions import ItemSizeTooLarge, MockValidationException
 from moto.dynamodb.models import DynamoDBBackend
 from moto.dynamodb.models.dynamo_type import DynamoType, Item, LimitedSizeDict
@@ -201,7 +205,8 @@ def _attribute_value(value: Any) -> tuple[str, Any]:  # noqa: ANN401 - as in mot
 
 # ---------------------------------------------------------------- in place of moto's
 
-_REPLACED: Final[tuple[tuple[type, str, Any], ...]] = (
+_REPLACED: Final[tuple[tuple[Any, str, Any], ...]] = (
+    (responses, "method_names_from_class", cache(method_names_from_class)),
     (DynamoDBBackend, "transact_write_items", _transact_write_items),
     (DynamoDBBackend, "update_item", _update_item),
     (Table, "query", _query),
@@ -217,7 +222,7 @@ class _Adjustments:
 
     def __init__(self) -> None:
         self._users = 0
-        self._plain: list[tuple[type, str, Any]] = []
+        self._plain: list[tuple[Any, str, Any]] = []
 
     def __enter__(self) -> None:
         self._users += 1

@@ -1,5 +1,6 @@
 """The engines that stand in for AWS: where the tables, the bucket and the queues of a local stack live."""
 
+import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -25,6 +26,7 @@ DYNAMODB_LOCAL: Final = "dynamodb-local"
 
 REGION: Final = "us-east-1"
 _KEY: Final = "local"
+_S3_ADDRESSES: Final = "MOTO_S3_CUSTOM_ENDPOINTS"
 # moto knows the plain endpoints only, not those with an account's id in their name.
 _CONFIG: Final = Config(account_id_endpoint_mode="disabled", retries={"mode": "standard", "max_attempts": 3})
 
@@ -72,13 +74,14 @@ _SESSION: Final = boto3.Session(aws_access_key_id=_KEY, aws_secret_access_key=_K
 
 
 @contextmanager
-def open_engine(choice: str = MOTO) -> Iterator[Engine]:
+def open_engine(choice: str = MOTO, s3_url: str = "") -> Iterator[Engine]:
     """Start an engine for the length of the block: ``moto``, ``dynamodb-local`` or the URL of a DynamoDB endpoint.
 
-    Raises ``LocalError`` where it cannot be had.
+    ``s3_url``: another address under which the embedded S3 is to be known. Raises ``LocalError`` where the engine
+    cannot be had.
     """
     # Everybody here has credentials of their own, so moto need not put some into the process's environment.
-    with mock_aws(config={"core": {"mock_credentials": False}}):
+    with mock_aws(config={"core": {"mock_credentials": False}}), _s3_known_as(s3_url):
         if choice == MOTO:
             with adjusted:
                 yield Engine(MOTO)
@@ -87,6 +90,21 @@ def open_engine(choice: str = MOTO) -> Iterator[Engine]:
                 yield Engine(DYNAMODB_LOCAL, url)
         else:
             yield Engine(choice, _checked(choice))
+
+
+@contextmanager
+def _s3_known_as(url: str) -> Iterator[None]:
+    """Have moto answer for S3 at this address too, in the process: nothing needs to listen there."""
+    before = os.environ.get(_S3_ADDRESSES)
+    if url:
+        os.environ[_S3_ADDRESSES] = url
+    try:
+        yield
+    finally:
+        if before is None:
+            os.environ.pop(_S3_ADDRESSES, None)
+        else:
+            os.environ[_S3_ADDRESSES] = before
 
 
 def _checked(url: str) -> str:

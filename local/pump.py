@@ -30,7 +30,9 @@ Invoke = Callable[[dict[str, Any]], object]
 """Invokes the function with an event; returns its answer, or raises what it raised."""
 
 _MOST_RECORDS: Final = 1000
-"""That one GetRecords returns."""
+"""That one GetRecords returns; no more than 1 MB of them."""
+_SHORT_ANSWER: Final = 500_000
+"""An answer of fewer bytes than this, and fewer records than it may hold, was not cut: all is read."""
 
 
 class Pump:
@@ -141,12 +143,13 @@ class _Lane:
         """Yield the records that came since, to the end."""
         while not self.closed:
             answer = self._get(streams)
-            yield from answer["Records"]
-            if answer["Records"]:
-                self._last = answer["Records"][-1]["dynamodb"]["SequenceNumber"]
+            records = answer["Records"]
+            yield from records
+            if records:
+                self._last = records[-1]["dynamodb"]["SequenceNumber"]
             self._iterator = answer.get("NextShardIterator")
             self.closed = self._iterator is None
-            if not answer["Records"]:
+            if len(records) < _MOST_RECORDS and sum(one["dynamodb"]["SizeBytes"] for one in records) < _SHORT_ANSWER:
                 return
 
     def _get(self, streams: "DynamoDBStreamsClient") -> Any:  # noqa: ANN401

@@ -7,6 +7,7 @@ import traceback
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
+from datetime import timedelta
 from functools import partial
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
@@ -15,6 +16,7 @@ from uuid import uuid4
 
 import boto3
 
+from local.bucket import Bucket
 from local.engines import ENVIRONMENT, REGION, Engine, open_engine
 from local.errors import LocalError
 from local.http_api import Request, Response, event, message, path_parameters, response
@@ -115,9 +117,14 @@ class Stack:
         return self._dynamodb
 
     @property
-    def s3(self) -> Any:  # noqa: ANN401 - the stubs are no dependency
-        """An S3 client of the tools' own."""
-        return self._s3
+    def bucket(self) -> Bucket:
+        """The bucket of the sealed reports."""
+        return Bucket(self._s3, self.ref("ReportBucket"))
+
+    @property
+    def grace(self) -> timedelta:
+        """How long after its end a quarter-hour is sealed."""
+        return timedelta(seconds=int(self.template.parameters["GraceSeconds"]))
 
     # ------------------------------------------------------------ invocations
 
@@ -129,9 +136,9 @@ class Stack:
         with redirect_stdout(self._logs):
             return self._handler(function)(event_, context)
 
-    def cold_start(self) -> None:
-        """Forget the functions' processes: the next invocation of each starts a new one."""
-        self._handlers.clear()
+    def cold_start(self, name: str) -> None:
+        """Forget a function's process: its next invocation starts a new one."""
+        self._handlers.pop(name, None)
 
     def request(self, request: Request) -> Response:
         """Answer an HTTP request as the API does, without its authorization."""
@@ -231,15 +238,17 @@ def open_stack(
     choice: str,
     parameters: Mapping[str, str | int] | None = None,
     *,
+    s3_url: str = "",
     virtual: bool = False,
     logs: TextIO = _NOWHERE,
 ) -> Iterator[Stack]:
     """Open an engine and deploy the template on it, for the length of the block.
 
-    ``virtual``: the ledger's clock is not the machine's, so the engine must delete nothing by its own.
+    ``s3_url``: what links that the API signs begin with. ``virtual``: the ledger's clock is not the machine's, so the
+    engine must delete nothing by its own.
     """
-    with open_engine(choice) as engine:
-        own: dict[str, str | int] = {"DynamoDBEndpoint": engine.dynamodb_url}
+    with open_engine(choice, s3_url) as engine:
+        own: dict[str, str | int] = {"DynamoDBEndpoint": engine.dynamodb_url, "S3Endpoint": s3_url}
         if not engine.concurrent:
             own["MaxConcurrency"] = 1
         template = Template.load(TEMPLATE, {**own, **(parameters or {})})

@@ -1,0 +1,257 @@
+"""The command line `quarterhour`."""
+
+import argparse
+import json
+import signal
+import sys
+from collections.abc import Sequence
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from typing import Any, Final
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, SpinnerColumn, TaskProgressColumn, TextColumn
+from rich.table import Column, Table
+from rich.text import Text
+
+from local import csv_events
+from local.bucket import Folder
+from local.engines import DYNAMODB_LOCAL, MOTO
+from local.errors import LocalError
+from local.input import Source, open_source
+from local.replay import MOST, VERDICTS, Accounts, Outcome, Replay, replaying
+from local.server import Server
+from local.stack import open_stack
+from quarterhour.reports.verify import verify
+
+_CANNOT: Final = 2
+_INTERRUPTED: Final = 130
+_FIGURES: Final = ("events", "gross", "refunds", "commission")
+_SHOWN: Final = 40
+"""Accounts that a table shows."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command; return its exit code: 0 done, 1 not proven, 2 could not be done."""
+    args = _parser().parse_args(arguments)
+    try:
+        code: int = args.run(args)
+    except LocalError as error:
+        print(f"quarterhour: {error}", file=sys.stderr)
+        return _CANNOT
+    except KeyboardInterrupt:
+        return _INTERRUPTED
+    return code
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="quarterhour",
+        description="Quarterhour on one machine: a commission ledger, from the same template and functions as in AWS.",
+        epilog="Exit codes: 0 done, 1 not proven or bad rows, 2 could not be done.",
+    )
+    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
+
+    up = commands.add_parser(
+        "up",
+        help="serve the API here, with streams and schedules running",
+        description="Serve the API on this machine, with streams and schedules on its clock, until Ctrl-C. "
+        "Data live in memory and are gone when it stops.",
+    )
+    up.add_argument("--port", type=int, default=8080, help="port on 127.0.0.1 (default 8080; 0: any that is free)")
+    _add_stack_options(up)
+    up.set_defaults(run=_up)
+
+    replay = commands.add_parser(
+        "replay",
+        help="send a file of events through the whole system on a virtual clock",
+        description="Send files of events through the whole system: ingest, streams, counters, snapshots, reports. "
+        "The clock is virtual and follows the events' times, never backwards; in the end all is drained, reported and "
+        "proven.",
+    )
+    replay.add_argument("files", nargs="+", metavar="FILE", help="NDJSON of CloudEvents; .gz too, - for standard input")
+    replay.add_argument("--out", type=Path, metavar="DIR", help="write the sealed files into this new or empty folder")
+    replay.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
+    replay.add_argument(
+        "--batch",
+        type=int,
+        default=MOST,
+        metavar="N",
+        help=f"events that one request carries, 1 to {MOST} (default {MOST})",
+    )
+    _add_stack_options(replay)
+    replay.set_defaults(run=_replay)
+
+    proof = commands.add_parser(
+        "verify",
+        help="prove the sealed files of a folder",
+        description="Prove the sealed files of a folder: manifests, hashes, chain, order and sums.",
+    )
+    proof.add_argument(
+        "folder", type=Path, metavar="DIR", help="what a replay wrote with --out, or a copy of the bucket"
+    )
+    proof.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
+    proof.set_defaults(run=_verify)
+
+    csv = commands.add_parser(
+        "csv",
+        help="turn a CSV file of sales into events",
+        description="Turn a CSV file of sales into NDJSON of events.",
+    )
+    csv_events.configure(csv)
+    csv.set_defaults(run=csv_events.run)
+    return parser
+
+
+def _add_stack_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--rate", metavar="RATE", help='how often reports run (default "rate(1 hour)", at least 15 minutes)'
+    )
+    parser.add_argument(
+        "--engine",
+        default=MOTO,
+        metavar="ENGINE",
+        help=f"{MOTO} (embedded, the default), {DYNAMODB_LOCAL} (needs Java 17), or the URL of a DynamoDB endpoint",
+    )
+    parser.add_argument(
+        "--parameter",
+        action="append",
+        default=[],
+        type=_parameter,
+        metavar="NAME=VALUE",
+        help="set a parameter of template.yaml, such as LedgerShards=4; may be given several times",
+    )
+    parser.add_argument("--verbose", action="store_true", help="show what the functions log, on standard error")
+
+
+def _parameter(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise argparse.ArgumentTypeError("write NAME=VALUE")
+    return name, value
+
+
+def _parameters(args: argparse.Namespace) -> dict[str, str | int]:
+    given: dict[str, str | int] = dict(args.parameter)
+    return {**given, "ReportRate": args.rate} if args.rate else given
+
+
+# ---------------------------------------------------------------- up
+
+
+def _up(args: argparse.Namespace) -> int:
+    try:
+        server = Server(args.port)
+    except (OSError, OverflowError) as error:
+        raise LocalError(f"port {args.port} cannot be had: {error}") from error
+    logs: dict[str, Any] = {"logs": sys.stderr} if args.verbose else {}
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    with open_stack(args.engine, _parameters(args), s3_url=server.url, **logs) as stack:
+        rate = stack.template.parameters["ReportRate"]
+        print(f"Quarterhour on {server.url} - engine {stack.engine.name}, reports at {rate}")
+        for function in stack.functions.values():
+            for route in function.routes:
+                print(f"  {route.method:5} {route.path}")
+        print("Data live in memory and are gone when it stops. Ctrl-C stops it.", flush=True)
+        with suppress(KeyboardInterrupt):
+            server.serve(stack)
+    print("Stopped.")
+    return 0
+
+
+# ---------------------------------------------------------------- replay
+
+
+def _replay(args: argparse.Namespace) -> int:
+    if not 1 <= args.batch <= MOST:
+        raise LocalError(f"--batch must lie between 1 and {MOST}")
+    if args.out and args.out.exists() and (not args.out.is_dir() or any(args.out.iterdir())):
+        raise LocalError(f"{args.out} is not empty: name a new folder")
+    errors = Console(stderr=True, highlight=False)
+    logs: dict[str, Any] = {"logs": sys.stderr} if args.verbose else {}
+    with ExitStack() as during:
+        sources = [during.enter_context(open_source(name)) for name in args.files]
+        stack = during.enter_context(open_stack(args.engine, _parameters(args), virtual=True, **logs))
+        bar = during.enter_context(_progress(errors))
+        replay = during.enter_context(
+            replaying(stack, lambda line: bar.console.print(line, markup=False, soft_wrap=True), args.batch)
+        )
+        for name, source in zip(args.files, sources, strict=True):
+            _play(replay, name, source, bar)
+        closing = bar.add_task("reporting", total=None, told="")
+        outcome = replay.finish()
+        bar.remove_task(closing)
+        if args.out:
+            stack.bucket.copy_to(args.out)
+    if args.json:
+        print(json.dumps(outcome.as_dict(), indent=2, ensure_ascii=False))
+    else:
+        _show(outcome)
+    for problem in outcome.problems:
+        print(problem, file=sys.stderr)
+    return 0 if outcome.verified else 1
+
+
+def _progress(console: Console) -> Progress:
+    return Progress(
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TaskProgressColumn(),
+        TextColumn("{task.fields[told]}"),
+        console=console,
+        transient=True,
+        disable=not console.is_terminal,
+    )
+
+
+def _play(replay: Replay, name: str, source: Source, bar: Progress) -> None:
+    task = bar.add_task(Path(name).name, total=source.size, told="")
+
+    def progress() -> None:
+        told = f"{replay.sent:,} events, clock at {replay.clock.now():%Y-%m-%d %H:%M}"
+        bar.update(task, completed=source.position(), told=told)
+
+    replay.play(source.lines, progress)
+    bar.remove_task(task)
+
+
+def _show(outcome: Outcome) -> None:
+    console = Console(highlight=False)
+    verdicts = ", ".join(f"{outcome.verdicts.get(name, 0):,} {name}" for name in VERDICTS)
+    console.print(f"{outcome.sent:,} sent: {verdicts}")
+    console.print(f"{outcome.runs:,} runs sealed {outcome.sealed_buckets:,} quarter-hours with {outcome.lines:,} lines")
+    _show_accounts(console, outcome.counters)
+    told = "verified: counters and sealed files agree" if outcome.verified else "NOT verified"
+    console.print(told, style="green" if outcome.verified else "bold red")
+
+
+def _show_accounts(console: Console, accounts: Accounts) -> None:
+    table = Table("agency", "currency", *(Column(name, justify="right") for name in _FIGURES))
+    for account, totals in list(accounts.items())[:_SHOWN]:
+        table.add_row(Text(account.agency), account.currency, *(str(value) for value in totals.as_dict().values()))
+    console.print(table)
+    if len(accounts) > _SHOWN:
+        console.print(f"... and {len(accounts) - _SHOWN} more accounts")
+
+
+# ---------------------------------------------------------------- verify
+
+
+def _verify(args: argparse.Namespace) -> int:
+    folder = Folder(args.folder)
+    proof = verify(folder.open, folder.keys())
+    if args.json:
+        accounts = {str(account): totals.as_dict() for account, totals in sorted(proof.accounts.items())}
+        told = {"runs": proof.runs, "buckets": proof.buckets, "lines": proof.lines, "accounts": accounts}
+        print(json.dumps({**told, "problems": proof.problems, "proven": proof.proven}, indent=2, ensure_ascii=False))
+    else:
+        console = Console(highlight=False)
+        console.print(f"{proof.runs:,} runs, {proof.buckets:,} quarter-hours, {proof.lines:,} lines")
+        _show_accounts(console, dict(sorted(proof.accounts.items())))
+        console.print("proven" if proof.proven else "NOT proven", style="green" if proof.proven else "bold red")
+    for problem in proof.problems:
+        print(problem, file=sys.stderr)
+    if not proof.runs and not proof.problems:
+        print(f"{args.folder} holds no manifest", file=sys.stderr)
+    return 0 if proof.proven and proof.runs else 1

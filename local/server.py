@@ -1,0 +1,139 @@
+"""`quarterhour up`: the system behind an HTTP server, with streams and schedules on the machine's own clock."""
+
+import sys
+import threading
+import time
+import traceback
+from datetime import UTC, datetime, timedelta
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, Final
+from urllib.parse import parse_qs, unquote
+
+from local.http_api import Request, Response, message
+from local.stack import Stack
+from quarterhour import clock
+
+HOST: Final = "127.0.0.1"
+
+_LARGEST_BODY: Final = 10_000_000
+_POLL_SECONDS: Final = 0.25
+_TYPES: Final = {".json": "application/json", ".csv": "text/csv; charset=utf-8", ".gz": "application/gzip"}
+
+
+class Server(ThreadingHTTPServer):
+    """Answers requests, and does in the background what is due. One invocation runs at a time."""
+
+    daemon_threads = True
+
+    def __init__(self, port: int) -> None:
+        """Take a port of this machine; 0 for any that is free. Raises ``OSError`` where it cannot be had."""
+        super().__init__((HOST, port), _Handler)
+        self._stack: Stack | None = None
+        self._turn = threading.Lock()
+        self._stopped = threading.Event()
+
+    @property
+    def url(self) -> str:
+        """Where it answers."""
+        return f"http://{HOST}:{self.server_port}"
+
+    def serve(self, stack: Stack) -> None:
+        """Serve a stack until ``stop`` is called, or Ctrl-C is pressed."""
+        self._stack = stack
+        background = threading.Thread(target=self._work, args=(stack,), daemon=True)
+        background.start()
+        try:
+            self.serve_forever()
+        finally:
+            self._stopped.set()
+            background.join()
+            self.server_close()
+
+    def stop(self) -> None:
+        """Let ``serve`` return; for another thread than its own."""
+        self.shutdown()
+
+    def answer(self, request: Request) -> Response:
+        """Answer a request of the API, or for a sealed file by a signed link."""
+        stack = self._stack
+        if stack is None:
+            return message(503, "not ready yet")
+        with self._turn:
+            prefix = f"/{stack.ref('ReportBucket')}/"
+            if request.path.startswith(prefix):
+                return _sealed_file(stack, unquote(request.path.removeprefix(prefix)), request)
+            return stack.request(request)
+
+    def _work(self, stack: Stack) -> None:
+        """Deliver what comes in the streams, and fire the schedules, until stopped."""
+        due = [(rate, name, rate.after(clock.now())) for rate, name in stack.schedules]
+        while not self._stopped.wait(_POLL_SECONDS):
+            try:
+                with self._turn:
+                    for pump in stack.pumps:
+                        pump.read(clock.now())
+                        pump.deliver(clock.now())
+                    for index, (rate, name, instant) in enumerate(due):
+                        if instant <= clock.now():
+                            due[index] = rate, name, rate.after(clock.now())
+                            stack.invoke(name, {})
+            except Exception:  # noqa: BLE001 - the next round goes on, as in AWS
+                traceback.print_exc(file=sys.stderr)
+
+
+def _sealed_file(stack: Stack, key: str, request: Request) -> Response:
+    """Answer a link that the API has signed. Its age is checked; its signature, here on one machine, is not."""
+    query = parse_qs(request.query)
+    try:
+        signed = datetime.strptime(query["X-Amz-Date"][0], "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC)
+        until = signed + timedelta(seconds=int(query["X-Amz-Expires"][0]))
+    except (KeyError, ValueError):
+        return message(403, "the link is not signed")
+    if request.method != "GET" or clock.now() > until:
+        return message(403, "the link is not valid any more, or for another method")
+    try:
+        with stack.bucket.open(key) as file:
+            content = file.read()
+    except FileNotFoundError:
+        return message(404, f"there is no {key}")
+    kind = next((kind for ending, kind in _TYPES.items() if key.endswith(ending)), "application/octet-stream")
+    return Response(200, {"content-type": kind}, content)
+
+
+class _Handler(BaseHTTPRequestHandler):
+    """Turns what comes over the wire into a request, and its response back."""
+
+    server: Server
+    protocol_version = "HTTP/1.1"
+    server_version = "quarterhour"
+
+    def _handle(self) -> None:
+        began = time.monotonic()
+        path, _, query = self.path.partition("?")
+        length = self.headers.get("Content-Length", "0")
+        if "Transfer-Encoding" in self.headers or not length.isdecimal():
+            answer = message(411, "send the body with a Content-Length")
+            self.close_connection = True
+        elif int(length) > _LARGEST_BODY:
+            answer = message(413, f"the body has more than {_LARGEST_BODY} bytes")
+            self.close_connection = True
+        else:
+            body = self.rfile.read(int(length))
+            answer = self.server.answer(Request(self.command, path, query, tuple(self.headers.items()), body))
+        self._send(answer)
+        print(f"{self.command} {self.path} {answer.status} {1000 * (time.monotonic() - began):.0f} ms", file=sys.stderr)
+
+    def _send(self, answer: Response) -> None:
+        self.send_response(answer.status)
+        for name, value in answer.headers.items():
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(answer.body)))
+        if self.close_connection:
+            self.send_header("Connection", "close")
+        self.end_headers()
+        self.wfile.write(answer.body)
+
+    do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = do_HEAD = do_OPTIONS = _handle  # noqa: N815 - as the base asks
+
+    def log_request(self, *_: Any) -> None:  # noqa: ANN401
+        """Say nothing: each request is told of when it is answered."""
