@@ -17,6 +17,8 @@ from quarterhour.settings import Environment
 from tests.template.stack import ROOT, Properties, Stack
 
 REGION: Final = "eu-west-1"
+LAMBDA = {"AWS_DEFAULT_REGION": REGION, "AWS_ACCESS_KEY_ID": "none", "AWS_SECRET_ACCESS_KEY": "none"}
+"""What Lambda itself puts into a function's environment, as far as a client asks for it."""
 BUCKET = "report-bucket"
 TRANSACTION = {"Put": "PutItem", "Update": "UpdateItem", "Delete": "DeleteItem", "ConditionCheck": "ConditionCheckItem"}
 
@@ -81,7 +83,8 @@ def started(function: Function, patch: pytest.MonkeyPatch) -> tuple[ModuleType, 
     """Import a function's handler as Lambda does, in its environment; return it and the names that it asked for."""
     variables = Watched(function.environment)
     patch.setattr(Environment, "of_process", lambda: Environment(variables))
-    patch.setenv("AWS_DEFAULT_REGION", REGION)
+    for name, text in LAMBDA.items():
+        patch.setenv(name, text)
     spec = spec_from_file_location(f"started_{function.name}", function.code / "handler.py")
     assert spec
     assert spec.loader
