@@ -3,12 +3,14 @@
 import base64
 from collections.abc import Iterator
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
 from local.template import Template
 from quarterhour.aws import persist
 from quarterhour.errors import UnavailableError
+from quarterhour.paging import request_name, write_token
 from tests.handlers.world import World, account, opened
 
 DAY = {"from_": "2026-10-23", "to": "2026-10-24"}
@@ -210,6 +212,81 @@ def test_a_token_with_one_character_changed_is_refused(world: World, path: str) 
     assert world.refused(path, **PAGED[path], next=genuine + "A")["field"] == "next"
     assert world.refused(path, **PAGED[path], next=genuine + "=")["field"] == "next"
     assert world.refused(path, **PAGED[path], next=genuine[:-1])["field"] == "next"
+
+
+def forged(path: str, *place: str) -> str:
+    """Return a token that was never given out, sealed as only somebody who knows how can."""
+    values = {name.rstrip("_"): value for name, value in PAGED[path].items()}
+    return write_token(place, request_name(quote(path), values))
+
+
+BAD_PLACES: dict[str, list[tuple[str, ...]]] = {
+    account(part="quarters"): [
+        ("202610222345",),
+        ("202610240015",),
+        ("QUARTER#202610230130#00",),
+        ("202610230130", ""),
+        ("202610230131",),
+        ("",),
+    ],
+    account(part="days"): [("2026-09-30",), ("2026-11-02",), ("latest",), ("2026-10-02", "x"), ("",)],
+    account(part="snapshots"): [
+        ("1h#2026-10-22T23:00:00Z",),
+        ("1h#2026-10-26T00:00:00Z",),
+        ("5m#2026-10-23T01:00:00Z",),
+        ("latest",),
+        ("1h#",),
+        ("1h#2026-10-23T01:00:00Z", "x"),
+        ("",),
+    ],
+    "/windows/1h/2026-10-23T01:00:00Z": [
+        ("RUN",),
+        ("ACCOUNT#42",),
+        ("ACCOUNT#42#GBP#x",),
+        ("ACCOUNT##GBP",),
+        (f"ACCOUNT#{'x' * 3000}#GBP",),
+        ("0", "ACCOUNT#42#GBP"),
+        ("",),
+    ],
+    "/reports": [("../x",), ("pending",), ("2026-10-23T0130-0145/",), ("2026-10-23T0130-0145", "x"), ("",)],
+    "/events": [
+        ("202610222345", ""),
+        ("202610240015", ""),
+        ("209901010000", ""),
+        ("202610230130",),
+        ("202610230131", ""),
+        ("202610230130#00", ""),
+        ("202610230130", "x"),
+        ("202610230130", "2026-10-22T23:59:59.999Z.1111111111111111"),
+        ("202610230130", "2026-10-23T01:45:00.000Z.1111111111111111"),
+        ("202610230130", "2026-10-23T01:30:00.000Z"),
+        ("", ""),
+    ],
+}
+
+
+@pytest.mark.parametrize("path", PAGED)
+def test_a_token_whose_place_is_not_in_the_request_is_refused(world: World, path: str) -> None:
+    for place in BAD_PLACES[path]:
+        assert world.refused(path, **PAGED[path], next=forged(path, *place))["field"] == "next"
+
+
+@pytest.mark.parametrize(
+    ("path", "place"),
+    [
+        (account(part="quarters"), ("202610230145",)),
+        (account(part="days"), ("2026-10-23",)),
+        (account(part="snapshots"), ("1h#2026-10-23T01:30:00Z",)),
+        ("/windows/1h/2026-10-23T01:00:00Z", ("ACCOUNT#nobody#EUR",)),
+        ("/reports", ("2026-10-24T0000-2400",)),
+        ("/events", ("202610230130", "2026-10-23T01:30:00.000Z.zzzzzzzzzzzzzzzz")),
+    ],
+)
+def test_the_most_that_a_token_can_do_is_to_pass_over_items(world: World, path: str, place: tuple[str, ...]) -> None:
+    whole = world.read(path, **PAGED[path])["items"]
+    rest = world.read(path, **PAGED[path], next=forged(path, *place))["items"]
+    assert rest == whole[len(whole) - len(rest) :]
+    assert 0 < len(rest) < len(whole) or path.startswith("/windows")
 
 
 # ---------------------------------------------------------------- what goes wrong
