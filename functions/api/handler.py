@@ -13,7 +13,7 @@ from quarterhour.errors import NotFoundError, RequestError
 from quarterhour.ledger.keys import Account
 from quarterhour.ledger.queries import LedgerQueries
 from quarterhour.parameters import DAY, INSTANT, MOMENT, NAME, Parameters
-from quarterhour.reading import EntityReader, Values, state
+from quarterhour.reading import EntityReader, Values
 from quarterhour.reports.queries import ReportQueries
 from quarterhour.settings import Environment
 from quarterhour.snapshots.queries import Layers, SnapshotQueries
@@ -38,8 +38,7 @@ SNAPSHOTS = {"from": ("from", "to", *PAGE), "at": ("at",), "last": ("last", "nex
 def account_totals(agency: str, currency: str) -> Response[str]:
     """Answer an account's lifetime totals."""
     _asked()
-    account, latest = _account(agency, currency)
-    return _answer({"agency": account.agency, "currency": account.currency, **state(latest)})
+    return _answer(counters.totals(*_account(agency, currency)))
 
 
 @app.get("/accounts/<agency>/<currency>/quarters")

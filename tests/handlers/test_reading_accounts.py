@@ -34,6 +34,7 @@ def test_the_latest_totals_are_exact_and_tell_net(world: World) -> None:
         "net": "7.545",
         "version": 1,
         "last_updated": "2026-10-23T01:30:00.000Z",
+        "customers": 0,
     }
 
 
@@ -129,13 +130,25 @@ def test_days_are_told_from_the_first_to_before_the_last(world: World) -> None:
         world.sell("1.50")
         world.sell("-0.50")
         world.pass_time(days=1)
-    figures = {"events": 2, "gross": "1.50", "refunds": "-0.50", "commission": "0.12500", "net": "1.00"}
+    figures = {"events": 2, "gross": "1.50", "refunds": "-0.50", "commission": "0.12500", "net": "1.00", "customers": 0}
     days = [{"day": f"2026-10-{day}", **figures} for day in (23, 24, 25)]
     assert world.read(DAYS, from_="2026-10-01", to="2026-11-01") == {"items": days, "next": None}
     assert world.all(DAYS, from_="2026-10-24", to="2026-10-25") == days[1:2]
     assert world.all(DAYS, from_="2026-10-24", to="2026-10-24") == []
     assert world.all(DAYS, from_="2026-10-01", to="2026-11-01", limit=1) == days
     assert world.all(DAYS, from_="1970-01-01", to="9998-12-31", limit=2) == days
+
+
+def test_customers_are_told_for_each_day_and_for_all(world: World) -> None:
+    for number in range(4):
+        for customer in {0: ("Ann", "Bob", "Ann"), 2: ("Bob", "Cid", "Dan")}.get(number, ()):
+            world.sell("1.00", customer=customer)
+        world.sell("1.00")
+        world.pass_time(days=1)
+    days = {"from_": "2026-10-01", "to": "2026-11-01"}
+    for limit in (1, 2, 3, 100):
+        assert [item["customers"] for item in world.all(DAYS, **days, limit=limit)] == [2, 0, 3, 0]
+    assert world.read(ACCOUNT)["customers"] == 4
 
 
 def test_an_expired_day_is_not_shown(world: World) -> None:

@@ -124,7 +124,7 @@ def test_the_trend_compares_with_the_window_before(  # noqa: PLR0913, PLR0917 - 
 ) -> None:
     trend = world.read(TREND, layer=layer)
     assert trend["before"]["window"] == f"2026-10-23T{window}:00Z"
-    assert {"agency": "42", "currency": "GBP", **trend["latest"]} == world.read(account())
+    assert {"agency": "42", "currency": "GBP", **trend["latest"], "customers": 0} == world.read(account())
     assert trend["trend"] == direction
     assert trend["figures"] == {
         "events": {"now": 5, "before": 4, "change": 1, "trend": "up"},

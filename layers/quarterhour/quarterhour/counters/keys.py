@@ -51,6 +51,11 @@ def customers_key(account: Account, day: date | None) -> Key:
     return {"pk": account_pk(account), "sk": _CUSTOMERS + (f"#{day.isoformat()}" if day else "")}
 
 
+def customers_day_of(sk: str) -> date:
+    """Read the day from the sort key of a day's number of distinct customers."""
+    return date.fromisoformat(sk.removeprefix(f"{_CUSTOMERS}#"))
+
+
 def seen_key(counter: Key, customer: str) -> Key:
     """Return the key of the marker that a customer stands in a count; the name itself is not kept."""
     digest = sha256("\n".join((counter["pk"], counter["sk"], customer)).encode()).digest()

@@ -9,13 +9,22 @@ from operator import add
 from typing import Any, Final
 
 from quarterhour.clock import iso_seconds
-from quarterhour.counters.keys import account_pk, day_key, day_of, latest_key, partition_of, quarter_sk
+from quarterhour.counters.keys import (
+    account_pk,
+    customers_day_of,
+    customers_key,
+    day_key,
+    day_of,
+    latest_key,
+    partition_of,
+    quarter_sk,
+)
 from quarterhour.errors import NotFoundError
 from quarterhour.ledger.keys import Account
 from quarterhour.paging import Page, Paging, within
 from quarterhour.parameters import is_name, rounded_up, shown
 from quarterhour.quarters import LENGTH, Quarter
-from quarterhour.reading import EntityReader, Range, Values, figures
+from quarterhour.reading import EntityReader, Range, Values, figures, state
 from quarterhour.totals import Totals
 
 _DAY: Final = timedelta(days=1)
@@ -44,6 +53,12 @@ class CounterQueries:
                 return account, values
         raise NotFoundError(f"there is no account {shown(agencies[0])} in {shown(currency)}")
 
+    def totals(self, account: Account, latest: Values) -> dict[str, Any]:
+        """Return an account's lifetime totals, and how many different customers its events name."""
+        counter = self.entities.get(customers_key(account, None))
+        customers = _customers(counter) if counter else 0
+        return {"agency": account.agency, "currency": account.currency, **state(latest), "customers": customers}
+
     def quarters(self, account: Account, start: datetime, end: datetime, paging: Paging) -> Page:
         """Return the totals of each quarter-hour that begins from the start to before the end, where there are any."""
         first, behind = (Quarter(rounded_up(at, LENGTH)) for at in (start, end))
@@ -57,7 +72,21 @@ class CounterQueries:
         before = paging.start(lambda text: within(first, date.fromisoformat(text), end), first - _DAY)
         low, high = (day_key(account, day)["sk"] for day in (before + _DAY, end - _DAY))
         entries = self.entities.read(Range(account_pk(account), low, high), paging.limit + 1)
-        return paging.cut(entries, _shown_day, lambda values: day_of(values["sk"]).isoformat())
+        page = paging.cut(entries, _shown_day, lambda values: day_of(values["sk"]).isoformat())
+        customers = self._customers(account, [item["day"] for item in page.items])
+        return Page([{**item, "customers": customers.get(item["day"], 0)} for item in page.items], page.after)
+
+    def _customers(self, account: Account, days: Sequence[str]) -> dict[str, int]:
+        """Return how many different customers events name on each of these days, as far as they name any."""
+        if not days:
+            return {}
+        low, high = (customers_key(account, date.fromisoformat(day)) for day in (days[0], days[-1]))
+        counters = self.entities.read(Range(low["pk"], low["sk"], high["sk"]), len(days))
+        return {customers_day_of(values["sk"]).isoformat(): _customers(values) for values in counters}
+
+
+def _customers(counter: Values) -> int:
+    return int(counter["customers"])
 
 
 def _shown_quarter(entry: tuple[Quarter, Totals]) -> dict[str, Any]:
