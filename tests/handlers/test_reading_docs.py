@@ -1,0 +1,66 @@
+"""docs/api.md: every request in it is sent, and answers what stands there."""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from local.http_api import Request
+from local.stack import TEMPLATE
+from tests.handlers.world import World, opened
+
+PAGE = TEMPLATE.parent / "docs" / "api.md"
+EXAMPLE = re.compile(r"```http\n(?P<method>[A-Z]+) (?P<target>\S+)\n```\n+```json\n(?P<answer>.*?)\n```", re.DOTALL)
+ELLIPSIS = "…"
+TEXT = Path(PAGE).read_text("utf-8")
+EXAMPLES = [(match["target"], json.loads(match["answer"])) for match in EXAMPLE.finditer(TEXT)]
+
+
+@pytest.fixture(scope="module")
+def world() -> Iterator[World]:
+    """The system of the examples: two shops' agencies on the morning of 23 October 2026."""
+    with opened() as world:
+        world.sell("120.00", customer="c-1", order_id="1001")
+        world.pass_time(minutes=2)
+        world.sell("80.50", customer="c-2", order_id="1002")
+        world.pass_time(minutes=15)
+        world.sell("-20.00", refers_to="e0", order_id="1001")
+        world.sell("15.00", agency="Nord & Süd", currency="EUR")
+        world.pass_time(minutes=20)
+        world.report()
+        yield world
+
+
+def like(wanted: Any, found: Any) -> bool:  # noqa: ANN401 - JSON is any value
+    """Tell whether an answer is the one shown, where an ellipsis stands for any text, or any more fields."""
+    match wanted, found:
+        case dict(), dict():
+            more = wanted.keys() >= {ELLIPSIS}
+            return (more or wanted.keys() == found.keys()) and all(
+                name in found and like(value, found[name]) for name, value in wanted.items() if name != ELLIPSIS
+            )
+        case list(), list():
+            return len(wanted) == len(found) and all(map(like, wanted, found))
+        case str(), str() if ELLIPSIS in wanted:
+            return re.fullmatch(re.escape(wanted).replace(ELLIPSIS, ".*"), found) is not None
+        case _:
+            return bool(wanted == found)
+
+
+@pytest.mark.parametrize(("target", "answer"), EXAMPLES, ids=[target for target, _ in EXAMPLES])
+def test_an_example_answers_what_stands_there(world: World, target: str, answer: Any) -> None:  # noqa: ANN401
+    path, _, query = target.partition("?")
+    found = world.stack.request(Request("GET", path, query))
+    assert like(answer, found.json()), json.dumps(found.json(), indent=1, ensure_ascii=False)
+    assert found.status == answer.get("status", 200)
+
+
+def test_every_route_has_its_section_and_an_example(world: World) -> None:
+    routes = {route.path for route in world.stack.functions["api"].routes}
+    assert set(re.findall(r"^## `GET (\S+)`", TEXT, re.MULTILINE)) == routes
+    patterns = [re.compile(re.sub(r"\{\w+\}", "[^/]+", route)) for route in routes]
+    paths = [target.partition("?")[0] for target, _ in EXAMPLES]
+    assert [one.pattern for one in patterns if not any(map(one.fullmatch, paths))] == []
