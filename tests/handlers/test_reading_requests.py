@@ -237,6 +237,7 @@ BAD_PLACES: dict[str, list[tuple[str, ...]]] = {
         ("latest",),
         ("1h#",),
         ("1h#2026-10-23T01:00:00Z", "x"),
+        (f"1h#2026-10-23T01:00:00Z{'x' * 1002}",),
         ("",),
     ],
     "/windows/1h/2026-10-23T01:00:00Z": [
@@ -244,7 +245,8 @@ BAD_PLACES: dict[str, list[tuple[str, ...]]] = {
         ("ACCOUNT#42",),
         ("ACCOUNT#42#GBP#x",),
         ("ACCOUNT##GBP",),
-        (f"ACCOUNT#{'x' * 3000}#GBP",),
+        (f"ACCOUNT#{'x' * 201}#GBP",),
+        (f"ACCOUNT#{'🎉' * 200}#{'🎉' * 200}",),
         ("0", "ACCOUNT#42#GBP"),
         ("",),
     ],

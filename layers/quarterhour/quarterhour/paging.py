@@ -20,6 +20,8 @@ DEFAULT_LIMIT: Final = 100
 MAX_LIMIT: Final = 1000
 
 _SEAL_BYTES: Final = 12
+_LARGEST_PLACE: Final = 1024
+"""The most bytes that a sort key can have, and so the most that a place needs."""
 _BETWEEN: Final = "\n"
 
 
@@ -97,7 +99,7 @@ def read_token(token: str, request: str) -> tuple[str, ...]:
     try:
         content = base64.b64decode(token + "=" * (-len(token) % 4), altchars=b"-_", validate=True)
         place = tuple(content[_SEAL_BYTES:].decode().split(_BETWEEN))
-        genuine = write_token(place, request) == token
+        genuine = len(content) <= _SEAL_BYTES + _LARGEST_PLACE and write_token(place, request) == token
     except ValueError as error:
         raise _foreign() from error
     if not genuine:

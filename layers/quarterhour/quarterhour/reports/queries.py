@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
 LINKS_VALID: Final = timedelta(minutes=15)
-LARGEST_MANIFEST: Final = 4 << 20
-"""The most bytes of a manifest that an answer holds: Lambda answers 6 MB at the most."""
+LARGEST_MANIFEST: Final = 2 << 20
+"""The most bytes of a manifest that an answer holds: Lambda answers 6 MB at the most, and escaped names grow."""
 _FIRST: Final = "0"
 _LAST: Final = ":"
 """What sorts before, and behind, every run's name."""
