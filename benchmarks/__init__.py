@@ -1,0 +1,1 @@
+"""Benchmarks of what Quarterhour promises to cost: run them with ``python -m benchmarks``."""

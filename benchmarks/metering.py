@@ -1,0 +1,218 @@
+"""The meter: what AWS would charge for a run, reckoned from its requests and answers on botocore's own hooks.
+
+The units follow DynamoDB's published rules (``sizes``). What those leave open is reckoned to our disadvantage: the
+index entries that a transaction changes count double as the transaction does, and so does a cancelled transaction.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from copy import deepcopy
+from dataclasses import dataclass, field
+from threading import Lock
+from typing import TYPE_CHECKING, Any, Final
+
+from botocore.handlers import BUILTIN_HANDLERS
+
+from benchmarks.sizes import Index, Item, item_size, item_write_units, read_units
+
+if TYPE_CHECKING:
+    from botocore.model import OperationModel
+    from mypy_boto3_dynamodb import DynamoDBClient
+
+Request = Mapping[str, Any]
+"""The parameters of one call, as the caller gave them."""
+Place = tuple[str, Item]
+"""A table, and the key of an item there."""
+
+_CHARGED: Final = frozenset({"ConditionalCheckFailedException", "TransactionCanceledException"})
+"""The failures that cost what a write of the item as it stands would."""
+_PARTIAL: Final = ("FilterExpression", "ProjectionExpression", "QueryFilter", "ScanFilter", "AttributesToGet")
+_TRANSACTION: Final = 2
+
+
+@dataclass(slots=True)
+class Bill:
+    """Calls by service and operation (``dynamodb.PutItem``), read and write units by table."""
+
+    calls: Counter[str] = field(default_factory=Counter)
+    reads: dict[str, float] = field(default_factory=dict)
+    writes: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def read_units(self) -> float:
+        """Read units of all tables."""
+        return sum(self.reads.values())
+
+    @property
+    def write_units(self) -> float:
+        """Write units of all tables."""
+        return sum(self.writes.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table's keys and indexes."""
+
+    keys: tuple[str, ...]
+    indexes: tuple[Index, ...]
+
+
+class Tables:
+    """The tables as they stand, looked into from outside: what a write changes, its request alone does not tell."""
+
+    def __init__(self, client: "DynamoDBClient") -> None:
+        """Take a client that is not metered."""
+        self._client = client
+        self._known: dict[str, Table] = {}
+
+    def table(self, name: str) -> Table:
+        """Return a table's keys and indexes."""
+        if name not in self._known:
+            described: Any = self._client.describe_table(TableName=name)["Table"]
+            keys = _keys(described)
+            indexes = [*described.get("GlobalSecondaryIndexes", []), *described.get("LocalSecondaryIndexes", [])]
+            self._known[name] = Table(keys, tuple(_index(one, keys) for one in indexes))
+        return self._known[name]
+
+    def place(self, name: str, item: Item) -> Place:
+        """Return where an item stands."""
+        return name, {key: item[key] for key in self.table(name).keys}
+
+    def item(self, place: Place) -> Item | None:
+        """Return the item that stands there now."""
+        name, key = place
+        return self._client.get_item(TableName=name, Key=key, ConsistentRead=True).get("Item")
+
+
+class Meter:
+    """Counts the calls of every client made while it is installed, and what they would cost.
+
+    A call that fails with its units unknown (throttled, refused, the network down) counts as a call and costs nothing.
+    """
+
+    def __init__(self, tables: Tables) -> None:
+        self._tables = tables
+        self._bill = Bill()
+        self._lock = Lock()
+
+    @contextmanager
+    def installed(self) -> Iterator["Meter"]:
+        """Hook into every client that is made within the block."""
+        hooks: list[tuple[str, Any]] = [("before-parameter-build.dynamodb", self._before), ("after-call", self._after)]
+        BUILTIN_HANDLERS.extend(hooks)
+        try:
+            yield self
+        finally:
+            for hook in hooks:
+                BUILTIN_HANDLERS.remove(hook)
+
+    def attach(self, client: "DynamoDBClient") -> None:
+        """Hook into one client."""
+        client.meta.events.register("before-parameter-build.dynamodb", self._before)
+        client.meta.events.register("after-call", self._after)
+
+    def take(self) -> Bill:
+        """Return what came together since the last time."""
+        bill, self._bill = self._bill, Bill()
+        return bill
+
+    def _before(self, params: Request, model: "OperationModel", context: dict[str, Any], **_: object) -> None:
+        places = written(model.name, params, self._tables)
+        context["metered"] = deepcopy(params), [(place, self._tables.item(place)) for place in places]
+
+    def _after(self, parsed: Request, model: "OperationModel", context: dict[str, Any], **_: object) -> None:
+        with self._lock:
+            self._bill.calls[f"{model.service_model.service_name}.{model.name}"] += 1
+            if "metered" not in context:
+                return
+            params, before = context.pop("metered")
+            error = parsed.get("Error", {}).get("Code")
+            if error and error not in _CHARGED:
+                return
+            self._charge_writes(model.name, before, parsed)
+            if not error:
+                for table, units in reads(model.name, params, parsed):
+                    self._bill.reads[table] = self._bill.reads.get(table, 0) + units
+
+    def _charge_writes(self, operation: str, before: list[tuple[Place, Item | None]], answer: Request) -> None:
+        times = _TRANSACTION if operation == "TransactWriteItems" else 1
+        left = written("BatchWriteItem", {"RequestItems": answer.get("UnprocessedItems", {})}, self._tables)
+        for place, item in before:
+            if place in left:
+                continue
+            table, _ = place
+            units = item_write_units(item, self._tables.item(place), self._tables.table(table).indexes)
+            self._bill.writes[table] = self._bill.writes.get(table, 0) + times * units
+
+
+def written(operation: str, request: Request, tables: Tables) -> list[Place]:
+    """Return the items that a call writes to, or would if its condition held."""
+    match operation:
+        case "PutItem":
+            return [tables.place(request["TableName"], request["Item"])]
+        case "UpdateItem" | "DeleteItem":
+            return [(request["TableName"], request["Key"])]
+        case "BatchWriteItem":
+            entries = [(table, one) for table, some in request["RequestItems"].items() for one in some]
+            return [
+                tables.place(table, one["PutRequest"]["Item"])
+                if "PutRequest" in one
+                else (table, one["DeleteRequest"]["Key"])
+                for table, one in entries
+            ]
+        case "TransactWriteItems":
+            actions = [action for one in request["TransactItems"] for action in one.values()]
+            return [tables.place(action["TableName"], action.get("Item") or action["Key"]) for action in actions]
+        case _:
+            return []
+
+
+def reads(operation: str, request: Request, answer: Request) -> list[tuple[str, float]]:
+    """Return the read units of a call that succeeded, by table.
+
+    Raises ``ValueError`` where the answer holds less than was read, so that its size does not tell the cost.
+    """
+    match operation:
+        case "GetItem":
+            size = item_size(answer.get("Item") or {})
+            return [(request["TableName"], _units(size, request))]
+        case "Query" | "Scan":
+            return [(request["TableName"], _units(sum(map(item_size, answer.get("Items", ()))), request))]
+        case "BatchGetItem":
+            return [(table, _batch_units(table, wanted, answer)) for table, wanted in request["RequestItems"].items()]
+        case "TransactGetItems":
+            gets = [one["Get"] for one in request["TransactItems"]]
+            return [
+                (get["TableName"], _TRANSACTION * _units(item_size(found.get("Item") or {}), get, consistent=True))
+                for get, found in zip(gets, answer["Responses"], strict=True)
+            ]
+        case _:
+            return []
+
+
+def _batch_units(table: str, wanted: Request, answer: Request) -> float:
+    """Each item is rounded up by itself; a key that finds nothing costs as the smallest item."""
+    found = answer["Responses"].get(table, [])
+    left = answer.get("UnprocessedKeys", {}).get(table, {}).get("Keys", [])
+    absent = len(wanted["Keys"]) - len(left) - len(found)
+    return sum(_units(size, wanted) for size in [*map(item_size, found), *[0] * absent])
+
+
+def _units(size: int, request: Request, *, consistent: bool = False) -> float:
+    """Return the units of a read; refuse one whose answer holds less than was read, and charged."""
+    if any(name in request for name in _PARTIAL) or request.get("Select") == "COUNT":
+        raise ValueError("what a filter or projection leaves out is read and charged, but not in the answer")
+    return read_units(size, consistent=consistent or request.get("ConsistentRead", False))
+
+
+def _keys(described: Request) -> tuple[str, ...]:
+    return tuple(key["AttributeName"] for key in described["KeySchema"])
+
+
+def _index(described: Request, table_keys: tuple[str, ...]) -> Index:
+    keys = _keys(described)
+    projection = described["Projection"]
+    if projection["ProjectionType"] == "ALL":
+        return Index(keys)
+    return Index(keys, frozenset({*table_keys, *keys, *projection.get("NonKeyAttributes", [])}))
