@@ -27,7 +27,8 @@ def parse_decimal(value: object) -> Decimal | None:
         value = Decimal(value)
     if not isinstance(value, Decimal) or not value.is_finite() or _digits(value) > MAX_DIGITS:
         return None
-    return _unsigned_zero(value)
+    # What a number's exponent says is written out: 1E+3 and 1000 are the same event, so they make the same line.
+    return _unsigned_zero(value if int(value.as_tuple().exponent) <= 0 else Decimal(plain(value)))
 
 
 def plain(value: Decimal) -> str:
