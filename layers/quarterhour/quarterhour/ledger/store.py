@@ -157,9 +157,7 @@ class LedgerStore:
         except ClientError as error:
             if not aws.is_failed_condition(error):
                 raise
-            standing: Item = error.response["Item"]  # type: ignore[typeddict-item]
-            # A claim of this very request stands where the answer to its first try was lost.
-            return Claimed(claim_of(standing), fresh=standing["request"]["S"] == request_id)
+            return _claimed_before(error.response["Item"], request_id)  # type: ignore[typeddict-item]
         return Claimed(claim, fresh=True)
 
     def claims(self, identities: Sequence[Identity]) -> dict[Identity, Claim]:
@@ -176,7 +174,8 @@ class LedgerStore:
         except ClientError as error:
             if not aws.is_cancelled(error):
                 raise
-            return None
+            standing: Any = error.response["CancellationReasons"][0].get("Item")
+            return _claimed_before(standing, request_id) if standing else None
         return Claimed(refund.claim, fresh=True)
 
     def move(self, old: Claim, new: Claim) -> bool:
@@ -235,6 +234,11 @@ class LedgerStore:
                 raise
             return False
         return True
+
+
+def _claimed_before(standing: Item, request_id: str) -> Claimed:
+    # A claim of this very request stands where the answer to its first try was lost.
+    return Claimed(claim_of(standing), fresh=standing["request"]["S"] == request_id)
 
 
 def _as_item(values: dict[str, str]) -> Item:
