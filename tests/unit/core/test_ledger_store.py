@@ -14,10 +14,11 @@ from quarterhour import aws
 from quarterhour.clock import ManualClock
 from quarterhour.ledger.keys import Identity
 from quarterhour.ledger.recording import Claim, Claimed, Phase, ledger_values
+from quarterhour.ledger.refunds import LinkedRefund, linked_refund
 from quarterhour.ledger.store import Entry, LedgerStore, claim_of, claim_values
 from quarterhour.quarters import Quarter
 from tests.unit.core.builders import AT, QUARTER, claim, event, identities, instants, terms, utc
-from tests.unit.core.script import Scripted, service_error
+from tests.unit.core.script import Scripted, cancelled, service_error
 
 TIMEOUT = ReadTimeoutError(endpoint_url="table")
 THROTTLED = service_error("ProvisionedThroughputExceededException")
@@ -149,6 +150,25 @@ def test_a_claim_that_stands_already_is_told_as_it_was_made() -> None:
 def test_a_claim_whose_answer_was_lost_is_still_this_requests_own() -> None:
     client = Scripted(TIMEOUT, standing(claim(), "request-1"))
     assert store(client).claim([claim()], "request-1", in_time) == [Claimed(claim(), fresh=True)]
+
+
+def test_a_refund_that_stands_already_is_told_as_it_was_made_and_by_whom() -> None:
+    refund = linked_refund(event("r1", "sale.refunded", amount="-1", refers_to="order-1"), claim(), AT, terms())
+    assert isinstance(refund, LinkedRefund)
+    for request, fresh in (("request-0", False), ("request-1", True)):
+        reasons = [
+            {"Code": "ConditionalCheckFailed", "Item": aws.to_item(claim_values(refund.claim, request))},
+            {"Code": "None"},
+        ]
+        client = Scripted(TIMEOUT, service_error("TransactionCanceledException", CancellationReasons=reasons))
+        assert store(client).claim_refund(refund, "request-1") == Claimed(refund.claim, fresh)
+
+
+def test_a_refund_whose_sale_changed_meanwhile_is_planned_again() -> None:
+    refund = linked_refund(event("r1", "sale.refunded", amount="-1", refers_to="order-1"), claim(), AT, terms())
+    assert isinstance(refund, LinkedRefund)
+    for reasons in (["None", "ConditionalCheckFailed"], ["TransactionConflict", "None"]):
+        assert store(Scripted(cancelled(reasons))).claim_refund(refund, "request-1") is None
 
 
 def test_one_claim_that_could_not_be_made_does_not_sink_the_others() -> None:

@@ -179,6 +179,17 @@ def test_the_same_claim_always_gives_the_same_bytes(at: datetime, retried: datet
         assert ledger_values(again, claimed) == ledger_values(first, claimed)
 
 
+@given(digits=st.integers(0, 10**20), exponent=st.integers(-5, 15), rate=st.sampled_from(["0.10", "1", "0E+5"]))
+def test_a_retry_that_writes_its_numbers_otherwise_gives_the_same_bytes(digits: int, exponent: int, rate: str) -> None:
+    number = Decimal(digits).scaleb(exponent)
+    as_number = event(amount=number, commission_rate=Decimal(rate))
+    as_text = event(amount=f"{number:f}", commission_rate=f"{Decimal(rate):f}")
+    claimed = claim(as_number)
+    assert as_text.digest == claimed.digest
+    assert ledger_values(as_text, claimed) == ledger_values(as_number, claimed)
+    assert claim(as_text) == claimed
+
+
 def test_what_was_written_to_the_ledger_is_counted_as_it_was_meant() -> None:
     sold = event(amount="12.50", customer="c7")
     claimed = claim(sold)

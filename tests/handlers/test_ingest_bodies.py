@@ -1,0 +1,101 @@
+"""POST /events with bodies that are none: each its clear answer, and nothing written."""
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.handlers.postbox import BATCH, ONE, items, post, sale
+from tests.handlers.world import World
+
+GOOD = json.dumps(sale())
+
+BODIES: dict[str, tuple[object, str, int, str]] = {
+    "no content type": (GOOD, "", 415, "send application/cloudevents+json"),
+    "plain JSON": (GOOD, "application/json", 415, "send application/cloudevents+json"),
+    "another character set": (GOOD, f"{ONE}; charset=latin-1", 415, "in UTF-8"),
+    "no body": (b"", ONE, 400, "the body is no JSON"),
+    "no JSON": ("amount=12.50", ONE, 400, "the body is no JSON"),
+    "half of one": (GOOD[:-5], ONE, 400, "the body is no JSON"),
+    "two of them": (GOOD + GOOD, ONE, 400, "the body is no JSON"),
+    "a key twice": (GOOD.replace('"id"', '"source": "x", "id"'), ONE, 400, "'source' stands twice"),
+    "not UTF-8": (GOOD.replace("shop", "\xe9").encode("latin-1"), ONE, 400, "the body is no JSON"),
+    "nested beyond reason": ("[" * 100_000, BATCH, 400, "nested too deeply"),
+    "a list sent as one event": ([sale()], ONE, 400, f"send it as {BATCH}"),
+    "one event sent as a batch": (sale(), BATCH, 400, f"send a single event as {ONE}"),
+    "an empty batch": ([], BATCH, 400, "the batch is empty"),
+    "a batch of 501": ([sale(str(i)) for i in range(501)], BATCH, 413, "501 events: send at most 500"),
+}
+
+
+@pytest.mark.parametrize(("body", "content_type", "status", "told"), BODIES.values(), ids=BODIES)
+def test_a_body_that_is_none_is_told_so_and_nothing_is_written(
+    world: World, body: object, content_type: str, status: int, told: str
+) -> None:
+    answer = post(world, body, content_type)
+    assert answer.status == status
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert answer.json()["status"] == status
+    assert told in answer.json()["detail"]
+    assert [items(world, table) for table in ("IdentityTable", "LedgerTable", "EntityTable")] == [[], [], []]
+
+
+@pytest.mark.parametrize("body", ["null", "5", '"sale"', "true", "NaN", "{}", '{"id": NaN}'])
+def test_json_that_is_no_event_is_rejected_and_nothing_is_written(world: World, body: str) -> None:
+    answer = post(world, body, ONE)
+    assert (answer.status, answer.json()["counts"]) == (422, {"rejected": 1})
+    assert answer.json()["items"][0]["errors"]
+    assert [items(world, table) for table in ("IdentityTable", "LedgerTable", "EntityTable")] == [[], [], []]
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        sale(amount="1" * 39),
+        sale(amount="NaN"),
+        sale(currency="ABC"),
+        sale(""),
+        sale("x" * 300),
+        {**sale(), "unknown": 1},
+        {**sale(), "specversion": "0.3"},
+    ],
+)
+def test_a_bad_event_says_field_problem_and_what_would_be_right(world: World, bad: dict[str, Any]) -> None:
+    answer = post(world, bad)
+    assert answer.status == 422
+    (error,) = answer.json()["items"][0]["errors"]
+    assert all(error[part] for part in ("field", "problem", "expected"))
+    assert items(world, "IdentityTable") == items(world, "LedgerTable") == []
+
+
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "1e400", "1" * 39, "1e-38"])
+def test_a_json_number_that_is_no_money_is_rejected(world: World, number: str) -> None:
+    answer = post(world, GOOD.replace('"12.50"', number), ONE)
+    assert answer.status == 422
+    assert [error["field"] for error in answer.json()["items"][0]["errors"]] == ["data.amount"]
+
+
+@pytest.mark.parametrize(
+    ("number", "amount"),
+    [
+        ("0.1", "0.1"),
+        ("12.50", "12.50"),
+        ("1.5e3", "1500"),
+        ("12345678901234567890123456789012345.67", "12345678901234567890123456789012345.67"),
+        ("0.30000000000000000000000000000000001", "0.30000000000000000000000000000000001"),
+    ],
+)
+def test_a_json_number_is_recorded_digit_for_digit(world: World, number: str, amount: str) -> None:
+    text = GOOD.replace('"12.50"', f'{number}, "commission_rate": 1')
+    assert post(world, text, ONE).status == 202
+    (found,) = items(world, "LedgerTable")
+    assert (found["amount"], found["commission"]) == (amount, amount)
+
+
+def test_names_with_every_kind_of_printable_character_are_recorded(world: World) -> None:
+    names = ["United Kingdom", "日本", "🛒", "a/b?c=d&e%20f", "'\"\\", "=1+1", "x" * 200]
+    sales = [{**sale(name), "subject": name, "source": name} for name in names]
+    assert post(world, sales).json()["counts"] == {"recorded": len(names)}
+    found = items(world, "LedgerTable")
+    assert sorted((one["source"], one["id"], one["agency"]) for one in found) == sorted((n, n, n) for n in names)
+    assert post(world, sales).json()["counts"] == {"duplicate": len(names)}

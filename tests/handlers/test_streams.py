@@ -1,0 +1,269 @@
+"""The stream functions: counters and snapshots, exactly once under any redelivery."""
+
+from datetime import timedelta
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from tests.handlers.postbox import deliver, entity, faulty, items, number, parked, post, sale, stream
+from tests.handlers.world import World
+
+FIGURES = ("events", "gross", "refunds", "commission")
+PK = "ACCOUNT#42#GBP"
+
+
+def figures(world: World, sk: str = "latest", pk: str = PK) -> tuple[str, ...]:
+    found = entity(world, sk, pk)
+    return tuple(str(found[name]) for name in FIGURES)
+
+
+def sold(world: World) -> list[dict[str, Any]]:
+    """Record five events in two quarter-hours, and return their stream records."""
+    post(world, [sale("a", "10.00"), sale("b", "0.005", customer="c1")])
+    post(world, sale("c", "-2.50", "adjustment.recorded", customer="c2"))
+    world.clock.advance(timedelta(minutes=15))
+    post(world, [sale("d", "1"), {**sale("e", "7", customer="c1"), "subject": "7"}])
+    records = stream(world, "LedgerTable")
+    assert len(records) == 5
+    return records
+
+
+def assert_all_counted(world: World) -> None:
+    assert figures(world) == ("4", "11.005", "-2.50", "0.85050")
+    assert figures(world, "DAY#2026-10-23") == ("4", "11.005", "-2.50", "0.85050")
+    assert figures(world, "QUARTER#202610230130#00") == ("3", "10.005", "-2.50", "0.75050")
+    assert figures(world, "QUARTER#202610230145#00") == ("1", "1", "0", "0.10")
+    assert figures(world, pk="ACCOUNT#7#GBP") == ("1", "7", "0", "0.70")
+
+
+# ---------------------------------------------------------------- counters
+
+
+@pytest.mark.parametrize(
+    "cuts",
+    [
+        [(0, 5)],
+        [(0, 1), (1, 2), (2, 3), (3, 4), (4, 5)],
+        [(0, 5), (0, 5), (0, 5)],
+        [(0, 2), (0, 5), (1, 4), (4, 5), (0, 1)],
+        [(0, 3), (2, 4), (1, 5)],
+    ],
+)
+def test_events_are_counted_once_however_they_are_cut_and_delivered_again(
+    world: World, cuts: list[tuple[int, int]]
+) -> None:
+    records = sold(world)
+    for start, end in cuts:
+        assert deliver(world, "counters", records[start:end]) == []
+    assert_all_counted(world)
+
+
+def test_a_batch_that_fails_names_its_lowest_record_and_counts_when_it_comes_again() -> None:
+    with faulty("throttle=1") as (world, faults):
+        records = sold(world)
+        with faults.at_work():
+            assert deliver(world, "counters", records[1:]) == [number(records[1])]
+        assert [item for item in items(world, "EntityTable") if item["pk"].startswith("ACCOUNT")] == []
+        assert deliver(world, "counters", records) == []
+        assert_all_counted(world)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_throttling_conflicts_and_lost_answers_count_nothing_twice(seed: int) -> None:
+    with faulty(f"throttle=0.1,conflict=0.2,cancel=0.1,reset-after=0.2,unprocessed=0.1,seed={seed}") as (world, faults):
+        records = sold(world)
+        start = 0
+        with faults.at_work():
+            while start < len(records):
+                failed = deliver(world, "counters", records[start:])
+                start = [number(one) for one in records].index(failed[0]) if failed else len(records)
+        assert faults.struck
+        assert_all_counted(world)
+
+
+def test_the_lifetime_totals_tell_how_often_and_when_they_changed(world: World) -> None:
+    deliver(world, "counters", sold(world))
+    latest = entity(world, "latest")
+    assert (latest["version"], latest["last_updated"]) == ("2", "2026-10-23T01:45:00.000Z")
+    assert "expires_at" not in latest
+
+
+def test_each_customer_is_counted_once_a_day_and_once_for_ever(world: World) -> None:
+    records = sold(world)
+    for _ in range(2):
+        deliver(world, "counters", records)
+    assert entity(world, "CUSTOMERS")["customers"] == "2"
+    assert entity(world, "CUSTOMERS#2026-10-23")["customers"] == "2"
+    world.clock.advance(timedelta(days=1))
+    post(world, [sale("f", "1", customer="c1"), sale("g", "1", customer="c3")])
+    deliver(world, "counters", stream(world, "LedgerTable"))
+    assert entity(world, "CUSTOMERS")["customers"] == "3"
+    assert entity(world, "CUSTOMERS#2026-10-23")["customers"] == "2"
+    assert entity(world, "CUSTOMERS#2026-10-24")["customers"] == "2"
+
+
+def test_what_can_never_be_counted_is_parked_with_its_content_and_the_rest_is_counted(world: World) -> None:
+    records = sold(world)
+    future = {**records[1], "dynamodb": {**records[1]["dynamodb"], "SequenceNumber": "1"}}
+    future["dynamodb"]["NewImage"] = {**records[1]["dynamodb"]["NewImage"], "schema": {"S": "9"}}
+    assert deliver(world, "counters", [future, *records]) == []
+    (message,) = parked(world, "CountersParkedQueue")
+    assert message["reason"] == "the ledger schema '9' is not known, only '1'"
+    assert message["record"]["dynamodb"]["NewImage"] == future["dynamodb"]["NewImage"]
+    assert_all_counted(world)
+
+
+def test_when_a_record_cannot_be_parked_nothing_is_passed_over() -> None:
+    with faulty("throttle=1") as (world, faults):
+        records = sold(world)
+        del records[0]["dynamodb"]["NewImage"]
+        with pytest.raises(Exception, match="SQS"), faults.at_work():
+            deliver(world, "counters", records)
+        assert [item for item in items(world, "EntityTable") if item["pk"].startswith("ACCOUNT")] == []
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"eventName": "MODIFY"},
+        {"eventName": "REMOVE"},
+        {"userIdentity": {"type": "Service", "principalId": "dynamodb.amazonaws.com"}},
+    ],
+)
+def test_only_first_writes_of_events_are_counted_even_if_a_filter_lets_others_through(
+    world: World, change: dict[str, object]
+) -> None:
+    records = sold(world)
+    others = [{**one, **change} for one in records]
+    assert deliver(world, "counters", others) == []
+    assert [item for item in items(world, "EntityTable") if item["pk"].startswith("ACCOUNT")] == []
+    assert deliver(world, "counters", [*others, *records]) == []
+    assert_all_counted(world)
+    assert parked(world, "CountersParkedQueue") == []
+
+
+def test_counters_agree_with_the_ledger_after_many_events(sharded: World) -> None:
+    sales = [sale(str(i), f"{i}.{i:02d}", customer=f"c{i % 7}") for i in range(60)]
+    post(sharded, sales)
+    records = stream(sharded, "LedgerTable")
+    # Each partition keeps its order; the partitions come one after the other.
+    records.sort(key=lambda one: str(one["dynamodb"]["Keys"]["quarter_hour"]["S"]))
+    for start in range(0, 60, 7):
+        deliver(sharded, "counters", records[max(0, start - 3) : start + 7])
+    total = sum(Decimal(f"{i}.{i:02d}") for i in range(60))
+    assert figures(sharded)[:2] == ("60", str(total))
+    quarters = [item for item in items(sharded, "EntityTable") if item["sk"].startswith("QUARTER#")]
+    assert len(quarters) == 3
+    assert sum(Decimal(item["gross"]) for item in quarters) == total
+    assert entity(sharded, "CUSTOMERS")["customers"] == "7"
+
+
+# ---------------------------------------------------------------- snapshots
+
+
+def changed(world: World) -> list[dict[str, Any]]:
+    """Change an account four times in two windows of five minutes, and return the entity stream's records."""
+    for i, minute in enumerate((0, 1, 4, 5)):
+        world.clock.advance_to(world.clock.now().replace(minute=30 + minute))
+        post(world, sale(str(i), "10.00"))
+        deliver(world, "counters", stream(world, "LedgerTable"))
+    records = [one for one in stream(world, "EntityTable") if one["dynamodb"]["Keys"]["sk"]["S"] == "latest"]
+    assert [one["eventName"] for one in records] == ["INSERT", "MODIFY", "MODIFY", "MODIFY"]
+    return records
+
+
+def kept(world: World) -> dict[str, str]:
+    """Return how many events each snapshot tells of, by its window."""
+    found = [item for item in items(world, "EntityTable") if item["sk"].startswith(("change#", "5m#", "1h#"))]
+    return {str(item["sk"]).rpartition("#00000000000")[0] or str(item["sk"]): str(item["events"]) for item in found}
+
+
+ALL_KEPT = {
+    "change#2026-10-23T01:30:00.000Z": "1",
+    "change#2026-10-23T01:31:00.000Z": "2",
+    "change#2026-10-23T01:34:00.000Z": "3",
+    "change#2026-10-23T01:35:00.000Z": "4",
+    "5m#2026-10-23T01:30:00Z": "3",
+    "5m#2026-10-23T01:35:00Z": "4",
+    "1h#2026-10-23T01:00:00Z": "4",
+}
+
+
+@pytest.mark.parametrize(
+    "deliveries",
+    [
+        [[0, 1, 2, 3]],
+        [[0], [1], [2], [3]],
+        [[3], [2], [1], [0]],
+        [[3, 2, 1, 0], [0, 1, 2, 3]],
+        [[2, 3], [0, 1], [2], [0, 3, 1]],
+    ],
+)
+def test_each_window_keeps_its_newest_state_in_whatever_order_changes_come(
+    world: World, deliveries: list[list[int]]
+) -> None:
+    records = changed(world)
+    for delivery in deliveries:
+        assert deliver(world, "snapshots", [records[i] for i in delivery]) == []
+    assert kept(world) == ALL_KEPT
+
+
+def test_several_changes_of_one_window_in_a_batch_are_one_write() -> None:
+    with faulty() as (world, faults):
+        records = changed(world)
+        with faults.at_work():
+            deliver(world, "snapshots", records)
+        assert [call.operation for call in faults.calls] == ["PutItem"] * len(ALL_KEPT)
+
+
+def test_a_snapshot_holds_the_state_as_it_stood_and_expires_by_its_layer(world: World) -> None:
+    records = changed(world)
+    deliver(world, "snapshots", records)
+    then = entity(world, "5m#2026-10-23T01:30:00Z")
+    assert tuple(then[name] for name in FIGURES) == ("3", "30.00", "0", "3.0000")
+    assert then["last_updated"] == "2026-10-23T01:34:00.000Z"
+    closed = world.clock.now().replace(minute=35)
+    assert int(then["expires_at"]) == int((closed + timedelta(hours=24)).timestamp())
+
+
+def test_snapshots_never_trigger_snapshots_even_if_a_filter_lets_them_through(world: World) -> None:
+    deliver(world, "snapshots", changed(world))
+    before = items(world, "EntityTable")
+    assert deliver(world, "snapshots", stream(world, "EntityTable")) == []
+    assert items(world, "EntityTable") == before
+
+
+def test_a_state_that_could_not_be_kept_names_its_record_and_is_kept_when_it_comes_again() -> None:
+    with faulty("throttle=1") as (world, faults):
+        records = changed(world)
+        with faults.at_work():
+            assert deliver(world, "snapshots", records[2:]) == [number(records[2])]
+        assert kept(world) == {}
+        assert deliver(world, "snapshots", records) == []
+        assert kept(world) == ALL_KEPT
+
+
+def test_what_is_no_state_is_parked_with_its_content_and_the_rest_is_kept(world: World) -> None:
+    records = changed(world)
+    image = {name: value for name, value in records[3]["dynamodb"]["NewImage"].items() if name != "last_updated"}
+    bad = {**records[3], "dynamodb": {**records[3]["dynamodb"], "SequenceNumber": "1", "NewImage": image}}
+    assert deliver(world, "snapshots", [bad, *records]) == []
+    (message,) = parked(world, "SnapshotsParkedQueue")
+    assert "last_updated" in message["reason"]
+    assert message["record"]["dynamodb"]["NewImage"] == image
+    assert kept(world) == ALL_KEPT
+
+
+# ---------------------------------------------------------------- from one stream to the next
+
+
+def test_a_sale_comes_to_stand_in_counters_and_snapshots_by_the_streams_alone(world: World) -> None:
+    post(world, sale(amount="12.50"))
+    world.settle()
+    assert figures(world) == ("1", "12.50", "0", "1.2500")
+    assert kept(world).keys() == {
+        "change#2026-10-23T01:30:00.000Z",
+        "5m#2026-10-23T01:30:00Z",
+        "1h#2026-10-23T01:00:00Z",
+    }
