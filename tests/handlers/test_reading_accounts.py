@@ -3,8 +3,6 @@
 from datetime import timedelta
 from typing import Any
 
-import pytest
-
 from tests.handlers.world import World, account
 
 ACCOUNT = account()
@@ -98,15 +96,15 @@ def test_a_span_holds_the_quarter_hours_that_begin_in_it(world: World) -> None:
     assert found("1970-01-01", "9998-12-31") == ["0130", "0145", "0200", "0215"]
 
 
-@pytest.mark.parametrize("limit", [1, 2, 3, 4])
-def test_pages_of_quarter_hours_cut_no_quarter_hour_in_two(sharded: World, limit: int) -> None:
+def test_pages_of_quarter_hours_cut_no_quarter_hour_in_two(sharded: World) -> None:
     for _ in range(3):
         for amount in ("1.00", "2.00", "4.00", "8.00"):
             sharded.sell(amount)
         sharded.pass_time(minutes=15)
-    pages = list(sharded.pages(QUARTERS, **DAY, limit=limit))
-    assert [item["gross"] for page in pages for item in page["items"]] == ["15.00"] * 3
-    assert all(len(page["items"]) <= limit for page in pages)
+    for limit in (1, 2, 3, 4):
+        pages = list(sharded.pages(QUARTERS, **DAY, limit=limit))
+        assert [item["gross"] for page in pages for item in page["items"]] == ["15.00"] * 3
+        assert all(len(page["items"]) <= limit for page in pages)
 
 
 def test_an_expired_quarter_hour_is_not_shown_though_it_is_still_there(world: World) -> None:
