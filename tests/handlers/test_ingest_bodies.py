@@ -1,14 +1,27 @@
 """POST /events with bodies that are none: each its clear answer, and nothing written."""
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from tests.handlers.postbox import BATCH, ONE, items, post, sale
-from tests.handlers.world import World
+from tests.handlers.postbox import BATCH, ONE, items, ledger, post, sale
+from tests.handlers.world import World, opened
 
 GOOD = json.dumps(sale())
+
+
+@pytest.fixture(scope="module")
+def shut() -> Iterator[World]:
+    """A system that is to stay as empty as it is."""
+    with opened() as world:
+        yield world
+
+
+def assert_empty(world: World) -> None:
+    assert [items(world, table) for table in ("IdentityTable", "LedgerTable", "EntityTable")] == [[], [], []]
+
 
 BODIES: dict[str, tuple[object, str, int, str]] = {
     "no content type": (GOOD, "", 415, "send application/cloudevents+json"),
@@ -30,22 +43,22 @@ BODIES: dict[str, tuple[object, str, int, str]] = {
 
 @pytest.mark.parametrize(("body", "content_type", "status", "told"), BODIES.values(), ids=BODIES)
 def test_a_body_that_is_none_is_told_so_and_nothing_is_written(
-    world: World, body: object, content_type: str, status: int, told: str
+    shut: World, body: object, content_type: str, status: int, told: str
 ) -> None:
-    answer = post(world, body, content_type)
+    answer = post(shut, body, content_type)
     assert answer.status == status
     assert answer.headers["content-type"] == "application/problem+json"
     assert answer.json()["status"] == status
     assert told in answer.json()["detail"]
-    assert [items(world, table) for table in ("IdentityTable", "LedgerTable", "EntityTable")] == [[], [], []]
+    assert_empty(shut)
 
 
 @pytest.mark.parametrize("body", ["null", "5", '"sale"', "true", "NaN", "{}", '{"id": NaN}'])
-def test_json_that_is_no_event_is_rejected_and_nothing_is_written(world: World, body: str) -> None:
-    answer = post(world, body, ONE)
+def test_json_that_is_no_event_is_rejected_and_nothing_is_written(shut: World, body: str) -> None:
+    answer = post(shut, body, ONE)
     assert (answer.status, answer.json()["counts"]) == (422, {"rejected": 1})
     assert answer.json()["items"][0]["errors"]
-    assert [items(world, table) for table in ("IdentityTable", "LedgerTable", "EntityTable")] == [[], [], []]
+    assert_empty(shut)
 
 
 @pytest.mark.parametrize(
@@ -60,36 +73,36 @@ def test_json_that_is_no_event_is_rejected_and_nothing_is_written(world: World, 
         {**sale(), "specversion": "0.3"},
     ],
 )
-def test_a_bad_event_says_field_problem_and_what_would_be_right(world: World, bad: dict[str, Any]) -> None:
-    answer = post(world, bad)
+def test_a_bad_event_says_field_problem_and_what_would_be_right(shut: World, bad: dict[str, Any]) -> None:
+    answer = post(shut, bad)
     assert answer.status == 422
     (error,) = answer.json()["items"][0]["errors"]
     assert all(error[part] for part in ("field", "problem", "expected"))
-    assert items(world, "IdentityTable") == items(world, "LedgerTable") == []
+    assert_empty(shut)
 
 
 @pytest.mark.parametrize("number", ["NaN", "Infinity", "1e400", "1" * 39, "1e-38"])
-def test_a_json_number_that_is_no_money_is_rejected(world: World, number: str) -> None:
-    answer = post(world, GOOD.replace('"12.50"', number), ONE)
+def test_a_json_number_that_is_no_money_is_rejected(shut: World, number: str) -> None:
+    answer = post(shut, GOOD.replace('"12.50"', number), ONE)
     assert answer.status == 422
     assert [error["field"] for error in answer.json()["items"][0]["errors"]] == ["data.amount"]
 
 
-@pytest.mark.parametrize(
-    ("number", "amount"),
-    [
-        ("0.1", "0.1"),
-        ("12.50", "12.50"),
-        ("1.5e3", "1500"),
-        ("12345678901234567890123456789012345.67", "12345678901234567890123456789012345.67"),
-        ("0.30000000000000000000000000000000001", "0.30000000000000000000000000000000001"),
-    ],
-)
-def test_a_json_number_is_recorded_digit_for_digit(world: World, number: str, amount: str) -> None:
-    text = GOOD.replace('"12.50"', f'{number}, "commission_rate": 1')
-    assert post(world, text, ONE).status == 202
-    (found,) = items(world, "LedgerTable")
-    assert (found["amount"], found["commission"]) == (amount, amount)
+NUMBERS = {
+    "0.1": "0.1",
+    "12.50": "12.50",
+    "1.5e3": "1500",
+    "12345678901234567890123456789012345.67": "12345678901234567890123456789012345.67",
+    "0.30000000000000000000000000000000001": "0.30000000000000000000000000000000001",
+}
+
+
+def test_a_json_number_is_recorded_digit_for_digit(world: World) -> None:
+    sent = [json.dumps(sale(f"n{number}")).replace('"12.50"', f'{number}, "commission_rate": 1') for number in NUMBERS]
+    assert post(world, f"[{','.join(sent)}]", BATCH).status == 202
+    assert {item["id"]: (item["amount"], item["commission"]) for item in ledger(world)} == {
+        f"n{number}": (amount, amount) for number, amount in NUMBERS.items()
+    }
 
 
 def test_names_with_every_kind_of_printable_character_are_recorded(world: World) -> None:
