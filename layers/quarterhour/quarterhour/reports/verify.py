@@ -78,7 +78,8 @@ class _Proof:
         self.files: set[str] = set()
 
     def run(self, key: str) -> None:
-        content = self._open(key).read()
+        with self._open(key) as file:
+            content = file.read()
         try:
             document = json.loads(content)
             previous, self._previous = self._previous, {"run": document["run"], "sha256": hexdigest(content)}
