@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from itertools import islice
 from typing import Any, Final
 
@@ -15,7 +15,7 @@ LARGEST_BATCH: Final = 6_000_000
 """Bytes of records that one invocation can carry."""
 
 _FIRST_PAUSE: Final = timedelta(seconds=1)
-_LONGEST_PAUSE: Final = timedelta(minutes=1)
+_DOUBLINGS: Final = 6
 
 RETRIES_EXHAUSTED: Final = "RetryAttemptsExhausted"
 AGE_EXCEEDED: Final = "RecordAgeExceeded"
@@ -111,7 +111,8 @@ def outcome(batch: Batch, first: int | None, mapping: StreamMapping, now: dateti
     tries = batch.tries + 1
     if mapping.retries is not None and tries > mapping.retries:
         return Outcome(given_up=GivenUp(batch.records, RETRIES_EXHAUSTED, tries))
-    return Outcome((Batch(batch.records, now + min(_FIRST_PAUSE * 2 ** (tries - 1), _LONGEST_PAUSE), tries),))
+    pause = _FIRST_PAUSE * 2 ** min(tries - 1, _DOUBLINGS)
+    return Outcome((Batch(batch.records, now + pause, tries),))
 
 
 def too_old(batch: Batch, mapping: StreamMapping, now: datetime) -> tuple[GivenUp | None, Batch | None]:
@@ -151,4 +152,4 @@ def dead_letter(given_up: GivenUp, function: str, stream_arn: str, shard: str, n
 
 
 def _instant(change: Mapping[str, Any]) -> str:
-    return datetime.fromtimestamp(change["ApproximateCreationDateTime"]).astimezone().isoformat()
+    return datetime.fromtimestamp(change["ApproximateCreationDateTime"], UTC).isoformat()

@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
@@ -30,7 +31,7 @@ _S3_ADDRESSES: Final = "MOTO_S3_CUSTOM_ENDPOINTS"
 # moto knows the plain endpoints only, not those with an account's id in their name.
 _CONFIG: Final = Config(account_id_endpoint_mode="disabled", retries={"mode": "standard", "max_attempts": 3})
 
-ENVIRONMENT: Final[Mapping[str, str]] = {
+_AWS: Final[Mapping[str, str]] = {
     "AWS_ACCESS_KEY_ID": _KEY,
     "AWS_SECRET_ACCESS_KEY": _KEY,
     "AWS_REGION": REGION,
@@ -38,7 +39,27 @@ ENVIRONMENT: Final[Mapping[str, str]] = {
     "AWS_ACCOUNT_ID_ENDPOINT_MODE": "disabled",
     "AWS_EC2_METADATA_DISABLED": "true",
 }
-"""The environment in which a function's clients reach the engine, and nothing else."""
+_KEPT: Final = ("PATH", "HOME", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT", "LANG", "LC_ALL")
+"""What is seen of the machine's own environment."""
+
+
+@contextmanager
+def environment(variables: Mapping[str, str]) -> Iterator[None]:
+    """Give the process another environment for the block: AWS clients made in it reach the engine and nothing else.
+
+    What the machine knows of AWS, such as profiles and regions, is not seen in it.
+    """
+    machine, session = dict(os.environ), boto3.DEFAULT_SESSION
+    os.environ.clear()
+    os.environ.update({name: machine[name] for name in _KEPT if name in machine})
+    os.environ.update({**_AWS, "AWS_CONFIG_FILE": os.devnull, "AWS_SHARED_CREDENTIALS_FILE": os.devnull, **variables})
+    boto3.DEFAULT_SESSION = None
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(machine)
+        boto3.DEFAULT_SESSION = session
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,22 +76,29 @@ class Engine:
 
     def dynamodb(self) -> "DynamoDBClient":
         """Return a DynamoDB client of the tools' own."""
-        return _SESSION.client("dynamodb", endpoint_url=self.dynamodb_url or None, config=_CONFIG)
+        with environment({}):
+            return _session().client("dynamodb", endpoint_url=self.dynamodb_url or None, config=_CONFIG)
 
     def streams(self) -> "DynamoDBStreamsClient":
         """Return a DynamoDB Streams client."""
-        return _SESSION.client("dynamodbstreams", endpoint_url=self.dynamodb_url or None, config=_CONFIG)
+        with environment({}):
+            return _session().client("dynamodbstreams", endpoint_url=self.dynamodb_url or None, config=_CONFIG)
 
     def s3(self) -> "S3Client":
         """Return an S3 client."""
-        return _SESSION.client("s3", config=_CONFIG)
+        with environment({}):
+            return _session().client("s3", config=_CONFIG)
 
     def sqs(self) -> "SQSClient":
         """Return an SQS client."""
-        return _SESSION.client("sqs", config=_CONFIG)
+        with environment({}):
+            return _session().client("sqs", config=_CONFIG)
 
 
-_SESSION: Final = boto3.Session(aws_access_key_id=_KEY, aws_secret_access_key=_KEY, region_name=REGION)
+@cache
+def _session() -> boto3.Session:
+    """Return the session of the tools' own clients: they share what botocore has read of the services."""
+    return boto3.Session()
 
 
 @contextmanager

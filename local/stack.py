@@ -14,10 +14,8 @@ from pathlib import Path
 from typing import Any, Final, TextIO
 from uuid import uuid4
 
-import boto3
-
 from local.bucket import Bucket
-from local.engines import ENVIRONMENT, REGION, Engine, open_engine
+from local.engines import REGION, Engine, environment, open_engine
 from local.errors import LocalError
 from local.http_api import Request, Response, event, message, path_parameters, response
 from local.pump import Pump
@@ -30,8 +28,6 @@ TEMPLATE: Final = Path(__file__).parent.parent / "template.yaml"
 _ACCOUNT: Final = "123456789012"
 # Never closed: the functions' logger keeps it for as long as the process lives.
 _NOWHERE: Final = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
-_KEPT: Final = ("PATH", "HOME", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT", "LANG", "LC_ALL")
-"""What a function sees of the machine's own environment."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +197,7 @@ class Stack:
 
     def _handler(self, function: Function) -> Any:  # noqa: ANN401 - whatever a module defines
         if function.name not in self._handlers:
-            with _environment({**ENVIRONMENT, **function.environment}):
+            with environment(function.environment):
                 self._handlers[function.name] = self._load(function)
         return self._handlers[function.name]
 
@@ -215,22 +211,6 @@ class Stack:
         module = module_from_spec(spec)
         spec.loader.exec_module(module)
         return getattr(module, name)
-
-
-@contextmanager
-def _environment(variables: Mapping[str, str]) -> Iterator[None]:
-    """Give the process a function's environment for the block, and a boto3 session that knows no other."""
-    machine, session = dict(os.environ), boto3.DEFAULT_SESSION
-    os.environ.clear()
-    os.environ.update({name: machine[name] for name in _KEPT if name in machine})
-    os.environ.update(variables)
-    boto3.DEFAULT_SESSION = None
-    try:
-        yield
-    finally:
-        os.environ.clear()
-        os.environ.update(machine)
-        boto3.DEFAULT_SESSION = session
 
 
 @contextmanager

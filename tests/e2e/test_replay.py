@@ -1,0 +1,198 @@
+"""A file of events through the whole system."""
+
+import gzip
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from datetime import timedelta
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from local.bucket import Folder
+from local.cli import main
+from local.replay import Replay, replaying
+from local.stack import open_stack
+from quarterhour.reports.verify import verify
+from tests.e2e.sales import START, Event, day, event, lines, totals
+
+
+@contextmanager
+def replay(engine: str, told: list[str] | None = None, most: int = 500, **parameters: str | int) -> Iterator[Replay]:
+    with (
+        open_stack(engine, parameters, virtual=True) as stack,
+        replaying(stack, (told if told is not None else []).append, most) as replay,
+    ):
+        yield replay
+
+
+def exact(accounts: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    return {name: {figure: Decimal(value) for figure, value in one.items()} for name, one in accounts.items()}
+
+
+def test_every_sale_stands_in_the_counters_and_in_one_sealed_report(engine: str) -> None:
+    with replay(engine) as tested:
+        tested.play(lines(day()))
+        outcome = tested.finish()
+    told = outcome.as_dict()
+    assert outcome.verified
+    assert (told["sent"], told["recorded"], told["lines"]) == (60, 60, 60)
+    assert exact(told["accounts"]) == exact(told["ledger"]) == totals(day())
+    assert outcome.runs >= 2
+
+
+def test_the_same_file_again_records_nothing_new(engine: str) -> None:
+    with replay(engine) as tested:
+        tested.play(lines(day()))
+        tested.play(lines(day()))
+        once = tested.finish()
+        tested.play(lines(day()))
+        again = tested.finish()
+    assert (once.verdicts, again.verdicts) == ({"recorded": 60, "duplicate": 60}, {"recorded": 60, "duplicate": 120})
+    assert once.lines == again.lines == 60
+    assert again.counters == once.counters
+    assert again.verified
+
+
+@pytest.mark.parametrize("shards", [1, 3])
+def test_shards_and_the_size_of_requests_change_no_sum(shards: int) -> None:
+    with replay("moto", most=7, LedgerShards=shards) as tested:
+        tested.play(lines(day()))
+        outcome = tested.finish()
+    assert outcome.verified
+    assert exact(outcome.as_dict()["accounts"]) == totals(day())
+
+
+def test_what_is_wrong_is_told_of_and_sinks_nothing_else() -> None:
+    told: list[str] = []
+    mixed: list[Event | str] = [
+        event(1),
+        "no json at all",
+        event(2),
+        event(1, amount="9.99"),
+        event(3, amount="-1", type="sale.recorded"),
+        '{"data": {"amount": NaN}}',
+        '{"a": 1, "a": 2}',
+        "42",
+        event(1),
+        event(4),
+    ]
+    with replay("moto", told) as tested:
+        tested.play(lines(mixed))
+        outcome = tested.finish()
+    assert outcome.sent == len(mixed)
+    assert outcome.verdicts == {"recorded": 3, "conflict": 1, "rejected": 5, "duplicate": 1}
+    assert outcome.verified
+    assert sorted(line.split(":")[0] for line in told) == [f"line {n}" for n in (2, 4, 5, 6, 7, 8)]
+
+
+def test_the_schedule_fires_in_every_gap_and_reports_are_the_rate_apart() -> None:
+    for rate, runs in (("rate(1 hour)", 7), ("rate(15 minutes)", 25), ("rate(1 day)", 1)):
+        with replay("moto", ReportRate=rate) as tested:
+            tested.play(lines([event(1, 0), event(2, 6 * 60)]))
+            outcome = tested.finish()
+        assert outcome.verified
+        assert outcome.runs == pytest.approx(runs, abs=1)
+        assert outcome.lines == 2
+
+
+def test_the_ledgers_clock_follows_the_events_and_never_goes_back() -> None:
+    with replay("moto") as tested:
+        tested.play(lines([event(1, 60), event(2, 0), event(3, None), event(4, 90)]))
+        assert tested.clock.now() == START + timedelta(minutes=90)
+        outcome = tested.finish()
+        with tested._stack.bucket.open("ledger/dt=2026-10-23/quarter=0900/lines.csv.gz") as file:
+            sealed = gzip.decompress(file.read()).decode()
+    assert outcome.lines == 4
+    assert [sealed.count(f"sale-{n}") for n in (1, 2, 3, 4)] == [1, 1, 1, 0]
+
+
+def test_the_same_file_gives_the_same_bytes(tmp_path: Path) -> None:
+    folders = [tmp_path / "one", tmp_path / "two"]
+    for folder in folders:
+        with replay("moto") as tested:
+            tested.play(lines(day()))
+            tested.finish()
+            tested._stack.bucket.copy_to(folder)
+    one, two = ({key: (folder / key).read_bytes() for key in Folder(folder).keys()} for folder in folders)  # noqa: SIM118 - keys() of a folder
+    assert one == two
+    proof = verify(Folder(folders[0]).open, one)
+    assert (proof.problems, proof.lines) == ([], 60)
+
+
+def test_a_ledger_that_never_answers_leaves_its_events_unavailable(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[str] = []
+    with replay("moto", told) as tested:
+        tested.play(lines([event(1)]))
+        plain = tested._stack.invoke
+        down = {"statusCode": 503, "body": "{}"}
+        monkeypatch.setattr(
+            tested._stack, "invoke", lambda name, *more: down if name == "ingest" else plain(name, *more)
+        )
+        tested.play(lines([event(2, 1), event(3, 1)]))
+        monkeypatch.undo()
+        outcome = tested.finish()
+    assert outcome.verdicts == {"recorded": 1, "unavailable": 2}
+    assert len(told) == 2
+    assert outcome.verified
+
+
+def test_a_counter_that_is_wrong_is_not_verified() -> None:
+    with replay("moto") as tested:
+        tested.play(lines(day()))
+        assert tested.finish().verified
+        stack = tested._stack
+        stack.dynamodb.update_item(
+            TableName=stack.ref("EntityTable"),
+            Key={"pk": {"S": "ACCOUNT#42#GBP"}, "sk": {"S": "latest"}},
+            UpdateExpression="SET events = events + :one",
+            ExpressionAttributeValues={":one": {"N": "1"}},
+        )
+        outcome = tested.finish()
+    assert not outcome.verified
+
+
+def test_nothing_at_all_is_verified_too() -> None:
+    with replay("moto") as tested:
+        tested.play([])
+        outcome = tested.finish()
+    assert outcome.verified
+    assert (outcome.sent, outcome.runs, outcome.lines) == (0, 0, 0)
+
+
+def test_the_command_prints_one_object_and_writes_the_bucket(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "events.ndjson.gz"
+    file.write_bytes(gzip.compress(b"".join(lines([*day(), "no json"]))))
+    out = tmp_path / "out"
+    assert main(["replay", str(file), str(file), "--json", "--out", str(out), "--rate", "rate(2 hours)"]) == 0
+    printed = capsys.readouterr()
+    told = json.loads(printed.out)
+    assert list(told) == [
+        *("sent", "recorded", "duplicate", "conflict", "rejected", "unavailable"),
+        *("runs", "sealed_buckets", "lines", "accounts", "ledger", "verified"),
+    ]
+    assert (told["sent"], told["recorded"], told["duplicate"], told["rejected"]) == (122, 60, 60, 2)
+    assert exact(told["accounts"]) == totals(day())
+    assert printed.err.count("line 61: rejected: is no JSON") == 2
+
+    assert main(["verify", str(out)]) == 0
+    assert "proven" in capsys.readouterr().out
+    sealed = next(out.rglob("lines.csv.gz"))
+    sealed.write_bytes(sealed.read_bytes()[:-1])
+    assert main(["verify", str(out), "--json"]) == 1
+    assert json.loads(capsys.readouterr().out)["proven"] is False
+
+
+def test_the_table_shows_the_accounts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "events.ndjson"
+    file.write_bytes(b"".join(lines([event(n, agency=f"agency {n}") for n in range(45)])))
+    assert main(["replay", str(file)]) == 0
+    shown = capsys.readouterr().out
+    assert "45 sent: 45 recorded, 0 duplicate" in shown
+    assert "agency 0" in shown
+    assert "... and 5 more accounts" in shown
+    assert "verified" in shown

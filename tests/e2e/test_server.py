@@ -1,0 +1,97 @@
+"""The API over HTTP on this machine."""
+
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from http.client import HTTPConnection
+from typing import Any
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
+
+import pytest
+
+from local.replay import replaying
+from local.server import Server
+from local.stack import Stack, open_stack
+from tests.e2e.sales import day, event, lines
+
+
+@contextmanager
+def serving(server: Server, stack: Stack) -> Iterator[None]:
+    thread = threading.Thread(target=server.serve, args=(stack,))
+    thread.start()
+    try:
+        yield
+    finally:
+        server.stop()
+        thread.join()
+
+
+@pytest.fixture
+def up() -> Iterator[tuple[Server, Stack]]:
+    server = Server(0)
+    with open_stack("moto", s3_url=server.url) as stack, serving(server, stack):
+        yield server, stack
+
+
+def call(url: str, body: Any = None, kind: str = "application/cloudevents+json") -> tuple[int, Any]:
+    request = Request(url, json.dumps(body).encode() if body else None, {"content-type": kind})  # noqa: S310 - our own
+    try:
+        with urlopen(request) as answer:  # noqa: S310 - our own
+            return answer.status, json.loads(answer.read())
+    except HTTPError as error:
+        with error:
+            return error.code, json.loads(error.read())
+
+
+def test_an_event_is_recorded_and_comes_to_the_counters_by_itself(up: tuple[Server, Stack]) -> None:
+    server, _ = up
+    status, answer = call(f"{server.url}/events", event(1, None, agency="a/b ü"))
+    assert (status, answer["counts"]) == (202, {"recorded": 1})
+    path = f"{server.url}/accounts/a%2Fb%20%C3%BC/GBP"
+    status, account = call(path)
+    for _ in range(100):
+        if status == 200:
+            break
+        threading.Event().wait(0.2)
+        status, account = call(path)
+    assert (status, account["events"], account["gross"]) == (200, 1, "1.50")
+
+
+def test_what_is_not_there_and_what_is_too_much_is_told(up: tuple[Server, Stack]) -> None:
+    server, _ = up
+    assert call(f"{server.url}/nothing")[0] == 404
+    assert call(f"{server.url}/reports", {"a": 1})[0] == 405
+    assert status_of(server, "Content-Length", "999999999") == 413
+    assert status_of(server, "Transfer-Encoding", "chunked") == 411
+
+
+def status_of(server: Server, name: str, value: str) -> int:
+    """Return what the head of a request alone is answered with."""
+    with closing(HTTPConnection("127.0.0.1", server.server_port)) as connection:
+        connection.putrequest("POST", "/events")
+        connection.putheader(name, value)
+        connection.endheaders()
+        with connection.getresponse() as answer:
+            return answer.status
+
+
+def test_links_that_the_api_signs_open_the_sealed_files() -> None:
+    server = Server(0)
+    with open_stack("moto", s3_url=server.url, virtual=True) as stack, replaying(stack) as tested:
+        tested.play(lines(day()))
+        tested.finish()
+        with serving(server, stack):
+            _, listed = call(f"{server.url}/reports")
+            run = listed["items"][0]["run"]
+            _, report = call(f"{server.url}/reports/{run}")
+            links = [value for value in json.dumps(report).split('"') if value.startswith(server.url)]
+            assert links
+            for link in links:
+                with urlopen(link) as answer:  # noqa: S310 - our own
+                    assert answer.read()
+            bare = links[0].partition("?")[0]
+            assert call(bare)[0] == 403
+            assert call(bare + "?X-Amz-Date=20200101T000000Z&X-Amz-Expires=60")[0] == 403
+            assert call(links[0].replace("?", "x?"))[0] == 404
