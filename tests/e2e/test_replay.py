@@ -16,7 +16,7 @@ from local.cli import main
 from local.replay import Replay, replaying
 from local.stack import open_stack
 from quarterhour.reports.verify import verify
-from tests.e2e.sales import START, Event, day, event, lines, totals
+from tests.e2e.sales import START, day, event, lines, totals
 
 
 @contextmanager
@@ -67,7 +67,7 @@ def test_shards_and_the_size_of_requests_change_no_sum(shards: int) -> None:
 
 def test_what_is_wrong_is_told_of_and_sinks_nothing_else() -> None:
     told: list[str] = []
-    mixed: list[Event | str] = [
+    mixed: list[dict[str, Any] | str] = [
         event(1),
         "no json at all",
         event(2),
