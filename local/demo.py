@@ -33,8 +33,10 @@ from quarterhour.reports.lines import read_lines
 from quarterhour.totals import Totals
 
 NOON: Final = MIDNIGHT + timedelta(hours=12)
-COLUMNS: Final = ("recorded_at", "id", "type", "agency", "currency", "amount", "commission")
+COLUMNS: Final = ("recorded_at", "id", "agency", "currency", "amount", "commission_rate", "commission")
 """What is shown of a sealed line."""
+WIDTH: Final = 110
+"""Characters a line may have where no terminal sets a limit."""
 
 Figures = tuple[int, Decimal, Decimal, Decimal]
 """Of an account: events, gross, refunds, commission."""
@@ -127,6 +129,8 @@ def run(args: argparse.Namespace) -> int:
     if args.out and args.out.exists() and (not args.out.is_dir() or any(args.out.iterdir())):
         raise LocalError(f"{args.out} is not empty: name a new folder")
     console, errors = Console(highlight=False, markup=False), Console(stderr=True)
+    if not console.is_terminal:
+        console.width = WIDTH
     day = marketplace_day(args.seed)
     expected = {account: figures(sums) for account, sums in sorted(expected_accounts(day).items())}
     busiest = max(expected, key=lambda account: expected[account])
@@ -234,7 +238,7 @@ def _show_reports(console: Console, outcome: Outcome, bucket: Bucket) -> None:
 
 
 def _table(*columns: str | Column, title: str | None = None) -> Table:
-    return Table(*columns, box=box.SIMPLE, title=title, title_justify="left", title_style="")
+    return Table(*columns, box=box.SIMPLE, padding=(0, 1, 0, 0), title=title, title_justify="left", title_style="")
 
 
 def _read(bucket: Bucket, key: str) -> str:
@@ -245,7 +249,7 @@ def _read(bucket: Bucket, key: str) -> str:
 def _show_accounts(console: Console, expected: Mapping[str, Figures], sending: Sending) -> None:
     """Show the counters of all accounts and, beside their commission, that of the sealed lines and of plain sums."""
     counters, ledger = sending.accounts
-    names = ("events", "gross", "refunds", "commission", "= sealed lines", "= plain sums")
+    names = ("events", "gross", "refunds", "commission", "sealed lines", "plain sums")
     table = _table("account", *(Column(name, justify="right") for name in names))
     for account, (*rest, commission) in counters.items():
         others = (source[account][-1] if account in source else "missing" for source in (ledger, expected))

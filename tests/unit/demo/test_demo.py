@@ -62,7 +62,7 @@ def test_everything_that_is_wrong_is_told() -> None:
 def test_a_small_day_agrees_and_its_files_can_be_proven_again(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(demo, "marketplace_day", lambda seed: marketplace_day(seed, orders=30))
+    monkeypatch.setattr(demo, "marketplace_day", lambda seed: marketplace_day(seed, orders=12))
     parser = argparse.ArgumentParser()
     demo.configure(parser)
     assert demo.run(parser.parse_args(["--out", str(tmp_path / "out")])) == 0
