@@ -169,15 +169,23 @@ def get_item_request(table: str, key: dict[str, str]) -> Request:
     return {"TableName": table, "Key": to_item(key), "ConsistentRead": True}
 
 
-def get_items(client: "DynamoDBClient", table: str, keys: Sequence[dict[str, str]], workers: Workers) -> list[Item]:
-    """Read items by key, strongly consistent, in no order; those not there are left out.
+def get_items(
+    client: "DynamoDBClient",
+    table: str,
+    keys: Sequence[dict[str, str]],
+    workers: Workers,
+    *,
+    consistent: bool = True,
+) -> list[Item]:
+    """Read items by key, in no order; those not there are left out.
 
-    Raises ``UnavailableError`` where some stay unread after all attempts.
+    Not ``consistent``, they may be a moment old, and cost half. Raises ``UnavailableError`` where some stay unread
+    after all attempts.
     """
 
     def read(some: Sequence[dict[str, str]]) -> list[Item]:
         found: list[Item] = []
-        wanted: Any = {table: {"Keys": [to_item(key) for key in some], "ConsistentRead": True}}
+        wanted: Any = {table: {"Keys": [to_item(key) for key in some], "ConsistentRead": consistent}}
 
         def once() -> bool:
             nonlocal wanted

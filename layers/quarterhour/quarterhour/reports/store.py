@@ -159,9 +159,12 @@ class ReportStore:
         return heapq.merge(*streams, key=lambda item: item["position"]["S"])
 
     def counted(self, keys: Iterable[tuple[Account, Partition]]) -> dict[tuple[Account, Partition], Totals]:
-        """Return what the quarter-hour counters say for each account and partition that has one."""
+        """Return what the quarter-hour counters say for each account and partition that has one.
+
+        They may be a moment old: that looks like a stream that lags, and is looked at again.
+        """
         wanted = [quarter_key(account, partition) for account, partition in keys]
-        items = aws.get_items(self.dynamodb, self.entity_table, wanted, self.workers)
+        items = aws.get_items(self.dynamodb, self.entity_table, wanted, self.workers, consistent=False)
         return {
             (account_of(item["pk"]["S"]), partition_of(item["sk"]["S"])): Totals.of(aws.from_item(item))
             for item in items
