@@ -127,45 +127,75 @@ class Faults:
         self.struck: list[tuple[Call, Kind]] = []
         self._random = random.Random(self.spec.seed)  # noqa: S311 - to be repeated, not to be secret
         self._at_work = False
+        self._actions: dict[int, Callable[[], None]] = {}
         self._plain = URLLib3Session()
+
+    def arm(self, kind: Kind, after: int = 0) -> None:
+        """Let a fault strike so many calls from now, or at the first one after that it fits."""
+        self.spec.positions[len(self.calls) + after] = kind
+
+    def meanwhile(self, after: int, action: Callable[[], None]) -> None:
+        """Let something else happen so many calls from now, just before the call takes its effect."""
+        self._actions[len(self.calls) + after] = action
+
+    def disarm(self) -> None:
+        """Forget the positions that have not been reached."""
+        self.spec.positions.clear()
+        self._actions.clear()
 
     @contextmanager
     def installed(self) -> Iterator["Faults"]:
         """Hook into every client that is made within the block; botocore's waits go by Quarterhour's clock."""
-        hook = ("before-send", self._before_send)
-        BUILTIN_HANDLERS.insert(0, hook)
+        # In moto's place, not before it: botocore calls each hook, whatever the ones before it have answered.
+        moto, hook = ("before-send", botocore_stubber), ("before-send", self._before_send)
+        place = BUILTIN_HANDLERS.index(moto)
+        BUILTIN_HANDLERS[place] = hook
         waiting, botocore.endpoint.time = botocore.endpoint.time, _Waiting  # type: ignore[attr-defined]
         try:
             yield self
         finally:
             botocore.endpoint.time = waiting  # type: ignore[attr-defined]
-            BUILTIN_HANDLERS.remove(hook)
+            BUILTIN_HANDLERS[BUILTIN_HANDLERS.index(hook)] = moto
 
     @contextmanager
     def at_work(self) -> Iterator[None]:
         """Count and strike only within the block: while a function runs, not while the local stack itself calls."""
-        self._at_work = True
+        before, self._at_work = self._at_work, True
         try:
             yield
         finally:
-            self._at_work = False
+            self._at_work = before
+
+    @contextmanager
+    def _resting(self) -> Iterator[None]:
+        self._at_work = False
+        try:
+            yield
+        finally:
+            self._at_work = True
 
     def _before_send(self, request: AWSPreparedRequest, event_name: str, **_more: object) -> AWSResponse | None:
         if not self._at_work:
-            return None
+            return botocore_stubber(event_name, request)
         _, service, operation = event_name.split(".")
         call = Call(len(self.calls), service, operation)
         self.calls.append(call)
+        action = self._actions.pop(call.position, None)
+        if action:
+            with self._resting():
+                action()
         kind = self._kind(call)
         if kind is None:
-            return None
+            return botocore_stubber(event_name, request)
         self.struck.append((call, kind))
         return self._strike(kind, call, request, lambda: self._send(request, event_name))
 
     def _kind(self, call: Call) -> Kind | None:
-        """Choose the fault of a call: the one of its position, else by chance one that fits."""
-        if call.position in self.spec.positions:
-            return self.spec.positions[call.position]
+        """Choose the fault of a call: one whose position has come and that fits, else by chance."""
+        for position, kind in sorted(self.spec.positions.items()):
+            if position <= call.position and fits(kind, call):
+                del self.spec.positions[position]
+                return kind
         dice = self._random.random()
         for kind, chance in self.spec.chances.items():
             dice -= chance

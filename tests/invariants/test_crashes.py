@@ -1,0 +1,102 @@
+"""A crash at every AWS call, before and after its effect: recovery as Lambda would do it keeps the invariants."""
+
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from itertools import count
+
+import pytest
+
+from local.faults import Kind
+from tests.invariants.world import GRACE, World, refund, sale, view, world
+
+DEATHS = (Kind.KILL_BEFORE, Kind.KILL_AFTER)
+
+
+def batch(n: int) -> list[dict[str, object]]:
+    """A request with a sale, a refund of it, one that goes too far, a retry, a conflict and a view."""
+    return [
+        sale(f"s{n}", "10.00", customer="bob"),
+        sale(f"t{n}", "0.001", agency="ünï 7"),
+        refund(f"r{n}", "-4", of=f"s{n}"),
+        refund(f"x{n}", "-7", of=f"s{n}"),
+        sale(f"s{n}", "10.00", customer="bob"),
+        sale(f"t{n}", "9.99", agency="ünï 7"),
+        view(f"v{n}", "/index", f"viewer {n}"),
+    ]
+
+
+Step = Callable[[World], None]
+CHECKED_EVERY = 8
+
+
+def each_call(place: World, prepare: Step, act: Step, recover: Step) -> int:
+    """Do something once in peace to count its calls, then once for each call and death. Returns the crash points."""
+    prepare(place)
+    before = len(place.faults.calls)
+    act(place)
+    calls = len(place.faults.calls) - before
+    recover(place)
+    place.drain()
+    for point in range(calls * len(DEATHS)):
+        prepare(place)
+        place.faults.arm(DEATHS[point % len(DEATHS)], point // len(DEATHS))
+        act(place)
+        recover(place)
+        place.drain()
+        if point % CHECKED_EVERY == 0:
+            place.check()
+    place.check()
+    assert len(place.faults.struck) == calls * len(DEATHS), "a crash point was not reached"
+    return calls * len(DEATHS)
+
+
+@pytest.fixture
+def place() -> Iterator[World]:
+    with world() as made:
+        yield made
+
+
+@pytest.fixture
+def number() -> Callable[[], int]:
+    return count().__next__
+
+
+def test_an_ingest_may_die_at_any_call(place: World, number: Callable[[], int]) -> None:
+    def send(place: World) -> None:
+        place.send(batch(number()))
+
+    points = each_call(
+        place,
+        prepare=lambda place: place.stack.cold_start("ingest"),
+        act=send,
+        recover=World.send_again,
+    )
+    print(f"ingest: {points} crash points, 0 violations")
+
+
+def test_a_stream_batch_may_die_at_any_call(place: World, number: Callable[[], int]) -> None:
+    place.lanes_a_stream = 1
+
+    def prepare(place: World) -> None:
+        n = number()
+        place.send([sale(f"{n}-{i}", f"{i}.5", agency=str(i % 2), customer=f"{n}-{i}") for i in range(3)])
+        place.read_streams()
+
+    def act(place: World) -> None:
+        for lane in list(place.lanes.values()):
+            place.deliver(lane, lane.left, repeat=2)
+        place.read_streams()
+
+    points = each_call(place, prepare, act, recover=act)
+    print(f"streams: {points} crash points, 0 violations")
+
+
+def test_a_report_may_die_at_any_call(place: World, number: Callable[[], int]) -> None:
+    def prepare(place: World) -> None:
+        for _ in range(2):
+            place.send(batch(number()))
+            place.clock.advance(timedelta(minutes=15))
+        place.clock.advance(GRACE)
+
+    points = each_call(place, prepare, act=World.report, recover=World.report)
+    print(f"report: {points} crash points, 0 violations")

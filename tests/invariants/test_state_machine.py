@@ -1,0 +1,117 @@
+"""Arbitrary interleavings of clients, clocks, deliveries, expiry, reports and faults: after draining, the invariants.
+
+A longer profile: ``pytest tests/invariants/test_state_machine.py --hypothesis-profile=long``.
+"""
+
+from contextlib import ExitStack
+from datetime import timedelta
+from typing import Any
+
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
+
+from local.faults import Kind
+from tests.invariants.world import Cloud, refund, sale, view, world
+
+IDS = [f"e{i}" for i in range(12)]
+AMOUNTS = ["10.00", "0.001", "12345678901234567890.12", "0"]
+AGENCIES = ["42", "ünï 7"]
+BUCKET_ENDS = [timedelta(seconds=seconds) for seconds in (1, 40, 85, 119, 121, 840, 901, 3600)]
+
+
+@st.composite
+def an_event(draw: st.DrawFn) -> Cloud:
+    """An event of a small world, so that retries, conflicts and refunds of the same sales are frequent."""
+    id_ = draw(st.sampled_from(IDS))
+    match draw(st.sampled_from(["sale", "sale", "sale", "refund", "unlinked", "view"])):
+        case "sale":
+            customer: dict[str, Any] = draw(st.sampled_from([{}, {"customer": "bob"}, {"customer": "eve"}]))
+            return sale(id_, draw(st.sampled_from(AMOUNTS)), draw(st.sampled_from(AGENCIES)), **customer)
+        case "refund":
+            of = draw(st.sampled_from([other for other in IDS if other != id_]))
+            return refund(id_, draw(st.sampled_from(["-4", "-10.00", "-0.001"])), of, draw(st.sampled_from(AGENCIES)))
+        case "unlinked":
+            return refund(id_, "-3.5", None, draw(st.sampled_from(AGENCIES)))
+        case _:
+            return view(id_, "/index", draw(st.sampled_from(["bob", "eve"])))
+
+
+faults = st.one_of(st.none(), st.tuples(st.sampled_from(list(Kind)), st.integers(0, 12)))
+
+
+class Marketplace(RuleBasedStateMachine):
+    """One deployment under everything that AWS, clients and operators can do to it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._open = ExitStack()
+
+    @initialize(shards=st.integers(1, 3))
+    def deploy(self, shards: int) -> None:
+        self.place = self._open.enter_context(world(shards=shards))
+
+    @rule(events=st.lists(an_event(), min_size=1, max_size=6), fault=faults)
+    def send(self, events: list[Cloud], fault: tuple[Kind, int] | None) -> None:
+        with self._struck_by(fault):
+            self.place.send(events)
+
+    @rule(fault=faults)
+    def retry(self, fault: tuple[Kind, int] | None) -> None:
+        with self._struck_by(fault):
+            self.place.send_again()
+
+    @rule(by=st.sampled_from(BUCKET_ENDS))
+    def time_passes(self, by: timedelta) -> None:
+        self.place.clock.advance(by)
+
+    @rule(lane=st.integers(0, 20), length=st.integers(1, 12), repeat=st.integers(0, 12), fault=faults)
+    def lambda_delivers(self, lane: int, length: int, repeat: int, fault: tuple[Kind, int] | None) -> None:
+        self.place.read_streams()
+        lanes = list(self.place.lanes.values())
+        if lanes:
+            with self._struck_by(fault):
+                self.place.deliver(lanes[lane % len(lanes)], length, repeat)
+
+    @rule()
+    def items_expire(self) -> None:
+        self.place.expire()
+
+    @rule(fault=faults)
+    def the_schedule_fires(self, fault: tuple[Kind, int] | None) -> None:
+        with self._struck_by(fault):
+            self.place.report()
+
+    @rule(seconds=st.sampled_from([1.0, 900.0]))
+    def the_schedule_fires_with_little_time(self, seconds: float) -> None:
+        self.place.report(seconds)
+
+    @rule(shards=st.integers(1, 4))
+    def the_owner_changes_the_shards(self, shards: int) -> None:
+        self.place.set_environment("ingest", "LEDGER_SHARDS", str(shards))
+
+    @rule(rate=st.sampled_from(["0.10", "0.125", "1"]))
+    def the_owner_changes_the_commission(self, rate: str) -> None:
+        self.place.set_environment("ingest", "DEFAULT_COMMISSION_RATE", rate)
+
+    def teardown(self) -> None:
+        with self._open:
+            if hasattr(self, "place"):
+                self.place.drain()
+                self.place.check()
+
+    def _struck_by(self, fault: tuple[Kind, int] | None) -> ExitStack:
+        armed = ExitStack()
+        if fault:
+            self.place.faults.arm(*fault)
+            armed.callback(self.place.faults.disarm)
+        return armed
+
+
+settings.register_profile(
+    "bounded", max_examples=25, stateful_step_count=20, deadline=None, suppress_health_check=list(HealthCheck)
+)
+settings.register_profile("long", settings.get_profile("bounded"), max_examples=1000, stateful_step_count=50)
+
+TestMarketplace = Marketplace.TestCase
+TestMarketplace.settings = settings.get_profile("bounded")
