@@ -141,7 +141,7 @@ def test_bad_items_alone_are_unprocessable(world: World) -> None:
 # ---------------------------------------------------------------- crashes between claim and append
 
 
-def crashed(world: World, faults: Any) -> None:  # noqa: ANN401 - the local stack's own
+def crashed(world: World, faults: Any) -> None:
     """Record an event, and die after its claim: it has no answer, and stands nowhere in the ledger."""
     post(world, sale("before"))  # the process is warm: its control items are set
     faults.arm(Kind.KILL_AFTER)

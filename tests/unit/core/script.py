@@ -16,7 +16,7 @@ class Scripted:
         self.calls: list[tuple[str, dict[str, Any]]] = []
 
     def __getattr__(self, operation: str) -> Callable[..., dict[str, Any]]:
-        def call(**request: Any) -> dict[str, Any]:  # noqa: ANN401 - whatever the operation takes
+        def call(**request: Any) -> dict[str, Any]:
             self.calls.append((operation, request))
             answer = self._answers.pop(0) if len(self._answers) > 1 else self._answers[0]
             if isinstance(answer, Exception):
@@ -26,7 +26,7 @@ class Scripted:
         return call
 
 
-def service_error(code: str, status: int = 400, **more: Any) -> ClientError:  # noqa: ANN401 - parts of a response
+def service_error(code: str, status: int = 400, **more: Any) -> ClientError:
     """Return the error that boto3 raises for a service's error code."""
     metadata: Any = {"HTTPStatusCode": status}
     response: Any = {"Error": {"Code": code, "Message": code}, "ResponseMetadata": metadata, **more}

@@ -439,7 +439,7 @@ def test_the_digest_is_of_the_content_alone(identity: Identity) -> None:
         st.none() | st.booleans() | st.text() | st.decimals(), lambda x: st.lists(x) | st.dictionaries(st.text(), x)
     )
 )
-def test_whatever_json_is_sent_is_an_event_or_told_why_not(value: Any) -> None:  # noqa: ANN401 - JSON is any value
+def test_whatever_json_is_sent_is_an_event_or_told_why_not(value: Any) -> None:
     names = ("specversion", "id", "source", "type", "subject", "time", "datacontenttype", "data")
     items = [value, *(sale(**{name: value}) for name in names), *(sale_of(**{name: value}) for name in DETAILS)]
     for item in items:

@@ -208,6 +208,11 @@ def test_totals_split_what_was_sold_from_what_was_refunded_by_sign(postings: lis
     assert Totals.of(totals.as_dict()) == totals
 
 
+def test_a_sale_of_nothing_belongs_to_what_was_sold() -> None:
+    assert Totals().plus(Decimal("0.00"), Decimal(0)).as_dict()["gross"] == "0.00"
+    assert Totals().plus(Decimal("0.00"), Decimal(0)).as_dict()["refunds"] == "0"
+
+
 @given(one=st.lists(amounts()), other=st.lists(amounts()))
 def test_totals_of_two_parts_are_the_totals_of_the_whole(one: list[Decimal], other: list[Decimal]) -> None:
     def totals(of: list[Decimal]) -> Totals:

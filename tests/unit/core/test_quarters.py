@@ -55,6 +55,7 @@ def test_quarter_hours_follow_each_other_without_a_gap(quarter: Quarter) -> None
         "",
         "202610230131",  # no quarter of an hour
         "20261023013",
+        "20261023010",
         "2026102301300",
         "202613010000",
         "202602290000",

@@ -111,7 +111,14 @@ def test_a_claims_receipt_partition_and_position_agree(identity: Identity, at: d
 
 @pytest.mark.parametrize(
     ("own", "sale_rate", "rate"),
-    [(None, None, "0.10"), ("0.125", None, "0.125"), ("0", None, "0"), (None, "0.2", "0.2"), (None, "0", "0")],
+    [
+        (None, None, "0.10"),
+        ("0.125", None, "0.125"),
+        ("0", None, "0"),
+        (None, "0.2", "0.2"),
+        (None, "0", "0"),
+        ("0.125", "0.2", "0.2"),
+    ],
 )
 def test_the_rate_is_the_sales_else_the_senders_else_the_owners(own: object, sale_rate: str | None, rate: str) -> None:
     claimed = Claim.of(event(commission_rate=own), AT, terms(), Decimal(sale_rate) if sale_rate else None)

@@ -188,7 +188,7 @@ def without(name: str) -> dict[str, Any]:
         {**latest(2, AT), "version": {"NULL": True}},
     ],
 )
-def test_what_is_no_state_is_poison_and_not_in_the_way_of_the_others(image: dict[str, Any], layers: Any) -> None:  # noqa: ANN401 - a table's column
+def test_what_is_no_state_is_poison_and_not_in_the_way_of_the_others(image: dict[str, Any], layers: Any) -> None:
     bad = record(2, image, "MODIFY")
     states, poison = snapshots([record(1, latest(1, AT)), bad, record(3, latest(3, AT), "MODIFY")], layers)
     assert [one.record for one in poison] == [bad]

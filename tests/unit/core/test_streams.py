@@ -48,7 +48,7 @@ def test_padded_sequence_numbers_compare_like_numbers(one: int, other: int) -> N
 
 
 @pytest.fixture(autouse=True)
-def _no_metrics_left() -> Any:  # noqa: ANN401 - a generator fixture
+def _no_metrics_left() -> Any:
     yield
     metrics.clear_metrics()
 

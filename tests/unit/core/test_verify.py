@@ -218,6 +218,9 @@ TAMPERINGS = {
     "a quarter-hour's lines hidden": Tampering(
         document(MIDDLE, bucket(file=None)), MIDDLE, "lines of 202610230200 without a file: 2 where 0"
     ),
+    "the last quarter-hour's lines hidden": Tampering(
+        document(LAST, bucket(file=None, lines=0)), LINES_0230, "stands in no manifest"
+    ),
     "a quarter-hour left out": Tampering(
         document(MIDDLE, lambda m: m["buckets"].pop()), MIDDLE, "buckets: ['202610230200'] where"
     ),
