@@ -41,6 +41,11 @@ def add(left: Decimal, right: Decimal) -> Decimal:
     return _EXACT.add(left, right)
 
 
+def negated(value: Decimal) -> Decimal:
+    """Return the value with the other sign; Python's own minus would round to the digits of its context."""
+    return _unsigned_zero(value.copy_negate())
+
+
 def times(left: Decimal, right: Decimal) -> Decimal | None:
     """Return the exact product, ``None`` where it needs more than 38 digits."""
     product = _unsigned_zero(_EXACT.multiply(left, right))

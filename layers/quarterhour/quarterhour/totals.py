@@ -36,7 +36,8 @@ class Totals:
 
     def __sub__(self, other: "Totals") -> "Totals":
         """Return what this has more than the other; counts may become negative."""
-        return self + Totals(-other.events, -other.gross, -other.refunds, -other.commission)
+        figures = (other.gross, other.refunds, other.commission)
+        return self + Totals(-other.events, *map(money.negated, figures))
 
     @property
     def net(self) -> Decimal:

@@ -45,7 +45,7 @@ def _mismatch(event: Event, sale: Claim, refundable: Refundable) -> FieldProblem
         return FieldProblem(
             "data.amount",
             f"is {money.plain(event.amount)}, more than is left of the sale",
-            f"{money.plain(-left)} at the most, as {money.plain(left)} is left",
+            f"{money.plain(money.negated(left))} at the most, as {money.plain(left)} is left",
         )
     if money.times(event.amount, sale.commission_rate) is None:
         return FieldProblem("data.amount", "gives a commission of more than 38 digits", "fewer digits")
