@@ -208,6 +208,16 @@ def test_totals_split_what_was_sold_from_what_was_refunded_by_sign(postings: lis
     assert Totals.of(totals.as_dict()) == totals
 
 
+@given(one=st.lists(amounts(), max_size=5), other=st.lists(amounts(), max_size=5))
+def test_what_is_added_to_totals_can_be_taken_off_again_to_the_last_digit(
+    one: list[Decimal], other: list[Decimal]
+) -> None:
+    def totals(of: list[Decimal]) -> Totals:
+        return reduce(lambda sums, amount: sums.plus(amount, amount), of, Totals())
+
+    assert totals(one + other) - totals(other) == totals(one)
+
+
 def test_a_sale_of_nothing_belongs_to_what_was_sold() -> None:
     assert Totals().plus(Decimal("0.00"), Decimal(0)).as_dict()["gross"] == "0.00"
     assert Totals().plus(Decimal("0.00"), Decimal(0)).as_dict()["refunds"] == "0"
