@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
     from mypy_boto3_s3 import S3Client
 
-_ITEMS_IN_MEMORY: Final = 16_000
+_ITEMS_IN_MEMORY: Final = 10_000
 _FEWEST_A_PAGE: Final = 100
 
 
