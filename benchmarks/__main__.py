@@ -1,0 +1,251 @@
+"""Measures every budget and prints the table: what, budget, measured, verdict. Fails where a budget is missed."""
+
+import argparse
+import json
+import platform
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Final
+
+from benchmarks import children
+from benchmarks.crosscheck import crosscheck
+from benchmarks.made_up import ITEM_BYTES
+from benchmarks.starting import starts
+from benchmarks.table import MISSED, Line, at_least, at_most, show
+from benchmarks.writing import cost
+from local.errors import LocalError
+
+Ledger = Mapping[str, int]
+"""What a made-up ledger is made of."""
+
+EVENTS: Final = 1000
+"""In each bucket, where read units are compared."""
+HOUR: Final = 4
+"""Buckets in an hourly report."""
+LARGE_ITEM: Final = 4 << 10
+MOST_SHARDS: Final = 64
+PROCESSES: Final = 2
+"""At once, where their time does not matter."""
+
+RULES: Final = (
+    "Units by DynamoDB's published sizing rules, metered on the requests to the embedded engine. The rules do not say "
+    "what a transaction's index entries cost; they count double, as the transaction does."
+)
+MADE_UP: Final = f"On a ledger that is made as it is read, {EVENTS} events of {ITEM_BYTES} bytes in each bucket."
+WHOLE_RUN: Final = (
+    "Four buckets, 100 events of each account in each: with the control items and the proof of the counters."
+)
+SCAN: Final = "What people start with: read the table, keep what has the bucket. A filter costs the same."
+CPU: Final = (
+    "CPU time of both, in turns in one process; AWS answers at once, so nothing hides our part. boto3 as it comes; the "
+    "rate is the best round's."
+)
+FRESH: Final = "CPU time in fresh processes, in turns, without Python's own start."
+LARGEST: Final = (
+    "The most that a process of its own ever held, of the interpreter's first byte on; AWS is made up in it."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """How much is measured."""
+
+    tables: Sequence[int]
+    """Sizes of the table, in events."""
+    rounds: int
+    starts: int
+    lines: int
+    """In the report that is timed."""
+    buckets: Sequence[Ledger]
+    """Of which the report's memory is measured."""
+    calls: int
+    """To DynamoDB Local."""
+
+
+FULL: Final = Extent(
+    tables=(10**3, 10**4, 10**5, 10**6),
+    rounds=7,
+    starts=15,
+    lines=30_000,
+    buckets=(
+        {"events": 10**4},
+        {"events": 10**5},
+        {"events": 10**6},
+        {"events": 10**6, "shards": 16},
+        {"events": 10**5, "shards": MOST_SHARDS, "item_bytes": LARGE_ITEM},
+    ),
+    calls=500,
+)
+QUICK: Final = Extent(
+    tables=(10**3, 10**4),
+    rounds=3,
+    starts=7,
+    lines=10_000,
+    buckets=(
+        {"events": 10**4},
+        {"events": 4 * 10**4, "shards": 16},
+        {"events": 3 * 10**4, "shards": MOST_SHARDS, "item_bytes": LARGE_ITEM},
+    ),
+    calls=100,
+)
+
+
+def writing(_: Extent) -> Iterator[Line]:
+    """Measure write units and AWS calls, from an event's arrival to its snapshots."""
+    one = cost()
+    dearest = max(one.small_units, one.large_units)
+    yield Line(
+        f"write units per recorded event, {one.small_bytes} and {one.large_bytes} bytes",
+        f"{one.small_units:.3f}, {one.large_units:.3f}",
+        "2.0",
+        at_most(2.0, dearest),
+        (RULES,),
+    )
+    yield Line(
+        "write units per event for counters + snapshots, 100 events of an account in a batch",
+        f"{one.counted_units:.3f}",
+        "<= 0.15",
+        at_most(0.15, one.counted_units),
+        (RULES,),
+    )
+    yield Line("  the same, each event of a customer that was never seen", f"{one.customers_units:.2f}", notes=(RULES,))
+    yield Line(
+        "AWS calls per recorded event, the first batch of 500 of a function",
+        f"{one.calls:.3f}",
+        "<= 1.1",
+        at_most(1.1, one.calls),
+    )
+
+
+def reading(extent: Extent) -> Iterator[Line]:
+    """Measure read units over the size of the table, and those of the scan that people start with."""
+    ledgers = [{"buckets": events // EVENTS, "events": EVENTS} for events in extent.tables]
+    units = [_reporting("units", ledger, 1)["ledger"] for ledger in ledgers]
+    sizes = " .. ".join(map(_shown, (extent.tables[0], extent.tables[-1])))
+    yield Line(
+        f"read units per event reported, {sizes} events in the table",
+        " .. ".join(f"{one:.3f}" for one in (units[0], units[-1])),
+        "<= 0.07, the same",
+        at_most(0.07, max(units)) if len(set(units)) == 1 else MISSED,
+        (MADE_UP,),
+    )
+    whole = _reporting("units", ledgers[-1], HOUR)["all"]
+    yield Line("  all that an hourly run reads", f"{whole:.3f}", "<= 0.07", at_most(0.07, whole), (MADE_UP, WHOLE_RUN))
+    scans = _side_by_side([("scan", ledger) for ledger in ledgers])
+    for events, scan in zip(extent.tables, scans, strict=True):
+        yield Line(
+            f"  a scan with a filter instead, {_shown(events)} events", f"{scan['all']:.3f}", notes=(MADE_UP, SCAN)
+        )
+
+
+def recording_speed(extent: Extent) -> Iterator[Line]:
+    """Time the recording of batches against the bare AWS calls."""
+    measured = children.run("ingest", ["-m", "benchmarks.recording", str(extent.rounds)])
+    yield Line(
+        "events recorded per second and core, against a loop of the same AWS calls",
+        f"{measured['ratio']:.2f}x ({measured['rate']:,.0f}/s)",
+        ">= 0.8x",
+        at_least(0.8, measured["ratio"]),
+        (CPU,),
+    )
+
+
+def reporting_speed(extent: Extent) -> Iterator[Line]:
+    """Time a report against the bare queries of the same partitions."""
+    measured = _reporting("speed", {"buckets": 1, "events": extent.lines}, extent.rounds)
+    yield Line(
+        "lines reported per second and core, against a loop of queries",
+        f"{measured['ratio']:.2f}x ({measured['rate']:,.0f}/s)",
+        ">= 0.6x",
+        at_least(0.6, measured["ratio"]),
+        (CPU,),
+    )
+
+
+def memory(extent: Extent) -> Iterator[Line]:
+    """Measure the memory of reports of one bucket."""
+    ledgers = [{"buckets": 1, **bucket} for bucket in extent.buckets]
+    for ledger, measured in zip(ledgers, _side_by_side([("memory", ledger) for ledger in ledgers]), strict=True):
+        shards, item_bytes = ledger.get("shards", 1), ledger.get("item_bytes", ITEM_BYTES)
+        yield Line(
+            f"report memory, {_shown(ledger['events'])} events of {item_bytes} bytes in {shards} shards",
+            f"{measured['mib']:.0f} MiB",
+            "<= 256 MiB",
+            at_most(256, measured["mib"]),
+            (LARGEST,),
+        )
+
+
+def starting(extent: Extent) -> Iterator[Line]:
+    """Time the start of the ingest function against that of boto3 alone."""
+    measured = starts(extent.starts)
+    yield Line(
+        "init of the ingest function, against importing boto3 + creating a client",
+        f"{measured['ratio']:.2f}x ({measured['seconds'] * 1000:.0f} ms)",
+        "<= 1.3x",
+        at_most(1.3, measured["ratio"]),
+        (FRESH,),
+    )
+
+
+def metering(extent: Extent) -> Iterator[Line]:
+    """Hold the meter against DynamoDB Local, where that is to be had."""
+    try:
+        differing = len(crosscheck(extent.calls))
+    except LocalError as error:
+        yield Line("the meter against DynamoDB Local", "not compared", notes=(str(error),))
+        return
+    yield Line(
+        "calls that DynamoDB Local counts other than the meter",
+        f"{differing} of {extent.calls}",
+        "0",
+        at_most(0, differing),
+    )
+
+
+def _reporting(what: str, ledger: Ledger, *numbers: int) -> dict[str, float]:
+    arguments = ["-m", "benchmarks.reporting", what, json.dumps(ledger), *map(str, numbers)]
+    measured: dict[str, float] = children.run("report", arguments)
+    return measured
+
+
+def _side_by_side(asked: Sequence[tuple[str, Ledger]]) -> list[dict[str, float]]:
+    with ThreadPoolExecutor(PROCESSES) as pool:
+        return list(pool.map(lambda one: _reporting(*one), asked))
+
+
+def _shown(events: int) -> str:
+    return f"{events:,}"
+
+
+MEASUREMENTS: Final[Sequence[Callable[[Extent], Iterator[Line]]]] = (
+    writing,
+    reading,
+    recording_speed,
+    reporting_speed,
+    memory,
+    starting,
+    metering,
+)
+
+
+def main() -> int:
+    """Measure, print, and return 1 where a budget is missed."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="less of everything, as in CI")
+    extent = QUICK if parser.parse_args().quick else FULL
+    began = time.monotonic()
+    lines: list[Line] = []
+    for measurement in MEASUREMENTS:
+        print(f"{measurement.__name__.replace('_', ' ')} ...", file=sys.stderr, flush=True)
+        lines += measurement(extent)
+    print(show(lines))
+    print(f"\nPython {platform.python_version()}, {platform.machine()}, {time.monotonic() - began:.0f} s")
+    return int(any(line.verdict == MISSED for line in lines))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,27 @@
+"""Fresh processes with a function's environment, as the template gives it: what is measured starts from nothing."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+from benchmarks.functions import LAYER, ROOT
+from local.engines import environment
+from local.stack import TEMPLATE
+from local.template import Template
+
+
+def run(function: str, arguments: list[str], parameters: Mapping[str, str | int] | None = None) -> Any:  # noqa: ANN401
+    """Run Python with these arguments, and return what it printed, read as JSON.
+
+    ``parameters`` are the template's. Raises ``CalledProcessError`` where the process fails.
+    """
+    functions = Template.load(TEMPLATE, parameters).functions(lambda resource, _: resource)
+    with environment(functions[function].environment):
+        variables = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, (ROOT, LAYER)))}
+    told = subprocess.run(  # noqa: S603 - our own arguments
+        [sys.executable, *arguments], env=variables, stdout=subprocess.PIPE, check=True, text=True
+    )
+    return json.loads(told.stdout.splitlines()[-1])

@@ -1,0 +1,202 @@
+"""AWS made up: answers at once, from a ledger of any size that is made as it is read.
+
+It sits on botocore's hook before a request is sent, so a client does all of its own work and nothing else is timed.
+Writes of events are taken and forgotten; control items are kept; there are no counters.
+"""
+
+import io
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final
+
+from botocore.awsrequest import AWSResponse
+from botocore.handlers import BUILTIN_HANDLERS
+
+from quarterhour.clock import iso_millis
+from quarterhour.ledger.keys import Partition
+from quarterhour.quarters import LENGTH, Quarter
+
+if TYPE_CHECKING:
+    from botocore.awsrequest import AWSPreparedRequest
+
+Json = dict[str, Any]
+MakePage = Callable[[tuple[str, ...], str | None, int | None], bytes]
+
+BUCKET: Final = Quarter(datetime(2026, 10, 23, 1, 30, tzinfo=UTC))
+"""The newest bucket of every ledger that is made up."""
+ITEM_BYTES: Final = 250
+"""Of an item without details."""
+_PAGE_BYTES: Final = 1 << 20
+_PAGES_KEPT: Final = 1000
+
+# One text for all items: what differs is put in, and the id is as long as makes it 250 bytes by DynamoDB's rules.
+_ITEM: Final = (
+    '{{"quarter_hour":{{"S":"{partition}"}},"position":{{"S":"{at}.{number:016d}"}},"source":{{"S":"shop"}},'
+    '"id":{{"S":"order-{number:025d}"}},"type":{{"S":"sale.recorded"}},"agency":{{"S":"agency-{agency:02d}"}},'
+    '"currency":{{"S":"EUR"}},"amount":{{"S":"12.50"}},"commission_rate":{{"S":"0.10"}},'
+    '"commission":{{"S":"1.2500"}},"recorded_at":{{"S":"{at}"}},"schema":{{"S":"1"}}{extra}}}'
+)
+_EXTRA: Final = ',"extra":{{"S":"{padding}"}}'
+_EXTRA_NAME: Final = len("extra")
+
+
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    """A ledger of so many buckets, up to ``BUCKET``, with so many events in each, of so many accounts and bytes."""
+
+    buckets: int
+    events: int
+    shards: int = 1
+    accounts: int = 10
+    item_bytes: int = ITEM_BYTES
+
+    @property
+    def first(self) -> Quarter:
+        """The first bucket."""
+        return Quarter(BUCKET.start - LENGTH * (self.buckets - 1))
+
+    def partitions(self) -> Iterator[Partition]:
+        """Yield all partitions, the oldest first."""
+        starts = (self.first.start + LENGTH * bucket for bucket in range(self.buckets))
+        return (Partition(Quarter(start), shard) for start in starts for shard in range(self.shards))
+
+    def numbers(self, partition: Partition, after: str | None = None) -> range:
+        """Return the numbers, within their bucket, of a partition's events behind a position."""
+        in_ledger = self.first <= partition.quarter <= BUCKET and partition.shard < self.shards
+        first = partition.shard if after is None else int(after.rpartition(".")[2]) + self.shards
+        return range(first, self.events if in_ledger else 0, self.shards)
+
+    def item(self, partition: Partition, number: int) -> str:
+        """Return an event's item as JSON."""
+        at = iso_millis(partition.quarter.start + timedelta(microseconds=number * 900_000_000 // self.events))
+        padding = "x" * (self.item_bytes - ITEM_BYTES - _EXTRA_NAME)
+        extra = _EXTRA.format(padding=padding) if padding else ""
+        return _ITEM.format(partition=partition, at=at, number=number, agency=number % self.accounts, extra=extra)
+
+
+class MadeUp:
+    """AWS with a ledger that is made up."""
+
+    def __init__(self, ledger: Ledger, unsealed: int = 1, *, keeps_pages: bool = False) -> None:
+        """``unsealed``: how many of the newest buckets are to be reported.
+
+        ``keeps_pages``: make each page of the ledger once, so that its making is not timed again.
+        """
+        self._ledger = ledger
+        self._sealed_through = Quarter(BUCKET.start - LENGTH * unsealed)
+        self._page: MakePage = lru_cache(_PAGES_KEPT)(self._make_page) if keeps_pages else self._make_page
+        self._items: dict[tuple[str, str], Json] = {}
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget what was written."""
+        self._items.clear()
+        sealed = {"S": str(self._sealed_through)}
+        self._keep({"pk": {"S": "CONTROL"}, "sk": {"S": "checkpoint"}, "sealed_through": sealed})
+        self._keep({"pk": {"S": "CONTROL"}, "sk": {"S": "shards"}, "shards": {"N": str(self._ledger.shards)}})
+
+    @contextmanager
+    def installed(self) -> Iterator["MadeUp"]:
+        """Answer every client that is made within the block."""
+        hook = ("before-send", self._answer)
+        BUILTIN_HANDLERS.insert(0, hook)
+        try:
+            yield self
+        finally:
+            BUILTIN_HANDLERS.remove(hook)
+
+    def _answer(self, request: "AWSPreparedRequest", event_name: str, **_more: object) -> AWSResponse:
+        _, service, operation = event_name.split(".")
+        if service == "s3":
+            return _response(request.url, b"")
+        body: Any = request.body
+        answer = getattr(self, f"_{operation}")(json.loads(body))
+        return _response(request.url, answer if isinstance(answer, bytes) else json.dumps(answer).encode())
+
+    # ------------------------------------------------------------ the ledger
+
+    def _Query(self, asked: Json) -> Json | bytes:  # noqa: N802 - the operation's name
+        if "IndexName" in asked:
+            return {"Items": [], "Count": 0, "ScannedCount": 0}
+        (partition,) = asked["ExpressionAttributeValues"].values()
+        start = asked.get("ExclusiveStartKey", {}).get("position", {}).get("S")
+        return self._page((partition["S"],), start, asked.get("Limit"))
+
+    def _Scan(self, asked: Json) -> bytes:  # noqa: N802 - the operation's name
+        start = asked.get("ExclusiveStartKey")
+        partitions = map(str, self._ledger.partitions())
+        if start is None:
+            return self._page(tuple(partitions), None, None)
+        left = (name for name in partitions if name >= start["quarter_hour"]["S"])
+        return self._page(tuple(left), start["position"]["S"], None)
+
+    def _make_page(self, partitions: tuple[str, ...], after: str | None, limit: int | None) -> bytes:
+        """Return the answer with a page: of these partitions, the first of them behind a position."""
+        most = min(_PAGE_BYTES // self._ledger.item_bytes, limit or _PAGE_BYTES)
+        items = list(islice(self._rows(partitions, after), most))
+        count = len(items)
+        last = ""
+        if count == most:
+            item = json.loads(items[-1])
+            last = ',"LastEvaluatedKey":' + json.dumps({name: item[name] for name in ("quarter_hour", "position")})
+        return f'{{"Items":[{",".join(items)}],"Count":{count},"ScannedCount":{count}{last}}}'.encode()
+
+    def _rows(self, partitions: tuple[str, ...], after: str | None) -> Iterator[str]:
+        for name in partitions:
+            partition = Partition.parse(name)
+            for number in self._ledger.numbers(partition, after):
+                yield self._ledger.item(partition, number)
+            after = None
+
+    # ------------------------------------------------------------ everything else
+
+    def _keep(self, item: Json) -> None:
+        self._items[item["pk"]["S"], item["sk"]["S"]] = item
+
+    def _GetItem(self, asked: Json) -> Json:  # noqa: N802 - the operation's name
+        key = asked["Key"]
+        item = self._items.get((key["pk"]["S"], key["sk"]["S"]))
+        return {"Item": item} if item else {}
+
+    def _BatchGetItem(self, asked: Json) -> Json:  # noqa: N802 - the operation's name
+        return {"Responses": {table: [] for table in asked["RequestItems"]}, "UnprocessedKeys": {}}
+
+    def _PutItem(self, asked: Json) -> Json:  # noqa: N802 - the operation's name
+        if "pk" in asked["Item"]:
+            self._keep(asked["Item"])
+        return {}
+
+    def _BatchWriteItem(self, _asked: Json) -> Json:  # noqa: N802 - the operation's name
+        return {"UnprocessedItems": {}}
+
+    def _UpdateItem(self, asked: Json) -> Json:  # noqa: N802 - the operation's name
+        """Carry out ``SET a = :a, b = :b REMOVE c``; the conditions of the only writer hold."""
+        item = {**self._GetItem(asked).get("Item", {}), **asked["Key"]}
+        names = asked.get("ExpressionAttributeNames", {})
+        sets, _, removes = asked["UpdateExpression"].removeprefix("SET ").partition(" REMOVE ")
+        for name, value in (one.split(" = ") for one in sets.split(", ")):
+            item[names.get(name, name)] = asked["ExpressionAttributeValues"][value]
+        item.pop(names.get(removes, removes), None)
+        self._keep(item)
+        return {}
+
+    def _DescribeTable(self, _asked: Json) -> Json:  # noqa: N802 - the operation's name
+        keys = [{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}]
+        return {"Table": {"KeySchema": keys}}
+
+
+class _Raw(io.BytesIO):
+    """A body as the network gives it."""
+
+    def stream(self, **_: object) -> Iterator[bytes]:
+        yield self.getvalue()
+
+
+def _response(url: str, body: bytes) -> AWSResponse:
+    headers: Any = {"content-type": "application/x-amz-json-1.0", "x-amzn-requestid": "made-up", "etag": '"made-up"'}
+    return AWSResponse(url, 200, headers, _Raw(body))

@@ -1,0 +1,131 @@
+"""A report of the newest bucket of a made-up ledger, in a process of its own: its read units, its speed, its memory.
+
+Arguments: what to measure (one of the functions here), the ledger as a JSON object, and further numbers that the
+function takes. The environment is that of the report function.
+"""
+
+import json
+import os
+import sys
+from collections.abc import Callable, Mapping
+from contextlib import redirect_stdout
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, Final
+
+import boto3
+
+from benchmarks.functions import Context, Handler, load
+from benchmarks.made_up import BUCKET, Ledger, MadeUp
+from benchmarks.metering import Meter, Tables
+from benchmarks.timing import in_turns, ratio
+from quarterhour.clock import ManualClock, using
+
+_CLOSED: Final = BUCKET.end + timedelta(minutes=10)
+
+
+def units(ledger: Ledger, unsealed: int) -> dict[str, float]:
+    """Return the read units for each event of a report: of the ledger, and of all tables."""
+    with MadeUp(ledger, unsealed).installed():
+        meter = _meter()
+        with meter.installed():
+            _report(load(), unsealed * ledger.events)
+    bill = meter.take()
+    events = unsealed * ledger.events
+    return {"ledger": bill.reads[_table()] / events, "all": bill.read_units / events}
+
+
+def scan(ledger: Ledger) -> dict[str, float]:
+    """Return the read units for each event of the newest bucket as people find them at first: by a scan.
+
+    What fits is kept here, not by a filter in the request, so that the meter sees what was read; DynamoDB charges the
+    same for both.
+    """
+    with MadeUp(ledger).installed():
+        meter = _meter()
+        with meter.installed():
+            pages = boto3.client("dynamodb").get_paginator("scan").paginate(TableName=_table(), ConsistentRead=True)
+            fitting = (item["quarter_hour"]["S"].startswith(str(BUCKET)) for page in pages for item in page["Items"])
+            _expect(sum(fitting), ledger.events)
+    return {"all": meter.take().read_units / ledger.events}
+
+
+def _meter() -> Meter:
+    return Meter(Tables(boto3.Session().client("dynamodb")))  # of a session of its own, which is not metered
+
+
+def speed(ledger: Ledger, rounds: int) -> dict[str, float]:
+    """Return how many lines a second of CPU are reported, and how that compares to a loop that only queries them."""
+    with MadeUp(ledger, keeps_pages=True).installed() as aws:
+        handler, client = load(), boto3.client("dynamodb")
+
+        def reported() -> None:
+            aws.reset()
+            _report(handler, ledger.events)
+
+        timed = in_turns(lambda: _expect(query(client, ledger), ledger.events), reported, rounds)
+    return {"ratio": ratio(timed), "rate": ledger.events / min(ours for _, ours in timed)}
+
+
+def memory(ledger: Ledger) -> dict[str, float]:
+    """Return the most memory that this process ever held, in MiB, after a report (on Linux)."""
+    with MadeUp(ledger).installed():
+        _report(load(), ledger.events)
+    # Not what getrusage says: that knows the process as it was before it became this program, too.
+    status = Path("/proc/self/status").read_text(encoding="ascii")
+    (peak,) = (line for line in status.splitlines() if line.startswith("VmHWM:"))
+    return {"mib": int(peak.split()[1]) / 1024}
+
+
+def query(client: Any, ledger: Ledger) -> int:  # noqa: ANN401 - the stubs are no dependency
+    """Read the bucket's partitions with boto3 and do no more than count."""
+    found = 0
+    for shard in range(ledger.shards):
+        request: dict[str, Any] = {
+            "TableName": _table(),
+            "KeyConditionExpression": "quarter_hour = :partition",
+            "ExpressionAttributeValues": {":partition": {"S": f"{BUCKET}#{shard:02d}"}},
+            "ConsistentRead": True,
+        }
+        while True:
+            page = client.query(**request)
+            found += len(page["Items"])
+            if "LastEvaluatedKey" not in page:
+                break
+            request["ExclusiveStartKey"] = page["LastEvaluatedKey"]
+    return found
+
+
+def _report(handler: Handler, events: int) -> None:
+    with using(ManualClock(_CLOSED)):
+        _expect(handler({}, Context("report"))["lines"], events)
+
+
+def _expect(found: int, wanted: int) -> None:
+    if found != wanted:
+        raise ValueError(f"{found} events where {wanted} are")
+
+
+def _table() -> str:
+    return os.environ["LEDGER_TABLE"]
+
+
+_MEASURES: Final[Mapping[str, Callable[..., dict[str, float]]]] = {
+    "units": units,
+    "scan": scan,
+    "speed": speed,
+    "memory": memory,
+}
+
+
+def main() -> None:
+    """Measure what the arguments say and print it."""
+    _, what, ledger, *numbers = sys.argv
+    measure = _MEASURES[what]
+    with Path(os.devnull).open("w", encoding="utf-8") as nowhere, redirect_stdout(nowhere):
+        measured = measure(Ledger(**json.loads(ledger)), *map(int, numbers))
+    print(json.dumps(measured))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,26 @@
+"""How long ingest takes to start, against importing boto3 and creating a client: each time in a fresh process."""
+
+from typing import Final
+
+from benchmarks import children
+from benchmarks.timing import ratio
+
+_TIMED: Final = "import time; start = time.process_time(); {}; print(time.process_time() - start)"
+_FUNCTION: Final = _TIMED.format("from benchmarks.functions import load; load()")
+_BOTO3: Final = _TIMED.format("import boto3; boto3.client('dynamodb')")
+
+
+def starts(rounds: int) -> dict[str, float]:
+    """Return how the ingest function compares to boto3 alone, and its CPU seconds; without Python's own start."""
+    pairs = []
+    for number in range(rounds):
+        if number % 2:
+            alone = _seconds(_BOTO3)
+            pairs.append((_seconds(_FUNCTION), alone))
+        else:
+            pairs.append((_seconds(_FUNCTION), _seconds(_BOTO3)))
+    return {"ratio": ratio(pairs), "seconds": min(function for function, _ in pairs)}
+
+
+def _seconds(code: str) -> float:
+    return float(children.run("ingest", ["-c", code]))

@@ -1,0 +1,47 @@
+"""The table that the benchmarks print: budget, measured, verdict."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+MET = "met"
+MISSED = "MISSED"
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One measurement; ``verdict`` is empty where there is no budget for it. ``notes`` say how it was measured."""
+
+    what: str
+    measured: str
+    budget: str = ""
+    verdict: str = ""
+    notes: tuple[str, ...] = ()
+
+
+def at_most(limit: float, measured: float) -> str:
+    """Return the verdict on something that must not be more."""
+    return MET if measured <= limit else MISSED
+
+
+def at_least(limit: float, measured: float) -> str:
+    """Return the verdict on something that must not be less."""
+    return MET if measured >= limit else MISSED
+
+
+def show(lines: Iterable[Line]) -> str:
+    """Lay out lines as a table, with their notes under it."""
+    lines = list(lines)
+    rows = [("what", "budget", "measured", "verdict")]
+    notes = []
+    for line in lines:
+        marks = []
+        for note in line.notes:
+            if note not in notes:
+                notes.append(note)
+            marks.append(f"[{notes.index(note) + 1}]")
+        rows.append((" ".join([line.what, *marks]), line.budget, line.measured, line.verdict))
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    rule = tuple("-" * width for width in widths)
+    table = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    table.insert(1, "  ".join(rule))
+    return "\n".join([*table, "", *(f"[{number}] {note}" for number, note in enumerate(notes, 1))])

@@ -1,0 +1,109 @@
+"""What an event costs from its arrival to its snapshots: write units and AWS calls, metered on the local stack."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+from benchmarks.metering import Bill, Meter, Tables
+from benchmarks.recording import batch
+from benchmarks.sizes import WRITE_BYTES, item_size
+from local.engines import MOTO
+from local.http_api import Request
+from local.stack import Stack, open_stack
+from quarterhour.clock import ManualClock, using
+from quarterhour.ledger.protocol import MAX_BATCH
+
+AGENCIES: Final = 5
+"""Of a batch of 500 events: 100 events each."""
+_START: Final = datetime(2026, 10, 23, 1, 30, tzinfo=UTC)
+_BATCH: Final = (("content-type", "application/cloudevents-batch+json"),)
+
+
+@dataclass(slots=True)
+class System:
+    """The local stack with a meter on its functions."""
+
+    stack: Stack
+    meter: Meter
+    clock: ManualClock
+
+    def record(self, events: list[dict[str, Any]]) -> Bill:
+        """Record a batch of new events and return what that took."""
+        self.meter.take()
+        answer = self.stack.request(Request("POST", "/events", headers=_BATCH, body=json.dumps(events).encode()))
+        if answer.json()["counts"] != {"recorded": len(events)}:
+            raise ValueError(answer.body)
+        return self.meter.take()
+
+    def units(self, bill: Bill, *tables: str) -> float:
+        """Return the write units of some tables for each event of a batch."""
+        return sum(bill.writes.get(self.stack.ref(table), 0) for table in tables) / MAX_BATCH
+
+    def ledger_bytes(self) -> int:
+        """Return the size of the largest item in the ledger."""
+        pages = self.stack.dynamodb.get_paginator("scan").paginate(TableName=self.stack.ref("LedgerTable"))
+        return max(item_size(item) for page in pages for item in page["Items"])
+
+    def deliver(self) -> Bill:
+        """Let the streams deliver all that they hold, each in one batch, and return what that took."""
+        self.meter.take()
+        busy = True
+        while busy:
+            busy = False
+            for pump in self.stack.pumps:
+                pump.read(self.clock.now())
+                busy = bool(pump.deliver(self.clock.now() + timedelta(minutes=1))) or busy
+        return self.meter.take()
+
+
+@contextmanager
+def system() -> Iterator[System]:
+    """Deploy the system on the embedded engine for the length of the block."""
+    clock = ManualClock(_START)
+    with using(clock), open_stack(MOTO, virtual=True) as stack:
+        meter = Meter(Tables(stack.dynamodb))
+        with meter.installed():
+            yield System(stack, meter, clock)
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What one event of a batch costs, by DynamoDB's units and by AWS calls.
+
+    Counters and snapshots are those of 100 events an account, in an hour in which the accounts stand already;
+    ``customers``: where each of the events is of a customer that was never seen.
+    """
+
+    small_bytes: int
+    small_units: float
+    large_bytes: int
+    large_units: float
+    calls: float
+    counted_units: float
+    customers_units: float
+
+
+def cost() -> Cost:
+    """Record three batches and let each be counted: small events, the largest of 1 KB, and events of customers."""
+    with system() as one:
+        first = one.record(batch(0, AGENCIES))
+        small = one.ledger_bytes()
+        one.deliver()
+        note = {"note": "x" * (WRITE_BYTES - small - len("extra") - len('{"note":""}'))}
+        second = one.record(batch(MAX_BATCH, AGENCIES, extra=note))
+        large = one.ledger_bytes()
+        counted = one.deliver()
+        one.record(batch(2 * MAX_BATCH, AGENCIES, customers=True))
+        customers = one.deliver()
+        return Cost(
+            small_bytes=small,
+            small_units=one.units(first, "IdentityTable", "LedgerTable"),
+            large_bytes=large,
+            large_units=one.units(second, "IdentityTable", "LedgerTable"),
+            calls=first.calls.total() / MAX_BATCH,
+            counted_units=one.units(counted, "EntityTable"),
+            customers_units=one.units(customers, "EntityTable"),
+        )
