@@ -1,5 +1,6 @@
 """The plumbing that every folder shares: clients, what may be tried again, attribute values, batches, pages."""
 
+import os
 import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -76,8 +77,11 @@ def dynamodb() -> "DynamoDBClient":
 
 
 def s3() -> "S3Client":
-    """Return an S3 client; links that it signs are of version 4."""
-    return boto3.client("s3", config=_CONFIG.merge(Config(read_timeout=60, signature_version="s3v4")))
+    """Return an S3 client; the links that it signs name the bucket's own region."""
+    # Left to itself, boto3 signs links for the global host, which redirects (and breaks them) or refuses.
+    style = "path" if os.environ.get("AWS_ENDPOINT_URL_S3") else "virtual"
+    own = Config(read_timeout=60, signature_version="s3v4", s3={"addressing_style": style})
+    return boto3.client("s3", config=_CONFIG.merge(own))
 
 
 def sqs() -> "SQSClient":
