@@ -41,7 +41,7 @@ demo: setup  ## Run a day of a made-up marketplace through the local stack
 	@$(BIN)/quarterhour demo
 
 test: setup  ## Run the tests
-	@$(BIN)/pytest
+	@$(BIN)/pytest --numprocesses auto --dist worksteal
 
 lint: setup  ## Check style and types
 	$(BIN)/ruff check
