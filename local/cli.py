@@ -14,7 +14,7 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TaskProgressColumn
 from rich.table import Column, Table
 from rich.text import Text
 
-from local import csv_events
+from local import csv_events, demo
 from local.bucket import Folder
 from local.engines import DYNAMODB_LOCAL, MOTO
 from local.errors import LocalError
@@ -100,6 +100,15 @@ def _parser() -> argparse.ArgumentParser:
     )
     csv_events.configure(csv)
     csv.set_defaults(run=csv_events.run)
+
+    shown = commands.add_parser(
+        "demo",
+        help="run a day of a made-up marketplace and show what came out",
+        description="Run a day of a made-up marketplace, with retries, duplicates, conflicts, refunds and bad items, "
+        "through the local stack, and hold what came out against what must be.",
+    )
+    demo.configure(shown)
+    shown.set_defaults(run=demo.run)
     return parser
 
 
