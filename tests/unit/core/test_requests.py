@@ -1,5 +1,6 @@
 """The requests to AWS: which condition guards what, and that AWS takes their form."""
 
+from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -9,8 +10,10 @@ from botocore.validate import ParamValidator
 
 from quarterhour import aws
 from quarterhour.counters import store as counters
-from quarterhour.counters.plan import Change
+from quarterhour.counters.distinct import sightings
+from quarterhour.counters.plan import Change, Retention
 from quarterhour.ledger import store as ledger
+from quarterhour.ledger.keys import Account
 from quarterhour.ledger.recording import ledger_values
 from quarterhour.ledger.refunds import LinkedRefund, linked_refund
 from quarterhour.quarters import Quarter
@@ -26,6 +29,9 @@ PLAN = Plan(QUARTER, QUARTER.next, "2026-10-23T02:05:00.000Z", "1.0", 1, ("run-0
 CHECKPOINT = Checkpoint(QUARTER.previous, ("run-0", "hash-0"), None)
 NEW = Change({"pk": "ACCOUNT#42#GBP", "sk": "latest", "events": 1, "version": 1}, None)
 NEXT = Change({"pk": "ACCOUNT#42#GBP", "sk": "DAY#2026-10-23", "events": 2, "version": 2}, Decimal(1))
+SIGHTING_FOR_EVER, SIGHTING = sightings(
+    Account("42", "GBP"), QUARTER.day, {"c1", "c2"}, Retention(timedelta(days=35), timedelta(days=800))
+)
 CHECKPOINT_KEY = {"pk": {"S": "CONTROL"}, "sk": {"S": "checkpoint"}}
 
 assert isinstance(REFUND, LinkedRefund)
@@ -40,6 +46,9 @@ REQUESTS: dict[str, tuple[str, dict[str, Any]]] = {
         ledger.append_request("Ledger", [{name: {"S": value} for name, value in ledger_values(event(), SALE).items()}]),
     ),
     "count": ("TransactWriteItems", counters.write_request("Entity", [NEW, NEXT])),
+    "sight": ("TransactWriteItems", counters.sighting_request("Entity", SIGHTING)),
+    "sight for ever": ("TransactWriteItems", counters.sighting_request("Entity", SIGHTING_FOR_EVER)),
+    "counted after": ("Query", counters.counted_after_request("Entity", Account("42", "GBP"), QUARTER)),
     "keep": ("PutItem", snapshots.keep_request("Entity", {"pk": "a", "sk": "5m#x", "version": Decimal(7)})),
     "partition": ("Query", reports.partition_request("Ledger", PLAN.partitions(QUARTER)[0], 100)),
     "fix": ("UpdateItem", reports.fix_request("Entity", CHECKPOINT, PLAN)),
@@ -133,6 +142,29 @@ def test_counters_are_written_all_or_none_and_only_if_none_has_changed_since_it_
     assert second["ConditionExpression"] == "version = :read"
     assert second["ExpressionAttributeValues"] == {":read": {"N": "1"}}
     assert second["Item"]["version"] == {"N": "2"}
+
+
+@pytest.mark.parametrize("name", ["sight", "sight for ever"])
+def test_new_customers_are_counted_together_with_their_markers_and_only_if_none_of_them_stands(name: str) -> None:
+    *markers, count = of(name)["TransactItems"]
+    assert [put["Put"]["ConditionExpression"] for put in markers] == ["attribute_not_exists(pk)"] * 2
+    assert len({put["Put"]["Item"]["pk"]["S"] for put in markers}) == 2
+    assert count["Update"]["UpdateExpression"].startswith("ADD customers :new")
+    assert count["Update"]["ExpressionAttributeValues"][":new"] == {"N": "2"}
+    expiring = ["expires_at" in put["Put"]["Item"] for put in markers] + [
+        "expires_at" in count["Update"]["UpdateExpression"]
+    ]
+    assert expiring == [name == "sight"] * 3
+
+
+def test_what_was_counted_after_a_quarter_hour_is_read_strongly_consistent() -> None:
+    request = of("counted after")
+    assert request["ConsistentRead"] is True
+    values = aws.from_item(request["ExpressionAttributeValues"])
+    within = [f"QUARTER#{quarter}#63" for quarter in (QUARTER.next, Quarter.parse("299912312345"))]
+    assert all(values[":first"] <= sk <= values[":last"] for sk in within)
+    outside = [f"QUARTER#{QUARTER}#63", "latest", "DAY#2026-10-23", "CUSTOMERS"]
+    assert not any(values[":first"] <= sk <= values[":last"] for sk in outside)
 
 
 def test_a_state_is_kept_unless_its_window_holds_a_newer_one() -> None:
