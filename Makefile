@@ -24,7 +24,7 @@ define new_venv
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint format sam validate build lock clean
+.PHONY: help setup demo test bench lint format sam validate build lock clean
 
 help:  ## List what there is to make
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -42,6 +42,9 @@ demo: setup  ## Run a day of a made-up marketplace through the local stack
 
 test: setup  ## Run the tests
 	@$(BIN)/pytest --numprocesses auto --dist worksteal
+
+bench: setup  ## Measure every budget of the design
+	@$(BIN)/python -m benchmarks
 
 lint: setup  ## Check style and types
 	$(BIN)/ruff check

@@ -121,7 +121,7 @@ class World:
             self.functions[function.name], _ = started(function, patch)
             self.calls[function.name] = set()
 
-    def run(self, name: str, event: Properties) -> Any:  # noqa: ANN401 - functions answer what they like
+    def run(self, name: str, event: Properties) -> Any:
         """Invoke a function."""
         context = SimpleNamespace(
             aws_request_id=f"{name}-{self.clock.now().isoformat()}",
@@ -136,7 +136,7 @@ class World:
         finally:
             self.running = ""
 
-    def sample(self, name: str, **path: str) -> Any:  # noqa: ANN401 - functions answer what they like
+    def sample(self, name: str, **path: str) -> Any:
         """Invoke a function with its sample event; ``path`` replaces parameters of the path."""
         event = json.loads((ROOT / "events" / f"{name}.json").read_text("utf-8"))
         for parameter, text in path.items():
@@ -144,7 +144,7 @@ class World:
             event["pathParameters"][parameter] = text
         return self.run(name.partition("-")[0], event)
 
-    def stream(self, name: str, *images: Properties) -> Any:  # noqa: ANN401 - functions answer what they like
+    def stream(self, name: str, *images: Properties) -> Any:
         """Invoke a function with the images of new items."""
         records = [
             {
@@ -159,6 +159,6 @@ class World:
         """Move the clock on."""
         self.clock.advance(timedelta(**span))
 
-    def _record(self, params: dict[str, Any], model: Any, **_: object) -> None:  # noqa: ANN401 - botocore's
+    def _record(self, params: dict[str, Any], model: Any, **_: object) -> None:
         if self.running:
             self.calls[self.running].update(calls_of(model.service_model.service_name, model.name, params))

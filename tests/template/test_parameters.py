@@ -23,7 +23,7 @@ def accepts(parameter: str, value: str) -> bool:
     return True
 
 
-def least(document: Properties, parameter: str) -> Any:  # noqa: ANN401 - a template holds any value
+def least(document: Properties, parameter: str) -> Any:
     return document["Parameters"][parameter]["MinValue"]
 
 
