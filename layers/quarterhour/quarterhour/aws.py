@@ -4,7 +4,7 @@ import os
 import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 
 import boto3
 from boto3.dynamodb.types import TypeDeserializer, TypeSerializer
@@ -79,7 +79,7 @@ def dynamodb() -> "DynamoDBClient":
 def s3() -> "S3Client":
     """Return an S3 client; the links that it signs name the bucket's own region."""
     # Left to itself, boto3 signs links for the global host, which redirects (and breaks them) or refuses.
-    style = "path" if os.environ.get("AWS_ENDPOINT_URL_S3") else "virtual"
+    style: Literal["path", "virtual"] = "path" if os.environ.get("AWS_ENDPOINT_URL_S3") else "virtual"
     own = Config(read_timeout=60, signature_version="s3v4", s3={"addressing_style": style})
     return boto3.client("s3", config=_CONFIG.merge(own))
 
