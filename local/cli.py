@@ -4,6 +4,8 @@ import argparse
 import json
 import signal
 import sys
+import warnings
+from collections import Counter
 from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
@@ -18,6 +20,7 @@ from local import csv_events, demo
 from local.bucket import Folder
 from local.engines import DYNAMODB_LOCAL, MOTO
 from local.errors import LocalError
+from local.faults import Faults, Spec
 from local.input import Source, open_source
 from local.replay import MOST, VERDICTS, Accounts, Outcome, Replay, replaying
 from local.server import Server
@@ -34,6 +37,8 @@ _SHOWN: Final = 40
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; return its exit code: 0 done, 1 not proven, 2 could not be done."""
     args = _parser().parse_args(arguments)
+    # Powertools warns of each invocation that counted nothing; a batch may well give nothing to count.
+    warnings.filterwarnings("ignore", message="No application metrics to publish")
     try:
         code: int = args.run(args)
     except LocalError as error:
@@ -78,6 +83,12 @@ def _parser() -> argparse.ArgumentParser:
         default=MOST,
         metavar="N",
         help=f"events that one request carries, 1 to {MOST} (default {MOST})",
+    )
+    replay.add_argument(
+        "--faults",
+        type=_faults,
+        metavar="SPEC",
+        help="let AWS calls go wrong: KIND=CHANCE, KIND@POSITION and seed=N, separated by commas: all=0.05,seed=7",
     )
     _add_stack_options(replay)
     replay.set_defaults(run=_replay)
@@ -140,6 +151,13 @@ def _parameter(text: str) -> tuple[str, str]:
     return name, value
 
 
+def _faults(text: str) -> Faults:
+    try:
+        return Faults(Spec.parse(text))
+    except LocalError as error:
+        raise argparse.ArgumentTypeError(str(error).removeprefix("--faults: ")) from error
+
+
 def _parameters(args: argparse.Namespace) -> dict[str, str | int]:
     given: dict[str, str | int] = dict(args.parameter)
     return {**given, "ReportRate": args.rate} if args.rate else given
@@ -180,7 +198,8 @@ def _replay(args: argparse.Namespace) -> int:
     logs: dict[str, Any] = {"logs": sys.stderr} if args.verbose else {}
     with ExitStack() as during:
         sources = [during.enter_context(open_source(name)) for name in args.files]
-        stack = during.enter_context(open_stack(args.engine, _parameters(args), virtual=True, **logs))
+        faults = during.enter_context(args.faults.installed()) if args.faults else None
+        stack = during.enter_context(open_stack(args.engine, _parameters(args), virtual=True, faults=faults, **logs))
         bar = during.enter_context(_progress(errors))
         replay = during.enter_context(
             replaying(stack, lambda line: bar.console.print(line, markup=False, soft_wrap=True), args.batch)
@@ -192,6 +211,10 @@ def _replay(args: argparse.Namespace) -> int:
         bar.remove_task(closing)
         if args.out:
             stack.bucket.copy_to(args.out)
+    if faults:
+        struck = Counter(kind.value for _, kind in faults.struck)
+        told = ", ".join(f"{number:,} {kind}" for kind, number in struck.most_common())
+        print(f"faults at {len(faults.struck):,} of {len(faults.calls):,} calls: {told}", file=sys.stderr)
     if args.json:
         print(json.dumps(outcome.as_dict(), indent=2, ensure_ascii=False))
     else:

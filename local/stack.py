@@ -5,7 +5,7 @@ import sys
 import time
 import traceback
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, redirect_stdout
+from contextlib import contextmanager, nullcontext, redirect_stdout
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
@@ -17,6 +17,7 @@ from uuid import uuid4
 from local.bucket import Bucket
 from local.engines import REGION, Engine, environment, open_engine
 from local.errors import LocalError
+from local.faults import Faults, Killed
 from local.http_api import Request, Response, event, message, path_parameters, response
 from local.pump import Pump
 from local.schedule import Rate
@@ -65,22 +66,35 @@ class Context:
         return max(0, int((self.ends_at - time.monotonic()) * 1000))
 
 
+class DiedError(Exception):
+    """A function's process ended in the middle of its work."""
+
+
 class Stack:
     """A deployment of the template on an engine; everything it holds goes with the engine.
 
     Not made for several threads at once: whoever has them takes turns.
     """
 
-    def __init__(self, template: Template, engine: Engine, *, expires: bool = True, logs: TextIO = _NOWHERE) -> None:
-        """Create the resources and load the functions.
+    def __init__(
+        self,
+        template: Template,
+        engine: Engine,
+        *,
+        expires: bool = True,
+        logs: TextIO = _NOWHERE,
+        faults: Faults | None = None,
+    ) -> None:
+        """Create the resources.
 
         ``expires``: have the engine delete what is past its time to live, by the machine's clock. ``logs`` takes
-        what the functions log.
+        what the functions log. ``faults`` strike while a function runs; one that is killed ends in ``DiedError``.
         """
         self.template = template
         self.engine = engine
         self.name = f"quarterhour-{uuid4().hex[:8]}"
         self._logs = logs
+        self._faults = faults
         self._known: dict[tuple[str, str], str] = {}
         self._dynamodb = engine.dynamodb()
         self._s3 = engine.s3()
@@ -129,8 +143,18 @@ class Stack:
         function = self.functions[name]
         allowed = function.timeout.total_seconds() if seconds is None else seconds
         context = Context(name, function.memory, str(uuid4()), time.monotonic() + allowed)
-        with redirect_stdout(self._logs):
-            return self._handler(function)(event_, context)
+        try:
+            with redirect_stdout(self._logs), self._faults.at_work() if self._faults else nullcontext():
+                return self._handler(function)(event_, context)
+        except Killed as death:
+            if self._faults is None:
+                raise
+            self.cold_start(name)
+            raise DiedError(f"{name} died at call {death}") from None
+        except Exception as error:
+            print(f"{name}: {type(error).__name__}: {error}", file=sys.stderr)
+            traceback.print_exc(file=self._logs)
+            raise
 
     def cold_start(self, name: str) -> None:
         """Forget a function's process: its next invocation starts a new one."""
@@ -155,7 +179,6 @@ class Stack:
         try:
             return response(self.invoke(name, event_))
         except Exception:  # noqa: BLE001 - API Gateway answers whatever a function raises with 500
-            traceback.print_exc(file=sys.stderr)
             return message(500, "Internal Server Error")
 
     # ------------------------------------------------------------ resources
@@ -214,25 +237,26 @@ class Stack:
 
 
 @contextmanager
-def open_stack(
+def open_stack(  # noqa: PLR0913 - all but two are options of their own
     choice: str,
     parameters: Mapping[str, str | int] | None = None,
     *,
     s3_url: str = "",
     virtual: bool = False,
     logs: TextIO = _NOWHERE,
+    faults: Faults | None = None,
 ) -> Iterator[Stack]:
     """Open an engine and deploy the template on it, for the length of the block.
 
     ``s3_url``: what links that the API signs begin with. ``virtual``: the ledger's clock is not the machine's, so the
-    engine must delete nothing by its own.
+    engine must delete nothing by its own. ``logs`` and ``faults`` are as for ``Stack``.
     """
     with open_engine(choice, s3_url) as engine:
         own: dict[str, str | int] = {"DynamoDBEndpoint": engine.dynamodb_url, "S3Endpoint": s3_url}
         if not engine.concurrent:
             own["MaxConcurrency"] = 1
         template = Template.load(TEMPLATE, {**own, **(parameters or {})})
-        stack = Stack(template, engine, expires=not virtual, logs=logs)
+        stack = Stack(template, engine, expires=not virtual, logs=logs, faults=faults)
         try:
             yield stack
         finally:

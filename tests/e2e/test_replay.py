@@ -13,6 +13,7 @@ import pytest
 
 from local.bucket import Folder
 from local.cli import main
+from local.faults import Faults, Kind, Spec
 from local.replay import Replay, replaying
 from local.stack import open_stack
 from quarterhour.reports.verify import verify
@@ -120,6 +121,22 @@ def test_the_same_file_gives_the_same_bytes(tmp_path: Path) -> None:
     assert one == two
     proof = verify(Folder(folders[0]).open, one)
     assert (proof.problems, proof.lines) == ([], 60)
+
+
+def test_faults_at_the_functions_calls_change_no_sum() -> None:
+    faults = Faults(Spec.parse("all=0.1,seed=11"))
+    told: list[str] = []
+    with (
+        faults.installed(),
+        open_stack("moto", virtual=True, faults=faults) as stack,
+        replaying(stack, told.append) as tested,
+    ):
+        tested.play(lines(day()))
+        outcome = tested.finish()
+    assert {kind for _, kind in faults.struck} >= {Kind.KILL_AFTER, Kind.THROTTLE, Kind.RESET_AFTER}
+    assert outcome.verified
+    assert exact(outcome.as_dict()["accounts"]) == totals(day())
+    assert told == []
 
 
 def test_a_ledger_that_never_answers_leaves_its_events_unavailable(monkeypatch: pytest.MonkeyPatch) -> None:
