@@ -5,6 +5,7 @@ VENV := .venv
 VENV_SAM := .venv-sam
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.set-up
+STAMP_LOCKED := $(VENV)/.locked
 STAMP_SAM := $(VENV_SAM)/.set-up
 OLDEST := 3.11
 # The locks name everything, so there is nothing to resolve; Python compiles what it comes to use.
@@ -31,10 +32,13 @@ help:  ## List what there is to make
 
 setup: $(STAMP)  ## Make the environment .venv with everything locked, once
 
-$(STAMP): requirements/dev.txt pyproject.toml
+$(STAMP): $(STAMP_LOCKED) pyproject.toml
+	$(BIN)/$(INSTALL) --no-build-isolation -e .
+	@touch $@
+
+$(STAMP_LOCKED): requirements/dev.txt
 	$(call new_venv,$(VENV))
 	$(BIN)/$(INSTALL) --no-compile --require-hashes -r requirements/dev.txt
-	$(BIN)/$(INSTALL) --no-build-isolation -e .
 	@touch $@
 
 demo: setup  ## Run a day of a made-up marketplace through the local stack
