@@ -240,8 +240,9 @@ def main() -> int:
     began = time.monotonic()
     lines: list[Line] = []
     for measurement in MEASUREMENTS:
-        print(f"{measurement.__name__.replace('_', ' ')} ...", file=sys.stderr, flush=True)
+        started = time.monotonic()
         lines += measurement(extent)
+        print(f"{measurement.__name__}: {time.monotonic() - started:.0f} s", file=sys.stderr, flush=True)
     print(show(lines))
     print(f"\nPython {platform.python_version()}, {platform.machine()}, {time.monotonic() - began:.0f} s")
     return int(any(line.verdict == MISSED for line in lines))
