@@ -37,6 +37,8 @@ _SHOWN: Final = 40
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; return its exit code: 0 done, 1 not proven, 2 could not be done."""
     args = _parser().parse_args(arguments)
+    # Being ended is an interruption too: what was started with us ends with us.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     # Powertools warns of each invocation that counted nothing; a batch may well give nothing to count.
     warnings.filterwarnings("ignore", message="No application metrics to publish")
     try:
@@ -172,7 +174,6 @@ def _up(args: argparse.Namespace) -> int:
     except (OSError, OverflowError) as error:
         raise LocalError(f"port {args.port} cannot be had: {error}") from error
     logs: dict[str, Any] = {"logs": sys.stderr} if args.verbose else {}
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
     with open_stack(args.engine, _parameters(args), s3_url=server.url, **logs) as stack:
         rate = stack.template.parameters["ReportRate"]
         print(f"Quarterhour on {server.url} - engine {stack.engine.name}, reports at {rate}")
@@ -252,10 +253,15 @@ def _show(outcome: Outcome) -> None:
     console = Console(highlight=False)
     verdicts = ", ".join(f"{outcome.verdicts.get(name, 0):,} {name}" for name in VERDICTS)
     console.print(f"{outcome.sent:,} sent: {verdicts}")
-    console.print(f"{outcome.runs:,} runs sealed {outcome.sealed_buckets:,} quarter-hours with {outcome.lines:,} lines")
+    sealed = f"{_count(outcome.sealed_buckets, 'quarter-hour')} with {_count(outcome.lines, 'line')}"
+    console.print(f"{_count(outcome.runs, 'run')} sealed {sealed}")
     _show_accounts(console, outcome.counters)
     told = "verified: counters and sealed files agree" if outcome.verified else "NOT verified"
     console.print(told, style="green" if outcome.verified else "bold red")
+
+
+def _count(number: int, thing: str) -> str:
+    return f"{number:,} {thing}{'' if number == 1 else 's'}"
 
 
 def _show_accounts(console: Console, accounts: Accounts) -> None:
@@ -279,7 +285,8 @@ def _verify(args: argparse.Namespace) -> int:
         print(json.dumps({**told, "problems": proof.problems, "proven": proof.proven}, indent=2, ensure_ascii=False))
     else:
         console = Console(highlight=False)
-        console.print(f"{proof.runs:,} runs, {proof.buckets:,} quarter-hours, {proof.lines:,} lines")
+        found = (_count(proof.runs, "run"), _count(proof.buckets, "quarter-hour"), _count(proof.lines, "line"))
+        console.print(", ".join(found))
         _show_accounts(console, dict(sorted(proof.accounts.items())))
         console.print("proven" if proof.proven else "NOT proven", style="green" if proof.proven else "bold red")
     for problem in proof.problems:

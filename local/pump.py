@@ -54,7 +54,7 @@ class Pump:
 
     def read(self, now: datetime) -> None:
         """Take over all that stands in the stream; what the filters let through waits for its delivery."""
-        if not self._lanes or any(lane.closed for lane in self._lanes.values()):
+        if self._may_have_split():
             self._find_shards()
         for lane in self._open_lanes():
             for record in lane.read(self._streams):
@@ -97,6 +97,11 @@ class Pump:
             queue = self._sqs.get_queue_url(QueueName=self._mapping.dead_letters.rpartition(":")[2])["QueueUrl"]
             self._sqs.send_message(QueueUrl=queue, MessageBody=json.dumps(message))
         print(f"{self._function}: gave up {len(given_up.records)} records: {given_up.condition}", file=sys.stderr)
+
+    def _may_have_split(self) -> bool:
+        """Tell whether there may be shards not known yet: at the start, and behind each that has ended."""
+        parents = {lane.parent for lane in self._lanes.values()}
+        return not self._lanes or any(lane.closed and lane.shard not in parents for lane in self._lanes.values())
 
     def _find_shards(self) -> None:
         more: dict[str, Any] = {}

@@ -34,6 +34,7 @@ class Stream:
         self.parents: dict[str, str] = {}
         self.closed: set[str] = set()
         self.iterators_live = True
+        self.looks = 0
         self.page = 1000
         self._number = 0
 
@@ -53,6 +54,7 @@ class Stream:
         self.parents[child] = parent
 
     def describe_stream(self, **_: str) -> dict[str, Any]:
+        self.looks += 1
         shards = [{"ShardId": name, "ParentShardId": self.parents.get(name, "")} for name in self.shards]
         return {"StreamDescription": {"Shards": shards}}
 
@@ -212,3 +214,15 @@ def test_a_shard_begins_when_its_parent_is_read_and_delivered() -> None:
     for second in range(5):
         run(tested, second)
     assert function.batches == [["a"], ["a"], ["a"], ["b"]]
+
+
+def test_shards_are_looked_for_at_the_start_and_behind_one_that_has_ended() -> None:
+    stream = Stream()
+    tested = pump(stream, Function())
+    run(tested, 0)
+    run(tested, 1)
+    assert stream.looks == 1
+    stream.split("first", "second")
+    for second in range(2, 9):
+        run(tested, second)
+    assert stream.looks == 2
