@@ -2,8 +2,9 @@
 
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from datetime import timedelta
 from http.client import HTTPConnection
 from typing import Any
 from urllib.error import HTTPError
@@ -14,7 +15,9 @@ import pytest
 from local.replay import replaying
 from local.server import Server
 from local.stack import Stack, open_stack
-from tests.e2e.sales import day, event, lines
+from quarterhour import clock
+from quarterhour.clock import ManualClock
+from tests.e2e.sales import START, day, event, lines
 
 
 @contextmanager
@@ -45,18 +48,33 @@ def call(url: str, body: Any = None, kind: str = "application/cloudevents+json")
             return error.code, json.loads(error.read())
 
 
+def until(told: Callable[[], Any]) -> Any:
+    """Ask again and again, for a while, until something is told."""
+    for _ in range(150):
+        answer = told()
+        if answer:
+            return answer
+        threading.Event().wait(0.2)
+    raise TimeoutError
+
+
 def test_an_event_is_recorded_and_comes_to_the_counters_by_itself(up: tuple[Server, Stack]) -> None:
     server, _ = up
     status, answer = call(f"{server.url}/events", event(1, None, agency="a/b ü"))
     assert (status, answer["counts"]) == (202, {"recorded": 1})
     path = f"{server.url}/accounts/a%2Fb%20%C3%BC/GBP"
-    status, account = call(path)
-    for _ in range(100):
-        if status == 200:
-            break
-        threading.Event().wait(0.2)
-        status, account = call(path)
-    assert (status, account["events"], account["gross"]) == (200, 1, "1.50")
+    account = until(lambda: (answer := call(path))[0] == 200 and answer[1])
+    assert (account["events"], account["gross"]) == (1, "1.50")
+
+
+def test_the_schedule_fires_when_its_time_has_come() -> None:
+    server, manual = Server(0), ManualClock(START)
+    with clock.using(manual), open_stack("moto", s3_url=server.url, virtual=True) as stack, serving(server, stack):
+        assert call(f"{server.url}/events", event(1, None))[0] == 202
+        manual.advance_to(START + timedelta(hours=1))
+        listed = until(lambda: call(f"{server.url}/reports")[1]["items"])
+    assert len(listed) == 1
+    assert listed[0]["lines"] == 1
 
 
 def test_what_is_not_there_and_what_is_too_much_is_told(up: tuple[Server, Stack]) -> None:
