@@ -1,0 +1,210 @@
+"""The counters: three move together or none does, the watermark keeps its digits, a customer is counted once."""
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from botocore.exceptions import ClientError
+
+from quarterhour import aws
+from quarterhour.clock import iso_millis
+from quarterhour.counters.distinct import MARKERS, Sighting, missing, sightings
+from quarterhour.counters.keys import customers_key, latest_key
+from quarterhour.counters.plan import Change, Retention, counter_keys, moved
+from quarterhour.counters.store import sighting_request
+from quarterhour.ledger.keys import Account, Partition
+from quarterhour.quarters import LENGTH, Quarter
+from quarterhour.totals import Totals
+from tests.contract.storage import Storage, only_dynamodb_local
+
+KEPT = Retention(timedelta(days=35), timedelta(days=800))
+SOLD = Totals(1, Decimal("12.50"), Decimal("-2.50"), Decimal("1.25"))
+SEQ = "0" + "9" * 39
+"""Of more digits than a DynamoDB number has."""
+
+
+@pytest.fixture
+def account(own: str) -> Account:
+    """An account of the test's own."""
+    return Account(own, "GBP")
+
+
+def counted(storage: Storage, account: Account, at: datetime, delta: Totals = SOLD, *, shard: int = 0) -> list[Change]:
+    """Plan three counters with a difference added to what is stored."""
+    partition = Partition(Quarter.at(at), shard)
+    stored = storage.counters.read(counter_keys(account, partition))
+    return moved(account, partition, stored, delta, seq=SEQ, last_updated=iso_millis(at), retention=KEPT)
+
+
+def stored(storage: Storage, account: Account, at: datetime) -> list[dict[str, Any]]:
+    found = storage.counters.read(counter_keys(account, Partition(Quarter.at(at), 0)))
+    return [found[sk] for sk in sorted(found)]
+
+
+def values(changes: Sequence[Change]) -> list[dict[str, Any]]:
+    return sorted((change.values for change in changes), key=lambda one: str(one["sk"]))
+
+
+# ---------------------------------------------------------------- three counters
+
+
+def test_three_counters_are_written_together_and_read_at_once(storage: Storage, account: Account, at: datetime) -> None:
+    first = counted(storage, account, at)
+    storage.counters.write(first)
+    assert stored(storage, account, at) == values(first)
+    second = counted(storage, account, at)
+    storage.counters.write(second)
+    assert stored(storage, account, at) == values(second)
+    assert {(one["events"], one["version"]) for one in stored(storage, account, at)} == {(2, 2)}
+
+
+def test_what_was_never_counted_is_not_there(storage: Storage, account: Account, at: datetime) -> None:
+    assert stored(storage, account, at) == []
+
+
+@pytest.mark.parametrize("stale", [0, 1, 2], ids=["quarter", "latest", "day"])
+def test_none_of_three_is_written_where_one_has_changed_since_it_was_read(
+    storage: Storage, account: Account, at: datetime, stale: int
+) -> None:
+    storage.counters.write(counted(storage, account, at))
+    planned = counted(storage, account, at)
+    storage.write({**planned[stale].values, "gross": "77"})
+    before = stored(storage, account, at)
+    with pytest.raises(ClientError) as failure:
+        storage.counters.write(planned)
+    assert aws.is_cancelled(failure.value)
+    assert stored(storage, account, at) == before
+
+
+@pytest.mark.parametrize("standing", [0, 1, 2], ids=["quarter", "latest", "day"])
+def test_none_of_three_is_written_for_the_first_time_where_one_stands(
+    storage: Storage, account: Account, at: datetime, standing: int
+) -> None:
+    planned = counted(storage, account, at)
+    storage.write(planned[standing].values)
+    with pytest.raises(ClientError) as failure:
+        storage.counters.write(planned)
+    assert aws.is_cancelled(failure.value)
+    assert stored(storage, account, at) == [planned[standing].values]
+
+
+@only_dynamodb_local
+def test_of_writers_at_the_same_time_one_goes_through(storage: Storage, account: Account, at: datetime) -> None:
+    """moto is not made for several threads."""
+    planned = counted(storage, account, at)
+
+    def went_through(_: int) -> bool:
+        try:
+            storage.counters.write(planned)
+        except ClientError as error:
+            if not (aws.is_cancelled(error) or aws.is_transient(error)):
+                raise
+            return False
+        return True
+
+    with ThreadPoolExecutor(8) as pool:
+        assert sum(pool.map(went_through, range(8))) == 1
+    assert stored(storage, account, at) == values(planned)
+
+
+def test_figures_and_watermark_keep_all_their_digits(storage: Storage, account: Account, at: datetime) -> None:
+    gross = Decimal("12345678901234567890.123456789012345678")
+    storage.counters.write(counted(storage, account, at, Totals(1, gross)))
+    _, quarter, _ = stored(storage, account, at)
+    assert (quarter["gross"], quarter["seq"]) == (str(gross), SEQ)
+    assert Totals.of(quarter).gross == gross
+
+
+# ---------------------------------------------------------------- counted after
+
+
+def test_what_was_counted_after_a_quarter_hour_is_all_of_the_later_ones(
+    storage: Storage, account: Account, at: datetime
+) -> None:
+    for quarters, shard in ((0, 0), (1, 0), (1, 7), (2, 0), (90, 0)):
+        storage.counters.write(counted(storage, account, at + quarters * LENGTH, shard=shard))
+    other = Account(f"{account.agency}-other", "GBP")
+    storage.counters.write(counted(storage, other, at + 2 * LENGTH))
+    after = [(0, 1, 0), (0, 1, 7), (0, 2, 0), (0, 90, 0)]
+    assert storage.counters.counted_after(account, Quarter.at(at)) == [
+        (Partition(Quarter.at(at + quarters * LENGTH), shard), SOLD) for _, quarters, shard in after
+    ]
+
+
+# ---------------------------------------------------------------- distinct customers
+
+
+def seen(storage: Storage, account: Account, at: datetime, *names: str) -> None:
+    for sighting in sightings(account, at.date(), set(names), KEPT):
+        storage.counters.count_missing(sighting)
+
+
+def customers(storage: Storage, account: Account, at: datetime) -> list[int]:
+    """Return how many were counted: in the lifetime, on the day."""
+    keys = [customers_key(account, None), customers_key(account, at.date())]
+    found = storage.counters.read(keys)
+    return [int(found[key["sk"]]["customers"]) if key["sk"] in found else 0 for key in keys]
+
+
+def test_a_customer_is_counted_once_for_the_lifetime_and_once_a_day(
+    storage: Storage, account: Account, at: datetime
+) -> None:
+    seen(storage, account, at, "ann", "bob")
+    seen(storage, account, at, "bob", "cleo", "ann")
+    assert customers(storage, account, at) == [3, 3]
+    seen(storage, account, at + timedelta(days=400), "ann", "dan")
+    assert customers(storage, account, at + timedelta(days=400)) == [4, 2]
+
+
+def test_as_many_customers_as_there_are_go_in_transactions_of_100(
+    storage: Storage, account: Account, at: datetime
+) -> None:
+    crowd = [f"customer {number}" for number in range(250)]
+    seen(storage, account, at, *crowd)
+    seen(storage, account, at, *crowd)
+    assert customers(storage, account, at) == [250, 250]
+
+
+def full_transaction(account: Account, at: datetime) -> Sighting:
+    lifetime, _ = sightings(account, at.date(), {f"customer {number}" for number in range(MARKERS)}, KEPT)
+    return lifetime
+
+
+@pytest.mark.parametrize("standing", [0, 50, MARKERS - 1])
+def test_neither_count_nor_marker_is_written_where_one_marker_stands(
+    storage: Storage, account: Account, at: datetime, standing: int
+) -> None:
+    sighting = full_transaction(account, at)
+    storage.write(dict(sighting.markers[standing]))
+    request = sighting_request(storage.entity_table, sighting)
+    assert len(request["TransactItems"]) == 100
+    with pytest.raises(ClientError) as failure:
+        storage.dynamodb.transact_write_items(**request)
+    assert aws.is_cancelled(failure.value)
+    assert customers(storage, account, at) == [0, 0]
+    found = aws.get_items(storage.dynamodb, storage.entity_table, sighting.markers, aws.Workers(1))
+    assert [aws.from_item(item) for item in found] == [sighting.markers[standing]]
+    storage.counters.count_missing(sighting)
+    assert customers(storage, account, at) == [MARKERS - 1, 0]
+
+
+def test_what_expires_says_when(storage: Storage, account: Account, at: datetime) -> None:
+    seen(storage, account, at, "ann")
+    lifetime, day = sightings(account, at.date(), {"ann"}, KEPT)
+    for sighting in (lifetime, day):
+        (marker,) = aws.get_items(storage.dynamodb, storage.entity_table, sighting.markers, aws.Workers(1))
+        assert aws.from_item(marker).get("expires_at") == sighting.markers_expire
+        count = storage.counters.read([sighting.counter])[sighting.counter["sk"]]
+        assert count.get("expires_at") == sighting.counter_expires
+    assert list(missing(lifetime, {lifetime.markers[0]["pk"]})) == []
+
+
+def test_the_lifetime_counter_alone_stands_in_the_index(storage: Storage, account: Account, at: datetime) -> None:
+    changes = counted(storage, account, at)
+    storage.counters.write(changes)
+    latest = next(change.values for change in changes if change.values["sk"] == latest_key(account)["sk"])
+    found = storage.entities.window(latest["gsi1pk"], latest["pk"], 10, None)
+    assert list(found) == [latest]

@@ -1,0 +1,240 @@
+"""The ledger's tables: an event is claimed once, moved once, appended as often as it takes, refunded as far as sold."""
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from datetime import datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from botocore.exceptions import ClientError
+
+from quarterhour import aws
+from quarterhour.ledger.keys import Identity
+from quarterhour.ledger.recording import Claim, Claimed, ledger_values
+from quarterhour.ledger.refunds import LinkedRefund, linked_refund
+from quarterhour.ledger.store import Entry, append_request, claim_request, refund_request
+from quarterhour.quarters import Quarter
+from quarterhour.reports.store import partition_request
+from tests.contract.storage import Storage, only_dynamodb_local
+from tests.unit.core.builders import claim, event, terms
+
+LATER = timedelta(minutes=20)
+
+
+def in_time() -> bool:
+    return True
+
+
+def always(_: Quarter) -> bool:
+    return True
+
+
+def taken(storage: Storage, one: Claim, request: str = "request") -> Claimed | None:
+    (claimed,) = storage.ledger.claim([one], request, in_time)
+    return claimed
+
+
+def standing(storage: Storage, one: Claim) -> Claim:
+    return storage.ledger.claims([one.identity])[one.identity]
+
+
+def entries(own: str, at: datetime, count: int, **data: Any) -> list[Entry]:
+    sold = [event(f"{own}-{i}", **data) for i in range(count)]
+    return [(Quarter.at(at), ledger_values(one, claim(one, at))) for one in sold]
+
+
+def keys(of: list[Entry]) -> set[tuple[str, str]]:
+    return {(values["quarter_hour"], values["position"]) for _, values in of}
+
+
+def ledger(storage: Storage, one: Claim) -> Iterator[dict[str, Any]]:
+    request = partition_request(storage.ledger_table, one.partition, 100)
+    pages = aws.query_pages(storage.dynamodb, request, aws.Workers(1))
+    return (aws.from_item(item) for items in pages for item in items)
+
+
+# ---------------------------------------------------------------- claims
+
+
+def test_the_second_claim_of_an_event_is_told_of_the_first(storage: Storage, own: str, at: datetime) -> None:
+    first, second = claim(event(own), at), claim(event(own, amount="99"), at + LATER)
+    assert taken(storage, first, "one") == Claimed(first, fresh=True)
+    assert taken(storage, second, "other") == Claimed(first, fresh=False)
+    assert standing(storage, first) == first
+
+
+def test_a_claim_repeated_by_the_same_request_is_still_its_own(storage: Storage, own: str, at: datetime) -> None:
+    one = claim(event(own), at)
+    assert taken(storage, one, "same") == taken(storage, one, "same") == Claimed(one, fresh=True)
+
+
+@only_dynamodb_local
+def test_of_claims_at_the_same_time_one_is_fresh_and_all_tell_the_same(
+    storage: Storage, own: str, at: datetime
+) -> None:
+    """moto is not made for several threads."""
+    tries = [claim(event(own), at + timedelta(milliseconds=i)) for i in range(16)]
+    with ThreadPoolExecutor(8) as pool:
+        results = list(pool.map(lambda number: taken(storage, tries[number], str(number)), range(16)))
+    assert sum(one.fresh for one in results if one) == 1
+    assert {one.claim for one in results if one} == {standing(storage, tries[0])}
+
+
+def test_claims_are_read_back_whole_however_many(storage: Storage, own: str, at: datetime) -> None:
+    made = [claim(event(f"{own}-{i}", amount=f"{i}.50"), at, retention=timedelta(days=90)) for i in range(130)]
+    assert all(storage.ledger.claim(made, "request", in_time))
+    found = storage.ledger.claims([one.identity for one in made] + [Identity("shop", f"{own}-none")])
+    assert found == {one.identity: one for one in made}
+
+
+def test_a_claim_is_moved_once(storage: Storage, own: str, at: datetime) -> None:
+    old = claim(event(own), at)
+    taken(storage, old)
+    ours, theirs = (old.moved(at + hours * LATER, terms()) for hours in (1, 2))
+    assert storage.ledger.move(old, ours)
+    assert not storage.ledger.move(old, theirs)
+    assert standing(storage, old) == ours
+
+
+def test_a_claim_that_is_not_there_is_not_moved(storage: Storage, own: str, at: datetime) -> None:
+    old = claim(event(own), at)
+    assert not storage.ledger.move(old, old.moved(at + LATER, terms()))
+    assert not storage.ledger.claims([old.identity])
+
+
+# ---------------------------------------------------------------- linked refunds
+
+
+@pytest.fixture
+def sale(storage: Storage, own: str, at: datetime) -> Claim:
+    """The claim of a sale of 10.00."""
+    one = claim(event(f"{own}-sale", amount="10.00", commission_rate="0.125"), at)
+    assert taken(storage, one)
+    return one
+
+
+def refund(sale: Claim, amount: str, at: datetime, name: str = "refund") -> LinkedRefund:
+    """Plan a refund of a sale as that stands."""
+    sent = event(f"{sale.identity.id}-{name}", "sale.refunded", amount=amount, refers_to=sale.identity.id)
+    planned = linked_refund(sent, sale, at, terms())
+    assert isinstance(planned, LinkedRefund), planned
+    return planned
+
+
+def left(storage: Storage, sale: Claim) -> Decimal:
+    refundable = standing(storage, sale).refundable
+    assert refundable
+    return refundable.left
+
+
+def test_a_refund_is_claimed_and_taken_off_its_sale(storage: Storage, sale: Claim, at: datetime) -> None:
+    planned = refund(sale, "-4.00", at)
+    assert storage.ledger.claim_refund(planned, "request") == Claimed(planned.claim, fresh=True)
+    assert standing(storage, planned.claim) == planned.claim
+    assert left(storage, sale) == Decimal("6.00")
+
+
+def test_a_refund_against_what_is_not_left_any_more_leaves_no_claim(
+    storage: Storage, sale: Claim, at: datetime
+) -> None:
+    first, second = refund(sale, "-4.00", at, "first"), refund(sale, "-7.00", at, "second")
+    assert storage.ledger.claim_refund(first, "one")
+    assert storage.ledger.claim_refund(second, "other") is None
+    assert not storage.ledger.claims([second.claim.identity])
+    assert left(storage, sale) == Decimal("6.00")
+
+
+@pytest.mark.parametrize(("request_", "fresh"), [("same", True), ("other", False)])
+def test_a_refund_claimed_again_is_not_taken_off_twice(
+    storage: Storage, sale: Claim, at: datetime, request_: str, *, fresh: bool
+) -> None:
+    planned = refund(sale, "-4.00", at)
+    assert storage.ledger.claim_refund(planned, "same")
+    again = replace(refund(standing(storage, sale), "-4.00", at + LATER), sale=standing(storage, sale))
+    assert storage.ledger.claim_refund(again, request_) == Claimed(planned.claim, fresh=fresh)
+    assert left(storage, sale) == Decimal("6.00")
+
+
+@only_dynamodb_local
+def test_refunds_at_the_same_time_never_exceed_the_sale(storage: Storage, sale: Claim, at: datetime) -> None:
+    """moto is not made for several threads."""
+    planned = [refund(sale, "-4.00", at, str(number)) for number in range(8)]
+    with ThreadPoolExecutor(8) as pool:
+        results = list(pool.map(lambda one: storage.ledger.claim_refund(one, one.claim.identity.id), planned))
+    assert sum(one is not None for one in results) == 1
+    assert left(storage, sale) == Decimal("6.00")
+
+
+@only_dynamodb_local
+def test_a_transaction_sent_again_with_its_token_takes_effect_once(storage: Storage, sale: Claim, at: datetime) -> None:
+    """moto ignores the token, and lets the conditions fail; boto3 sends it again after an answer that was lost."""
+    request = {**refund_request(storage.identity_table, refund(sale, "-4.00", at), "request")}
+    for _ in range(2):
+        storage.dynamodb.transact_write_items(**request, ClientRequestToken=sale.identity.id)
+    assert left(storage, sale) == Decimal("6.00")
+
+
+# ---------------------------------------------------------------- appends
+
+
+def test_an_append_is_read_at_once_just_as_it_was_written(storage: Storage, own: str, at: datetime) -> None:
+    batch = entries(own, at, 1, customer="Zoë ✓", extra={"note": "x" * 4000, "deep": {"a": [1, None]}})
+    assert storage.ledger.append(batch, always) == keys(batch)
+    one = claim(event(f"{own}-0"), at)
+    assert storage.ledger.standing([one]) == {one.key}
+    assert list(ledger(storage, one)) == [values for _, values in batch]
+
+
+def test_an_append_repeated_in_part_and_whole_writes_nothing_twice(storage: Storage, own: str, at: datetime) -> None:
+    batch = entries(own, at, 60)
+    assert storage.ledger.append(batch[:30], always) == keys(batch[:30])
+    assert storage.ledger.append(batch, always) == keys(batch)
+    assert storage.ledger.append([*batch[:5], *batch[:5]], always) == keys(batch[:5])
+    held = list(ledger(storage, claim(at=at)))
+    assert held == sorted((values for _, values in batch), key=lambda values: values["position"])
+
+
+def test_nothing_is_appended_to_a_bucket_that_is_not_open(storage: Storage, own: str, at: datetime) -> None:
+    shut, open_ = entries(f"{own}-shut", at, 20), entries(f"{own}-open", at + LATER, 20)
+    mixed = [one for pair in zip(shut, open_, strict=True) for one in pair]
+    assert storage.ledger.append(mixed, lambda quarter: quarter == Quarter.at(at + LATER)) == keys(open_)
+    assert not list(ledger(storage, claim(at=at)))
+
+
+def test_what_stands_is_told_from_what_does_not_however_many(storage: Storage, own: str, at: datetime) -> None:
+    claims = [claim(event(f"{own}-{i}"), at) for i in range(130)]
+    batch = entries(own, at, 110)
+    storage.ledger.append(batch, always)
+    assert storage.ledger.standing(claims) == keys(batch)
+    assert storage.ledger.standing([]) == set()
+
+
+# ---------------------------------------------------------------- what it costs
+
+
+@only_dynamodb_local
+def test_claim_and_append_cost_a_unit_each_and_a_kibibyte_more_another(
+    storage: Storage, own: str, at: datetime
+) -> None:
+    """moto reckons every write at 1 unit."""
+    one = claim(event(own), at)
+    put = storage.dynamodb.put_item(
+        **claim_request(storage.identity_table, one, "request"), ReturnConsumedCapacity="TOTAL"
+    )
+    assert put["ConsumedCapacity"]["CapacityUnits"] == 1
+    for size, units in ((10, 1), (1000, 2)):
+        ((_, values),) = entries(f"{own}-{size}", at, 1, extra={"note": "x" * size})
+        request = append_request(storage.ledger_table, [aws.to_item(dict(values))])
+        answer = storage.dynamodb.batch_write_item(**request, ReturnConsumedCapacity="TOTAL")
+        assert answer["ConsumedCapacity"][0]["CapacityUnits"] == units
+
+
+def test_a_failed_condition_of_a_claim_is_no_error_to_try_again(storage: Storage, own: str, at: datetime) -> None:
+    request = claim_request(storage.identity_table, claim(event(own), at), "request")
+    storage.dynamodb.put_item(**request)
+    with pytest.raises(ClientError) as failure:
+        storage.dynamodb.put_item(**request)
+    assert aws.is_failed_condition(failure.value)
+    assert not aws.is_transient(failure.value)

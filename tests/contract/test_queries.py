@@ -1,0 +1,157 @@
+"""Reading back: totals by quarter-hour and day, events by instant; page by page, and never what has expired."""
+
+from collections.abc import Callable, Iterator
+from datetime import datetime, timedelta
+from itertools import chain
+from typing import Any
+
+import pytest
+
+from quarterhour.clock import iso_millis
+from quarterhour.counters.distinct import sightings
+from quarterhour.counters.keys import account_pk
+from quarterhour.counters.plan import Retention, counter_keys, moved
+from quarterhour.counters.queries import CounterQueries
+from quarterhour.errors import NotFoundError
+from quarterhour.ledger.keys import Account, Partition
+from quarterhour.ledger.recording import ledger_values
+from quarterhour.money import ZERO
+from quarterhour.paging import Page, Paging
+from quarterhour.quarters import LENGTH, Quarter
+from quarterhour.reading import Range
+from quarterhour.totals import Totals
+from tests.contract.storage import Storage
+from tests.unit.core.builders import claim, event
+
+KEPT = Retention(timedelta(days=35), timedelta(days=800))
+DAY = timedelta(days=1)
+MINUTE = timedelta(minutes=1)
+SHARDS = 3
+
+
+@pytest.fixture
+def account(own: str) -> Account:
+    """An account of the test's own."""
+    return Account(own, "GBP")
+
+
+def pages(read: Callable[[Paging], Page], limit: int) -> Iterator[list[dict[str, Any]]]:
+    """Yield the items of each page, from token to token."""
+    token = None
+    while True:
+        paging = Paging.of("request", limit, token)
+        body = paging.body(read(paging))
+        yield body["items"]
+        token = body["next"]
+        if token is None:
+            return
+
+
+def everything(read: Callable[[Paging], Page], limit: int) -> list[dict[str, Any]]:
+    return list(chain.from_iterable(pages(read, limit)))
+
+
+def count(storage: Storage, account: Account, at: datetime, shard: int = 0) -> None:
+    """Count one event of nothing."""
+    partition = Partition(Quarter.at(at), shard)
+    stored = storage.counters.read(counter_keys(account, partition))
+    more: Any = {"seq": "1".zfill(40), "last_updated": iso_millis(at), "retention": KEPT}
+    storage.counters.write(moved(account, partition, stored, Totals(1, ZERO, ZERO, ZERO), **more))
+
+
+# ---------------------------------------------------------------- counters
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3, 100])
+def test_quarter_hours_come_in_order_their_shards_added_up(
+    storage: Storage, account: Account, at: datetime, limit: int
+) -> None:
+    for number, shard in ((0, 0), (1, 0), (1, 1), (1, 2), (2, 1), (5, 0), (6, 0)):
+        count(storage, account, at + number * LENGTH, shard)
+    start, end = (Quarter.at(at + number * LENGTH).start for number in (1, 6))
+    found = everything(lambda paging: CounterQueries(storage.entities).quarters(account, start, end, paging), limit)
+    assert [one["events"] for one in found] == [3, 1, 1]
+    assert [one["bucket"] for one in found] == [str(Quarter.at(at + number * LENGTH)) for number in (1, 2, 5)]
+
+
+@pytest.mark.parametrize("limit", [1, 2, 100])
+def test_days_come_in_order_with_their_customers(storage: Storage, own: str, at: datetime, limit: int) -> None:
+    account = Account(f"{own}-{limit}", "GBP")
+    for number in range(4):
+        count(storage, account, at + number * DAY)
+    for sighting in sightings(account, (at + DAY).date(), {"ann", "bob"}, KEPT):
+        storage.counters.count_missing(sighting)
+    first, end = at.date(), (at + 3 * DAY).date()
+    found = everything(lambda paging: CounterQueries(storage.entities).days(account, first, end, paging), limit)
+    assert [(one["day"], one["customers"]) for one in found] == [
+        ((at + number * DAY).date().isoformat(), customers) for number, customers in ((0, 0), (1, 2), (2, 0))
+    ]
+
+
+def test_an_account_is_found_by_any_of_its_spellings_or_not_at_all(
+    storage: Storage, account: Account, at: datetime
+) -> None:
+    queries = CounterQueries(storage.entities)
+    count(storage, account, at)
+    found, latest = queries.find([f"{account.agency}%", account.agency], "GBP")
+    assert (found, queries.totals(found, latest)["events"]) == (account, 1)
+    with pytest.raises(NotFoundError):
+        queries.find([account.agency], "EUR")
+
+
+@pytest.mark.parametrize("falling", [False, True], ids=["rising", "falling"])
+def test_a_range_holds_its_bounds_and_goes_on_behind_an_item(
+    storage: Storage, account: Account, *, falling: bool
+) -> None:
+    pk = account_pk(account)
+    for sk in ("a", "b#1", "b#10", "b#2", "b#é", "c"):
+        storage.write({"pk": pk, "sk": sk})
+    whole = ["b#1", "b#10", "b#2", "b#é", "c"]
+    order = whole[::-1] if falling else whole
+    for after in (None, *order):
+        found = storage.entities.read(Range(pk, "b", "c", falling=falling, after=after), 2)
+        assert [one["sk"] for one in found] == order[order.index(after) + 1 if after else 0 :]
+
+
+def test_what_has_expired_is_not_shown_though_it_stands(storage: Storage, account: Account, at: datetime) -> None:
+    pk, now = account_pk(account), int(at.timestamp())
+    for sk, expires in (("a", None), ("b", now - 1), ("c", now), ("d", now + 60)):
+        storage.write({"pk": pk, "sk": sk, "expires_at": expires})
+    assert [one["sk"] for one in storage.entities.read(Range(pk, "a", "d"), 10)] == ["a", "d"]
+    assert storage.entities.get({"pk": pk, "sk": "b"}) is None
+    assert storage.entities.get({"pk": pk, "sk": "d"})
+
+
+# ---------------------------------------------------------------- events
+
+
+@pytest.fixture
+def recorded(storage: Storage, own: str, at: datetime) -> list[str]:
+    """The ids of an event every five minutes for an hour, over three shards, in the order of their positions."""
+    ids = [f"{own}-{number}" for number in range(12)]
+    instants = [at - timedelta(hours=1) + number * 5 * MINUTE for number in range(12)]
+    claims = [claim(event(id_), instant, shards=SHARDS) for id_, instant in zip(ids, instants, strict=True)]
+    storage.ledger.prepare(SHARDS, Quarter.at(at))
+    storage.ledger.append(
+        [(one.partition.quarter, ledger_values(event(one.identity.id), one)) for one in claims], lambda _: True
+    )
+    return ids
+
+
+@pytest.mark.parametrize("limit", [1, 2, 5, 100])
+def test_events_come_in_the_order_of_recording_from_all_shards(
+    storage: Storage, recorded: list[str], at: datetime, limit: int
+) -> None:
+    start, end = at - timedelta(minutes=50), at - timedelta(minutes=10)
+    found = everything(lambda paging: storage.events.events(start, end, None, paging), limit)
+    assert [one["id"] for one in found] == recorded[2:10]
+
+
+@pytest.mark.parametrize("limit", [1, 100])
+def test_events_of_one_agency_are_those_alone(
+    storage: Storage, recorded: list[str], own: str, at: datetime, limit: int
+) -> None:
+    start, end = at - timedelta(hours=1), at
+    of_42 = everything(lambda paging: storage.events.events(start, end, "42", paging), limit)
+    assert [one["id"] for one in of_42] == recorded
+    assert everything(lambda paging: storage.events.events(start, end, own, paging), limit) == []

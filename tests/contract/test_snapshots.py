@@ -1,0 +1,201 @@
+"""The snapshots: the newest state of a window stays, and they are found by account, by instant and by window."""
+
+from collections.abc import Callable, Iterator
+from datetime import datetime, timedelta
+from itertools import chain, permutations
+from typing import Any
+
+import pytest
+
+from quarterhour.clock import iso_millis, iso_seconds
+from quarterhour.counters.keys import account_pk
+from quarterhour.entity import LATEST, window_partitions
+from quarterhour.errors import InvalidError, NotFoundError
+from quarterhour.ledger.keys import Account
+from quarterhour.paging import Page, Paging
+from quarterhour.settings import Layer, parse_layers
+from quarterhour.snapshots.plan import snapshots
+from quarterhour.snapshots.queries import SnapshotQueries
+from quarterhour.totals import Totals
+from tests.contract.storage import Storage
+from tests.unit.core.builders import record
+
+LAYERS = parse_layers("change=1h,5m=24h,1h=31d")
+CHANGE, FIVE_MINUTES, HOUR = LAYERS
+REQUEST = "request"
+
+
+@pytest.fixture
+def account(own: str) -> Account:
+    """An account of the test's own."""
+    return Account(own, "GBP")
+
+
+def state(account: Account, at: datetime, version: int) -> dict[str, Any]:
+    """Return an account's lifetime counter as it stood after so many changes."""
+    return {
+        "pk": account_pk(account),
+        "sk": LATEST,
+        **Totals(version).as_dict(),
+        "version": version,
+        "last_updated": iso_millis(at),
+    }
+
+
+def kept(account: Account, at: datetime, version: int) -> list[dict[str, Any]]:
+    """Return what the layers keep of a change."""
+    latest = {
+        name: {"N" if isinstance(value, int) else "S": str(value)}
+        for name, value in state(account, at, version).items()
+    }
+    found, poison = snapshots([record(1, latest)], LAYERS)
+    assert not poison
+    return [one.values for one in found]
+
+
+def change(storage: Storage, account: Account, at: datetime, version: int) -> None:
+    for one in kept(account, at, version):
+        storage.snapshots.keep(one)
+
+
+def queries(storage: Storage) -> SnapshotQueries:
+    return SnapshotQueries(storage.entities)
+
+
+def first_page(limit: int = 100) -> Paging:
+    return Paging.of(REQUEST, limit, None)
+
+
+def pages(read: Callable[[Paging], Page], limit: int) -> Iterator[list[int]]:
+    """Yield the versions on each page, from token to token."""
+    paging = first_page(limit)
+    while True:
+        body = paging.body(read(paging))
+        yield [one["version"] for one in body["items"]]
+        if body["next"] is None:
+            return
+        paging = Paging.of(REQUEST, limit, body["next"])
+
+
+# ---------------------------------------------------------------- keep the newest
+
+
+@pytest.mark.parametrize("order", list(permutations((9, 10, 11))), ids=str)
+def test_the_newest_state_stays_in_whatever_order_they_come(
+    storage: Storage, account: Account, at: datetime, order: tuple[int, ...]
+) -> None:
+    for version in (*order, order[0]):
+        change(storage, account, at + timedelta(milliseconds=version), version)
+    assert queries(storage).at(account, HOUR, at)["version"] == 11
+    assert queries(storage).at(account, FIVE_MINUTES, at)["version"] == 11
+    assert list(pages(lambda paging: queries(storage).last(account, CHANGE, paging), 10)) == [[11, 10, 9]]
+
+
+def test_a_state_of_the_same_version_is_not_written_again(storage: Storage, account: Account, at: datetime) -> None:
+    (_, first, _), (_, other, _) = kept(account, at, 3), kept(account, at, 3)
+    storage.snapshots.keep(first)
+    storage.snapshots.keep({**other, "events": 77})
+    assert queries(storage).at(account, FIVE_MINUTES, at)["events"] == 3
+
+
+# ---------------------------------------------------------------- one account
+
+
+@pytest.fixture
+def history(storage: Storage, account: Account, at: datetime) -> Account:
+    """An account that changed every 5 minutes, 12 times; and a neighbour whose name begins the same."""
+    for number in range(12):
+        change(storage, account, at + number * timedelta(minutes=5), number + 1)
+    change(storage, Account(f"{account.agency}0", "GBP"), at, 99)
+    return account
+
+
+@pytest.mark.parametrize("limit", [1, 4, 5, 12, 100])
+def test_the_newest_windows_come_first_page_by_page(storage: Storage, history: Account, limit: int) -> None:
+    found = list(pages(lambda paging: queries(storage).last(history, FIVE_MINUTES, paging), limit))
+    assert list(chain.from_iterable(found)) == list(range(12, 0, -1))
+    assert [len(page) for page in found[:-1]] == [limit] * (len(found) - 1)
+
+
+@pytest.mark.parametrize("layer", [CHANGE, FIVE_MINUTES], ids=["change", "5m"])
+@pytest.mark.parametrize("limit", [1, 3, 100])
+def test_a_span_holds_what_began_from_its_start_to_before_its_end(
+    storage: Storage, history: Account, at: datetime, layer: Layer, limit: int
+) -> None:
+    start, end = (at.replace(second=0, microsecond=0) + timedelta(minutes=minutes) for minutes in (10, 30))
+    found = pages(lambda paging: queries(storage).span(history, layer, start, end, paging), limit)
+    assert list(chain.from_iterable(found)) == [3, 4, 5, 6]
+
+
+def test_a_token_leads_nowhere_in_another_request(storage: Storage, history: Account) -> None:
+    paging = first_page(2)
+    token = paging.body(queries(storage).last(history, FIVE_MINUTES, paging))["next"]
+    with pytest.raises(InvalidError):
+        Paging.of("another", 2, token)
+
+
+def test_as_of_an_instant_is_the_newest_window_up_to_it(storage: Storage, history: Account, at: datetime) -> None:
+    asked = {0: 1, 4: 1, 5: 2, 54: 11, 600: 12}
+    found = {
+        minutes: queries(storage).at(history, FIVE_MINUTES, at + timedelta(minutes=minutes))["version"]
+        for minutes in asked
+    }
+    assert found == asked
+    with pytest.raises(NotFoundError):
+        queries(storage).at(history, FIVE_MINUTES, at - timedelta(minutes=5))
+
+
+def test_a_trend_compares_with_the_window_before(storage: Storage, history: Account, at: datetime) -> None:
+    latest = state(history, at + timedelta(minutes=55), 12)
+    told = queries(storage).trend(history, FIVE_MINUTES, latest)
+    assert (told["latest"]["version"], told["before"]["version"]) == (12, 11)
+
+
+def test_what_has_expired_is_not_shown_though_it_stands(storage: Storage, account: Account, at: datetime) -> None:
+    change(storage, account, at - timedelta(hours=2), 1)
+    change(storage, account, at, 2)
+    assert list(pages(lambda paging: queries(storage).last(account, CHANGE, paging), 10)) == [[2]]
+    assert list(pages(lambda paging: queries(storage).last(account, FIVE_MINUTES, paging), 10)) == [[2, 1]]
+
+
+# ---------------------------------------------------------------- one window
+
+
+def listing(storage: Storage, at: datetime, limit: int) -> Iterator[list[str]]:
+    """Yield the agencies on each page of a window's listing."""
+    paging = first_page(limit)
+    while True:
+        body = queries(storage).window(FIVE_MINUTES, at, paging)
+        assert body["window"] == iso_seconds(at.replace(second=0, microsecond=0))
+        yield [one["agency"] for one in body["items"]]
+        if body["next"] is None:
+            return
+        paging = Paging.of(REQUEST, limit, body["next"])
+
+
+@pytest.mark.parametrize("limit", [1, 3, 7, 100])
+def test_a_window_lists_each_account_that_changed_in_it_once(
+    storage: Storage, own: str, at: datetime, limit: int
+) -> None:
+    agencies = [f"{own}-{number}" for number in range(9)]
+    for agency in agencies:
+        for version in (1, 2):
+            change(storage, Account(agency, "GBP"), at + timedelta(seconds=version), version)
+    change(storage, Account(f"{own}-late", "GBP"), at + timedelta(minutes=5), 1)
+    found = list(listing(storage, at, limit))
+    assert sorted(chain.from_iterable(found)) == agencies
+    assert [len(page) for page in found[:-1]] == [limit] * (len(found) - 1)
+
+
+def test_a_window_without_changes_is_not_there(storage: Storage, at: datetime) -> None:
+    with pytest.raises(NotFoundError):
+        list(listing(storage, at - timedelta(hours=1), 10))
+
+
+def test_single_changes_stand_in_no_index(storage: Storage, account: Account, at: datetime) -> None:
+    change(storage, account, at, 1)
+    single, five_minutes, _ = kept(account, at, 1)
+    assert {"gsi1pk", "gsi1sk"}.isdisjoint(single)
+    partitions = window_partitions(five_minutes["sk"])
+    found = [one for part in partitions for one in storage.entities.window(part, account_pk(account), 10, None)]
+    assert [one["sk"] for one in found] == [five_minutes["sk"]]

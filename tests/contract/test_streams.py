@@ -1,0 +1,189 @@
+"""The streams as the functions get them: records in the order of the writes, with the images that handlers read.
+
+What TTL deletes is made up in the unit tests: moto deletes nothing, DynamoDB Local does not say that it was TTL.
+"""
+
+import json
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+
+from local.delivery import lambda_record
+from local.filters import matches
+from quarterhour import aws, streams
+from quarterhour.clock import iso_millis
+from quarterhour.counters.keys import account_pk, latest_key
+from quarterhour.counters.plan import Retention, counter_keys, group, moved
+from quarterhour.ledger.keys import Account, Partition
+from quarterhour.ledger.recording import Claim, ledger_values
+from quarterhour.quarters import Quarter
+from quarterhour.settings import parse_layers
+from quarterhour.snapshots.plan import snapshots
+from quarterhour.streams import SEQUENCE_DIGITS, Parking, Poison, Record, is_insert
+from quarterhour.telemetry import metrics
+from quarterhour.totals import Totals
+from tests.contract.storage import Storage, only_dynamodb_local
+from tests.unit.core.builders import claim, event
+
+KEPT = Retention(timedelta(days=35), timedelta(days=800))
+
+
+@pytest.fixture
+def account(own: str) -> Account:
+    """An account of the test's own."""
+    return Account(own, "GBP")
+
+
+def recorded(storage: Storage, own: str, at: datetime, count: int = 1) -> list[tuple[Claim, dict[str, str]]]:
+    """Append events one by one, and return their claims and what stands in the ledger."""
+    events = [event(f"{own}-{number}") for number in range(count)]
+    made = [(claim(one, at), ledger_values(one, claim(one, at))) for one in events]
+    for one, values in made:
+        storage.ledger.append([(one.partition.quarter, values)], lambda _: True)
+    return made
+
+
+def delivered(storage: Storage, function: str, at: datetime) -> list[Record]:
+    """Return all records of the stream that a function reads, in the shape of Lambda, past its filters."""
+    (mapping,) = storage.stack.functions[function].mappings
+    return [lambda_record(record, mapping.stream, "us-east-1", at) for record in _read(storage, mapping.stream)]
+
+
+def filtered(storage: Storage, function: str, records: list[Record]) -> list[Record]:
+    (mapping,) = storage.stack.functions[function].mappings
+    return [record for record in records if matches(mapping.filters, record)]
+
+
+def _read(storage: Storage, stream: str) -> Iterator[Any]:
+    client = storage.stack.engine.streams()
+    for shard in client.describe_stream(StreamArn=stream)["StreamDescription"]["Shards"]:
+        iterator: str | None = client.get_shard_iterator(
+            StreamArn=stream, ShardId=shard["ShardId"], ShardIteratorType="TRIM_HORIZON"
+        )["ShardIterator"]
+        while iterator:
+            answer = client.get_records(ShardIterator=iterator)
+            yield from answer["Records"]
+            iterator = answer.get("NextShardIterator") if answer["Records"] else None
+
+
+def of_ledger(records: list[Record], own: str) -> list[Record]:
+    return [one for one in records if one["dynamodb"]["NewImage"]["id"]["S"].startswith(own)]
+
+
+def of_entity(records: list[Record], account: Account) -> list[Record]:
+    return [one for one in records if one["dynamodb"]["Keys"]["pk"]["S"] == account_pk(account)]
+
+
+# ---------------------------------------------------------------- the ledger's stream
+
+
+def test_each_event_comes_once_with_its_image_in_the_order_of_the_writes(
+    storage: Storage, own: str, at: datetime
+) -> None:
+    made = recorded(storage, own, at, 15)
+    records = of_ledger(delivered(storage, "counters", at), own)
+    assert [aws.from_item(streams.new_image(one)) for one in records] == [values for _, values in made]
+    assert all(is_insert(one) and one["eventSource"] == "aws:dynamodb" for one in records)
+    keys = [aws.from_item(one["dynamodb"]["Keys"]) for one in records]
+    assert keys == [{"quarter_hour": one.key[0], "position": one.key[1]} for one, _ in made]
+    assert filtered(storage, "counters", records) == records
+
+
+def test_sequence_numbers_rise_as_text_too(storage: Storage, own: str, at: datetime) -> None:
+    recorded(storage, own, at, 25)
+    sequences = [streams.sequence(one) for one in delivered(storage, "counters", at)]
+    assert sequences == sorted(set(sequences))
+    assert {len(one) for one in sequences} == {SEQUENCE_DIGITS}
+
+
+def test_a_batch_becomes_the_postings_of_its_accounts_and_partitions(storage: Storage, own: str, at: datetime) -> None:
+    made = recorded(storage, own, at, 4)
+    groups, poison = group(of_ledger(delivered(storage, "counters", at), own))
+    assert not poison
+    (one,) = groups
+    assert (one.account, one.partition) == (Account("42", "GBP"), made[0][0].partition)
+    assert [str(step.posting.amount) for step in one.steps] == ["12.50"] * 4
+
+
+@only_dynamodb_local
+def test_an_append_repeated_is_no_second_record(storage: Storage, own: str, at: datetime) -> None:
+    """moto emits a record for a write that changes nothing."""
+    made = recorded(storage, own, at, 3)
+    recorded(storage, own, at, 3)
+    assert len(of_ledger(delivered(storage, "counters", at), own)) == len(made)
+
+
+def test_a_write_over_an_event_reaches_no_counter(storage: Storage, own: str, at: datetime) -> None:
+    ((_, values),) = recorded(storage, own, at)
+    storage.dynamodb.put_item(TableName=storage.ledger_table, Item=aws.to_item({**values, "amount": "99"}))
+    records = of_ledger(delivered(storage, "counters", at), own)
+    assert [one["eventName"] for one in records] == ["INSERT", "MODIFY"]
+    assert filtered(storage, "counters", records) == records[:1]
+    assert [len(one.steps) for one in group(records)[0]] == [1]
+
+
+# ---------------------------------------------------------------- the entities' stream
+
+
+def count(storage: Storage, account: Account, at: datetime) -> None:
+    """Count one event of nothing."""
+    partition = Partition(Quarter.at(at), 0)
+    stored = storage.counters.read(counter_keys(account, partition))
+    more: Any = {"seq": "1".zfill(40), "last_updated": iso_millis(at), "retention": KEPT}
+    storage.counters.write(moved(account, partition, stored, Totals(1), **more))
+
+
+def test_each_change_of_a_latest_state_is_delivered_and_nothing_else(
+    storage: Storage, account: Account, at: datetime
+) -> None:
+    for _ in range(3):
+        count(storage, account, at)
+    records = of_entity(delivered(storage, "snapshots", at), account)
+    assert len(records) == 9
+    latest = filtered(storage, "snapshots", records)
+    assert [one["eventName"] for one in latest] == ["INSERT", "MODIFY", "MODIFY"]
+    assert {one["dynamodb"]["Keys"]["sk"]["S"] for one in latest} == {latest_key(account)["sk"]}
+    versions = [(one["dynamodb"].get("OldImage"), streams.new_image(one)) for one in latest]
+    assert [(old and old["version"]["N"], new["version"]["N"]) for old, new in versions] == [
+        (None, "1"),
+        ("1", "2"),
+        ("2", "3"),
+    ]
+
+
+def test_a_batch_of_changes_becomes_the_newest_state_of_each_window(
+    storage: Storage, account: Account, at: datetime
+) -> None:
+    for _ in range(3):
+        count(storage, account, at)
+    records = of_entity(delivered(storage, "snapshots", at), account)
+    found, poison = snapshots(records, parse_layers("5m=24h"))
+    assert not poison
+    (one,) = found
+    assert (one.values["version"], one.values["events"]) == (3, 3)
+    for kept in (one.values, one.values):
+        storage.snapshots.keep(kept)
+    again = of_entity(delivered(storage, "snapshots", at), account)
+    assert filtered(storage, "snapshots", again) == filtered(storage, "snapshots", records)
+
+
+# ---------------------------------------------------------------- parking
+
+
+def test_what_can_never_be_applied_is_parked_with_its_content(storage: Storage, own: str, at: datetime) -> None:
+    queue = storage.stack.ref("CountersParkedQueue")
+    recorded(storage, own, at, 2)
+    records = of_ledger(delivered(storage, "counters", at), own)
+    for record in records:
+        record["dynamodb"]["NewImage"]["schema"] = {"S": "2"}
+    groups, poison = group(records)
+    assert not groups
+    Parking(storage.sqs, queue).park([*poison, Poison(records[0], "another reason")])
+    metrics.clear_metrics()
+    parked = storage.sqs.receive_message(QueueUrl=queue, MaxNumberOfMessages=10)["Messages"]
+    bodies = [json.loads(message["Body"]) for message in parked]
+    assert [body["record"] for body in bodies] == [*records, records[0]]
+    assert [body["reason"] for body in bodies[1:]] == [poison[1].reason, "another reason"]
+    assert "schema" in bodies[0]["reason"]
