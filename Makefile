@@ -16,6 +16,8 @@ SAM := SAM_CLI_TELEMETRY=0 $(VENV_SAM)/bin/sam
 PYENV_3_13 := $(lastword $(wildcard $(or $(PYENV_ROOT),$(HOME)/.pyenv)/versions/3.13.*/bin))
 WITH_LAMBDA_PYTHON := $(if $(PYENV_3_13),PATH="$(PYENV_3_13):$$PATH")
 
+SIDE_BY_SIDE := --numprocesses auto --dist worksteal
+
 # $(call new_venv,FOLDER): an empty environment, or a plain word on what is missing.
 define new_venv
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < tuple(map(int, "$(OLDEST)".split("."))))' || \
@@ -25,7 +27,7 @@ define new_venv
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test bench lint format sam validate build lock clean
+.PHONY: help setup demo test proof bench lint format sam validate build lock clean
 
 help:  ## List what there is to make
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -44,8 +46,11 @@ $(STAMP_LOCKED): requirements/dev.txt
 demo: setup  ## Run a day of a made-up marketplace through the local stack
 	@$(BIN)/quarterhour demo
 
-test: setup  ## Run the tests
-	@$(BIN)/pytest --numprocesses auto --dist worksteal
+test: setup  ## Run the tests, less those that take long
+	@$(BIN)/pytest $(SIDE_BY_SIDE) -m "not slow"
+
+proof: setup  ## Run all tests: every crash point, stalls, interleavings, both engines
+	@$(BIN)/pytest $(SIDE_BY_SIDE)
 
 bench: setup  ## Measure every budget of the design
 	@$(BIN)/python -m benchmarks

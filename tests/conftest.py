@@ -1,6 +1,9 @@
 """What holds for all tests."""
 
 import os
+from pathlib import Path
+
+import pytest
 
 # As in Lambda: Powertools reads it once, at import, whichever test imports it first.
 os.environ["POWERTOOLS_METRICS_NAMESPACE"] = "Quarterhour"
@@ -9,3 +12,19 @@ os.environ["POWERTOOLS_METRICS_NAMESPACE"] = "Quarterhour"
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
     """Name bytes by their argument: compressed ones differ from process to process, a test's name must not."""
     return argname if isinstance(val, bytes) else None
+
+
+LONG = ("invariants", "e2e/test_replay.py")
+"""What takes its time, below this folder."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark as slow what takes long, or needs more than Python."""
+    for item in items:
+        place = item.path.relative_to(Path(__file__).parent).as_posix()
+        if place.startswith(LONG) or "dynamodb-local" in item.nodeid or _needs(item, "dynamodb-local"):
+            item.add_marker("slow")
+
+
+def _needs(item: pytest.Item, engine: str) -> bool:
+    return any(engine in mark.args for mark in item.iter_markers("engine"))
