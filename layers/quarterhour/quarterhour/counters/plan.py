@@ -66,6 +66,14 @@ def group(records: Iterable[Record]) -> tuple[list[Group], list[Poison]]:
     return groups, poison
 
 
+def by_account(groups: Iterable[Group]) -> list[list[Group]]:
+    """Sort groups by their account, each account's in the order that they came."""
+    sorted_: dict[Account, list[Group]] = {}
+    for one in groups:
+        sorted_.setdefault(one.account, []).append(one)
+    return list(sorted_.values())
+
+
 @dataclass(frozen=True, slots=True)
 class Retention:
     """How long quarter-hour and day counters are kept; the first outlives the stream's 24 hours by far."""
