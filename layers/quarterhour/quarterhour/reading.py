@@ -98,7 +98,11 @@ class EntityReader:
 
     def read(self, wanted: Range, page: int) -> Iterator[Values]:
         """Yield the items of a range, which are read from the table as they are taken, so many at a time."""
-        return self._query(range_request(self.table, wanted, page)) if wanted.low <= wanted.high else iter(())
+        last = wanted.low if wanted.falling else wanted.high
+        # Nothing is behind the last key that there can be, and DynamoDB refuses to begin there.
+        if wanted.low > wanted.high or wanted.after == last:
+            return iter(())
+        return self._query(range_request(self.table, wanted, page))
 
     def window(self, partition: str, prefix: str, page: int, after: Mapping[str, str] | None) -> Iterator[Values]:
         """Yield the entities of one kind in a partition of a window, in the order of their ``pk``."""
