@@ -27,7 +27,6 @@ DYNAMODB_LOCAL: Final = "dynamodb-local"
 
 REGION: Final = "us-east-1"
 _KEY: Final = "local"
-_S3_ADDRESSES: Final = "MOTO_S3_CUSTOM_ENDPOINTS"
 # moto knows the plain endpoints only, not those with an account's id in their name.
 _CONFIG: Final = Config(account_id_endpoint_mode="disabled", retries={"mode": "standard", "max_attempts": 3})
 
@@ -108,8 +107,11 @@ def open_engine(choice: str = MOTO, s3_url: str = "") -> Iterator[Engine]:
     ``s3_url``: another address under which the embedded S3 is to be known. Raises ``LocalError`` where the engine
     cannot be had.
     """
+    # At its address moto answers for S3, inside the process: nothing needs to listen there. And it makes sessions of
+    # its own, which a profile that the machine does not have would break.
+    variables = {"MOTO_S3_CUSTOM_ENDPOINTS": s3_url or None, "AWS_PROFILE": None, "AWS_DEFAULT_PROFILE": None}
     # Everybody here has credentials of their own, so moto need not put some into the process's environment.
-    with mock_aws(config={"core": {"mock_credentials": False}}), _s3_known_as(s3_url):
+    with mock_aws(config={"core": {"mock_credentials": False}}), _process_variables(variables):
         if choice == MOTO:
             with adjusted:
                 yield Engine(MOTO)
@@ -121,18 +123,22 @@ def open_engine(choice: str = MOTO, s3_url: str = "") -> Iterator[Engine]:
 
 
 @contextmanager
-def _s3_known_as(url: str) -> Iterator[None]:
-    """Have moto answer for S3 at this address too, in the process: nothing needs to listen there."""
-    before = os.environ.get(_S3_ADDRESSES)
-    if url:
-        os.environ[_S3_ADDRESSES] = url
+def _process_variables(variables: Mapping[str, str | None]) -> Iterator[None]:
+    """Set variables of the process for the block, or take them away."""
+    before = {name: os.environ.get(name) for name in variables}
+    _set(variables)
     try:
         yield
     finally:
-        if before is None:
-            os.environ.pop(_S3_ADDRESSES, None)
+        _set(before)
+
+
+def _set(variables: Mapping[str, str | None]) -> None:
+    for name, value in variables.items():
+        if value is None:
+            os.environ.pop(name, None)
         else:
-            os.environ[_S3_ADDRESSES] = before
+            os.environ[name] = value
 
 
 def _checked(url: str) -> str:

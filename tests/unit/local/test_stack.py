@@ -98,12 +98,14 @@ def told(stack: Stack, **event: Any) -> dict[str, Any]:
 
 
 def test_a_function_has_the_templates_environment_and_nothing_of_the_machines(
-    folder: Path, engine: Engine, monkeypatch: pytest.MonkeyPatch
+    folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("AWS_PROFILE", "production")
     monkeypatch.setenv("OTHER", "of the machine")
-    stack = deploy(folder, engine, Greeting="hi")
-    env = told(stack)["env"]
+    with open_engine() as engine:
+        stack = deploy(folder, engine, Greeting="hi")
+        env = told(stack)["env"]
+    assert os.environ["AWS_PROFILE"] == "production"
     assert (env["THINGS"], env["FILES"], env["PARKED"]) == (
         stack.ref("Things"),
         stack.ref("Files"),
