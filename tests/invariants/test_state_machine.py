@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from datetime import timedelta
 from typing import Any
 
-from hypothesis import HealthCheck, settings
+from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
@@ -108,10 +108,5 @@ class Marketplace(RuleBasedStateMachine):
         return armed
 
 
-settings.register_profile(
-    "bounded", max_examples=25, stateful_step_count=20, deadline=None, suppress_health_check=list(HealthCheck)
-)
-settings.register_profile("long", settings.get_profile("bounded"), max_examples=1000, stateful_step_count=50)
-
 TestMarketplace = Marketplace.TestCase
-TestMarketplace.settings = settings.get_profile("bounded")
+TestMarketplace.settings = settings.get_profile("long" if settings.get_current_profile_name() == "long" else "bounded")
