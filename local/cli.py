@@ -43,7 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     warnings.filterwarnings("ignore", message="No application metrics to publish")
     try:
         code: int = args.run(args)
-    except LocalError as error:
+    except (LocalError, OSError) as error:
         print(f"quarterhour: {error}", file=sys.stderr)
         return _CANNOT
     except KeyboardInterrupt:
@@ -156,7 +156,7 @@ def _parameter(text: str) -> tuple[str, str]:
 def _faults(text: str) -> Faults:
     try:
         return Faults(Spec.parse(text))
-    except LocalError as error:
+    except (LocalError, OSError) as error:
         raise argparse.ArgumentTypeError(str(error).removeprefix("--faults: ")) from error
 
 

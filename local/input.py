@@ -3,13 +3,14 @@
 import gzip
 import json
 import sys
+import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import chain
 from pathlib import Path
-from typing import IO, Any, Final
+from typing import IO, Final
 
 from local.errors import LocalError
 from quarterhour.clock import parse_iso
@@ -80,13 +81,19 @@ def open_source(name: str) -> Iterator[Source]:
         return
     try:
         size = Path(name).stat().st_size
-        with Path(name).open("rb") as raw:
-            lines: Any = gzip.GzipFile(fileobj=raw) if name.endswith(".gz") else raw
-            yield Source(lines, size, raw)
-    except (OSError, EOFError) as error:
-        raise LocalError(
-            f"{name}: {error.strerror if isinstance(error, OSError) and error.strerror else error}"
-        ) from error
+        raw = Path(name).open("rb")  # noqa: SIM115 - closed by the block below
+    except OSError as error:
+        raise LocalError(f"{name}: {error.strerror}") from error
+    with raw:
+        yield Source(_readable(name, gzip.GzipFile(fileobj=raw) if name.endswith(".gz") else raw), size, raw)
+
+
+def _readable(name: str, lines: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield lines; raise ``LocalError`` where the file cannot be read on."""
+    try:
+        yield from lines
+    except (OSError, EOFError, zlib.error) as error:
+        raise LocalError(f"{name}: {error}") from error
 
 
 def read_lines(lines: Iterable[bytes]) -> Iterator[Line | BadLine]:

@@ -129,12 +129,27 @@ def test_files_are_read_packed_or_not_and_tell_how_far(tmp_path: Path) -> None:
             assert source.position() == source.size == (tmp_path / name).stat().st_size
 
 
-def test_a_file_that_cannot_be_read_is_one_clear_line(tmp_path: Path) -> None:
-    (tmp_path / "broken.gz").write_bytes(b"not packed at all")
-    with pytest.raises(LocalError, match="No such file"), open_source(str(tmp_path / "none")):
+def test_a_file_that_is_not_there_is_one_clear_line(tmp_path: Path) -> None:
+    with pytest.raises(LocalError, match="none: No such file"), open_source(str(tmp_path / "none")):
         pass
-    with (
-        pytest.raises(LocalError, match=r"broken\.gz: Not a gzipped file"),
-        open_source(str(tmp_path / "broken.gz")) as source,
+
+
+def test_a_broken_packed_file_is_one_clear_line(tmp_path: Path) -> None:
+    whole = gzip.compress(b"{}\n" * 100_000)
+    for content, problem in (
+        (b"not packed", "Not a gzipped file"),
+        (whole[:50], "ended before"),
+        (whole[:12] + b"\xff" * 50, ""),
     ):
-        list(source.lines)
+        (tmp_path / "broken.gz").write_bytes(content)
+        with (
+            open_source(str(tmp_path / "broken.gz")) as source,
+            pytest.raises(LocalError, match=rf"broken\.gz: .*{problem}"),
+        ):
+            list(source.lines)
+
+
+def test_what_else_goes_wrong_is_not_laid_at_the_files_door(tmp_path: Path) -> None:
+    (tmp_path / "events").write_bytes(b"{}")
+    with pytest.raises(PermissionError), open_source(str(tmp_path / "events")):
+        raise PermissionError
