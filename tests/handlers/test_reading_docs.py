@@ -34,7 +34,7 @@ def world() -> Iterator[World]:
         yield world
 
 
-def like(wanted: Any, found: Any) -> bool:  # noqa: ANN401 - JSON is any value
+def like(wanted: Any, found: Any) -> bool:
     """Tell whether an answer is the one shown, where an ellipsis stands for any text, or any more fields."""
     match wanted, found:
         case dict(), dict():
@@ -51,7 +51,7 @@ def like(wanted: Any, found: Any) -> bool:  # noqa: ANN401 - JSON is any value
 
 
 @pytest.mark.parametrize(("target", "answer"), EXAMPLES, ids=[target for target, _ in EXAMPLES])
-def test_an_example_answers_what_stands_there(world: World, target: str, answer: Any) -> None:  # noqa: ANN401
+def test_an_example_answers_what_stands_there(world: World, target: str, answer: Any) -> None:
     path, _, query = target.partition("?")
     found = world.stack.request(Request("GET", path, query))
     assert like(answer, found.json()), json.dumps(found.json(), indent=1, ensure_ascii=False)

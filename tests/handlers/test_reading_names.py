@@ -45,7 +45,7 @@ def world() -> Iterator[World]:
         yield world
 
 
-def asked(world: World, key: str, path: str, parameters: dict[str, str], stage: str = "$default") -> Any:  # noqa: ANN401
+def asked(world: World, key: str, path: str, parameters: dict[str, str], stage: str = "$default") -> Any:
     """Invoke the function as API Gateway does, and return the status and what it answers."""
     method = key.partition(" ")[0] if " " in key else "GET"
     context = {"http": {"method": method, "path": path}, "stage": stage, "routeKey": key}

@@ -23,7 +23,7 @@ class World:
     clock: ManualClock
     recorded: list[dict[str, Any]] = field(default_factory=list)
 
-    def sell(self, amount: str, agency: str = "42", currency: str = "GBP", **data: Any) -> dict[str, Any]:  # noqa: ANN401
+    def sell(self, amount: str, agency: str = "42", currency: str = "GBP", **data: Any) -> dict[str, Any]:
         """Record an event now, and return its receipt."""
         kind = "sale.recorded" if not amount.startswith("-") else "sale.refunded"
         event = {
@@ -67,19 +67,19 @@ class World:
         result: dict[str, Any] = self.stack.invoke("report", {})
         return result
 
-    def get(self, path: str, **parameters: Any) -> Response:  # noqa: ANN401 - whatever is to be sent
+    def get(self, path: str, **parameters: Any) -> Response:
         """Send a reading request; ``from_`` stands for ``from``, which is a word of Python's."""
         query = urlencode({name.rstrip("_"): value for name, value in parameters.items()})
         return self.stack.request(Request("GET", path, query))
 
-    def read(self, path: str, **parameters: Any) -> Any:  # noqa: ANN401 - JSON is any value
+    def read(self, path: str, **parameters: Any) -> Any:
         """Send a reading request that succeeds, and return what it answers."""
         answer = self.get(path, **parameters)
         assert answer.status == 200, answer.body
         assert answer.headers["content-type"] == "application/json"
         return answer.json()
 
-    def refused(self, path: str, **parameters: Any) -> dict[str, Any]:  # noqa: ANN401 - whatever is to be sent
+    def refused(self, path: str, **parameters: Any) -> dict[str, Any]:
         """Send a request with a bad parameter, and return what is said of it."""
         answer = self.get(path, **parameters)
         assert (answer.status, answer.headers["content-type"]) == (400, "application/problem+json"), answer.body
@@ -88,13 +88,13 @@ class World:
         assert problem["expected"]
         return dict(problem)
 
-    def missing(self, path: str, **parameters: Any) -> str:  # noqa: ANN401 - whatever is to be sent
+    def missing(self, path: str, **parameters: Any) -> str:
         """Ask for what is not there, and return the reason that is given."""
         answer = self.get(path, **parameters)
         assert (answer.status, answer.headers["content-type"]) == (404, "application/problem+json"), answer.body
         return str(answer.json()["detail"])
 
-    def pages(self, path: str, **parameters: Any) -> Iterator[dict[str, Any]]:  # noqa: ANN401
+    def pages(self, path: str, **parameters: Any) -> Iterator[dict[str, Any]]:
         """Yield the pages of a request to the last."""
         page = self.read(path, **parameters)
         while True:
@@ -103,7 +103,7 @@ class World:
                 return
             page = self.read(path, **{**parameters, "next": page["next"]})
 
-    def all(self, path: str, **parameters: Any) -> list[dict[str, Any]]:  # noqa: ANN401
+    def all(self, path: str, **parameters: Any) -> list[dict[str, Any]]:
         """Return the items of all pages of a request."""
         return [item for page in self.pages(path, **parameters) for item in page["items"]]
 
