@@ -65,13 +65,14 @@ def test_what_was_never_counted_is_not_there(storage: Storage, account: Account,
     assert stored(storage, account, at) == []
 
 
+@pytest.mark.parametrize("version", [0, 2], ids=["back", "on"])
 @pytest.mark.parametrize("stale", [0, 1, 2], ids=["quarter", "latest", "day"])
 def test_none_of_three_is_written_where_one_has_changed_since_it_was_read(
-    storage: Storage, account: Account, at: datetime, stale: int
+    storage: Storage, account: Account, at: datetime, stale: int, version: int
 ) -> None:
     storage.counters.write(counted(storage, account, at))
     planned = counted(storage, account, at)
-    storage.write({**planned[stale].values, "gross": "77"})
+    storage.write({**planned[stale].values, "version": version})
     before = stored(storage, account, at)
     with pytest.raises(ClientError) as failure:
         storage.counters.write(planned)
