@@ -155,6 +155,13 @@ class World:
         ]
         return self.run(name, {"Records": records})
 
+    def park(self, queue: str, image: Properties) -> None:
+        """Put the image of a new item into a queue of parked records."""
+        record = {"eventName": "INSERT", "dynamodb": {"SequenceNumber": "7", "NewImage": image, "Keys": image}}
+        sqs = boto3.client("sqs")
+        url = sqs.get_queue_url(QueueName=queue)["QueueUrl"]
+        sqs.send_message(QueueUrl=url, MessageBody=json.dumps({"reason": "not understood", "record": record}))
+
     def pass_time(self, **span: float) -> None:
         """Move the clock on."""
         self.clock.advance(timedelta(**span))

@@ -13,6 +13,7 @@ FUNCTIONS = [
     "SnapshotsFunction",
     "ReportFunction",
     "RebuildFunction",
+    "UnparkFunction",
     "ApiFunction",
 ]
 STREAMS = {"CountersFunction": "LedgerTable", "SnapshotsFunction": "EntityTable"}

@@ -95,7 +95,7 @@ class TestTheBucket:
             for name in stack.of("AWS::Lambda::Function")
             for one in stack.statements(name)
             for action in one["Action"]
-            if "Delete" in action
+            if "s3:Delete" in action or "dynamodb:Delete" in action
         ]
         assert (writers, removers) == (["ReportFunction"], [])
 

@@ -1,7 +1,7 @@
 """DynamoDB stream records as Lambda hands them over: their parts, and parking those that can never be applied."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,6 +16,7 @@ Record = dict[str, Any]
 """One record of a stream event, as Lambda hands it over."""
 
 SEQUENCE_DIGITS: Final = 40
+_MOST_MESSAGES: Final = 10
 _TTL_DELETIONS: Final = "dynamodb.amazonaws.com"
 
 
@@ -60,6 +61,18 @@ def failures(records: Iterable[Record], failed: Iterable[str]) -> dict[str, list
     return {"batchItemFailures": [{"itemIdentifier": number} for number in delivered]}
 
 
+@dataclass(slots=True)
+class Unparked:
+    """How many parked records were applied, and how many had to stay."""
+
+    applied: int = 0
+    kept: int = 0
+
+    def as_dict(self) -> dict[str, int]:
+        """Return it as the function answers it."""
+        return {"applied": self.applied, "kept": self.kept}
+
+
 class Parking:
     """The queue of records that can never be applied, with their content: the service's own holds positions only."""
 
@@ -76,3 +89,22 @@ class Parking:
             logger.error("record parked", reason=one.reason, sequence=one.record["dynamodb"].get("SequenceNumber"))
             parked += 1
         count("RecordsParked", parked)
+
+    def replay(self, apply: Callable[[Record], bool], in_time: Callable[[], bool]) -> "Unparked":
+        """Apply what is parked, each record once, and take those off the queue that are applied.
+
+        The others stay, and are seen again after the queue's visibility timeout.
+        """
+        result = Unparked()
+        while in_time():
+            answer = self._client.receive_message(QueueUrl=self._queue_url, MaxNumberOfMessages=_MOST_MESSAGES)
+            messages = answer.get("Messages", [])
+            for message in messages:
+                if apply(json.loads(message["Body"])["record"]):
+                    self._client.delete_message(QueueUrl=self._queue_url, ReceiptHandle=message["ReceiptHandle"])
+                    result.applied += 1
+                else:
+                    result.kept += 1
+            if not messages:
+                break
+        return result

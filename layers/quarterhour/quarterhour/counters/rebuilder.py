@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
+from functools import cache
 
 from botocore.exceptions import ClientError
 
@@ -16,7 +17,9 @@ from quarterhour.counters.store import CounterStore
 from quarterhour.entity import Key
 from quarterhour.errors import UnavailableError
 from quarterhour.ledger.keys import Account, Partition
+from quarterhour.ledger.posting import Posting
 from quarterhour.quarters import Quarter
+from quarterhour.streams import Record, new_image
 from quarterhour.totals import Totals
 
 
@@ -58,6 +61,28 @@ class Rebuilder:
         for account, truth in truths(sealed_lines, only, self._kept_from).items():
             self._mend_account(account, truth, result)
         return result
+
+    def mender(self, sealed_lines: Callable[[], Iterable[Mapping[str, str]]]) -> Callable[[Record], bool]:
+        """Return what applies a parked ledger record: its account is rebuilt, once for all of its records.
+
+        It answers ``False`` for a record that is still no posting, or whose quarter-hour is not sealed yet.
+        """
+
+        @cache
+        def rebuild(account: Account) -> None:
+            self.rebuild(sealed_lines(), account)
+
+        def mend(record: Record) -> bool:
+            try:
+                posting = Posting.of(new_image(record))
+            except ValueError:
+                return False
+            if posting.partition.quarter > self._through:
+                return False
+            rebuild(posting.account)
+            return True
+
+        return mend
 
     def _mend_account(self, account: Account, truth: Truth, result: Rebuilt) -> None:
         result.accounts += 1

@@ -29,6 +29,11 @@ class Keeper:
         count("SnapshotsFailed", len(failed))
         return failures(records, failed)
 
+    def replay(self, record: Record) -> bool:
+        """Keep the snapshots of a record that was parked; ``False`` where it still cannot be applied."""
+        kept, poison = snapshots([record], self._layers)
+        return not poison and all(self._workers.map(self._keep, kept))
+
     def _keep(self, snapshot: Snapshot) -> bool:
         try:
             self._store.keep(snapshot.values)

@@ -1,0 +1,53 @@
+"""For the operator: applies the records that were parked, once what kept them from being applied is mended.
+
+A counters record is applied by rebuilding its account from the sealed ledger, so that nothing is counted twice;
+one whose quarter-hour is not sealed yet stays parked. Snapshots records are applied as they are.
+"""
+
+from typing import Any
+
+from aws_lambda_powertools.utilities.typing import LambdaContext
+
+from quarterhour import aws
+from quarterhour.counters.plan import Retention
+from quarterhour.counters.rebuilder import Rebuilder
+from quarterhour.counters.store import CounterStore
+from quarterhour.reports.sealed import sealed_ledger
+from quarterhour.reports.store import ReportStore
+from quarterhour.settings import Environment
+from quarterhour.snapshots.keeper import Keeper
+from quarterhour.snapshots.store import SnapshotStore
+from quarterhour.streams import Parking
+from quarterhour.telemetry import count, logger, metrics
+
+env = Environment.of_process()
+dynamodb = aws.dynamodb()
+sqs = aws.sqs()
+workers = aws.Workers(env.integer("MAX_CONCURRENCY", least=1))
+entity_table = env.text("ENTITY_TABLE")
+counters = CounterStore(dynamodb, entity_table)
+reports = ReportStore(dynamodb, aws.s3(), env.text("LEDGER_TABLE"), entity_table, env.text("REPORT_BUCKET"), workers)
+retention = Retention(env.days("QUARTER_RETENTION_DAYS"), env.days("DAY_RETENTION_DAYS"))
+counters_parked = Parking(sqs, env.text("COUNTERS_PARKED_QUEUE_URL"))
+snapshots_parked = Parking(sqs, env.text("SNAPSHOTS_PARKED_QUEUE_URL"))
+keeper = Keeper(SnapshotStore(dynamodb, entity_table), snapshots_parked, env.layers("SNAPSHOT_LAYERS"), workers)
+
+RESERVE_SECONDS = 120
+"""No other batch of messages is begun with less time left than this."""
+
+
+@metrics.log_metrics
+@logger.inject_lambda_context
+def handler(_event: dict[str, Any], context: LambdaContext) -> dict[str, dict[str, int]]:
+    """Apply what is parked; answer how much was, and how much had to stay, of each queue."""
+
+    def in_time() -> bool:
+        return context.get_remaining_time_in_millis() / 1000 > RESERVE_SECONDS
+
+    answer = {"snapshots": snapshots_parked.replay(keeper.replay, in_time).as_dict()}
+    if at := reports.checkpoint():
+        rebuilder = Rebuilder(counters, retention, at.sealed_through)
+        mender = rebuilder.mender(lambda: sealed_ledger(reports, at.sealed_through))
+        answer["counters"] = counters_parked.replay(mender, in_time).as_dict()
+    count("RecordsUnparked", sum(one["applied"] for one in answer.values()))
+    return answer
