@@ -171,7 +171,7 @@ def memory(extent: Extent) -> Iterator[Line]:
     for ledger, measured in zip(ledgers, _side_by_side([("memory", ledger) for ledger in ledgers]), strict=True):
         shards, item_bytes = ledger.get("shards", 1), ledger.get("item_bytes", ITEM_BYTES)
         yield Line(
-            f"report memory, {_shown(ledger['events'])} events of {item_bytes} bytes in {shards} shards",
+            f"report memory, {_shown(ledger['events'])} events of {item_bytes} bytes, shards: {shards}",
             f"{measured['mib']:.0f} MiB",
             "<= 256 MiB",
             at_most(256, measured["mib"]),

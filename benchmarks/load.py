@@ -26,6 +26,7 @@ from uuid import uuid4
 
 from benchmarks.functions import LAYER, ROOT
 from benchmarks.shop import CURRENCY, Orders, Sales, run
+from local.errors import LocalError
 from quarterhour.clock import iso_seconds
 from quarterhour.ledger.protocol import MAX_BATCH
 from quarterhour.quarters import Quarter
@@ -39,6 +40,7 @@ CATCH_UP_SECONDS: Final = 120.0
 
 _UP: Final = "import sys; from local.cli import main; sys.exit(main())"
 _URL: Final = re.compile(r"http://[0-9.:]+")
+_CANNOT: Final = 2
 _PAGE: Final = 1000
 _POLL_SECONDS: Final = 0.5
 _STOPS_WITHIN: Final = 30.0
@@ -118,7 +120,7 @@ def started() -> Iterator[str]:
             first = process.stdout.readline() if process.stdout else ""
             url = _URL.search(first)
             if url is None:
-                raise RuntimeError("quarterhour up did not start: run it by itself to see why")
+                raise LocalError("`quarterhour up` did not start: run it by itself to see why")
             yield url[0]
         finally:
             process.terminate()
@@ -194,17 +196,21 @@ def _differences(what: str, events: Counter[tuple[str, str]]) -> list[str]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Load, report, prove; return 1 where anything does not hold."""
+    """Load, report, prove; return 1 where anything does not hold, 2 where that could not be found out."""
     args = _parser().parse_args(arguments)
     name = f"load-{uuid4().hex[:8]}"
     agencies = tuple(f"{name} {number:03d}" for number in range(args.agencies))
     orders = Orders(args.seconds, args.rate / args.processes, args.batch, args.again, agencies)
-    with ExitStack() as during:
-        url = args.url or during.enter_context(started())
-        since = Quarter.at(datetime.now(UTC)).start
-        load = loaded(url, name, args.processes, orders)
-        print(summary(load))
-        found = problems(url, load, since, name)
+    try:
+        with ExitStack() as during:
+            url = args.url or during.enter_context(started())
+            since = Quarter.at(datetime.now(UTC)).start
+            load = loaded(url, name, args.processes, orders)
+            print(summary(load))
+            found = problems(url, load, since, name)
+    except (LocalError, OSError) as error:
+        print(f"load: {error}", file=sys.stderr)
+        return _CANNOT
     events = sum(totals.events for totals in load.standing.values())
     print("\n".join(found) or f"held: {events:,} events, each once in the ledger and once in its account, sums exact")
     return int(bool(found))

@@ -164,7 +164,11 @@ class MadeUp:
         return {"Item": item} if item else {}
 
     def _BatchGetItem(self, asked: Json) -> Json:  # noqa: N802 - the operation's name
-        return {"Responses": {table: [] for table in asked["RequestItems"]}, "UnprocessedKeys": {}}
+        found = {
+            table: [item for key in wanted["Keys"] if (item := self._items.get((key["pk"]["S"], key["sk"]["S"])))]
+            for table, wanted in asked["RequestItems"].items()
+        }
+        return {"Responses": found, "UnprocessedKeys": {}}
 
     def _PutItem(self, asked: Json) -> Json:  # noqa: N802 - the operation's name
         if "pk" in asked["Item"]:

@@ -5,7 +5,7 @@ index entries that a transaction changes count double as the transaction does, a
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass, field
@@ -79,10 +79,14 @@ class Tables:
         """Return where an item stands."""
         return name, {key: item[key] for key in self.table(name).keys}
 
-    def item(self, place: Place) -> Item | None:
-        """Return the item that stands there now."""
-        name, key = place
-        return self._client.get_item(TableName=name, Key=key, ConsistentRead=True).get("Item")
+    def items(self, places: Sequence[Place]) -> list[Item | None]:
+        """Return the items that stand there now, in the same order."""
+        wanted: dict[str, Any] = {}
+        for name, key in places:
+            wanted.setdefault(name, {"Keys": [], "ConsistentRead": True})["Keys"].append(key)
+        answer = self._client.batch_get_item(RequestItems=wanted)["Responses"] if wanted else {}
+        found = [(self.place(name, item), item) for name, items in answer.items() for item in items]
+        return [next((item for stands, item in found if stands == place), None) for place in places]
 
 
 class Meter:
@@ -118,54 +122,63 @@ class Meter:
         return bill
 
     def _before(self, params: Request, model: "OperationModel", context: dict[str, Any], **_: object) -> None:
-        places = written(model.name, params, self._tables)
-        context["metered"] = deepcopy(params), [(place, self._tables.item(place)) for place in places]
+        writes = written(model.name, params, self._tables)
+        before = self._tables.items([one.place for one in writes])
+        context["metered"] = deepcopy(params), list(zip(writes, before, strict=True))
 
     def _after(self, parsed: Request, model: "OperationModel", context: dict[str, Any], **_: object) -> None:
         with self._lock:
             self._bill.calls[f"{model.service_model.service_name}.{model.name}"] += 1
             if "metered" not in context:
                 return
-            params, before = context.pop("metered")
+            params, writes = context.pop("metered")
             error = parsed.get("Error", {}).get("Code")
             if error and error not in _CHARGED:
                 return
-            self._charge_writes(model.name, before, parsed)
+            self._charge_writes(model.name, writes, parsed)
             if not error:
                 for table, units in reads(model.name, params, parsed):
                     self._bill.reads[table] = self._bill.reads.get(table, 0) + units
 
-    def _charge_writes(self, operation: str, before: list[tuple[Place, Item | None]], answer: Request) -> None:
+    def _charge_writes(self, operation: str, writes: list[tuple["Write", Item | None]], answer: Request) -> None:
         times = _TRANSACTION if operation == "TransactWriteItems" else 1
         left = written("BatchWriteItem", {"RequestItems": answer.get("UnprocessedItems", {})}, self._tables)
-        for place, item in before:
-            if place in left:
+        for write, before in writes:
+            if write in left:
                 continue
-            table, _ = place
-            units = item_write_units(item, self._tables.item(place), self._tables.table(table).indexes)
+            after = before if "Error" in answer else write.item or self._tables.items([write.place])[0]
+            table, _ = write.place
+            units = item_write_units(before, after, self._tables.table(table).indexes)
             self._bill.writes[table] = self._bill.writes.get(table, 0) + times * units
 
 
-def written(operation: str, request: Request, tables: Tables) -> list[Place]:
-    """Return the items that a call writes to, or would if its condition held."""
+@dataclass(frozen=True, slots=True)
+class Write:
+    """Where a call writes, and the whole item where it says that."""
+
+    place: Place
+    item: Item | None = None
+
+
+def written(operation: str, request: Request, tables: Tables) -> list[Write]:
+    """Return what a call writes, or would if its condition held."""
     match operation:
-        case "PutItem":
-            return [tables.place(request["TableName"], request["Item"])]
-        case "UpdateItem" | "DeleteItem":
-            return [(request["TableName"], request["Key"])]
+        case "PutItem" | "UpdateItem" | "DeleteItem":
+            return [_write(request["TableName"], request, tables)]
         case "BatchWriteItem":
             entries = [(table, one) for table, some in request["RequestItems"].items() for one in some]
-            return [
-                tables.place(table, one["PutRequest"]["Item"])
-                if "PutRequest" in one
-                else (table, one["DeleteRequest"]["Key"])
-                for table, one in entries
-            ]
+            return [_write(table, action, tables) for table, one in entries for action in one.values()]
         case "TransactWriteItems":
             actions = [action for one in request["TransactItems"] for action in one.values()]
-            return [tables.place(action["TableName"], action.get("Item") or action["Key"]) for action in actions]
+            return [_write(action["TableName"], action, tables) for action in actions]
         case _:
             return []
+
+
+def _write(table: str, action: Request, tables: Tables) -> Write:
+    if "Item" in action:
+        return Write(tables.place(table, action["Item"]), action["Item"])
+    return Write((table, action["Key"]))
 
 
 def reads(operation: str, request: Request, answer: Request) -> list[tuple[str, float]]:

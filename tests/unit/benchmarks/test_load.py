@@ -193,6 +193,14 @@ def test_an_account_that_counts_otherwise_is_a_problem(answers: dict[str, Any], 
     assert found.startswith("load 1: the account says")
 
 
+def test_a_system_that_does_not_start_is_told(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(loading, "_UP", "")
+    assert main([]) == 2
+    assert capsys.readouterr().err == "load: `quarterhour up` did not start: run it by itself to see why\n"
+
+
 @pytest.mark.slow
 @pytest.mark.usefixtures("socket_enabled")
 def test_the_local_stack_holds_under_load(capsys: pytest.CaptureFixture[str]) -> None:
