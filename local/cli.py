@@ -16,7 +16,7 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TaskProgressColumn
 from rich.table import Column, Table
 from rich.text import Text
 
-from local import csv_events, demo
+from local import csv_events, demo, operate
 from local.bucket import Folder
 from local.engines import DYNAMODB_LOCAL, MOTO
 from local.errors import LocalError
@@ -113,6 +113,22 @@ def _parser() -> argparse.ArgumentParser:
     )
     csv_events.configure(csv)
     csv.set_defaults(run=csv_events.run)
+
+    rebuild = commands.add_parser(
+        "rebuild",
+        help="mend counters from the sealed ledger",
+        description="Mend the counters of an account, or of all, by what the sealed ledger holds, "
+        "while events keep coming.",
+    )
+    operate.configure_rebuild(rebuild)
+
+    unpark = commands.add_parser(
+        "unpark",
+        help="apply the records that were parked",
+        description="Apply the records that were parked because they could not be, once the cause is mended. "
+        "Exit code 1 where some had to stay.",
+    )
+    operate.configure_unpark(unpark)
 
     shown = commands.add_parser(
         "demo",

@@ -1,6 +1,8 @@
 """The API over HTTP on this machine."""
 
 import json
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
@@ -113,3 +115,18 @@ def test_links_that_the_api_signs_open_the_sealed_files() -> None:
             assert call(bare)[0] == 403
             assert call(bare + "?X-Amz-Date=20200101T000000Z&X-Amz-Expires=60")[0] == 403
             assert call(links[0].replace("?", "x?"))[0] == 404
+
+
+def operator(*arguments: str) -> tuple[int, str]:
+    """Run a command in a process of its own, as moto would take the calls of this one."""
+    command = [sys.executable, "-c", "from local.cli import main; raise SystemExit(main())", *arguments]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - our own
+    return ended.returncode, ended.stdout + ended.stderr
+
+
+def test_the_operator_reaches_a_stack_that_is_up(up: tuple[Server, Stack]) -> None:
+    server, _ = up
+    assert operator("rebuild", "--all", "--url", server.url) == (0, "0 accounts looked at, 0 counters mended\n")
+    assert operator("unpark", "--url", server.url) == (0, "snapshots: 0 applied, 0 kept\n")
+    code, told = operator("rebuild", "42", "--url", server.url)
+    assert (code, "write AGENCY#CURRENCY" in told) == (2, True)

@@ -83,6 +83,7 @@ class World:
         self.lanes: dict[tuple[str, int], Lane] = {}
         self._iterators: dict[str, Any] = {}
         self.s3: Any = stack.engine.s3()
+        self.sqs: Any = stack.engine.sqs()
         self.dynamodb: Any = stack.engine.dynamodb()
         self._streams: Any = stack.engine.streams()
 

@@ -1,0 +1,86 @@
+"""`quarterhour rebuild` and `unpark`: invokes the operator's functions, in AWS or of a local stack that is up."""
+
+import argparse
+import json
+from typing import Any
+
+import boto3
+from botocore.config import Config
+from botocore.exceptions import BotoCoreError, ClientError
+
+from local.errors import LocalError
+from quarterhour.ledger.keys import Account
+
+_LONGEST_RUN = 905
+"""Seconds; the functions' timeout, and a little."""
+
+
+def configure_rebuild(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of ``quarterhour rebuild``."""
+    which = parser.add_mutually_exclusive_group(required=True)
+    which.add_argument("account", nargs="?", metavar="ACCOUNT", help="the account, such as 42#GBP")
+    which.add_argument("--all", action="store_true", help="every account")
+    _configure_target(parser)
+    parser.set_defaults(run=_rebuild)
+
+
+def configure_unpark(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of ``quarterhour unpark``."""
+    _configure_target(parser)
+    parser.set_defaults(run=_unpark)
+
+
+def _configure_target(parser: argparse.ArgumentParser) -> None:
+    target = parser.add_mutually_exclusive_group(required=True)
+    target.add_argument("--stack", metavar="NAME", help="the deployed CloudFormation stack, such as quarterhour-dev")
+    target.add_argument("--url", metavar="URL", help="a local stack that is up, such as http://127.0.0.1:8080")
+
+
+def _rebuild(args: argparse.Namespace) -> int:
+    event = {}
+    if args.account:
+        try:
+            event["account"] = str(Account.parse(args.account))
+        except ValueError as error:
+            raise LocalError(f"{args.account!r} is no account: write AGENCY#CURRENCY, such as 42#GBP") from error
+    answer = _invoke(args, "Rebuild", event)
+    print(f"{answer['accounts']} accounts looked at, {answer['mended']} counters mended")
+    return 0
+
+
+def _unpark(args: argparse.Namespace) -> int:
+    answer = _invoke(args, "Unpark", {})
+    for queue, result in answer.items():
+        print(f"{queue}: {result['applied']} applied, {result['kept']} kept")
+    return 0 if not any(result["kept"] for result in answer.values()) else 1
+
+
+def _invoke(args: argparse.Namespace, function: str, event: dict[str, str]) -> Any:  # noqa: ANN401 - JSON is any value
+    """Invoke an operator's function and return its answer; raise ``LocalError`` where it gives none."""
+    try:
+        name = function.lower() if args.url else _deployed(args.stack, f"{function}FunctionName")
+        answer = _client(args.url).invoke(FunctionName=name, Payload=json.dumps(event))
+    except (BotoCoreError, ClientError) as error:
+        raise LocalError(f"{function} could not be invoked: {error}") from error
+    payload = json.loads(answer["Payload"].read())
+    if "FunctionError" in answer:
+        raise LocalError(f"{function} failed: {payload.get('errorType')}: {payload.get('errorMessage')}")
+    return payload
+
+
+def _client(url: str | None) -> Any:  # noqa: ANN401 - the stubs are no dependency
+    # An invocation is not repeated: the first one may still be at work.
+    config = Config(read_timeout=_LONGEST_RUN, retries={"total_max_attempts": 1})
+    if url is None:
+        return boto3.client("lambda", config=config)
+    own = boto3.Session(aws_access_key_id="local", aws_secret_access_key="local", region_name="us-east-1")  # noqa: S106
+    return own.client("lambda", endpoint_url=url, config=config)
+
+
+def _deployed(stack: str, output: str) -> str:
+    """Return what a deployed stack says of itself."""
+    (found,) = boto3.client("cloudformation").describe_stacks(StackName=stack)["Stacks"]
+    for one in found.get("Outputs", []):
+        if one["OutputKey"] == output:
+            return str(one["OutputValue"])
+    raise LocalError(f"the stack {stack} has no {output}: is it a stack of Quarterhour?")
