@@ -55,7 +55,11 @@ class Folder:
 
     def open(self, key: str) -> IO[bytes]:
         """Open a file; raise ``FileNotFoundError`` where it is not there."""
-        return (self._path / key).open("rb")
+        path = self._path / key
+        # A manifest is not to be believed when it names a file elsewhere.
+        if not path.resolve().is_relative_to(self._path.resolve()):
+            raise FileNotFoundError(key)
+        return path.open("rb")
 
     def _found(self) -> Iterator[str]:
         return (file.relative_to(self._path).as_posix() for file in self._path.rglob("*") if file.is_file())

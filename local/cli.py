@@ -11,6 +11,7 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any, Final
 
+from botocore.exceptions import BotoCoreError, ClientError
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskProgressColumn, TextColumn
 from rich.table import Column, Table
@@ -43,7 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     warnings.filterwarnings("ignore", message="No application metrics to publish")
     try:
         code: int = args.run(args)
-    except (LocalError, OSError) as error:
+    except (LocalError, OSError, BotoCoreError, ClientError) as error:
         print(f"quarterhour: {error}", file=sys.stderr)
         return _CANNOT
     except KeyboardInterrupt:

@@ -3,7 +3,7 @@
 import os
 import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 
 import boto3
@@ -34,6 +34,7 @@ BATCH_GET: Final = 100
 
 _TRANSIENT: Final = frozenset(
     {
+        "ConditionalRequestConflict",
         "InternalServerError",
         "LimitExceededException",
         "ProvisionedThroughputExceededException",
@@ -146,8 +147,16 @@ class Workers:
         self._pool = ThreadPoolExecutor(count) if count > 1 else None
 
     def map(self, call: Callable[[T], R], arguments: Iterable[T]) -> list[R]:
-        """Return what the call gives for each argument, in their order; the first error is raised."""
-        return list(self._pool.map(call, arguments) if self._pool else map(call, arguments))
+        """Return what the call gives for each argument, in their order; the first error is raised.
+
+        Only when all calls have ended: one left behind in a frozen process could take its effect when that thaws,
+        long after what it was to write for is sealed.
+        """
+        if self._pool is None:
+            return list(map(call, arguments))
+        futures = [self._pool.submit(call, argument) for argument in arguments]
+        wait(futures)
+        return [future.result() for future in futures]
 
     def ahead(self, call: Callable[[], R]) -> Callable[[], R]:
         """Start a call now where there is a thread for it; calling the result waits for its outcome."""

@@ -20,6 +20,7 @@ ADJUSTMENT: Final = "adjustment.recorded"
 VIEW: Final = "view.recorded"
 MAX_TEXT: Final = 200
 MAX_EXTRA_BYTES: Final = 4096
+MAX_PROBLEMS: Final = 10
 _SHOWN: Final = 60
 
 _SIGNS: Final[Mapping[str, tuple[Callable[[Decimal], bool], str]]] = {
@@ -93,8 +94,16 @@ def read_event(item: object) -> Event | Rejection:
         source, id_ = (
             value[:MAX_TEXT] if isinstance(value := item.get(name), str) else None for name in ("source", "id")
         )
-        return Rejection(source, id_, tuple(fields.problems))
+        return Rejection(source, id_, _bounded(fields.problems))
     return event
+
+
+def _bounded(problems: list[FieldProblem]) -> tuple[FieldProblem, ...]:
+    """Tell no more than a person would read: one bad item must not make the whole answer too large."""
+    more = len(problems) - MAX_PROBLEMS
+    if more <= 0:
+        return tuple(problems)
+    return (*problems[:MAX_PROBLEMS], FieldProblem("", f"has {more} more problems", "an event as described"))
 
 
 def _read(fields: "_Fields") -> Event | None:

@@ -39,8 +39,8 @@ class Verification:
 
     @property
     def proven(self) -> bool:
-        """Whether all that stands in the reports is proven."""
-        return not self.problems
+        """Whether there is a run, and all that stands in the reports is proven."""
+        return self.runs > 0 and not self.problems
 
 
 def verify(open_object: Open, keys: Iterable[str], retention: timedelta | None = None) -> Verification:
@@ -52,9 +52,10 @@ def verify(open_object: Open, keys: Iterable[str], retention: timedelta | None =
     found = Verification()
     names = sorted(keys)
     proof = _Proof(open_object, found, retention)
-    for key in names:
-        if key.startswith(REPORTS) and key.endswith("/" + MANIFEST):
-            proof.run(key)
+    manifests = [key for key in names if key.startswith(REPORTS) and key.endswith("/" + MANIFEST)]
+    for key in manifests:
+        proof.run(key)
+    last = max(manifests, default="")
     covered = proof.until
     for key in names:
         if key.startswith(LEDGER) and key not in proof.files:
@@ -62,6 +63,8 @@ def verify(open_object: Open, keys: Iterable[str], retention: timedelta | None =
             # Lines after the last manifest are of a run under way.
             if quarter is None or (covered is not None and quarter.end <= covered):
                 found.problems.append(f"{key}: stands in no manifest")
+        elif key.startswith(REPORTS) and key < last and not key.endswith("/" + MANIFEST) and key not in proof.files:
+            found.problems.append(f"{key}: stands in no manifest")
     return found
 
 
@@ -88,7 +91,7 @@ class _Proof:
             totals = [self._bucket(key, bucket) for bucket in document["buckets"]]
             sums = by_account(tally for tally in totals if tally)
             self._sums(key, document, sums)
-        except (ValueError, KeyError, TypeError, AttributeError, ArithmeticError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError, ArithmeticError, RecursionError) as error:
             self._problem(key, f"cannot be read: {error!r}")
             return
         self._found.runs += 1
@@ -172,6 +175,7 @@ class _Proof:
         self._expect(key, "accounts", stated, dict(sums))
         self._expect(key, "lines", document["lines"], sum(totals.events for totals in sums.values()))
         for file in document["files"]:
+            self.files.add(file["key"])
             with SpooledTemporaryFile(_IN_MEMORY) as copy:
                 self._same_bytes(file["key"], file, copy)
                 self._expect(file["key"], "sums", copy.read(), summary(sums))
