@@ -214,3 +214,19 @@ def test_a_query_is_read_to_its_last_page_even_past_an_empty_one(count: int) -> 
 def test_values_come_back_from_items_and_none_is_left_out() -> None:
     values = {"pk": "a", "n": 5, "list": ["x", 1], "map": {"deep": "y"}}
     assert aws.from_item(aws.to_item({**values, "gone": None})) == values
+
+
+def test_no_call_is_left_running_when_one_of_them_fails() -> None:
+    ended: list[int] = []
+    others = threading.Event()
+
+    def call(number: int) -> None:
+        if number == 0:
+            others.set()
+            raise ValueError
+        others.wait(5)
+        ended.append(number)
+
+    with pytest.raises(ValueError):  # noqa: PT011 - the call's own
+        aws.Workers(4).map(call, range(4))
+    assert sorted(ended) == [1, 2, 3]

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quarterhour import jsontext
-from quarterhour.ledger.event import DETAILS, MAX_EXTRA_BYTES, Event, Rejection, read_event
+from quarterhour.ledger.event import DETAILS, MAX_EXTRA_BYTES, MAX_PROBLEMS, Event, Rejection, read_event
 from quarterhour.ledger.keys import Account, Identity
 from tests.unit.core.builders import ABSENT, accounts, amounts, data, event, identities, sale, sale_of
 
@@ -445,3 +445,10 @@ def test_whatever_json_is_sent_is_an_event_or_told_why_not(value: Any) -> None:
     for item in items:
         found = read_event(item)
         assert isinstance(found, Event) or found.problems
+
+
+def test_an_item_with_endless_problems_is_told_of_the_first_and_how_many_more() -> None:
+    rejection = read_event({f"field{number}": 1 for number in range(40_000)})
+    assert isinstance(rejection, Rejection)
+    assert len(rejection.problems) == MAX_PROBLEMS + 1
+    assert rejection.problems[-1].problem == f"has {40_000 + 6 - MAX_PROBLEMS} more problems"

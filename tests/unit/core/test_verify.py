@@ -61,8 +61,15 @@ def test_untouched_reports_are_proven_with_their_sums() -> None:
     }
 
 
-def test_nothing_sealed_yet_is_proven() -> None:
+def test_where_nothing_is_sealed_yet_nothing_is_proven_and_nothing_wrong() -> None:
     assert check({}) == Verification()
+    assert not check({}).proven
+
+
+def test_a_file_beside_the_reports_that_no_manifest_names_is_found() -> None:
+    objects = reports()
+    stray = min(key for key in objects if key.startswith("reports/")).rpartition("/")[0] + "/extra.csv"
+    assert f"{stray}: stands in no manifest" in check({**objects, stray: b""}).problems
 
 
 def test_lines_after_the_last_manifest_are_of_a_run_under_way() -> None:
