@@ -124,8 +124,7 @@ def test_a_function_reaches_the_engine_and_is_told_its_limits(folder: Path, engi
     assert got["tables"] == [stack.ref("Things")]
     assert (got["name"], got["memory"]) == ("telling", 256)
     assert got["arn"].endswith(":function:telling")
-    assert 6000 < got["left"] <= 7000
-    assert stack.invoke("telling", {}, seconds=1)["left"] <= 1000
+    assert stack.invoke("telling", {}, seconds=1)["left"] <= 1000 < got["left"] <= 7000
 
 
 def test_a_function_lives_on_between_invocations_until_a_cold_start(folder: Path, engine: Engine) -> None:
