@@ -28,3 +28,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def _needs(item: pytest.Item, engine: str) -> bool:
     return any(engine in mark.args for mark in item.iter_markers("engine"))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print what tests have counted, from whichever process they ran in."""
+    for report in terminalreporter.getreports("passed"):
+        for name, told in report.user_properties:
+            terminalreporter.write_line(f"{name}: {told}")

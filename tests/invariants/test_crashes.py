@@ -26,6 +26,7 @@ def batch(n: int) -> list[dict[str, object]]:
 
 
 Step = Callable[[World], None]
+Record = Callable[[str, object], None]
 CHECKED_EVERY = 8
 
 
@@ -61,7 +62,7 @@ def number() -> Callable[[], int]:
     return count().__next__
 
 
-def test_an_ingest_may_die_at_any_call(place: World, number: Callable[[], int]) -> None:
+def test_an_ingest_may_die_at_any_call(place: World, number: Callable[[], int], record_property: Record) -> None:
     def send(place: World) -> None:
         place.send(batch(number()))
 
@@ -71,10 +72,10 @@ def test_an_ingest_may_die_at_any_call(place: World, number: Callable[[], int]) 
         act=send,
         recover=World.send_again,
     )
-    print(f"ingest: {points} crash points, 0 violations")
+    record_property("ingest", f"{points} crash points tried, 0 violations")
 
 
-def test_a_stream_batch_may_die_at_any_call(place: World, number: Callable[[], int]) -> None:
+def test_a_stream_batch_may_die_at_any_call(place: World, number: Callable[[], int], record_property: Record) -> None:
     place.lanes_a_stream = 1
 
     def prepare(place: World) -> None:
@@ -88,10 +89,10 @@ def test_a_stream_batch_may_die_at_any_call(place: World, number: Callable[[], i
         place.read_streams()
 
     points = each_call(place, prepare, act, recover=act)
-    print(f"streams: {points} crash points, 0 violations")
+    record_property("stream batch", f"{points} crash points tried, 0 violations")
 
 
-def test_a_report_may_die_at_any_call(place: World, number: Callable[[], int]) -> None:
+def test_a_report_may_die_at_any_call(place: World, number: Callable[[], int], record_property: Record) -> None:
     def prepare(place: World) -> None:
         for _ in range(2):
             place.send(batch(number()))
@@ -99,4 +100,4 @@ def test_a_report_may_die_at_any_call(place: World, number: Callable[[], int]) -
         place.clock.advance(GRACE)
 
     points = each_call(place, prepare, act=World.report, recover=World.report)
-    print(f"report: {points} crash points, 0 violations")
+    record_property("report", f"{points} crash points tried, 0 violations")

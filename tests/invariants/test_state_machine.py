@@ -82,6 +82,21 @@ class Marketplace(RuleBasedStateMachine):
         with self._struck_by(fault):
             self.place.report()
 
+    @rule(events=st.lists(an_event(), min_size=1, max_size=4), after=st.integers(0, 10))
+    def two_clients_race(self, events: list[Cloud], after: int) -> None:
+        def other() -> None:
+            self.place.send(events)
+
+        self.place.faults.meanwhile(after, other)
+        self.place.send(events)
+        self.place.faults.disarm()
+
+    @rule(after=st.integers(0, 20))
+    def two_reports_overlap(self, after: int) -> None:
+        self.place.faults.meanwhile(after, self.place.report)
+        self.place.report()
+        self.place.faults.disarm()
+
     @rule(seconds=st.sampled_from([1.0, 900.0]))
     def the_schedule_fires_with_little_time(self, seconds: float) -> None:
         self.place.report(seconds)

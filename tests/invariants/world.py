@@ -262,7 +262,7 @@ class World:
         self._refunds_are_bounded(ledger)
         self._sums_agree(ledger, lines)
         proof = verify(_opener(objects), objects)
-        assert proof.proven, proof.problems
+        assert not proof.problems
 
     def _each_accepted_once(self, ledger: list[dict[str, str]], lines: list[dict[str, str]]) -> None:
         assert len(ledger) == len({item["id"] for item in ledger}), "an event stands twice in the ledger"
