@@ -310,4 +310,4 @@ def _verify(args: argparse.Namespace) -> int:
         print(problem, file=sys.stderr)
     if not proof.runs and not proof.problems:
         print(f"{args.folder} holds no manifest", file=sys.stderr)
-    return 0 if proof.proven and proof.runs else 1
+    return 0 if proof.proven else 1
