@@ -1,9 +1,15 @@
 """What holds for all tests."""
 
 import os
+from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
+from typing import Final
 
 import pytest
+
+from local import dynamodb_local
+from local.errors import LocalError
 
 # As in Lambda: Powertools reads it once, at import, whichever test imports it first.
 os.environ["POWERTOOLS_METRICS_NAMESPACE"] = "Quarterhour"
@@ -16,6 +22,7 @@ def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
 
 LONG = ("invariants", "e2e/test_replay.py")
 """What takes its time, below this folder."""
+WITHOUT_JAVA: Final = "QUARTERHOUR_WITHOUT_JAVA"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -35,3 +42,16 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     for report in terminalreporter.getreports("passed"):
         for name, told in report.user_properties:
             terminalreporter.write_line(f"{name}: {told}")
+
+
+@pytest.fixture(scope="session")
+def dynamodb_local_url() -> Iterator[str]:
+    """One DynamoDB Local for all tests; each stack has tables of its own."""
+    with ExitStack() as running:
+        try:
+            url = running.enter_context(dynamodb_local.running())
+        except LocalError as error:
+            if os.environ.get("CI") and not os.environ.get(WITHOUT_JAVA):
+                pytest.fail(f"{error} (to go without: {WITHOUT_JAVA}=1)", pytrace=False)
+            pytest.skip(f"moto alone was tested: {error}")
+        yield url

@@ -1,40 +1,18 @@
 """The storage code on both engines: moto in this process, DynamoDB Local beside it where Java and Maven are."""
 
-import os
 from collections.abc import Iterator
-from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
 from itertools import count
 from typing import Final
 
 import pytest
 
-from local import dynamodb_local
 from local.engines import DYNAMODB_LOCAL, MOTO
-from local.errors import LocalError
 from quarterhour.clock import ManualClock, using
 from tests.contract.storage import ON_DYNAMODB_LOCAL, Storage, opened
 
-WITHOUT_JAVA: Final = "QUARTERHOUR_WITHOUT_JAVA"
-
 _FIRST_DAY: Final = datetime(2026, 1, 1, 1, 30, 12, 345000, tzinfo=UTC)
 _tests: Final = count()
-
-
-@pytest.fixture(scope="session")
-def dynamodb_local_url() -> Iterator[str]:
-    """One DynamoDB Local for all tests; each stack has tables of its own."""
-    with ExitStack() as running:
-        missing = ""
-        try:
-            url = running.enter_context(dynamodb_local.running())
-        except LocalError as error:
-            url, missing = "", str(error)
-        if missing and os.environ.get("CI") and not os.environ.get(WITHOUT_JAVA):
-            pytest.fail(f"{missing} (to go without: {WITHOUT_JAVA}=1)", pytrace=False)
-        if missing:
-            pytest.skip(f"moto alone was tested: {missing}")
-        yield url
 
 
 @pytest.fixture(scope="module", params=[MOTO, pytest.param(DYNAMODB_LOCAL, marks=ON_DYNAMODB_LOCAL)])
