@@ -15,9 +15,9 @@ reporter = Reporter(
     ReportStore(
         aws.dynamodb(),
         aws.s3(),
-        env.text("LEDGER_TABLE"),
         env.text("ENTITY_TABLE"),
         env.text("REPORT_BUCKET"),
+        env.text("LEDGER_TABLE"),
         aws.Workers(env.integer("MAX_CONCURRENCY", least=1)),
     ),
     env.seconds("GRACE_SECONDS"),

@@ -9,11 +9,7 @@ from typing import Any
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from quarterhour import aws
-from quarterhour.counters.plan import Retention
-from quarterhour.counters.rebuilder import Rebuilder
-from quarterhour.counters.store import CounterStore
-from quarterhour.reports.sealed import sealed_ledger
-from quarterhour.reports.store import ReportStore
+from quarterhour.mending import Mending
 from quarterhour.settings import Environment
 from quarterhour.snapshots.keeper import Keeper
 from quarterhour.snapshots.store import SnapshotStore
@@ -23,14 +19,15 @@ from quarterhour.telemetry import count, logger, metrics
 env = Environment.of_process()
 dynamodb = aws.dynamodb()
 sqs = aws.sqs()
-workers = aws.Workers(env.integer("MAX_CONCURRENCY", least=1))
-entity_table = env.text("ENTITY_TABLE")
-counters = CounterStore(dynamodb, entity_table)
-reports = ReportStore(dynamodb, aws.s3(), env.text("LEDGER_TABLE"), entity_table, env.text("REPORT_BUCKET"), workers)
-retention = Retention(env.days("QUARTER_RETENTION_DAYS"), env.days("DAY_RETENTION_DAYS"))
+mending = Mending.of(env, dynamodb)
 counters_parked = Parking(sqs, env.text("COUNTERS_PARKED_QUEUE_URL"))
 snapshots_parked = Parking(sqs, env.text("SNAPSHOTS_PARKED_QUEUE_URL"))
-keeper = Keeper(SnapshotStore(dynamodb, entity_table), snapshots_parked, env.layers("SNAPSHOT_LAYERS"), workers)
+keeper = Keeper(
+    SnapshotStore(dynamodb, env.text("ENTITY_TABLE")),
+    snapshots_parked,
+    env.layers("SNAPSHOT_LAYERS"),
+    aws.Workers(env.integer("MAX_CONCURRENCY", least=1)),
+)
 
 RESERVE_SECONDS = 120
 """No other batch of messages is begun with less time left than this."""
@@ -45,9 +42,7 @@ def handler(_event: dict[str, Any], context: LambdaContext) -> dict[str, dict[st
         return context.get_remaining_time_in_millis() / 1000 > RESERVE_SECONDS
 
     answer = {"snapshots": snapshots_parked.replay(keeper.replay, in_time).as_dict()}
-    if at := reports.checkpoint():
-        rebuilder = Rebuilder(counters, retention, at.sealed_through)
-        mender = rebuilder.mender(lambda: sealed_ledger(reports, at.sealed_through))
+    if mender := mending.mender():
         answer["counters"] = counters_parked.replay(mender, in_time).as_dict()
     count("RecordsUnparked", sum(one["applied"] for one in answer.values()))
     return answer

@@ -67,7 +67,7 @@ class Storage:
     @property
     def reports(self) -> ReportStore:
         bucket = self.stack.ref("ReportBucket")
-        return ReportStore(self.dynamodb, self.s3, self.ledger_table, self.entity_table, bucket, self.workers)
+        return ReportStore(self.dynamodb, self.s3, self.entity_table, bucket, self.ledger_table, self.workers)
 
     @property
     def entities(self) -> EntityReader:

@@ -21,7 +21,6 @@ from quarterhour.reports.plan import (
     verdict,
     with_verdicts,
 )
-from quarterhour.reports.sealed import sealed_tally
 from quarterhour.reports.store import ReportStore
 
 RESERVE_SECONDS: Final = 60.0
@@ -92,7 +91,7 @@ class Reporter:
         for quarter in plan.quarters:
             if len(sealed) < len(plan.sealed):
                 one = plan.sealed[len(sealed)]
-                tally = sealed_tally(self._store, quarter, one)
+                tally = self._store.tally(quarter, one)
             elif sealed and remaining_seconds() < RESERVE_SECONDS:
                 break
             else:
@@ -133,8 +132,7 @@ class Reporter:
                 return
             quarters = [Quarter.parse(name) for name, said in run["verdicts"].items() if said == Verdict.PENDING.value]
             tallies = {
-                quarter: sealed_tally(self._store, quarter, Sealed.of(run["sealed"][str(quarter)]))
-                for quarter in quarters
+                quarter: self._store.tally(quarter, Sealed.of(run["sealed"][str(quarter)])) for quarter in quarters
             }
             verdicts = self._verdicts(tallies, result)
             if any(said is not Verdict.PENDING for said in verdicts.values()):

@@ -4,7 +4,7 @@ import heapq
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import IO, TYPE_CHECKING, Any, Final
+from typing import IO, Any, Final
 
 from botocore.exceptions import ClientError
 
@@ -13,15 +13,10 @@ from quarterhour.aws import Item, Request
 from quarterhour.counters.keys import account_of, partition_of, quarter_key
 from quarterhour.errors import OvertakenError, SealedFileError
 from quarterhour.ledger.keys import Account, Partition
-from quarterhour.quarters import Quarter
-from quarterhour.reports.keys import PENDING, RUNS
+from quarterhour.reports.keys import PENDING
 from quarterhour.reports.plan import Checkpoint, Plan, Sealed
+from quarterhour.reports.sealed import SealedLedger
 from quarterhour.totals import Totals
-
-if TYPE_CHECKING:
-    from botocore.response import StreamingBody
-    from mypy_boto3_dynamodb import DynamoDBClient
-    from mypy_boto3_s3 import S3Client
 
 _ITEMS_IN_MEMORY: Final = 10_000
 _FEWEST_A_PAGE: Final = 100
@@ -85,16 +80,6 @@ def _checkpoint_update(table: str, update: str, condition: str, values: dict[str
     }
 
 
-def runs_request(table: str) -> Request:
-    """Build the Query for the control items of all runs, in the order of time, strongly consistent."""
-    return {
-        "TableName": table,
-        "KeyConditionExpression": "pk = :runs",
-        "ExpressionAttributeValues": {":runs": {"S": RUNS}},
-        "ConsistentRead": True,
-    }
-
-
 def pending_request(table: str) -> Request:
     """Build the Query for the runs whose counters have not caught up yet."""
     return {
@@ -106,24 +91,11 @@ def pending_request(table: str) -> Request:
 
 
 @dataclass(frozen=True, slots=True)
-class ReportStore:
-    """The ledger as reports read it, the control items, and the bucket."""
+class ReportStore(SealedLedger):
+    """What was sealed, and beside it the ledger that is still to be."""
 
-    dynamodb: "DynamoDBClient"
-    s3: "S3Client"
     ledger_table: str
-    entity_table: str
-    bucket: str
     workers: aws.Workers
-
-    def checkpoint(self) -> Checkpoint | None:
-        """Return how far the reports have come; ``None`` before the first event."""
-        values = self._entity(control.CHECKPOINT)
-        if values is None:
-            return None
-        plan = values.get("plan")
-        run, digest = values.get("previous", ("", ""))
-        return Checkpoint(Quarter.parse(values["sealed_through"]), (run, digest), Plan.of(plan) if plan else None)
 
     def shards(self) -> int:
         """Return the highest number of ledger shards ever used."""
@@ -186,24 +158,10 @@ class ReportStore:
             if self._digest(key) != digest:
                 raise SealedFileError(f"{key} is sealed with other bytes than the ledger gives now") from error
 
-    def open(self, key: str) -> "StreamingBody":
-        """Return an object's content as a stream; raise ``SealedFileError`` where it is not there."""
-        try:
-            return aws.persist(lambda: self.s3.get_object(Bucket=self.bucket, Key=key)["Body"], "S3")
-        except ClientError as error:
-            if aws.code_of(error) != "NoSuchKey":
-                raise
-            raise SealedFileError(f"{key} is gone") from error
-
     def keep_run(self, values: Mapping[str, Any]) -> None:
         """Write a run's control item."""
         item = aws.to_item(dict(values))
         aws.persist(lambda: self.dynamodb.put_item(TableName=self.entity_table, Item=item), "the Entity table")
-
-    def runs(self) -> Iterator[dict[str, Any]]:
-        """Return the control items of all runs, the oldest first."""
-        pages = aws.query_pages(self.dynamodb, runs_request(self.entity_table), aws.Workers(1))
-        return (aws.from_item(item) for items in pages for item in items)
 
     def pending_runs(self) -> list[dict[str, Any]]:
         """Return the control items of the runs whose counters have not caught up yet, the oldest first."""
@@ -216,11 +174,6 @@ class ReportStore:
         while block := body.read(1 << 20):
             digest.update(block)
         return digest.hexdigest()
-
-    def _entity(self, key: Mapping[str, str]) -> dict[str, Any] | None:
-        request = aws.get_item_request(self.entity_table, dict(key))
-        item = aws.persist(lambda: self.dynamodb.get_item(**request), "the Entity table").get("Item")
-        return aws.from_item(item) if item else None
 
     def _update(self, request: Request) -> bool:
         try:
