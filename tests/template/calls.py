@@ -98,6 +98,8 @@ class World:
     """The deployed system on moto, on a clock set by hand; what each function calls is kept."""
 
     clock: ManualClock
+    names: dict[str, str] = field(default_factory=dict)
+    """What ``!Ref`` gives for a table, a bucket or a queue, by logical id."""
     functions: dict[str, ModuleType] = field(default_factory=dict)
     calls: dict[str, set[Call]] = field(default_factory=dict)
     running: str = ""
@@ -109,13 +111,14 @@ class World:
         patch.setattr(boto3, "DEFAULT_SESSION", session)
         for name, properties in stack.of("AWS::DynamoDB::Table").items():
             boto3.client("dynamodb").create_table(**table_request(name, properties))
+            self.names[name] = name
         boto3.client("s3").create_bucket(Bucket=BUCKET, CreateBucketConfiguration={"LocationConstraint": REGION})
-        queues = {
-            name: boto3.client("sqs").create_queue(QueueName=name)["QueueUrl"] for name in stack.of("AWS::SQS::Queue")
-        }
+        self.names["ReportBucket"] = BUCKET
+        for name in stack.of("AWS::SQS::Queue"):
+            self.names[name] = boto3.client("sqs").create_queue(QueueName=name)["QueueUrl"]
 
         def attribute(name: str, _: str) -> str:
-            return BUCKET if name == "ReportBucket" else queues.get(name, name)
+            return self.names.get(name, name)
 
         for function in template.functions(attribute).values():
             self.functions[function.name], _ = started(function, patch)
@@ -158,9 +161,21 @@ class World:
     def park(self, queue: str, image: Properties) -> None:
         """Put the image of a new item into a queue of parked records."""
         record = {"eventName": "INSERT", "dynamodb": {"SequenceNumber": "7", "NewImage": image, "Keys": image}}
-        sqs = boto3.client("sqs")
-        url = sqs.get_queue_url(QueueName=queue)["QueueUrl"]
-        sqs.send_message(QueueUrl=url, MessageBody=json.dumps({"reason": "not understood", "record": record}))
+        message = json.dumps({"reason": "not understood", "record": record})
+        boto3.client("sqs").send_message(QueueUrl=self.names[queue], MessageBody=message)
+
+    def standing(self, table: str) -> list[Properties]:
+        """Return all items of a table."""
+        items: list[Properties] = boto3.client("dynamodb").scan(TableName=self.names[table])["Items"]
+        return items
+
+    def put(self, table: str, item: Properties) -> None:
+        """Put an item back as it stood."""
+        boto3.client("dynamodb").put_item(TableName=self.names[table], Item=item)
+
+    def remove(self, table: str, key: Properties) -> None:
+        """Lose an item."""
+        boto3.client("dynamodb").delete_item(TableName=self.names[table], Key=key)
 
     def pass_time(self, **span: float) -> None:
         """Move the clock on."""

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 
-import boto3
 import pytest
 from moto import mock_aws
 
@@ -41,24 +40,24 @@ def live_through(world: World) -> None:
 
     # A claim whose append was lost, retried when its bucket is long settled: looked for, then moved.
     lost = json.loads(recorded["body"])["items"][0]["receipt"]
-    remove("LedgerTable", {"quarter_hour": {"S": lost["partition"]}, "position": {"S": lost["position"]}})
+    world.remove("LedgerTable", {"quarter_hour": {"S": lost["partition"]}, "position": {"S": lost["position"]}})
     world.pass_time(hours=1)
     assert world.sample("ingest-one")["statusCode"] == 202
 
     # Sealed once more after a crash that forgot the checkpoint: the files are there, and the same.
     world.pass_time(hours=1)
-    (checkpoint,) = (item for item in standing("EntityTable") if item["sk"]["S"] == "checkpoint")
+    (checkpoint,) = (item for item in world.standing("EntityTable") if item["sk"]["S"] == "checkpoint")
     sealed = world.sample("report-schedule")
     assert (sealed["lines"], sealed["complete"]) == (4, True)
-    boto3.client("dynamodb").put_item(TableName="EntityTable", Item=checkpoint)
+    world.put("EntityTable", checkpoint)
     assert world.sample("report-schedule") == sealed
 
     # Counted only now, so that the next run settles the verdict.
-    assert world.stream("counters", *standing("LedgerTable"), {"quarter_hour": {"S": "no bucket"}}) == ALL_DONE
+    assert world.stream("counters", *world.standing("LedgerTable"), {"quarter_hour": {"S": "no bucket"}}) == ALL_DONE
     world.pass_time(hours=1)
     world.sample("report-schedule")
 
-    states = [item for item in standing("EntityTable") if item["sk"]["S"] == "latest"]
+    states = [item for item in world.standing("EntityTable") if item["sk"]["S"] == "latest"]
     assert states
     assert world.stream("snapshots", *states, {"pk": {"S": "ACCOUNT#"}, "sk": {"S": "latest"}}) == ALL_DONE
 
@@ -66,34 +65,23 @@ def live_through(world: World) -> None:
         assert world.sample(f"api-{name}")["statusCode"] == 200, name
     assert world.sample("api-report", run=sealed["runs"][0])["statusCode"] == 200
 
-    forget_counters()
+    forget_counters(world)
     assert world.sample("rebuild-account")["mended"] > 0
 
     # Parked by a version that could not read them; this one can.
-    forget_counters()
-    world.park("CountersParkedQueue", next(item for item in standing("LedgerTable") if "customer" in item))
+    forget_counters(world)
+    world.park("CountersParkedQueue", next(item for item in world.standing("LedgerTable") if "customer" in item))
     world.park("SnapshotsParkedQueue", states[0])
     unparked = world.sample("unpark")
     assert unparked == {"snapshots": {"applied": 1, "kept": 1}, "counters": {"applied": 1, "kept": 1}}, "poison stays"
-    assert any(item["sk"]["S"] == "latest" for item in standing("EntityTable"))
+    assert any(item["sk"]["S"] == "latest" for item in world.standing("EntityTable"))
 
 
-def forget_counters() -> None:
+def forget_counters(world: World) -> None:
     """Lose all that was counted."""
-    for item in standing("EntityTable"):
+    for item in world.standing("EntityTable"):
         if item["pk"]["S"].startswith(("ACCOUNT#", "SEEN#")):
-            remove("EntityTable", {name: item[name] for name in ("pk", "sk")})
-
-
-def standing(table: str) -> list[Properties]:
-    """Return all items of a table."""
-    items: list[Properties] = boto3.client("dynamodb").scan(TableName=table)["Items"]
-    return items
-
-
-def remove(table: str, key: Properties) -> None:
-    """Lose an item."""
-    boto3.client("dynamodb").delete_item(TableName=table, Key=key)
+            world.remove("EntityTable", {name: item[name] for name in ("pk", "sk")})
 
 
 def matches(pattern: Properties, resource: str) -> bool:
