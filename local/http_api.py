@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
 from urllib.parse import parse_qsl, unquote
+from uuid import uuid4
 
 from local.template import Route
 
@@ -41,24 +42,27 @@ class Response:
 def path_parameters(route: Route, path: str) -> dict[str, str] | None:
     """Return the parameters of a path that is of this route, else ``None``.
 
-    A path is cut before it is decoded: ``/accounts/a%2Fb/EUR`` has three parts.
+    A path is cut before it is decoded: ``/accounts/a%2Fb/EUR`` has three parts. A route's last variable may take all
+    that is left of it (``{proxy+}``).
     """
     wanted, given = route.path.split("/"), path.split("/")
+    if wanted[-1].endswith("+}") and len(given) > len(wanted):
+        given = [*given[: len(wanted) - 1], "/".join(given[len(wanted) - 1 :])]
     if len(wanted) != len(given):
         return None
     parameters: dict[str, str] = {}
     for want, part in zip(wanted, map(unquote, given), strict=True):
         if want.startswith("{") and part:
-            parameters[want.strip("{}")] = part
+            parameters[want.strip("{+}")] = part
         elif want != part:
             return None
     return parameters
 
 
 def event(
-    route: Route, parameters: Mapping[str, str], request: Request, request_id: str, now: datetime
+    route: Route, parameters: Mapping[str, str], request: Request, authorizer: Mapping[str, Any], now: datetime
 ) -> dict[str, Any]:
-    """Return the event that API Gateway would invoke the route's function with."""
+    """Return the event that API Gateway would invoke the route's function with; ``authorizer`` tells who asks."""
     headers = _joined((name.lower(), value) for name, value in request.headers)
     cookies = headers.pop("cookie", "")
     body, encoded = _body(request.body, headers.get("content-type", ""))
@@ -73,6 +77,7 @@ def event(
         "requestContext": {
             "accountId": "123456789012",
             "apiId": "local",
+            "authorizer": dict(authorizer),
             "domainName": headers.get("host", "localhost"),
             "domainPrefix": "local",
             "http": {
@@ -82,7 +87,7 @@ def event(
                 "sourceIp": "127.0.0.1",
                 "userAgent": headers.get("user-agent", ""),
             },
-            "requestId": request_id,
+            "requestId": str(uuid4()),
             "routeKey": key,
             "stage": "$default",
             "time": now.strftime("%d/%b/%Y:%H:%M:%S +0000"),

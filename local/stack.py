@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Final, TextIO
 from uuid import uuid4
 
+from local.authorizer import MACHINE, JwtAuthorizer, UnauthorizedError, bearer
 from local.bucket import Bucket
 from local.engines import REGION, Engine, environment, open_engine
 from local.errors import LocalError
@@ -21,7 +22,7 @@ from local.faults import Faults, Killed
 from local.http_api import Request, Response, event, message, path_parameters, response
 from local.pump import Pump
 from local.schedule import Rate
-from local.template import REF, Function, Template, table_request
+from local.template import REF, Function, Route, Template, table_request
 from quarterhour import clock
 
 TEMPLATE: Final = Path(__file__).parent.parent / "template.yaml"
@@ -103,6 +104,7 @@ class Stack:
         self._create_buckets()
         self._create_tables(expires=expires)
         self.functions = template.functions(self._attribute)
+        self._people = self._authorizer()
         self._handlers: dict[str, Any] = {}
         self.pumps = [
             Pump(mapping, _function_arn(name), partial(self.invoke, name), engine.streams(), self._sqs)
@@ -161,19 +163,41 @@ class Stack:
         self._handlers.pop(name, None)
 
     def request(self, request: Request) -> Response:
-        """Answer an HTTP request as the API does, without its authorization."""
+        """Answer an HTTP request as the API does, or with a token as the people's API does."""
+        token = bearer(request)
+        if token is None:
+            return self._routed(request, self._routes, MACHINE)
+        if self._people is None:
+            return message(403, "Forbidden")
+        try:
+            authorized = self._people.authorize(token)
+        except UnauthorizedError as error:
+            print(f"refused a token: {error}", file=self._logs)
+            return message(401, "Unauthorized")
+        return self._routed(request, self.template.people_routes(), authorized)
+
+    def _routed(self, request: Request, routes: Mapping[Route, str], authorizer: Mapping[str, Any]) -> Response:
         found = [
             (route, name, parameters)
-            for name, function in self.functions.items()
-            for route in function.routes
+            for route, name in routes.items()
             if (parameters := path_parameters(route, request.path)) is not None
         ]
         for route, name, parameters in found:
             if route.method == request.method:
-                return self._answer(name, event(route, parameters, request, str(uuid4()), clock.now()))
-        if found:
-            return message(405, f"{request.path} takes {', '.join(route.method for route, *_ in found)}")
-        return message(404, f"there is no {request.path}")
+                return self._answer(name, event(route, parameters, request, authorizer, clock.now()))
+        return message(404, "Not Found")
+
+    def _authorizer(self) -> JwtAuthorizer | None:
+        """Return what checks people's tokens; ``None`` where the parameters name no issuer."""
+        for authorizer in self.template.resources("AWS::ApiGatewayV2::Authorizer").values():
+            jwt = self.template.resolve(authorizer["JwtConfiguration"], self._attribute)
+            if jwt["Issuer"]:
+                return JwtAuthorizer(jwt["Issuer"], tuple(jwt["Audience"]))
+        return None
+
+    @property
+    def _routes(self) -> dict[Route, str]:
+        return {route: name for name, function in self.functions.items() for route in function.routes}
 
     def _answer(self, name: str, event_: dict[str, Any]) -> Response:
         try:

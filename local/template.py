@@ -115,6 +115,21 @@ class Template:
         )
         return {function.name: function for function in functions}
 
+    def people_routes(self) -> dict[Route, str]:
+        """Return the routes of the people's API, each with the function that it leads to."""
+        folders = {
+            logical: Path(properties["CodeUri"]).name
+            for logical, properties in self.resources("AWS::Serverless::Function").items()
+        }
+        integrations = self.resources("AWS::ApiGatewayV2::Integration")
+        routes = {}
+        for route in self.resources("AWS::ApiGatewayV2::Route").values():
+            method, _, path = route["RouteKey"].partition(" ")
+            target = _SUBSTITUTED.findall(route["Target"]["Fn::Sub"])[0]
+            logical, _ = integrations[target]["IntegrationUri"]["Fn::GetAtt"]
+            routes[Route(method, path)] = folders[logical]
+        return routes
+
     def resolve(self, value: Any, attributes: Attributes) -> Any:  # noqa: ANN401 - a template holds any value
         """Return a value of the template with its intrinsic functions worked out."""
         match value:

@@ -3,18 +3,17 @@
 from datetime import timedelta
 from typing import Any
 
-from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
-from aws_lambda_powertools.event_handler.exceptions import NotFoundError as NoRouteError
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from quarterhour import aws, http, parameters
+from quarterhour.access import everyone, machines, own_agency
 from quarterhour.counters.queries import CounterQueries
-from quarterhour.errors import NotFoundError, RequestError
 from quarterhour.ledger.keys import Account
 from quarterhour.ledger.queries import LedgerQueries
-from quarterhour.parameters import DAY, INSTANT, MOMENT, NAME, Parameters
+from quarterhour.parameters import DAY, INSTANT, MOMENT, NAME
 from quarterhour.reading import EntityReader, Values
 from quarterhour.reports.queries import ReportQueries
+from quarterhour.routing import Routes
 from quarterhour.settings import Environment
 from quarterhour.snapshots.queries import Layers, SnapshotQueries
 from quarterhour.telemetry import logger
@@ -28,43 +27,46 @@ layers = Layers(env.layers("SNAPSHOT_LAYERS"))
 reports = ReportQueries(entities, aws.s3(), env.text("REPORT_BUCKET"))
 workers = aws.Workers(env.integer("MAX_CONCURRENCY", least=1))
 ledger = LedgerQueries(dynamodb, env.text("LEDGER_TABLE"), entities, workers)
-app = APIGatewayHttpResolver()
+routes = Routes(env)
+
+Names = tuple[str, ...]
+"""The spellings that a name in the path can have, of which the caller may see."""
 
 PAGE = ("limit", "next")
 SNAPSHOTS = {"from": ("from", "to", *PAGE), "at": ("at",), "last": ("last", "next"), "date": ("date", *PAGE)}
 
 
-@app.get("/accounts/<agency>/<currency>")
-def account_totals(agency: str, currency: str) -> Response[str]:
+@routes.get("/accounts/<agency>/<currency>", allow=own_agency)
+def account_totals(agency: Names, currency: str) -> http.Response:
     """Answer an account's lifetime totals."""
-    _asked()
+    routes.parameters()
     return _answer(counters.totals(*_account(agency, currency)))
 
 
-@app.get("/accounts/<agency>/<currency>/quarters")
-def account_quarters(agency: str, currency: str) -> Response[str]:
+@routes.get("/accounts/<agency>/<currency>/quarters", allow=own_agency)
+def account_quarters(agency: Names, currency: str) -> http.Response:
     """Answer an account's totals per quarter-hour."""
-    asked = _asked("from", "to", *PAGE)
+    asked = routes.parameters("from", "to", *PAGE)
     start, end = asked.span(MOMENT, parameters.moment)
     paging = asked.paging()
     account, _ = _account(agency, currency)
     return _answer(paging.body(counters.quarters(account, start, end, paging)))
 
 
-@app.get("/accounts/<agency>/<currency>/days")
-def account_days(agency: str, currency: str) -> Response[str]:
+@routes.get("/accounts/<agency>/<currency>/days", allow=own_agency)
+def account_days(agency: Names, currency: str) -> http.Response:
     """Answer an account's totals per day."""
-    asked = _asked("from", "to", *PAGE)
+    asked = routes.parameters("from", "to", *PAGE)
     first, end = asked.span(DAY, parameters.day)
     paging = asked.paging()
     account, _ = _account(agency, currency)
     return _answer(paging.body(counters.days(account, first, end, paging)))
 
 
-@app.get("/accounts/<agency>/<currency>/snapshots")
-def account_snapshots(agency: str, currency: str) -> Response[str]:
+@routes.get("/accounts/<agency>/<currency>/snapshots", allow=own_agency)
+def account_snapshots(agency: Names, currency: str) -> http.Response:
     """Answer an account's states in a layer: of a span or a day, the last ones, or the one as of an instant."""
-    asked = _asked("layer", "from", "to", "at", "last", "date", *PAGE)
+    asked = routes.parameters("layer", "from", "to", "at", "last", "date", *PAGE)
     layer = asked.required("layer", layers.expected, layers.named)
     match asked.choose(SNAPSHOTS, "layer"):
         case "at":
@@ -85,85 +87,58 @@ def account_snapshots(agency: str, currency: str) -> Response[str]:
     return _answer(paging.body(snapshots.span(account, layer, start, end, paging)))
 
 
-@app.get("/accounts/<agency>/<currency>/trend")
-def account_trend(agency: str, currency: str) -> Response[str]:
+@routes.get("/accounts/<agency>/<currency>/trend", allow=own_agency)
+def account_trend(agency: Names, currency: str) -> http.Response:
     """Answer how an account's latest state compares with the window before its own."""
-    asked = _asked("layer")
+    asked = routes.parameters("layer")
     layer = asked.optional("layer", layers.expected, layers.named, layers.shortest)
     account, latest = _account(agency, currency)
     return _answer(snapshots.trend(account, layer, latest))
 
 
-@app.get("/windows/<layer>/<start>")
-def window(layer: str, start: str) -> Response[str]:
+@routes.get("/windows/<layer>/<start>", allow=machines)
+def window(layer: str, start: str) -> http.Response:
     """Answer all accounts that changed in a window, as they stood at its end."""
-    asked = _asked(*PAGE)
+    asked = routes.parameters(*PAGE)
     wanted = parameters.parsed("layer", parameters.plain(layer), layers.expected_windows, layers.with_windows)
     at = parameters.parsed("start", parameters.plain(start), MOMENT, parameters.moment)
     paging = asked.paging()
     return _answer(snapshots.window(wanted, at, paging))
 
 
-@app.get("/reports")
-def report_runs() -> Response[str]:
+@routes.get("/reports", allow=machines)
+def report_runs() -> http.Response:
     """Answer the report runs, the newest first."""
-    paging = _asked(*PAGE).paging()
+    paging = routes.parameters(*PAGE).paging()
     return _answer(paging.body(reports.runs(paging)))
 
 
-@app.get("/reports/<run>")
-def report_run(run: str) -> Response[str]:
+@routes.get("/reports/<run>", allow=machines)
+def report_run(run: str) -> http.Response:
     """Answer a run with its manifest and links to its files."""
-    _asked()
+    routes.parameters()
     return _answer(reports.run(parameters.plain(run)))
 
 
-@app.get("/events")
-def events() -> Response[str]:
+@routes.get("/events", allow=everyone)
+def events() -> http.Response:
     """Answer the events recorded in a span, in the order of their positions."""
-    asked = _asked("from", "to", "agency", *PAGE)
+    asked = routes.parameters("from", "to", "agency", *PAGE)
     start, end = asked.span(MOMENT, parameters.moment)
-    agency = asked.optional("agency", NAME, parameters.name, None)
+    agency = routes.caller().narrowed(asked.optional("agency", NAME, parameters.name, None))
     paging = asked.paging()
     return _answer(paging.body(ledger.events(start, end, agency, paging)))
 
 
-def problem(error: RequestError) -> Response[str]:
-    """Answer a request that cannot be served as it stands."""
-    return _response(http.problem(error))
+def _account(agency: Names, currency: str) -> tuple[Account, Values]:
+    return counters.find(agency, parameters.plain(currency))
 
 
-def no_route(_error: NoRouteError) -> Response[str]:
-    """Answer a request that no route takes."""
-    event = app.current_event
-    return problem(NotFoundError(f"there is no route {event.http_method} {parameters.shown(event.path)}"))
-
-
-app.exception_handler(RequestError)(problem)
-app.not_found(no_route)
-
-
-def _asked(*names: str) -> Parameters:
-    """Return the request's parameters, which must be of these names."""
-    event = app.current_event
-    asked = Parameters(event.path, event.query_string_parameters)
-    asked.allow(*names)
-    return asked
-
-
-def _account(agency: str, currency: str) -> tuple[Account, Values]:
-    return counters.find(parameters.spellings(agency), parameters.plain(currency))
-
-
-def _answer(body: dict[str, Any]) -> Response[str]:
-    return _response(http.response(200, body))
-
-
-def _response(response: http.Response) -> Response[str]:
-    return Response(response["statusCode"], headers=response["headers"], body=response["body"])
+def _answer(body: dict[str, Any]) -> http.Response:
+    return http.response(200, body)
 
 
 @logger.inject_lambda_context
 def handler(event: dict[str, Any], context: LambdaContext) -> http.Response:
     """Answer a reading request."""
-    return app.resolve(parameters.routed(event), context)
+    return routes.handle(event, context)

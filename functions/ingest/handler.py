@@ -5,6 +5,7 @@ from typing import Any
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from quarterhour import aws, http
+from quarterhour.access import Gate, machines
 from quarterhour.errors import RequestError
 from quarterhour.ledger.event import read_event
 from quarterhour.ledger.protocol import answer, read_items
@@ -15,6 +16,7 @@ from quarterhour.settings import Environment
 from quarterhour.telemetry import count, logger, metrics
 
 env = Environment.of_process()
+gate = Gate(env)
 recorder = Recorder(
     Terms(
         shards=env.integer("LEDGER_SHARDS", least=1),
@@ -42,6 +44,7 @@ RESERVE_SECONDS = 5
 def handler(event: dict[str, Any], context: LambdaContext) -> http.Response:
     """Parse the items, record them, answer each."""
     try:
+        machines(gate.caller(event), {})
         items = [read_event(item) for item in read_items(http.header(event, "content-type"), http.body_of(event))]
         seconds = context.get_remaining_time_in_millis() / 1000 - RESERVE_SECONDS
         status, headers, body = answer(recorder.record(items, context.aws_request_id, seconds))

@@ -7,6 +7,7 @@ from urllib.parse import quote
 
 import pytest
 
+from local.authorizer import MACHINE
 from tests.handlers.world import World, account, opened
 
 AGENCIES = [
@@ -55,7 +56,7 @@ def asked(world: World, key: str, path: str, parameters: dict[str, str], stage: 
         "rawPath": path,
         "rawQueryString": "",
         "headers": {},
-        "requestContext": {"requestId": "r", **context},
+        "requestContext": {"requestId": "r", "authorizer": MACHINE, **context},
         "isBase64Encoded": False,
     }
     answer = world.stack.invoke("api", {**event, **({"pathParameters": parameters} if parameters else {})})

@@ -7,6 +7,7 @@ from urllib.parse import quote
 
 import pytest
 
+from local.authorizer import MACHINE
 from local.template import Template
 from quarterhour.aws import persist
 from quarterhour.errors import UnavailableError
@@ -127,7 +128,12 @@ def test_a_parameter_that_is_sent_twice_is_refused(world: World) -> None:
             "rawQueryString": "from=2026-10-23&from=2026-10-24&to=2026-10-25",
             "queryStringParameters": {"from": "2026-10-23,2026-10-24", "to": "2026-10-25"},
             "headers": {},
-            "requestContext": {"http": {"method": "GET", "path": "/events"}, "stage": "$default", "requestId": "r"},
+            "requestContext": {
+                "http": {"method": "GET", "path": "/events"},
+                "stage": "$default",
+                "requestId": "r",
+                "authorizer": MACHINE,
+            },
         },
     )
     assert answer["statusCode"] == 400

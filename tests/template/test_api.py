@@ -3,7 +3,9 @@
 import json
 from typing import Any
 
-from tests.template.stack import Properties, Stack
+import pytest
+
+from tests.template.stack import Properties, Stack, arn_of
 
 ACCOUNT = "/accounts/{agency}/{currency}"
 ROUTES = {
@@ -42,14 +44,46 @@ def test_no_route_is_open_to_strangers(stack: Stack) -> None:
     assert schemes["AWS_IAM"]["x-amazon-apigateway-authtype"] == "awsSigv4"
 
 
-def test_a_flood_is_throttled(stack: Stack) -> None:
-    (stage,) = stack.of("AWS::ApiGatewayV2::Stage").values()
-    settings = stage["DefaultRouteSettings"]
-    assert settings["ThrottlingRateLimit"] == {"Ref": "ThrottleRate"}
-    assert settings["ThrottlingBurstLimit"] == {"Ref": "ThrottleBurst"}
+class TestThePeoplesApi:
+    def test_is_the_only_other_one_and_there_only_with_an_issuer(self, stack: Stack) -> None:
+        assert sorted(stack.of("AWS::ApiGatewayV2::Api")) == ["HttpApi", "PeopleApi"]
+        kinds = ("Route", "Integration", "Authorizer")
+        parts = [name for kind in kinds for name in stack.of(f"AWS::ApiGatewayV2::{kind}")]
+        assert {stack.resources[name]["Condition"] for name in ("PeopleApi", "PeopleStage", *parts)} == {"PeopleSignIn"}
+
+    def test_opens_no_route_without_a_token(self, stack: Stack) -> None:
+        for route in stack.of("AWS::ApiGatewayV2::Route").values():
+            assert (route["AuthorizationType"], route["AuthorizerId"]) == ("JWT", {"Ref": "PeopleAuthorizer"})
+            assert route["ApiId"] == {"Ref": "PeopleApi"}
+
+    def test_takes_the_issuers_tokens_for_the_audience_from_the_usual_header(self, stack: Stack) -> None:
+        (authorizer,) = stack.of("AWS::ApiGatewayV2::Authorizer").values()
+        assert authorizer["JwtConfiguration"] == {"Issuer": {"Ref": "JwtIssuer"}, "Audience": [{"Ref": "JwtAudience"}]}
+        assert authorizer["IdentitySource"] == ["$request.header.Authorization"]
+
+    def test_may_invoke_the_functions_that_its_routes_lead_to(self, stack: Stack) -> None:
+        integrations = stack.of("AWS::ApiGatewayV2::Integration").values()
+        functions = {arn_of(one["IntegrationUri"]) for one in integrations}
+        permitted = {
+            one["FunctionName"]["Ref"]
+            for one in stack.of("AWS::Lambda::Permission").values()
+            if "${PeopleApi}" in str(one.get("SourceArn"))
+        }
+        assert functions == permitted
 
 
-def test_every_access_is_logged_as_json(stack: Stack) -> None:
-    (stage,) = stack.of("AWS::ApiGatewayV2::Stage").values()
-    assert stage["AccessLogSettings"]["DestinationArn"] == {"Fn::GetAtt": ["AccessLogGroup", "Arn"]}
-    assert json.loads(stage["AccessLogSettings"]["Format"])["requestId"] == "$context.requestId"
+@pytest.mark.parametrize("name", ["HttpApi", "PeopleApi"])
+class TestEachApi:
+    def stage(self, stack: Stack, name: str) -> Properties:
+        (stage,) = (one for one in stack.of("AWS::ApiGatewayV2::Stage").values() if one["ApiId"] == {"Ref": name})
+        return stage
+
+    def test_throttles_a_flood(self, stack: Stack, name: str) -> None:
+        settings = self.stage(stack, name)["DefaultRouteSettings"]
+        assert settings["ThrottlingRateLimit"] == {"Ref": "ThrottleRate"}
+        assert settings["ThrottlingBurstLimit"] == {"Ref": "ThrottleBurst"}
+
+    def test_logs_every_access_as_json(self, stack: Stack, name: str) -> None:
+        settings = self.stage(stack, name)["AccessLogSettings"]
+        assert settings["DestinationArn"] == {"Fn::GetAtt": ["AccessLogGroup", "Arn"]}
+        assert json.loads(settings["Format"])["requestId"] == "$context.requestId"

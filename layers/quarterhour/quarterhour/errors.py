@@ -53,6 +53,20 @@ class InvalidError(RequestError):
     title = "Invalid parameter"
 
 
+class UnauthenticatedError(RequestError):
+    """Nobody has proven who sends the request."""
+
+    status = 401
+    title = "Unauthenticated"
+
+
+class ForbiddenError(RequestError):
+    """Who sends the request may not do this, or see it."""
+
+    status = 403
+    title = "Forbidden"
+
+
 class NotFoundError(RequestError):
     """What was asked for is not there."""
 

@@ -26,7 +26,7 @@ _INSTANT: Final = re.compile(
     re.ASCII,
 )
 _WHOLE: Final = re.compile(r"[0-9]{1,9}", re.ASCII)
-_VARIABLE: Final = re.compile(r"\{(\w+)\+?\}")
+_VARIABLE: Final = re.compile(r"\{(?P<name>\w+)(?P<greedy>\+?)\}")
 _YEARS: Final = (1970, 9998)
 """The years that bounds may lie in: four digits, so that keys sort as text, and one to step on to."""
 _SHOWN: Final = 60
@@ -156,7 +156,12 @@ def routed(event: dict[str, Any]) -> dict[str, Any]:
     if not template:
         return event
     variables = event.get("pathParameters") or {}
-    path = _VARIABLE.sub(lambda match: quote(variables.get(match[1], ""), safe="", errors="replace"), template)
+
+    def encoded(variable: re.Match[str]) -> str:
+        safe = "/" if variable["greedy"] else ""
+        return quote(variables.get(variable["name"], ""), safe=safe, errors="replace")
+
+    path = _VARIABLE.sub(encoded, template)
     return {**event, "rawPath": path, "requestContext": {**event["requestContext"], "stage": "$default"}}
 
 

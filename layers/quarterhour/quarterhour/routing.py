@@ -1,0 +1,110 @@
+"""The routes of a function behind the HTTP API: none without a policy, and every error told as a problem."""
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
+from aws_lambda_powertools.event_handler.exceptions import NotFoundError as NoRouteError
+from aws_lambda_powertools.utilities.typing import LambdaContext
+
+from quarterhour import http, jsontext, parameters
+from quarterhour.access import Caller, Gate, Policy
+from quarterhour.errors import (
+    FieldProblem,
+    MalformedError,
+    NotFoundError,
+    RequestError,
+    TooLargeError,
+    UnsupportedMediaTypeError,
+)
+from quarterhour.parameters import Parameters
+from quarterhour.settings import Environment
+
+Handler = Callable[..., http.Response]
+"""Answers a request; takes the variables of its route's path by their names."""
+
+JSON: Final = "application/json"
+MAX_BODY: Final = 1_000_000
+"""Bytes of a body."""
+
+
+class Routes:
+    """The routes of one function."""
+
+    def __init__(self, env: Environment) -> None:
+        """Take from the environment how callers are told apart."""
+        self._app = APIGatewayHttpResolver()
+        self._gate = Gate(env)
+        self._app.exception_handler(RequestError)(lambda error: _answered(http.problem(error)))
+        self._app.not_found(self._no_route)
+
+    def get(self, rule: str, *, allow: Policy) -> Callable[[Handler], Handler]:
+        """Register what answers GET of ``/accounts/<agency>/…`` to those whom the policy lets through."""
+        return self._route("GET", rule, allow)
+
+    def post(self, rule: str, *, allow: Policy) -> Callable[[Handler], Handler]:
+        """Register what answers POST."""
+        return self._route("POST", rule, allow)
+
+    def put(self, rule: str, *, allow: Policy) -> Callable[[Handler], Handler]:
+        """Register what answers PUT."""
+        return self._route("PUT", rule, allow)
+
+    def caller(self) -> Caller:
+        """Return who sends the request at hand."""
+        return self._gate.caller(self._app.current_event.raw_event)
+
+    def parameters(self, *names: str) -> Parameters:
+        """Return the request's query parameters, which must be of these names."""
+        event = self._app.current_event
+        asked = Parameters(event.path, event.query_string_parameters)
+        asked.allow(*names)
+        return asked
+
+    def header(self, name: str) -> str:
+        """Return a header of the request, empty where it is missing; the name is in lower case."""
+        return http.header(self._app.current_event.raw_event, name)
+
+    def body(self) -> dict[str, Any]:
+        """Return the JSON object that the request carries, its numbers as exact decimals.
+
+        Raises ``UnsupportedMediaTypeError``, ``TooLargeError`` or ``MalformedError``.
+        """
+        kind, _, charset = self.header("content-type").lower().partition(";")
+        if kind.strip() != JSON or charset.strip(' "') not in {"", "charset=utf-8", 'charset="utf-8'}:
+            raise UnsupportedMediaTypeError(f"send {JSON}, in UTF-8")
+        content = http.body_of(self._app.current_event.raw_event)
+        if len(content) > MAX_BODY:
+            raise TooLargeError(f"the body has {len(content)} bytes: send at most {MAX_BODY}")
+        try:
+            parsed = jsontext.parse(content.decode())
+        except ValueError as error:
+            raise MalformedError(
+                f"the body is no JSON: {error}", FieldProblem("", "is no JSON", "an object")
+            ) from error
+        if not isinstance(parsed, dict):
+            raise MalformedError("the body is no JSON object", FieldProblem("", "is no object", "an object"))
+        return parsed
+
+    def handle(self, event: dict[str, Any], context: LambdaContext) -> http.Response:
+        """Answer an event of the HTTP API."""
+        return self._app.resolve(parameters.routed(event), context)
+
+    def _route(self, method: str, rule: str, allow: Policy) -> Callable[[Handler], Handler]:
+        def register(handler: Handler) -> Handler:
+            def allowed(**variables: str) -> Response[str]:
+                return _answered(handler(**allow(self.caller(), variables)))
+
+            self._app.route(rule, method=method)(allowed)
+            return handler
+
+        return register
+
+    def _no_route(self, _error: NoRouteError) -> Response[str]:
+        event = self._app.current_event
+        path = parameters.shown(event.path)
+        return _answered(http.problem(NotFoundError(f"there is no route {event.http_method} {path}")))
+
+
+def _answered(response: http.Response) -> Response[str]:
+    return Response(response["statusCode"], headers=response["headers"], body=response["body"])
