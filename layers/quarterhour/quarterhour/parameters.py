@@ -12,7 +12,7 @@ from urllib.parse import quote, unquote
 
 from quarterhour.clock import parse_iso
 from quarterhour.errors import FieldProblem, InvalidError
-from quarterhour.ledger.event import MAX_TEXT
+from quarterhour.fields import MAX_TEXT
 from quarterhour.ledger.keys import SEPARATOR
 from quarterhour.paging import DEFAULT_LIMIT, MAX_LIMIT, Ordered, Paging, request_name
 

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quarterhour import jsontext
-from quarterhour.ledger.event import DETAILS, MAX_EXTRA_BYTES, MAX_PROBLEMS, Event, Rejection, read_event
+from quarterhour.fields import MAX_PROBLEMS
+from quarterhour.ledger.event import DETAILS, MAX_EXTRA_BYTES, Event, Rejection, read_event
 from quarterhour.ledger.keys import Account, Identity
 from tests.unit.core.builders import ABSENT, accounts, amounts, data, event, identities, sale, sale_of
 

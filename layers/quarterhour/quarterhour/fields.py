@@ -1,0 +1,112 @@
+"""The fields of a JSON object that somebody sent: each read into a value, and every problem told at once."""
+
+import re
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from decimal import Decimal
+from typing import Any, Final
+
+from quarterhour import money
+from quarterhour.clock import parse_iso
+from quarterhour.errors import FieldProblem
+from quarterhour.ledger.keys import SEPARATOR
+
+MAX_TEXT: Final = 200
+MAX_PROBLEMS: Final = 10
+_SHOWN: Final = 60
+_TIME: Final = re.compile(
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,9})?([Zz]|[+-][0-9]{2}:[0-9]{2})",
+    re.ASCII,
+)
+
+NAME: Final = f"1 to {MAX_TEXT} printable characters without {SEPARATOR!r}"
+TEXT: Final = f"1 to {MAX_TEXT} printable characters"
+AMOUNT: Final = f"a decimal of at most {money.MAX_DIGITS} digits, as a string or a number"
+SHARE: Final = "a decimal from 0 to 1"
+CURRENCY: Final = "an ISO 4217 code such as EUR"
+INSTANT: Final = "an RFC 3339 instant such as 2026-10-23T01:30:00Z"
+
+
+class Fields:
+    """The fields of one object, and the problems found in them so far.
+
+    ``prefix`` goes before each field's name, ``problems`` collects those of several objects.
+    """
+
+    def __init__(self, values: Mapping[str, Any], prefix: str = "", problems: list[FieldProblem] | None = None) -> None:
+        self._values = values
+        self._prefix = prefix
+        self.problems: list[FieldProblem] = [] if problems is None else problems
+
+    def problem(self, field: str, problem: str, expected: str) -> None:
+        """Note what is wrong with a field."""
+        self.problems.append(FieldProblem(self._prefix + field, problem, expected))
+
+    def no_others(self, known: frozenset[str], hint: str = "") -> None:
+        """Note every field but these; ``hint`` tells what to do with one's own."""
+        for name in sorted(self._values.keys() - known):
+            self.problem(shown(name), "is not known", f"one of {', '.join(sorted(known))}{hint}")
+
+    def value(self, name: str, expected: str, read: Callable[[Any], Any], *, optional: bool = False) -> Any:  # noqa: ANN401
+        """Return the field as read, ``None`` where it is missing or does not fit (noted as a problem)."""
+        if self._values.get(name) is None:
+            if not optional:
+                self.problem(name, "is missing", expected)
+            return None
+        value = read(self._values[name])
+        if value is None:
+            self.problem(name, f"is {shown(self._values[name])}", expected)
+        return value
+
+
+def bounded(problems: list[FieldProblem], expected: str) -> tuple[FieldProblem, ...]:
+    """Tell no more than a person would read: one bad item must not make the whole answer too large."""
+    more = len(problems) - MAX_PROBLEMS
+    if more <= 0:
+        return tuple(problems)
+    return (*problems[:MAX_PROBLEMS], FieldProblem("", f"has {more} more problems", expected))
+
+
+def shown(value: object) -> str:
+    """Show a value in a message: short, printable, whatever was sent."""
+    if isinstance(value, dict | list):
+        return f"{'an object' if isinstance(value, dict) else 'a list'} of {len(value)}"
+    text = ascii(value) if isinstance(value, str) else str(value)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}... ({len(text)} characters)"
+
+
+def name(value: object) -> str | None:
+    """Read what can be a part of a key."""
+    return text(value) if isinstance(value, str) and SEPARATOR not in value else None
+
+
+def text(value: object) -> str | None:
+    """Read a line of text."""
+    return value if isinstance(value, str) and 1 <= len(value) <= MAX_TEXT and value.isprintable() else None
+
+
+def decimal_text(value: object) -> str | None:
+    """Read a decimal as it is stored: text in full, in the scale that came in."""
+    decimal = money.parse_decimal(value)
+    return None if decimal is None else money.plain(decimal)
+
+
+def share(value: object) -> Decimal | None:
+    """Read a decimal from 0 to 1."""
+    decimal = money.parse_decimal(value)
+    return decimal if decimal is not None and 0 <= decimal <= 1 else None
+
+
+def currency(value: object) -> str | None:
+    """Read the code of a currency."""
+    return str(value) if money.is_currency(value) else None
+
+
+def instant(value: object) -> datetime | None:
+    """Read an RFC 3339 instant, to UTC."""
+    if not isinstance(value, str) or not _TIME.fullmatch(value):
+        return None
+    try:
+        return parse_iso(value.upper())
+    except ValueError:
+        return None
