@@ -1,6 +1,6 @@
 """Reading the Entity table: items by key, ranges of a partition, one window of all. What has expired is never shown."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -41,6 +41,34 @@ def range_request(table: str, wanted: Range, page: int) -> Request:
         "Limit": page,
     }
     return _behind(request, {"pk": wanted.pk, "sk": wanted.after} if wanted.after else None)
+
+
+@dataclass(frozen=True, slots=True)
+class IndexRange:
+    """The entries of a partition of an index whose sort keys lie between two, both included, rising or falling.
+
+    ``index``: gsi1 or gsi2. ``after``: the keys, of table and index, of the entry behind which the reading begins.
+    """
+
+    index: str
+    pk: str
+    low: str
+    high: str
+    falling: bool = False
+    after: Mapping[str, str] | None = None
+
+
+def index_request(table: str, wanted: IndexRange, page: int) -> Request:
+    """Build the Query that reads a range of an index, so many entries at a time; they may be a moment old."""
+    request = {
+        "TableName": table,
+        "IndexName": wanted.index,
+        "KeyConditionExpression": f"{wanted.index}pk = :pk AND {wanted.index}sk BETWEEN :low AND :high",
+        "ExpressionAttributeValues": aws.to_item({":pk": wanted.pk, ":low": wanted.low, ":high": wanted.high}),
+        "ScanIndexForward": not wanted.falling,
+        "Limit": page,
+    }
+    return _behind(request, wanted.after)
 
 
 def window_request(table: str, partition: str, prefix: str, page: int, after: Mapping[str, str] | None) -> Request:
@@ -103,6 +131,14 @@ class EntityReader:
         if wanted.low > wanted.high or wanted.after == last:
             return iter(())
         return self._query(range_request(self.table, wanted, page))
+
+    def several(self, keys: Sequence[Key]) -> list[Values]:
+        """Return the items that stand at these keys, in no order, strongly consistent."""
+        return list(_live(aws.get_items(self.client, self.table, keys, aws.Workers(1))))
+
+    def listed(self, wanted: IndexRange, page: int) -> Iterator[Values]:
+        """Yield the entries of a range of an index, which are read as they are taken, so many at a time."""
+        return self._query(index_request(self.table, wanted, page)) if wanted.low <= wanted.high else iter(())
 
     def window(self, partition: str, prefix: str, page: int, after: Mapping[str, str] | None) -> Iterator[Values]:
         """Yield the entities of one kind in a partition of a window, in the order of their ``pk``."""
