@@ -58,15 +58,18 @@ class NoManagedPolicies:
 
 
 def deployed() -> Stack:
-    """Translate the template as a deployment does, with its code standing in a bucket.
+    """Translate the template as a deployment does. The environment must name a region."""
+    return Stack(translated(parsed())["Resources"])
 
-    The environment must name a region.
-    """
-    packaged = deepcopy(parsed())
+
+def translated(document: Properties) -> Properties:
+    """Return the plain CloudFormation of a template as written, with its code standing in a bucket."""
+    packaged = deepcopy(document)
     for resource in packaged["Resources"].values():
         for place in {"CodeUri", "ContentUri"} & resource.get("Properties", {}).keys():
             resource["Properties"][place] = "s3://code/built.zip"
-    return Stack(transform(packaged, {}, NoManagedPolicies())["Resources"])
+    plain: Properties = transform(packaged, {}, NoManagedPolicies())
+    return plain
 
 
 def attribute(resource: str, name: str) -> str:

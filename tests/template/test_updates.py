@@ -1,0 +1,250 @@
+"""Updates of a living stack: from every release to the template as it stands, and what a bad one would do."""
+
+import json
+from collections.abc import Callable, Iterator
+from copy import deepcopy
+from pathlib import Path
+
+import pytest
+
+from tests.template.stack import ROOT, Properties, parsed, translated
+from tests.template.updates import LASTING, REGION, dangers, lasting
+
+RELEASED = sorted((ROOT / "tests" / "template" / "released").glob("*.json"))
+
+REPLACEABLE = {
+    "AWS::ApiGatewayV2::Authorizer",
+    "AWS::ApiGatewayV2::Integration",
+    "AWS::ApiGatewayV2::Route",
+    "AWS::ApiGatewayV2::Stage",
+    "AWS::IAM::Role",
+    "AWS::Lambda::EventInvokeConfig",
+    "AWS::Lambda::Function",
+    "AWS::Lambda::LayerVersion",
+    "AWS::Lambda::Permission",
+    "AWS::Scheduler::Schedule",
+}
+"""The kinds that an update may delete and make anew, as they hold nothing."""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _region() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("AWS_DEFAULT_REGION", REGION)
+        yield
+
+
+@pytest.fixture(scope="module")
+def now() -> Properties:
+    """What lasts of the template as it stands."""
+    return lasting(translated(parsed()))
+
+
+def updated(now: Properties, edit: Callable[[Properties], object]) -> list[str]:
+    """Return what an update to the edited template would do."""
+    document = deepcopy(parsed())
+    edit(document)
+    return dangers(now, lasting(translated(document)))
+
+
+@pytest.mark.parametrize("path", RELEASED, ids=lambda path: path.stem)
+def test_a_stack_of_any_release_can_be_updated_and_loses_nothing(now: Properties, path: Path) -> None:
+    released = json.loads(path.read_text("utf-8"))
+    assert len(released["resources"]) >= 9
+    assert dangers(released, now) == []
+
+
+def test_the_first_release_is_among_those_that_are_looked_at() -> None:
+    assert "0.1.0" in [path.stem for path in RELEASED]
+
+
+def test_every_kind_of_resource_is_known_to_last_or_to_be_replaceable() -> None:
+    kinds = {resource["Type"] for resource in translated(parsed())["Resources"].values()}
+    assert kinds - LASTING.keys() - REPLACEABLE == set()
+
+
+# ---------------------------------------------------------------- what must be caught
+
+
+def resource(document: Properties, name: str) -> Properties:
+    found: Properties = document["Resources"][name]
+    return found
+
+
+def properties(document: Properties, name: str) -> Properties:
+    found: Properties = document["Resources"][name]["Properties"]
+    return found
+
+
+def renamed(name: str) -> Callable[[Properties], object]:
+    """Give a resource another logical id, wherever it is named."""
+
+    def edit(document: Properties) -> None:
+        text = json.dumps(document)
+        for place in ('"%s": {', '["%s", ', '"Ref": "%s"', "${%s}", "${%s."):
+            text = text.replace(place % name, place % f"{name}2")
+        document.clear()
+        document.update(json.loads(text))
+
+    return edit
+
+
+def without(name: str, *path: str) -> Callable[[Properties], object]:
+    """Take a property or a policy away from a resource."""
+
+    def edit(document: Properties) -> None:
+        place = resource(document, name)
+        for step in path[:-1]:
+            place = place[step]
+        del place[path[-1]]
+
+    return edit
+
+
+def given(name: str, **values: object) -> Callable[[Properties], object]:
+    """Set properties of a resource."""
+    return lambda document: properties(document, name).update(values)
+
+
+def index(name: str, partition: str = "pk", projection: str = "ALL") -> Properties:
+    keys = [{"AttributeName": partition, "KeyType": "HASH"}]
+    return {"IndexName": name, "KeySchema": keys, "Projection": {"ProjectionType": projection}}
+
+
+def conditional(document: Properties) -> None:
+    document.setdefault("Conditions", {})["IsProd"] = {"Fn::Equals": [{"Ref": "Stage"}, "prod"]}
+    resource(document, "ReportBucket")["Condition"] = "IsProd"
+
+
+def on_the_other_stream(document: Properties) -> None:
+    event = properties(document, "CountersFunction")["Events"]["LedgerStream"]["Properties"]
+    event["Stream"] = {"Fn::GetAtt": ["EntityTable", "StreamArn"]}
+
+
+def with_another_key(document: Properties) -> None:
+    indexes = properties(document, "EntityTable")["GlobalSecondaryIndexes"]
+    indexes[0]["KeySchema"][1]["AttributeName"] = "gsi2sk"
+
+
+BAD: dict[str, tuple[Callable[[Properties], object], str]] = {
+    "a table renamed": (renamed("LedgerTable"), "LedgerTable is gone"),
+    "a bucket renamed": (renamed("ReportBucket"), "ReportBucket is gone"),
+    "a queue renamed": (renamed("CountersParkedQueue"), "CountersParkedQueue is gone"),
+    "a function on a stream renamed": (renamed("CountersFunction"), "CountersFunctionLedgerStream is gone"),
+    "the API renamed": (renamed("HttpApi"), "HttpApi is gone"),
+    "a queue of another type": (
+        lambda document: resource(document, "SnapshotsParkedQueue").update(Type="AWS::Logs::LogGroup"),
+        "SnapshotsParkedQueue is no AWS::SQS::Queue any more",
+    ),
+    "a bucket for one stage alone": (conditional, "ReportBucket stands under another condition"),
+    "a table given a name": (
+        given("LedgerTable", TableName="ledger"),
+        "LedgerTable would be replaced: its TableName changes",
+    ),
+    "a bucket given a name": (
+        given("ReportBucket", BucketName="reports"),
+        "ReportBucket would be replaced: its BucketName changes",
+    ),
+    "a queue given a name": (
+        given("CountersParkedQueue", QueueName="parked"),
+        "CountersParkedQueue would be replaced: its QueueName changes",
+    ),
+    "a log group given another name": (
+        given("IngestLogGroup", LogGroupName="/ingest"),
+        "IngestLogGroup would be replaced: its LogGroupName changes",
+    ),
+    "another key schema": (
+        given("LedgerTable", KeySchema=[{"AttributeName": "quarter_hour", "KeyType": "HASH"}]),
+        "LedgerTable would be replaced: its KeySchema changes",
+    ),
+    "a key of another type": (
+        given("IdentityTable", AttributeDefinitions=[{"AttributeName": "event", "AttributeType": "B"}]),
+        "IdentityTable would be replaced: its attribute event changes",
+    ),
+    "a local index": (
+        given("LedgerTable", LocalSecondaryIndexes=[index("lsi1")]),
+        "LedgerTable would be replaced: its LocalSecondaryIndexes changes",
+    ),
+    "another stream view": (
+        given("LedgerTable", StreamSpecification={"StreamViewType": "KEYS_ONLY"}),
+        "LedgerTable would get another stream: what the old one still holds is not delivered",
+    ),
+    "no stream": (
+        without("EntityTable", "Properties", "StreamSpecification"),
+        "EntityTable would get another stream: what the old one still holds is not delivered",
+    ),
+    "a mapping on another stream": (
+        on_the_other_stream,
+        "CountersFunctionLedgerStream would be replaced: its EventSourceArn changes",
+    ),
+    "another key of an index": (with_another_key, "EntityTable cannot be updated: its index gsi1 changes"),
+    "both indexes dropped": (
+        without("EntityTable", "Properties", "GlobalSecondaryIndexes"),
+        "EntityTable cannot be updated: the indexes gsi1 and gsi2 come or go at once",
+    ),
+    "one index for another": (
+        given("EntityTable", GlobalSecondaryIndexes=[index("gsi3")]),
+        "EntityTable cannot be updated: the indexes gsi1 and gsi2 and gsi3 come or go at once",
+    ),
+    "deletion let through": (without("LedgerTable", "DeletionPolicy"), "LedgerTable has lost its DeletionPolicy"),
+    "replacement let through": (
+        without("ReportBucket", "UpdateReplacePolicy"),
+        "ReportBucket has lost its UpdateReplacePolicy",
+    ),
+    "deletion protection off": (
+        given("IdentityTable", DeletionProtectionEnabled=False),
+        "IdentityTable has lost its DeletionProtectionEnabled",
+    ),
+    "recovery off": (
+        without("EntityTable", "Properties", "PointInTimeRecoverySpecification"),
+        "EntityTable has lost its PointInTimeRecoverySpecification",
+    ),
+    "versions off": (
+        given("ReportBucket", VersioningConfiguration={"Status": "Suspended"}),
+        "ReportBucket has lost its VersioningConfiguration",
+    ),
+    "messages kept for less": (
+        given("CountersParkedQueue", MessageRetentionPeriod=3600),
+        "CountersParkedQueue keeps its messages for a shorter time",
+    ),
+    "an output dropped": (lambda document: document["Outputs"].pop("ApiUrl"), "ApiUrl is no longer among the outputs"),
+    "a parameter dropped": (
+        lambda document: document["Parameters"].pop("ThrottleBurst"),
+        "ThrottleBurst is no longer among the parameters",
+    ),
+}
+
+
+@pytest.mark.parametrize(("edit", "told"), BAD.values(), ids=BAD)
+def test_a_bad_update_is_told(now: Properties, edit: Callable[[Properties], object], told: str) -> None:
+    assert told in updated(now, edit)
+
+
+# ---------------------------------------------------------------- what must pass
+
+
+def another_index(document: Properties) -> None:
+    properties(document, "EntityTable")["GlobalSecondaryIndexes"].append(index("gsi3"))
+
+
+def another_table(document: Properties) -> None:
+    document["Resources"]["OrderTable"] = deepcopy(resource(document, "IdentityTable"))
+
+
+GOOD: dict[str, Callable[[Properties], object]] = {
+    "nothing changed": lambda _: None,
+    "another table": another_table,
+    "one more index": another_index,
+    "one index less": lambda document: properties(document, "EntityTable")["GlobalSecondaryIndexes"].pop(),
+    "more memory": given("IngestFunction", MemorySize=2048),
+    "larger batches": lambda document: properties(document, "CountersFunction")["Events"]["LedgerStream"][
+        "Properties"
+    ].update(BatchSize=500),
+    "logs kept for longer": given("IngestLogGroup", RetentionInDays=3653),
+    "another schedule": lambda document: document["Parameters"]["ReportRate"].update(Default="rate(2 hours)"),
+}
+
+
+@pytest.mark.parametrize("edit", GOOD.values(), ids=GOOD)
+def test_a_harmless_update_passes(now: Properties, edit: Callable[[Properties], object]) -> None:
+    assert updated(now, edit) == []

@@ -1,0 +1,131 @@
+"""What an update of a living stack would do to what must outlast it: two templates compared, before and after.
+
+`python -m tests.template.updates` prints what is kept of a release, to be held against all that come after it.
+"""
+
+import json
+from collections.abc import Iterator
+from typing import Any, Final
+
+from cfnlint.schema import PROVIDER_SCHEMA_MANAGER
+
+from tests.template.stack import Properties, parsed, translated
+
+REGION: Final = "eu-west-1"
+
+LASTING: Final[dict[str, tuple[str, ...]]] = {
+    "AWS::ApiGatewayV2::Api": (),  # its address is what clients know
+    "AWS::DynamoDB::Table": (
+        "AttributeDefinitions",
+        "DeletionProtectionEnabled",
+        "GlobalSecondaryIndexes",
+        "LocalSecondaryIndexes",
+        "PointInTimeRecoverySpecification",
+        "StreamSpecification",
+    ),
+    "AWS::Lambda::EventSourceMapping": (),
+    "AWS::Logs::LogGroup": (),
+    "AWS::S3::Bucket": ("VersioningConfiguration",),
+    "AWS::S3::BucketPolicy": (),
+    "AWS::SQS::Queue": ("MessageRetentionPeriod",),
+}
+"""The kinds that outlast updates, and which properties matter beside those that can never change."""
+
+PROTECTIONS: Final = {
+    "DeletionProtectionEnabled": True,
+    "PointInTimeRecoverySpecification": {"PointInTimeRecoveryEnabled": True},
+    "VersioningConfiguration": {"Status": "Enabled"},
+}
+POLICIES: Final = ("DeletionPolicy", "UpdateReplacePolicy")
+UNSAID: Final = {"AWS::DynamoDB::Table": ["LocalSecondaryIndexes"]}
+"""What can never change, though the provider's schema does not say so."""
+
+
+def lasting(template: Properties) -> Properties:
+    """Return what matters of a translated template: the names that others use, and the resources that last."""
+    return {
+        "parameters": sorted(template["Parameters"]),
+        "outputs": sorted(template["Outputs"]),
+        "resources": {
+            name: _kept(resource) for name, resource in template["Resources"].items() if resource["Type"] in LASTING
+        },
+    }
+
+
+def dangers(before: Properties, after: Properties) -> list[str]:
+    """Return what would be lost or refused if a stack of one template were updated to the other, as sentences."""
+    return [*_names(before, after), *_resources(before["resources"], after["resources"])]
+
+
+def fixed(kind: str) -> list[str]:
+    """Return the properties of a kind of resource whose change replaces it."""
+    schema = PROVIDER_SCHEMA_MANAGER.get_resource_schema(REGION, kind).schema
+    pointers = [*schema.get("createOnlyProperties", []), *schema.get("conditionalCreateOnlyProperties", [])]
+    return [*(pointer.removeprefix("/properties/") for pointer in pointers), *UNSAID.get(kind, [])]
+
+
+def _kept(resource: Properties) -> Properties:
+    kind, properties = resource["Type"], resource.get("Properties", {})
+    kept: Properties = {name: resource[name] for name in ("Type", "Condition", *POLICIES) if name in resource}
+    kept["Properties"] = {name: properties[name] for name in (*fixed(kind), *LASTING[kind]) if name in properties}
+    return kept
+
+
+def _names(before: Properties, after: Properties) -> Iterator[str]:
+    for what in ("parameters", "outputs"):
+        for name in sorted(set(before[what]) - set(after[what])):
+            yield f"{name} is no longer among the {what}"
+
+
+def _resources(before: Properties, after: Properties) -> Iterator[str]:
+    for name, old in before.items():
+        new = after.get(name)
+        if new is None:
+            yield f"{name} is gone"
+        elif new["Type"] != old["Type"]:
+            yield f"{name} is no {old['Type']} any more"
+        else:
+            yield from (f"{name} {what}" for what in _changes(old, new))
+
+
+def _changes(old: Properties, new: Properties) -> Iterator[str]:
+    for policy in POLICIES:
+        if old.get(policy) == "Retain" and new.get(policy) != "Retain":
+            yield f"has lost its {policy}"
+    if new.get("Condition") != old.get("Condition"):
+        yield "stands under another condition"
+    before, after = old["Properties"], new["Properties"]
+    for name in fixed(old["Type"]):
+        if before.get(name) != after.get(name):
+            yield f"would be replaced: its {name} changes"
+    for name, value in PROTECTIONS.items():
+        if before.get(name) == value and after.get(name) != value:
+            yield f"has lost its {name}"
+    if after.get("MessageRetentionPeriod", 0) < before.get("MessageRetentionPeriod", 0):
+        yield "keeps its messages for a shorter time"
+    if old["Type"] == "AWS::DynamoDB::Table":
+        yield from _table_changes(before, after)
+
+
+def _table_changes(before: Properties, after: Properties) -> Iterator[str]:
+    attributes, now = (_by(one, "AttributeDefinitions", "AttributeName") for one in (before, after))
+    for name in sorted(attributes.keys() & now.keys()):
+        if attributes[name] != now[name]:
+            yield f"would be replaced: its attribute {name} changes"
+    if before.get("StreamSpecification") != after.get("StreamSpecification"):
+        yield "would get another stream: what the old one still holds is not delivered"
+    indexes, now = (_by(one, "GlobalSecondaryIndexes", "IndexName") for one in (before, after))
+    for name in sorted(indexes.keys() & now.keys()):
+        if indexes[name] != now[name]:
+            yield f"cannot be updated: its index {name} changes"
+    moved = sorted(indexes.keys() ^ now.keys())
+    if len(moved) > 1:
+        yield f"cannot be updated: the indexes {' and '.join(moved)} come or go at once"
+
+
+def _by(properties: Properties, name: str, key: str) -> dict[str, Any]:
+    return {one[key]: one for one in properties.get(name, [])}
+
+
+if __name__ == "__main__":
+    print(json.dumps(lasting(translated(parsed())), indent=2, sort_keys=True))  # noqa: T201 - made to print
