@@ -7,7 +7,8 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from quarterhour import aws, http, parameters
 from quarterhour.access import everyone, machines, own_agency
-from quarterhour.counters.queries import CounterQueries
+from quarterhour.counters.keys import account_pk
+from quarterhour.counters.queries import ACCOUNT_STATES, CounterQueries
 from quarterhour.ledger.keys import Account
 from quarterhour.ledger.queries import LedgerQueries
 from quarterhour.parameters import DAY, INSTANT, MOMENT, NAME
@@ -16,13 +17,13 @@ from quarterhour.reports.queries import ReportQueries
 from quarterhour.routing import Routes
 from quarterhour.settings import Environment
 from quarterhour.snapshots.queries import Layers, SnapshotQueries
-from quarterhour.telemetry import logger
+from quarterhour.telemetry import observed
 
 env = Environment.of_process()
 dynamodb = aws.dynamodb()
 entities = EntityReader(dynamodb, env.text("ENTITY_TABLE"))
 counters = CounterQueries(entities)
-snapshots = SnapshotQueries(entities)
+snapshots = SnapshotQueries(entities, ACCOUNT_STATES)
 layers = Layers(env.layers("SNAPSHOT_LAYERS"))
 reports = ReportQueries(entities, aws.s3(), env.text("REPORT_BUCKET"))
 workers = aws.Workers(env.integer("MAX_CONCURRENCY", least=1))
@@ -72,11 +73,11 @@ def account_snapshots(agency: Names, currency: str) -> http.Response:
         case "at":
             at = asked.required("at", INSTANT, parameters.instant)
             account, _ = _account(agency, currency)
-            return _answer(snapshots.at(account, layer, at))
+            return _answer(snapshots.at(account_pk(account), layer, at))
         case "last":
             paging = asked.paging("last")
             account, _ = _account(agency, currency)
-            return _answer(paging.body(snapshots.last(account, layer, paging)))
+            return _answer(paging.body(snapshots.last(account_pk(account), layer, paging)))
         case "date":
             start = asked.required("date", DAY, parameters.midnight)
             end = start + timedelta(days=1)
@@ -84,7 +85,7 @@ def account_snapshots(agency: Names, currency: str) -> http.Response:
             start, end = asked.span(MOMENT, parameters.moment)
     paging = asked.paging()
     account, _ = _account(agency, currency)
-    return _answer(paging.body(snapshots.span(account, layer, start, end, paging)))
+    return _answer(paging.body(snapshots.span(account_pk(account), layer, start, end, paging)))
 
 
 @routes.get("/accounts/<agency>/<currency>/trend", allow=own_agency)
@@ -92,8 +93,8 @@ def account_trend(agency: Names, currency: str) -> http.Response:
     """Answer how an account's latest state compares with the window before its own."""
     asked = routes.parameters("layer")
     layer = asked.optional("layer", layers.expected, layers.named, layers.shortest)
-    account, latest = _account(agency, currency)
-    return _answer(snapshots.trend(account, layer, latest))
+    _, latest = _account(agency, currency)
+    return _answer(snapshots.trend(layer, latest))
 
 
 @routes.get("/windows/<layer>/<start>", allow=machines)
@@ -138,7 +139,8 @@ def _answer(body: dict[str, Any]) -> http.Response:
     return http.response(200, body)
 
 
-@logger.inject_lambda_context
+@observed
+@http.answered
 def handler(event: dict[str, Any], context: LambdaContext) -> http.Response:
     """Answer a reading request."""
     return routes.handle(event, context)

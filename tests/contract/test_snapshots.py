@@ -9,6 +9,7 @@ import pytest
 
 from quarterhour.clock import iso_millis, iso_seconds
 from quarterhour.counters.keys import account_pk
+from quarterhour.counters.queries import ACCOUNT_STATES
 from quarterhour.entity import LATEST, window_partitions
 from quarterhour.errors import InvalidError, NotFoundError
 from quarterhour.ledger.keys import Account
@@ -59,7 +60,7 @@ def change(storage: Storage, account: Account, at: datetime, version: int) -> No
 
 
 def queries(storage: Storage) -> SnapshotQueries:
-    return SnapshotQueries(storage.entities)
+    return SnapshotQueries(storage.entities, ACCOUNT_STATES)
 
 
 def first_page(limit: int = 100) -> Paging:
@@ -86,16 +87,16 @@ def test_the_newest_state_stays_in_whatever_order_they_come(
 ) -> None:
     for version in (*order, order[0]):
         change(storage, account, at + timedelta(milliseconds=version), version)
-    assert queries(storage).at(account, HOUR, at)["version"] == 11
-    assert queries(storage).at(account, FIVE_MINUTES, at)["version"] == 11
-    assert list(pages(lambda paging: queries(storage).last(account, CHANGE, paging), 10)) == [[11, 10, 9]]
+    assert queries(storage).at(account_pk(account), HOUR, at)["version"] == 11
+    assert queries(storage).at(account_pk(account), FIVE_MINUTES, at)["version"] == 11
+    assert list(pages(lambda paging: queries(storage).last(account_pk(account), CHANGE, paging), 10)) == [[11, 10, 9]]
 
 
 def test_a_state_of_the_same_version_is_not_written_again(storage: Storage, account: Account, at: datetime) -> None:
     (_, first, _), (_, other, _) = kept(account, at, 3), kept(account, at, 3)
     storage.snapshots.keep(first)
     storage.snapshots.keep({**other, "events": 77})
-    assert queries(storage).at(account, FIVE_MINUTES, at)["events"] == 3
+    assert queries(storage).at(account_pk(account), FIVE_MINUTES, at)["events"] == 3
 
 
 # ---------------------------------------------------------------- one account
@@ -112,7 +113,7 @@ def history(storage: Storage, account: Account, at: datetime) -> Account:
 
 @pytest.mark.parametrize("limit", [1, 4, 5, 12, 100])
 def test_the_newest_windows_come_first_page_by_page(storage: Storage, history: Account, limit: int) -> None:
-    found = list(pages(lambda paging: queries(storage).last(history, FIVE_MINUTES, paging), limit))
+    found = list(pages(lambda paging: queries(storage).last(account_pk(history), FIVE_MINUTES, paging), limit))
     assert list(chain.from_iterable(found)) == list(range(12, 0, -1))
     assert [len(page) for page in found[:-1]] == [limit] * (len(found) - 1)
 
@@ -123,13 +124,13 @@ def test_a_span_holds_what_began_from_its_start_to_before_its_end(
     storage: Storage, history: Account, at: datetime, layer: Layer, limit: int
 ) -> None:
     start, end = (at.replace(second=0, microsecond=0) + timedelta(minutes=minutes) for minutes in (10, 30))
-    found = pages(lambda paging: queries(storage).span(history, layer, start, end, paging), limit)
+    found = pages(lambda paging: queries(storage).span(account_pk(history), layer, start, end, paging), limit)
     assert list(chain.from_iterable(found)) == [3, 4, 5, 6]
 
 
 def test_a_token_leads_nowhere_in_another_request(storage: Storage, history: Account) -> None:
     paging = first_page(2)
-    token = paging.body(queries(storage).last(history, FIVE_MINUTES, paging))["next"]
+    token = paging.body(queries(storage).last(account_pk(history), FIVE_MINUTES, paging))["next"]
     with pytest.raises(InvalidError):
         Paging.of("another", 2, token)
 
@@ -137,25 +138,25 @@ def test_a_token_leads_nowhere_in_another_request(storage: Storage, history: Acc
 def test_as_of_an_instant_is_the_newest_window_up_to_it(storage: Storage, history: Account, at: datetime) -> None:
     asked = {0: 1, 4: 1, 5: 2, 54: 11, 600: 12}
     found = {
-        minutes: queries(storage).at(history, FIVE_MINUTES, at + timedelta(minutes=minutes))["version"]
+        minutes: queries(storage).at(account_pk(history), FIVE_MINUTES, at + timedelta(minutes=minutes))["version"]
         for minutes in asked
     }
     assert found == asked
     with pytest.raises(NotFoundError):
-        queries(storage).at(history, FIVE_MINUTES, at - timedelta(minutes=5))
+        queries(storage).at(account_pk(history), FIVE_MINUTES, at - timedelta(minutes=5))
 
 
 def test_a_trend_compares_with_the_window_before(storage: Storage, history: Account, at: datetime) -> None:
     latest = state(history, at + timedelta(minutes=55), 12)
-    told = queries(storage).trend(history, FIVE_MINUTES, latest)
+    told = queries(storage).trend(FIVE_MINUTES, latest)
     assert (told["latest"]["version"], told["before"]["version"]) == (12, 11)
 
 
 def test_what_has_expired_is_not_shown_though_it_stands(storage: Storage, account: Account, at: datetime) -> None:
     change(storage, account, at - timedelta(hours=2), 1)
     change(storage, account, at, 2)
-    assert list(pages(lambda paging: queries(storage).last(account, CHANGE, paging), 10)) == [[2]]
-    assert list(pages(lambda paging: queries(storage).last(account, FIVE_MINUTES, paging), 10)) == [[2, 1]]
+    assert list(pages(lambda paging: queries(storage).last(account_pk(account), CHANGE, paging), 10)) == [[2]]
+    assert list(pages(lambda paging: queries(storage).last(account_pk(account), FIVE_MINUTES, paging), 10)) == [[2, 1]]
 
 
 # ---------------------------------------------------------------- one window

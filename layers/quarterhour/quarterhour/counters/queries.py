@@ -10,6 +10,8 @@ from typing import Any, Final
 
 from quarterhour.clock import iso_seconds
 from quarterhour.counters.keys import (
+    ACCOUNTS,
+    account_of,
     account_pk,
     customers_day_of,
     customers_key,
@@ -22,12 +24,33 @@ from quarterhour.counters.keys import (
 from quarterhour.errors import NotFoundError
 from quarterhour.ledger.keys import Account
 from quarterhour.paging import Page, Paging, within
-from quarterhour.parameters import is_name, rounded_up, shown
+from quarterhour.parameters import is_name, name, rounded_up, shown
 from quarterhour.quarters import LENGTH, Quarter
 from quarterhour.reading import EntityReader, Range, Values, figures, state
+from quarterhour.snapshots.kind import Figures, Kind
 from quarterhour.totals import Totals
 
 _DAY: Final = timedelta(days=1)
+
+
+def _names(pk: str) -> dict[str, str]:
+    account = account_of(pk)
+    return {"agency": name(account.agency), "currency": name(account.currency)}
+
+
+def _compared(values: Values) -> Figures:
+    totals = Totals.of(values)
+    return {
+        "events": totals.events,
+        "gross": totals.gross,
+        "refunds": totals.refunds,
+        "commission": totals.commission,
+        "net": totals.net,
+    }
+
+
+ACCOUNT_STATES: Final = Kind(ACCOUNTS, _names, state, _compared, main="net")
+"""How the states of accounts are shown, and compared by their net."""
 
 
 def by_quarter(counters: Iterable[Values]) -> Iterator[tuple[Quarter, Totals]]:

@@ -8,7 +8,7 @@ from quarterhour.settings import Layer
 from quarterhour.snapshots.plan import Snapshot, snapshots
 from quarterhour.snapshots.store import SnapshotStore
 from quarterhour.streams import Parking, Record, failures
-from quarterhour.telemetry import count
+from quarterhour.telemetry import Metric, count
 
 
 class Keeper:
@@ -26,7 +26,7 @@ class Keeper:
         self._parking.park(poison)
         done = self._workers.map(self._keep, kept)
         failed = [snapshot.seq for snapshot, ok in zip(kept, done, strict=True) if not ok]
-        count("SnapshotsFailed", len(failed))
+        count(Metric.SNAPSHOTS_FAILED, len(failed))
         return failures(records, failed)
 
     def replay(self, record: Record) -> bool:

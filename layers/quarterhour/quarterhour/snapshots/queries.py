@@ -1,4 +1,4 @@
-"""Reading the snapshots: an account over time, as of an instant, its trend; and all accounts in one window."""
+"""Reading the snapshots: an entity over time, as of an instant, its trend; and all of a kind in one window."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -9,18 +9,15 @@ from typing import Any, Final
 
 from quarterhour import money
 from quarterhour.clock import iso_millis, parse_iso
-from quarterhour.counters.keys import ACCOUNTS, account_of, account_pk
-from quarterhour.entity import window_index, window_partitions
+from quarterhour.entity import LATEST, window_index, window_partitions
 from quarterhour.errors import NotFoundError
-from quarterhour.ledger.keys import Account
 from quarterhour.paging import Page, Paging, within
-from quarterhour.parameters import name, rounded_up
-from quarterhour.reading import EntityReader, Range, Values, state
+from quarterhour.parameters import rounded_up
+from quarterhour.reading import EntityReader, Range, Values
 from quarterhour.settings import Layer
 from quarterhour.snapshots.keys import change_sk, layer_sk, start_of, window_name, window_start
-from quarterhour.totals import Totals
+from quarterhour.snapshots.kind import Figures, Kind
 
-_FIGURES: Final = ("events", "gross", "refunds", "commission", "net")
 _ONE_MILLISECOND: Final = timedelta(milliseconds=1)
 _FIRST: Final = ""
 _LAST: Final = "9999"
@@ -84,13 +81,13 @@ def before_latest(layer: Layer, latest: Mapping[str, Any]) -> str:
     return before(layer, window_start(parse_iso(latest["last_updated"]), layer.window))
 
 
-def trend(now: Totals, then: Totals | None) -> dict[str, Any]:
-    """Compare the figures of two states; the trend of the whole is that of ``net``.
+def trend(now: Figures, then: Figures | None, main: str) -> dict[str, Any]:
+    """Compare the figures of two states; the trend of the whole is that of the ``main`` one.
 
     Where there is no state to compare with, what would come of it is ``None``.
     """
-    figures = {one: _figure(getattr(now, one), getattr(then, one, None)) for one in _FIGURES}
-    return {"trend": figures["net"]["trend"], "figures": figures}
+    figures = {name: _figure(value, then[name] if then else None) for name, value in now.items()}
+    return {"trend": figures[main]["trend"], "figures": figures}
 
 
 def _figure(now: Decimal | int, then: Decimal | int | None) -> dict[str, Any]:
@@ -107,77 +104,80 @@ def _plain(value: Decimal | int) -> str | int:
 
 @dataclass(frozen=True, slots=True)
 class SnapshotQueries:
-    """What readers ask of the snapshots."""
+    """What readers ask of the snapshots of one kind of entities, each of them named by its partition key."""
 
     entities: EntityReader
+    kind: Kind
 
-    def span(self, account: Account, layer: Layer, start: datetime, end: datetime, paging: Paging) -> Page:
+    def span(self, pk: str, layer: Layer, start: datetime, end: datetime, paging: Paging) -> Page:
         """Return the states of the windows (or the changes) that begin from the start to before the end."""
-        return self._page(Range(account_pk(account), not_before(layer, start), before(layer, end)), layer, paging)
+        return self._page(Range(pk, not_before(layer, start), before(layer, end)), layer, paging)
 
-    def last(self, account: Account, layer: Layer, paging: Paging) -> Page:
+    def last(self, pk: str, layer: Layer, paging: Paging) -> Page:
         """Return the newest states, the newest first."""
-        bounds = layer_sk(layer, _FIRST), layer_sk(layer, _LAST)
-        return self._page(Range(account_pk(account), *bounds, falling=True), layer, paging)
+        return self._page(Range(pk, layer_sk(layer, _FIRST), layer_sk(layer, _LAST), falling=True), layer, paging)
 
-    def at(self, account: Account, layer: Layer, at: datetime) -> dict[str, Any]:
+    def at(self, pk: str, layer: Layer, at: datetime) -> dict[str, Any]:
         """Return the state in the newest window (or of the newest change) at or before the instant."""
-        values = self._newest(account, layer, as_of(layer, at))
+        values = self._newest(pk, layer, as_of(layer, at))
         if values is None:
-            raise NotFoundError(f"of {account} the layer {layer.name} holds no state at or before {iso_millis(at)}")
-        return _shown(layer, values)
+            whose = pk.removeprefix(self.kind.prefix)
+            raise NotFoundError(f"of {whose} the layer {layer.name} holds no state at or before {iso_millis(at)}")
+        return self._shown(layer, values)
 
-    def trend(self, account: Account, layer: Layer, latest: Values) -> dict[str, Any]:
-        """Compare the latest state with that of the newest window (or change) before its own."""
-        values = self._newest(account, layer, before_latest(layer, latest))
+    def trend(self, layer: Layer, latest: Values) -> dict[str, Any]:
+        """Compare the latest state of an entity with that of the newest window (or change) before its own."""
+        values = self._newest(latest["pk"], layer, before_latest(layer, latest))
+        figures = self.kind.figures
         return {
             "layer": layer.name,
-            "latest": state(latest),
-            "before": _shown(layer, values) if values else None,
-            **trend(Totals.of(latest), Totals.of(values) if values else None),
+            "latest": self.kind.state(latest),
+            "before": self._shown(layer, values) if values else None,
+            **trend(figures(latest), figures(values) if values else None, self.kind.main),
         }
 
     def window(self, layer: Layer, at: datetime, paging: Paging) -> dict[str, Any]:
-        """Return the window that holds the instant: the accounts that changed in it, each in its last state there.
+        """Return the window that holds the instant: what changed in it, each in its last state there.
 
-        Raises ``NotFoundError`` where none did, or none is kept.
+        Raises ``NotFoundError`` where nothing did, or nothing is kept.
         """
         window = as_of(layer, at)
-        entries = self._in_window(window, paging.limit + 1, paging.start(_known_pk, None))
-        page = paging.cut(entries, _shown_account, lambda values: values["pk"])
+        page = self._listed(window, paging)
         if paging.place is None and not page.items:
             raise NotFoundError(f"the layer {layer.name} holds no state of the window from {start_of(layer, window)}")
         return {"layer": layer.name, "window": start_of(layer, window), **paging.body(page)}
+
+    def latest(self, paging: Paging) -> Page:
+        """Return the current state of each entity."""
+        return self._listed(LATEST, paging)
+
+    def _listed(self, window: str, paging: Paging) -> Page:
+        entries = self._in_window(window, paging.limit + 1, paging.start(self._known, None))
+        return paging.cut(entries, self._named, lambda values: values["pk"])
 
     def _in_window(self, window: str, page: int, after: str | None) -> Iterator[Values]:
         partitions = window_partitions(window)
         key = None if after is None else {**window_index(window, after), "pk": after, "sk": window}
         first, *others = partitions if key is None else partitions[partitions.index(key["gsi1pk"]) :]
-        rest = (self.entities.window(one, ACCOUNTS, page, None) for one in others)
-        return chain(self.entities.window(first, ACCOUNTS, page, key), *rest)
+        rest = (self.entities.window(one, self.kind.prefix, page, None) for one in others)
+        return chain(self.entities.window(first, self.kind.prefix, page, key), *rest)
 
-    def _newest(self, account: Account, layer: Layer, high: str) -> Values | None:
-        wanted = Range(account_pk(account), layer_sk(layer, _FIRST), high, falling=True)
+    def _newest(self, pk: str, layer: Layer, high: str) -> Values | None:
+        wanted = Range(pk, layer_sk(layer, _FIRST), high, falling=True)
         return next(self.entities.read(wanted, _FEW), None)
 
     def _page(self, wanted: Range, layer: Layer, paging: Paging) -> Page:
         after = paging.start(lambda sk: within(wanted.low, sk, wanted.high), None)
         entries = self.entities.read(replace(wanted, after=after), paging.limit + 1)
-        return paging.cut(entries, lambda values: _shown(layer, values), lambda values: values["sk"])
+        return paging.cut(entries, lambda values: self._shown(layer, values), lambda values: values["sk"])
 
+    def _known(self, pk: str) -> str:
+        self.kind.names(pk)
+        return pk
 
-def _known_pk(pk: str) -> str:
-    account = account_of(pk)
-    name(account.agency)
-    name(account.currency)
-    return pk
+    def _named(self, values: Values) -> dict[str, Any]:
+        return {**self.kind.names(values["pk"]), **self.kind.state(values)}
 
-
-def _shown(layer: Layer, values: Values) -> dict[str, Any]:
-    window = {"window": start_of(layer, values["sk"])} if layer.window else {}
-    return {"layer": layer.name, **window, **state(values)}
-
-
-def _shown_account(values: Values) -> dict[str, Any]:
-    account = account_of(values["pk"])
-    return {"agency": account.agency, "currency": account.currency, **state(values)}
+    def _shown(self, layer: Layer, values: Values) -> dict[str, Any]:
+        window = {"window": start_of(layer, values["sk"])} if layer.window else {}
+        return {"layer": layer.name, **window, **self.kind.state(values)}
