@@ -1,0 +1,306 @@
+"""Who may see what: machines everything, people their own agency's matters, and a bad token opens nothing."""
+
+import hmac
+import json
+from base64 import urlsafe_b64encode
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+from typing import Any, Final
+
+import jwt
+import pytest
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, generate_private_key
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+
+from local.http_api import Request, Response, path_parameters
+from local.template import Route
+from tests.handlers.postbox import items
+from tests.handlers.world import World, opened
+
+AUDIENCE: Final = "quarterhour"
+CLAIM: Final = "custom:agency"
+SPAN: Final = "from=2026-10-23&to=2026-10-24"
+
+OWN = {
+    "GET /accounts/{agency}/{currency}": "/accounts/42/GBP",
+    "GET /accounts/{agency}/{currency}/quarters": f"/accounts/42/GBP/quarters?{SPAN}",
+    "GET /accounts/{agency}/{currency}/days": f"/accounts/42/GBP/days?{SPAN}",
+    "GET /accounts/{agency}/{currency}/snapshots": "/accounts/42/GBP/snapshots?layer=5m&last=3",
+    "GET /accounts/{agency}/{currency}/trend": "/accounts/42/GBP/trend",
+}
+"""Routes of an agency's matters: a person sees their own."""
+NARROWED = {"GET /events": f"/events?{SPAN}"}
+"""Routes that show each caller what is theirs."""
+CLOSED = {
+    "POST /events": "/events",
+    "GET /windows/{layer}/{start}": "/windows/5m/2026-10-23T01:30:00Z",
+    "GET /reports": "/reports",
+    "GET /reports/{run}": "/reports/2026-10-23T0115-0130",
+}
+"""Routes that no person may take."""
+ROUTES = OWN | NARROWED | CLOSED
+
+
+@dataclass(slots=True)
+class Issuer:
+    """Signs tokens, and publishes its keys as OpenID Connect has it."""
+
+    url: str = ""
+    key: RSAPrivateKey = field(default_factory=lambda: generate_private_key(65537, 2048))
+
+    def published(self, path: str) -> dict[str, Any]:
+        """Return what stands at a path."""
+        if path == "/.well-known/openid-configuration":
+            return {"issuer": self.url, "jwks_uri": f"{self.url}/keys"}
+        public = json.loads(jwt.algorithms.RSAAlgorithm.to_jwk(self.key.public_key()))
+        return {"keys": [{**public, "kid": "one", "use": "sig"}]}
+
+    def claims(self, **others: Any) -> dict[str, Any]:
+        """Return the claims of a person of agency 42; ``None`` leaves one out."""
+        now = datetime.now(UTC)
+        usual = {"iss": self.url, "aud": AUDIENCE, "sub": "ann", CLAIM: "42", "exp": now + timedelta(hours=1)}
+        return {name: value for name, value in {**usual, **others}.items() if value is not None}
+
+    def token(self, **others: Any) -> str:
+        """Return a good token, but for the claims given."""
+        return jwt.encode(self.claims(**others), self.key, "RS256", {"kid": "one"})
+
+
+@pytest.fixture(scope="module")
+def issuer() -> Iterator[Issuer]:
+    """An issuer that answers on this machine."""
+    issuer = Issuer()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            content = json.dumps(issuer.published(self.path)).encode()
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
+
+        def log_message(self, *_: Any) -> None:
+            """Say nothing."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        issuer.url = f"http://127.0.0.1:{server.server_port}"
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield issuer
+        server.shutdown()
+
+
+@pytest.fixture(scope="module")
+def world(issuer: Issuer) -> Iterator[World]:
+    """The system with two agencies' sales, reported, and people who sign in."""
+    parameters = {"JwtIssuer": issuer.url, "JwtAudience": AUDIENCE, "JwtAgencyClaim": CLAIM}
+    with opened(parameters) as world:
+        for agency, amount in (("42", "100.00"), ("43", "7.00"), ("50% off", "1.00"), ("50%25 off", "2.00")):
+            world.sell(amount, agency=agency)
+        world.pass_time(hours=1)
+        world.report()
+        yield world
+
+
+def ask(world: World, token: str, route: str, target: str = "") -> Response:
+    """Send a request with a token."""
+    path, _, query = (target or ROUTES[route]).partition("?")
+    headers = (("Authorization", f"Bearer {token}"),) if token else ()
+    return world.stack.request(Request(route.partition(" ")[0], path, query, headers))
+
+
+def function_of(world: World, route: str) -> str:
+    """Return the name of the function behind a route."""
+    return next(
+        name
+        for name, function in world.stack.functions.items()
+        if route in [f"{one.method} {one.path}" for one in function.routes]
+    )
+
+
+def test_every_route_is_known_here(world: World) -> None:
+    routes = {f"{one.method} {one.path}" for function in world.stack.functions.values() for one in function.routes}
+    assert routes == ROUTES.keys()
+
+
+# ---------------------------------------------------------------- what a good token opens
+
+
+@pytest.mark.parametrize("route", OWN)
+def test_a_person_sees_their_own_agency(world: World, issuer: Issuer, route: str) -> None:
+    answer = ask(world, issuer.token(), route)
+    assert answer.status == 200, answer.body
+    assert answer.body == world.stack.request(Request("GET", *ROUTES[route].partition("?")[::2])).body
+
+
+@pytest.mark.parametrize("route", OWN)
+def test_a_person_sees_no_other_agency_there_or_not(world: World, issuer: Issuer, route: str) -> None:
+    for agency in ("43", "nobody", "420", "4", "42%2523GBP"):
+        answer = ask(world, issuer.token(), route, ROUTES[route].replace("/42/", f"/{agency}/"))
+        assert (answer.status, answer.json()["title"]) == (403, "Forbidden"), agency
+
+
+def test_a_person_sees_only_their_own_events(world: World, issuer: Issuer) -> None:
+    shown = ask(world, issuer.token(), "GET /events").json()["items"]
+    assert [event["agency"] for event in shown] == ["42"]
+    assert ask(world, issuer.token(), "GET /events", f"/events?{SPAN}&agency=42").json()["items"] == shown
+    assert ask(world, issuer.token(), "GET /events", f"/events?{SPAN}&agency=43").status == 403
+
+
+@pytest.mark.parametrize("route", CLOSED)
+def test_a_person_gets_nothing_that_shows_all_agencies(world: World, issuer: Issuer, route: str) -> None:
+    before = items(world, "LedgerTable")
+    assert ask(world, issuer.token(), route).status in {403, 404}
+    assert items(world, "LedgerTable") == before
+
+
+def test_a_name_that_reads_like_ones_own_when_decoded_again_opens_nothing(world: World, issuer: Issuer) -> None:
+    """``50%25 off`` is another agency; decoded once more it is one's own name."""
+    answer = ask(world, issuer.token(**{CLAIM: "50% off"}), "", "/accounts/50%2525%20off/GBP")
+    assert answer.status == 404 or answer.json()["gross"] == "1.00"
+
+
+@pytest.mark.parametrize("route", ROUTES)
+def test_a_machine_may_take_every_route(world: World, route: str) -> None:
+    method, _, target = f"{route.partition(' ')[0]} {ROUTES[route]}".partition(" ")
+    path, _, query = target.partition("?")
+    assert world.stack.request(Request(method, path, query)).status not in {401, 403}
+
+
+# ---------------------------------------------------------------- what bad tokens open: nothing
+
+Bad = Callable[[Issuer], str]
+
+
+def _past() -> datetime:
+    return datetime.now(UTC) - timedelta(minutes=1)
+
+
+def _soon() -> datetime:
+    return datetime.now(UTC) + timedelta(minutes=10)
+
+
+def _stranger(issuer: Issuer, header: dict[str, Any]) -> str:
+    return jwt.encode(issuer.claims(), generate_private_key(65537, 2048), "RS256", header)
+
+
+def _with_public_key_as_secret(issuer: Issuer) -> str:
+    """Sign as whoever hopes that the algorithm is taken from the token: by hand, as no library helps with it."""
+    public = issuer.key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
+    head = _base64(json.dumps({"alg": "HS256", "kid": "one", "typ": "JWT"}).encode())
+    content = f"{head}.{issuer.token().split('.')[1]}"
+    return f"{content}.{_base64(hmac.digest(public, content.encode(), 'sha256'))}"
+
+
+def _base64(content: bytes) -> str:
+    return urlsafe_b64encode(content).rstrip(b"=").decode()
+
+
+def _with_other_claims(issuer: Issuer) -> str:
+    head, _, signature = issuer.token().split(".")
+    return ".".join([head, issuer.token(**{CLAIM: "43"}).split(".")[1], signature])
+
+
+UNAUTHORIZED: dict[str, Bad] = {
+    "signed by a stranger": lambda issuer: _stranger(issuer, {"kid": "one"}),
+    "of a key nobody knows": lambda issuer: _stranger(issuer, {"kid": "two"}),
+    "of no named key": lambda issuer: _stranger(issuer, {}),
+    "not signed": lambda issuer: jwt.encode(issuer.claims(), "", "none", {"kid": "one"}),
+    "signed with the public key as a secret": _with_public_key_as_secret,
+    "with another's claims put in": _with_other_claims,
+    "with the signature cut off": lambda issuer: issuer.token().rpartition(".")[0] + ".",
+    "with the signature cut short": lambda issuer: issuer.token()[:-8],
+    "expired": lambda issuer: issuer.token(exp=_past()),
+    "that never expires": lambda issuer: issuer.token(exp=None),
+    "not valid yet": lambda issuer: issuer.token(nbf=_soon()),
+    "issued in the future": lambda issuer: issuer.token(iat=_soon()),
+    "of another issuer": lambda issuer: issuer.token(iss="https://elsewhere.example"),
+    "of no issuer": lambda issuer: issuer.token(iss=None),
+    "for another audience": lambda issuer: issuer.token(aud="another-app"),
+    "for other audiences": lambda issuer: issuer.token(aud=["a", "b"]),
+    "for no audience": lambda issuer: issuer.token(aud=None),
+    "for another client": lambda issuer: issuer.token(aud=None, client_id="another-app"),
+    "that is garbage": lambda _: "x.y.z",
+    "that is empty": lambda _: " ",
+}
+"""Tokens that the API itself turns away."""
+
+FORBIDDEN: dict[str, Bad] = {
+    "of another agency": lambda issuer: issuer.token(**{CLAIM: "43"}),
+    "of no agency": lambda issuer: issuer.token(**{CLAIM: None}),
+    "of an agency without a name": lambda issuer: issuer.token(**{CLAIM: ""}),
+    "of a list of agencies": lambda issuer: issuer.token(**{CLAIM: ["42", "43"]}),
+    "of every agency": lambda issuer: issuer.token(**{CLAIM: "*"}),
+    "of what can be no agency": lambda issuer: issuer.token(**{CLAIM: "42#GBP"}),
+    "with the agency in another claim": lambda issuer: issuer.token(**{CLAIM: None, "agency": "42"}),
+    "of nobody": lambda issuer: issuer.token(sub=None),
+}
+"""Tokens that are good, but not for agency 42."""
+
+
+def test_a_bad_token_opens_no_route(
+    world: World, issuer: Issuer, record_property: Callable[[str, object], None]
+) -> None:
+    for name, bad in UNAUTHORIZED.items():
+        for route in ROUTES:
+            answer = ask(world, bad(issuer), route)
+            assert (answer.status, answer.json()) == (401, {"message": "Unauthorized"}), (name, route)
+    record_property("bad tokens", f"{len(UNAUTHORIZED)} kinds refused on {len(ROUTES)} routes each")
+
+
+def test_a_token_of_somebody_else_opens_nothing_of_an_agency(
+    world: World, issuer: Issuer, record_property: Callable[[str, object], None]
+) -> None:
+    for name, bad in FORBIDDEN.items():
+        for route in OWN | CLOSED:
+            assert ask(world, bad(issuer), route).status in {403, 404}, (name, route)
+        answer = ask(world, bad(issuer), "GET /events")
+        shown = {event["agency"] for event in answer.json().get("items", [])}
+        assert answer.status in {200, 403}, name
+        assert "42" not in shown, name
+    record_property("foreign tokens", f"{len(FORBIDDEN)} kinds refused on {len(ROUTES)} routes each")
+
+
+# ---------------------------------------------------------------- what comes past the API, all the same
+
+
+@pytest.mark.parametrize("route", ROUTES)
+@pytest.mark.parametrize(
+    "authorizer", [None, {}, {"iam": {"userArn": ""}}, {"iam": None}, {"lambda": {"agency": "42"}}]
+)
+def test_a_function_refuses_what_nobody_has_proven(world: World, route: str, authorizer: object) -> None:
+    answer = invoked(world, route, authorizer)
+    assert (answer["statusCode"], json.loads(answer["body"])["title"]) == (401, "Unauthenticated")
+
+
+@pytest.mark.parametrize("route", CLOSED)
+def test_a_function_refuses_a_person_who_reaches_a_route_for_machines(world: World, route: str) -> None:
+    person = {"jwt": {"claims": {"sub": "ann", CLAIM: "42"}, "scopes": None}}
+    answer = invoked(world, route, person)
+    assert (answer["statusCode"], json.loads(answer["body"])["title"]) == (403, "Forbidden")
+
+
+def invoked(world: World, route: str, authorizer: object) -> dict[str, Any]:
+    """Invoke the function behind a route as if the API had let a request through."""
+    method, _, template = route.partition(" ")
+    path, _, query = ROUTES[route].partition("?")
+    event = {
+        "version": "2.0",
+        "routeKey": route,
+        "rawPath": path,
+        "rawQueryString": query,
+        "headers": {},
+        "queryStringParameters": dict(pair.split("=") for pair in query.split("&")) if query else {},
+        "pathParameters": path_parameters(Route(method, template), path),
+        "requestContext": {
+            "http": {"method": method, "path": path},
+            "stage": "$default",
+            "requestId": "r",
+            **({} if authorizer is None else {"authorizer": authorizer}),
+        },
+        "isBase64Encoded": False,
+    }
+    answer: dict[str, Any] = world.stack.invoke(function_of(world, route), event)
+    return answer
