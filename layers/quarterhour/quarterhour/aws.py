@@ -18,6 +18,7 @@ from quarterhour.errors import UnavailableError
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
     from mypy_boto3_s3 import S3Client
+    from mypy_boto3_scheduler import EventBridgeSchedulerClient
     from mypy_boto3_sqs import SQSClient
 
 T = TypeVar("T")
@@ -35,6 +36,7 @@ BATCH_GET: Final = 100
 _TRANSIENT: Final = frozenset(
     {
         "ConditionalRequestConflict",
+        "ConflictException",
         "InternalServerError",
         "LimitExceededException",
         "ProvisionedThroughputExceededException",
@@ -88,6 +90,11 @@ def s3() -> "S3Client":
 def sqs() -> "SQSClient":
     """Return an SQS client."""
     return boto3.client("sqs", config=_CONFIG)
+
+
+def scheduler() -> "EventBridgeSchedulerClient":
+    """Return an EventBridge Scheduler client."""
+    return boto3.client("scheduler", config=_CONFIG)
 
 
 def is_transient(error: Exception) -> bool:

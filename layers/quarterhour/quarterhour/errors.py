@@ -74,6 +74,13 @@ class NotFoundError(RequestError):
     title = "Not found"
 
 
+class ConflictError(RequestError):
+    """Another request has changed meanwhile what this one was to change."""
+
+    status = 409
+    title = "Conflict"
+
+
 class TooLargeError(RequestError):
     """The request carries more than one request may."""
 

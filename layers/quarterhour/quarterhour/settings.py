@@ -37,7 +37,7 @@ class Environment:
 
     def integer(self, name: str, least: int = 0) -> int:
         """Return a whole number of at least ``least``."""
-        return self._parsed(name, f"a whole number of at least {least}", lambda text: _at_least(least, int(text)))
+        return self.parsed(name, f"a whole number of at least {least}", lambda text: _at_least(least, int(text)))
 
     def days(self, name: str) -> timedelta:
         """Return a number of days."""
@@ -49,13 +49,14 @@ class Environment:
 
     def rate(self, name: str) -> Decimal:
         """Return a share between 0 and 1."""
-        return self._parsed(name, "a decimal from 0 to 1", _share)
+        return self.parsed(name, "a decimal from 0 to 1", _share)
 
     def layers(self, name: str) -> tuple["Layer", ...]:
         """Return the snapshot layers."""
-        return self._parsed(name, "layers such as change=1h,5m=24h,1h=31d", parse_layers)
+        return self.parsed(name, "layers such as change=1h,5m=24h,1h=31d", parse_layers)
 
-    def _parsed(self, name: str, expected: str, parse: Callable[[str], T]) -> T:
+    def parsed(self, name: str, expected: str, parse: Callable[[str], T]) -> T:
+        """Return a variable as ``parse`` reads it, which raises ``ValueError`` for what does not fit."""
         text = self.text(name)
         try:
             return parse(text)

@@ -1,0 +1,1 @@
+"""The reports' schedule: changed while everything runs, kept against deployments, and watched."""
