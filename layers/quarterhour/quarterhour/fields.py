@@ -24,6 +24,7 @@ TEXT: Final = f"1 to {MAX_TEXT} printable characters"
 AMOUNT: Final = f"a decimal of at most {money.MAX_DIGITS} digits, as a string or a number"
 SHARE: Final = "a decimal from 0 to 1"
 CURRENCY: Final = "an ISO 4217 code such as EUR"
+PLACE: Final = f"a path such as GB{SEPARATOR}London without an empty part"
 INSTANT: Final = "an RFC 3339 instant such as 2026-10-23T01:30:00Z"
 
 
@@ -83,6 +84,11 @@ def name(value: object) -> str | None:
 def text(value: object) -> str | None:
     """Read a line of text."""
     return value if isinstance(value, str) and 1 <= len(value) <= MAX_TEXT and value.isprintable() else None
+
+
+def place(value: object) -> str | None:
+    """Read a place: its parts from the largest to the smallest."""
+    return text(value) if isinstance(value, str) and all(value.split(SEPARATOR)) else None
 
 
 def decimal_text(value: object) -> str | None:

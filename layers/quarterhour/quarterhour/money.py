@@ -1,7 +1,7 @@
 """Money as exact decimals of at most 38 digits; rounded once, on a statement, and nowhere else."""
 
 import re
-from decimal import ROUND_HALF_EVEN, Context, Decimal, Inexact, InvalidOperation, Overflow
+from decimal import ROUND_DOWN, ROUND_HALF_EVEN, Context, Decimal, Inexact, InvalidOperation, Overflow
 from typing import Final
 
 from quarterhour.currencies import MINOR_DIGITS
@@ -13,6 +13,7 @@ NO_CURRENCY: Final = "XXX"
 
 # Wide enough for the sum of any number of 38-digit amounts at any scale; what would not be exact raises.
 _EXACT = Context(prec=120, traps=[Inexact, InvalidOperation, Overflow])
+_CUT = Context(prec=160, rounding=ROUND_DOWN)
 _DECIMAL = re.compile(r"-?[0-9]+(\.[0-9]+)?", re.ASCII)
 
 
@@ -25,7 +26,7 @@ def parse_decimal(value: object) -> Decimal | None:
         if len(value) > MAX_DIGITS + 3 or not _DECIMAL.fullmatch(value):
             return None
         value = Decimal(value)
-    if not isinstance(value, Decimal) or not value.is_finite() or _digits(value) > MAX_DIGITS:
+    if not isinstance(value, Decimal) or not value.is_finite() or not fits(value):
         return None
     # What a number's exponent says is written out: 1E+3 and 1000 are the same event, so they make the same line.
     return _unsigned_zero(value if int(value.as_tuple().exponent) <= 0 else Decimal(plain(value)))
@@ -48,8 +49,34 @@ def negated(value: Decimal) -> Decimal:
 
 def times(left: Decimal, right: Decimal) -> Decimal | None:
     """Return the exact product, ``None`` where it needs more than 38 digits."""
-    product = _unsigned_zero(_EXACT.multiply(left, right))
-    return product if _digits(product) <= MAX_DIGITS else None
+    product = multiply(left, right)
+    return product if fits(product) else None
+
+
+def multiply(left: Decimal, right: Decimal) -> Decimal:
+    """Return the exact product, however long; raise ``ArithmeticError`` beyond 120 digits."""
+    return _unsigned_zero(_EXACT.multiply(left, right))
+
+
+def part(whole: Decimal, share: Decimal, of: Decimal, behind: int) -> Decimal:
+    """Return what falls to a share (``share`` of ``of``) of the whole, cut off ``behind`` so many decimal places.
+
+    Nothing falls to a share of nothing.
+    """
+    if of.is_zero():
+        return ZERO
+    quotient = _CUT.divide(_EXACT.multiply(whole, share), of)
+    return quotient.quantize(Decimal(1).scaleb(-behind), context=_CUT)
+
+
+def places(value: Decimal) -> int:
+    """Return how many decimal places a number has."""
+    return max(0, -int(value.as_tuple().exponent))
+
+
+def fits(value: Decimal) -> bool:
+    """Tell whether a number has at most 38 digits as written out."""
+    return _digits(value) <= MAX_DIGITS
 
 
 def is_currency(code: object) -> bool:

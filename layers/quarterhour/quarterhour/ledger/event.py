@@ -11,7 +11,7 @@ from typing import Any, Final
 from quarterhour import fields, jsontext, money
 from quarterhour.errors import FieldProblem
 from quarterhour.fields import MAX_TEXT, NAME, TEXT, Fields
-from quarterhour.ledger.keys import SEPARATOR, Account, Identity
+from quarterhour.ledger.keys import Account, Identity
 
 SALE: Final = "sale.recorded"
 REFUND: Final = "sale.refunded"
@@ -149,10 +149,6 @@ def _text_or_number(value: object) -> str | None:
     return fields.text(value)
 
 
-def _place(value: object) -> str | None:
-    return fields.text(value) if isinstance(value, str) and all(value.split(SEPARATOR)) else None
-
-
 def _json_type(value: object) -> str | None:
     return "application/json" if isinstance(value, str) and value.split(";")[0].strip() == "application/json" else None
 
@@ -174,7 +170,7 @@ _DETAILS: Final[Mapping[str, tuple[str, Callable[[Any], str | None]]]] = {
     "customer": (TEXT, fields.text),
     "order_id": (TEXT, fields.text),
     "line": (f"{TEXT}, or a whole number", _text_or_number),
-    "location": ("a path such as GB#London without an empty part", _place),
+    "location": (fields.PLACE, fields.place),
     "refers_to": (f"the id of the sale in the same source: {NAME}", fields.name),
     "extra": (f"an object of at most {MAX_EXTRA_BYTES} bytes as JSON", _extra),
 }

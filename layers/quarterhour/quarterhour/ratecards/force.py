@@ -1,0 +1,58 @@
+"""Which version of a card is in force at an instant: the newest of those that are valid then."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from quarterhour.ratecards.card import RateCard
+
+Wanted = tuple[str, datetime]
+"""An agency, and the instant at which its terms are asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """From when on a version of a card can be in force."""
+
+    version: int
+    valid_from: datetime
+
+
+Timeline = tuple[Start, ...]
+"""The versions of a card that are in force at some time, rising in both; each until the next one starts."""
+
+
+def with_start(timeline: Sequence[Start], new: Start) -> Timeline:
+    """Return the timeline with a new version, which takes the place of all that would start at its start or later."""
+    return (*(start for start in timeline if start.valid_from < new.valid_from), new)
+
+
+def version_at(timeline: Sequence[Start], at: datetime) -> int | None:
+    """Return the version in force at an instant; ``None`` before the first."""
+    return next((start.version for start in reversed(timeline) if start.valid_from <= at), None)
+
+
+@dataclass(frozen=True, slots=True)
+class InForce:
+    """A card's version, as it is in force at some instant."""
+
+    version: int
+    card: RateCard
+
+
+@dataclass(frozen=True, slots=True)
+class Cards:
+    """The cards of some agencies, as far as they were asked for."""
+
+    timelines: Mapping[str, Timeline] = field(default_factory=dict)
+    versions: Mapping[tuple[str, int], RateCard] = field(default_factory=dict)
+
+    def at(self, agency: str, at: datetime) -> InForce | None:
+        """Return the card in force for an agency at an instant; ``None`` where it has none then."""
+        version = version_at(self.timelines.get(agency, ()), at)
+        return None if version is None else InForce(version, self.versions[agency, version])
+
+    def missing(self, wanted: Collection[Wanted]) -> set[tuple[str, int]]:
+        """Return the versions that are in force when they are wanted, and not among these."""
+        named = {(agency, version_at(self.timelines.get(agency, ()), at)) for agency, at in wanted}
+        return {(agency, version) for agency, version in named if version} - self.versions.keys()
