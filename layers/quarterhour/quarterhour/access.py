@@ -66,7 +66,7 @@ class Gate:
                 raise UnauthenticatedError("the request is neither signed for IAM nor carries a token that was checked")
 
 
-def _person(claims: Mapping[str, Any], agency_claim: str) -> Caller:
+def _person(claims: Mapping[Any, Any], agency_claim: str) -> Caller:
     agency, subject = claims.get(agency_claim), claims.get("sub")
     if not isinstance(subject, str) or not subject:
         raise ForbiddenError("your token has no subject (sub)")

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from local.authorizer import MACHINE
 from local.http_api import Request, Response, event, path_parameters, response
 from local.template import Route
 
@@ -30,7 +31,7 @@ def test_a_path_is_cut_before_it_is_decoded(path: str, parameters: dict[str, str
 
 def made(**request: Any) -> dict[str, Any]:
     wanted: dict[str, Any] = {"method": "GET", "path": "/accounts/a%20b/GBP", **request}
-    return event(ACCOUNT, {"agency": "a b", "currency": "GBP"}, Request(**wanted), "id-1", NOW)
+    return event(ACCOUNT, {"agency": "a b", "currency": "GBP"}, Request(**wanted), MACHINE, NOW)
 
 
 def test_an_event_is_of_payload_format_2() -> None:
@@ -43,7 +44,8 @@ def test_an_event_is_of_payload_format_2() -> None:
     assert got["headers"] == {"host": "here", "accept": "a,b"}
     assert got["pathParameters"] == {"agency": "a b", "currency": "GBP"}
     assert got["requestContext"]["http"]["method"] == "GET"
-    assert got["requestContext"]["requestId"] == "id-1"
+    assert got["requestContext"]["authorizer"] == MACHINE
+    assert got["requestContext"]["requestId"] != made()["requestContext"]["requestId"]
     assert got["requestContext"]["time"] == "23/Oct/2026:01:30:00 +0000"
     assert "body" not in got
     assert "cookies" not in got
@@ -80,3 +82,16 @@ def test_an_answer_becomes_a_response() -> None:
 
 def test_an_answer_without_status_is_itself_the_body() -> None:
     assert response({"a": 1}) == Response(200, {"content-type": "application/json"}, b'{"a": 1}')
+
+
+@pytest.mark.parametrize(
+    ("path", "parameters"),
+    [
+        ("/accounts", {"proxy": "accounts"}),
+        ("/accounts/a%20b/GBP", {"proxy": "accounts/a b/GBP"}),
+        ("/accounts/a%2Fb/GBP", {"proxy": "accounts/a/b/GBP"}),
+        ("/", None),
+    ],
+)
+def test_a_greedy_variable_takes_all_that_is_left(path: str, parameters: dict[str, str] | None) -> None:
+    assert path_parameters(Route("GET", "/{proxy+}"), path) == parameters
