@@ -4,7 +4,6 @@ import argparse
 import json
 import signal
 import sys
-import warnings
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import ExitStack, suppress
@@ -24,7 +23,7 @@ from local.errors import LocalError
 from local.faults import Faults, Spec
 from local.input import Source, open_source
 from local.replay import MOST, VERDICTS, Accounts, Outcome, Replay, replaying
-from local.server import Server
+from local.server import HOST, Server
 from local.stack import open_stack
 from quarterhour.reports.verify import verify
 
@@ -40,8 +39,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     args = _parser().parse_args(arguments)
     # Being ended is an interruption too: what was started with us ends with us.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    # Powertools warns of each invocation that counted nothing; a batch may well give nothing to count.
-    warnings.filterwarnings("ignore", message="No application metrics to publish")
     try:
         code: int = args.run(args)
     except (LocalError, OSError, BotoCoreError, ClientError) as error:
@@ -66,7 +63,13 @@ def _parser() -> argparse.ArgumentParser:
         description="Serve the API on this machine, with streams and schedules on its clock, until Ctrl-C. "
         "Data live in memory and are gone when it stops.",
     )
-    up.add_argument("--port", type=int, default=8080, help="port on 127.0.0.1 (default 8080; 0: any that is free)")
+    up.add_argument("--port", type=int, default=8080, help="port to listen on (default 8080; 0: any that is free)")
+    up.add_argument(
+        "--host",
+        default=HOST,
+        metavar="ADDRESS",
+        help=f"address to listen on (default {HOST}); for functions in containers, the one that they reach",
+    )
     _add_stack_options(up)
     up.set_defaults(run=_up)
 
@@ -187,11 +190,13 @@ def _parameters(args: argparse.Namespace) -> dict[str, str | int]:
 
 def _up(args: argparse.Namespace) -> int:
     try:
-        server = Server(args.port)
+        server = Server(args.port, args.host)
     except (OSError, OverflowError) as error:
-        raise LocalError(f"port {args.port} cannot be had: {error}") from error
+        raise LocalError(f"port {args.port} of {args.host} cannot be had: {error}") from error
     logs: dict[str, Any] = {"logs": sys.stderr} if args.verbose else {}
-    with open_stack(args.engine, _parameters(args), s3_url=server.url, **logs) as stack:
+    # An engine of our own holds nothing else, so all can be named as `sam local` names it.
+    plain = args.engine in {MOTO, DYNAMODB_LOCAL}
+    with open_stack(args.engine, _parameters(args), s3_url=server.url, plain=plain, **logs) as stack:
         rate = stack.template.parameters["ReportRate"]
         print(f"Quarterhour on {server.url} - engine {stack.engine.name}, reports at {rate}")
         for function in stack.functions.values():

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 import boto3
+import requests
 from botocore.config import Config
 from moto import mock_aws
 
 from local import dynamodb_local
 from local.embedded import adjusted
 from local.errors import LocalError
+from local.http_api import Request, Response
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -25,10 +27,16 @@ if TYPE_CHECKING:
 MOTO: Final = "moto"
 DYNAMODB_LOCAL: Final = "dynamodb-local"
 
+SERVICES: Final = frozenset({"dynamodb", "s3", "scheduler", "sqs"})
+"""What an engine answers, as AWS's signatures name it."""
+
 REGION: Final = "us-east-1"
 _KEY: Final = "local"
 # moto knows the plain endpoints only, not those with an account's id in their name.
 _CONFIG: Final = Config(account_id_endpoint_mode="disabled", retries={"mode": "standard", "max_attempts": 3})
+
+_ANSWERS_WITHIN: Final = 30.0
+"""Seconds; less would give up on a call that may still take effect."""
 
 _AWS: Final[Mapping[str, str]] = {
     "AWS_ACCESS_KEY_ID": _KEY,
@@ -92,6 +100,21 @@ class Engine:
         """Return an SQS client."""
         with environment({}):
             return _session().client("sqs", config=_CONFIG)
+
+    def answer(self, service: str, request: Request) -> Response:
+        """Answer a request that an AWS client has signed for one of the ``SERVICES``."""
+        # moto takes what is meant for AWS's own addresses: nothing leaves the machine.
+        own = self.dynamodb_url if service == "dynamodb" else ""
+        answer = requests.request(
+            request.method,
+            f"{own or f'https://{service}.{REGION}.amazonaws.com'}{request.path}?{request.query}",
+            headers={name: value for name, value in request.headers if name.lower() != "host"},
+            data=request.body,
+            stream=True,  # as it comes: a compressed file stays compressed
+            timeout=_ANSWERS_WITHIN,
+        )
+        headers = {name.lower(): value for name, value in answer.headers.items()}
+        return Response(answer.status_code, headers, answer.raw.read(decode_content=False))
 
 
 @cache

@@ -7,17 +7,20 @@ import threading
 import time
 import traceback
 from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Final
 from urllib.parse import parse_qs, unquote
 
+from local.engines import SERVICES
 from local.http_api import Request, Response, message
 from local.stack import Stack
 from quarterhour import clock
 
 HOST: Final = "127.0.0.1"
 
+_SIGNED_FOR: Final = re.compile(r"AWS4-HMAC-SHA256 Credential=[^/]+/\d{8}/[^/]+/([\w-]+)/aws4_request\b.*")
 _INVOCATION: Final = re.compile(r"/2015-03-31/functions/(\w+)/invocations")
 _LARGEST_BODY: Final = 10_000_000
 _POLL_SECONDS: Final = 0.25
@@ -30,9 +33,10 @@ class Server(ThreadingHTTPServer):
 
     daemon_threads = True
 
-    def __init__(self, port: int) -> None:
+    def __init__(self, port: int, host: str = HOST) -> None:
         """Take a port of this machine; 0 for any that is free. Raises ``OSError`` where it cannot be had."""
-        super().__init__((HOST, port), _Handler)
+        super().__init__((host, port), _Handler)
+        self._host = host
         self._stack: Stack | None = None
         self._turn = threading.Lock()
         self._stopped = threading.Event()
@@ -40,7 +44,7 @@ class Server(ThreadingHTTPServer):
     @property
     def url(self) -> str:
         """Where it answers."""
-        return f"http://{HOST}:{self.server_port}"
+        return f"http://{self._host}:{self.server_port}"
 
     def serve(self, stack: Stack) -> None:
         """Serve a stack until ``stop`` is called, or Ctrl-C is pressed."""
@@ -59,11 +63,14 @@ class Server(ThreadingHTTPServer):
         self.shutdown()
 
     def answer(self, request: Request) -> Response:
-        """Answer a request of the API, or for a sealed file by a signed link."""
+        """Answer a request of the API, for a sealed file by a signed link, or of an AWS client to the engine."""
         stack = self._stack
         if stack is None:
             return message(503, "not ready yet")
         with self._turn:
+            service = service_of(request)
+            if service in SERVICES:
+                return stack.engine.answer(service, request)
             prefix = f"/{stack.ref('ReportBucket')}/"
             if request.path.startswith(prefix):
                 return _sealed_file(stack, unquote(request.path.removeprefix(prefix)), request)
@@ -86,6 +93,13 @@ class Server(ThreadingHTTPServer):
                             _fire(stack, name)
             except Exception:  # noqa: BLE001 - the next round goes on
                 traceback.print_exc(file=sys.stderr)
+
+
+def service_of(request: Request) -> str:
+    """Return the AWS service that a request is signed for; empty where it is signed for none."""
+    headers = {name.lower(): value for name, value in request.headers}
+    match = _SIGNED_FOR.fullmatch(headers.get("authorization", ""))
+    return match[1] if match else ""
 
 
 def _fire(stack: Stack, function: str) -> None:
@@ -135,27 +149,26 @@ class _Handler(BaseHTTPRequestHandler):
     def _handle(self) -> None:
         began = time.monotonic()
         path, _, query = self.path.partition("?")
+        asked = Request(self.command, path, query, tuple(self.headers.items()))
         length = self.headers.get("Content-Length", "0")
         if "Transfer-Encoding" in self.headers or not length.isdecimal():
             answer = message(411, "send the body with a Content-Length")
             self.close_connection = True
-        elif int(length) > _LARGEST_BODY:
+        elif int(length) > _LARGEST_BODY and service_of(asked) not in SERVICES:
             answer = message(413, f"the body has more than {_LARGEST_BODY} bytes")
             self.close_connection = True
         else:
-            body = self.rfile.read(int(length))
-            answer = self.server.answer(Request(self.command, path, query, tuple(self.headers.items()), body))
+            answer = self.server.answer(replace(asked, body=self.rfile.read(int(length))))
         self._send(answer)
-        print(
-            f"{self.command} {self.path[:_SHOWN]} {answer.status} {1000 * (time.monotonic() - began):.0f} ms",
-            file=sys.stderr,
-        )
+        what = self.headers.get("X-Amz-Target") or f"{self.command} {self.path}"
+        print(f"{what[:_SHOWN]} {answer.status} {1000 * (time.monotonic() - began):.0f} ms", file=sys.stderr)
 
     def _send(self, answer: Response) -> None:
         self.send_response(answer.status)
         for name, value in answer.headers.items():
             self.send_header(name, value)
-        self.send_header("Content-Length", str(len(answer.body)))
+        if "content-length" not in answer.headers:
+            self.send_header("Content-Length", str(len(answer.body)))
         if self.close_connection:
             self.send_header("Connection", "close")
         self.end_headers()

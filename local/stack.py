@@ -77,23 +77,27 @@ class Stack:
     Not made for several threads at once: whoever has them takes turns.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - all but two are options of their own
         self,
         template: Template,
         engine: Engine,
         *,
+        plain: bool = False,
         expires: bool = True,
         logs: TextIO = _NOWHERE,
         faults: Faults | None = None,
     ) -> None:
         """Create the resources.
 
-        ``expires``: have the engine delete what is past its time to live, by the machine's clock. ``logs`` takes
-        what the functions log. ``faults`` strike while a function runs; one that is killed ends in ``DiedError``.
+        ``plain``: name tables, bucket and queues by their logical ids alone, as `sam local` does; for an engine that
+        holds nothing else. ``expires``: have the engine delete what is past its time to live, by the machine's clock.
+        ``logs`` takes what the functions log. ``faults`` strike while a function runs; one that is killed ends in
+        ``DiedError``.
         """
         self.template = template
         self.engine = engine
         self.name = f"quarterhour-{uuid4().hex[:8]}"
+        self._prefix = "" if plain else f"{self.name}-"
         self._logs = logs
         self._faults = faults
         self._known: dict[tuple[str, str], str] = {}
@@ -213,20 +217,20 @@ class Stack:
 
     def _create_queues(self) -> None:
         for logical in self.template.resources("AWS::SQS::Queue"):
-            name = f"{self.name}-{logical}"
+            name = f"{self._prefix}{logical}"
             self._known[logical, REF] = self._sqs.create_queue(QueueName=name)["QueueUrl"]
             self._known[logical, "Arn"] = f"arn:aws:sqs:{REGION}:{_ACCOUNT}:{name}"
 
     def _create_buckets(self) -> None:
         for logical in self.template.resources("AWS::S3::Bucket"):
-            name = f"{self.name}-{logical.lower()}"
+            name = f"{self._prefix}{logical}"
             self._s3.create_bucket(Bucket=name)
             self._known[logical, REF] = name
             self._known[logical, "Arn"] = f"arn:aws:s3:::{name}"
 
     def _create_tables(self, *, expires: bool) -> None:
         for logical, properties in self.template.resources("AWS::DynamoDB::Table").items():
-            name = f"{self.name}-{logical}"
+            name = f"{self._prefix}{logical}"
             made = self._dynamodb.create_table(**table_request(name, properties))["TableDescription"]
             lifetime = properties.get("TimeToLiveSpecification")
             if lifetime and expires:
@@ -266,6 +270,7 @@ def open_stack(  # noqa: PLR0913 - all but two are options of their own
     parameters: Mapping[str, str | int] | None = None,
     *,
     s3_url: str = "",
+    plain: bool = False,
     virtual: bool = False,
     logs: TextIO = _NOWHERE,
     faults: Faults | None = None,
@@ -273,14 +278,14 @@ def open_stack(  # noqa: PLR0913 - all but two are options of their own
     """Open an engine and deploy the template on it, for the length of the block.
 
     ``s3_url``: what links that the API signs begin with. ``virtual``: the ledger's clock is not the machine's, so the
-    engine must delete nothing by its own. ``logs`` and ``faults`` are as for ``Stack``.
+    engine must delete nothing by its own. ``plain``, ``logs`` and ``faults`` are as for ``Stack``.
     """
     with open_engine(choice, s3_url) as engine:
         own: dict[str, str | int] = {"DynamoDBEndpoint": engine.dynamodb_url, "S3Endpoint": s3_url}
         if not engine.concurrent:
             own["MaxConcurrency"] = 1
         template = Template.load(TEMPLATE, {**own, **(parameters or {})})
-        stack = Stack(template, engine, expires=not virtual, logs=logs, faults=faults)
+        stack = Stack(template, engine, plain=plain, expires=not virtual, logs=logs, faults=faults)
         try:
             yield stack
         finally:

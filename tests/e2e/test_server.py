@@ -130,3 +130,39 @@ def test_the_operator_reaches_a_stack_that_is_up(up: tuple[Server, Stack]) -> No
     assert operator("unpark", "--url", server.url) == (0, "snapshots: 0 applied, 0 kept\n")
     code, told = operator("rebuild", "42", "--url", server.url)
     assert (code, "write AGENCY#CURRENCY" in told) == (2, True)
+
+
+CLIENTS = """
+import sys, boto3
+url, name = sys.argv[1:]
+own = {"endpoint_url": url, "region_name": "us-east-1", "aws_access_key_id": "x", "aws_secret_access_key": "x"}
+dynamodb, s3, sqs = (boto3.client(service, **own) for service in ("dynamodb", "s3", "sqs"))
+dynamodb.put_item(TableName=name + "IdentityTable", Item={"event": {"S": "é"}})
+print(dynamodb.get_item(TableName=name + "IdentityTable", Key={"event": {"S": "é"}})["Item"])
+content = bytes(range(256)) * 50_000
+s3.put_object(Bucket=name + "ReportBucket", Key="a/b=ü", Body=content, ContentEncoding="gzip", IfNoneMatch="*")
+print(s3.get_object(Bucket=name + "ReportBucket", Key="a/b=ü")["Body"].read() == content)
+print(s3.head_object(Bucket=name + "ReportBucket", Key="a/b=ü")["ContentLength"])
+try:
+    s3.put_object(Bucket=name + "ReportBucket", Key="a/b=ü", Body=b"", IfNoneMatch="*")
+except s3.exceptions.ClientError as error:
+    print(error.response["Error"]["Code"])
+sqs.send_message(QueueUrl=name + "CountersParkedQueue", MessageBody="parked")
+print(sqs.receive_message(QueueUrl=name + "CountersParkedQueue")["Messages"][0]["Body"])
+"""
+
+
+def test_aws_clients_elsewhere_reach_the_tables_the_bucket_and_the_queues(up: tuple[Server, Stack]) -> None:
+    server, stack = up
+    command = [sys.executable, "-c", CLIENTS, server.url, stack.ref("IdentityTable").removesuffix("IdentityTable")]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - our own
+    told = ["{'event': {'S': 'é'}}", "True", "12800000", "PreconditionFailed", "parked"]
+    assert (ended.stdout.splitlines(), ended.stderr) == (told, "")
+
+
+def test_an_engine_of_ones_own_may_name_all_as_sam_local_does() -> None:
+    with open_stack("moto", plain=True) as stack:
+        names = {"IdentityTable", "LedgerTable", "EntityTable", "ReportBucket"}
+        assert {name: stack.ref(name) for name in names} == {name: name for name in names}
+        assert stack.ref("CountersParkedQueue").endswith("/CountersParkedQueue")
+        assert stack.invoke("report", {})["sealed_buckets"] == 0
