@@ -10,7 +10,7 @@ from quarterhour.counters.plan import Retention
 from quarterhour.counters.store import CounterStore
 from quarterhour.settings import Environment
 from quarterhour.streams import Parking
-from quarterhour.telemetry import logger, metrics
+from quarterhour.telemetry import observed
 
 env = Environment.of_process()
 counting = Counting(
@@ -21,8 +21,7 @@ counting = Counting(
 )
 
 
-@metrics.log_metrics
-@logger.inject_lambda_context
+@observed
 def handler(event: dict[str, Any], _context: LambdaContext) -> dict[str, list[dict[str, str]]]:
     """Count the batch; answer from where on to deliver again."""
     return counting.apply(event["Records"])

@@ -6,14 +6,13 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from quarterhour import aws, http
 from quarterhour.access import Gate, machines
-from quarterhour.errors import RequestError
 from quarterhour.ledger.event import read_event
 from quarterhour.ledger.protocol import answer, read_items
 from quarterhour.ledger.recorder import Recorder
 from quarterhour.ledger.recording import Terms
 from quarterhour.ledger.store import LedgerStore
 from quarterhour.settings import Environment
-from quarterhour.telemetry import count, logger, metrics
+from quarterhour.telemetry import Metric, count, observed
 
 env = Environment.of_process()
 gate = Gate(env)
@@ -39,17 +38,14 @@ RESERVE_SECONDS = 5
 """Kept back to answer in: whoever gets no answer must send everything again."""
 
 
-@metrics.log_metrics
-@logger.inject_lambda_context
+@observed
+@http.answered
 def handler(event: dict[str, Any], context: LambdaContext) -> http.Response:
     """Parse the items, record them, answer each."""
-    try:
-        machines(gate.caller(event), {})
-        items = [read_event(item) for item in read_items(http.header(event, "content-type"), http.body_of(event))]
-        seconds = context.get_remaining_time_in_millis() / 1000 - RESERVE_SECONDS
-        status, headers, body = answer(recorder.record(items, context.aws_request_id, seconds))
-    except RequestError as error:
-        return http.problem(error)
+    machines(gate.caller(event), {})
+    items = [read_event(item) for item in read_items(http.header(event, "content-type"), http.body_of(event))]
+    seconds = context.get_remaining_time_in_millis() / 1000 - RESERVE_SECONDS
+    status, headers, body = answer(recorder.record(items, context.aws_request_id, seconds))
     for verdict, number in body["counts"].items():
-        count(f"Events{verdict.capitalize()}", number)
+        count(Metric(f"Events{verdict.capitalize()}"), number)
     return http.response(status, body, headers)

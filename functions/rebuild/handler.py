@@ -11,15 +11,14 @@ from quarterhour import aws
 from quarterhour.ledger.keys import Account
 from quarterhour.mending import Mending
 from quarterhour.settings import Environment
-from quarterhour.telemetry import count, logger, metrics
+from quarterhour.telemetry import Metric, count, observed
 
 mending = Mending.of(Environment.of_process(), aws.dynamodb())
 
 
-@metrics.log_metrics
-@logger.inject_lambda_context
+@observed
 def handler(event: dict[str, Any], _context: LambdaContext) -> dict[str, int]:
     """Mend what differs from the sealed ledger; answer how many accounts were looked at and how much was mended."""
     rebuilt = mending.rebuild(Account.parse(event["account"]) if "account" in event else None)
-    count("CountersMended", rebuilt.mended)
+    count(Metric.COUNTERS_MENDED, rebuilt.mended)
     return rebuilt.as_dict()

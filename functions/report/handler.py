@@ -8,7 +8,7 @@ from quarterhour import aws
 from quarterhour.reports.reporter import Reporter
 from quarterhour.reports.store import ReportStore
 from quarterhour.settings import Environment
-from quarterhour.telemetry import count, logger, metrics
+from quarterhour.telemetry import Metric, count, observed
 
 env = Environment.of_process()
 reporter = Reporter(
@@ -25,12 +25,11 @@ reporter = Reporter(
 )
 
 
-@metrics.log_metrics
-@logger.inject_lambda_context
+@observed
 def handler(_event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
     """Report what is closed; answer what was done, and whether another invocation must go on."""
     result = reporter.run(lambda: context.get_remaining_time_in_millis() / 1000)
-    count("BucketsSealed", result.sealed_buckets)
-    count("LinesReported", result.lines)
-    count("CounterDrift", result.drift)
+    count(Metric.BUCKETS_SEALED, result.sealed_buckets)
+    count(Metric.LINES_REPORTED, result.lines)
+    count(Metric.COUNTER_DRIFT, result.drift)
     return result.as_dict()

@@ -9,7 +9,7 @@ from quarterhour.settings import Environment
 from quarterhour.snapshots.keeper import Keeper
 from quarterhour.snapshots.store import SnapshotStore
 from quarterhour.streams import Parking
-from quarterhour.telemetry import logger, metrics
+from quarterhour.telemetry import observed
 
 env = Environment.of_process()
 keeper = Keeper(
@@ -20,8 +20,7 @@ keeper = Keeper(
 )
 
 
-@metrics.log_metrics
-@logger.inject_lambda_context
+@observed
 def handler(event: dict[str, Any], _context: LambdaContext) -> dict[str, list[dict[str, str]]]:
     """Keep the batch's states; answer from where on to deliver again."""
     return keeper.apply(event["Records"])

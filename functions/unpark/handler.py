@@ -14,7 +14,7 @@ from quarterhour.settings import Environment
 from quarterhour.snapshots.keeper import Keeper
 from quarterhour.snapshots.store import SnapshotStore
 from quarterhour.streams import Parking
-from quarterhour.telemetry import count, logger, metrics
+from quarterhour.telemetry import observed
 
 env = Environment.of_process()
 dynamodb = aws.dynamodb()
@@ -33,8 +33,7 @@ RESERVE_SECONDS = 120
 """No other batch of messages is begun with less time left than this."""
 
 
-@metrics.log_metrics
-@logger.inject_lambda_context
+@observed
 def handler(_event: dict[str, Any], context: LambdaContext) -> dict[str, dict[str, int]]:
     """Apply what is parked; answer how much was, and how much had to stay, of each queue."""
 
@@ -44,5 +43,4 @@ def handler(_event: dict[str, Any], context: LambdaContext) -> dict[str, dict[st
     answer = {"snapshots": snapshots_parked.replay(keeper.replay, in_time).as_dict()}
     if mender := mending.mender():
         answer["counters"] = counters_parked.replay(mender, in_time).as_dict()
-    count("RecordsUnparked", sum(one["applied"] for one in answer.values()))
     return answer

@@ -22,7 +22,6 @@ from quarterhour.quarters import Quarter
 from quarterhour.settings import parse_layers
 from quarterhour.snapshots.plan import snapshots
 from quarterhour.streams import SEQUENCE_DIGITS, Parking, Poison, Record, is_insert
-from quarterhour.telemetry import metrics
 from quarterhour.totals import Totals
 from tests.contract.storage import Storage, only_dynamodb_local
 from tests.unit.core.builders import claim, event
@@ -181,7 +180,6 @@ def test_what_can_never_be_applied_is_parked_with_its_content(storage: Storage, 
     groups, poison = group(records)
     assert not groups
     Parking(storage.sqs, queue).park([*poison, Poison(records[0], "another reason")])
-    metrics.clear_metrics()
     parked = storage.sqs.receive_message(QueueUrl=queue, MaxNumberOfMessages=10)["Messages"]
     bodies = [json.loads(message["Body"]) for message in parked]
     assert [body["record"] for body in bodies] == [*records, records[0]]

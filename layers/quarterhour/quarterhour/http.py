@@ -2,12 +2,36 @@
 
 import base64
 import json
-from typing import Any
+from functools import wraps
+from typing import Any, Final
+
+from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from quarterhour.errors import MalformedError, RequestError
+from quarterhour.telemetry import Handler, logger
 
 Response = dict[str, Any]
 """What a function answers to an HTTP API, payload format 2.0."""
+
+REQUEST_ID: Final = "x-request-id"
+"""The header by which an answer is found in the access log and in the function's."""
+
+
+def answered(handler: Handler[Response]) -> Handler[Response]:
+    """Wrap a handler of requests: an error for the client becomes a problem, and every answer names its request."""
+
+    @wraps(handler)
+    def answering(event: dict[str, Any], context: LambdaContext) -> Response:
+        request_id = str(event["requestContext"]["requestId"])
+        try:
+            answer = handler(event, context)
+        except RequestError as error:
+            logger.info("refused", status=error.status, reason=error.title)
+            answer = problem(error, request_id)
+        answer["headers"][REQUEST_ID] = request_id
+        return answer
+
+    return answering
 
 
 def body_of(event: dict[str, Any]) -> bytes:
@@ -35,9 +59,9 @@ def response(status: int, body: dict[str, Any], headers: dict[str, str] | None =
     }
 
 
-def problem(error: RequestError) -> Response:
-    """Build the problem details (RFC 9457) that tell of an error."""
-    body = {"title": error.title, "status": error.status, "detail": error.detail}
+def problem(error: RequestError, request_id: str) -> Response:
+    """Build the problem details (RFC 9457) that tell of an error, and which request met it."""
+    body = {"title": error.title, "status": error.status, "detail": error.detail, "request_id": request_id}
     if error.problems:
         body["errors"] = [field.as_dict() for field in error.problems]
     headers = {"content-type": "application/problem+json"}

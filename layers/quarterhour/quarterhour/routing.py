@@ -1,7 +1,7 @@
 """The routes of a function behind the HTTP API: none without a policy, and every error told as a problem."""
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
 from aws_lambda_powertools.event_handler.exceptions import NotFoundError as NoRouteError
@@ -13,7 +13,6 @@ from quarterhour.errors import (
     FieldProblem,
     MalformedError,
     NotFoundError,
-    RequestError,
     TooLargeError,
     UnsupportedMediaTypeError,
 )
@@ -35,7 +34,6 @@ class Routes:
         """Take from the environment how callers are told apart."""
         self._app = APIGatewayHttpResolver()
         self._gate = Gate(env)
-        self._app.exception_handler(RequestError)(lambda error: _answered(http.problem(error)))
         self._app.not_found(self._no_route)
 
     def get(self, rule: str, *, allow: Policy) -> Callable[[Handler], Handler]:
@@ -87,24 +85,20 @@ class Routes:
         return parsed
 
     def handle(self, event: dict[str, Any], context: LambdaContext) -> http.Response:
-        """Answer an event of the HTTP API."""
+        """Answer an event of the HTTP API; raises ``RequestError`` where it cannot be served."""
         return self._app.resolve(parameters.routed(event), context)
 
     def _route(self, method: str, rule: str, allow: Policy) -> Callable[[Handler], Handler]:
         def register(handler: Handler) -> Handler:
             def allowed(**variables: str) -> Response[str]:
-                return _answered(handler(**allow(self.caller(), variables)))
+                answer = handler(**allow(self.caller(), variables))
+                return Response(answer["statusCode"], headers=answer["headers"], body=answer["body"])
 
             self._app.route(rule, method=method)(allowed)
             return handler
 
         return register
 
-    def _no_route(self, _error: NoRouteError) -> Response[str]:
+    def _no_route(self, _error: NoRouteError) -> NoReturn:
         event = self._app.current_event
-        path = parameters.shown(event.path)
-        return _answered(http.problem(NotFoundError(f"there is no route {event.http_method} {path}")))
-
-
-def _answered(response: http.Response) -> Response[str]:
-    return Response(response["statusCode"], headers=response["headers"], body=response["body"])
+        raise NotFoundError(f"there is no route {event.http_method} {parameters.shown(event.path)}")

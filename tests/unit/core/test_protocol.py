@@ -171,17 +171,18 @@ def test_a_request_without_body_or_headers_has_an_empty_one(event: dict[str, Any
 
 
 def test_a_problem_is_told_as_problem_details() -> None:
-    told = http.problem(NotFoundError("no account 42", FieldProblem("agency", "is '42'", "an agency that sold")))
+    told = http.problem(NotFoundError("no account 42", FieldProblem("agency", "is '42'", "an agency that sold")), "r-1")
     assert told["statusCode"] == 404
     assert told["headers"]["content-type"] == "application/problem+json"
     assert json.loads(told["body"]) == {
         "title": "Not found",
         "status": 404,
         "detail": "no account 42",
+        "request_id": "r-1",
         "errors": [{"field": "agency", "problem": "is '42'", "expected": "an agency that sold"}],
     }
 
 
 def test_only_what_may_pass_asks_to_come_again() -> None:
-    assert http.problem(UnavailableError("throttled"))["headers"]["retry-after"] == "5"
-    assert "retry-after" not in http.problem(NotFoundError("gone"))["headers"]
+    assert http.problem(UnavailableError("throttled"), "r-1")["headers"]["retry-after"] == "5"
+    assert "retry-after" not in http.problem(NotFoundError("gone"), "r-1")["headers"]

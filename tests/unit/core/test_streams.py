@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from quarterhour import streams
 from quarterhour.errors import UnavailableError
 from quarterhour.streams import Parking, Poison
-from quarterhour.telemetry import metrics
 from tests.unit.core.builders import posting_item, record
 from tests.unit.core.script import Scripted, service_error
 
@@ -47,12 +46,6 @@ def test_padded_sequence_numbers_compare_like_numbers(one: int, other: int) -> N
 # ---------------------------------------------------------------- parking
 
 
-@pytest.fixture(autouse=True)
-def _no_metrics_left() -> Any:
-    yield
-    metrics.clear_metrics()
-
-
 @pytest.mark.usefixtures("hands")
 def test_a_record_is_parked_with_its_content_and_the_reason() -> None:
     client: Any = Scripted({})
@@ -61,14 +54,6 @@ def test_a_record_is_parked_with_its_content_and_the_reason() -> None:
     ((operation, request),) = client.calls
     assert (operation, request["QueueUrl"]) == ("send_message", "queue-url")
     assert json.loads(request["MessageBody"]) == {"reason": "no amount", "record": bad}
-
-
-@pytest.mark.usefixtures("hands")
-def test_each_parked_record_is_counted_and_none_counts_too() -> None:
-    client: Any = Scripted({})
-    Parking(client, "queue-url").park([Poison(record(i, posting_item()), "bad") for i in range(3)])
-    Parking(client, "queue-url").park([])
-    assert metrics.metric_set["RecordsParked"]["Value"] == [3, 0]
 
 
 @pytest.mark.usefixtures("hands")

@@ -10,7 +10,7 @@ from quarterhour.counters.plan import Group, Retention, by_account, changes, gro
 from quarterhour.counters.store import CounterStore
 from quarterhour.errors import UnavailableError
 from quarterhour.streams import Parking, Record, failures
-from quarterhour.telemetry import count, logger
+from quarterhour.telemetry import Metric, count, logger
 
 
 class Counting:
@@ -31,7 +31,7 @@ class Counting:
         self._parking.park(poison)
         # Accounts side by side, the groups of one in turn: they would only get into each other's way at its totals.
         failed = [seq for some in self._workers.map(self._apply_in_turn, by_account(groups)) for seq in some]
-        count("GroupsFailed", len(failed))
+        count(Metric.GROUPS_FAILED, len(failed))
         return failures(records, failed)
 
     def _count_customers(self, one: Group) -> None:
