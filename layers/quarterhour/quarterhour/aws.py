@@ -220,6 +220,34 @@ def get_items(
     return [item for found in workers.map(read, list(chunks(keys, BATCH_GET))) for item in found]
 
 
+def put_items(
+    client: "DynamoDBClient", table: str, items: Sequence[Item], workers: Workers, in_time: Callable[[], bool]
+) -> None:
+    """Write items, in no order; whatever stood at their keys is replaced.
+
+    Goes on for as long as it gets anywhere and there is time. Raises ``UnavailableError`` where some stay unwritten.
+    """
+
+    def write(some: Sequence[Item]) -> None:
+        pending: Any = {table: [{"PutRequest": {"Item": item}} for item in some]}
+        attempt = 0
+        while in_time() and attempt < ATTEMPTS:
+            left = pending
+            try:
+                left = client.batch_write_item(RequestItems=pending).get("UnprocessedItems")
+            except (ClientError, *NETWORK_ERRORS) as error:
+                if not is_transient(error):
+                    raise
+            if not left:
+                return
+            attempt = 0 if len(left[table]) < len(pending[table]) else attempt + 1
+            pending = left
+            pause(attempt)
+        raise UnavailableError(f"the table {table} did not take all in time")
+
+    workers.map(write, list(chunks(items, BATCH_WRITE)))
+
+
 def until_done(once: Callable[[], bool], what: str) -> None:
     """Repeat a call that may do its work in part until it says that all is done."""
     for attempt in range(ATTEMPTS):

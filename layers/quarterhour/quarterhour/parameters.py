@@ -27,14 +27,16 @@ _INSTANT: Final = re.compile(
 )
 _WHOLE: Final = re.compile(r"[0-9]{1,9}", re.ASCII)
 _VARIABLE: Final = re.compile(r"\{(?P<name>\w+)(?P<greedy>\+?)\}")
-_YEARS: Final = (1970, 9998)
+YEARS: Final = (1970, 9998)
 """The years that bounds may lie in: four digits, so that keys sort as text, and one to step on to."""
+ALWAYS: Final = datetime(YEARS[0], 1, 1, tzinfo=UTC), datetime(YEARS[1] + 1, 1, 1, tzinfo=UTC)
+"""A span that nothing lies outside of, for a request that names none."""
 _SHOWN: Final = 60
 
 NAME: Final = f"1 to {MAX_TEXT} printable characters without {SEPARATOR!r}"
-DAY: Final = f"a date such as 2026-10-23, of the years {_YEARS[0]} to {_YEARS[1]}"
+DAY: Final = f"a date such as 2026-10-23, of the years {YEARS[0]} to {YEARS[1]}"
 INSTANT: Final = (
-    f"an RFC 3339 instant such as 2026-10-23T01:30:00Z, of the years {_YEARS[0]} to {_YEARS[1]} (write + as %2B)"
+    f"an RFC 3339 instant such as 2026-10-23T01:30:00Z, of the years {YEARS[0]} to {YEARS[1]} (write + as %2B)"
 )
 MOMENT: Final = f"{INSTANT}, or a date, which is its midnight UTC"
 _COUNT: Final = f"a whole number from 1 to {MAX_LIMIT}"
@@ -72,9 +74,15 @@ class Parameters:
         """Return a parameter as ``parse`` reads it, or what stands for one that is missing."""
         return self.required(field, expected, parse) if field in self.values else otherwise
 
-    def span(self, expected: str, parse: Callable[[str], Rising]) -> tuple[Rising, Rising]:
-        """Return ``from`` and ``to``; the second is exclusive."""
-        start, end = (self.required(field, expected, parse) for field in ("from", "to"))
+    def span(
+        self, expected: str, parse: Callable[[str], Rising], otherwise: tuple[Rising, Rising] | None = None
+    ) -> tuple[Rising, Rising]:
+        """Return ``from`` and ``to``, or what stands for the one that is missing; the second is exclusive."""
+        if otherwise is None:
+            start, end = (self.required(field, expected, parse) for field in ("from", "to"))
+        else:
+            first, last = otherwise
+            start, end = self.optional("from", expected, parse, first), self.optional("to", expected, parse, last)
         if not start <= end:
             raise invalid("from", "lies behind to", "an earlier one, or the same")
         return start, end
@@ -181,7 +189,7 @@ def plain(segment: str) -> str:
 
 
 def _usual(at: Dated) -> Dated:
-    if not _YEARS[0] <= at.year <= _YEARS[1]:
+    if not YEARS[0] <= at.year <= YEARS[1]:
         raise ValueError(f"{at} is out of range")
     return at
 

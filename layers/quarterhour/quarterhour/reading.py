@@ -21,7 +21,7 @@ Values = dict[str, Any]
 class Range:
     """The items of a partition whose sort keys lie between two, both included, rising or falling.
 
-    ``after``: the sort key, within the bounds, behind which the reading begins.
+    ``after``: the sort key, within the bounds, behind which the reading begins. ``consistent``: as they stand now.
     """
 
     pk: str
@@ -29,6 +29,7 @@ class Range:
     high: str
     falling: bool = False
     after: str | None = None
+    consistent: bool = False
 
 
 def range_request(table: str, wanted: Range, page: int) -> Request:
@@ -38,6 +39,7 @@ def range_request(table: str, wanted: Range, page: int) -> Request:
         "KeyConditionExpression": "pk = :pk AND sk BETWEEN :low AND :high",
         "ExpressionAttributeValues": aws.to_item({":pk": wanted.pk, ":low": wanted.low, ":high": wanted.high}),
         "ScanIndexForward": not wanted.falling,
+        "ConsistentRead": wanted.consistent,
         "Limit": page,
     }
     return _behind(request, {"pk": wanted.pk, "sk": wanted.after} if wanted.after else None)
