@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
 from importlib.util import module_from_spec, spec_from_file_location
@@ -35,6 +36,8 @@ def calls_of(service: str, operation: str, request: dict[str, Any]) -> Iterator[
     """Yield what a request needs permission for."""
     match service, operation:
         case "s3", _:
+            if operation == "PutObject" and request["Key"].startswith(("ledger/", "reports/")):
+                assert request["IfNoneMatch"] == "*", "the bucket's policy takes a sealed file only so"
             yield Call(f"s3:{operation}", f"ReportBucket/{request['Key']}")
         case "sqs", _:
             yield Call(f"sqs:{operation}", request["QueueUrl"].rpartition("/")[2])
@@ -108,6 +111,7 @@ class World:
         """Make the stack's tables, bucket and queues, and start its functions."""
         session = boto3.Session(region_name=REGION)
         session.events.register("provide-client-params.*.*", self._record)
+        session.events.register("after-call.s3.GetObject", self._record_missing)
         patch.setattr(boto3, "DEFAULT_SESSION", session)
         for name, properties in stack.of("AWS::DynamoDB::Table").items():
             boto3.client("dynamodb").create_table(**table_request(name, properties))
@@ -177,6 +181,18 @@ class World:
         """Lose an item."""
         boto3.client("dynamodb").delete_item(TableName=self.names[table], Key=key)
 
+    @contextmanager
+    def without_sealed_lines(self) -> Iterator[None]:
+        """Lose all sealed lines for the length of the block."""
+        s3, bucket = boto3.client("s3"), self.names["ReportBucket"]
+        lost = {}
+        for found in s3.list_objects_v2(Bucket=bucket, Prefix="ledger/")["Contents"]:
+            lost[found["Key"]] = s3.get_object(Bucket=bucket, Key=found["Key"])["Body"].read()
+            s3.delete_object(Bucket=bucket, Key=found["Key"])
+        yield
+        for key, content in lost.items():
+            s3.put_object(Bucket=bucket, Key=key, Body=content)
+
     def pass_time(self, **span: float) -> None:
         """Move the clock on."""
         self.clock.advance(timedelta(**span))
@@ -184,3 +200,7 @@ class World:
     def _record(self, params: dict[str, Any], model: Any, **_: object) -> None:
         if self.running:
             self.calls[self.running].update(calls_of(model.service_model.service_name, model.name, params))
+
+    def _record_missing(self, parsed: dict[str, Any], **_: object) -> None:
+        if self.running and parsed.get("Error", {}).get("Code") == "NoSuchKey":
+            self.calls[self.running].add(Call("s3:ListBucket", "ReportBucket"))  # without it S3 would say 403

@@ -10,26 +10,34 @@ from moto import mock_aws
 
 from local.template import Template
 from quarterhour.clock import ManualClock, using
+from quarterhour.errors import SealedFileError
 from tests.template.calls import Call, World
-from tests.template.stack import Properties, Stack, listed
+from tests.template.stack import ROOT, Properties, Stack, arn_of, listed, parsed
 
 FUNCTIONS = ["ingest", "counters", "snapshots", "report", "rebuild", "unpark", "api"]
-STANDING = {"Log", "ReadStream", "GiveUp", "TellMissing"}
-"""Statements for what Lambda does in the function's name, and for how S3 answers: no call of the code shows them."""
+STANDING = {"Log", "ReadStream", "GiveUp"}
+"""Statements for what Lambda does in the function's name: no call of the code shows it, so it has rules of its own."""
+STREAM_READING = ["DescribeStream", "GetRecords", "GetShardIterator", "ListStreams"]
+BY_KEY = {"BatchGetItem", "BatchWriteItem", "GetItem", "PutItem", "Query", "UpdateItem"}
+"""What always names the partition keys that it is about."""
+LAYERS = "change=1h,5m=24h,1h=31d,1d=90d"
 
 ALL_DONE: Properties = {"batchItemFailures": []}
-Grant = tuple[str, str, str]
-"""Statement, action and resource pattern."""
+Grant = tuple[str, str, str, str]
+"""Statement, action, resource pattern and key pattern (empty where the statement is about all keys)."""
 
 
 @pytest.fixture(scope="module")
-def world(template: Template, stack: Stack) -> Iterator[World]:
+def world(stack: Stack) -> Iterator[World]:
     """The system after a day in which every function met everything that it has a call for."""
     clock = ManualClock(datetime(2026, 10, 23, 1, 40, tzinfo=UTC))
     with mock_aws(), using(clock), pytest.MonkeyPatch.context() as patch:
         world = World(clock)
-        world.build(template, stack, patch)
+        world.build(Template(parsed(), ROOT, {"SnapshotLayers": LAYERS}), stack, patch)
         live_through(world)
+        # Whatever has a current state by now, its snapshots are kept.
+        states = [item for item in world.standing("EntityTable") if item["sk"]["S"] == "latest"]
+        assert world.stream("snapshots", *states) == ALL_DONE
         yield world
 
 
@@ -52,9 +60,11 @@ def live_through(world: World) -> None:
     world.put("EntityTable", checkpoint)
     assert world.sample("report-schedule") == sealed
 
-    # Counted only now, so that the next run settles the verdict.
+    # Counted only now, so that a later run settles the verdict, once it finds the file.
     assert world.stream("counters", *world.standing("LedgerTable"), {"quarter_hour": {"S": "no bucket"}}) == ALL_DONE
     world.pass_time(hours=1)
+    with world.without_sealed_lines(), pytest.raises(SealedFileError, match="is gone"):
+        world.sample("report-schedule")
     world.sample("report-schedule")
 
     states = [item for item in world.standing("EntityTable") if item["sk"]["S"] == "latest"]
@@ -63,9 +73,13 @@ def live_through(world: World) -> None:
 
     for name in ("account", "quarters", "days", "snapshots", "trend", "window", "reports", "events"):
         assert world.sample(f"api-{name}")["statusCode"] == 200, name
+    for layer in ("5m", "1d"):
+        world.sample("api-window", layer=layer)
     assert world.sample("api-report", run=sealed["runs"][0])["statusCode"] == 200
 
     forget_counters(world)
+    with world.without_sealed_lines(), pytest.raises(SealedFileError, match="is gone"):
+        world.sample("rebuild-account")
     assert world.sample("rebuild-account")["mended"] > 0
 
     # Parked by a version that could not read them; this one can.
@@ -75,6 +89,9 @@ def live_through(world: World) -> None:
     unparked = world.sample("unpark")
     assert unparked == {"snapshots": {"applied": 1, "kept": 1}, "counters": {"applied": 1, "kept": 1}}, "poison stays"
     assert any(item["sk"]["S"] == "latest" for item in world.standing("EntityTable"))
+    world.park("CountersParkedQueue", next(item for item in world.standing("LedgerTable") if "customer" in item))
+    with world.without_sealed_lines(), pytest.raises(SealedFileError, match="is gone"):
+        world.sample("unpark")
 
 
 def forget_counters(world: World) -> None:
@@ -91,14 +108,20 @@ def matches(pattern: Properties, resource: str) -> bool:
     return fnmatchcase(resource, pattern["Fn::Sub"].replace("${", "").replace(".Arn}", ""))
 
 
-def fits(statement: Properties, call: Call) -> bool:
-    """Tell whether a statement's condition on the partition keys holds."""
+def leading_keys(statement: Properties) -> list[str]:
+    """Return the patterns of the partition keys that a statement is about; none where it is about all."""
     if "Condition" not in statement:
-        return True
+        return []
     ((operator, condition),) = statement["Condition"].items()
     assert operator in {"ForAllValues:StringEquals", "ForAllValues:StringLike"}
-    patterns = condition["dynamodb:LeadingKeys"]
-    return all(any(fnmatchcase(key, one) for one in patterns) for key in call.keys)
+    patterns: list[str] = condition["dynamodb:LeadingKeys"]
+    return patterns
+
+
+def fits(statement: Properties, call: Call) -> bool:
+    """Tell whether a statement's condition on the partition keys holds."""
+    patterns = leading_keys(statement)
+    return not patterns or all(any(fnmatchcase(key, one) for one in patterns) for key in call.keys)
 
 
 def grants(statements: list[Properties], call: Call) -> Iterator[Grant]:
@@ -107,7 +130,9 @@ def grants(statements: list[Properties], call: Call) -> Iterator[Grant]:
         if call.action in listed(statement["Action"]) and fits(statement, call):
             for pattern in listed(statement["Resource"]):
                 if matches(pattern, call.resource):
-                    yield statement["Sid"], call.action, str(pattern)
+                    for keys in leading_keys(statement) or [""]:
+                        if not keys or any(fnmatchcase(key, keys) for key in call.keys):
+                            yield statement["Sid"], call.action, str(pattern), keys
 
 
 def test_the_functions_are_those_known_here(world: World) -> None:
@@ -126,11 +151,45 @@ def test_a_function_makes_a_call_of_every_kind_that_it_may_make(world: World, st
     statements = stack.statements(f"{name.capitalize()}Function")
     used = {grant for call in world.calls[name] for grant in grants(statements, call)}
     given = {
-        (one["Sid"], action, str(pattern))
+        (one["Sid"], action, str(pattern), keys)
         for one in statements
         if one["Sid"] not in STANDING
         for action in listed(one["Action"])
         for pattern in listed(one["Resource"])
         if "DeadLetterQueue" not in str(pattern)
+        for keys in leading_keys(one) or [""]
     }
     assert given - used == set()
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_lambda_may_do_in_a_functions_name_what_its_events_need_and_no_more(stack: Stack, name: str) -> None:
+    function = {"Ref": f"{name.capitalize()}Function"}
+    mappings = [one for one in stack.of("AWS::Lambda::EventSourceMapping").values() if one["FunctionName"] == function]
+    invocations = [
+        one for one in stack.of("AWS::Lambda::EventInvokeConfig").values() if one["FunctionName"] == function
+    ]
+    needed = {f"logs:{action} {name.capitalize()}LogGroup" for action in ("CreateLogStream", "PutLogEvents")}
+    for mapping in mappings:
+        needed |= {f"dynamodb:{action} {arn_of(mapping['EventSourceArn'])}" for action in STREAM_READING}
+    for one in mappings + invocations:
+        needed.add(f"sqs:SendMessage {arn_of(one['DestinationConfig']['OnFailure']['Destination'])}")
+    given = {
+        f"{action} {arn_of(resource)}"
+        for one in stack.statements(function["Ref"])
+        for action in listed(one["Action"])
+        for resource in listed(one["Resource"])
+        if one["Sid"] in STANDING or "DeadLetterQueue" in str(resource)
+    }
+    assert given == needed
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_what_is_open_by_its_keys_opens_nothing_to_a_call_that_names_none(stack: Stack, name: str) -> None:
+    """ForAllValues holds for a call without any key, such as a Scan: so none of those is permitted."""
+    for one in stack.statements(f"{name.capitalize()}Function"):
+        tables = [resource for resource in listed(one["Resource"]) if "Table" in str(resource)]
+        if tables and one["Sid"] not in STANDING:
+            assert {action.removeprefix("dynamodb:") for action in listed(one["Action"])} <= BY_KEY, one["Sid"]
+        if any("EntityTable" in str(table) for table in tables) and one["Sid"] not in STANDING:
+            assert leading_keys(one), f"{one['Sid']} is about the keys of every entity"

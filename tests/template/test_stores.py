@@ -19,16 +19,17 @@ QUEUES = [
     "SnapshotsDeadLetterQueue",
     "ReportDeadLetterQueue",
 ]
+BUCKETS = ["ReportBucket", "ReportAccessBucket"]
 TWO_WEEKS = 14 * 24 * 3600
 
 
 def test_the_stores_are_those_known_here(stack: Stack) -> None:
     assert sorted(stack.of("AWS::DynamoDB::Table")) == sorted(TABLES)
     assert sorted(stack.of("AWS::SQS::Queue")) == sorted(QUEUES)
-    assert list(stack.of("AWS::S3::Bucket")) == ["ReportBucket"]
+    assert sorted(stack.of("AWS::S3::Bucket")) == sorted(BUCKETS)
 
 
-@pytest.mark.parametrize("name", [*TABLES, *QUEUES, "ReportBucket", "ReportBucketPolicy"])
+@pytest.mark.parametrize("name", [*TABLES, *QUEUES, *BUCKETS, *(f"{bucket}Policy" for bucket in BUCKETS)])
 def test_no_update_or_deletion_of_the_stack_deletes_it(stack: Stack, name: str) -> None:
     resource = stack.resources[name]
     assert (resource["DeletionPolicy"], resource["UpdateReplacePolicy"]) == ("Retain", "Retain")
@@ -65,24 +66,52 @@ def test_each_queue_is_encrypted_and_keeps_as_long_as_it_can(stack: Stack, name:
     assert (queue["SqsManagedSseEnabled"], queue["MessageRetentionPeriod"]) == (True, TWO_WEEKS)
 
 
-class TestTheBucket:
-    def test_is_closed_encrypted_and_keeps_every_version(self, stack: Stack) -> None:
-        bucket = stack.of("AWS::S3::Bucket")["ReportBucket"]
-        assert bucket["VersioningConfiguration"] == {"Status": "Enabled"}
+@pytest.mark.parametrize("name", BUCKETS)
+class TestEachBucket:
+    def test_is_closed_and_encrypted(self, stack: Stack, name: str) -> None:
+        bucket = stack.of("AWS::S3::Bucket")[name]
         assert set(bucket["PublicAccessBlockConfiguration"].values()) == {True}
         assert len(bucket["PublicAccessBlockConfiguration"]) == 4
+        assert bucket["OwnershipControls"] == {"Rules": [{"ObjectOwnership": "BucketOwnerEnforced"}]}
         assert bucket["BucketEncryption"]["ServerSideEncryptionConfiguration"]
 
-    def test_never_ends_the_life_of_a_sealed_file(self, stack: Stack) -> None:
-        assert "LifecycleConfiguration" not in stack.of("AWS::S3::Bucket")["ReportBucket"]
-
-    def test_is_reached_by_tls_only(self, stack: Stack) -> None:
-        policy = stack.of("AWS::S3::BucketPolicy")["ReportBucketPolicy"]
-        (statement,) = policy["PolicyDocument"]["Statement"]
-        assert policy["Bucket"] == {"Ref": "ReportBucket"}
+    def test_is_reached_by_tls_only(self, stack: Stack, name: str) -> None:
+        statement = statements(stack, name)["TlsOnly"]
         assert (statement["Effect"], statement["Principal"], statement["Action"]) == ("Deny", "*", "s3:*")
         assert statement["Condition"] == {"Bool": {"aws:SecureTransport": False}}
         assert len(statement["Resource"]) == 2
+
+
+def statements(stack: Stack, bucket: str) -> dict[str, Properties]:
+    """Return what a bucket's policy says, by the statements' names."""
+    policy = stack.of("AWS::S3::BucketPolicy")[f"{bucket}Policy"]
+    assert policy["Bucket"] == {"Ref": bucket}
+    return {one["Sid"]: one for one in policy["PolicyDocument"]["Statement"]}
+
+
+class TestTheSealedFiles:
+    def test_keep_every_version_for_ever(self, stack: Stack) -> None:
+        bucket = stack.of("AWS::S3::Bucket")["ReportBucket"]
+        assert bucket["VersioningConfiguration"] == {"Status": "Enabled"}
+        assert "LifecycleConfiguration" not in bucket
+
+    def test_are_written_over_by_nobody(self, stack: Stack) -> None:
+        statement = statements(stack, "ReportBucket")["SealedOnce"]
+        assert (statement["Effect"], statement["Principal"], statement["Action"]) == ("Deny", "*", "s3:PutObject")
+        assert statement["Condition"] == {
+            "Null": {"s3:if-none-match": True},
+            "Bool": {"s3:ObjectCreationOperation": True},
+        }
+        assert [one["Fn::Sub"].partition("}")[2] for one in statement["Resource"]] == ["/ledger/*", "/reports/*"]
+
+    def test_log_their_readers_for_as_long_as_all_logs_are_kept(self, stack: Stack) -> None:
+        bucket, log = (stack.of("AWS::S3::Bucket")[name] for name in BUCKETS)
+        assert bucket["LoggingConfiguration"] == {"DestinationBucketName": {"Ref": "ReportAccessBucket"}}
+        (rule,) = log["LifecycleConfiguration"]["Rules"]
+        assert (rule["Status"], rule["ExpirationInDays"]) == ("Enabled", {"Ref": "LogRetentionDays"})
+        delivery = statements(stack, "ReportAccessBucket")["DeliverLogs"]
+        assert delivery["Principal"] == {"Service": "logging.s3.amazonaws.com"}
+        assert delivery["Condition"] == {"StringEquals": {"aws:SourceAccount": {"Ref": "AWS::AccountId"}}}
 
     def test_takes_nothing_from_a_report_but_sealed_files(self, stack: Stack) -> None:
         writers = [
