@@ -14,7 +14,7 @@ from quarterhour.quarters import Quarter
 from quarterhour.reports.keys import MANIFEST, REPORTS, SUMMARY, lines_key, run_prefix
 from quarterhour.reports.lines import SealedFile
 from quarterhour.reports.manifest import hexdigest, manifest, summary
-from quarterhour.reports.plan import Plan, by_account
+from quarterhour.reports.plan import SCHEMA, Plan, by_account
 from tests.unit.core.builders import posting_item
 
 Objects = dict[str, bytes]
@@ -35,13 +35,22 @@ def line(at: datetime, id_: str, amount: str = "12.50", account: str = "42#GBP",
     )
 
 
-def seal(objects: Objects, first: str, last: str, items: Iterable[Item], previous: tuple[str, str]) -> tuple[str, str]:
+def seal(  # noqa: PLR0913 - a run of any kind
+    objects: Objects,
+    first: str,
+    last: str,
+    items: Iterable[Item],
+    previous: tuple[str, str],
+    schema: int = SCHEMA,
+) -> tuple[str, str]:
     """Seal a run, as the reporter does; return its name and the hash of its manifest."""
-    plan = Plan(Quarter.parse(first), Quarter.parse(last), "2026-10-23T03:00:00.000Z", "1.0", 1, previous)
+    bounds = Quarter.parse(first), Quarter.parse(last)
+    plan = Plan(*bounds, "2026-10-23T03:00:00.000Z", "1.0", 1, previous, schema=schema)
     sorted_items = sorted(items, key=lambda item: str(item["position"]["S"]))
     sealed, tallies = [], []
     for quarter in plan.quarters:
-        packed = SealedFile(item for item in sorted_items if item["quarter_hour"]["S"].startswith(str(quarter)))
+        its_own = (item for item in sorted_items if item["quarter_hour"]["S"].startswith(str(quarter)))
+        packed = SealedFile(its_own, schema)
         if packed.sealed.lines:
             objects[lines_key(quarter)] = packed.file.read()
         sealed.append(packed.sealed)

@@ -17,6 +17,7 @@ from quarterhour.ledger.event import DETAILS
 from quarterhour.ledger.keys import Account, Partition
 from quarterhour.ledger.recording import ledger_values
 from quarterhour.reports.lines import COLUMNS, SealedFile, harmless, original, read_lines, tally_lines
+from quarterhour.reports.plan import SCHEMA
 from quarterhour.totals import Totals
 from tests.unit.core.builders import AT, QUARTER, claim, event, names
 from tests.unit.core.sealing import line
@@ -149,7 +150,7 @@ def test_an_empty_quarter_hour_has_no_file() -> None:
 def test_a_line_holds_every_column_in_a_fixed_order() -> None:
     content, _ = sealed([line(AT, "a", product="tea, green", customer='say "hi"')])
     header, row = cells(content)
-    assert tuple(header) == COLUMNS
+    assert tuple(header) == COLUMNS[SCHEMA]
     assert header[:8] == ["quarter_hour", "position", "recorded_at", "source", "id", "type", "agency", "currency"]
     assert (row[header.index("product")], row[header.index("customer")]) == ("tea, green", 'say "hi"')
 

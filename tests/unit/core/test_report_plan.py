@@ -10,6 +10,7 @@ from quarterhour import aws
 from quarterhour.ledger.keys import Account, Partition
 from quarterhour.quarters import Quarter, span
 from quarterhour.reports.plan import (
+    SCHEMA,
     STREAM_LIFE,
     Checkpoint,
     Plan,
@@ -113,6 +114,13 @@ def test_a_plan_comes_back_from_its_control_item_just_as_it_was_fixed(
     last = Quarter(first.start + more * timedelta(minutes=15))
     plan = Plan(first, last, "2026-10-23T01:47:00.000Z", "1.0", shards, ("", ""), tuple(sealed))
     assert Plan.of(aws.from_item(aws.to_item({"plan": plan.as_dict()}))["plan"]) == plan
+
+
+def test_a_plan_that_was_fixed_before_plans_named_a_schema_is_completed_with_the_first() -> None:
+    plan = plan_after(QUARTER.previous, utc("01:47"))
+    assert plan is not None
+    stored = {name: value for name, value in plan.as_dict().items() if name != "schema"}
+    assert (plan.schema, Plan.of(stored).schema) == (SCHEMA, 1)
 
 
 # ---------------------------------------------------------------- what the counters say

@@ -79,6 +79,22 @@ def test_lines_after_the_last_manifest_are_of_a_run_under_way() -> None:
     assert check(objects).proven
 
 
+def test_what_was_sealed_with_fewer_columns_is_proven_beside_what_has_them_all() -> None:
+    objects: Objects = {}
+    old = line(utc("01:30"), "a", category="books", terms="card 1")
+    run = seal(objects, "202610230130", "202610230130", [old], ("", ""), schema=1)
+    seal(objects, "202610230145", "202610230145", [line(utc("01:45"), "b", category="books", terms="card 1")], run)
+    assert check(objects).proven
+    first, second = (gzip.decompress(objects[LINES.format(at)]) for at in ("0130", "0145"))
+    assert (b"card 1" in first, b"card 1" in second) == (False, True)
+
+
+def test_lines_have_the_columns_of_the_schema_that_the_manifest_names() -> None:
+    objects = reports()
+    edit(objects, LAST, lambda manifest: manifest.update(schema=1))
+    assert f"{LINES.format('0230')}: cannot be read" in check(objects).problems[0]
+
+
 # ---------------------------------------------------------------- tampering
 
 
@@ -249,7 +265,7 @@ TAMPERINGS = {
         "place: reports/2026/10/23/0230-0300/manifest.json where",
     ),
     "a summary not named": Tampering(document(MIDDLE, lambda m: m.update(files=[])), MIDDLE, "files: [] where"),
-    "a schema of the future": Tampering(document(LAST, lambda m: m.update(schema=2)), LAST, "schema: 2 where 1"),
+    "a schema of the future": Tampering(document(LAST, lambda m: m.update(schema=3)), LAST, "schema: 3 where 2"),
     # files, covered up
     "an amount changed": Tampering(text(LINES_0200, replaced(",12.50,", ",12.51,")), MIDDLE, "accounts: "),
     "a summary changed": Tampering(content(SUMMARY, lambda c: c.replace(b"12.50", b"12.51")), SUMMARY, "sums: "),

@@ -6,7 +6,7 @@ from datetime import datetime
 from decimal import Decimal
 from functools import cached_property
 from hashlib import sha256
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from quarterhour import fields, jsontext, money
 from quarterhour.errors import FieldProblem
@@ -33,8 +33,8 @@ _YOUR_OWN: Final = "; put your own into data.extra"
 class Event:
     """A valid billing event, as its sender meant it.
 
-    ``commission_rate`` is ``None`` where the sender left it to us; ``details`` are the optional facts that only
-    travel along, as text under their names.
+    ``commission_rate`` is ``None`` where the sender left it to us; an adjustment may name its ``commission`` instead.
+    ``details`` are the optional facts that only travel along, as text under their names.
     """
 
     identity: Identity
@@ -44,6 +44,7 @@ class Event:
     commission_rate: Decimal | None
     time: datetime | None
     details: Mapping[str, str]
+    commission: Decimal | None = None
 
     @property
     def refunded_sale(self) -> Identity | None:
@@ -62,6 +63,8 @@ class Event:
             "time": None if self.time is None else self.time.isoformat(),
             "details": dict(self.details),
         }
+        if self.commission is not None:
+            content["commission"] = money.plain(self.commission)
         return sha256(jsontext.canonical(content).encode()).hexdigest()
 
 
@@ -113,29 +116,48 @@ def _read(outer: Fields) -> Event | None:
         inner.problem("refers_to", "is the event itself", "the id of the sale")
     if outer.problems or not (source and id_ and type_ and agency and figures):
         return None
-    amount, currency, rate = figures
-    return Event(Identity(source, id_), type_, Account(agency, currency), amount, rate, time, details)
+    return Event(
+        Identity(source, id_),
+        type_,
+        Account(agency, figures.currency),
+        figures.amount,
+        figures.commission_rate,
+        time,
+        details,
+        figures.commission,
+    )
 
 
-def _no_figures(inner: Fields) -> tuple[Decimal, str, Decimal]:
+class _Figures(NamedTuple):
+    amount: Decimal
+    currency: str
+    commission_rate: Decimal | None
+    commission: Decimal | None = None
+
+
+def _no_figures(inner: Fields) -> _Figures:
     """Read a view: no money, so that it counts as an event of nothing in no currency."""
     inner.no_others(frozenset(_DETAILS), _YOUR_OWN)
-    return money.ZERO, money.NO_CURRENCY, money.ZERO
+    return _Figures(money.ZERO, money.NO_CURRENCY, money.ZERO)
 
 
-def _figures(inner: Fields, type_: str | None) -> tuple[Decimal, str, Decimal | None] | None:
-    """Read amount, currency and rate; ``None`` where one does not fit."""
-    inner.no_others(frozenset({"amount", "currency", "commission_rate", *_DETAILS}), _YOUR_OWN)
+def _figures(inner: Fields, type_: str | None) -> _Figures | None:
+    """Read amount, currency, and the commission or its rate; ``None`` where one does not fit."""
+    own = {"commission"} if type_ == ADJUSTMENT else set()
+    inner.no_others(frozenset({"amount", "currency", "commission_rate", *own, *_DETAILS}), _YOUR_OWN)
     amount = inner.value("amount", fields.AMOUNT, money.parse_decimal)
     currency = inner.value("currency", fields.CURRENCY, fields.currency)
     rate = inner.value("commission_rate", fields.SHARE, fields.share, optional=True)
+    commission = inner.value("commission", fields.AMOUNT, money.parse_decimal, optional=True) if own else None
+    if rate is not None and commission is not None:
+        inner.problem("commission", "stands beside a commission_rate", "one of them")
     if amount is not None and type_ is not None:
         fits, expected = _SIGNS[type_]
         if not fits(amount):
             inner.problem("amount", f"is {money.plain(amount)}", expected)
     if amount is not None and rate is not None and money.times(amount, rate) is None:
         inner.problem("commission_rate", "gives a commission of more than 38 digits", "fewer digits in rate or amount")
-    return None if amount is None or currency is None else (amount, currency, rate)
+    return None if amount is None or currency is None else _Figures(amount, currency, rate, commission)
 
 
 def _type(value: object) -> str | None:
@@ -173,6 +195,7 @@ _DETAILS: Final[Mapping[str, tuple[str, Callable[[Any], str | None]]]] = {
     "location": (fields.PLACE, fields.place),
     "refers_to": (f"the id of the sale in the same source: {NAME}", fields.name),
     "extra": (f"an object of at most {MAX_EXTRA_BYTES} bytes as JSON", _extra),
+    "category": (TEXT, fields.text),
 }
 DETAILS: Final = tuple(_DETAILS)
-"""The names of the optional facts, in the order in which reports show them."""
+"""The names of the optional facts."""

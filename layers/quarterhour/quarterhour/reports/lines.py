@@ -4,29 +4,34 @@ import csv
 import gzip
 import io
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from decimal import Decimal
 from hashlib import sha256
 from tempfile import TemporaryFile
 from typing import IO, Final, cast
 
 from quarterhour.aws import Item
-from quarterhour.ledger.event import DETAILS, REFUND
+from quarterhour.ledger.event import REFUND
 from quarterhour.ledger.keys import Account, Partition
-from quarterhour.reports.plan import Sealed, Tally
+from quarterhour.reports.plan import SCHEMA, Sealed, Tally
 from quarterhour.totals import Totals
 
 _AT: Final = ("quarter_hour", "position", "recorded_at")
 _WHAT: Final = ("source", "id", "type", "agency", "currency")
 _MONEY: Final = ("amount", "commission_rate", "commission")
+_SENT: Final = (
+    *("time", "product", "quantity", "unit_price", "customer", "order_id", "line", "location", "refers_to", "extra"),
+)
 _FLAG: Final = "flag"
-COLUMNS: Final = (*_AT, *_WHAT, *_MONEY, "time", *DETAILS, _FLAG)
+_FIRST: Final = (*_AT, *_WHAT, *_MONEY, *_SENT, _FLAG)
+COLUMNS: Final[Mapping[int, tuple[str, ...]]] = {1: _FIRST, 2: (*_FIRST, "category", "terms", "arithmetic")}
+"""The columns by schema; what is sealed stays as it is, so a newer schema only adds."""
 
 UNLINKED: Final = "unlinked refund"
 """The flag of a refund that names no sale, so that no sale bounds it."""
 
 # Numbers and what we make ourselves begin with nothing that a spreadsheet would run; the rest is the senders' text.
-_TEXT: Final = frozenset({"source", "id", "agency", *DETAILS} - {"quantity", "unit_price"})
+_TEXT: Final = frozenset({"source", "id", "agency", *_SENT, "category"} - {"time", "quantity", "unit_price"})
 _RUN_BY_SPREADSHEETS: Final = ("=", "+", "-", "@", "\t", "\r")
 _MARK: Final = "'"
 
@@ -44,8 +49,9 @@ def original(cell: str) -> str:
 class SealedFile:
     """A gzipped CSV file on disk, with the tally of what was written to it."""
 
-    def __init__(self, items: Iterable[Item]) -> None:
-        """Write the items, which come in the order of their positions."""
+    def __init__(self, items: Iterable[Item], schema: int = SCHEMA) -> None:
+        """Write the items, which come in the order of their positions, with the columns of a schema."""
+        self._columns = COLUMNS[schema]
         self.file: IO[bytes] = TemporaryFile()  # noqa: SIM115 - closed by close()
         try:
             self.sealed, self.tally = self._write(items)
@@ -61,12 +67,12 @@ class SealedFile:
             io.TextIOWrapper(cast("IO[bytes]", packed), encoding="utf-8", newline="") as text,
         ):
             writer = csv.writer(text, lineterminator="\n")
-            writer.writerow(COLUMNS)
+            writer.writerow(self._columns)
             for item in items:
                 values = {name: value["S"] for name, value in item.items()}
                 if values["type"] == REFUND and "refers_to" not in values:
                     values[_FLAG] = UNLINKED
-                writer.writerow([_cell(name, values.get(name, "")) for name in COLUMNS])
+                writer.writerow([_cell(name, values.get(name, "")) for name in self._columns])
                 tallying.add(values)
         sealed = Sealed(tallying.lines, *_digest(self.file)) if tallying.lines else Sealed(0)
         return sealed, tallying.tally()
@@ -76,27 +82,30 @@ class SealedFile:
         self.file.close()
 
 
-def read_lines(file: IO[bytes]) -> Iterator[dict[str, str]]:
-    """Yield the values of each line of a sealed file; raise ``ValueError`` where it is none."""
+def read_lines(file: IO[bytes], schema: int | None = None) -> Iterator[dict[str, str]]:
+    """Yield the values of each line of a sealed file, of one schema or (``None``) of any.
+
+    Raises ``ValueError`` where it is none.
+    """
     try:
-        yield from _read_rows(file)
+        yield from _read_rows(file, COLUMNS.values() if schema is None else [COLUMNS[schema]])
     except (gzip.BadGzipFile, zlib.error, EOFError, csv.Error) as error:
         raise ValueError(str(error)) from error
 
 
-def _read_rows(file: IO[bytes]) -> Iterator[dict[str, str]]:
+def _read_rows(file: IO[bytes], known: Collection[tuple[str, ...]]) -> Iterator[dict[str, str]]:
     with (
         gzip.GzipFile(fileobj=file, mode="rb") as packed,
         io.TextIOWrapper(packed, encoding="utf-8", newline="") as text,
     ):
         reader = csv.reader(text, strict=True)
-        header = next(reader, [])
-        if tuple(header) != COLUMNS:
-            raise ValueError(f"the columns are {header}")
+        columns = tuple(next(reader, []))
+        if columns not in known:
+            raise ValueError(f"the columns are {columns}")
         for row in reader:
-            if len(row) != len(COLUMNS):
-                raise ValueError(f"line {reader.line_num} has {len(row)} cells, not {len(COLUMNS)}")
-            yield {name: original(cell) if name in _TEXT else cell for name, cell in zip(COLUMNS, row, strict=True)}
+            if len(row) != len(columns):
+                raise ValueError(f"line {reader.line_num} has {len(row)} cells, not {len(columns)}")
+            yield {name: original(cell) if name in _TEXT else cell for name, cell in zip(columns, row, strict=True)}
 
 
 class _Tallying:

@@ -5,7 +5,7 @@ import io
 import json
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
-from typing import Any, Final
+from typing import Any
 
 from quarterhour import money
 from quarterhour.clock import iso_seconds
@@ -14,8 +14,6 @@ from quarterhour.reports.keys import SUMMARY, lines_key, run_prefix
 from quarterhour.reports.lines import harmless
 from quarterhour.reports.plan import Plan, Sealed
 from quarterhour.totals import Totals
-
-SCHEMA: Final = 1
 
 
 def summary(accounts: Mapping[Account, Totals]) -> bytes:
@@ -45,7 +43,7 @@ def manifest(plan: Plan, sealed: Sequence[Sealed], accounts: Mapping[Account, To
     """Return the manifest of a run; nothing in it depends on when or how often it is written."""
     run, digest = plan.previous
     document: dict[str, Any] = {
-        "schema": SCHEMA,
+        "schema": plan.schema,
         "run": plan.run,
         "from": iso_seconds(plan.first.start),
         "to": iso_seconds(plan.last.end),

@@ -15,6 +15,12 @@ from quarterhour.totals import Totals
 Tally = dict[tuple[Account, Partition], Totals]
 """What was read from the ledger, as the counters keep it: per account and partition."""
 
+SCHEMA: Final = 2
+"""Of the files that a new run seals; one under way keeps its own. 2: the lines tell how a commission came about."""
+
+_BEFORE_SCHEMAS: Final = 1
+"""Of plans that were fixed before they named one."""
+
 STREAM_LIFE: Final = timedelta(hours=24)
 """After this nothing comes out of the stream any more: a counter that lags still will lag for ever."""
 
@@ -53,6 +59,7 @@ class Plan:
     shards: int
     previous: tuple[str, str]
     sealed: tuple[Sealed, ...] = ()
+    schema: int = SCHEMA
 
     @property
     def run(self) -> str:
@@ -78,6 +85,7 @@ class Plan:
             "shards": self.shards,
             "previous": list(self.previous),
             "sealed": [one.as_list() for one in self.sealed],
+            "schema": self.schema,
         }
 
     @classmethod
@@ -91,6 +99,7 @@ class Plan:
             int(values["shards"]),
             (values["previous"][0], values["previous"][1]),
             tuple(Sealed.of(one) for one in values["sealed"]),
+            int(values.get("schema", _BEFORE_SCHEMAS)),
         )
 
 

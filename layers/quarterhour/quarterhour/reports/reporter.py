@@ -101,7 +101,7 @@ class Reporter:
         return sealed, tallies
 
     def _seal_quarter(self, plan: Plan, quarter: Quarter) -> tuple[Sealed, Tally]:
-        packed = SealedFile(self._store.read(plan.partitions(quarter)))
+        packed = SealedFile(self._store.read(plan.partitions(quarter)), plan.schema)
         try:
             if packed.sealed.lines:
                 self._store.create(lines_key(quarter), packed.file, packed.sealed.sha256)

@@ -12,9 +12,9 @@ from quarterhour.clock import iso_seconds, parse_iso
 from quarterhour.ledger.keys import Account, Position
 from quarterhour.quarters import Quarter, span
 from quarterhour.reports.keys import LEDGER, MANIFEST, REPORTS, SUMMARY, lines_key, quarter_of_lines, run_id, run_prefix
-from quarterhour.reports.lines import read_lines, tally_lines
-from quarterhour.reports.manifest import SCHEMA, hexdigest, summary
-from quarterhour.reports.plan import by_account
+from quarterhour.reports.lines import COLUMNS, read_lines, tally_lines
+from quarterhour.reports.manifest import hexdigest, summary
+from quarterhour.reports.plan import SCHEMA, by_account
 from quarterhour.totals import Totals
 
 if TYPE_CHECKING:
@@ -77,6 +77,7 @@ class _Proof:
         self._retention = retention
         self._recorded: dict[str, datetime] = {}
         self._previous: dict[str, str] | None = None
+        self._schema = SCHEMA
         self.until: datetime | None = None
         self.files: set[str] = set()
 
@@ -101,7 +102,8 @@ class _Proof:
 
     def _envelope(self, key: str, document: Mapping[str, Any]) -> None:
         """Hold schema, bounds, names and quarter-hours; the run begins where the one before it ended."""
-        self._expect(key, "schema", document["schema"], SCHEMA)
+        self._schema = document["schema"] if document["schema"] in COLUMNS else SCHEMA
+        self._expect(key, "schema", document["schema"], self._schema)
         start, end = parse_iso(document["from"]), parse_iso(document["to"])
         if self.until is not None:
             self._expect(key, "from", document["from"], iso_seconds(self.until))
@@ -156,7 +158,7 @@ class _Proof:
     def _in_order(self, name: str, quarter: Quarter, file: Any) -> Iterable[dict[str, str]]:  # noqa: ANN401
         """Yield a file's lines, each of them of this quarter-hour, after the one before, and of an event not seen."""
         last = ""
-        for line in read_lines(file):
+        for line in read_lines(file, self._schema):
             position = Position.parse(line["position"])
             if not line["quarter_hour"].startswith(f"{quarter}#") or Quarter.at(position.recorded_at) != quarter:
                 self._problem(name, f"{line['position']} is of another quarter-hour")
