@@ -41,6 +41,7 @@ def seal(  # noqa: PLR0913 - a run of any kind
     last: str,
     items: Iterable[Item],
     previous: tuple[str, str],
+    *,
     schema: int = SCHEMA,
 ) -> tuple[str, str]:
     """Seal a run, as the reporter does; return its name and the hash of its manifest."""
