@@ -1,11 +1,13 @@
-"""The calls to AWS that the functions really make, recorded while the whole system runs on moto."""
+"""What the functions really call and write, recorded while the whole system runs on moto."""
 
 import json
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass, field
 from datetime import timedelta
 from importlib.util import module_from_spec, spec_from_file_location
+from io import StringIO
+from logging import StreamHandler
 from types import ModuleType, SimpleNamespace
 from typing import Any, Final, NamedTuple
 
@@ -15,6 +17,7 @@ import pytest
 from local.template import Function, Template, table_request
 from quarterhour.clock import ManualClock
 from quarterhour.settings import Environment
+from quarterhour.telemetry import logger, metrics
 from tests.template.stack import ROOT, Properties, Stack
 
 REGION: Final = "eu-west-1"
@@ -98,13 +101,16 @@ def started(function: Function, patch: pytest.MonkeyPatch) -> tuple[ModuleType, 
 
 @dataclass(slots=True)
 class World:
-    """The deployed system on moto, on a clock set by hand; what each function calls is kept."""
+    """The deployed system on moto, on a clock set by hand; what each function calls and writes is kept."""
 
     clock: ManualClock
     names: dict[str, str] = field(default_factory=dict)
     """What ``!Ref`` gives for a table, a bucket or a queue, by logical id."""
     functions: dict[str, ModuleType] = field(default_factory=dict)
     calls: dict[str, set[Call]] = field(default_factory=dict)
+    environments: dict[str, Mapping[str, str]] = field(default_factory=dict)
+    logs: dict[str, StringIO] = field(default_factory=dict)
+    """What each function wrote: log lines and metrics."""
     running: str = ""
 
     def build(self, template: Template, stack: Stack, patch: pytest.MonkeyPatch) -> None:
@@ -125,8 +131,14 @@ class World:
             return self.names.get(name, name)
 
         for function in template.functions(attribute).values():
-            self.functions[function.name], _ = started(function, patch)
-            self.calls[function.name] = set()
+            self.start(function, patch)
+
+    def start(self, function: Function, patch: pytest.MonkeyPatch) -> None:
+        """Start a function in its environment."""
+        self.functions[function.name], _ = started(function, patch)
+        self.environments[function.name] = function.environment
+        self.calls[function.name] = set()
+        self.logs[function.name] = StringIO()
 
     def run(self, name: str, event: Properties) -> Any:
         """Invoke a function."""
@@ -139,7 +151,8 @@ class World:
         )
         self.running = name
         try:
-            return self.functions[name].handler(event, context)
+            with self._logging(name):
+                return self.functions[name].handler(event, context)
         finally:
             self.running = ""
 
@@ -155,6 +168,7 @@ class World:
         """Invoke a function with the images of new items."""
         records = [
             {
+                "eventID": f"{name}-{number}",
                 "eventName": "INSERT",
                 "dynamodb": {"SequenceNumber": f"{number:030d}", "NewImage": image, "Keys": image},
             }
@@ -196,6 +210,24 @@ class World:
     def pass_time(self, **span: float) -> None:
         """Move the clock on."""
         self.clock.advance(timedelta(**span))
+
+    @contextmanager
+    def _logging(self, name: str) -> Iterator[None]:
+        """Let all that is logged be the function's, as in a process of its own with its own environment."""
+        own = self.environments[name]
+        metrics.service, metrics.namespace = own["POWERTOOLS_SERVICE_NAME"], own["POWERTOOLS_METRICS_NAMESPACE"]
+        handler = logger.registered_handler
+        assert isinstance(handler, StreamHandler)
+        before = handler.setStream(self.logs[name])
+        try:
+            with redirect_stdout(self.logs[name]):
+                yield
+        finally:
+            handler.setStream(before)
+
+    def written(self, name: str) -> list[Properties]:
+        """Return the lines that a function wrote; each must be JSON."""
+        return [json.loads(line) for line in self.logs[name].getvalue().splitlines()]
 
     def _record(self, params: dict[str, Any], model: Any, **_: object) -> None:
         if self.running:
