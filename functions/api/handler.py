@@ -1,6 +1,5 @@
 """The GET routes: accounts, their counters and snapshots, windows, reports, and the ledger's events."""
 
-from datetime import timedelta
 from typing import Any
 
 from aws_lambda_powertools.utilities.typing import LambdaContext
@@ -11,11 +10,14 @@ from quarterhour.counters.keys import account_pk
 from quarterhour.counters.queries import ACCOUNT_STATES, CounterQueries
 from quarterhour.ledger.keys import Account
 from quarterhour.ledger.queries import LedgerQueries
-from quarterhour.parameters import DAY, INSTANT, MOMENT, NAME
+from quarterhour.parameters import DAY, MOMENT, NAME, among, one_of
+from quarterhour.rates.rate import RATE_STATES
 from quarterhour.reading import EntityReader, Values
 from quarterhour.reports.queries import ReportQueries
 from quarterhour.routing import Routes
 from quarterhour.settings import Environment
+from quarterhour.snapshots.asked import PARAMETERS as STATES
+from quarterhour.snapshots.asked import states
 from quarterhour.snapshots.queries import Layers, SnapshotQueries
 from quarterhour.telemetry import observed
 
@@ -24,6 +26,7 @@ dynamodb = aws.dynamodb()
 entities = EntityReader(dynamodb, env.text("ENTITY_TABLE"))
 counters = CounterQueries(entities)
 snapshots = SnapshotQueries(entities, ACCOUNT_STATES)
+kinds = {"accounts": snapshots, "rates": SnapshotQueries(entities, RATE_STATES)}
 layers = Layers(env.layers("SNAPSHOT_LAYERS"))
 reports = ReportQueries(entities, aws.s3(), env.text("REPORT_BUCKET"))
 workers = aws.Workers(env.integer("MAX_CONCURRENCY", least=1))
@@ -34,7 +37,6 @@ Names = tuple[str, ...]
 """The spellings that a name in the path can have, of which the caller may see."""
 
 PAGE = ("limit", "next")
-SNAPSHOTS = {"from": ("from", "to", *PAGE), "at": ("at",), "last": ("last", "next"), "date": ("date", *PAGE)}
 
 
 @routes.get("/accounts/<agency>/<currency>", allow=own_agency)
@@ -67,25 +69,16 @@ def account_days(agency: Names, currency: str) -> http.Response:
 @routes.get("/accounts/<agency>/<currency>/snapshots", allow=own_agency)
 def account_snapshots(agency: Names, currency: str) -> http.Response:
     """Answer an account's states in a layer: of a span or a day, the last ones, or the one as of an instant."""
-    asked = routes.parameters("layer", "from", "to", "at", "last", "date", *PAGE)
-    layer = asked.required("layer", layers.expected, layers.named)
-    match asked.choose(SNAPSHOTS, "layer"):
-        case "at":
-            at = asked.required("at", INSTANT, parameters.instant)
-            account, _ = _account(agency, currency)
-            return _answer(snapshots.at(account_pk(account), layer, at))
-        case "last":
-            paging = asked.paging("last")
-            account, _ = _account(agency, currency)
-            return _answer(paging.body(snapshots.last(account_pk(account), layer, paging)))
-        case "date":
-            start = asked.required("date", DAY, parameters.midnight)
-            end = start + timedelta(days=1)
-        case _:
-            start, end = asked.span(MOMENT, parameters.moment)
-    paging = asked.paging()
+    asked = routes.parameters(*STATES)
+    return _answer(states(asked, layers, snapshots, lambda: account_pk(_account(agency, currency)[0])))
+
+
+@routes.get("/accounts/<agency>/<currency>/changes", allow=own_agency)
+def account_changes(agency: Names, currency: str) -> http.Response:
+    """Answer an account's single changes, the newest first."""
+    paging = routes.parameters(*PAGE).paging()
     account, _ = _account(agency, currency)
-    return _answer(paging.body(snapshots.span(account_pk(account), layer, start, end, paging)))
+    return _answer(paging.body(snapshots.last(account_pk(account), layers.changes, paging)))
 
 
 @routes.get("/accounts/<agency>/<currency>/trend", allow=own_agency)
@@ -99,12 +92,13 @@ def account_trend(agency: Names, currency: str) -> http.Response:
 
 @routes.get("/windows/<layer>/<start>", allow=machines)
 def window(layer: str, start: str) -> http.Response:
-    """Answer all accounts that changed in a window, as they stood at its end."""
-    asked = routes.parameters(*PAGE)
+    """Answer all accounts, or rates, that changed in a window, as they stood at its end."""
+    asked = routes.parameters("kind", *PAGE)
     wanted = parameters.parsed("layer", parameters.plain(layer), layers.expected_windows, layers.with_windows)
     at = parameters.parsed("start", parameters.plain(start), MOMENT, parameters.moment)
+    kind = asked.optional("kind", one_of(kinds), lambda name: among(kinds, name), snapshots)
     paging = asked.paging()
-    return _answer(snapshots.window(wanted, at, paging))
+    return _answer(kind.window(wanted, at, paging))
 
 
 @routes.get("/reports", allow=machines)

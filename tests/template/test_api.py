@@ -17,6 +17,12 @@ ROUTES = {
     f"GET {ACCOUNT}/snapshots": "ApiFunction",
     f"GET {ACCOUNT}/trend": "ApiFunction",
     "GET /windows/{layer}/{start}": "ApiFunction",
+    f"GET {ACCOUNT}/changes": "ApiFunction",
+    "PUT /rates/{currency}": "RatesFunction",
+    "GET /rates": "RatesFunction",
+    "GET /rates/{currency}": "RatesFunction",
+    "GET /rates/{currency}/snapshots": "RatesFunction",
+    "GET /rates/{currency}/trend": "RatesFunction",
     "GET /reports": "ApiFunction",
     "GET /reports/{run}": "ApiFunction",
 }

@@ -14,7 +14,7 @@ from quarterhour.errors import SealedFileError
 from tests.template.calls import Call, World
 from tests.template.stack import ROOT, Properties, Stack, arn_of, listed, parsed
 
-FUNCTIONS = ["ingest", "counters", "snapshots", "report", "rebuild", "unpark", "api"]
+FUNCTIONS = ["ingest", "counters", "snapshots", "report", "rebuild", "unpark", "api", "rates"]
 STANDING = {"Log", "ReadStream", "GiveUp"}
 """Statements for what Lambda does in the function's name: no call of the code shows it, so it has rules of its own."""
 STREAM_READING = ["DescribeStream", "GetRecords", "GetShardIterator", "ListStreams"]
@@ -67,11 +67,14 @@ def live_through(world: World) -> None:
         world.sample("report-schedule")
     world.sample("report-schedule")
 
+    for name in ("put", "put", "all", "one", "snapshots", "trend"):
+        assert world.sample(f"rates-{name}")["statusCode"] == 200, name
+
     states = [item for item in world.standing("EntityTable") if item["sk"]["S"] == "latest"]
     assert states
     assert world.stream("snapshots", *states, {"pk": {"S": "ACCOUNT#"}, "sk": {"S": "latest"}}) == ALL_DONE
 
-    for name in ("account", "quarters", "days", "snapshots", "trend", "window", "reports", "events"):
+    for name in ("account", "changes", "quarters", "days", "snapshots", "trend", "window", "reports", "events"):
         assert world.sample(f"api-{name}")["statusCode"] == 200, name
     for layer in ("5m", "1d"):
         world.sample("api-window", layer=layer)
@@ -85,9 +88,11 @@ def live_through(world: World) -> None:
     # Parked by a version that could not read them; this one can.
     forget_counters(world)
     world.park("CountersParkedQueue", next(item for item in world.standing("LedgerTable") if "customer" in item))
-    world.park("SnapshotsParkedQueue", states[0])
+    kinds = {item["pk"]["S"].partition("#")[0]: item for item in states}
+    for state in kinds.values():
+        world.park("SnapshotsParkedQueue", state)
     unparked = world.sample("unpark")
-    assert unparked == {"snapshots": {"applied": 1, "kept": 1}, "counters": {"applied": 1, "kept": 1}}, "poison stays"
+    assert unparked == {"snapshots": {"applied": len(kinds), "kept": 1}, "counters": {"applied": 1, "kept": 1}}, "poison stays"
     assert any(item["sk"]["S"] == "latest" for item in world.standing("EntityTable"))
     world.park("CountersParkedQueue", next(item for item in world.standing("LedgerTable") if "customer" in item))
     with world.without_sealed_lines(), pytest.raises(SealedFileError, match="is gone"):

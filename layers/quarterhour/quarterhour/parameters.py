@@ -4,7 +4,7 @@ Every refusal names the parameter, what stood there and what would be right, in 
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any, Final, TypeVar
@@ -110,6 +110,18 @@ def shown(value: str) -> str:
     """Show what was sent in a message: short, and printable."""
     text = ascii(value)
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}... ({len(value)} characters)"
+
+
+def one_of(choices: Iterable[str]) -> str:
+    """Say what would be right where one of several is."""
+    return f"one of {', '.join(choices)}"
+
+
+def among(choices: Mapping[str, T], name_: str) -> T:
+    """Return what is chosen by its name; raise ``ValueError`` where nothing is called so."""
+    if name_ not in choices:
+        raise ValueError(name_)
+    return choices[name_]
 
 
 def is_name(text: str) -> bool:

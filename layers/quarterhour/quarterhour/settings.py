@@ -51,6 +51,13 @@ class Environment:
         """Return a share between 0 and 1."""
         return self.parsed(name, "a decimal from 0 to 1", _share)
 
+    def currency(self, name: str) -> str:
+        """Return the code of a currency; empty where there is to be none."""
+        code = self.variables.get(name, "")
+        if code and not money.is_currency(code):
+            raise SettingsError(f"{name} is {code!r}: expected an ISO 4217 code such as EUR, or nothing")
+        return code
+
     def layers(self, name: str) -> tuple["Layer", ...]:
         """Return the snapshot layers."""
         return self.parsed(name, "layers such as change=1h,5m=24h,1h=31d", parse_layers)

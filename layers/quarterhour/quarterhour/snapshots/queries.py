@@ -12,9 +12,9 @@ from quarterhour.clock import iso_millis, parse_iso
 from quarterhour.entity import LATEST, window_index, window_partitions
 from quarterhour.errors import NotFoundError
 from quarterhour.paging import Page, Paging, within
-from quarterhour.parameters import rounded_up
+from quarterhour.parameters import among, one_of, rounded_up
 from quarterhour.reading import EntityReader, Range, Values
-from quarterhour.settings import Layer
+from quarterhour.settings import CHANGE, Layer
 from quarterhour.snapshots.keys import change_sk, layer_sk, start_of, window_name, window_start
 from quarterhour.snapshots.kind import Figures, Kind
 
@@ -31,28 +31,25 @@ class Layers:
     def __init__(self, layers: Sequence[Layer]) -> None:
         self._all = {layer.name: layer for layer in layers}
         self._windows = {layer.name: layer for layer in layers if layer.window}
-        self.expected = _one_of(self._all)
-        self.expected_windows = _one_of(self._windows)
+        self.expected = one_of(self._all)
+        self.expected_windows = one_of(self._windows)
         self.shortest = min(layers, key=lambda layer: layer.window or timedelta.max)
         """The layer of the shortest windows: the one to look at where none is asked for."""
 
-    def named(self, name_: str) -> Layer:
+    def named(self, name: str) -> Layer:
         """Return a layer."""
-        return _found(self._all, name_)
+        return among(self._all, name)
 
-    def with_windows(self, name_: str) -> Layer:
+    def with_windows(self, name: str) -> Layer:
         """Return a layer that has windows, as all but that of the single changes have."""
-        return _found(self._windows, name_)
+        return among(self._windows, name)
 
-
-def _one_of(layers: Mapping[str, Layer]) -> str:
-    return f"one of {', '.join(layers)}"
-
-
-def _found(layers: Mapping[str, Layer], wanted: str) -> Layer:
-    if wanted not in layers:
-        raise ValueError(wanted)
-    return layers[wanted]
+    @property
+    def changes(self) -> Layer:
+        """The layer of the single changes; raises ``NotFoundError`` where the deployment keeps none."""
+        if CHANGE not in self._all:
+            raise NotFoundError(f"no single changes are kept here, only {self.expected_windows}")
+        return self._all[CHANGE]
 
 
 def before(layer: Layer, end: datetime) -> str:

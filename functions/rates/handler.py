@@ -1,0 +1,93 @@
+"""The routes of the exchange rates: stating one, and reading what was stated."""
+
+from aws_lambda_powertools.utilities.typing import LambdaContext
+
+from quarterhour import aws, clock, http, parameters
+from quarterhour.access import everyone, machines
+from quarterhour.clock import iso_millis
+from quarterhour.errors import NotFoundError
+from quarterhour.parameters import INSTANT, invalid, parsed, plain
+from quarterhour.rates.keys import CODE, code
+from quarterhour.rates.rate import RATE_STATES, read_statement, shown
+from quarterhour.rates.store import RateStore
+from quarterhour.reading import EntityReader, Values
+from quarterhour.routing import Routes
+from quarterhour.settings import Environment
+from quarterhour.snapshots.asked import PARAMETERS as STATES
+from quarterhour.snapshots.asked import states
+from quarterhour.snapshots.queries import Layers, SnapshotQueries
+from quarterhour.telemetry import observed
+
+env = Environment.of_process()
+entities = EntityReader(aws.dynamodb(), env.text("ENTITY_TABLE"))
+rates = RateStore(entities)
+snapshots = SnapshotQueries(entities, RATE_STATES)
+layers = Layers(env.layers("SNAPSHOT_LAYERS"))
+base = env.currency("BASE_CURRENCY")
+routes = Routes(env)
+
+
+@routes.put("/rates/<currency>", allow=machines)
+def state_rate(currency: str) -> http.Response:
+    """Put a rate into force; answer the one that is, or was as of the instant stated."""
+    routes.parameters()
+    of = _code(currency)
+    if of == base:
+        raise invalid("currency", f"is {of}, which is the base currency", "another: a unit of it is always worth one")
+    return _answer(of, rates.state(of, read_statement(routes.body(), clock.now()), base))
+
+
+@routes.get("/rates", allow=everyone)
+def all_rates() -> http.Response:
+    """Answer the rates in force now, of all currencies."""
+    paging = routes.parameters("limit", "next").paging()
+    return http.response(200, paging.body(snapshots.latest(paging)))
+
+
+@routes.get("/rates/<currency>", allow=everyone)
+def one_rate(currency: str) -> http.Response:
+    """Answer the rate in force now, or at an instant."""
+    at = routes.parameters("at").optional("at", INSTANT, parameters.instant, None)
+    of = _code(currency)
+    if at is None:
+        return _answer(of, _latest(of))
+    values = rates.as_of(of, at)
+    if values is None:
+        raise NotFoundError(f"no rate of {of} was stated as of {iso_millis(at)} or before")
+    return _answer(of, values)
+
+
+@routes.get("/rates/<currency>/snapshots", allow=everyone)
+def rate_snapshots(currency: str) -> http.Response:
+    """Answer a rate in a layer: of a span or a day, the last ones, or the one as of an instant."""
+    asked = routes.parameters(*STATES)
+    return http.response(200, states(asked, layers, snapshots, lambda: str(_latest(_code(currency))["pk"])))
+
+
+@routes.get("/rates/<currency>/trend", allow=everyone)
+def rate_trend(currency: str) -> http.Response:
+    """Answer how the rate in force compares with that of the window before its own."""
+    layer = routes.parameters("layer").optional("layer", layers.expected, layers.named, layers.shortest)
+    return http.response(200, snapshots.trend(layer, _latest(_code(currency))))
+
+
+def _code(currency: str) -> str:
+    return parsed("currency", plain(currency), CODE, code)
+
+
+def _latest(currency: str) -> Values:
+    values = rates.latest(currency)
+    if values is None:
+        raise NotFoundError(f"no rate of {currency} was ever stated")
+    return values
+
+
+def _answer(currency: str, values: Values) -> http.Response:
+    return http.response(200, {"currency": currency, **shown(values)})
+
+
+@observed
+@http.answered
+def handler(event: dict[str, object], context: LambdaContext) -> http.Response:
+    """Answer a request about rates."""
+    return routes.handle(event, context)
