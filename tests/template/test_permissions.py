@@ -92,7 +92,9 @@ def live_through(world: World) -> None:
     for state in kinds.values():
         world.park("SnapshotsParkedQueue", state)
     unparked = world.sample("unpark")
-    assert unparked == {"snapshots": {"applied": len(kinds), "kept": 1}, "counters": {"applied": 1, "kept": 1}}, "poison stays"
+    assert unparked == {"snapshots": {"applied": len(kinds), "kept": 1}, "counters": {"applied": 1, "kept": 1}}, (
+        "poison stays"
+    )
     assert any(item["sk"]["S"] == "latest" for item in world.standing("EntityTable"))
     world.park("CountersParkedQueue", next(item for item in world.standing("LedgerTable") if "customer" in item))
     with world.without_sealed_lines(), pytest.raises(SealedFileError, match="is gone"):
