@@ -88,6 +88,7 @@ lock:  ## Lock the dependencies anew (needs uv)
 	$(LOCK) $(LOCAL) -c requirements/dev.txt -o requirements/local.txt
 	$(LOCK) $(LAYER) -c requirements/dev.txt -o layers/quarterhour/requirements.txt
 	$(LOCK) requirements/sam.in -o requirements/sam.txt
+	$(LOCK) requirements/runtime.in -o requirements/runtime.txt
 
 clean:  ## Remove environments, builds and caches
 	rm -rf $(VENV) $(VENV_SAM) .aws-sam build *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis
