@@ -37,6 +37,10 @@ class Metric(StrEnum):
     SNAPSHOTS_FAILED = "SnapshotsFailed"
     COUNTERS_MENDED = "CountersMended"
 
+    ORDERS_CREATED = "OrdersCreated"
+    BILLS_FAILED = "BillsFailed"
+    """Of one order in a batch, each; the stream delivers them again."""
+
     BUCKETS_SEALED = "BucketsSealed"
     LINES_REPORTED = "LinesReported"
     COUNTER_DRIFT = "CounterDrift"

@@ -37,6 +37,7 @@ def test_a_range_is_asked_for_within_its_partition() -> None:
         "KeyConditionExpression": "pk = :pk AND sk BETWEEN :low AND :high",
         "ExpressionAttributeValues": {":pk": {"S": "ACCOUNT#42#GBP"}, ":low": {"S": "DAY#a"}, ":high": {"S": "DAY#b"}},
         "ScanIndexForward": True,
+        "ConsistentRead": False,
         "Limit": 11,
     }
 

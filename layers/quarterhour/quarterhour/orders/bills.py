@@ -1,0 +1,106 @@
+"""Billing orders, the pure part: stream records to the orders that are due, and those to what the ledger is told.
+
+An event's identity is made of order and line, so whatever is delivered again, or was posted in part, is known by it.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Self
+
+from quarterhour import aws
+from quarterhour.ledger.event import Event, Rejection, read_event
+from quarterhour.ledger.recording import Outcome, Verdict
+from quarterhour.orders.events import refund, sale
+from quarterhour.orders.keys import HEADER, ORDERS, line_of, order_of
+from quarterhour.orders.plan import CANCELLED, PAID, Values, facts
+from quarterhour.streams import Poison, Record, new_image, sequence
+
+
+@dataclass(frozen=True, slots=True)
+class Bill:
+    """An order that has become due: to be billed, or (with the instant of its cancelling) to be taken back.
+
+    ``header`` is the order as the change left it, ``lines`` how many events it comes to.
+    """
+
+    order: str
+    lines: int
+    header: Values
+    cancelled_at: str | None
+    record: Record
+
+    @property
+    def seq(self) -> str:
+        """The record's sequence number, padded."""
+        return sequence(self.record)
+
+    @classmethod
+    def of(cls, record: Record) -> Self | None:
+        """Read a change of an order; ``None`` where it makes nothing due, ``ValueError`` where it is none.
+
+        An order is due when it becomes paid, and taken back when it is cancelled after that.
+        """
+        try:
+            header = aws.from_item(new_image(record))
+            *before, last = header["history"]
+            if last["status"] != header["status"]:
+                raise ValueError(f"the history does not end with {header['status']!r}")
+            cancelled_at = last["at"] if last["status"] == CANCELLED else None
+            due = any(entry["status"] == PAID for entry in before) if cancelled_at else last["status"] == PAID
+            return cls(order_of(header["pk"]), int(header["lines"]), header, cancelled_at, record) if due else None
+        except (KeyError, TypeError) as error:
+            raise ValueError(f"the order lacks {error}") from error
+
+
+def bills(records: Iterable[Record]) -> tuple[list[Bill], list[Poison]]:
+    """Return what a batch makes due, in the order of the stream; what no version could ever bill is poison."""
+    found, poison = [], []
+    for record in filter(_is_change_of_order, records):
+        try:
+            bill = Bill.of(record)
+        except ValueError as error:
+            poison.append(Poison(record, str(error)))
+        else:
+            found += [bill] if bill else []
+    return sorted(found, key=lambda bill: bill.seq), poison
+
+
+def _is_change_of_order(record: Record) -> bool:
+    keys = record["dynamodb"]["Keys"]
+    return record.get("eventName") == "MODIFY" and keys["pk"]["S"].startswith(ORDERS) and keys["sk"]["S"] == HEADER
+
+
+def batches(due: Iterable[Bill], most: int) -> Iterator[list[Bill]]:
+    """Cut bills, in their order, into pieces of at most so many lines, but one bill, and of no order twice."""
+    piece: list[Bill] = []
+    for bill in due:
+        lines = sum(one.lines for one in piece) + bill.lines
+        if piece and (lines > most or bill.order in {one.order for one in piece}):
+            yield piece
+            piece = []
+        piece.append(bill)
+    if piece:
+        yield piece
+
+
+def events(bill: Bill, items: Sequence[Values]) -> list[Event | Rejection]:
+    """Return what the ledger is told of a bill; raise ``ValueError`` where the items are not those of the order."""
+    if len(items) != bill.lines:
+        raise ValueError(f"the order has {len(items)} items where {bill.lines} should be")
+    return [read_event(_event(bill, item)) for item in items]
+
+
+def _event(bill: Bill, item: Values) -> dict[str, object]:
+    sold = sale({**bill.header, "order": bill.order}, line_of(item["sk"]), facts(item))
+    return refund(sold, bill.cancelled_at) if bill.cancelled_at else sold
+
+
+def is_open(outcomes: Iterable[Outcome]) -> bool:
+    """Tell whether something of a bill could not be written now, so that it has to come again."""
+    return any(outcome.verdict is Verdict.UNAVAILABLE for outcome in outcomes)
+
+
+def refusal(outcomes: Iterable[Outcome]) -> str:
+    """Return what the ledger will never take of a bill, and why; nothing where it took all."""
+    refused = [one for one in outcomes if one.verdict in {Verdict.REJECTED, Verdict.CONFLICT}]
+    return "; ".join(f"{one.id}: {problem.field} {problem.problem}" for one in refused for problem in one.problems)

@@ -1,0 +1,117 @@
+"""Orders as they are sent: what a body must hold to be one, and its reading into values."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from functools import cached_property, reduce
+from hashlib import sha256
+from typing import Any, Final
+
+from quarterhour import fields, jsontext, money
+from quarterhour.clock import iso_millis
+from quarterhour.errors import FieldProblem, InvalidError
+from quarterhour.fields import NAME, Fields
+from quarterhour.ledger.event import DETAILS, Event, Rejection, read_event
+from quarterhour.orders.events import sale
+from quarterhour.orders.keys import MAX_ITEMS
+from quarterhour.parameters import YEARS
+
+MAX_ID: Final = 100
+"""Characters of an order and of a product: with an instant they make a sort key, of at most 1,024 bytes."""
+
+_FIELDS: Final = frozenset({"order", "customer", "currency", "placed_at", "items"})
+_TOLD_BY_ORDER: Final = frozenset({"customer", "order_id", "line"})
+_NO_ROOM: Final = frozenset({"refers_to", "extra"})
+_ITEM_FIELDS: Final = frozenset({"agency", "amount", "commission_rate", *DETAILS}) - _TOLD_BY_ORDER - _NO_ROOM
+_ID: Final = f"1 to {MAX_ID} printable characters without '#'"
+_PLACED: Final = f"{fields.INSTANT}, of the years {YEARS[0]} to {YEARS[1]}"
+_ITEMS: Final = f"a list of 1 to {MAX_ITEMS:,} objects with agency, product and amount"
+_ANY_ORDER: Final = {"order": "any", "currency": "EUR"}
+
+
+@dataclass(frozen=True)
+class Order:
+    """A valid order, as its sender meant it.
+
+    ``customer`` is ``None`` for a guest, ``placed_at`` where the sender left it to us. Each item holds the facts of
+    its sale as text under their names; its line is its place, from 1 on.
+    """
+
+    id: str
+    customer: str | None
+    currency: str
+    placed_at: datetime | None
+    items: Sequence[Mapping[str, str]]
+
+    @property
+    def total(self) -> Decimal:
+        """The sum of the items' amounts."""
+        return reduce(money.add, (Decimal(item["amount"]) for item in self.items))
+
+    @cached_property
+    def digest(self) -> str:
+        """The SHA-256 of the content: what a retry must repeat to be one."""
+        content: dict[str, Any] = {
+            "customer": self.customer,
+            "currency": self.currency,
+            "placed_at": iso_millis(self.placed_at) if self.placed_at else None,
+            "items": [dict(item) for item in self.items],
+        }
+        return sha256(jsontext.canonical(content).encode()).hexdigest()
+
+
+def read_order(body: Mapping[str, Any]) -> Order:
+    """Read the body of a request; raise ``InvalidError`` that tells what is wrong with it, all at once."""
+    outer = Fields(body)
+    outer.no_others(_FIELDS)
+    id_ = outer.value("order", _ID, _id)
+    customer = outer.value("customer", NAME, fields.name, optional=True)
+    currency = outer.value("currency", fields.CURRENCY, fields.currency)
+    placed_at = outer.value("placed_at", _PLACED, _placed, optional=True)
+    sent = outer.value("items", _ITEMS, _list) or ()
+    items = [_item(one, f"items[{number}]", outer.problems) for number, one in enumerate(sent)]
+    if outer.problems:
+        told = fields.bounded(outer.problems, "an order as described")
+        raise InvalidError("; ".join(f"{one.field} {one.problem}: expected {one.expected}" for one in told), *told)
+    return Order(id_, customer, currency, placed_at, [item for item in items if item])
+
+
+def _item(sent: object, name: str, problems: list[FieldProblem]) -> dict[str, str] | None:
+    """Read an item as the sale that it would be: what the ledger does not take, no order does."""
+    if not isinstance(sent, dict):
+        problems.append(FieldProblem(name, "is no object", "an object with agency, product and amount"))
+        return None
+    item = Fields(sent, f"{name}.", problems)
+    item.no_others(_ITEM_FIELDS)
+    item.value("product", _ID, _id)
+    known = {field: value for field, value in sent.items() if field in _ITEM_FIELDS}
+    read = read_event(sale(_ANY_ORDER, 1, known))
+    if isinstance(read, Rejection):
+        for problem in read.problems:
+            field = "agency" if problem.field == "subject" else problem.field.removeprefix("data.")
+            if field != "product":  # told above: here it is a part of a key
+                item.problem(field, problem.problem, problem.expected)
+        return None
+    return _facts(read)
+
+
+def _facts(event: Event) -> dict[str, str]:
+    """Return the facts of a sale as text, in the one form that they are stored in."""
+    details = {name: text for name, text in event.details.items() if name not in _TOLD_BY_ORDER}
+    rate = event.commission_rate
+    figures = {"amount": money.plain(event.amount), **({} if rate is None else {"commission_rate": money.plain(rate)})}
+    return {"agency": event.account.agency, **figures, **details}
+
+
+def _id(value: object) -> str | None:
+    return value if isinstance(value, str) and len(value) <= MAX_ID and fields.name(value) else None
+
+
+def _placed(value: object) -> datetime | None:
+    at = fields.instant(value)
+    return at if at and YEARS[0] <= at.year <= YEARS[1] else None
+
+
+def _list(value: object) -> list[Any] | None:
+    return value if isinstance(value, list) and 1 <= len(value) <= MAX_ITEMS else None

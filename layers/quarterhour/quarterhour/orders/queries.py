@@ -1,0 +1,111 @@
+"""Reading orders: one with its items, a customer's by date, a customer's items by product, the queue of open work."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from heapq import merge
+from itertools import islice
+from typing import Final
+
+from quarterhour import clock
+from quarterhour.clock import iso_millis
+from quarterhour.errors import NotFoundError
+from quarterhour.fields import shown
+from quarterhour.orders.keys import (
+    HEADER,
+    MAX_ITEMS,
+    bought_bounds,
+    customer_pk,
+    header_key,
+    item_sk,
+    order_pk,
+    placed_sk,
+    queue_partitions,
+    queue_sk,
+)
+from quarterhour.orders.plan import INDEX_LAG, Values, is_there, shown_bought, shown_item, shown_order
+from quarterhour.paging import Page, Paging, within
+from quarterhour.parameters import instant, rounded_up
+from quarterhour.reading import EntityReader, IndexRange, Range
+
+_ONE_MILLISECOND: Final = timedelta(milliseconds=1)
+
+
+@dataclass(frozen=True, slots=True)
+class OrderQueries:
+    """What readers ask of the orders. Customers and orders are given in all spellings that their name can have."""
+
+    entities: EntityReader
+
+    def order(self, orders: Sequence[str], paging: Paging) -> Values:
+        """Return the first order that exists with a page of its items; raise ``NotFoundError`` where none does."""
+        for order in orders:
+            header = self.entities.get(header_key(order))
+            if header and is_there(header):
+                return {**shown_order(header), **paging.body(self._items(order, paging))}
+        raise NotFoundError(f"there is no order {shown(orders[0])}")
+
+    def _items(self, order: str, paging: Paging) -> Page:
+        low, high = item_sk(1), item_sk(MAX_ITEMS)
+        after = paging.start(lambda sk: within(low, sk, high), None)
+        # As they stand now: they all stood before the header said so.
+        wanted = Range(order_pk(order), low, high, after=after, consistent=True)
+        return paging.cut(self.entities.read(wanted, paging.limit + 1), shown_item, lambda item: item["sk"])
+
+    def of_customer(self, customers: Sequence[str], start: datetime, end: datetime, paging: Paging) -> Page:
+        """Return a customer's orders placed from the start to before the end, the oldest first."""
+        low, high = (placed_sk(iso_millis(rounded_up(at, _ONE_MILLISECOND))) for at in (start, end))
+
+        def read(customer: str) -> Page:
+            return self._page("gsi1", [customer_pk(customer)], low, high, paging)
+
+        return _first(customers, read)
+
+    def queue(self, status: str, start: datetime, end: datetime, paging: Paging) -> Page:
+        """Return the orders in a status that were placed from the start to before the end, the oldest first."""
+        low, high = (queue_sk(iso_millis(rounded_up(at, _ONE_MILLISECOND))) for at in (start, end))
+        return self._page("gsi2", queue_partitions(status), low, high, paging)
+
+    def _page(self, index: str, partitions: Sequence[str], low: str, high: str, paging: Paging) -> Page:
+        """Return a page of the orders in some partitions of an index, merged in the order of their sort keys."""
+        sk = f"{index}sk"
+        after = paging.start(lambda place: within(low, place, high), low)
+        each = -(-(paging.limit + 2) // len(partitions))
+        listed = (self.entities.listed(IndexRange(index, pk, after, high), each) for pk in partitions)
+        entries = (entry for entry in merge(*listed, key=lambda entry: entry[sk]) if entry[sk] > after)
+        return paging.cut(entries, shown_order, lambda entry: entry[sk])
+
+    def items_of_customer(self, customers: Sequence[str], product: str | None, paging: Paging) -> Page:
+        """Return a customer's items by product, and of one product by date: of all, or of one.
+
+        Only of orders that were there, whole, a moment before the first page was read; so the pages of a listing show
+        each order whole, or not at all.
+        """
+        low, high = bought_bounds(product)
+        by, after = paging.start(
+            lambda by, place: (iso_millis(instant(by)), within(low, place, high)),
+            (iso_millis(clock.now() - INDEX_LAG), low),
+        )
+
+        def read(customer: str) -> Page:
+            wanted = IndexRange("gsi1", customer_pk(customer), after, high)
+            entries = (entry for entry in self.entities.listed(wanted, paging.limit + 2) if entry["gsi1sk"] > after)
+            whole = self._of_whole_orders(entries, by, paging.limit + 1)
+            page = paging.cut(whole, shown_bought, lambda entry: entry["gsi1sk"])
+            return Page(page.items, page.after and (by, *page.after))
+
+        return _first(customers, read)
+
+    def _of_whole_orders(self, entries: Iterator[Values], by: str, at_once: int) -> Iterator[Values]:
+        """Leave out the items whose order was not there by an instant: its header alone tells."""
+        while some := list(islice(entries, at_once)):
+            keys = {entry["pk"]: {"pk": entry["pk"], "sk": HEADER} for entry in some}
+            headers = self.entities.several(list(keys.values()))
+            there = {header["pk"] for header in headers if is_there(header, by)}
+            yield from (entry for entry in some if entry["pk"] in there)
+
+
+def _first(names: Sequence[str], read: Callable[[str], Page]) -> Page:
+    """Return the page of the first name that has any."""
+    pages = (read(name) for name in names)
+    return next((page for page in pages if page.items), Page([]))
