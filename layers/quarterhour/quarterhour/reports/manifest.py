@@ -10,7 +10,7 @@ from typing import Any
 from quarterhour import money
 from quarterhour.clock import iso_seconds
 from quarterhour.ledger.keys import Account
-from quarterhour.reports.keys import SUMMARY, lines_key, run_prefix
+from quarterhour.reports.keys import MANIFEST, SUMMARY, lines_key, run_prefix
 from quarterhour.reports.lines import harmless
 from quarterhour.reports.plan import Plan, Sealed
 from quarterhour.totals import Totals
@@ -68,6 +68,13 @@ def manifest(plan: Plan, sealed: Sequence[Sealed], accounts: Mapping[Account, To
         "files": [{"key": run_prefix(plan.run) + SUMMARY, "sha256": hexdigest(summary_), "size": len(summary_)}],
     }
     return (json.dumps(document, indent=1, ensure_ascii=False) + "\n").encode()
+
+
+def documents(plan: Plan, sealed: Sequence[Sealed], accounts: Mapping[Account, Totals]) -> dict[str, bytes]:
+    """Return what stands beside the lines of a run, by key: the manifest comes last, as it names the others."""
+    prefix = run_prefix(plan.run)
+    summary_ = summary(accounts)
+    return {prefix + SUMMARY: summary_, prefix + MANIFEST: manifest(plan, sealed, accounts, summary_)}
 
 
 def hexdigest(content: bytes) -> str:

@@ -1,7 +1,7 @@
 """Reporting, the pure part: what a run covers, and what the counters say to it."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import Enum
 from typing import Any, Final, Self
@@ -149,10 +149,11 @@ def by_account(tallies: Iterable[Tally]) -> dict[Account, Totals]:
 
 
 def run_values(plan: Plan, sealed: Sequence[Sealed], manifest_sha256: str) -> dict[str, Any]:
-    """Return a run's control item: what it sealed, and the hash of its manifest."""
+    """Return a run's control item: its plan, what it sealed, and the hash of its manifest."""
     files = zip(plan.quarters, sealed, strict=True)
     return {
         **run_key(plan.run),
+        "plan": replace(plan, sealed=()).as_dict(),
         "planned_at": plan.planned_at,
         "buckets": len(sealed),
         "lines": sum(one.lines for one in sealed),
@@ -160,6 +161,11 @@ def run_values(plan: Plan, sealed: Sequence[Sealed], manifest_sha256: str) -> di
         "sealed": {str(quarter): one.as_list() for quarter, one in files if one.lines},
         "verdicts": {},
     }
+
+
+def sealed_of(plan: Plan, sealed: Mapping[str, Sequence[Any]]) -> list[Sealed]:
+    """Return what a run's control item says was sealed, one for each quarter-hour of its plan."""
+    return [Sealed.of(sealed[str(one)]) if str(one) in sealed else Sealed(0) for one in plan.quarters]
 
 
 def with_verdicts(run: Mapping[str, Any], verdicts: Mapping[Quarter, Verdict]) -> dict[str, Any]:

@@ -7,9 +7,9 @@ from typing import Any, Final
 
 from quarterhour import clock
 from quarterhour.quarters import Quarter
-from quarterhour.reports.keys import MANIFEST, SUMMARY, lines_key, run_prefix
+from quarterhour.reports.keys import lines_key
 from quarterhour.reports.lines import SealedFile
-from quarterhour.reports.manifest import hexdigest, manifest, summary
+from quarterhour.reports.manifest import documents, hexdigest
 from quarterhour.reports.plan import (
     Plan,
     Sealed,
@@ -111,13 +111,10 @@ class Reporter:
 
     def _publish(self, plan: Plan, sealed: list[Sealed], tallies: list[Tally], result: Result) -> None:
         """Write the run's summary and manifest, note what the counters say, and move the checkpoint."""
-        accounts = by_account(tallies)
-        summary_ = summary(accounts)
-        manifest_ = manifest(plan, sealed, accounts, summary_)
-        digest = hexdigest(manifest_)
-        prefix = run_prefix(plan.run)
-        self._store.create(prefix + SUMMARY, summary_, hexdigest(summary_))
-        self._store.create(prefix + MANIFEST, manifest_, digest)
+        digest = ""
+        for key, content in documents(plan, sealed, by_account(tallies)).items():
+            digest = hexdigest(content)
+            self._store.create(key, content, digest)
         verdicts = self._verdicts(dict(zip(plan.quarters, tallies, strict=True)), result)
         self._store.keep_run(with_verdicts(run_values(plan, sealed, digest), verdicts))
         self._store.finish(plan, digest)

@@ -13,7 +13,7 @@ from quarterhour import aws, control
 from quarterhour.aws import Request
 from quarterhour.errors import SealedFileError
 from quarterhour.quarters import Quarter
-from quarterhour.reports.keys import RUNS, lines_key
+from quarterhour.reports.keys import RUNS, lines_key, run_key
 from quarterhour.reports.lines import read_lines, tally_lines
 from quarterhour.reports.plan import Checkpoint, Plan, Sealed, Tally
 
@@ -50,6 +50,10 @@ class SealedLedger:
         plan = values.get("plan")
         run, digest = values.get("previous", ("", ""))
         return Checkpoint(Quarter.parse(values["sealed_through"]), (run, digest), Plan.of(plan) if plan else None)
+
+    def run(self, run: str) -> dict[str, Any] | None:
+        """Return the control item of a run that is done; ``None`` where there is none."""
+        return self._entity(run_key(run))
 
     def runs(self) -> Iterator[dict[str, Any]]:
         """Return the control items of all runs, the oldest first."""

@@ -142,8 +142,11 @@ class ReportStore(SealedLedger):
             for item in items
         }
 
-    def create(self, key: str, content: IO[bytes] | bytes, digest: str) -> None:
-        """Create an object that must never change; raise ``SealedFileError`` where another stands in its place."""
+    def create(self, key: str, content: IO[bytes] | bytes, digest: str) -> bool:
+        """Create an object that must never change; tell whether it was not there yet.
+
+        Raises ``SealedFileError`` where another stands in its place.
+        """
 
         def put() -> None:
             if not isinstance(content, bytes):
@@ -157,6 +160,8 @@ class ReportStore(SealedLedger):
                 raise
             if self._digest(key) != digest:
                 raise SealedFileError(f"{key} is sealed with other bytes than the ledger gives now") from error
+            return False
+        return True
 
     def keep_run(self, values: Mapping[str, Any]) -> None:
         """Write a run's control item."""
