@@ -66,14 +66,14 @@ MISTAKES: Final[tuple[tuple[str, Body, Body], ...]] = (
     ("data.amount", {}, {"amount": "9" * 40}),
     ("data.currency", {}, {"currency": "GBX"}),
     ("data.commission_rate", {}, {"commission_rate": "12.5"}),
-    ("data.'colour'", {}, {"colour": "red"}),
+    ("data.colour", {}, {"colour": "red"}),
     ("data", {"data": None}, {}),
     ("subject", {"subject": None}, {}),
     ("subject", {"subject": "4#2"}, {}),
     ("time", {"time": "2026-10-23 10:00"}, {}),
     ("type", {"type": "sale.made"}, {}),
     ("specversion", {"specversion": "0.3"}, {}),
-    ("'shop'", {"shop": "uk"}, {}),
+    ("shop", {"shop": "uk"}, {}),
 )
 """What clients get wrong in a sale, as the field to blame and changes to event and data; None takes a field away."""
 

@@ -36,8 +36,8 @@ BODIES: dict[str, tuple[object, str, int, str]] = {
     "nested beyond reason": ("[" * 100_000, BATCH, 400, "nested too deeply"),
     "a list sent as one event": ([sale()], ONE, 400, f"send it as {BATCH}"),
     "one event sent as a batch": (sale(), BATCH, 400, f"send a single event as {ONE}"),
-    "an empty batch": ([], BATCH, 400, "the batch is empty"),
-    "a batch of 501": ([sale(str(i)) for i in range(501)], BATCH, 413, "501 events: send at most 500"),
+    "an empty batch": ([], BATCH, 400, "the body is an empty batch"),
+    "a batch of 501": ([sale(str(i)) for i in range(501)], BATCH, 413, "501 events; send at most 500"),
 }
 
 

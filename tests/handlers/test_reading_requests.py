@@ -73,7 +73,7 @@ def test_a_limit_out_of_range_is_refused(world: World, path: str, limit: str) ->
 @pytest.mark.parametrize("path", PAGED)
 def test_a_parameter_that_is_not_known_is_refused(world: World, path: str) -> None:
     problem = world.refused(path, **PAGED[path], offset=3)
-    assert (problem["field"], problem["problem"]) == ("'offset'", "is not known here")
+    assert (problem["field"], problem["problem"]) == ("offset", "is not known here")
     assert "limit" in problem["expected"]
 
 

@@ -45,18 +45,27 @@ class Fields:
 
     def no_others(self, known: frozenset[str], hint: str = "") -> None:
         """Note every field but these; ``hint`` tells what to do with one's own."""
+        expected = f"one of {', '.join(sorted(known))}{hint}"
         for name in sorted(self._values.keys() - known):
-            self.problem(shown(name), "is not known", f"one of {', '.join(sorted(known))}{hint}")
+            self.problem(named(name), "is not known", expected)
 
     def value(self, name: str, expected: str, read: Callable[[Any], Any], *, optional: bool = False) -> Any:  # noqa: ANN401
-        """Return the field as read, ``None`` where it is missing or does not fit (noted as a problem)."""
-        if self._values.get(name) is None:
+        """Return the field as read, ``None`` where it is missing or does not fit (noted as a problem).
+
+        ``read`` answers ``None`` for what does not fit, or raises ``ValueError`` with a reason that is no value.
+        """
+        sent = self._values.get(name)
+        if sent is None:
             if not optional:
                 self.problem(name, "is missing", expected)
             return None
-        value = read(self._values[name])
+        try:
+            value = read(sent)
+        except ValueError as error:
+            self.problem(name, str(error), expected)
+            return None
         if value is None:
-            self.problem(name, f"is {shown(self._values[name])}", expected)
+            self.problem(name, f"is {shown(sent)}", expected)
         return value
 
 
@@ -70,9 +79,27 @@ def bounded(problems: list[FieldProblem], expected: str) -> tuple[FieldProblem, 
 
 def shown(value: object) -> str:
     """Show a value in a message: short, printable, whatever was sent."""
-    if isinstance(value, dict | list):
-        return f"{'an object' if isinstance(value, dict) else 'a list'} of {len(value)}"
-    text = ascii(value) if isinstance(value, str) else str(value)
+    match value:
+        case dict():
+            return f"an object of {len(value)}"
+        case list():
+            return f"a list of {len(value)}"
+        case bool():
+            return "true" if value else "false"
+        case Decimal() if not value.is_finite():
+            return "no finite number"
+        case str():
+            return _short(ascii(value))
+        case _:
+            return _short(str(value))
+
+
+def named(name: str) -> str:
+    """Show a field's name in a message: short, printable, whatever was sent."""
+    return _short(ascii(name)[1:-1])
+
+
+def _short(text: str) -> str:
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}... ({len(text)} characters)"
 
 

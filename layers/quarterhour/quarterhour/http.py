@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
+from quarterhour.bodies import refusal
 from quarterhour.errors import MalformedError, RequestError
 from quarterhour.telemetry import Handler, logger
 
@@ -42,7 +43,7 @@ def body_of(event: dict[str, Any]) -> bytes:
     try:
         return base64.b64decode(body, validate=True)
     except ValueError as error:
-        raise MalformedError("the body is no Base64") from error
+        raise refusal(MalformedError, "is no Base64", "Base64, or text") from error
 
 
 def header(event: dict[str, Any], name: str) -> str:

@@ -1,11 +1,14 @@
 """JSON without loss: numbers are read as exact decimals, and written in one canonical form."""
 
 import json
+from collections import Counter
 from decimal import Decimal, InvalidOperation
-from typing import Any
+from typing import Any, Final
 
-NOT_A_NUMBER = Decimal("NaN")
-_TOO_DEEP = "nested too deeply"
+NOT_A_NUMBER: Final = Decimal("NaN")
+_SHOWN: Final = 60
+_DEEPEST: Final = 32
+_TOO_DEEP: Final = "nested too deeply"
 
 
 def parse(text: str | bytes) -> Any:  # noqa: ANN401 - JSON is any value
@@ -28,24 +31,23 @@ def parse(text: str | bytes) -> Any:  # noqa: ANN401 - JSON is any value
 def canonical(value: object) -> str:
     """Write a parsed value with sorted keys, no blanks and exact numbers: equal values, equal text, in ASCII.
 
-    Raises ``ValueError`` where it holds a NaN or nests too deeply.
+    Raises ``ValueError`` where it holds a NaN or nests more than 32 deep.
     """
-    try:
-        return _canonical(value)
-    except RecursionError as error:
-        raise ValueError(_TOO_DEEP) from error
+    return _canonical(value, 0)
 
 
-def _canonical(value: object) -> str:
+def _canonical(value: object, depth: int) -> str:
+    if depth > _DEEPEST:
+        raise ValueError(f"is {_TOO_DEEP}, more than {_DEEPEST} levels")
     match value:
         case dict():
             pairs = sorted(value.items())
-            return "{" + ",".join(f"{json.dumps(key)}:{_canonical(item)}" for key, item in pairs) + "}"
+            return "{" + ",".join(f"{json.dumps(key)}:{_canonical(item, depth + 1)}" for key, item in pairs) + "}"
         case list():
-            return "[" + ",".join(_canonical(item) for item in value) + "]"
+            return "[" + ",".join(_canonical(item, depth + 1) for item in value) + "]"
         case Decimal():
             if not value.is_finite():
-                raise ValueError("NaN is no JSON")
+                raise ValueError("holds a number that is not finite")
             return str(value)
         case _:
             return json.dumps(value)
@@ -61,6 +63,6 @@ def _decimal(digits: str) -> Decimal:
 def _no_key_twice(pairs: list[tuple[str, object]]) -> dict[str, object]:
     mapping = dict(pairs)
     if len(mapping) < len(pairs):
-        twice = next(key for i, (key, _) in enumerate(pairs) if key in {name for name, _ in pairs[:i]})
-        raise ValueError(f"the key {twice!r} stands twice in one object")
+        (twice, _), *_ = Counter(key for key, _ in pairs).most_common(1)
+        raise ValueError(f"the key {twice[:_SHOWN]!a} stands twice in one object")
     return mapping

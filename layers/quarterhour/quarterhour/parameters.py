@@ -12,7 +12,7 @@ from urllib.parse import quote, unquote
 
 from quarterhour.clock import parse_iso
 from quarterhour.errors import FieldProblem, InvalidError
-from quarterhour.fields import MAX_TEXT
+from quarterhour.fields import MAX_TEXT, named
 from quarterhour.ledger.keys import SEPARATOR
 from quarterhour.paging import DEFAULT_LIMIT, MAX_LIMIT, Ordered, Paging, request_name
 
@@ -52,7 +52,7 @@ class Parameters:
     def allow(self, *names: str) -> None:
         """Refuse every parameter but these."""
         for other in sorted(self.values.keys() - set(names)):
-            raise invalid(shown(other), "is not known here", f"one of {', '.join(names)}" if names else "no parameters")
+            raise invalid(named(other), "is not known here", f"one of {', '.join(names)}" if names else "no parameters")
 
     def choose(self, choices: Mapping[str, tuple[str, ...]], *others: str) -> str:
         """Return the one parameter that stands here of these; refuse all that its choice, and others, do not name."""

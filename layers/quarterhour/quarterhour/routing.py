@@ -7,15 +7,10 @@ from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
 from aws_lambda_powertools.event_handler.exceptions import NotFoundError as NoRouteError
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
-from quarterhour import http, jsontext, parameters
+from quarterhour import http, parameters
 from quarterhour.access import Caller, Gate, Policy
-from quarterhour.errors import (
-    FieldProblem,
-    MalformedError,
-    NotFoundError,
-    TooLargeError,
-    UnsupportedMediaTypeError,
-)
+from quarterhour.bodies import read_json, refusal
+from quarterhour.errors import MalformedError, NotFoundError
 from quarterhour.parameters import Parameters
 from quarterhour.settings import Environment
 
@@ -68,20 +63,10 @@ class Routes:
 
         Raises ``UnsupportedMediaTypeError``, ``TooLargeError`` or ``MalformedError``.
         """
-        kind, _, charset = self.header("content-type").lower().partition(";")
-        if kind.strip() != JSON or charset.strip(' "') not in {"", "charset=utf-8", 'charset="utf-8'}:
-            raise UnsupportedMediaTypeError(f"send {JSON}, in UTF-8")
         content = http.body_of(self._app.current_event.raw_event)
-        if len(content) > MAX_BODY:
-            raise TooLargeError(f"the body has {len(content)} bytes: send at most {MAX_BODY}")
-        try:
-            parsed = jsontext.parse(content.decode())
-        except ValueError as error:
-            raise MalformedError(
-                f"the body is no JSON: {error}", FieldProblem("", "is no JSON", "an object")
-            ) from error
+        _, parsed = read_json(self.header("content-type"), content, {JSON: "an object"}, MAX_BODY)
         if not isinstance(parsed, dict):
-            raise MalformedError("the body is no JSON object", FieldProblem("", "is no object", "an object"))
+            raise refusal(MalformedError, "is no JSON object", "an object")
         return parsed
 
     def handle(self, event: dict[str, Any], context: LambdaContext) -> http.Response:

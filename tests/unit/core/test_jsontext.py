@@ -37,6 +37,7 @@ def test_what_no_decimal_can_hold_is_read_as_no_number(number: str) -> None:
         ('{"a": 1} {"b": 2}', "Extra data"),
         ('{"a": 1, "b": 2, "a": 1}', "'a' stands twice"),
         ('[{"x": {"deep": 1, "deep": 2}}]', "'deep' stands twice"),
+        (f'{{"{"k" * 100}": 1, "{"k" * 100}": 2}}', f"'{'k' * 60}' stands twice"),
         ("[" * 200_000, "nested too deeply"),
         ('{"a":' * 200_000, "nested too deeply"),
         ('"\x00"', "Invalid control character"),
@@ -79,12 +80,15 @@ def test_the_canonical_text_holds_exact_numbers_and_no_blanks() -> None:
 
 @pytest.mark.parametrize("value", [jsontext.NOT_A_NUMBER, {"a": [jsontext.NOT_A_NUMBER]}, Decimal("Infinity")])
 def test_what_is_no_number_has_no_canonical_text(value: object) -> None:
-    with pytest.raises(ValueError, match="NaN is no JSON"):
+    with pytest.raises(ValueError, match="holds a number that is not finite"):
         jsontext.canonical(value)
 
 
 def test_a_value_that_nests_too_deeply_has_no_canonical_text() -> None:
     deep: list[object] = []
+    for _ in range(32):
+        deep = [deep]
+    assert jsontext.canonical(deep) == "[" * 33 + "]" * 33
     for _ in range(100_000):
         deep = [deep]
     with pytest.raises(ValueError, match="nested too deeply"):

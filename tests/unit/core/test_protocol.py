@@ -69,7 +69,7 @@ def test_a_refused_body_says_what_would_be_right() -> None:
         read_items(ONE, b"[]")
     with pytest.raises(MalformedError, match=f"send a single event as {ONE}".replace("+", r"\+")):
         read_items(BATCH, b"{}")
-    with pytest.raises(TooLargeError, match="holds 501 events: send at most 500"):
+    with pytest.raises(TooLargeError, match="holds 501 events; send at most 500"):
         read_items(BATCH, json.dumps([0] * 501).encode())
 
 

@@ -178,11 +178,10 @@ def _json_type(value: object) -> str | None:
 def _extra(value: object) -> str | None:
     if not isinstance(value, dict):
         return None
-    try:
-        text = jsontext.canonical(value)  # in ASCII: characters are bytes
-    except ValueError:
-        return None
-    return text if len(text) <= MAX_EXTRA_BYTES else None
+    text = jsontext.canonical(value)  # in ASCII: characters are bytes
+    if len(text) > MAX_EXTRA_BYTES:
+        raise ValueError(f"has {len(text)} bytes as JSON")
+    return text
 
 
 _DETAILS: Final[Mapping[str, tuple[str, Callable[[Any], str | None]]]] = {

@@ -4,19 +4,16 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any, Final
 
-from quarterhour import jsontext
-from quarterhour.errors import (
-    FieldProblem,
-    MalformedError,
-    TooLargeError,
-    UnavailableError,
-    UnsupportedMediaTypeError,
-)
+from quarterhour.bodies import read_json, refusal
+from quarterhour.errors import MalformedError, TooLargeError, UnavailableError
 from quarterhour.ledger.recording import Outcome, Verdict
 
 MAX_BATCH: Final = 500
 ONE: Final = "application/cloudevents+json"
 BATCH: Final = "application/cloudevents-batch+json"
+MAX_BODY: Final = 4_000_000
+"""Bytes of a request: a full batch of large events, and what Lambda takes (6 MB) even in Base64."""
+_KINDS: Final = {ONE: "one event", BATCH: "a batch of them"}
 
 
 def read_items(content_type: str, body: bytes) -> list[object]:
@@ -24,24 +21,17 @@ def read_items(content_type: str, body: bytes) -> list[object]:
 
     Raises ``UnsupportedMediaTypeError``, ``MalformedError`` or ``TooLargeError``.
     """
-    kind, _, parameters = content_type.lower().partition(";")
-    charset = parameters.partition("charset=")[2].partition(";")[0].strip(' "')
-    if kind.strip() not in {ONE, BATCH} or charset not in {"", "utf-8"}:
-        raise UnsupportedMediaTypeError(f"send {ONE} for one event or {BATCH} for a batch of them, in UTF-8")
-    try:
-        parsed = jsontext.parse(body.decode())
-    except ValueError as error:
-        raise MalformedError(f"the body is no JSON: {error}", FieldProblem("", "is no JSON", "a JSON text")) from error
-    if kind.strip() == ONE:
+    kind, parsed = read_json(content_type, body, _KINDS, MAX_BODY)
+    if kind == ONE:
         if isinstance(parsed, list):
-            raise MalformedError(f"the body is a list: send it as {BATCH}")
+            raise refusal(MalformedError, "is a list", f"it as {BATCH}")
         return [parsed]
     if not isinstance(parsed, list):
-        raise MalformedError(f"the body is no list: send a single event as {ONE}")
+        raise refusal(MalformedError, "is no list", f"a single event as {ONE}")
     if not parsed:
-        raise MalformedError("the batch is empty")
+        raise refusal(MalformedError, "is an empty batch", f"1 to {MAX_BATCH} events")
     if len(parsed) > MAX_BATCH:
-        raise TooLargeError(f"the batch holds {len(parsed)} events: send at most {MAX_BATCH} in one request")
+        raise refusal(TooLargeError, f"holds {len(parsed)} events", f"at most {MAX_BATCH} in one request")
     return parsed
 
 
