@@ -11,11 +11,15 @@ from quarterhour.ledger.protocol import answer, read_items
 from quarterhour.ledger.recorder import Recorder
 from quarterhour.ledger.recording import Terms
 from quarterhour.ledger.store import LedgerStore
+from quarterhour.ratecards.store import CardStore
 from quarterhour.settings import Environment
 from quarterhour.telemetry import Metric, count, observed
 
 env = Environment.of_process()
 gate = Gate(env)
+dynamodb = aws.dynamodb()
+workers = aws.Workers(env.integer("MAX_CONCURRENCY", least=1))
+entity_table = env.text("ENTITY_TABLE")
 recorder = Recorder(
     Terms(
         shards=env.integer("LEDGER_SHARDS", least=1),
@@ -24,13 +28,8 @@ recorder = Recorder(
         longest_run=env.seconds("INGEST_TIMEOUT_SECONDS"),
         retention=env.days("DEDUP_RETENTION_DAYS") or None,
     ),
-    LedgerStore(
-        aws.dynamodb(),
-        env.text("IDENTITY_TABLE"),
-        env.text("LEDGER_TABLE"),
-        env.text("ENTITY_TABLE"),
-        aws.Workers(env.integer("MAX_CONCURRENCY", least=1)),
-    ),
+    LedgerStore(dynamodb, env.text("IDENTITY_TABLE"), env.text("LEDGER_TABLE"), entity_table, workers),
+    CardStore(dynamodb, entity_table, workers).read,
 )
 
 

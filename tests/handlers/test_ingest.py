@@ -20,6 +20,9 @@ from tests.handlers.postbox import (
 )
 from tests.handlers.world import START, World
 
+CARD_READ = 1
+"""The call that comes before the claims: it asks for the agency's rate card."""
+
 
 def test_a_sale_is_recorded_and_stands_in_the_ledger_where_the_receipt_says(world: World) -> None:
     answer = post(world, sale(product="tea", customer="c7"))
@@ -144,7 +147,7 @@ def test_bad_items_alone_are_unprocessable(world: World) -> None:
 def crashed(world: World, faults: Any) -> None:
     """Record an event, and die after its claim: it has no answer, and stands nowhere in the ledger."""
     post(world, sale("before"))  # the process is warm: its control items are set
-    faults.arm(Kind.KILL_AFTER)
+    faults.arm(Kind.KILL_AFTER, after=CARD_READ)
     with pytest.raises(Killed), faults.at_work():
         post(world, sale())
     world.stack.cold_start("ingest")
@@ -231,7 +234,7 @@ def test_a_batch_that_dynamodb_takes_in_part_is_written_to_the_end() -> None:
 def test_a_claim_whose_answer_was_lost_is_no_duplicate_of_itself() -> None:
     with faulty() as (world, faults):
         post(world, sale("before"))
-        faults.arm(Kind.RESET_AFTER)
+        faults.arm(Kind.RESET_AFTER, after=CARD_READ)
         with faults.at_work():
             answer = post(world, sale())
         assert faults.struck

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from quarterhour.clock import iso_millis
 from quarterhour.ledger.event import Event, Rejection, read_event
 from quarterhour.ledger.keys import Account, Identity, Partition, Position
+from quarterhour.ledger.pricing import price_of
 from quarterhour.ledger.recording import Claim, Terms
 from quarterhour.quarters import Quarter
 
@@ -83,7 +84,9 @@ def terms(**changed: object) -> Terms:
 
 def claim(of: Event | None = None, at: datetime = AT, **changed: object) -> Claim:
     """Return the claim of an event at an instant."""
-    return Claim.of(of or event(), at, terms(**changed))
+    agreed = terms(**changed)
+    claimed = of or event()
+    return Claim.of(claimed, at, agreed, price_of(claimed, None, agreed.commission_rate))
 
 
 def posting_item(account: str = "42#GBP", amount: str = "12.50", **changed: str) -> dict[str, Any]:

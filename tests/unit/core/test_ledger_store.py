@@ -13,11 +13,12 @@ from hypothesis import strategies as st
 from quarterhour import aws
 from quarterhour.clock import ManualClock
 from quarterhour.ledger.keys import Identity
+from quarterhour.ledger.pricing import Price
 from quarterhour.ledger.recording import Claim, Claimed, Phase, ledger_values
 from quarterhour.ledger.refunds import LinkedRefund, linked_refund
 from quarterhour.ledger.store import Entry, LedgerStore, claim_of, claim_values
 from quarterhour.quarters import Quarter
-from tests.unit.core.builders import AT, QUARTER, claim, event, identities, instants, terms, utc
+from tests.unit.core.builders import AT, QUARTER, amounts, claim, event, identities, instants, terms, utc
 from tests.unit.core.script import Scripted, cancelled, service_error
 
 TIMEOUT = ReadTimeoutError(endpoint_url="table")
@@ -127,10 +128,15 @@ def test_events_of_the_open_bucket_are_appended_beside_those_of_a_closing_one(ha
 # ---------------------------------------------------------------- claims
 
 
-@given(identity=identities, at=instants, kept=st.none() | st.integers(1, 4000), rate=st.none() | st.just("0.125"))
-def test_a_claim_comes_back_from_its_item(identity: Identity, at: datetime, kept: int | None, rate: str | None) -> None:
-    sold = replace(event(commission_rate=rate), identity=identity)
-    made = Claim.of(sold, at, terms(shards=7, retention=timedelta(days=kept) if kept else None))
+@given(
+    identity=identities,
+    at=instants,
+    kept=st.none() | st.integers(1, 4000),
+    price=st.builds(Price, amounts(), st.sampled_from(["", "card 3"]), st.sampled_from(["", "named=1"])),
+)
+def test_a_claim_comes_back_from_its_item(identity: Identity, at: datetime, kept: int | None, price: Price) -> None:
+    agreed = terms(shards=7, retention=timedelta(days=kept) if kept else None)
+    made = Claim.of(replace(event(), identity=identity), at, agreed, price)
     item = aws.to_item(claim_values(made, "request-1"))
     # The ledger keeps milliseconds, and so does the claim.
     assert claim_of(item) == made

@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quarterhour import clock, money
+from quarterhour import clock
 from quarterhour.errors import SettingsError
 from quarterhour.ledger.event import Event, Rejection
 from quarterhour.ledger.keys import Identity, Partition, Position
 from quarterhour.ledger.posting import Posting
+from quarterhour.ledger.pricing import Price
 from quarterhour.ledger.recording import (
     SAFETY,
-    Claim,
     Claimed,
     Phase,
     Verdict,
@@ -24,7 +24,7 @@ from quarterhour.ledger.recording import (
     ledger_values,
     next_step,
     outcomes,
-    priced,
+    too_long,
 )
 from quarterhour.quarters import Quarter
 from tests.unit.core.builders import AT, QUARTER, claim, event, identities, instants, rejection, terms, utc
@@ -104,25 +104,9 @@ def test_the_events_own_time_does_not_decide_its_bucket() -> None:
 
 @given(identity=identities, at=instants, shards=st.integers(1, 64))
 def test_a_claims_receipt_partition_and_position_agree(identity: Identity, at: datetime, shards: int) -> None:
-    claimed = Claim.of(replace(event(), identity=identity), at, terms(shards=shards))
+    claimed = claim(replace(event(), identity=identity), at, shards=shards)
     assert claimed.partition.quarter == Quarter.at(claimed.position.recorded_at)
     assert claimed.receipt["recorded_at"] == clock.iso_millis(at)
-
-
-@pytest.mark.parametrize(
-    ("own", "sale_rate", "rate"),
-    [
-        (None, None, "0.10"),
-        ("0.125", None, "0.125"),
-        ("0", None, "0"),
-        (None, "0.2", "0.2"),
-        (None, "0", "0"),
-        ("0.125", "0.2", "0.2"),
-    ],
-)
-def test_the_rate_is_the_sales_else_the_senders_else_the_owners(own: object, sale_rate: str | None, rate: str) -> None:
-    claimed = Claim.of(event(commission_rate=own), AT, terms(), Decimal(sale_rate) if sale_rate else None)
-    assert claimed.commission_rate == Decimal(rate)
 
 
 def test_an_identity_is_remembered_for_its_retention_or_for_ever() -> None:
@@ -144,7 +128,7 @@ def test_a_moved_claim_points_to_the_bucket_of_now_and_keeps_its_terms() -> None
     new = old.moved(utc("02:00"), terms(shards=4, commission_rate=Decimal("0.5"), retention=timedelta(days=9)))
     assert new.partition == Partition(Quarter.parse("202610230200"), old.partition.shard)
     assert new.position == Position.of(old.identity, utc("02:00"))
-    for name in ("identity", "digest", "commission_rate", "expires_at", "refundable"):
+    for name in ("identity", "digest", "price", "expires_at", "refundable"):
         assert getattr(new, name) == getattr(old, name)
 
 
@@ -170,6 +154,7 @@ def test_the_ledger_holds_all_of_an_event_as_text() -> None:
         "schema": "1",
         "product": "tea",
         "extra": '{"a":1.0}',
+        "terms": "default",
     }
 
 
@@ -204,25 +189,15 @@ def test_what_was_written_to_the_ledger_is_counted_as_it_was_meant() -> None:
     assert Posting.of(item) == Posting(claimed.partition, sold.account, Decimal("12.50"), Decimal("1.2500"), AT, "c7")
 
 
-def test_a_commission_of_more_than_38_digits_is_refused_before_anything_is_claimed() -> None:
-    long = event(amount="1" * 38)
-    refused = priced(long, terms(commission_rate=Decimal("0.11")))
-    assert isinstance(refused, Rejection)
+def test_a_claim_made_before_terms_were_told_still_gives_the_bytes_that_it_gave() -> None:
+    old = replace(claim(), price=Price(Decimal("0.10"), ""))
+    assert ledger_values(event(), old).keys() == ledger_values(event(), claim()).keys() - {"terms"}
+
+
+def test_a_commission_that_would_be_too_long_is_told_with_what_would_be_right() -> None:
+    refused = too_long(event(amount="1" * 38))
     assert (refused.source, refused.id) == ("shop", "order-1")
     assert [one.field for one in refused.problems] == ["data.amount"]
-    assert priced(long, terms(commission_rate=Decimal(1))) is long
-
-
-@given(
-    amount=st.integers(0, 10**38 - 1).map(Decimal),
-    rate=st.decimals(0, 1, places=20).filter(lambda rate: rate.is_finite()),
-)
-def test_what_is_priced_can_always_be_written(amount: Decimal, rate: Decimal) -> None:
-    agreed = terms(commission_rate=rate)
-    item = priced(event(amount=amount), agreed)
-    if isinstance(item, Event):
-        values = ledger_values(item, Claim.of(item, AT, agreed))
-        assert money.parse_decimal(values["commission"]) is not None
 
 
 # ---------------------------------------------------------------- what a claim without its event needs

@@ -44,7 +44,7 @@ def test_whatever_is_asked_back_what_is_refunded_never_exceeds_the_sale(sold: De
 def test_a_refund_takes_the_rate_of_its_sale_and_not_the_owners() -> None:
     answer = against(SALE, refund())
     assert isinstance(answer, LinkedRefund)
-    assert answer.claim.commission_rate == Decimal("0.25")
+    assert answer.claim.price.rate == Decimal("0.25")
     assert (answer.before, answer.after) == (Decimal("12.50"), Decimal("10.00"))
 
 

@@ -90,6 +90,7 @@ def test_an_event_is_claimed_only_where_it_was_not_and_the_standing_claim_comes_
         "position": str(SALE.position),
         "digest": event().digest,
         "commission_rate": "0.10",
+        "terms": "default",
         "request": "request-1",
         "account": "42#GBP",
         "left": "12.50",

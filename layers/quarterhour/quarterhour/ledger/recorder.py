@@ -1,6 +1,6 @@
-"""Recording events: gather the claims, plan, apply."""
+"""Recording events: gather the cards and the claims, plan, apply."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -8,6 +8,7 @@ from quarterhour import aws, clock
 from quarterhour.errors import UnavailableError
 from quarterhour.ledger.event import Event, Rejection
 from quarterhour.ledger.keys import Identity
+from quarterhour.ledger.pricing import card_time, is_open, price_of, wanted_cards
 from quarterhour.ledger.recording import (
     Claim,
     Claimed,
@@ -20,11 +21,17 @@ from quarterhour.ledger.recording import (
     ledger_values,
     next_step,
     outcomes,
-    priced,
+    too_long,
 )
 from quarterhour.ledger.refunds import linked_refund
 from quarterhour.ledger.store import LedgerStore
 from quarterhour.quarters import Quarter
+from quarterhour.ratecards.force import Cards, Wanted
+
+ReadCards = Callable[[Collection[Wanted]], Cards]
+"""Reads the rate cards in force for some agencies at some instants."""
+Refused = dict[tuple[Identity, str], Rejection]
+"""Events that cannot be recorded as things stand, by identity and digest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +48,10 @@ class _Request:
 class Recorder:
     """Records events exactly once."""
 
-    def __init__(self, terms: Terms, store: LedgerStore) -> None:
+    def __init__(self, terms: Terms, store: LedgerStore, read_cards: ReadCards) -> None:
         self._terms = terms
         self._store = store
+        self._read_cards = read_cards
         self._prepared = False
 
     def record(self, items: Sequence[Event | Rejection], request_id: str, seconds: float) -> list[Outcome]:
@@ -53,21 +61,21 @@ class Recorder:
         Raises ``UnavailableError`` where the tables cannot be reached at all.
         """
         request = _Request(request_id, clock.now() + timedelta(seconds=seconds))
-        items = [priced(item, self._terms) for item in items]
         events = [item for item in items if isinstance(item, Event)]
         claims: dict[Identity, Claimed] = {}
         standing: dict[Identity, Claim] = {}
-        refused: dict[tuple[Identity, str], Rejection] = {}
+        refused: Refused = {}
         if events:
             self._prepare()
             plain = [event for event in events if not event.refunded_sale]
-            claims = self._claim(plain, request)
+            claims, refused = self._claim(plain, request)
             standing = self._append_missing(contents(plain, claims), claims, request)
             # After the others, so that a sale and its refund may come in one request.
             refunds = [event for event in events if event.refunded_sale and event.identity not in claims]
-            refund_claims, refused = self._claim_refunds(refunds, request)
+            refund_claims, not_allowed = self._claim_refunds(refunds, request)
             standing |= self._append_missing(contents(refunds, refund_claims), refund_claims, request)
             claims |= refund_claims
+            refused |= not_allowed
         return outcomes(items, claims, standing, refused)
 
     def _prepare(self) -> None:
@@ -76,18 +84,36 @@ class Recorder:
             self._store.prepare(self._terms.shards, Quarter.at(clock.now()).previous)
             self._prepared = True
 
-    def _claim(self, events: list[Event], request: _Request) -> dict[Identity, Claimed]:
+    def _claim(self, events: list[Event], request: _Request) -> tuple[dict[Identity, Claimed], Refused]:
+        """Claim events by the terms that are in force now."""
         now = clock.now()
-        wanted = [Claim.of(event, now, self._terms) for event in first_of_each(events)]
-        claimed = self._store.claim(wanted, request.id, request.in_time)
-        return {claim.identity: stands for claim, stands in zip(wanted, claimed, strict=True) if stands}
+        try:
+            cards = self._read_cards(wanted_cards(events, now))
+        except UnavailableError:
+            # What needs a card waits; what names its own terms does not.
+            cards, events = Cards(), [event for event in events if not is_open(event)]
+        wanted: dict[Identity, Claim] = {}
+        unpayable: list[Event] = []
+        for event in events:
+            price = price_of(event, cards.at(event.account.agency, card_time(event, now)), self._terms.commission_rate)
+            if price.commission(event.amount) is None:
+                unpayable.append(event)
+            else:
+                wanted.setdefault(event.identity, Claim.of(event, now, self._terms, price))
+        claims, refused = self._refuse(unpayable)
+        claimed = self._store.claim(list(wanted.values()), request.id, request.in_time)
+        return claims | {identity: one for identity, one in zip(wanted, claimed, strict=True) if one}, refused
 
-    def _claim_refunds(
-        self, refunds: list[Event], request: _Request
-    ) -> tuple[dict[Identity, Claimed], dict[tuple[Identity, str], Rejection]]:
+    def _refuse(self, unpayable: list[Event]) -> tuple[dict[Identity, Claimed], Refused]:
+        """Refuse events whose commission would be too long; one that was claimed by other terms keeps those."""
+        known = self._store.claims([event.identity for event in first_of_each(unpayable)]) if unpayable else {}
+        claims = {identity: Claimed(claim, fresh=False) for identity, claim in known.items()}
+        return claims, {(event.identity, event.digest): too_long(event) for event in unpayable}
+
+    def _claim_refunds(self, refunds: list[Event], request: _Request) -> tuple[dict[Identity, Claimed], Refused]:
         """Claim linked refunds one by one, each against what the ones before left of its sale."""
         claims: dict[Identity, Claimed] = {}
-        refused: dict[tuple[Identity, str], Rejection] = {}
+        refused: Refused = {}
         for event in first_of_each(refunds):
             answer = self._claim_refund(event, request)
             if isinstance(answer, Claimed):

@@ -17,6 +17,7 @@ from quarterhour.clock import iso_millis
 from quarterhour.errors import FieldProblem, SettingsError
 from quarterhour.ledger.event import SALE, Event, Rejection
 from quarterhour.ledger.keys import Account, Identity, Partition, Position
+from quarterhour.ledger.pricing import Price
 from quarterhour.quarters import Quarter
 
 SCHEMA: Final = "1"
@@ -80,20 +81,18 @@ class Claim:
     partition: Partition
     position: Position
     digest: str
-    commission_rate: Decimal
+    price: Price
     expires_at: int | None
     refundable: Refundable | None = None
 
     @classmethod
-    def of(cls, event: Event, now: datetime, terms: Terms, sale_rate: Decimal | None = None) -> Self:
-        """Claim the position that the event has when it is recorded now; a linked refund takes its sale's rate."""
-        rates = (sale_rate, event.commission_rate, terms.commission_rate)
-        rate = next(rate for rate in rates if rate is not None)
+    def of(cls, event: Event, now: datetime, terms: Terms, price: Price) -> Self:
+        """Claim the position that the event has when it is recorded now, and what commission it pays."""
         refundable = Refundable(event.account, event.amount) if event.type == SALE else None
         expires = None if terms.retention is None else int((now + terms.retention).timestamp())
         identity = event.identity
         partition = Partition.of(identity, now, terms.shards)
-        return cls(identity, partition, Position.of(identity, now), event.digest, rate, expires, refundable)
+        return cls(identity, partition, Position.of(identity, now), event.digest, price, expires, refundable)
 
     def moved(self, now: datetime, terms: Terms) -> "Claim":
         """Return the claim with the position that it gets now; its terms stay."""
@@ -115,18 +114,14 @@ class Claim:
         }
 
 
-def priced(item: Event | Rejection, terms: Terms) -> Event | Rejection:
-    """Refuse an event whose commission at the default rate could not be exact."""
-    if isinstance(item, Rejection) or item.commission_rate is not None or item.refunded_sale:
-        return item
-    if money.times(item.amount, terms.commission_rate) is not None:
-        return item
+def too_long(event: Event) -> Rejection:
+    """Refuse an event whose commission, by the terms in force, could not be exact."""
     problem = FieldProblem(
         "data.amount",
-        f"gives a commission of more than {money.MAX_DIGITS} digits at the default rate",
+        f"gives a commission of more than {money.MAX_DIGITS} digits by the terms in force",
         "fewer digits, or a commission_rate of its own",
     )
-    return Rejection(item.identity.source, item.identity.id, (problem,))
+    return Rejection(event.identity.source, event.identity.id, (problem,))
 
 
 def ledger_values(event: Event, claim: Claim) -> dict[str, str]:
@@ -134,7 +129,7 @@ def ledger_values(event: Event, claim: Claim) -> dict[str, str]:
 
     Raises ``ValueError`` where the commission would need more than 38 digits.
     """
-    commission = money.times(event.amount, claim.commission_rate)
+    commission = claim.price.commission(event.amount)
     if commission is None:
         raise ValueError(f"the commission of {claim.identity} needs more than 38 digits")
     values = {
@@ -146,12 +141,16 @@ def ledger_values(event: Event, claim: Claim) -> dict[str, str]:
         "agency": event.account.agency,
         "currency": event.account.currency,
         "amount": money.plain(event.amount),
-        "commission_rate": money.plain(claim.commission_rate),
+        "commission_rate": money.plain(claim.price.rate),
         "commission": money.plain(commission),
         "recorded_at": iso_millis(claim.position.recorded_at),
         "schema": SCHEMA,
         **event.details,
     }
+    if claim.price.terms:
+        values["terms"] = claim.price.terms
+    if claim.price.arithmetic:
+        values["arithmetic"] = claim.price.arithmetic
     if event.time is not None:
         values["time"] = event.time.isoformat().replace("+00:00", "Z")
     return values
@@ -243,7 +242,8 @@ def outcomes(
 ) -> list[Outcome]:
     """Answer each item, from the claims as they are, and those of them whose event now stands in the ledger.
 
-    ``refused``: the refunds that their sale does not allow, by identity and digest.
+    ``refused``: the events whose commission would be too long, and the refunds that their sale does not allow, by
+    identity and digest.
     """
     answered: set[Identity] = set()
     result = []

@@ -1,4 +1,4 @@
-"""Linked refunds, the pure part: never more in sum than the sale, and at the sale's commission rate."""
+"""Linked refunds, the pure part: never more in sum than the sale, and by the sale's terms."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -7,6 +7,7 @@ from decimal import Decimal
 from quarterhour import money
 from quarterhour.errors import FieldProblem
 from quarterhour.ledger.event import Event, Rejection
+from quarterhour.ledger.pricing import refund_price
 from quarterhour.ledger.recording import Claim, Refundable, Terms
 
 
@@ -27,18 +28,21 @@ def linked_refund(event: Event, sale: Claim | None, now: datetime, terms: Terms)
     problem = _mismatch(event, sale, sale.refundable)
     if problem:
         return Rejection(event.identity.source, event.identity.id, (problem,))
-    claim = Claim.of(event, now, terms, sale.commission_rate)
-    return LinkedRefund(claim, sale, sale.refundable.left, money.add(sale.refundable.left, event.amount))
+    left = sale.refundable.left
+    price = refund_price(event.amount, sale.price, left)
+    if price.commission(event.amount) is None:
+        return _refuse(event, "data.amount", "gives a commission of more than 38 digits", "fewer digits")
+    return LinkedRefund(Claim.of(event, now, terms, price), sale, left, money.add(left, event.amount))
 
 
 def _mismatch(event: Event, sale: Claim, refundable: Refundable) -> FieldProblem | None:
     left = refundable.left
     if event.account != refundable.account:
         return FieldProblem("data.refers_to", "is a sale of another account", f"{refundable.account}, as it was sold")
-    if event.commission_rate not in {None, sale.commission_rate}:
+    if event.commission_rate not in {None, sale.price.rate}:
         return FieldProblem(
             "data.commission_rate",
-            f"is {event.commission_rate}, the sale's was {sale.commission_rate}",
+            f"is {event.commission_rate}, the sale's was {sale.price.rate}",
             "none, as a refund takes the sale's rate",
         )
     if money.add(left, event.amount) < 0:
@@ -47,8 +51,6 @@ def _mismatch(event: Event, sale: Claim, refundable: Refundable) -> FieldProblem
             f"is {money.plain(event.amount)}, more than is left of the sale",
             f"{money.plain(money.negated(left))} at the most, as {money.plain(left)} is left",
         )
-    if money.times(event.amount, sale.commission_rate) is None:
-        return FieldProblem("data.amount", "gives a commission of more than 38 digits", "fewer digits")
     return None
 
 

@@ -11,6 +11,7 @@ from quarterhour import aws, control, money
 from quarterhour.aws import Item, Request
 from quarterhour.errors import UnavailableError
 from quarterhour.ledger.keys import Account, Identity, Partition, Position
+from quarterhour.ledger.pricing import Price
 from quarterhour.ledger.recording import Claim, Claimed, Refundable
 from quarterhour.ledger.refunds import LinkedRefund
 from quarterhour.quarters import Quarter
@@ -30,7 +31,9 @@ def claim_values(claim: Claim, request_id: str) -> dict[str, Any]:
         "quarter_hour": str(claim.partition),
         "position": str(claim.position),
         "digest": claim.digest,
-        "commission_rate": money.plain(claim.commission_rate),
+        "commission_rate": money.plain(claim.price.rate),
+        "terms": claim.price.terms or None,
+        "arithmetic": claim.price.arithmetic or None,
         "request": request_id,
         "expires_at": claim.expires_at,
         "account": str(sale.account) if sale else None,
@@ -47,7 +50,7 @@ def claim_of(item: Item) -> Claim:
         Partition.parse(item["quarter_hour"]["S"]),
         Position.parse(item["position"]["S"]),
         item["digest"]["S"],
-        Decimal(item["commission_rate"]["S"]),
+        Price(Decimal(item["commission_rate"]["S"]), _text(item, "terms"), _text(item, "arithmetic")),
         int(expires["N"]) if expires else None,
         Refundable(Account.parse(item["account"]["S"]), Decimal(item["left"]["S"])) if sale else None,
     )
@@ -239,6 +242,10 @@ class LedgerStore:
 def _claimed_before(standing: Item, request_id: str) -> Claimed:
     # A claim of this very request stands where the answer to its first try was lost.
     return Claimed(claim_of(standing), fresh=standing["request"]["S"] == request_id)
+
+
+def _text(item: Item, name: str) -> str:
+    return str(item[name]["S"]) if name in item else ""
 
 
 def _as_item(values: dict[str, str]) -> Item:

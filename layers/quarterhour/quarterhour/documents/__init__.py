@@ -1,0 +1,1 @@
+"""Documents: each version kept, the latest at hand, with permissions that tell who may read it."""

@@ -1,0 +1,58 @@
+"""Reading the rate cards in force from the documents: all that a request needs, in one call as a rule.
+
+The latest version of a card tells from when on each version is in force, so older ones are read only where an event is
+as old. Nothing is kept from one request to the next: a new version counts for every request that begins after it was
+written.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from quarterhour import aws, jsontext
+from quarterhour.clock import parse_iso
+from quarterhour.documents.keys import agency_of, latest_key, rate_card, version_key
+from quarterhour.entity import Key
+from quarterhour.ratecards.card import RateCard, stored_card
+from quarterhour.ratecards.force import Cards, Start, Timeline, Wanted
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb import DynamoDBClient
+
+
+def card_of(values: Mapping[str, Any]) -> RateCard:
+    """Read a card from a version of its document."""
+    return stored_card(jsontext.parse(values["content"]))
+
+
+def timeline_of(values: Mapping[str, Any]) -> Timeline:
+    """Read from when on each version is in force, from the latest version of the document."""
+    return tuple(Start(int(version), parse_iso(valid_from)) for version, valid_from in values["timeline"])
+
+
+@dataclass(frozen=True, slots=True)
+class CardStore:
+    """The rate cards among the documents."""
+
+    client: "DynamoDBClient"
+    table: str
+    workers: aws.Workers
+
+    def read(self, wanted: Collection[Wanted]) -> Cards:
+        """Return the cards in force for some agencies at some instants, strongly consistent.
+
+        Raises ``UnavailableError`` where some stay unread.
+        """
+        if not wanted:
+            return Cards()
+        latest = self._items([latest_key(rate_card(agency)) for agency in sorted({agency for agency, _ in wanted})])
+        timelines = {agency: timeline_of(values) for agency, values in latest}
+        versions = {(agency, int(values["version"])): card_of(values) for agency, values in latest}
+        missing = Cards(timelines, versions).missing(wanted)
+        older = self._items([version_key(rate_card(agency), version) for agency, version in sorted(missing)])
+        versions |= {(agency, int(values["version"])): card_of(values) for agency, values in older}
+        return Cards(timelines, versions)
+
+    def _items(self, keys: Sequence[Key]) -> list[tuple[str, dict[str, Any]]]:
+        items = map(aws.from_item, aws.get_items(self.client, self.table, keys, self.workers))
+        return [(agency_of(values["pk"]), values) for values in items]
