@@ -258,10 +258,10 @@ def test_a_cron_that_is_taken_fires_as_reckoned_by_hand(text: str, later: int) -
         assert cron.firings(start, start + timedelta(days=40, minutes=-1)) == len(told) - (told[0] == start)
 
 
-@given(crons | likely)
+@given(likely)
 def test_a_cron_is_taken_where_it_keeps_its_bounds_in_every_month(text: str) -> None:
-    # Four years and some hold every month that can follow another.
-    firings = every_firing(text, datetime(2027, 1, 1, tzinfo=UTC), 1500)
+    # To March 2028: every month after every other, February with 28 and with 29 days.
+    firings = every_firing(text, datetime(2027, 1, 1, tzinfo=UTC), 430)
     gaps = [later - earlier for earlier, later in pairwise(firings)]
     assert bool(taken(text)) == (min(gaps) >= SHORTEST and max(gaps) <= LONGEST)
 
