@@ -8,8 +8,7 @@ import pytest
 
 from quarterhour import jsontext
 from quarterhour.errors import InvalidError
-from quarterhour.fields import MAX_PROBLEMS
-from quarterhour.ledger.event import MAX_TEXT
+from quarterhour.fields import MAX_PROBLEMS, MAX_TEXT
 from quarterhour.orders.keys import MAX_ITEMS, Bought
 from quarterhour.orders.order import MAX_ID, Order, read_order
 from tests.unit.core.builders import ABSENT, utc
