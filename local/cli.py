@@ -134,6 +134,14 @@ def _parser() -> argparse.ArgumentParser:
     )
     operate.configure_unpark(unpark)
 
+    reseal = commands.add_parser(
+        "reseal",
+        help="write lost files of a report run once more",
+        description="Write those files of a report run that are gone from the bucket once more, from the ledger: "
+        "the same bytes, or nothing.",
+    )
+    operate.configure_reseal(reseal)
+
     shown = commands.add_parser(
         "demo",
         help="run a day of a made-up marketplace and show what came out",

@@ -1,4 +1,4 @@
-"""`quarterhour rebuild` and `unpark`: invokes the operator's functions, in AWS or of a local stack that is up."""
+"""`quarterhour rebuild`, `unpark`, `reseal`: invokes the operator's functions, in AWS or of a local stack."""
 
 import argparse
 import json
@@ -10,6 +10,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from local.errors import LocalError
 from quarterhour.ledger.keys import Account
+from quarterhour.reports.keys import is_run_id
 
 _LONGEST_RUN = 905
 """Seconds; the functions' timeout, and a little."""
@@ -28,6 +29,13 @@ def configure_unpark(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``quarterhour unpark``."""
     _configure_target(parser)
     parser.set_defaults(run=_unpark)
+
+
+def configure_reseal(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of ``quarterhour reseal``."""
+    parser.add_argument("report", metavar="RUN", help="the run, such as 2026-10-23T0130-0230")
+    _configure_target(parser)
+    parser.set_defaults(run=_reseal)
 
 
 def _configure_target(parser: argparse.ArgumentParser) -> None:
@@ -53,6 +61,16 @@ def _unpark(args: argparse.Namespace) -> int:
     for queue, result in answer.items():
         print(f"{queue}: {result['applied']} applied, {result['kept']} kept")
     return 0 if not any(result["kept"] for result in answer.values()) else 1
+
+
+def _reseal(args: argparse.Namespace) -> int:
+    if not is_run_id(args.report):
+        raise LocalError(f"{args.report!r} is no run: write it as GET /reports does, such as 2026-10-23T0130-0230")
+    answer = _invoke(args, "Report", {"reseal": args.report})
+    for key in answer["written"]:
+        print(f"{key}: written once more")
+    print(f"{answer['files']} files stand as they were sealed")
+    return 0
 
 
 def _invoke(args: argparse.Namespace, function: str, event: dict[str, str]) -> Any:  # noqa: ANN401 - JSON is any value

@@ -1,4 +1,7 @@
-"""The schedule: seals every closed quarter-hour in S3."""
+"""The schedule: seals every closed quarter-hour in S3.
+
+For the operator, invoked with `{"reseal": "2026-10-23T0130-0230"}`: writes the files of a run that are gone once more.
+"""
 
 from typing import Any
 
@@ -6,30 +9,31 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from quarterhour import aws
 from quarterhour.reports.reporter import Reporter
+from quarterhour.reports.reseal import reseal
 from quarterhour.reports.store import ReportStore
 from quarterhour.settings import Environment
-from quarterhour.telemetry import Metric, count, observed
+from quarterhour.telemetry import Metric, count, logger, observed
 
 env = Environment.of_process()
-reporter = Reporter(
-    ReportStore(
-        aws.dynamodb(),
-        aws.s3(),
-        env.text("ENTITY_TABLE"),
-        env.text("REPORT_BUCKET"),
-        env.text("LEDGER_TABLE"),
-        aws.Workers(env.integer("MAX_CONCURRENCY", least=1)),
-    ),
-    env.seconds("GRACE_SECONDS"),
-    env.text("CODE_VERSION"),
+store = ReportStore(
+    aws.dynamodb(),
+    aws.s3(),
+    env.text("ENTITY_TABLE"),
+    env.text("REPORT_BUCKET"),
+    env.text("LEDGER_TABLE"),
+    aws.Workers(env.integer("MAX_CONCURRENCY", least=1)),
 )
+reporter = Reporter(store, env.seconds("GRACE_SECONDS"), env.text("CODE_VERSION"))
 
 
 @observed
-def handler(_event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
-    """Report what is closed; answer what was done, and whether another invocation must go on."""
+def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
+    """Report what is closed, or reseal a run; answer what was done, and whether another invocation must go on."""
+    if "reseal" in event:
+        return reseal(store, event["reseal"]).as_dict()
     result = reporter.run(lambda: context.get_remaining_time_in_millis() / 1000)
     count(Metric.BUCKETS_SEALED, result.sealed_buckets)
     count(Metric.LINES_REPORTED, result.lines)
     count(Metric.COUNTER_DRIFT, result.drift)
+    logger.info("reported", **result.as_dict())
     return result.as_dict()

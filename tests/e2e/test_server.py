@@ -130,6 +130,9 @@ def test_the_operator_reaches_a_stack_that_is_up(up: tuple[Server, Stack]) -> No
     assert operator("unpark", "--url", server.url) == (0, "snapshots: 0 applied, 0 kept\n")
     code, told = operator("rebuild", "42", "--url", server.url)
     assert (code, "write AGENCY#CURRENCY" in told) == (2, True)
+    for run, problem in (("yesterday", "is no run"), ("2020-01-01T0000-0015", "there is no run")):
+        code, told = operator("reseal", run, "--url", server.url)
+        assert (code, problem in told) == (2, True)
 
 
 CLIENTS = """

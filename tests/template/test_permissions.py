@@ -14,7 +14,7 @@ from quarterhour.errors import SealedFileError
 from tests.template.calls import Call, World
 from tests.template.stack import ROOT, Properties, Stack, arn_of, listed, parsed
 
-FUNCTIONS = ["ingest", "counters", "snapshots", "report", "rebuild", "unpark", "api", "rates"]
+FUNCTIONS = ["ingest", "counters", "snapshots", "report", "rebuild", "unpark", "api", "threads", "rates"]
 STANDING = {"Log", "ReadStream", "GiveUp"}
 """Statements for what Lambda does in the function's name: no call of the code shows it, so it has rules of its own."""
 STREAM_READING = ["DescribeStream", "GetRecords", "GetShardIterator", "ListStreams"]
@@ -60,6 +60,9 @@ def live_through(world: World) -> None:
     world.put("EntityTable", checkpoint)
     assert world.sample("report-schedule") == sealed
 
+    with world.without_sealed_lines():
+        assert world.run("report", {"reseal": sealed["runs"][0]})["written"]
+
     # Counted only now, so that a later run settles the verdict, once it finds the file.
     assert world.stream("counters", *world.standing("LedgerTable"), {"quarter_hour": {"S": "no bucket"}}) == ALL_DONE
     world.pass_time(hours=1)
@@ -79,6 +82,12 @@ def live_through(world: World) -> None:
     for layer in ("5m", "1d"):
         world.sample("api-window", layer=layer)
     assert world.sample("api-report", run=sealed["runs"][0])["statusCode"] == 200
+
+    assert world.sample("threads-write")["statusCode"] == 201
+    for name in ("list", "user"):
+        assert world.sample(f"threads-{name}")["statusCode"] == 200, name
+    assert world.sample("threads-list", kind="reports", subject=sealed["runs"][0])["statusCode"] == 200
+    assert world.sample("threads-list", kind="orders", subject="none")["statusCode"] == 404
 
     forget_counters(world)
     with world.without_sealed_lines(), pytest.raises(SealedFileError, match="is gone"):

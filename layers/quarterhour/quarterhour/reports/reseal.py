@@ -7,7 +7,7 @@ from typing import Any
 from quarterhour.errors import NotFoundError, SealedFileError
 from quarterhour.parameters import shown
 from quarterhour.quarters import Quarter
-from quarterhour.reports.keys import lines_key
+from quarterhour.reports.keys import is_run_id, lines_key
 from quarterhour.reports.lines import SealedFile
 from quarterhour.reports.manifest import documents, hexdigest
 from quarterhour.reports.plan import Plan, Sealed, Tally, by_account, sealed_of
@@ -39,7 +39,7 @@ def reseal(store: ReportStore, run: str) -> Resealed:
     gives other bytes than were sealed, or in whose place others stand: that file is left as it is.
     """
     result = Resealed()
-    values = store.run(run)
+    values = store.run(run) if is_run_id(run) else None
     if values:
         plan = Plan.of(values["plan"])
         sealed = sealed_of(plan, values["sealed"])

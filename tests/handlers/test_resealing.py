@@ -1,0 +1,113 @@
+"""Writing lost files of a report run once more, as the operator's `quarterhour reseal` asks for it."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from quarterhour.errors import NotFoundError, SealedFileError
+from quarterhour.reports.verify import verify
+from tests.handlers.postbox import ledger
+from tests.handlers.world import World, opened
+
+RUN = "2026-10-23T0130-0215"
+LINES = [f"ledger/dt=2026-10-23/quarter={start}/lines.csv.gz" for start in ("0130", "0145")]
+BESIDE = [f"reports/2026/10/23/0130-0215/{name}" for name in ("summary.csv", "manifest.json")]
+
+
+@pytest.fixture
+def reported() -> Iterator[World]:
+    """The system after a run of three quarter-hours, the last of them empty."""
+    with opened({"LedgerShards": 3}) as world:
+        for amount in ("1.00", "2.00", "4.00"):
+            world.sell(amount)
+        world.pass_time(minutes=18)
+        world.sell("8.00", agency="=1+1")
+        world.pass_time(minutes=30)
+        assert world.report()["runs"] == [RUN]
+        yield world
+
+
+def objects(world: World) -> dict[str, bytes]:
+    return {key: world.stack.bucket.open(key).read() for key in world.stack.bucket.keys()}  # noqa: SIM118 - no dict
+
+
+def lose(world: World, key: str) -> None:
+    world.stack.engine.s3().delete_object(Bucket=world.stack.ref("ReportBucket"), Key=key)
+
+
+def put(world: World, key: str, content: bytes) -> None:
+    world.stack.engine.s3().put_object(Bucket=world.stack.ref("ReportBucket"), Key=key, Body=content)
+
+
+def reseal(world: World, run: str = RUN) -> dict[str, Any]:
+    answer: dict[str, Any] = world.stack.invoke("report", {"reseal": run})
+    return answer
+
+
+@pytest.mark.parametrize("lost", [[LINES[0]], LINES, [BESIDE[0]], [BESIDE[1]], BESIDE, [*LINES, *BESIDE]])
+def test_what_is_lost_is_written_once_more_with_the_same_bytes(reported: World, lost: list[str]) -> None:
+    before = objects(reported)
+    for key in lost:
+        lose(reported, key)
+    assert reseal(reported) == {"files": 4, "written": lost}
+    assert objects(reported) == before
+    assert verify(reported.stack.bucket.open, reported.stack.bucket.keys()).proven
+
+
+def test_what_stands_is_left_alone(reported: World) -> None:
+    before = objects(reported)
+    assert reseal(reported) == {"files": 4, "written": []}
+    assert objects(reported) == before
+
+
+def test_it_is_the_runs_own_plan_that_counts_whatever_was_deployed_since(reported: World) -> None:
+    before = objects(reported)
+    reported.pass_time(hours=1)
+    reported.sell("16.00")
+    reported.pass_time(hours=1)
+    reported.report()
+    for key in (*LINES, *BESIDE):
+        lose(reported, key)
+    assert reseal(reported)["written"] == [*LINES, *BESIDE]
+    assert {key: content for key, content in objects(reported).items() if key in before} == before
+
+
+def test_where_the_ledger_gives_other_bytes_nothing_is_written(reported: World) -> None:
+    (line, *_) = ledger(reported)
+    changed = {name: {"S": value} for name, value in line.items()} | {"amount": {"S": "1.01"}}
+    reported.stack.dynamodb.put_item(TableName=reported.stack.ref("LedgerTable"), Item=changed)
+    lose(reported, LINES[0])
+    with pytest.raises(SealedFileError, match="restore its version"):
+        reseal(reported)
+    assert LINES[0] not in objects(reported)
+
+
+@pytest.mark.parametrize("key", [*LINES, *BESIDE])
+def test_other_bytes_in_a_files_place_are_told_and_left(reported: World, key: str) -> None:
+    put(reported, key, b"forged")
+    with pytest.raises(SealedFileError, match=key):
+        reseal(reported)
+    assert objects(reported)[key] == b"forged"
+
+
+def test_a_file_lost_while_its_run_is_under_way_no_longer_keeps_it_from_ending() -> None:
+    with opened() as world:
+        world.sell("1.00")
+        world.pass_time(minutes=15)
+        world.sell("2.00")
+        world.pass_time(minutes=33)
+        assert world.stack.invoke("report", {}, seconds=1)["complete"] is False
+        before = objects(world)
+        lose(world, LINES[0])
+        with pytest.raises(SealedFileError, match="is gone"):
+            world.report()
+        assert reseal(world) == {"files": 1, "written": [LINES[0]]}
+        assert objects(world) == before
+        assert world.report()["runs"] == [RUN]
+
+
+@pytest.mark.parametrize("run", [RUN.replace("10-23", "10-24"), "2026-10-23T0130-0145", "../../etc", ""])
+def test_a_run_that_never_was_is_told(reported: World, run: str) -> None:
+    with pytest.raises(NotFoundError):
+        reseal(reported, run)
