@@ -49,7 +49,7 @@ demo: setup  ## Run a day of a made-up marketplace through the local stack
 test: setup  ## Run the tests, less those that take long
 	@$(BIN)/pytest $(SIDE_BY_SIDE) -m "not slow"
 
-proof: setup  ## Run all tests: every crash point, stalls, interleavings, both engines
+proof: setup $(STAMP_SAM)  ## Run all tests: every crash point, stalls, interleavings, both engines, a rehearsed deployment
 	@$(BIN)/pytest $(SIDE_BY_SIDE)
 
 bench: setup  ## Measure every budget of the design

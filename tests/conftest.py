@@ -20,7 +20,7 @@ def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
     return argname if isinstance(val, bytes) else None
 
 
-LONG = ("invariants", "e2e/test_replay.py")
+LONG = ("invariants", "e2e/test_rehearsal.py", "e2e/test_replay.py")
 """What takes its time, below this folder."""
 WITHOUT_JAVA: Final = "QUARTERHOUR_WITHOUT_JAVA"
 

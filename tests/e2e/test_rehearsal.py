@@ -1,0 +1,214 @@
+"""The deployment rehearsed: `sam deploy` against moto, then the whole system on what came out of it."""
+
+import json
+import os
+from collections.abc import Callable, Iterator
+from copy import deepcopy
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+from urllib.request import urlopen
+
+import boto3
+import pytest
+from botocore.exceptions import ClientError
+
+from local.bucket import Bucket
+from quarterhour.clock import ManualClock, using
+from quarterhour.errors import SettingsError
+from quarterhour.ledger.keys import Account
+from quarterhour.reports.verify import verify
+from tests.e2e.rehearsal import SAM, Deployed, clear, deploy, endpoint, overrides, sam_deploy
+from tests.template.stack import Properties, parsed, translated
+from tests.template.test_permissions import live_through
+
+LEFT_OUT = {
+    "AWS::ApiGatewayV2::Api",
+    "AWS::ApiGatewayV2::Authorizer",
+    "AWS::ApiGatewayV2::Integration",
+    "AWS::ApiGatewayV2::Route",
+    "AWS::ApiGatewayV2::Stage",
+    "AWS::Lambda::EventInvokeConfig",
+    "AWS::Lambda::LayerVersion",
+    "AWS::Lambda::Permission",
+    "AWS::S3::BucketPolicy",
+    "AWS::Scheduler::Schedule",
+}
+"""What moto makes nothing of: rules in tests/template hold these kinds to what they must be."""
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[str]:
+    with endpoint() as url:
+        yield url
+
+
+@pytest.fixture
+def url(server: str) -> str:
+    """An endpoint on which nothing stands yet."""
+    clear(server)
+    return server
+
+
+@pytest.fixture
+def _sam() -> None:
+    if not SAM.is_file():
+        told = "nothing was rehearsed: the SAM CLI is missing; make validate sets it up"
+        if os.environ.get("CI"):
+            pytest.fail(told, pytrace=False)
+        pytest.skip(told)
+
+
+@pytest.fixture
+def clock() -> Iterator[ManualClock]:
+    manual = ManualClock(datetime(2026, 10, 23, 1, 40, tzinfo=UTC))
+    with using(manual):
+        yield manual
+
+
+Rehearse = Callable[[Deployed, ManualClock, pytest.MonkeyPatch], object]
+
+
+def every_call(deployed: Deployed, clock: ManualClock, patch: pytest.MonkeyPatch) -> None:
+    """Have every function make every call that it has."""
+    live_through(deployed.world(clock, patch))
+
+
+def pipeline(deployed: Deployed, clock: ManualClock, patch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """Record events, let the streams deliver them, report them, and read; return what was answered."""
+    world = deployed.world(clock, patch)
+    pumps = deployed.pumps(world)
+
+    def ask(sample: str, **path: str) -> Any:
+        answer = world.sample(sample, **path)
+        assert answer["statusCode"] == 200, answer
+        return json.loads(answer["body"])
+
+    recorded = world.sample("ingest-batch")
+    assert recorded["statusCode"] == 202, recorded
+    busy = True
+    while busy:
+        busy = False
+        for pump in pumps:
+            pump.read(clock.now())
+            busy = bool(pump.deliver(clock.now() + timedelta(minutes=1))) or busy
+    clock.advance(timedelta(hours=1))
+    sealed = world.sample("report-schedule")
+    return {
+        "account": ask("api-account", agency="42", currency="GBP"),
+        "snapshots": ask("api-snapshots")["items"],
+        "runs": ask("api-reports")["items"],
+        "report": ask("api-report", run=sealed["runs"][0]),
+        "proof": verify(*opened(deployed)),
+    }
+
+
+def opened(deployed: Deployed) -> tuple[Any, list[str]]:
+    """Return what opens the sealed files, and their keys."""
+    bucket = Bucket(boto3.client("s3"), deployed.names["ReportBucket"])
+    return bucket.open, bucket.keys()
+
+
+@pytest.mark.usefixtures("_sam", "url")
+def test_every_call_of_every_function_finds_what_it_needs(
+    tmp_path: Path, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    deployed = sam_deploy("default", tmp_path)
+    every_call(deployed, clock, monkeypatch)
+
+    resources = translated(parsed())["Resources"]
+    assert {resources[name]["Type"] for name in resources.keys() - deployed.names.keys()} <= LEFT_OUT
+
+
+@pytest.mark.usefixtures("_sam")
+def test_the_pipeline_runs_on_the_tables_streams_queues_and_bucket_of_the_stack(
+    tmp_path: Path, url: str, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Beside the other stage, as in one account.
+    dev, prod = (sam_deploy(config, tmp_path) for config in ("default", "prod"))
+    assert set(dev.names.values()) & set(prod.names.values()) == set()
+    for config, stack in (("default", dev), ("prod", prod)):
+        wanted = overrides(config)
+        assert {name: stack.parameters[name] for name in wanted} == wanted
+
+    told = pipeline(prod, clock, monkeypatch)
+
+    sums = {name: Decimal(told["account"][name]) for name in ("events", "gross", "refunds", "commission")}
+    assert list(sums.values()) == [2, Decimal("129.90"), Decimal("-12.99"), Decimal("14.61375")]
+    assert told["snapshots"]
+    assert [run["counters"] for run in told["runs"]] == ["verified"]
+    assert (told["proof"].lines, told["proof"].problems) == (4, [])
+    assert told["proof"].accounts[Account("42", "GBP")].commission == sums["commission"]
+    links = [text for text in json.dumps(told["report"]).split('"') if text.startswith(url)]
+    assert links
+    for link in links:
+        with urlopen(link) as answer:  # noqa: S310 - our own
+            assert answer.read()
+    assert opened(dev)[1] == []
+
+
+# ---------------------------------------------------------------- what a template may lack
+
+
+def variable(function: str, name: str, value: object) -> Callable[[Properties], object]:
+    """Give a function's variable another value."""
+    return lambda document: document["Resources"][function]["Properties"]["Environment"]["Variables"].update(
+        {name: value}
+    )
+
+
+def table(name: str, **values: object) -> Callable[[Properties], object]:
+    """Set properties of a table."""
+    return lambda document: document["Resources"][name]["Properties"].update(values)
+
+
+def without_index(document: Properties) -> None:
+    document["Resources"]["EntityTable"]["Properties"]["GlobalSecondaryIndexes"].pop(0)
+
+
+def without_stream(document: Properties) -> None:
+    del document["Resources"]["EntityTable"]["Properties"]["StreamSpecification"]
+
+
+LACKS: dict[str, tuple[Callable[[Properties], object], Rehearse, str]] = {
+    "a variable": (variable("ReportFunction", "LEDGER_TABLE", ""), every_call, "LEDGER_TABLE is not set"),
+    "the right table": (
+        variable("IngestFunction", "LEDGER_TABLE", {"Ref": "EntityTable"}),
+        every_call,
+        "Missing the key pk",
+    ),
+    "the right queue": (
+        variable("CountersFunction", "PARKED_QUEUE_URL", {"Ref": "CountersDeadLetterQueue"}),
+        every_call,
+        "poison stays",
+    ),
+    "a bucket": (variable("ApiFunction", "REPORT_BUCKET", "none-such"), pipeline, "NoSuchBucket"),
+    "an index": (without_index, every_call, "index"),
+    "the images in a stream": (
+        table("LedgerTable", StreamSpecification={"StreamViewType": "KEYS_ONLY"}),
+        pipeline,
+        "404",
+    ),
+    "a stream": (without_stream, pipeline, "CreateStack"),
+}
+
+
+@pytest.mark.usefixtures("url")
+@pytest.mark.parametrize(("edit", "rehearse", "told"), LACKS.values(), ids=LACKS)
+def test_a_template_that_lacks_something_fails(
+    edit: Callable[[Properties], object],
+    rehearse: Rehearse,
+    told: str,
+    clock: ManualClock,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    document = deepcopy(parsed())
+    edit(document)
+    with pytest.raises((AssertionError, ClientError, SettingsError), match=told):
+        rehearse(deploy(document), clock, monkeypatch)
+
+
+@pytest.mark.usefixtures("url")
+def test_an_untouched_template_fails_in_nothing(clock: ManualClock, monkeypatch: pytest.MonkeyPatch) -> None:
+    pipeline(deploy(parsed()), clock, monkeypatch)
