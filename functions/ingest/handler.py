@@ -9,7 +9,7 @@ from quarterhour.access import Gate, machines
 from quarterhour.ledger.event import read_event
 from quarterhour.ledger.protocol import answer, read_items
 from quarterhour.ledger.recorder import Recorder
-from quarterhour.ledger.recording import Terms
+from quarterhour.ledger.recording import Terms, Verdict
 from quarterhour.ledger.store import LedgerStore
 from quarterhour.ratecards.store import CardStore
 from quarterhour.settings import Environment
@@ -45,6 +45,6 @@ def handler(event: dict[str, Any], context: LambdaContext) -> http.Response:
     items = [read_event(item) for item in read_items(http.header(event, "content-type"), http.body_of(event))]
     seconds = context.get_remaining_time_in_millis() / 1000 - RESERVE_SECONDS
     status, headers, body = answer(recorder.record(items, context.aws_request_id, seconds))
-    for verdict, number in body["counts"].items():
-        count(Metric(f"Events{verdict.capitalize()}"), number)
+    for verdict in Verdict:
+        count(Metric(f"Events{verdict.value.capitalize()}"), body["counts"].get(verdict.value, 0))
     return http.response(status, body, headers)
