@@ -21,7 +21,7 @@ from local.errors import LocalError
 from local.faults import Faults, Killed
 from local.http_api import Request, Response, event, message, path_parameters, response
 from local.pump import Pump
-from local.schedule import Rate
+from local.schedule import Schedule, create_request, standing
 from local.template import REF, Function, Route, Template, table_request
 from quarterhour import clock
 
@@ -115,11 +115,8 @@ class Stack:
             for name, function in self.functions.items()
             for mapping in function.mappings
         ]
-        self.schedules = [
-            (Rate.parse(expression), name)
-            for name, function in self.functions.items()
-            for expression in function.schedules
-        ]
+        self._scheduler = engine.scheduler()
+        self._schedules = dict(self._create_schedules())
 
     # ------------------------------------------------------------ what the tools reach
 
@@ -141,6 +138,12 @@ class Stack:
     def grace(self) -> timedelta:
         """How long after its end a quarter-hour is sealed."""
         return timedelta(seconds=int(self.template.parameters["GraceSeconds"]))
+
+    def schedules(self) -> list[Schedule]:
+        """Return the schedules as they stand now: the functions may change them."""
+        return [
+            standing(function, self._scheduler.get_schedule(Name=name)) for name, function in self._schedules.items()
+        ]
 
     # ------------------------------------------------------------ invocations
 
@@ -186,8 +189,9 @@ class Stack:
             for route, name in routes.items()
             if (parameters := path_parameters(route, request.path)) is not None
         ]
-        for route, name, parameters in found:
-            if route.method == request.method:
+        # As API Gateway: a full match goes before a greedy one.
+        for route, name, parameters in sorted(found, key=lambda one: (one[0].path.endswith("+}"), -len(one[0].path))):
+            if route.method in {request.method, "ANY"}:
                 return self._answer(name, event(route, parameters, request, authorizer, clock.now()))
         return message(404, "Not Found")
 
@@ -238,6 +242,15 @@ class Stack:
             self._known[logical, REF] = name
             self._known[logical, "Arn"] = made["TableArn"]
             self._known[logical, "StreamArn"] = made.get("LatestStreamArn", "")
+
+    def _create_schedules(self) -> Iterator[tuple[str, str]]:
+        """Make the schedules that start the functions; yields the name of each, and its function's."""
+        for function in self.functions.values():
+            for timer in function.schedules:
+                name = timer.name or f"{self.name}-{function.name}"
+                request = create_request(name, timer.expression, _function_arn(function.name), timer.role)
+                self._scheduler.create_schedule(**request)
+                yield name, function.name
 
     def drop(self) -> None:
         """Delete the tables: an engine that was running before goes on without them."""

@@ -32,6 +32,9 @@ OWN = {
     "GET /accounts/{agency}/{currency}/trend": "/accounts/42/GBP/trend",
 }
 """Routes of an agency's matters: a person sees their own."""
+TALK = "/threads/{kind}/{subject}/messages"
+LINES = {f"GET {TALK}": "/threads/lines/shop%23e0/messages", f"POST {TALK}": "/threads/lines/shop%23e0/messages"}
+"""Routes of discussions: a person takes part in those on their own agency's lines."""
 NARROWED = {"GET /events": f"/events?{SPAN}"}
 """Routes that show each caller what is theirs."""
 CLOSED = {
@@ -41,7 +44,7 @@ CLOSED = {
     "GET /reports/{run}": "/reports/2026-10-23T0115-0130",
 }
 """Routes that no person may take."""
-ROUTES = OWN | NARROWED | CLOSED
+ROUTES = OWN | LINES | NARROWED | CLOSED
 
 
 @dataclass(slots=True)
@@ -149,6 +152,26 @@ def test_a_person_sees_only_their_own_events(world: World, issuer: Issuer) -> No
     assert ask(world, issuer.token(), "GET /events", f"/events?{SPAN}&agency=43").status == 403
 
 
+def test_a_person_talks_of_their_own_agencys_lines_in_their_own_name(world: World, issuer: Issuer) -> None:
+    def say(token: str, **body: str) -> Response:
+        content = json.dumps({"id": f"m-{len(items(world, 'EntityTable'))}", "text": "Hello?", **body}).encode()
+        headers = (("Authorization", f"Bearer {token}"), ("Content-Type", "application/json"))
+        return world.stack.request(Request("POST", LINES[f"GET {TALK}"], "", headers, content))
+
+    assert (say(issuer.token()).status, say(issuer.token(), user="bob").status) == (201, 403)
+    answer = ask(world, issuer.token(), f"GET {TALK}")
+    assert [message["user"] for message in answer.json()["items"]] == ["ann"]
+    assert say(issuer.token(**{CLAIM: "43"})).status == 403
+
+
+def test_a_person_learns_of_no_line_of_another_agency_and_no_order(world: World, issuer: Issuer) -> None:
+    told = [
+        ask(world, issuer.token(), f"GET {TALK}", f"/threads/{subject}/messages")
+        for subject in ("lines/shop%23e1", "lines/shop%23none", "orders/1001", "reports/2026-10-23T0115-0130")
+    ]
+    assert {(answer.status, answer.json()["title"]) for answer in told} == {(403, "Forbidden")}
+
+
 @pytest.mark.parametrize("route", CLOSED)
 def test_a_person_gets_nothing_that_shows_all_agencies(world: World, issuer: Issuer, route: str) -> None:
     before = items(world, "LedgerTable")
@@ -254,7 +277,7 @@ def test_a_token_of_somebody_else_opens_nothing_of_an_agency(
     world: World, issuer: Issuer, record_property: Callable[[str, object], None]
 ) -> None:
     for name, bad in FORBIDDEN.items():
-        for route in OWN | CLOSED:
+        for route in OWN | LINES | CLOSED:
             assert ask(world, bad(issuer), route).status in {403, 404}, (name, route)
         answer = ask(world, bad(issuer), "GET /events")
         shown = {event["agency"] for event in answer.json().get("items", [])}

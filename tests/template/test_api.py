@@ -1,6 +1,7 @@
 """The HTTP API: every route known, none open to strangers."""
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -11,6 +12,8 @@ ACCOUNT = "/accounts/{agency}/{currency}"
 ROUTES = {
     "POST /events": "IngestFunction",
     "GET /events": "ApiFunction",
+    "POST /threads/{kind}/{subject}/messages": "ThreadsFunction",
+    "GET /threads/{kind}/{subject}/messages": "ThreadsFunction",
     f"GET {ACCOUNT}": "ApiFunction",
     f"GET {ACCOUNT}/quarters": "ApiFunction",
     f"GET {ACCOUNT}/days": "ApiFunction",
@@ -42,6 +45,17 @@ def test_the_routes_lead_where_they_should(stack: Stack) -> None:
     for route, operation in operations(stack).items():
         assert f"${{{ROUTES[route]}.Arn}}" in operation["x-amazon-apigateway-integration"]["uri"]["Fn::Sub"]
     assert operations(stack).keys() == ROUTES.keys()
+
+
+def test_the_api_may_invoke_what_its_routes_lead_to(stack: Stack) -> None:
+    permitted = {
+        (place.rpartition("${__Stage__}/")[2], one["FunctionName"]["Ref"])
+        for one in stack.of("AWS::Lambda::Permission").values()
+        for place, names in [one["SourceArn"]["Fn::Sub"]]
+        if one["Principal"] == "apigateway.amazonaws.com" and names["__ApiId__"] == {"Ref": "HttpApi"}
+    }
+    routes = {(re.sub(r" (.*)", r"\1", re.sub(r"{\w+}", "*", route)), function) for route, function in ROUTES.items()}
+    assert permitted == routes
 
 
 def test_no_route_is_open_to_strangers(stack: Stack) -> None:
@@ -83,6 +97,10 @@ class TestEachApi:
     def stage(self, stack: Stack, name: str) -> Properties:
         (stage,) = (one for one in stack.of("AWS::ApiGatewayV2::Stage").values() if one["ApiId"] == {"Ref": name})
         return stage
+
+    def test_serves_at_its_address_what_was_deployed_last(self, stack: Stack, name: str) -> None:
+        stage = self.stage(stack, name)
+        assert (stage["StageName"], stage["AutoDeploy"]) == ("$default", True)
 
     def test_throttles_a_flood(self, stack: Stack, name: str) -> None:
         settings = self.stage(stack, name)["DefaultRouteSettings"]

@@ -15,6 +15,7 @@ FUNCTIONS = [
     "RebuildFunction",
     "UnparkFunction",
     "ApiFunction",
+    "ThreadsFunction",
     "RatesFunction",
 ]
 STREAMS = {"CountersFunction": "LedgerTable", "SnapshotsFunction": "EntityTable"}

@@ -1,0 +1,70 @@
+"""What is discussed must be there, and a person must be allowed to see it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from quarterhour import aws
+from quarterhour.access import Caller
+from quarterhour.errors import ForbiddenError, NotFoundError
+from quarterhour.ledger.keys import SEPARATOR
+from quarterhour.orders.keys import header_key
+from quarterhour.orders.plan import WRITING
+from quarterhour.parameters import shown
+from quarterhour.reading import EntityReader, Values
+from quarterhour.reports.keys import is_run_id, run_key
+from quarterhour.threads.keys import Kind, Thread
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb import DynamoDBClient
+
+
+@dataclass(frozen=True, slots=True)
+class Subjects:
+    """The things that can be discussed, in all tables."""
+
+    client: "DynamoDBClient"
+    identity_table: str
+    ledger_table: str
+    entities: EntityReader
+
+    def thread(self, kind: str, names: Sequence[str], caller: Caller) -> Thread:
+        """Return the thread of the first thing that is there, of these spellings of its name.
+
+        Raises ``NotFoundError``, or ``ForbiddenError`` where a person asks for what they may not see.
+        """
+        if kind not in set(Kind):
+            raise NotFoundError(f"nothing is discussed under {shown(kind)}: expected one of {', '.join(Kind)}")
+        look = {Kind.ORDERS: self._order, Kind.LINES: self._line, Kind.REPORTS: self._report}[Kind(kind)]
+        for name in names:
+            found = look(name, caller)
+            if found:
+                return Thread(Kind(kind), name)
+        if caller.agency is not None:
+            # Whether it is there at all is nothing that a person may learn.
+            raise ForbiddenError(f"your token opens none of the {kind} {shown(names[0])}")
+        raise NotFoundError(f"there is none of the {kind} {shown(names[0])}")
+
+    def _order(self, name: str, caller: Caller) -> bool:
+        """Tell whether an order is there; its items may be of several agencies, so it is for machines."""
+        header = self.entities.get(header_key(name)) if caller.agency is None else None
+        return header is not None and header["status"] != WRITING
+
+    def _line(self, name: str, caller: Caller) -> bool:
+        """Tell whether an event is there, and of the person's agency."""
+        if name.count(SEPARATOR) != 1:
+            return False
+        claim = self._get(self.identity_table, {"event": name})
+        if claim is None:
+            return False
+        event = self._get(self.ledger_table, {key: claim[key] for key in ("quarter_hour", "position")})
+        return event is not None and caller.agency in {None, event["agency"]}
+
+    def _report(self, name: str, caller: Caller) -> bool:
+        """Tell whether a run is there."""
+        return caller.agency is None and is_run_id(name) and self.entities.get(run_key(name)) is not None
+
+    def _get(self, table: str, key: dict[str, str]) -> Values | None:
+        request = aws.get_item_request(table, key)
+        item = aws.persist(lambda: self.client.get_item(**request), f"the table {table}").get("Item")
+        return aws.from_item(item) if item else None
