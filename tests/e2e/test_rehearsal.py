@@ -29,6 +29,8 @@ LEFT_OUT = {
     "AWS::ApiGatewayV2::Integration",
     "AWS::ApiGatewayV2::Route",
     "AWS::ApiGatewayV2::Stage",
+    "AWS::CloudWatch::Alarm",
+    "AWS::CloudWatch::Dashboard",
     "AWS::Lambda::EventInvokeConfig",
     "AWS::Lambda::LayerVersion",
     "AWS::Lambda::Permission",

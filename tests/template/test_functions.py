@@ -17,6 +17,7 @@ FUNCTIONS = [
     "ApiFunction",
     "ThreadsFunction",
     "RatesFunction",
+    "DocumentsFunction",
 ]
 STREAMS = {"CountersFunction": "LedgerTable", "SnapshotsFunction": "EntityTable"}
 
@@ -122,6 +123,13 @@ class TestEachStreamFunction:
     def test_parks_apart_from_the_dead_letters(self, stack: Stack, name: str, table: str) -> None:
         variables = stack.of("AWS::Lambda::Function")[name]["Environment"]["Variables"]
         assert variables["PARKED_QUEUE_URL"] == {"Ref": f"{name.removesuffix('Function')}ParkedQueue"}, table
+
+
+def test_a_layer_outlasts_the_update_that_replaces_it_so_that_a_function_can_go_back(stack: Stack) -> None:
+    layers = [one for one in stack.resources.values() if one["Type"] == "AWS::Lambda::LayerVersion"]
+    assert [(one["DeletionPolicy"], one["Properties"]["CompatibleArchitectures"]) for one in layers] == [
+        ("Retain", [{"Ref": "Architecture"}])
+    ]
 
 
 class TestTheReportsSchedule:

@@ -17,6 +17,8 @@ REPLACEABLE = {
     "AWS::ApiGatewayV2::Integration",
     "AWS::ApiGatewayV2::Route",
     "AWS::ApiGatewayV2::Stage",
+    "AWS::CloudWatch::Alarm",
+    "AWS::CloudWatch::Dashboard",
     "AWS::IAM::Role",
     "AWS::Lambda::EventInvokeConfig",
     "AWS::Lambda::Function",
