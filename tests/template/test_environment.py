@@ -6,7 +6,7 @@ from local.template import Template
 from tests.template.calls import started
 from tests.template.stack import attribute
 
-FUNCTIONS = ["ingest", "counters", "snapshots", "report", "rebuild", "unpark", "api", "threads", "rates"]
+FUNCTIONS = ["ingest", "counters", "snapshots", "report", "rebuild", "unpark", "api", "threads", "rates", "documents"]
 LIBRARIES = ("AWS_", "POWERTOOLS_")
 
 

@@ -14,7 +14,7 @@ from quarterhour.errors import SealedFileError
 from tests.template.calls import Call, World
 from tests.template.stack import ROOT, Properties, Stack, arn_of, listed, parsed
 
-FUNCTIONS = ["ingest", "counters", "snapshots", "report", "rebuild", "unpark", "api", "threads", "rates"]
+FUNCTIONS = ["ingest", "counters", "snapshots", "report", "rebuild", "unpark", "api", "threads", "rates", "documents"]
 STANDING = {"Log", "ReadStream", "GiveUp"}
 """Statements for what Lambda does in the function's name: no call of the code shows it, so it has rules of its own."""
 STREAM_READING = ["DescribeStream", "GetRecords", "GetShardIterator", "ListStreams"]
@@ -69,6 +69,9 @@ def live_through(world: World) -> None:
     with world.without_sealed_lines(), pytest.raises(SealedFileError, match="is gone"):
         world.sample("report-schedule")
     world.sample("report-schedule")
+
+    for name in ("write", "write", "latest", "versions", "version", "metadata", "permit", "permissions"):
+        assert world.sample(f"documents-{name}")["statusCode"] in {200, 201}, name
 
     for name in ("put", "put", "all", "one", "snapshots", "trend"):
         assert world.sample(f"rates-{name}")["statusCode"] == 200, name

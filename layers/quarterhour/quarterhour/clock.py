@@ -85,6 +85,11 @@ def iso_seconds(instant: datetime) -> str:
     return instant.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
+def iso_exact(instant: datetime) -> str:
+    """Write an instant in full: ``2026-10-23T01:30:00Z``, with a fraction only where it has one."""
+    return instant.astimezone(UTC).isoformat().replace("+00:00", "Z")
+
+
 def parse_iso(text: str) -> datetime:
     """Read an instant with an offset or ``Z``; raise ``ValueError`` where it has none or is no instant."""
     instant = datetime.fromisoformat(text)

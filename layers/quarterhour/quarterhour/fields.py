@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from quarterhour import money
 from quarterhour.clock import parse_iso
-from quarterhour.errors import FieldProblem
+from quarterhour.errors import FieldProblem, InvalidError
 from quarterhour.ledger.keys import SEPARATOR
 
 MAX_TEXT: Final = 200
@@ -77,6 +77,13 @@ def bounded(problems: list[FieldProblem], expected: str) -> tuple[FieldProblem, 
     return (*problems[:MAX_PROBLEMS], FieldProblem("", f"has {more} more problems", expected))
 
 
+def refuse(problems: list[FieldProblem], expected: str) -> None:
+    """Raise ``InvalidError`` where there are problems."""
+    if problems:
+        told = bounded(problems, expected)
+        raise InvalidError("; ".join(f"{one.field} {one.problem}: expected {one.expected}" for one in told), *told)
+
+
 def shown(value: object) -> str:
     """Show a value in a message: short, printable, whatever was sent."""
     match value:
@@ -122,6 +129,12 @@ def decimal_text(value: object) -> str | None:
     """Read a decimal as it is stored: text in full, in the scale that came in."""
     decimal = money.parse_decimal(value)
     return None if decimal is None else money.plain(decimal)
+
+
+def whole(value: object) -> int | None:
+    """Read a whole number of 0 or more."""
+    number = money.parse_decimal(value) if isinstance(value, Decimal) else None
+    return int(number) if number is not None and number >= 0 and number == int(number) else None
 
 
 def share(value: object) -> Decimal | None:

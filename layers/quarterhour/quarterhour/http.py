@@ -60,6 +60,11 @@ def response(status: int, body: dict[str, Any], headers: dict[str, str] | None =
     }
 
 
+def with_json(response_: Response, name: str, text: str) -> Response:
+    """Return a response with one more member, whose JSON is at hand as text: just as it stands, numbers and all."""
+    return {**response_, "body": f"{response_['body'][:-1]}, {json.dumps(name)}: {text}}}"}
+
+
 def problem(error: RequestError, request_id: str) -> Response:
     """Build the problem details (RFC 9457) that tell of an error, and which request met it."""
     body = {"title": error.title, "status": error.status, "detail": error.detail, "request_id": request_id}

@@ -18,6 +18,8 @@ NAME: Final = f"1 to {MAX_NAME} printable characters without {SEPARATOR!r}"
 _LATEST: Final = "v_0"
 _VERSION: Final = "v_"
 _DIGITS: Final = 8
+MAX_VERSION: Final = 10**_DIGITS - 1
+NUMBER: Final = f"a whole number from 1 to {MAX_VERSION}"
 
 
 def document_pk(document: str) -> str:
@@ -50,7 +52,7 @@ def version_of(sk: str) -> int:
 
 def history_bounds() -> tuple[str, str]:
     """Return the first and the last sort key that a version in the history can have."""
-    return version_sk(1), version_sk(10**_DIGITS - 1)
+    return version_sk(1), version_sk(MAX_VERSION)
 
 
 def metadata_key(document: str) -> Key:
@@ -63,9 +65,16 @@ def permissions_key(document: str) -> Key:
     return {"pk": document_pk(document), "sk": "permissions"}
 
 
-def is_document(name: str) -> bool:
-    """Tell whether a document can have this name."""
-    return 1 <= len(name) <= MAX_NAME and name.isprintable() and SEPARATOR not in name
+def document_name(text: str) -> str:
+    """Read a document's name; raise ``ValueError`` where none can have it."""
+    if not (1 <= len(text) <= MAX_NAME and text.isprintable() and SEPARATOR not in text):
+        raise ValueError(text)
+    return text
+
+
+def version_number(text: str) -> int:
+    """Read the number of a version; raise ``ValueError`` where none can have it."""
+    return version_of(f"{_VERSION}{text:0>{_DIGITS}}")
 
 
 def rate_card(agency: str) -> str:

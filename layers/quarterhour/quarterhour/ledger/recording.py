@@ -13,7 +13,7 @@ from enum import Enum
 from typing import Any, Final, Self
 
 from quarterhour import money
-from quarterhour.clock import iso_millis
+from quarterhour.clock import iso_exact, iso_millis
 from quarterhour.errors import FieldProblem, SettingsError
 from quarterhour.ledger.event import SALE, Event, Rejection
 from quarterhour.ledger.keys import Account, Identity, Partition, Position
@@ -152,7 +152,7 @@ def ledger_values(event: Event, claim: Claim) -> dict[str, str]:
     if claim.price.arithmetic:
         values["arithmetic"] = claim.price.arithmetic
     if event.time is not None:
-        values["time"] = event.time.isoformat().replace("+00:00", "Z")
+        values["time"] = iso_exact(event.time)
     return values
 
 

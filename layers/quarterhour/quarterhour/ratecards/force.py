@@ -3,7 +3,9 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Any
 
+from quarterhour.clock import iso_exact, parse_iso
 from quarterhour.ratecards.card import RateCard
 
 Wanted = tuple[str, datetime]
@@ -20,6 +22,16 @@ class Start:
 
 Timeline = tuple[Start, ...]
 """The versions of a card that are in force at some time, rising in both; each until the next one starts."""
+
+
+def timeline_of(latest: Mapping[str, Any]) -> Timeline:
+    """Read the timeline from the latest version of a card's document."""
+    return tuple(Start(int(version), parse_iso(valid_from)) for version, valid_from in latest["timeline"])
+
+
+def timeline_values(timeline: Timeline) -> list[list[Any]]:
+    """Return the timeline as it is stored."""
+    return [[start.version, iso_exact(start.valid_from)] for start in timeline]
 
 
 def with_start(timeline: Sequence[Start], new: Start) -> Timeline:

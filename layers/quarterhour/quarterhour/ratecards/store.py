@@ -10,11 +10,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from quarterhour import aws, jsontext
-from quarterhour.clock import parse_iso
 from quarterhour.documents.keys import agency_of, latest_key, rate_card, version_key
 from quarterhour.entity import Key
 from quarterhour.ratecards.card import RateCard, stored_card
-from quarterhour.ratecards.force import Cards, Start, Timeline, Wanted
+from quarterhour.ratecards.force import Cards, Wanted, timeline_of
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -23,11 +22,6 @@ if TYPE_CHECKING:
 def card_of(values: Mapping[str, Any]) -> RateCard:
     """Read a card from a version of its document."""
     return stored_card(jsontext.parse(values["content"]))
-
-
-def timeline_of(values: Mapping[str, Any]) -> Timeline:
-    """Read from when on each version is in force, from the latest version of the document."""
-    return tuple(Start(int(version), parse_iso(valid_from)) for version, valid_from in values["timeline"])
 
 
 @dataclass(frozen=True, slots=True)

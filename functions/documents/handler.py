@@ -1,0 +1,104 @@
+"""The documents: written version on version, read back, and who may read them."""
+
+from typing import Any
+
+from aws_lambda_powertools.utilities.typing import LambdaContext
+
+from quarterhour import aws, http, parameters
+from quarterhour.access import everyone, machines
+from quarterhour.documents.keys import NAME, NUMBER, document_name, version_number
+from quarterhour.documents.permissions import read_permissions
+from quarterhour.documents.plan import read_draft, shown_version
+from quarterhour.documents.queries import DocumentQueries
+from quarterhour.documents.store import DocumentStore
+from quarterhour.documents.writer import DocumentWriter
+from quarterhour.reading import EntityReader, Values
+from quarterhour.routing import Routes
+from quarterhour.settings import Environment
+from quarterhour.telemetry import observed
+
+env = Environment.of_process()
+dynamodb = aws.dynamodb()
+table = env.text("ENTITY_TABLE")
+entities = EntityReader(dynamodb, table)
+documents = DocumentQueries(entities)
+writer = DocumentWriter(entities, DocumentStore(dynamodb, table))
+routes = Routes(env)
+
+
+@routes.put("/documents/<document>", allow=machines)
+def write(document: str) -> http.Response:
+    """Write a new version on top of the one that was seen; the first one creates the document."""
+    routes.parameters()
+    draft = read_draft(_name(document), routes.body())
+    values = writer.write(draft, routes.caller().name)
+    return http.response(201 if draft.seen == 0 else 200, shown_version(draft.document, values))
+
+
+@routes.get("/documents/<document>", allow=everyone)
+def latest(document: str) -> http.Response:
+    """Answer the latest version."""
+    routes.parameters()
+    name = _readable(document)
+    return _shown(name, documents.latest(name))
+
+
+@routes.get("/documents/<document>/versions", allow=everyone)
+def versions(document: str) -> http.Response:
+    """Answer the versions without their contents, the newest first."""
+    paging = routes.parameters("limit", "next").paging()
+    return http.response(200, paging.body(documents.versions(_readable(document), paging)))
+
+
+@routes.get("/documents/<document>/versions/<version>", allow=everyone)
+def one_version(document: str, version: str) -> http.Response:
+    """Answer a version."""
+    routes.parameters()
+    number = parameters.parsed("version", parameters.plain(version), NUMBER, version_number)
+    name = _readable(document)
+    return _shown(name, documents.version(name, number))
+
+
+@routes.get("/documents/<document>/metadata", allow=everyone)
+def metadata(document: str) -> http.Response:
+    """Answer what is told of the document as a whole."""
+    routes.parameters()
+    return http.response(200, documents.metadata(_readable(document)))
+
+
+@routes.put("/documents/<document>/permissions", allow=machines)
+def permit(document: str) -> http.Response:
+    """Write who may read the document, in place of who might before."""
+    routes.parameters()
+    permissions = read_permissions(routes.body())
+    writer.permit(_name(document), permissions, routes.caller().name)
+    return http.response(200, permissions.as_dict())
+
+
+@routes.get("/documents/<document>/permissions", allow=machines)
+def permitted(document: str) -> http.Response:
+    """Answer who may read the document."""
+    routes.parameters()
+    return http.response(200, documents.permissions(_name(document)).as_dict())
+
+
+def _name(document: str) -> str:
+    return parameters.parsed("document", parameters.plain(document), NAME, document_name)
+
+
+def _readable(document: str) -> str:
+    """Return the name of a document that the caller may read."""
+    name = _name(document)
+    documents.check(name, routes.caller())
+    return name
+
+
+def _shown(document: str, values: Values) -> http.Response:
+    return http.with_json(http.response(200, shown_version(document, values)), "content", values["content"])
+
+
+@observed
+@http.answered
+def handler(event: dict[str, Any], context: LambdaContext) -> http.Response:
+    """Answer a request for documents."""
+    return routes.handle(event, context)

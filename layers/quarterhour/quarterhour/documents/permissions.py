@@ -1,0 +1,70 @@
+"""Who may read a document or a report: machines everything, people what their agency or they themselves may."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final, Self
+
+from quarterhour import fields
+from quarterhour.access import Caller
+from quarterhour.clock import iso_millis
+from quarterhour.documents.keys import permissions_key
+from quarterhour.fields import NAME, TEXT, Fields
+
+MOST: Final = 200
+"""Names in each of the two lists, so that they fit into an item however they are written."""
+_BODY: Final = frozenset({"agencies", "people"})
+
+
+@dataclass(frozen=True, slots=True)
+class Permissions:
+    """The agencies and the people who may read; nobody where nothing was ever said."""
+
+    agencies: tuple[str, ...] = ()
+    people: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any] | None) -> Self:
+        """Read the item of a document's permissions."""
+        return cls(*(tuple(values[name]) for name in ("agencies", "people"))) if values else cls()
+
+    def as_dict(self) -> dict[str, list[str]]:
+        """Return them as they are stored and shown."""
+        return {"agencies": list(self.agencies), "people": list(self.people)}
+
+
+def may_read(permissions: Permissions, caller: Caller) -> bool:
+    """Tell whether a caller may read what has these permissions."""
+    return caller.agency is None or caller.agency in permissions.agencies or caller.name in permissions.people
+
+
+def read_permissions(body: Mapping[str, Any]) -> Permissions:
+    """Read the body of a request; raise ``InvalidError`` that tells every problem in it at once."""
+    outer = Fields(body)
+    outer.no_others(_BODY)
+    agencies = outer.value("agencies", f"a list of at most {MOST} agencies, each {NAME}", _agencies)
+    people = outer.value("people", f"a list of at most {MOST} subjects of tokens, each {TEXT}", _people)
+    fields.refuse(outer.problems, "agencies and people")
+    return Permissions(agencies, people)
+
+
+def permissions_values(document: str, permissions: Permissions, by: str, now: datetime) -> dict[str, Any]:
+    """Return the item of a document's permissions."""
+    return {
+        **permissions_key(document),
+        **permissions.as_dict(),
+        "written_at": iso_millis(now),
+        "written_by": by,
+    }
+
+
+def _agencies(value: object) -> tuple[str, ...] | None:
+    return _names(value) if isinstance(value, list) and all(map(fields.name, value)) else None
+
+
+def _people(value: object) -> tuple[str, ...] | None:
+    return _names(value) if isinstance(value, list) and all(map(fields.text, value)) else None
+
+
+def _names(value: list[str]) -> tuple[str, ...] | None:
+    return tuple(sorted(set(value))) if len(value) <= MOST else None

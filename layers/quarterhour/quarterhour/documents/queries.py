@@ -1,0 +1,79 @@
+"""Reading documents: the latest version, any of the history, what is told beside them; only for who may read them."""
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from quarterhour.access import Caller
+from quarterhour.documents.keys import (
+    MAX_VERSION,
+    document_pk,
+    latest_key,
+    metadata_key,
+    permissions_key,
+    version_key,
+    version_of,
+    version_sk,
+)
+from quarterhour.documents.permissions import Permissions, may_read
+from quarterhour.documents.plan import shown_metadata, shown_version
+from quarterhour.entity import Key
+from quarterhour.errors import NotFoundError
+from quarterhour.paging import Page, Paging, within
+from quarterhour.parameters import shown
+from quarterhour.reading import EntityReader, Range, Values
+
+_FIRST: Final = version_sk(1)
+_LAST: Final = version_sk(MAX_VERSION)
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentQueries:
+    """What readers ask of the documents.
+
+    What a caller may not read is not there for them: no error tells which names there are.
+    """
+
+    entities: EntityReader
+
+    def check(self, document: str, caller: Caller) -> None:
+        """Raise ``NotFoundError`` where a caller may not read a document; costs a machine nothing."""
+        if caller.agency is not None and not may_read(self.permissions(document), caller):
+            raise _missing(document)
+
+    def latest(self, document: str) -> Values:
+        """Return the latest version; raise ``NotFoundError`` where there is no such document."""
+        return self._found(document, latest_key(document))
+
+    def version(self, document: str, version: int) -> Values:
+        """Return a version of the history; raise ``NotFoundError`` where there is none."""
+        return self._found(document, version_key(document, version))
+
+    def versions(self, document: str, paging: Paging) -> Page:
+        """Return the versions, the newest first; raise ``NotFoundError`` where there is no such document."""
+        after = paging.start(lambda version: within(_FIRST, version_sk(int(version)), _LAST), None)
+        wanted = Range(document_pk(document), _FIRST, _LAST, falling=True, after=after)
+        entries = self.entities.read(wanted, paging.limit + 1)
+        page = paging.cut(
+            entries, lambda values: shown_version(document, values), lambda values: str(version_of(values["sk"]))
+        )
+        if paging.place is None and not page.items:
+            raise _missing(document)
+        return page
+
+    def metadata(self, document: str) -> dict[str, Any]:
+        """Return what is told of the document as a whole; raise ``NotFoundError`` where there is no such document."""
+        return shown_metadata(document, self._found(document, metadata_key(document)))
+
+    def permissions(self, document: str) -> Permissions:
+        """Return who may read a document; nobody where nothing was ever said."""
+        return Permissions.of(self.entities.get(permissions_key(document)))
+
+    def _found(self, document: str, key: Key) -> Values:
+        values = self.entities.get(key)
+        if values is None:
+            raise _missing(document)
+        return values
+
+
+def _missing(document: str) -> NotFoundError:
+    return NotFoundError(f"there is no document {shown(document)}, or no such version of it, that you may read")
