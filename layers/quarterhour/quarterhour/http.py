@@ -47,8 +47,10 @@ def body_of(event: dict[str, Any]) -> bytes:
 
 
 def header(event: dict[str, Any], name: str) -> str:
-    """Return a header of an HTTP API event, empty where it is missing; names are in lower case."""
-    return str((event.get("headers") or {}).get(name, ""))
+    """Return a header of an HTTP API event by its name in lower case; empty where it is missing."""
+    # API Gateway hands names over in lower case, `sam local` as they came.
+    headers = event.get("headers") or {}
+    return next((str(value) for key, value in headers.items() if key.lower() == name), "")
 
 
 def response(status: int, body: dict[str, Any], headers: dict[str, str] | None = None) -> Response:

@@ -186,3 +186,10 @@ def test_a_problem_is_told_as_problem_details() -> None:
 def test_only_what_may_pass_asks_to_come_again() -> None:
     assert http.problem(UnavailableError("throttled"), "r-1")["headers"]["retry-after"] == "5"
     assert "retry-after" not in http.problem(NotFoundError("gone"), "r-1")["headers"]
+
+
+@pytest.mark.parametrize("name", ["content-type", "Content-Type", "CONTENT-TYPE"])
+def test_a_header_is_found_in_whatever_case_it_comes(name: str) -> None:
+    assert http.header({"headers": {"accept": "x", name: ONE}}, "content-type") == ONE
+    assert http.header({"headers": {name: ONE}}, "accept") == ""
+    assert http.header({}, "accept") == ""
