@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple
 import boto3
 import pytest
 
+from local.schedule import create_request
 from local.template import Function, Template, table_request
 from quarterhour.clock import ManualClock
 from quarterhour.settings import Environment
@@ -44,6 +45,10 @@ def calls_of(service: str, operation: str, request: dict[str, Any]) -> Iterator[
             yield Call(f"s3:{operation}", f"ReportBucket/{request['Key']}")
         case "sqs", _:
             yield Call(f"sqs:{operation}", request["QueueUrl"].rpartition("/")[2])
+        case "scheduler", _:
+            yield Call(f"scheduler:{operation}", f"arn:aws:scheduler:{REGION}:none:schedule/default/{request['Name']}")
+            if operation == "UpdateSchedule":
+                yield Call("iam:PassRole", request["Target"]["RoleArn"].rpartition("/")[2])
         case _, "TransactWriteItems":
             for item in request["TransactItems"]:
                 ((kind, write),) = item.items()
@@ -176,11 +181,20 @@ class World:
         ]
         return self.run(name, {"Records": records})
 
-    def park(self, queue: str, image: Properties) -> None:
-        """Put the image of a new item into a queue of parked records."""
-        record = {"eventName": "INSERT", "dynamodb": {"SequenceNumber": "7", "NewImage": image, "Keys": image}}
+    def park(self, queue: str, image: Properties, name: str = "INSERT") -> None:
+        """Put the image of a new item, or of a changed one (``MODIFY``), into a queue of parked records."""
+        record = {"eventName": name, "dynamodb": {"SequenceNumber": "7", "NewImage": image, "Keys": image}}
         message = json.dumps({"reason": "not understood", "record": record})
         boto3.client("sqs").send_message(QueueUrl=self.names[queue], MessageBody=message)
+
+    def deploy_schedule(self) -> None:
+        """Make the reports' schedule as a deployment does, in place of one that stands."""
+        scheduler = boto3.client("scheduler")
+        name = self.environments["watch"]["SCHEDULE_NAME"]
+        if any(one["Name"] == name for one in scheduler.list_schedules()["Schedules"]):
+            scheduler.delete_schedule(Name=name)
+        role = "arn:aws:iam::123456789012:role/ScheduleRole"
+        scheduler.create_schedule(**create_request(name, "rate(1 hour)", "report", role))
 
     def standing(self, table: str) -> list[Properties]:
         """Return all items of a table."""

@@ -41,6 +41,8 @@ ROUTES = {
     "GET /customers/{customer}/items": "OrdersFunction",
     "GET /reports": "ApiFunction",
     "GET /reports/{run}": "ApiFunction",
+    "GET /schedule": "ScheduleFunction",
+    "PUT /schedule": "ScheduleFunction",
 }
 
 

@@ -6,7 +6,12 @@ from local.template import Template
 from tests.template.calls import started
 from tests.template.stack import attribute
 
-FUNCTIONS = ["ingest", "counters", "snapshots", "report", "rebuild", "unpark", "api", "threads", "rates", "documents"]
+FUNCTIONS = [
+    *("ingest", "counters", "snapshots", "report", "rebuild", "unpark", "api"),
+    *("threads", "rates", "documents", "orders", "billing"),
+    "schedule",
+    "watch",
+]
 LIBRARIES = ("AWS_", "POWERTOOLS_")
 
 

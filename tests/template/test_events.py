@@ -62,7 +62,7 @@ def test_an_ingest_sample_holds_what_its_name_says(name: str, content_type: str,
     assert {type(read_event(item)) for item in items} == {kind}
 
 
-@pytest.mark.parametrize("name", ["counters-batch", "snapshots-batch"])
+@pytest.mark.parametrize("name", ["counters-batch", "snapshots-batch", "billing-batch"])
 def test_a_stream_sample_is_what_the_mapping_lets_through(template: Template, name: str) -> None:
     (mapping,) = template.functions(attribute)[name.removesuffix("-batch")].mappings
     records = sample(name)["Records"]

@@ -16,10 +16,14 @@ FUNCTIONS = [
     "UnparkFunction",
     "ApiFunction",
     "ThreadsFunction",
+    "OrdersFunction",
+    "BillingFunction",
     "RatesFunction",
     "DocumentsFunction",
+    "ScheduleFunction",
+    "WatchFunction",
 ]
-STREAMS = {"CountersFunction": "LedgerTable", "SnapshotsFunction": "EntityTable"}
+STREAMS = {"CountersFunction": "LedgerTable", "SnapshotsFunction": "EntityTable", "BillingFunction": "EntityTable"}
 
 
 def test_the_functions_are_those_known_here(stack: Stack) -> None:
@@ -56,13 +60,15 @@ class TestEachFunction:
             for resource in listed(one["Resource"]):
                 assert resource != "*"
                 assert "Fn::GetAtt" in resource or re.fullmatch(
-                    r"\$\{(?:EntityTable\.Arn\}/index/gsi[12]|ReportBucket\.Arn\}/(?:ledger|reports)/\*)",
+                    r"\$\{(?:EntityTable\.Arn\}/index/gsi[12]|ReportBucket\.Arn\}/(?:ledger|reports)/\*)"
+                    rf"|{re.escape(SCHEDULE)}",
                     resource["Fn::Sub"],
                 )
 
     def test_may_touch_only_what_its_environment_names(self, stack: Stack, name: str) -> None:
         variables = stack.of("AWS::Lambda::Function")[name]["Environment"]["Variables"]
         named = {one["Ref"] for key, one in variables.items() if key.endswith(("_TABLE", "_BUCKET", "_QUEUE_URL"))}
+        named |= {"ScheduleRole"} if "SCHEDULE_NAME" in variables else set()
         plumbing = {
             stack.of("AWS::Lambda::Function")[name]["LoggingConfig"]["LogGroup"]["Ref"],
             *(STREAMS.get(name, ""), f"{name.removesuffix('Function')}DeadLetterQueue"),
@@ -73,7 +79,7 @@ class TestEachFunction:
     def test_knows_the_endpoint_of_every_service_that_it_calls(self, stack: Stack, name: str) -> None:
         variables = stack.of("AWS::Lambda::Function")[name]["Environment"]["Variables"]
         endpoints = {key.removeprefix("AWS_ENDPOINT_URL_") for key in variables if key.startswith("AWS_ENDPOINT_URL_")}
-        kinds = {"_TABLE": "DYNAMODB", "_BUCKET": "S3", "_QUEUE_URL": "SQS"}
+        kinds = {"_TABLE": "DYNAMODB", "_BUCKET": "S3", "_QUEUE_URL": "SQS", "SCHEDULE_NAME": "SCHEDULER"}
         assert endpoints == {kind for end, kind in kinds.items() for key in variables if key.endswith(end)}
 
 

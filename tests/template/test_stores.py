@@ -17,6 +17,8 @@ QUEUES = [
     "CountersDeadLetterQueue",
     "SnapshotsParkedQueue",
     "SnapshotsDeadLetterQueue",
+    "BillingParkedQueue",
+    "BillingDeadLetterQueue",
     "ReportDeadLetterQueue",
 ]
 BUCKETS = ["ReportBucket", "ReportAccessBucket"]

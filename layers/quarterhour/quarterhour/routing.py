@@ -69,6 +69,10 @@ class Routes:
             raise refusal(MalformedError, "is no JSON object", "an object")
         return parsed
 
+    def seconds_left(self) -> float:
+        """Return how long the function may still work on the request at hand, and answer it."""
+        return float(self._app.lambda_context.get_remaining_time_in_millis()) / 1000
+
     def handle(self, event: dict[str, Any], context: LambdaContext) -> http.Response:
         """Answer an event of the HTTP API; raises ``RequestError`` where it cannot be served."""
         return self._app.resolve(parameters.routed(event), context)

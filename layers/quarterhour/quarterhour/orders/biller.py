@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from itertools import islice
 from typing import Final
 
 from quarterhour import aws, clock
@@ -10,7 +11,7 @@ from quarterhour.ledger.event import Event, Rejection
 from quarterhour.ledger.recorder import Recorder
 from quarterhour.orders.bills import Bill, batches, bills, events, is_open, refusal
 from quarterhour.orders.store import OrderStore
-from quarterhour.streams import Parking, Poison, Record, failures
+from quarterhour.streams import Parking, Poison, Record, Unparked, failures
 from quarterhour.telemetry import Metric, count
 
 LINES_AT_ONCE: Final = 500
@@ -39,32 +40,45 @@ class Biller:
             # A refund must not go before its sale, which would be refused for good.
             behind = {bill.order for bill in failed}
             failed += [bill for bill in some if bill.order in behind]
-            failed += self._post([bill for bill in some if bill.order not in behind], request_id, until)
+            late, refused = self._post([bill for bill in some if bill.order not in behind], request_id, until)
+            self._parking.park(refused)
+            failed += late
         count(Metric.BILLS_FAILED, len(failed))
         return failures(records, [bill.seq for bill in failed])
 
-    def _post(self, due: Sequence[Bill], request_id: str, until: datetime) -> list[Bill]:
-        """Post bills, and park what the ledger will never take; return those that have to come again."""
+    def unpark(self, request_id: str, seconds: float) -> Unparked:
+        """Bill the orders that are parked, within so many seconds; those that still cannot be billed stay."""
+        until = clock.now() + timedelta(seconds=seconds)
+
+        def post(record: Record) -> bool:
+            due, poison = bills([record])
+            late, refused = self._post(due, request_id, until)
+            return not (poison or late or refused)
+
+        return self._parking.replay(post, lambda: clock.now() < until)
+
+    def _post(self, due: Sequence[Bill], request_id: str, until: datetime) -> tuple[list[Bill], list[Poison]]:
+        """Post bills; return those that have to come again, and those that the ledger will never take."""
         seconds = (until - clock.now()).total_seconds()
         if seconds <= 0:
-            return list(due)
+            return list(due), []
         try:
             gathered = self._workers.map(self._gather, due)
-            told = [events_ for events_ in gathered if not isinstance(events_, Poison)]
-            outcomes = iter(self._recorder.record([event for some in told for event in some], request_id, seconds))
+            told = [event for some in gathered if not isinstance(some, Poison) for event in some]
+            outcomes = iter(self._recorder.record(told, request_id, seconds))
         except UnavailableError:
-            return list(due)
-        failed = []
-        for bill, events_ in zip(due, gathered, strict=True):
-            if isinstance(events_, Poison):
-                self._parking.park([events_])
+            return list(due), []
+        late, refused = [], []
+        for bill, some in zip(due, gathered, strict=True):
+            if isinstance(some, Poison):
+                refused.append(some)
                 continue
-            own = [next(outcomes) for _ in events_]
+            own = list(islice(outcomes, len(some)))
             if is_open(own):
-                failed.append(bill)
-            elif refused := refusal(own):
-                self._parking.park([Poison(bill.record, refused)])
-        return failed
+                late.append(bill)
+            elif reason := refusal(own):
+                refused.append(Poison(bill.record, reason))
+        return late, refused
 
     def _gather(self, bill: Bill) -> list[Event | Rejection] | Poison:
         """Read the items of an order, and return what the ledger is told of it."""
