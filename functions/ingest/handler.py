@@ -11,6 +11,7 @@ from quarterhour.ledger.protocol import answer, read_items
 from quarterhour.ledger.recorder import Recorder
 from quarterhour.ledger.recording import Terms, Verdict
 from quarterhour.ledger.store import LedgerStore
+from quarterhour.parameters import Parameters
 from quarterhour.ratecards.store import CardStore
 from quarterhour.settings import Environment
 from quarterhour.telemetry import Metric, count, observed
@@ -42,6 +43,7 @@ RESERVE_SECONDS = 5
 def handler(event: dict[str, Any], context: LambdaContext) -> http.Response:
     """Parse the items, record them, answer each."""
     machines(gate.caller(event), {})
+    Parameters(event["rawPath"], event.get("queryStringParameters") or {}).allow()
     items = [read_event(item) for item in read_items(http.header(event, "content-type"), http.body_of(event))]
     seconds = context.get_remaining_time_in_millis() / 1000 - RESERVE_SECONDS
     status, headers, body = answer(recorder.record(items, context.aws_request_id, seconds))

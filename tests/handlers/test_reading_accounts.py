@@ -57,7 +57,7 @@ def test_an_unknown_account_is_told_with_a_reason(world: World) -> None:
 
 def test_the_totals_take_no_parameters(world: World) -> None:
     assert world.refused(ACCOUNT, limit=5) == {
-        "field": "'limit'",
+        "field": "limit",
         "problem": "is not known here",
         "expected": "no parameters",
     }

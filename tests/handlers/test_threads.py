@@ -86,7 +86,7 @@ def test_of_what_is_not_there_nothing_is_said(sold: World, path: str) -> None:
         ({"order": "random"}, "order"),
         ({"limit": 0}, "limit"),
         ({"next": "x"}, "next"),
-        ({"more": 1}, "'more'"),
+        ({"more": 1}, "more"),
     ],
 )
 def test_a_bad_parameter_is_told(sold: World, parameters: dict[str, Any], field: str) -> None:

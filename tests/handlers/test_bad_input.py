@@ -1,0 +1,427 @@
+"""Bad input to every route: told by the field that is to blame, nothing written, never a fault of ours."""
+
+import gzip
+import json
+from collections.abc import Callable, Iterator
+from copy import deepcopy
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+from urllib.parse import quote, urlencode
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from local.http_api import Request, Response
+from tests.handlers.postbox import BATCH, ONE, items, ledger, post, sale
+from tests.handlers.world import World, opened
+
+JSON: Final = "application/json"
+DAY: Final = {"from": "2026-10-23", "to": "2026-10-24", "limit": "10"}
+ACCOUNT: Final = {"agency": "42", "currency": "GBP"}
+THREAD: Final = {"kind": "lines", "subject": "shop%23good"}
+MESSAGE: Final = {"id": "m-1", "user": "ann", "text": "Where is it?"}
+NEWEST: Final = {"order": "newest", "limit": "10"}
+STATES: Final = {"layer": "5m", "last": "3"}
+
+Path = tuple[str | int, ...]
+"""Where a value stands in a JSON text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Good:
+    """A request that its route takes, from which each bad one departs in one thing.
+
+    ``answers``: the statuses of a good answer.
+    """
+
+    variables: dict[str, str] = field(default_factory=dict)
+    query: dict[str, str] = field(default_factory=dict)
+    body: Any = None
+    content_type: str = ""
+    answers: tuple[int, ...] = (200,)
+
+
+GOOD: dict[str, Good] = {
+    "POST /events": Good(body=sale("good", product="tea", quantity=2), content_type=ONE, answers=(202,)),
+    "GET /events": Good(query={**DAY, "agency": "42"}),
+    "GET /accounts/{agency}/{currency}": Good(ACCOUNT),
+    "GET /accounts/{agency}/{currency}/quarters": Good(ACCOUNT, DAY),
+    "GET /accounts/{agency}/{currency}/days": Good(ACCOUNT, DAY),
+    "GET /accounts/{agency}/{currency}/snapshots": Good(ACCOUNT, STATES),
+    "GET /accounts/{agency}/{currency}/changes": Good(ACCOUNT, {"limit": "10"}),
+    "GET /accounts/{agency}/{currency}/trend": Good(ACCOUNT, {"layer": "5m"}),
+    "GET /windows/{layer}/{start}": Good({"layer": "1h", "start": "2026-10-23T01:00:00Z"}, {"limit": "10"}),
+    "GET /reports": Good(query={"limit": "10"}),
+    "GET /reports/{run}": Good({"run": "2026-10-23T0130-0215"}),
+    "POST /threads/{kind}/{subject}/messages": Good(THREAD, body=MESSAGE, answers=(200, 201)),
+    "GET /threads/{kind}/{subject}/messages": Good(THREAD, {"user": "ann", "period": "2026-10", **NEWEST}),
+    "PUT /rates/{currency}": Good({"currency": "USD"}, body={"units_per_base": "1.25", "source": "bank"}),
+    "GET /rates": Good(query={"limit": "10"}),
+    "GET /rates/{currency}": Good({"currency": "USD"}, {"at": "2026-10-24T00:00:00Z"}),
+    "GET /rates/{currency}/snapshots": Good({"currency": "USD"}, STATES),
+    "GET /rates/{currency}/trend": Good({"currency": "USD"}, {"layer": "5m"}),
+}
+"""Every route of the template."""
+
+TRICKS: Final = {
+    "a parent": "..",
+    "a parent, encoded": "..%2F..%2Fetc%2Fpasswd",
+    "a parent, encoded twice": "%252e%252e%252f%252e%252e%252f",
+    "an absolute path": "%2Fetc%2Fpasswd",
+    "an absolute path of Windows": "C:%5Cboot.ini",
+    "a NUL": "2026-10-23T0130-0215%00",
+    "a line break": "42%0D%0Alevel%3A%20ERROR",
+    "an escape of the terminal": "%1B%5B31m42",
+    "digits of another script": quote("\u0662\u0660\u0662\u0666-10-23T0130-0215"),
+    "wide letters": quote("\uff27\uff22\uff30"),
+    "a letter that looks like another": quote("G\u0412P"),
+    "text that runs backwards": quote("\u202eGBP"),
+    "an invisible character": quote("G\u200bBP"),
+    "no UTF-8": "%FF%FE",
+    "half of a pair": "%ED%A0%80",
+    "the separator of keys": "42%23GBP%23x",
+    "a wildcard": "*",
+    "a blank": "%20",
+    "a template": "%7Bagency%7D",
+    "a question mark": "x%3Ffrom%3D1",
+    "a script": "%3Cscript%3Ealert(1)%3C%2Fscript%3E",
+    "8,000 characters": "x" * 8_000,
+    "a run's manifest": "2026-10-23T0130-0215%2Fmanifest.json",
+}
+"""What stands in a variable of the path, as it comes over the wire."""
+
+TEXTS: Final = {
+    "nothing": "",
+    "a NUL": "\x00",
+    "a line break": "2026-10-23\nERROR",
+    "an escape of the terminal": "\x1b[2J",
+    "the separator of keys": "#",
+    "8,000 characters": "x" * 8_000,
+}
+"""What no parameter of a query takes, not even one that is any text."""
+
+DEEP: Final = 100_000
+BODIES: Final[dict[str, tuple[bytes, int]]] = {
+    "none": (b"", 400),
+    "blanks": (b" \n", 400),
+    "no JSON": (b"amount=12.50", 400),
+    "two of them": (b"{}{}", 400),
+    "Python": (b"{'a': 1}", 400),
+    "UTF-16": ('{"a": 1}'.encode("utf-16"), 400),
+    "Latin-1": ('{"a": "é"}'.encode("latin-1"), 400),
+    "a mark of the byte order": (b'\xef\xbb\xbf{"a": 1}', 400),
+    "half of a pair": (b'{"a": "\xed\xa0\x80"}', 400),
+    "a NUL": (b'{"a": "\x00"}', 400),
+    "a line break in a text": (b'{"a": "\n"}', 400),
+    "compressed": (gzip.compress(b'{"a": 1}'), 400),
+    "XML": (b'<?xml version="1.0"?><!DOCTYPE a [<!ENTITY e SYSTEM "file:///etc/passwd">]><a>&e;</a>', 400),
+    "a key twice": (b'{"a": 1, "a": 2}', 400),
+    "a key twice, deep inside": (b'{"a": [{"b": {"c": 1, "c": 1}}]}', 400),
+    "a key twice among 50,000": (b'{"k": 1,' + b",".join(b'"%d": 1' % n for n in range(50_000)) + b', "k": 2}', 400),
+    "lists nested beyond reason": (b"[" * DEEP + b"]" * DEEP, 400),
+    "objects nested beyond reason": (b'{"a":' * DEEP + b"1" + b"}" * DEEP, 400),
+    "5,000,000 bytes": (b" " * 5_000_000 + b"{}", 413),
+}
+"""What no route takes for a body, and how it is refused."""
+
+CONTENT_TYPES: Final = {
+    "none": "",
+    "text": "text/plain",
+    "a form": "application/x-www-form-urlencoded",
+    "a form in parts": "multipart/form-data; boundary=x",
+    "XML": "application/xml",
+    "another encoding": "{}; charset=utf-16",
+    "a line break": "{}\r\nx-injected: 1",
+    "8,000 characters": "x" * 8_000,
+}
+"""Content types that no route takes; ``{}`` stands for the right one."""
+
+VALUES: Final = {
+    "true": True,
+    "a list": [1],
+    "NaN": float("nan"),
+    "infinity": float("-inf"),
+    "a NUL": "a\x00b",
+    "an escape of the terminal": "\x1b[2Ja",
+    "half of a pair": "\ud83d",
+    "200,000 characters": "9" * 200_000,
+}
+"""What no field of a body takes."""
+
+Sent = tuple[Request, int | None, str]
+"""A bad request, the status of its answer (``None``: 400, 404 or 422), and the field that must be named, if any."""
+
+
+def request(route: str, good: Good, body: bytes | None = None, **headers: str) -> Request:
+    """Return a request that differs from the good one as told."""
+    method, _, path = route.partition(" ")
+    for name, text in good.variables.items():
+        path = path.replace(f"{{{name}}}", text)
+    content = body if body is not None else b"" if good.body is None else json.dumps(good.body).encode()
+    kind = {"Content-Type": good.content_type or JSON} if method != "GET" else {}
+    sent = {**kind, **{name.replace("_", "-"): text for name, text in headers.items()}}
+    return Request(method, path, urlencode(good.query), tuple(sent.items()), content)
+
+
+def bad_paths(route: str, good: Good) -> Iterator[tuple[str, Sent]]:
+    """Yield what a route's path can hold that is none."""
+    for name in good.variables:
+        for trick, text in TRICKS.items():
+            yield (
+                f"{name}: {trick}",
+                (request(route, replace(good, variables={**good.variables, name: text})), None, ""),
+            )
+
+
+def bad_queries(route: str, good: Good) -> Iterator[tuple[str, Sent]]:
+    """Yield what a route's query can hold that is none."""
+    for unknown in ("nobody", "__proto__", "from[]", "a b"):
+        changed = replace(good, query={**good.query, unknown: "1"})
+        yield f"a parameter {unknown}", (request(route, changed), 400, unknown)
+    for name in good.query:
+        for trick, text in TEXTS.items():
+            changed = replace(good, query={**good.query, name: text})
+            yield f"{name}: {trick}", (request(route, changed), 400, name)
+
+
+def bad_bodies(route: str, good: Good) -> Iterator[tuple[str, Sent]]:
+    """Yield what a route's body as a whole can be that is none."""
+    for trick, (body, status) in BODIES.items():
+        yield f"body: {trick}", (request(route, good, body), status, "body")
+    right = good.content_type or JSON
+    for trick, kind in CONTENT_TYPES.items():
+        changed = request(route, good, Content_Type=kind.replace("{}", right))
+        yield f"content type: {trick}", (changed, 415, "content-type")
+
+
+def bad_fields(route: str, good: Good) -> Iterator[tuple[str, Sent]]:
+    """Yield what the fields of a route's body can hold that is none."""
+    for path in leaves(good.body):
+        for trick, value in VALUES.items():
+            changed = replace(good, body=with_value(good.body, path, value))
+            yield f"{shown(path)}: {trick}", (request(route, changed), None, str(path[-1]))
+    for path in objects(good.body):
+        for unknown in ("nobody", "__proto__"):
+            changed = replace(good, body=with_value(good.body, (*path, unknown), 1))
+            yield f"a field {shown((*path, unknown))}", (request(route, changed), None, unknown)
+
+
+def leaves(value: Any, path: Path = ()) -> Iterator[Path]:
+    """Yield where the values stand that hold no others."""
+    match value:
+        case dict():
+            for name, inner in value.items():
+                yield from leaves(inner, (*path, name))
+        case list():
+            for index, inner in enumerate(value):
+                yield from leaves(inner, (*path, index))
+        case _:
+            yield path
+
+
+def objects(value: Any, path: Path = ()) -> Iterator[Path]:
+    """Yield where the objects stand."""
+    if isinstance(value, dict):
+        yield path
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for name, one in inner:
+        yield from objects(one, (*path, name))
+
+
+def with_value(body: Any, path: Path, value: Any) -> Any:
+    """Return a body with another value at a place."""
+    changed = deepcopy(body)
+    *above, last = path
+    at = changed
+    for name in above:
+        at = at[name]
+    at[last] = value
+    return changed
+
+
+def shown(path: Path) -> str:
+    return ".".join(map(str, path))
+
+
+def bad_requests(route: str) -> dict[str, Sent]:
+    """Return what a route must refuse, by what is bad about it."""
+    good = GOOD[route]
+    kinds: list[Callable[[str, Good], Iterator[tuple[str, Sent]]]] = [bad_paths, bad_queries]
+    if not route.startswith("GET"):
+        kinds += [bad_bodies, bad_fields]
+    return dict(one for kind in kinds for one in kind(route, good))
+
+
+def blamed(answer: Response) -> list[str]:
+    """Return the fields that an answer names, of the request or of its one item."""
+    told = answer.json()
+    errors = told.get("errors") or [error for item in told.get("items", []) for error in item["errors"]]
+    assert all(error["problem"] and error["expected"] for error in errors)
+    return [error["field"] for error in errors]
+
+
+def is_told(answer: Response, status: int | None, blame: str) -> bool:
+    """Tell whether an answer refuses as it should."""
+    if answer.status not in ((400, 404, 422) if status is None else (status,)) or not answer.body.isascii():
+        return False
+    if any(byte < 32 for byte in answer.body):
+        return False
+    if answer.headers["content-type"] != "application/problem+json":
+        return answer.status == 422 and answer.json()["counts"] == {"rejected": 1} and blame in leaf(answer)
+    return answer.json()["status"] == answer.status and bool(answer.json()["detail"]) and (blame in ["", *leaf(answer)])
+
+
+def leaf(answer: Response) -> list[str]:
+    """Return the last parts of the fields that an answer names."""
+    return [name.rpartition(".")[2] for name in blamed(answer)]
+
+
+def everything(world: World) -> list[Any]:
+    """Return all that stands anywhere."""
+    tables = [items(world, table) for table in ("IdentityTable", "LedgerTable", "EntityTable")]
+    return [*(sorted(map(repr, table)) for table in tables), sorted(world.stack.bucket.keys())]
+
+
+@pytest.fixture(scope="module")
+def world() -> Iterator[World]:
+    """A system in which every good request has been sent, and was taken."""
+    with opened() as world:
+        world.sell("10.00", product="tea")
+        world.pass_time(hours=1)
+        world.report()
+        for route in sorted(GOOD, key=lambda route: route.startswith("GET")):
+            answer = world.stack.request(request(route, GOOD[route]))
+            assert answer.status in GOOD[route].answers, (route, answer.body)
+            world.settle()
+        yield world
+
+
+def test_every_route_of_the_template_has_its_row(world: World) -> None:
+    routes = {f"{one.method} {one.path}" for function in world.stack.functions.values() for one in function.routes}
+    assert routes == GOOD.keys()
+
+
+@pytest.mark.parametrize("route", GOOD)
+def test_bad_input_is_refused_by_the_field_to_blame_and_nothing_is_written(
+    world: World, route: str, record_property: Callable[[str, object], None]
+) -> None:
+    before = everything(world)
+    bad = bad_requests(route)
+    wrong = {}
+    for what, (sent, status, blame) in bad.items():
+        answer = world.stack.request(sent)
+        if not is_told(answer, status, blame):
+            wrong[what] = (answer.status, answer.body[:300])
+    assert wrong == {}
+    assert everything(world) == before
+    record_property(f"bad requests refused by {route}", len(bad))
+
+
+@pytest.mark.parametrize("route", [route for route in GOOD if route.startswith("GET")])
+def test_headers_that_no_route_knows_change_nothing(world: World, route: str) -> None:
+    sent = request(route, GOOD[route], Cookie="x" * 100_000, X_Forwarded_For="\x1b[2J", X_Http_Method_Override="DELETE")
+    assert world.stack.request(sent).status in GOOD[route].answers
+
+
+# ---------------------------------------------------------------- what is wrong with events alone
+
+
+def test_a_replayed_request_is_answered_as_the_first_and_writes_nothing(world: World) -> None:
+    route = "POST /events"
+    before = everything(world)
+    for _ in range(3):
+        answer = world.stack.request(request(route, GOOD[route]))
+        assert (answer.status, answer.json()["counts"]) == (202, {"duplicate": 1})
+    assert everything(world) == before
+
+
+EXTRAS = {
+    "4,097 bytes": ({"x": "a" * 4089}, "has 4097 bytes as JSON"),
+    "33 levels": (json.loads('{"a":' * 34 + "1" + "}" * 34), "is nested too deeply, more than 32 levels"),
+    "NaN inside": ({"x": [float("nan")]}, "holds a number that is not finite"),
+    "a text": ("gift", "is 'gift'"),
+}
+
+
+@pytest.mark.parametrize(("extra", "problem"), EXTRAS.values(), ids=EXTRAS)
+def test_an_extra_that_cannot_be_kept_says_why(world: World, extra: object, problem: str) -> None:
+    answer = post(world, sale("extra", extra=extra))
+    ((error,),) = (item["errors"] for item in answer.json()["items"])
+    assert (answer.status, error["field"], error["problem"]) == (422, "data.extra", problem)
+
+
+AMOUNTS = {
+    "true": "is true",
+    "NaN": "is no finite number",
+    "Infinity": "is no finite number",
+    "-Infinity": "is no finite number",
+    "1e99999999999999999999": "is no finite number",
+    "1e999999": "is 1E+999999",
+    "9" * 39: f"is {'9' * 39}",
+    "9" * 300: f"is {'9' * 60}... (300 characters)",
+    '"1e3"': "is '1e3'",
+    '"=1+1"': "is '=1+1'",
+    '"١٢"': "is '\\u0661\\u0662'",
+    '"0x10"': "is '0x10'",
+    '" 1"': "is ' 1'",
+}
+
+
+@pytest.mark.parametrize(("amount", "problem"), AMOUNTS.items())
+def test_an_amount_that_is_none_is_shown_as_it_was_sent(world: World, amount: str, problem: str) -> None:
+    answer = post(world, json.dumps(sale("amount", amount=0)).replace('"amount": 0', f'"amount": {amount}'), ONE)
+    ((error,),) = (item["errors"] for item in answer.json()["items"])
+    assert (answer.status, error["field"], error["problem"]) == (422, "data.amount", problem)
+
+
+# ---------------------------------------------------------------- anything at all
+
+VALUES_AT_ALL = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    max_leaves=12,
+)
+FIELDS = st.sampled_from(["specversion", "id", "source", "type", "subject", "time", "datacontenttype", "data", "other"])
+DATA = st.sampled_from(["amount", "currency", "commission_rate", "quantity", "line", "refers_to", "extra", "other"])
+
+
+@st.composite
+def nearly_events(draw: st.DrawFn) -> dict[str, Any]:
+    """Draw an event of which some fields are anything."""
+    event: dict[str, Any] = sale(draw(st.text(min_size=1, max_size=3)), draw(st.decimals().map(str)))
+    event["data"] |= draw(st.dictionaries(DATA, VALUES_AT_ALL, max_size=2))
+    return event | draw(st.dictionaries(FIELDS, VALUES_AT_ALL, max_size=2))
+
+
+def assert_nothing_lost(world: World, answer: Response, before: int) -> None:
+    """Hold an answer to what stands in the ledger."""
+    assert answer.status in {202, 207, 400, 409, 413, 415, 422}, answer.body
+    recorded = answer.json().get("counts", {}).get("recorded", 0)
+    assert len(ledger(world)) == before + recorded
+
+
+@settings(deadline=None, max_examples=150)
+@given(body=st.binary(max_size=200), kind=st.sampled_from([ONE, BATCH, JSON, f"{ONE}; charset=utf-8"]) | st.text())
+def test_any_bytes_get_a_clear_answer(world: World, body: bytes, kind: str) -> None:
+    before = len(ledger(world))
+    assert_nothing_lost(world, post(world, body, kind), before)
+
+
+@settings(deadline=None, max_examples=150)
+@given(body=VALUES_AT_ALL | nearly_events() | st.lists(nearly_events() | VALUES_AT_ALL, max_size=4))
+def test_any_json_gets_a_clear_answer_and_what_is_recorded_stands(world: World, body: Any) -> None:
+    before = len(ledger(world))
+    assert_nothing_lost(world, post(world, body, BATCH if isinstance(body, list) else ONE), before)
+
+
+@settings(deadline=None, max_examples=300)
+@given(data=st.data(), route=st.sampled_from([route for route in GOOD if route.startswith("GET")]))
+def test_any_text_in_path_and_query_gets_a_clear_answer(world: World, data: st.DataObject, route: str) -> None:
+    texts = st.text(st.characters(exclude_categories=["Cs"]))
+    good = GOOD[route]
+    variables = {name: data.draw(st.just(text) | texts.filter(bool)) for name, text in good.variables.items()}
+    query = {name: data.draw(st.just(text) | texts) for name, text in good.query.items()}
+    encoded = {name: quote(text, safe="") for name, text in variables.items()}
+    answer = world.stack.request(request(route, replace(good, variables=encoded, query=query)))
+    assert answer.status in {*good.answers, 400, 404}, answer.body
