@@ -3,10 +3,8 @@
 import io
 import json
 import os
-import shlex
 import subprocess
 import sys
-import tomllib
 import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -24,10 +22,9 @@ from local.pump import Pump
 from local.template import REF, Function, Template
 from quarterhour.clock import ManualClock
 from tests.template.calls import REGION, World
-from tests.template.stack import ROOT, Properties, parsed, translated
+from tests.template.stack import CONFIGURATIONS, ROOT, Properties, configured, parsed, translated
 
 SAM: Final = ROOT / ".venv-sam" / "bin" / "sam"
-CONFIGURATIONS: Final = ROOT / "samconfig.toml"
 CODE: Final = "code"
 """The bucket that code goes up to."""
 
@@ -123,18 +120,7 @@ def sam_deploy(config: str, folder: Path) -> Deployed:
     }
     told = subprocess.run(command, env=variables, capture_output=True, text=True, check=False)  # noqa: S603 - our own
     assert told.returncode == 0, told.stdout + told.stderr
-    return Deployed.found(_configured(config)["global"]["parameters"]["stack_name"], document)
-
-
-def overrides(config: str) -> dict[str, str]:
-    """Return the parameters that a configuration sets."""
-    written = _configured(config)["deploy"]["parameters"]["parameter_overrides"]
-    return dict(shlex.split(one)[0].split("=", 1) for one in written)
-
-
-def _configured(config: str) -> Properties:
-    settings: Properties = tomllib.loads(CONFIGURATIONS.read_text("utf-8"))[config]
-    return settings
+    return Deployed.found(configured(config)["stack_name"], document)
 
 
 def deploy(document: Properties) -> Deployed:

@@ -19,8 +19,8 @@ from quarterhour.clock import ManualClock, using
 from quarterhour.errors import SettingsError
 from quarterhour.ledger.keys import Account
 from quarterhour.reports.verify import verify
-from tests.e2e.rehearsal import SAM, Deployed, clear, deploy, endpoint, overrides, sam_deploy
-from tests.template.stack import Properties, parsed, translated
+from tests.e2e.rehearsal import SAM, Deployed, clear, deploy, endpoint, sam_deploy
+from tests.template.stack import Properties, overrides, parsed, translated
 from tests.template.test_permissions import live_through
 
 LEFT_OUT = {

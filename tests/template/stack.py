@@ -1,5 +1,7 @@
 """The template as written, and as a deployment would see it."""
 
+import shlex
+import tomllib
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import cache
@@ -11,6 +13,7 @@ from samtranslator.yaml_helper import yaml_parse
 
 ROOT = Path(__file__).parents[2]
 FILE = ROOT / "template.yaml"
+CONFIGURATIONS = ROOT / "samconfig.toml"
 
 Properties = dict[str, Any]
 
@@ -55,6 +58,17 @@ class NoManagedPolicies:
 
     def load(self) -> NoReturn:
         raise AssertionError("the template attaches a managed policy")
+
+
+def configured(config: str) -> Properties:
+    """Return what one of the configurations in samconfig.toml says for all commands."""
+    settings: Properties = tomllib.loads(CONFIGURATIONS.read_text("utf-8"))[config]["global"]["parameters"]
+    return settings
+
+
+def overrides(config: str) -> dict[str, str]:
+    """Return the parameters that a configuration sets."""
+    return dict(shlex.split(one)[0].split("=", 1) for one in configured(config)["parameter_overrides"])
 
 
 def deployed() -> Stack:

@@ -7,11 +7,13 @@ from typing import Any
 import pytest
 
 from local.errors import LocalError
-from local.schedule import Rate
 from local.template import Template
+from quarterhour.errors import SettingsError
 from quarterhour.ledger.recording import SAFETY
+from quarterhour.schedule.expression import LONGEST, parse
 from quarterhour.settings import Environment
-from tests.template.stack import ROOT, Properties, Stack, parsed
+from tests.template.calls import started
+from tests.template.stack import ROOT, Properties, Stack, attribute, parsed
 
 
 def accepts(parameter: str, value: str) -> bool:
@@ -42,11 +44,13 @@ def test_every_parameter_says_its_default_and_refuses_something(document: Proper
         *("rate(15 minutes)", "rate(20 minutes)", "rate(60 minutes)", "rate(100 minutes)", "rate(1440 minutes)"),
         *("rate(1 hour)", "rate(2 hours)", "rate(10 hours)", "rate(24 hours)", "rate(99 hours)"),
         *("rate(1 day)", "rate(2 days)", "rate(9 days)"),
+        *("cron(0 * * * ? *)", "cron(0/15 * * * ? *)", "cron(*/30 8-18 ? * MON-FRI *)", "cron(0 8 ? * 2,4,6 *)"),
+        *("cron(5,35 0/6 1,8,15,22,29 * ? *)", "cron(59 23 */2 * ? *)"),
     ],
 )
 def test_a_good_report_rate_is_taken(rate: str) -> None:
     assert accepts("ReportRate", rate)
-    assert Rate.parse(rate).period >= timedelta(minutes=15)
+    assert parse(rate)
 
 
 @pytest.mark.parametrize(
@@ -57,17 +61,33 @@ def test_a_good_report_rate_is_taken(rate: str) -> None:
         *("rate(0 hours)", "rate(0 hour)", "rate(1 hours)", "rate(2 hour)", "rate(01 hour)", "rate(100 hours)"),
         *("rate(0 days)", "rate(1 days)", "rate(2 day)", "rate(10 days)", "rate(1 week)"),
         *("rate(1hour)", "rate(1  hour)", "rate( 1 hour)", "rate(1 hour) ", " rate(1 hour)", "Rate(1 hour)"),
-        *("rate()", "rate(hour)", "1 hour", "cron(0 * * * ? *)", "at(2026-10-23T01:30:00)", "hourly", ""),
+        *("rate()", "rate(hour)", "1 hour", "at(2026-10-23T01:30:00)", "hourly", ""),
+        *("cron(* * * * ? *)", "cron(0 8 * * ?)", "cron(0 8 * * ? 2026)", "cron(0 8 * JAN ? *)", "cron(0 8 L * ? *)"),
+        *("cron(0 8 ? * MON#1 *)", "cron(0 8 * * ? * *)", "cron(0 8 * * ? *) ", "0 8 * * ? *", "cron(0  8 * * ? *)"),
     ],
 )
 def test_a_bad_report_rate_is_refused(rate: str) -> None:
     assert not accepts("ReportRate", rate)
 
 
+@pytest.mark.parametrize(
+    "rate", ["cron(0/5 8 * * ? *)", "cron(0 8 1 * ? *)", "cron(0 8 ? * ? *)", "cron(99 8 * * ? *)"]
+)
+@pytest.mark.parametrize("name", ["schedule", "watch"])
+def test_a_cron_that_only_code_can_judge_stops_the_functions_that_would_set_it(
+    rate: str, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    function = Template(parsed(), ROOT, {"ReportRate": rate}).functions(attribute)[name]
+    with pytest.raises(SettingsError, match="REPORT_RATE is 'cron"):
+        started(function, monkeypatch)
+
+
 def test_the_longest_rate_seals_a_bucket_while_its_counters_stand(document: Properties) -> None:
     rates = [f"rate({n} {unit})" for unit in ("minutes", "hours", "days") for n in range(2, 10_001)]
-    longest = max(Rate.parse(rate).period for rate in rates if re.search(pattern(document, "ReportRate"), rate))
-    assert longest < timedelta(days=least(document, "QuarterRetentionDays"))
+    taken = [rate for rate in rates if re.search(pattern(document, "ReportRate"), rate)]
+    assert taken
+    assert all(parse(rate) for rate in taken), "the functions take no other"
+    assert timedelta(days=least(document, "QuarterRetentionDays")) > LONGEST
 
 
 @pytest.mark.parametrize(
@@ -122,3 +142,8 @@ def test_the_ingest_knows_its_own_timeout_and_every_grace_outlasts_it(document: 
 
 def pattern(document: Properties, parameter: str) -> str:
     return str(document["Parameters"][parameter]["AllowedPattern"])
+
+
+@pytest.mark.parametrize("config", ["default", "prod", "local"])
+def test_a_configuration_sets_what_the_template_takes(config: str) -> None:
+    assert Template(parsed(), ROOT, overrides(config)).parameters.items() >= overrides(config).items()
