@@ -13,7 +13,7 @@ from quarterhour.ledger.recording import SAFETY
 from quarterhour.schedule.expression import LONGEST, parse
 from quarterhour.settings import Environment
 from tests.template.calls import started
-from tests.template.stack import ROOT, Properties, Stack, attribute, parsed
+from tests.template.stack import ROOT, Properties, Stack, attribute, overrides, parsed
 
 
 def accepts(parameter: str, value: str) -> bool:
