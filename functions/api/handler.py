@@ -8,7 +8,8 @@ from quarterhour import aws, http, parameters
 from quarterhour.access import everyone, machines, own_agency
 from quarterhour.counters.keys import account_pk
 from quarterhour.counters.queries import ACCOUNT_STATES, CounterQueries
-from quarterhour.ledger.keys import Account
+from quarterhour.ledger.explainer import Explainer
+from quarterhour.ledger.keys import Account, Identity
 from quarterhour.ledger.queries import LedgerQueries
 from quarterhour.parameters import DAY, MOMENT, NAME, among, one_of
 from quarterhour.rates.rate import RATE_STATES
@@ -31,6 +32,7 @@ layers = Layers(env.layers("SNAPSHOT_LAYERS"))
 reports = ReportQueries(entities, aws.s3(), env.text("REPORT_BUCKET"))
 workers = aws.Workers(env.integer("MAX_CONCURRENCY", least=1))
 ledger = LedgerQueries(dynamodb, env.text("LEDGER_TABLE"), entities, workers)
+explainer = Explainer(dynamodb, env.text("IDENTITY_TABLE"), env.text("LEDGER_TABLE"), entities)
 routes = Routes(env)
 
 Names = tuple[str, ...]
@@ -123,6 +125,14 @@ def events() -> http.Response:
     agency = routes.caller().narrowed(asked.optional("agency", NAME, parameters.name, None))
     paging = asked.paging()
     return _answer(paging.body(ledger.events(start, end, agency, paging)))
+
+
+@routes.get("/events/<source>/<event>/explain", allow=everyone)
+def explanation(source: str, event: str) -> http.Response:
+    """Answer how the commission of an event came about."""
+    routes.parameters()
+    names = ((one, other) for one in parameters.spellings(source) for other in parameters.spellings(event))
+    return _answer(explainer.explain((Identity(*pair) for pair in names), routes.caller()))
 
 
 def _account(agency: Names, currency: str) -> tuple[Account, Values]:

@@ -40,12 +40,19 @@ def world(stack: Stack) -> Iterator[World]:
     with mock_aws(), using(clock), pytest.MonkeyPatch.context() as patch:
         world = World(clock)
         world.build(Template(parsed(), ROOT, {"SnapshotLayers": LAYERS}), stack, patch)
+        live_with_documents(world)
         live_through(world)
         live_with_orders(world)
         # Whatever has a current state by now, its snapshots are kept.
         states = [item for item in world.standing("EntityTable") if item["sk"]["S"] == "latest"]
         assert world.stream("snapshots", *states) == ALL_DONE
         yield world
+
+
+def live_with_documents(world: World) -> None:
+    """Let an agency have a rate card, by which events to come are charged."""
+    for name in ("write", "write", "latest", "versions", "version", "metadata", "permit", "permissions"):
+        assert world.sample(f"documents-{name}", document="rate-card:Nord & Süd")["statusCode"] in {200, 201}, name
 
 
 def live_through(world: World) -> None:
@@ -77,9 +84,6 @@ def live_through(world: World) -> None:
         world.sample("report-schedule")
     world.sample("report-schedule")
 
-    for name in ("write", "write", "latest", "versions", "version", "metadata", "permit", "permissions"):
-        assert world.sample(f"documents-{name}")["statusCode"] in {200, 201}, name
-
     for name in ("put", "put", "all", "one", "snapshots", "trend"):
         assert world.sample(f"rates-{name}")["statusCode"] == 200, name
 
@@ -87,7 +91,18 @@ def live_through(world: World) -> None:
     assert states
     assert world.stream("snapshots", *states, {"pk": {"S": "ACCOUNT#"}, "sk": {"S": "latest"}}) == ALL_DONE
 
-    for name in ("account", "changes", "quarters", "days", "snapshots", "trend", "window", "reports", "events"):
+    for name in (
+        "account",
+        "changes",
+        "quarters",
+        "days",
+        "snapshots",
+        "trend",
+        "window",
+        "reports",
+        "events",
+        "explain",
+    ):
         assert world.sample(f"api-{name}")["statusCode"] == 200, name
     for layer in ("5m", "1d"):
         world.sample("api-window", layer=layer)

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
-from typing import Final
+from typing import Any, Final
 
-from quarterhour import fields, money
+from quarterhour import fields, jsontext, money
 from quarterhour.errors import FieldProblem
 from quarterhour.fields import Fields
 from quarterhour.ledger.keys import SEPARATOR
@@ -107,9 +107,9 @@ def read_card(content: object) -> RateCard | tuple[FieldProblem, ...]:
     return RateCard(valid_from, tuple(rule for rule in rules if rule))
 
 
-def stored_card(content: object) -> RateCard:
-    """Read a card that was checked when it was stored; raise ``ValueError`` where it is none after all."""
-    card = read_card(content)
+def card_of(version: Mapping[str, Any]) -> RateCard:
+    """Read the card that a version of its document holds; raise ``ValueError`` where it is none after all."""
+    card = read_card(jsontext.parse(version["content"]))
     if not isinstance(card, RateCard):
         raise ValueError(f"no rate card: {card}")  # noqa: TRY004 - it is a tuple of problems, not a wrong type
     return card

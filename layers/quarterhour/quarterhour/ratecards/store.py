@@ -5,23 +5,18 @@ as old. Nothing is kept from one request to the next: a new version counts for e
 written.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from quarterhour import aws, jsontext
+from quarterhour import aws
 from quarterhour.documents.keys import agency_of, latest_key, rate_card, version_key
 from quarterhour.entity import Key
-from quarterhour.ratecards.card import RateCard, stored_card
+from quarterhour.ratecards.card import card_of
 from quarterhour.ratecards.force import Cards, Wanted, timeline_of
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
-
-
-def card_of(values: Mapping[str, Any]) -> RateCard:
-    """Read a card from a version of its document."""
-    return stored_card(jsontext.parse(values["content"]))
 
 
 @dataclass(frozen=True, slots=True)
