@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
     from mypy_boto3_dynamodbstreams import DynamoDBStreamsClient
     from mypy_boto3_s3 import S3Client
+    from mypy_boto3_scheduler import EventBridgeSchedulerClient
     from mypy_boto3_sqs import SQSClient
 
 MOTO: Final = "moto"
@@ -71,7 +72,7 @@ def environment(variables: Mapping[str, str]) -> Iterator[None]:
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """A running engine. ``dynamodb_url`` is empty where DynamoDB is embedded too; S3 and SQS always are."""
+    """A running engine. ``dynamodb_url`` is empty where DynamoDB is embedded too; the other services always are."""
 
     name: str
     dynamodb_url: str = ""
@@ -100,6 +101,11 @@ class Engine:
         """Return an SQS client."""
         with environment({}):
             return _session().client("sqs", config=_CONFIG)
+
+    def scheduler(self) -> "EventBridgeSchedulerClient":
+        """Return an EventBridge Scheduler client."""
+        with environment({}):
+            return _session().client("scheduler", config=_CONFIG)
 
     def answer(self, service: str, request: Request) -> Response:
         """Answer a request that an AWS client has signed for one of the ``SERVICES``."""

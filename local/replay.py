@@ -11,7 +11,6 @@ from typing import Any, Final
 from local.bucket import Bucket
 from local.http_api import Request, Response
 from local.input import BadLine, Group, Line, grouped, read_lines
-from local.schedule import Rate
 from local.stack import Stack
 from quarterhour import clock
 from quarterhour.aws import from_item
@@ -23,6 +22,7 @@ from quarterhour.quarters import Quarter
 from quarterhour.reports.keys import quarter_of_lines
 from quarterhour.reports.lines import read_lines as read_sealed_lines
 from quarterhour.reports.verify import verify
+from quarterhour.schedule.expression import Expression
 from quarterhour.totals import Totals
 
 MOST: Final = 500
@@ -32,6 +32,8 @@ LEAP: Final = timedelta(days=366)
 VERDICTS: Final = ("recorded", "duplicate", "conflict", "rejected", "unavailable")
 
 _INGEST: Final = "/events"
+_REPORT: Final = "report"
+"""The function whose schedule a replay follows: nobody is there to be told that one is late, or to change it."""
 _ATTEMPTS: Final = 10
 _RETRY_AFTER: Final = timedelta(seconds=5)
 _RUNS: Final = 100
@@ -167,7 +169,8 @@ class Replay:
         """Set the clock to the first event's time; from there on the schedules fire."""
         if not self._firings:
             self.clock.advance_to(instant)
-            self._firings = [_Firing(rate, name, rate.after(instant)) for rate, name in self._stack.schedules]
+            schedules = [one for one in self._stack.schedules() if one.function == _REPORT]
+            self._firings = [_Firing(one.expression, one.function, one.expression.after(instant)) for one in schedules]
 
     def advance(self, until: datetime) -> None:
         """Let all happen that is due until an instant, deliveries and firings in the order of time."""
@@ -198,7 +201,7 @@ class Replay:
 
     def _fire(self, firing: "_Firing") -> None:
         """Invoke a scheduled function, and again while it says that its time ran short."""
-        firing.due = firing.rate.after(self.clock.now())
+        firing.due = firing.expression.after(self.clock.now())
         firing.done = False
         self._unread = True
         for _ in range(_RUNS):
@@ -220,7 +223,9 @@ class Replay:
         self._drain()
         until = Quarter.at(self.clock.now()).end + self._stack.grace
         for _ in range(_RUNS):
-            until = max((firing.rate.after(until - timedelta.resolution) for firing in self._firings), default=until)
+            until = max(
+                (firing.expression.after(until - timedelta.resolution) for firing in self._firings), default=until
+            )
             self.advance(until)
             if all(firing.done for firing in self._firings):
                 break
@@ -252,9 +257,12 @@ class Replay:
 
 @dataclass(slots=True)
 class _Firing:
-    """A schedule, its next firing, and whether the last one did all that was to do."""
+    """A schedule, its next firing, and whether the last one did all that was to do.
 
-    rate: Rate
+    Rates count from midnight of 1970-01-01, not from when the schedule was made: every replay has the same runs.
+    """
+
+    expression: Expression
     function: str
     due: datetime
     done: bool = True

@@ -1,34 +1,53 @@
-"""Schedule expressions, and when they fire."""
+"""The schedules of a stack: they stand in the engine, where its functions may change them, and fire when they say."""
 
-import re
+from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
-from typing import Final
+from datetime import datetime
+from typing import Any
 
 from local.errors import LocalError
-
-_RATE: Final = re.compile(r"rate\(([1-9][0-9]*) (minute|hour|day)(s?)\)")
-_UNITS: Final = {"minute": timedelta(minutes=1), "hour": timedelta(hours=1), "day": timedelta(days=1)}
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+from quarterhour.schedule.expression import Expression, ExpressionError, parse
 
 
 @dataclass(frozen=True, slots=True)
-class Rate:
-    """A schedule that fires at each multiple of its period, counted from midnight of 1970-01-01 UTC.
+class Schedule:
+    """A schedule as it stands: the function that it starts, when it fires, whether it does, and when it was set."""
 
-    In AWS the first firing depends on when the schedule was made; aligned, a replay gives the same runs every time.
+    function: str
+    expression: Expression
+    enabled: bool
+    since: datetime
+
+    def fires_within(self, start: datetime, end: datetime) -> bool:
+        """Tell whether a firing lies after the start and up to the end."""
+        return self.enabled and self.expression.after(start, self.since) <= end
+
+
+def create_request(name: str, expression: str, function: str, role: str) -> dict[str, Any]:
+    """Build the CreateSchedule that starts a function, both by their ARNs; raise ``LocalError`` for a bad expression.
+
+    The engine would take any.
     """
+    parsed(expression)
+    return {
+        "Name": name,
+        "ScheduleExpression": expression,
+        "ScheduleExpressionTimezone": "UTC",
+        "FlexibleTimeWindow": {"Mode": "OFF"},
+        "State": "ENABLED",
+        "Target": {"Arn": function, "RoleArn": role},
+    }
 
-    period: timedelta
 
-    @classmethod
-    def parse(cls, expression: str) -> "Rate":
-        """Read ``rate(1 hour)``, ``rate(15 minutes)``, ``rate(2 days)``; raise ``LocalError`` where it is none."""
-        match = _RATE.fullmatch(expression)
-        if match is None or (match[1] == "1") == bool(match[3]):
-            raise LocalError(f"{expression!r} is no rate: write rate(1 hour), rate(15 minutes), rate(2 days)")
-        return cls(int(match[1]) * _UNITS[match[2]])
+def standing(function: str, answer: Mapping[str, Any]) -> Schedule:
+    """Read a schedule from the engine's GetSchedule."""
+    expression = parsed(answer["ScheduleExpression"])
+    return Schedule(function, expression, answer["State"] == "ENABLED", answer["LastModificationDate"])
 
-    def after(self, instant: datetime) -> datetime:
-        """Return the first firing later than the instant."""
-        return instant + self.period - (instant - _EPOCH) % self.period
+
+def parsed(text: str) -> Expression:
+    """Read an expression; raise ``LocalError`` where it is none that Quarterhour takes."""
+    try:
+        return parse(text)
+    except ExpressionError as error:
+        raise LocalError(f"the schedule {text!r} {error.problem}: write {error.expected}") from error

@@ -80,17 +80,18 @@ class Server(ThreadingHTTPServer):
 
     def _work(self, stack: Stack) -> None:
         """Deliver what comes in the streams, and fire the schedules, until stopped."""
-        due = [(rate, name, rate.after(clock.now())) for rate, name in stack.schedules]
+        last = clock.now()
         while not self._stopped.wait(_POLL_SECONDS):
             try:
                 with self._turn:
                     for pump in stack.pumps:
                         pump.read(clock.now())
                         pump.deliver(clock.now())
-                    for index, (rate, name, instant) in enumerate(due):
-                        if instant <= clock.now():
-                            due[index] = rate, name, rate.after(clock.now())
-                            _fire(stack, name)
+                    now = clock.now()
+                    for schedule in stack.schedules():
+                        if schedule.fires_within(last, now):
+                            _fire(stack, schedule.function)
+                    last = now
             except Exception:  # noqa: BLE001 - the next round goes on
                 traceback.print_exc(file=sys.stderr)
 

@@ -54,6 +54,15 @@ class StreamMapping:
 
 
 @dataclass(frozen=True, slots=True)
+class Timer:
+    """A schedule that starts a function: its name (empty where the template gives none), when it fires, its role."""
+
+    name: str
+    expression: str
+    role: str
+
+
+@dataclass(frozen=True, slots=True)
 class Function:
     """A function as deployed: its code's folder, environment and limits, and the events that start it."""
 
@@ -65,7 +74,7 @@ class Function:
     environment: Mapping[str, str]
     routes: tuple[Route, ...]
     mappings: tuple[StreamMapping, ...]
-    schedules: tuple[str, ...]
+    schedules: tuple[Timer, ...]
 
 
 class Template:
@@ -174,7 +183,7 @@ class Template:
             environment={name: str(value) for name, value in environment.items()},
             routes=tuple(Route(one["Method"].upper(), one["Path"]) for one in _events(events, "HttpApi")),
             mappings=tuple(_mapping(resolved(one)) for one in _events(events, "DynamoDB")),
-            schedules=tuple(str(resolved(one["ScheduleExpression"])) for one in _events(events, "ScheduleV2")),
+            schedules=tuple(_timer(resolved(one)) for one in _events(events, "ScheduleV2")),
         )
 
 
@@ -189,6 +198,10 @@ def table_request(name: str, properties: Properties) -> Properties:
 
 def _events(events: list[Properties], kind: str) -> Iterator[Properties]:
     return (event["Properties"] for event in events if event["Type"] == kind)
+
+
+def _timer(properties: Properties) -> Timer:
+    return Timer(properties.get("Name", ""), properties["ScheduleExpression"], properties.get("RoleArn", ""))
 
 
 def _mapping(properties: Properties) -> StreamMapping:

@@ -49,15 +49,22 @@ def calls_of(service: str, operation: str, request: dict[str, Any]) -> Iterator[
             yield Call(f"scheduler:{operation}", f"arn:aws:scheduler:{REGION}:none:schedule/default/{request['Name']}")
             if operation == "UpdateSchedule":
                 yield Call("iam:PassRole", request["Target"]["RoleArn"].rpartition("/")[2])
-        case _, "TransactWriteItems":
+        case _:
+            yield from calls_on_tables(operation, request)
+
+
+def calls_on_tables(operation: str, request: dict[str, Any]) -> Iterator[Call]:
+    """Yield what a request to DynamoDB needs permission for."""
+    match operation:
+        case "TransactWriteItems":
             for item in request["TransactItems"]:
                 ((kind, write),) = item.items()
-                yield from calls_of(service, TRANSACTION[kind], write)
-        case _, "BatchGetItem" | "BatchWriteItem":
+                yield from calls_on_tables(TRANSACTION[kind], write)
+        case "BatchGetItem" | "BatchWriteItem":
             for table, wanted in request["RequestItems"].items():
                 items = wanted["Keys"] if operation == "BatchGetItem" else [one["PutRequest"]["Item"] for one in wanted]
                 yield Call(f"dynamodb:{operation}", table, tuple(map(leading, items)))
-        case _, "Query":
+        case "Query":
             name = request["KeyConditionExpression"].split("=")[1].split()[0]
             index = f"/index/{request['IndexName']}" if "IndexName" in request else ""
             key = str(request["ExpressionAttributeValues"][name]["S"])

@@ -23,6 +23,9 @@ FUNCTIONS = [
     "ScheduleFunction",
     "WatchFunction",
 ]
+REPORTS_SCHEDULE = (
+    "arn:${AWS::Partition}:scheduler:${AWS::Region}:${AWS::AccountId}:schedule/default/quarterhour-${Stage}-report"
+)
 STREAMS = {"CountersFunction": "LedgerTable", "SnapshotsFunction": "EntityTable", "BillingFunction": "EntityTable"}
 
 
@@ -61,7 +64,7 @@ class TestEachFunction:
                 assert resource != "*"
                 assert "Fn::GetAtt" in resource or re.fullmatch(
                     r"\$\{(?:EntityTable\.Arn\}/index/gsi[12]|ReportBucket\.Arn\}/(?:ledger|reports)/\*)"
-                    rf"|{re.escape(SCHEDULE)}",
+                    rf"|{re.escape(REPORTS_SCHEDULE)}",
                     resource["Fn::Sub"],
                 )
 
@@ -138,16 +141,32 @@ def test_a_layer_outlasts_the_update_that_replaces_it_so_that_a_function_can_go_
     ]
 
 
+def schedule_of(stack: Stack, function: str) -> Properties:
+    """Return the schedule that starts a function."""
+    (schedule,) = (
+        one for one in stack.of("AWS::Scheduler::Schedule").values() if arn_of(one["Target"]["Arn"]) == function
+    )
+    return schedule
+
+
+def allowed(stack: Stack, role: str) -> list[tuple[str, str]]:
+    """Return what a role allows, and of which resource."""
+    return [
+        (one["Action"], arn_of(one["Resource"]))
+        for policy in stack.of("AWS::IAM::Role")[role]["Policies"]
+        for one in policy["PolicyDocument"]["Statement"]
+    ]
+
+
 class TestTheReportsSchedule:
     def test_follows_the_rate_and_retries_within_bounds(self, stack: Stack) -> None:
-        (schedule,) = stack.of("AWS::Scheduler::Schedule").values()
+        schedule = schedule_of(stack, "ReportFunction")
         assert schedule["ScheduleExpression"] == {"Ref": "ReportRate"}
-        assert arn_of(schedule["Target"]["Arn"]) == "ReportFunction"
         assert 0 < schedule["Target"]["RetryPolicy"]["MaximumEventAgeInSeconds"] <= 86400
 
     def test_keeps_what_it_cannot_hand_over(self, stack: Stack) -> None:
-        (schedule,) = stack.of("AWS::Scheduler::Schedule").values()
-        assert arn_of(schedule["Target"]["DeadLetterConfig"]["Arn"]) == "ReportDeadLetterQueue"
+        letters = schedule_of(stack, "ReportFunction")["Target"]["DeadLetterConfig"]["Arn"]
+        assert arn_of(letters) == "ReportDeadLetterQueue"
 
     def test_keeps_what_the_function_failed_on(self, stack: Stack) -> None:
         (config,) = stack.of("AWS::Lambda::EventInvokeConfig").values()
@@ -155,11 +174,40 @@ class TestTheReportsSchedule:
         assert arn_of(config["DestinationConfig"]["OnFailure"]["Destination"]) == "ReportDeadLetterQueue"
 
     def test_may_start_the_report_and_nothing_else(self, stack: Stack) -> None:
-        (schedule,) = stack.of("AWS::Scheduler::Schedule").values()
-        role = stack.of("AWS::IAM::Role")[arn_of(schedule["Target"]["RoleArn"])]
-        allowed = [
-            (one["Action"], arn_of(one["Resource"]))
-            for policy in role["Policies"]
-            for one in policy["PolicyDocument"]["Statement"]
+        role = arn_of(schedule_of(stack, "ReportFunction")["Target"]["RoleArn"])
+        assert allowed(stack, role) == [
+            ("lambda:InvokeFunction", "ReportFunction"),
+            ("sqs:SendMessage", "ReportDeadLetterQueue"),
         ]
-        assert allowed == [("lambda:InvokeFunction", "ReportFunction"), ("sqs:SendMessage", "ReportDeadLetterQueue")]
+
+
+class TestTheWatch:
+    def test_looks_every_quarter_of_an_hour_and_tries_no_longer_than_until_the_next(self, stack: Stack) -> None:
+        schedule = schedule_of(stack, "WatchFunction")
+        assert schedule["ScheduleExpression"] == "rate(15 minutes)"
+        assert schedule["Target"]["RetryPolicy"]["MaximumEventAgeInSeconds"] < 15 * 60
+
+    def test_is_started_by_a_role_that_can_do_nothing_else(self, stack: Stack) -> None:
+        role = arn_of(schedule_of(stack, "WatchFunction")["Target"]["RoleArn"])
+        assert allowed(stack, role) == [("lambda:InvokeFunction", "WatchFunction")]
+
+
+@pytest.mark.parametrize("name", ["ScheduleFunction", "WatchFunction"])
+class TestWhoChangesTheSchedule:
+    def test_knows_the_reports_schedule_by_its_name_and_what_was_deployed(self, stack: Stack, name: str) -> None:
+        variables = stack.of("AWS::Lambda::Function")[name]["Environment"]["Variables"]
+        schedule = schedule_of(stack, "ReportFunction")
+        assert (variables["SCHEDULE_NAME"], variables["REPORT_RATE"]) == (
+            schedule["Name"],
+            schedule["ScheduleExpression"],
+        )
+
+    def test_may_change_that_one_alone(self, stack: Stack, name: str) -> None:
+        (statement,) = (one for one in stack.statements(name) if "scheduler:UpdateSchedule" in listed(one["Action"]))
+        assert statement["Resource"] == {"Fn::Sub": REPORTS_SCHEDULE}
+        assert REPORTS_SCHEDULE.endswith("/" + schedule_of(stack, "ReportFunction")["Name"]["Fn::Sub"])
+
+    def test_may_hand_over_its_role_alone_and_to_the_scheduler_alone(self, stack: Stack, name: str) -> None:
+        (statement,) = (one for one in stack.statements(name) if "iam:PassRole" in listed(one["Action"]))
+        assert arn_of(statement["Resource"]) == arn_of(schedule_of(stack, "ReportFunction")["Target"]["RoleArn"])
+        assert statement["Condition"] == {"StringEquals": {"iam:PassedToService": "scheduler.amazonaws.com"}}

@@ -126,6 +126,12 @@ def parse(text: str) -> Expression:
     raise ExpressionError("is neither a rate nor a cron of six fields", EXPECTED)
 
 
+def checked(text: str) -> str:
+    """Return an expression as it is written; raise ``ExpressionError`` where ``parse`` does."""
+    parse(text)
+    return text
+
+
 def _bound(shortest: timedelta, longest: timedelta) -> None:
     if shortest < SHORTEST:
         raise ExpressionError(f"fires again after {_span(shortest)}", f"at least {_span(SHORTEST)} between two firings")

@@ -26,6 +26,15 @@ class Tick:
     mended: bool
     delay: Delay
 
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as the watch answers it."""
+        return {
+            **self.setting.as_dict(),
+            "mended": self.mended,
+            "delay_seconds": self.delay.seconds,
+            "delay_rates": round(self.delay.rates, 3),
+        }
+
 
 class ScheduleKeeper:
     """Keeps the schedule as it is wanted: as was asked for at run time, and else as it was deployed."""

@@ -15,7 +15,6 @@ from quarterhour.schedule.keys import FIRST_CHANGE, LAST_CHANGE, SCHEDULE, WANTE
 from quarterhour.schedule.plan import Change, Setting, Wish
 
 if TYPE_CHECKING:
-    from mypy_boto3_dynamodb import DynamoDBClient
     from mypy_boto3_scheduler import EventBridgeSchedulerClient
 
 _TOLD_ONLY: Final = frozenset({"Arn", "CreationDate", "LastModificationDate", "ResponseMetadata"})
@@ -83,20 +82,19 @@ class ScheduleStore:
     """The schedule in EventBridge Scheduler, and what is wanted of it in the Entity table."""
 
     scheduler: "EventBridgeSchedulerClient"
-    dynamodb: "DynamoDBClient"
-    table: str
     name: str
+    entities: EntityReader
 
     def wish(self) -> Wish:
         """Return what is wanted, strongly consistent."""
-        values = self._entities.get(WANTED)
+        values = self.entities.get(WANTED)
         return Wish.of(values) if values else Wish()
 
     def record(self, change: Change) -> bool:
         """Keep a change and what it makes; ``False`` where neither was kept, so read the wish again."""
-        request = change_request(self.table, change)
+        request = change_request(self.entities.table, change)
         try:
-            aws.persist(lambda: self.dynamodb.transact_write_items(**request), "the Entity table")
+            aws.persist(lambda: self.entities.client.transact_write_items(**request), "the Entity table")
         except ClientError as error:
             if not aws.is_cancelled(error):
                 raise
@@ -105,7 +103,7 @@ class ScheduleStore:
 
     def changes(self, before: str | None, page: int) -> Iterator[Values]:
         """Yield the records of changes, the newest first, from behind a sort key on."""
-        return self._entities.read(Range(SCHEDULE, FIRST_CHANGE, LAST_CHANGE, falling=True, after=before), page)
+        return self.entities.read(Range(SCHEDULE, FIRST_CHANGE, LAST_CHANGE, falling=True, after=before), page)
 
     def standing(self) -> Standing:
         """Return the schedule as it stands."""
@@ -118,9 +116,5 @@ class ScheduleStore:
 
     def sealed_through(self) -> Quarter | None:
         """Return how far the reports have come; ``None`` before the first event."""
-        values = self._entities.get(control.CHECKPOINT)
+        values = self.entities.get(control.CHECKPOINT)
         return Quarter.parse(values["sealed_through"]) if values else None
-
-    @property
-    def _entities(self) -> EntityReader:
-        return EntityReader(self.dynamodb, self.table)

@@ -1,0 +1,31 @@
+"""The watch, every quarter of an hour: keeps the reports' schedule as it is wanted, and tells how late they are."""
+
+from typing import Any
+
+from aws_lambda_powertools.utilities.typing import LambdaContext
+
+from quarterhour import aws
+from quarterhour.reading import EntityReader
+from quarterhour.schedule.expression import EXPECTED, checked
+from quarterhour.schedule.keeper import ScheduleKeeper
+from quarterhour.schedule.store import ScheduleStore
+from quarterhour.settings import Environment
+from quarterhour.telemetry import Metric, count, logger, observed
+
+env = Environment.of_process()
+entities = EntityReader(aws.dynamodb(), env.text("ENTITY_TABLE"))
+store = ScheduleStore(aws.scheduler(), env.text("SCHEDULE_NAME"), entities)
+keeper = ScheduleKeeper(store, env.parsed("REPORT_RATE", EXPECTED, checked))
+grace = env.seconds("GRACE_SECONDS")
+
+
+@observed
+def handler(_event: dict[str, Any], _context: LambdaContext) -> dict[str, Any]:
+    """Put the schedule right where it does something else than wanted; answer what was found."""
+    tick = keeper.tick(grace)
+    count(Metric.SCHEDULE_MENDED, int(tick.mended))
+    count(Metric.SCHEDULE_PAUSED, int(tick.setting.paused))
+    count(Metric.REPORT_DELAY, tick.delay.rates)
+    count(Metric.REPORT_DELAY_SECONDS, tick.delay.seconds)
+    logger.info("watched", **tick.as_dict())
+    return tick.as_dict()
