@@ -8,13 +8,15 @@ from quarterhour import aws, http, parameters
 from quarterhour.access import everyone, machines, own_agency
 from quarterhour.counters.keys import account_pk
 from quarterhour.counters.queries import ACCOUNT_STATES, CounterQueries
+from quarterhour.documents.keys import report
+from quarterhour.documents.queries import DocumentQueries
 from quarterhour.ledger.explainer import Explainer
 from quarterhour.ledger.keys import Account, Identity
 from quarterhour.ledger.queries import LedgerQueries
-from quarterhour.parameters import DAY, MOMENT, NAME, among, one_of
+from quarterhour.parameters import DAY, MOMENT, NAME, PAGE, among, one_of
 from quarterhour.rates.rate import RATE_STATES
 from quarterhour.reading import EntityReader, Values
-from quarterhour.reports.queries import ReportQueries
+from quarterhour.reports.queries import ReportQueries, no_run
 from quarterhour.routing import Routes
 from quarterhour.settings import Environment
 from quarterhour.snapshots.asked import PARAMETERS as STATES
@@ -29,6 +31,7 @@ counters = CounterQueries(entities)
 snapshots = SnapshotQueries(entities, ACCOUNT_STATES)
 kinds = {"accounts": snapshots, "rates": SnapshotQueries(entities, RATE_STATES)}
 layers = Layers(env.layers("SNAPSHOT_LAYERS"))
+documents = DocumentQueries(entities)
 reports = ReportQueries(entities, aws.s3(), env.text("REPORT_BUCKET"))
 workers = aws.Workers(env.integer("MAX_CONCURRENCY", least=1))
 ledger = LedgerQueries(dynamodb, env.text("LEDGER_TABLE"), entities, workers)
@@ -38,64 +41,61 @@ routes = Routes(env)
 Names = tuple[str, ...]
 """The spellings that a name in the path can have, of which the caller may see."""
 
-PAGE = ("limit", "next")
-
 
 @routes.get("/accounts/<agency>/<currency>", allow=own_agency)
 def account_totals(agency: Names, currency: str) -> http.Response:
     """Answer an account's lifetime totals."""
-    routes.parameters()
     return _answer(counters.totals(*_account(agency, currency)))
 
 
-@routes.get("/accounts/<agency>/<currency>/quarters", allow=own_agency)
+@routes.get("/accounts/<agency>/<currency>/quarters", allow=own_agency, query=("from", "to", *PAGE))
 def account_quarters(agency: Names, currency: str) -> http.Response:
     """Answer an account's totals per quarter-hour."""
-    asked = routes.parameters("from", "to", *PAGE)
+    asked = routes.parameters()
     start, end = asked.span(MOMENT, parameters.moment)
     paging = asked.paging()
     account, _ = _account(agency, currency)
     return _answer(paging.body(counters.quarters(account, start, end, paging)))
 
 
-@routes.get("/accounts/<agency>/<currency>/days", allow=own_agency)
+@routes.get("/accounts/<agency>/<currency>/days", allow=own_agency, query=("from", "to", *PAGE))
 def account_days(agency: Names, currency: str) -> http.Response:
     """Answer an account's totals per day."""
-    asked = routes.parameters("from", "to", *PAGE)
+    asked = routes.parameters()
     first, end = asked.span(DAY, parameters.day)
     paging = asked.paging()
     account, _ = _account(agency, currency)
     return _answer(paging.body(counters.days(account, first, end, paging)))
 
 
-@routes.get("/accounts/<agency>/<currency>/snapshots", allow=own_agency)
+@routes.get("/accounts/<agency>/<currency>/snapshots", allow=own_agency, query=STATES)
 def account_snapshots(agency: Names, currency: str) -> http.Response:
     """Answer an account's states in a layer: of a span or a day, the last ones, or the one as of an instant."""
-    asked = routes.parameters(*STATES)
+    asked = routes.parameters()
     return _answer(states(asked, layers, snapshots, lambda: account_pk(_account(agency, currency)[0])))
 
 
-@routes.get("/accounts/<agency>/<currency>/changes", allow=own_agency)
+@routes.get("/accounts/<agency>/<currency>/changes", allow=own_agency, query=PAGE)
 def account_changes(agency: Names, currency: str) -> http.Response:
     """Answer an account's single changes, the newest first."""
-    paging = routes.parameters(*PAGE).paging()
+    paging = routes.parameters().paging()
     account, _ = _account(agency, currency)
     return _answer(paging.body(snapshots.last(account_pk(account), layers.changes, paging)))
 
 
-@routes.get("/accounts/<agency>/<currency>/trend", allow=own_agency)
+@routes.get("/accounts/<agency>/<currency>/trend", allow=own_agency, query=("layer",))
 def account_trend(agency: Names, currency: str) -> http.Response:
     """Answer how an account's latest state compares with the window before its own."""
-    asked = routes.parameters("layer")
+    asked = routes.parameters()
     layer = asked.optional("layer", layers.expected, layers.named, layers.shortest)
     _, latest = _account(agency, currency)
     return _answer(snapshots.trend(layer, latest))
 
 
-@routes.get("/windows/<layer>/<start>", allow=machines)
+@routes.get("/windows/<layer>/<start>", allow=machines, query=("kind", *PAGE))
 def window(layer: str, start: str) -> http.Response:
     """Answer all accounts, or rates, that changed in a window, as they stood at its end."""
-    asked = routes.parameters("kind", *PAGE)
+    asked = routes.parameters()
     wanted = parameters.parsed("layer", parameters.plain(layer), layers.expected_windows, layers.with_windows)
     at = parameters.parsed("start", parameters.plain(start), MOMENT, parameters.moment)
     kind = asked.optional("kind", one_of(kinds), lambda name: among(kinds, name), snapshots)
@@ -103,24 +103,26 @@ def window(layer: str, start: str) -> http.Response:
     return _answer(kind.window(wanted, at, paging))
 
 
-@routes.get("/reports", allow=machines)
+@routes.get("/reports", allow=machines, query=PAGE)
 def report_runs() -> http.Response:
     """Answer the report runs, the newest first."""
-    paging = routes.parameters(*PAGE).paging()
+    paging = routes.parameters().paging()
     return _answer(paging.body(reports.runs(paging)))
 
 
-@routes.get("/reports/<run>", allow=machines)
+@routes.get("/reports/<run>", allow=everyone)
 def report_run(run: str) -> http.Response:
-    """Answer a run with its manifest and links to its files."""
-    routes.parameters()
-    return _answer(reports.run(parameters.plain(run)))
+    """Answer a run with its manifest and links to its files, to people who may read it."""
+    name = parameters.plain(run)
+    if not documents.may_read(report(name), routes.caller()):
+        raise no_run(name)
+    return _answer(reports.run(name))
 
 
-@routes.get("/events", allow=everyone)
+@routes.get("/events", allow=everyone, query=("from", "to", "agency", *PAGE))
 def events() -> http.Response:
     """Answer the events recorded in a span, in the order of their positions."""
-    asked = routes.parameters("from", "to", "agency", *PAGE)
+    asked = routes.parameters()
     start, end = asked.span(MOMENT, parameters.moment)
     agency = routes.caller().narrowed(asked.optional("agency", NAME, parameters.name, None))
     paging = asked.paging()
@@ -130,7 +132,6 @@ def events() -> http.Response:
 @routes.get("/events/<source>/<event>/explain", allow=everyone)
 def explanation(source: str, event: str) -> http.Response:
     """Answer how the commission of an event came about."""
-    routes.parameters()
     names = ((one, other) for one in parameters.spellings(source) for other in parameters.spellings(event))
     return _answer(explainer.explain((Identity(*pair) for pair in names), routes.caller()))
 

@@ -107,6 +107,7 @@ def live_through(world: World) -> None:
     for layer in ("5m", "1d"):
         world.sample("api-window", layer=layer)
     assert world.sample("api-report", run=sealed["runs"][0])["statusCode"] == 200
+    assert world.sample("api-report-person", run=sealed["runs"][0])["statusCode"] == 404, "nobody has allowed it"
 
     assert world.sample("threads-write")["statusCode"] == 201
     for name in ("list", "user"):

@@ -61,6 +61,11 @@ def files_of(run: Values, manifest: Mapping[str, Any], size: int) -> list[dict[s
     return [own, *manifest["files"], *(bucket["file"] for bucket in manifest["buckets"] if bucket["file"])]
 
 
+def no_run(run: str) -> NotFoundError:
+    """Return the error that tells of no run, or of none that the caller may read: which, nobody is to learn."""
+    return NotFoundError(f"there is no run {shown(run)}")
+
+
 @dataclass(frozen=True, slots=True)
 class ReportQueries:
     """What readers ask of the reports."""
@@ -79,7 +84,7 @@ class ReportQueries:
         """Return a run with its manifest and links to its files; raise ``NotFoundError`` where there is none."""
         values = self.entities.get(run_key(run)) if is_run_id(run) else None
         if values is None:
-            raise NotFoundError(f"there is no run {shown(run)}")
+            raise no_run(run)
         content = self._manifest(run)
         manifest = json.loads(content)
         return {
