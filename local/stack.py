@@ -245,10 +245,11 @@ class Stack:
 
     def _create_schedules(self) -> Iterator[tuple[str, str]]:
         """Make the schedules that start the functions; yields the name of each, and its function's."""
+        role = f"arn:aws:iam::{_ACCOUNT}:role/{self.name}"
         for function in self.functions.values():
             for timer in function.schedules:
                 name = timer.name or f"{self.name}-{function.name}"
-                request = create_request(name, timer.expression, _function_arn(function.name), timer.role)
+                request = create_request(name, timer.expression, _function_arn(function.name), role)
                 self._scheduler.create_schedule(**request)
                 yield name, function.name
 

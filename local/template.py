@@ -55,11 +55,10 @@ class StreamMapping:
 
 @dataclass(frozen=True, slots=True)
 class Timer:
-    """A schedule that starts a function: its name (empty where the template gives none), when it fires, its role."""
+    """A schedule that starts a function: its name (empty where the template gives none), and when it fires."""
 
     name: str
     expression: str
-    role: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +200,7 @@ def _events(events: list[Properties], kind: str) -> Iterator[Properties]:
 
 
 def _timer(properties: Properties) -> Timer:
-    return Timer(properties.get("Name", ""), properties["ScheduleExpression"], properties.get("RoleArn", ""))
+    return Timer(properties.get("Name", ""), properties["ScheduleExpression"])
 
 
 def _mapping(properties: Properties) -> StreamMapping:

@@ -1,55 +1,41 @@
-"""When a schedule fires."""
+"""The schedules of a stack: as they stand in the engine, and when they are due."""
 
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from local.errors import LocalError
-from local.schedule import Rate
+from local.schedule import Schedule, create_request, standing
+from quarterhour.schedule.expression import parse
 
 
 def at(hour: int, minute: int = 0) -> datetime:
     return datetime(2026, 10, 23, hour, minute, tzinfo=UTC)
 
 
-@pytest.mark.parametrize(
-    ("expression", "instant", "fires"),
-    [
-        ("rate(1 hour)", at(1, 30), at(2)),
-        ("rate(1 hour)", at(2), at(3)),
-        ("rate(15 minutes)", at(1, 44), at(1, 45)),
-        ("rate(6 hours)", at(7), at(12)),
-        ("rate(1 day)", at(7), datetime(2026, 10, 24, tzinfo=UTC)),
-    ],
-)
-def test_it_fires_at_multiples_of_its_period(expression: str, instant: datetime, fires: datetime) -> None:
-    assert Rate.parse(expression).after(instant) == fires
+HOURLY = Schedule("report", parse("rate(1 hour)"), enabled=True, since=at(0, 40))
 
 
-@given(st.integers(1, 5000), st.datetimes(min_value=datetime(1990, 1, 1), max_value=datetime(2100, 1, 1)))  # noqa: DTZ001
-def test_it_fires_once_in_each_period_and_never_now(minutes: int, naive: datetime) -> None:
-    rate = Rate(timedelta(minutes=minutes))
-    instant = naive.replace(tzinfo=UTC)
-    first = rate.after(instant)
-    assert instant < first <= instant + rate.period
-    assert rate.after(first) == first + rate.period
+def test_it_is_due_once_when_its_firing_has_come() -> None:
+    minutes = [at(1) + timedelta(minutes=number) for number in range(120)]
+    due = [later for earlier, later in pairwise(minutes) if HOURLY.fires_within(earlier, later)]
+    assert due == [at(1, 40), at(2, 40)]
+    assert HOURLY.fires_within(at(1), at(5)), "also where many have come meanwhile"
 
 
-@pytest.mark.parametrize(
-    "expression",
-    [
-        "",
-        "1 hour",
-        "rate(1 hours)",
-        "rate(2 hour)",
-        "rate(0 hours)",
-        "rate(1.5 hours)",
-        "cron(0 * * * ? *)",
-        "rate(1 hour) ",
-    ],
-)
-def test_what_is_no_rate_is_refused_and_the_message_shows_one(expression: str) -> None:
-    with pytest.raises(LocalError, match=r"rate\(1 hour\)"):
-        Rate.parse(expression)
+def test_it_is_never_due_while_it_is_paused() -> None:
+    paused = Schedule("report", HOURLY.expression, enabled=False, since=HOURLY.since)
+    assert not paused.fires_within(at(1), at(5))
+
+
+def test_it_is_read_as_the_engine_has_it() -> None:
+    answer = {"ScheduleExpression": "rate(1 hour)", "State": "ENABLED", "LastModificationDate": at(0, 40)}
+    assert standing("report", answer) == HOURLY
+    assert not standing("report", {**answer, "State": "DISABLED"}).enabled
+
+
+@pytest.mark.parametrize("expression", ["", "rate(1 hours)", "cron(0/5 * * * ? *)", "rate(10 days)"])
+def test_one_that_cannot_be_is_refused_and_the_message_shows_what_can(expression: str) -> None:
+    with pytest.raises(LocalError, match=r"write .+"):
+        create_request("name", expression, "function", "role")

@@ -15,6 +15,7 @@ from local.errors import LocalError
 from local.http_api import Request
 from local.stack import Stack
 from local.template import Template
+from quarterhour.schedule.expression import parse
 
 TEMPLATE = """
     Parameters:
@@ -182,7 +183,9 @@ def test_a_failing_function_raises_to_who_invokes_it(folder: Path, engine: Engin
 def test_mappings_and_schedules_are_there(folder: Path, engine: Engine) -> None:
     stack = deploy(folder, engine)
     assert len(stack.pumps) == 1
-    assert [name for _, name in stack.schedules] == ["telling"]
+    (schedule,) = stack.schedules()
+    assert (schedule.function, schedule.enabled) == ("telling", True)
+    assert schedule.expression == parse("rate(1 hour)")
 
 
 def test_a_function_without_code_is_told_of(folder: Path, engine: Engine) -> None:

@@ -8,7 +8,7 @@ import pytest
 from samtranslator.yaml_helper import yaml_parse
 
 from local.errors import LocalError
-from local.template import Route, Template, table_request
+from local.template import Route, Template, Timer, table_request
 
 SMALL = """
     Parameters:
@@ -86,7 +86,7 @@ def test_a_function_has_its_own_settings_over_the_shared_ones() -> None:
 def test_routes_schedules_and_mappings_are_a_functions_events() -> None:
     function = small(Rate="rate(2 hours)").functions(attribute)["count"]
     assert function.routes == (Route("GET", "/a/{b}"),)
-    assert function.schedules == ("rate(2 hours)",)
+    assert [timer.expression for timer in function.schedules] == ["rate(2 hours)"]
     (mapping,) = function.mappings
     assert (mapping.stream, mapping.dead_letters) == ("StreamArn of Ledger", "Arn of Dead")
     assert (mapping.batch_size, mapping.window) == (7, timedelta(seconds=5))
@@ -133,7 +133,7 @@ def test_the_real_template_gives_all_functions() -> None:
     template = Template.load(Path(__file__).parents[3] / "template.yaml")
     functions = template.functions(attribute)
     assert {"ingest", "counters", "snapshots", "report", "api"} <= set(functions)
-    assert functions["report"].schedules == ("rate(1 hour)",)
+    assert functions["report"].schedules == (Timer("quarterhour-dev-report", "rate(1 hour)"),)
     assert [mapping.stream for mapping in functions["counters"].mappings] == ["StreamArn of LedgerTable"]
     assert Route("POST", "/events") in functions["ingest"].routes
 
