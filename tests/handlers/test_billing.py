@@ -1,0 +1,195 @@
+"""The billing of orders: each item once when it is paid, its refund once when it is cancelled after that."""
+
+from datetime import timedelta
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from tests.handlers.desk import billed, change, paid, place
+from tests.handlers.postbox import deliver, faulty, items, ledger, number, parked, post, refund, sale, stream
+from tests.handlers.world import World
+from tests.unit.orders.builders import item
+
+TEA = item(product="tea", amount="10.00", location="GB#London", commission_rate="0.125")
+CUP = item(product="cup", amount="2.50", agency="7")
+
+
+def changes(world: World) -> list[dict[str, Any]]:
+    """Return the stream's records of the orders themselves, all of them."""
+    return [one for one in stream(world, "EntityTable") if one["dynamodb"]["Keys"]["sk"]["S"] == "order"]
+
+
+def lived(world: World) -> list[dict[str, Any]]:
+    """Let orders be created, paid, shipped and cancelled, and return the records of that."""
+    paid(world, "1001", TEA, CUP)
+    paid(world, "1002", TEA)
+    place(world, "1003", TEA)
+    change(world, "1003", "open", "cancelled")
+    change(world, "1001", "paid", "shipped")
+    world.clock.advance(timedelta(minutes=1))
+    change(world, "1002", "paid", "cancelled")
+    records = changes(world)
+    assert len(records) == 11
+    return records
+
+
+ALL = {"1001:1": "10.00", "1001:2": "2.50", "1002:1": "10.00", "1002:1:refund": "-10.00"}
+
+
+def test_a_paid_order_is_posted_item_by_item_with_all_that_it_tells(world: World) -> None:
+    paid(world, "1001", TEA, CUP)
+    world.settle()
+    tea, cup = sorted(ledger(world), key=lambda one: one["id"])
+    assert (tea["source"], tea["id"], tea["type"], tea["agency"]) == ("orders", "1001:1", "sale.recorded", "42")
+    assert (tea["amount"], tea["commission_rate"], tea["commission"]) == ("10.00", "0.125", "1.25000")
+    assert (tea["product"], tea["customer"], tea["location"]) == ("tea", "ann", "GB#London")
+    assert (tea["order_id"], tea["line"]) == ("1001", "1")
+    assert (cup["agency"], cup["commission_rate"]) == ("7", "0.10")
+    assert world.read("/accounts/42/GBP")["gross"] == "10.00"
+
+
+def test_what_is_open_or_was_never_paid_is_not_posted(world: World) -> None:
+    place(world, "1001", TEA)
+    place(world, "1002", TEA)
+    change(world, "1002", "open", "cancelled")
+    world.settle()
+    assert ledger(world) == []
+
+
+def test_a_cancelled_order_is_refunded_at_the_rate_of_its_sale(world: World) -> None:
+    paid(world, "1001", TEA, CUP)
+    world.pass_time(hours=1)
+    change(world, "1001", "paid", "cancelled")
+    world.settle()
+    refunds = {one["id"]: one for one in ledger(world) if one["type"] == "sale.refunded"}
+    assert refunds.keys() == {"1001:1:refund", "1001:2:refund"}
+    tea = refunds["1001:1:refund"]
+    assert (tea["amount"], tea["commission"], tea["refers_to"]) == ("-10.00", "-1.25000", "1001:1")
+    assert (tea["location"], tea["time"]) == ("GB#London", "2026-10-23T02:30:00Z")
+    assert world.read("/accounts/42/GBP")["net"] == "0.00"
+
+
+@pytest.mark.parametrize(
+    "cuts",
+    [
+        [(0, 11)],
+        [(at, at + 1) for at in range(11)],
+        [(0, 11), (0, 11)],
+        [(0, 3), (0, 11), (2, 7), (6, 11)],
+        [(0, 8), (5, 11), (0, 2)],
+    ],
+)
+def test_each_item_is_posted_once_however_records_are_cut_and_delivered_again(
+    world: World, cuts: list[tuple[int, int]]
+) -> None:
+    records = lived(world)
+    for start, end in cuts:
+        assert deliver(world, "billing", records[start:end]) == []
+    assert billed(world) == ALL
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_throttling_conflicts_and_lost_answers_post_nothing_twice_and_park_nothing(seed: int) -> None:
+    with faulty(f"throttle=0.2,conflict=0.2,cancel=0.2,reset-after=0.2,unprocessed=0.2,seed={seed}") as (world, faults):
+        records = lived(world)
+        start = 0
+        with faults.at_work():
+            while start < len(records):
+                failed = deliver(world, "billing", records[start:])
+                start = [number(one) for one in records].index(failed[0]) if failed else len(records)
+        assert faults.struck
+        assert billed(world) == ALL
+        assert parked(world, "BillingParkedQueue") == []
+
+
+def test_a_batch_that_fails_names_its_first_order_and_no_refund_goes_before_its_sale() -> None:
+    with faulty("throttle=1") as (world, faults):
+        records = lived(world)
+        due = [one for one in records if one["dynamodb"]["NewImage"]["status"]["S"] == "paid"]
+        with faults.at_work():
+            assert deliver(world, "billing", records) == [number(due[0])]
+        assert (ledger(world), parked(world, "BillingParkedQueue")) == ([], [])
+        assert deliver(world, "billing", records) == []
+        assert billed(world) == ALL
+
+
+def test_a_function_that_runs_out_of_time_goes_on_from_there(world: World) -> None:
+    records = lived(world)
+    answer = world.stack.invoke("billing", {"Records": records}, seconds=0)
+    (failed,) = answer["batchItemFailures"]
+    assert failed["itemIdentifier"] in {number(one) for one in records}
+    assert ledger(world) == []
+    assert deliver(world, "billing", records) == []
+    assert billed(world) == ALL
+
+
+def test_a_thousand_items_are_posted_and_taken_back(world: World) -> None:
+    paid(world, "1001", *[item(amount="0.10", agency=str(one % 3)) for one in range(1000)])
+    world.settle()
+    assert len(ledger(world)) == 1000
+    change(world, "1001", "paid", "cancelled")
+    world.settle()
+    assert len(billed(world)) == 2000
+    assert world.read("/accounts/1/GBP")["net"] == "0.00"
+
+
+# ---------------------------------------------------------------- what can never be billed
+
+
+def without_item(world: World, line: int) -> None:
+    key = {"pk": {"S": "ORDER#1001"}, "sk": {"S": f"ITEM#{line:04d}"}}
+    world.stack.dynamodb.delete_item(TableName=world.stack.ref("EntityTable"), Key=key)
+
+
+def test_an_order_that_lacks_an_item_is_parked_whole_and_the_others_are_posted(world: World) -> None:
+    records = lived(world)
+    without_item(world, 2)
+    assert deliver(world, "billing", records) == []
+    (message,) = parked(world, "BillingParkedQueue")
+    assert "1 items where 2 should be" in message["reason"]
+    assert message["record"]["dynamodb"]["NewImage"]["pk"] == {"S": "ORDER#1001"}
+    assert billed(world) == {id_: amount for id_, amount in ALL.items() if not id_.startswith("1001")}
+
+
+def test_what_the_ledger_refuses_is_parked_with_the_reason_and_the_rest_of_its_order_is_posted(world: World) -> None:
+    paid(world, "1001", TEA, CUP)
+    world.settle()
+    again = {**refund("1001:1:partly", "-4", of="1001:1"), "source": "orders"}
+    assert post(world, again).status == 202
+    change(world, "1001", "paid", "cancelled")
+    world.settle()
+    (message,) = parked(world, "BillingParkedQueue")
+    assert message["reason"].startswith("1001:1:refund: data.amount")
+    assert billed(world)["1001:2:refund"] == "-2.50"
+    assert "1001:1:refund" not in billed(world)
+
+
+def test_an_event_that_stands_under_an_items_identity_parks_the_order(world: World) -> None:
+    post(world, {**sale("1001:1"), "source": "orders"})
+    paid(world, "1001", TEA)
+    world.settle()
+    (message,) = parked(world, "BillingParkedQueue")
+    assert "recorded before with other content" in message["reason"]
+
+
+def test_what_is_parked_is_billed_once_its_cause_is_mended(world: World) -> None:
+    records = lived(world)
+    lost = next(one for one in items(world, "EntityTable") if (one["pk"], one["sk"]) == ("ORDER#1001", "ITEM#0002"))
+    without_item(world, 2)
+    assert deliver(world, "billing", records) == []
+    assert world.stack.invoke("billing", {}) == {"billing": {"applied": 0, "kept": 1}}
+    values = {name: {"S": value} for name, value in lost.items()}
+    world.stack.dynamodb.put_item(TableName=world.stack.ref("EntityTable"), Item=values)
+    assert deliver(world, "billing", records) == []
+    assert billed(world) == ALL
+
+
+@pytest.mark.parametrize("change_", [{"eventName": "INSERT"}, {"eventName": "REMOVE"}])
+def test_only_changes_of_orders_are_billed_even_if_a_filter_lets_others_through(
+    world: World, change_: dict[str, object]
+) -> None:
+    records = [{**one, **change_} for one in lived(world)]
+    assert deliver(world, "billing", records) == []
+    assert (ledger(world), parked(world, "BillingParkedQueue")) == ([], [])
+    assert all(number(one) < number(other) for one, other in pairwise(records))
