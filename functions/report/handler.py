@@ -8,6 +8,7 @@ from typing import Any
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from quarterhour import aws
+from quarterhour.reports.plan import Terms
 from quarterhour.reports.reporter import Reporter
 from quarterhour.reports.reseal import reseal
 from quarterhour.reports.store import ReportStore
@@ -23,14 +24,17 @@ store = ReportStore(
     env.text("LEDGER_TABLE"),
     aws.Workers(env.integer("MAX_CONCURRENCY", least=1)),
 )
-reporter = Reporter(store, env.seconds("GRACE_SECONDS"), env.text("CODE_VERSION"))
+terms = Terms(env.seconds("GRACE_SECONDS"), env.text("CODE_VERSION"), env.currency("BASE_CURRENCY"))
+reporter = Reporter(store, terms)
 
 
 @observed
 def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
     """Report what is closed, or reseal a run; answer what was done, and whether another invocation must go on."""
     if "reseal" in event:
-        return reseal(store, event["reseal"]).as_dict()
+        resealed = reseal(store, event["reseal"]).as_dict()
+        logger.info("resealed", **resealed)
+        return resealed
     result = reporter.run(lambda: context.get_remaining_time_in_millis() / 1000)
     count(Metric.BUCKETS_SEALED, result.sealed_buckets)
     count(Metric.LINES_REPORTED, result.lines)

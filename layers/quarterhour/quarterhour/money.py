@@ -2,6 +2,7 @@
 
 import re
 from decimal import ROUND_DOWN, ROUND_HALF_EVEN, Context, Decimal, Inexact, InvalidOperation, Overflow
+from fractions import Fraction
 from typing import Final
 
 from quarterhour.currencies import MINOR_DIGITS
@@ -88,6 +89,12 @@ def on_statement(amount: Decimal, currency: str) -> Decimal:
     """Round to the currency's minor unit, half to even: the one rounding there is."""
     quantum = Decimal(1).scaleb(-MINOR_DIGITS.get(currency, 0))
     return _unsigned_zero(amount.quantize(quantum, rounding=ROUND_HALF_EVEN, context=Context(prec=120)))
+
+
+def rounded(exact: Fraction, currency: str) -> Decimal:
+    """Round an exact fraction as ``on_statement`` rounds: what was converted by a rate is seldom a decimal."""
+    digits = MINOR_DIGITS.get(currency, 0)
+    return _unsigned_zero(Context(prec=120).scaleb(Decimal(round(exact * 10**digits)), -digits))
 
 
 def _unsigned_zero(value: Decimal) -> Decimal:

@@ -11,13 +11,15 @@ from typing import IO, Any
 from quarterhour.aws import Item
 from quarterhour.ledger.keys import Identity, Partition, Position
 from quarterhour.quarters import Quarter
-from quarterhour.reports.keys import MANIFEST, REPORTS, SUMMARY, lines_key, run_prefix
+from quarterhour.reports.base import Pins
+from quarterhour.reports.keys import MANIFEST, REPORTS, lines_key, run_prefix
 from quarterhour.reports.lines import SealedFile
-from quarterhour.reports.manifest import hexdigest, manifest, summary
-from quarterhour.reports.plan import SCHEMA, Plan, by_account
+from quarterhour.reports.manifest import documents, hexdigest
+from quarterhour.reports.plan import SCHEMA, Plan
 from tests.unit.core.builders import posting_item
 
 Objects = dict[str, bytes]
+NO_PINS: Mapping[str, Pins] = {}
 
 
 def line(at: datetime, id_: str, amount: str = "12.50", account: str = "42#GBP", **changed: str) -> Item:
@@ -43,10 +45,12 @@ def seal(  # noqa: PLR0913 - a run of any kind
     previous: tuple[str, str],
     *,
     schema: int = SCHEMA,
+    base: str = "",
+    pins: Mapping[str, Pins] = NO_PINS,
 ) -> tuple[str, str]:
-    """Seal a run, as the reporter does; return its name and the hash of its manifest."""
+    """Seal a run, as the reporter does; return its name and the hash of its manifest. ``pins``: rates by bucket."""
     bounds = Quarter.parse(first), Quarter.parse(last)
-    plan = Plan(*bounds, "2026-10-23T03:00:00.000Z", "1.0", 1, previous, schema=schema)
+    plan = Plan(*bounds, "2026-10-23T03:00:00.000Z", "1.0", 1, previous, schema=schema, base=base)
     sorted_items = sorted(items, key=lambda item: str(item["position"]["S"]))
     sealed, tallies = [], []
     for quarter in plan.quarters:
@@ -55,14 +59,10 @@ def seal(  # noqa: PLR0913 - a run of any kind
         if packed.sealed.lines:
             objects[lines_key(quarter)] = packed.file.read()
         sealed.append(packed.sealed)
-        tallies.append(packed.tally)
+        tallies.append(packed.content.accounts)
         packed.close()
-    accounts = by_account(tallies)
-    summary_ = summary(accounts)
-    prefix = run_prefix(plan.run)
-    objects[prefix + SUMMARY] = summary_
-    objects[prefix + MANIFEST] = manifest(plan, sealed, accounts, summary_)
-    return plan.run, hexdigest(objects[prefix + MANIFEST])
+    objects |= documents(plan, sealed, tallies, [pins.get(str(quarter), {}) for quarter in plan.quarters])
+    return plan.run, hexdigest(objects[run_prefix(plan.run) + MANIFEST])
 
 
 def opening(objects: Mapping[str, bytes]) -> Callable[[str], IO[bytes]]:

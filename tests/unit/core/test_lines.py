@@ -100,7 +100,7 @@ def test_reading_a_sealed_file_gives_back_what_stood_in_the_ledger(items: list[I
     values = [{name: value["S"] for name, value in item.items() if name != "schema"} for item in items]
     read = list(read_lines(BytesIO(content)))
     assert [{name: cell for name, cell in one.items() if cell and name != "flag"} for one in read] == values
-    assert tally_lines(read) == (packed.sealed.lines, packed.tally)
+    assert tally_lines(read) == packed.content
 
 
 @given(ledgers())
@@ -125,8 +125,8 @@ def test_a_sealed_file_knows_its_lines_its_hash_its_size_and_its_totals(items: l
     assert packed.sealed.lines == len(items)
     assert packed.sealed.sha256 == sha256(content).hexdigest()
     assert packed.sealed.size == len(content)
-    assert sum(one.events for one in packed.tally.values()) == len(items)
-    for (account, partition), totals in packed.tally.items():
+    assert sum(one.events for one in packed.content.accounts.values()) == len(items)
+    for (account, partition), totals in packed.content.accounts.items():
         of_account = [item for item in items if (item["agency"]["S"], item["currency"]["S"]) == _names(account)]
         wanted = sum((_totals(item) for item in of_account), Totals())
         assert (partition, totals) == (Partition(QUARTER, 0), wanted)
@@ -144,7 +144,7 @@ def _totals(item: Item) -> Totals:
 
 def test_an_empty_quarter_hour_has_no_file() -> None:
     _, packed = sealed([])
-    assert (packed.sealed.lines, packed.sealed.sha256, packed.sealed.size, packed.tally) == (0, "", 0, {})
+    assert (packed.sealed.lines, packed.sealed.sha256, packed.sealed.size, packed.content.accounts) == (0, "", 0, {})
 
 
 def test_a_line_holds_every_column_in_a_fixed_order() -> None:
@@ -198,4 +198,4 @@ def test_what_is_no_sealed_file_is_refused(content: bytes) -> None:
 def test_lines_of_one_account_in_two_partitions_are_tallied_apart(at: datetime) -> None:
     first, second = (line(at.astimezone(AT.tzinfo), "a", quarter_hour=f"202610230130#0{i}") for i in (0, 1))
     _, packed = sealed([first, second])
-    assert packed.tally.keys() == {(Account("42", "GBP"), Partition(QUARTER, shard)) for shard in (0, 1)}
+    assert packed.content.accounts.keys() == {(Account("42", "GBP"), Partition(QUARTER, shard)) for shard in (0, 1)}

@@ -15,6 +15,7 @@ from quarterhour.reports.plan import (
     Checkpoint,
     Plan,
     Sealed,
+    Terms,
     Verdict,
     by_account,
     next_plan,
@@ -31,7 +32,7 @@ VERIFIED, PENDING, DRIFT = Verdict
 
 
 def plan_after(sealed_through: Quarter, now: datetime, grace: timedelta = GRACE) -> Plan | None:
-    return next_plan(Checkpoint(sealed_through, ("run-0", "hash-0"), None), now, grace, "1.0", 4)
+    return next_plan(Checkpoint(sealed_through, ("run-0", "hash-0"), None), now, Terms(grace, "1.0"), 4)
 
 
 # ---------------------------------------------------------------- the plan of a run

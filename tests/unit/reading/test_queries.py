@@ -202,12 +202,12 @@ def test_partitions_are_merged_as_far_as_all_are_known(events: list[tuple[int, i
 
 
 def test_a_page_is_full_at_its_limit_or_when_enough_was_looked_at() -> None:
-    page = Collected(2, None)
+    page = Collected(2, {})
     page.add(event("a"))
     assert (page.full, page.most) == (False, 1)
     page.add(event("b"))
     assert page.full
-    page = Collected(2, "42")
+    page = Collected(2, {"agency": "42"})
     page.add(event("a", "43"))
     assert (page.items, page.looked_at, page.full) == ([], 1, False)
 

@@ -1,15 +1,17 @@
 """Reading the ledger: the events recorded from one instant to another, in the order of their positions."""
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, Final
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from quarterhour import aws, clock, control
 from quarterhour.aws import Item, Request
 from quarterhour.clock import iso_millis
 from quarterhour.ledger.keys import Partition, Position
+from quarterhour.ledger.log import Place, chunks_between, places_of
 from quarterhour.paging import Page, Paging, within
 from quarterhour.parameters import rounded_up
 from quarterhour.quarters import LENGTH, Quarter, span
@@ -24,6 +26,8 @@ EVENTS_A_PAGE: Final = 1000
 """How many events a page that shows one agency looks at, about."""
 BYTES_A_PAGE: Final = 4 << 20
 """How many bytes of events a page shows, about: Lambda answers 6 MB at the most."""
+CHUNKS_A_PAGE: Final = 10
+"""How many chunks of a source's log are read at a time."""
 
 _ONE_MILLISECOND: Final = timedelta(milliseconds=1)
 _NOT_SHOWN: Final = frozenset({"schema", "quarter_hour"})
@@ -61,6 +65,28 @@ def events_request(table: str, partition: Partition, within_: Bounds, most: int)
 
 
 @dataclass(frozen=True, slots=True)
+class Span:
+    """What is asked for: from and before which position, and the first and the last quarter-hour that can hold any."""
+
+    bounds: Bounds
+    first: Quarter
+    last: Quarter
+
+    @classmethod
+    def of(cls, start: datetime, end: datetime, now: datetime) -> Self:
+        """Return the span from the start to before the end; nothing is recorded ahead of now."""
+        last = min(Quarter.at(end - _ONE_MILLISECOND), Quarter.at(now).next)
+        return cls(bounds(start, end), Quarter.at(start), last)
+
+    def place(self, name: str, after: str) -> tuple[Quarter, str]:
+        """Read the place at which a page begins; raise ``ValueError`` where it is none of this span."""
+        quarter = within(self.first, Quarter.parse(name), self.last)
+        if after and _quarter_of(within(self.bounds.low, after, self.bounds.high)) != quarter:
+            raise ValueError(f"{after} is not in {quarter}")
+        return quarter, after
+
+
+@dataclass(frozen=True, slots=True)
 class Answer:
     """A page of one partition, and the position up to which it tells all; empty where that is all there is."""
 
@@ -89,23 +115,23 @@ class Collected:
     """The events of a page while it is put together, at most so many, and not too large for an answer."""
 
     limit: int
-    agency: str | None
+    only: Mapping[str, str]
     looked_at: int = 0
     size: int = 0
     items: list[dict[str, Any]] = field(default_factory=list)
 
     def add(self, item: Item) -> None:
-        """Take an event, where it is of the agency that is asked for."""
+        """Take an event, where it is one of those that are asked for: those of an agency, or of a source."""
         self.looked_at += 1
         event = shown(item)
-        if self.agency in {None, event["agency"]}:
+        if all(event[name] == value for name, value in self.only.items()):
             self.items.append(event)
             self.size += len(json.dumps(event))
 
     @property
     def most(self) -> int:
         """How many more events may be looked at."""
-        return (self.limit if self.agency is None else EVENTS_A_PAGE) - self.looked_at
+        return (EVENTS_A_PAGE if self.only else self.limit) - self.looked_at
 
     @property
     def full(self) -> bool:
@@ -127,21 +153,55 @@ class LedgerQueries:
 
         The work of a page is bounded, so it may be short, or empty, though others follow.
         """
-        whole = bounds(start, end)
-        first, last = Quarter.at(start), min(Quarter.at(end - _ONE_MILLISECOND), Quarter.at(clock.now()).next)
+        span_ = Span.of(start, end, clock.now())
+        collected = Collected(paging.limit, {"agency": agency} if agency else {})
+        return self._collect(span_, paging.start(span_.place, (span_.first, "")), collected)
 
-        def place(name: str, after: str) -> tuple[Quarter, str]:
-            quarter = within(first, Quarter.parse(name), last)
-            if after and Quarter.at(Position.parse(within(whole.low, after, whole.high)).recorded_at) != quarter:
-                raise ValueError(f"{after} is not in {quarter}")
-            return quarter, after
+    def of_source(self, source: str, start: datetime, end: datetime, paging: Paging) -> Page:
+        """Return the events of one source recorded from the start to before the end.
 
-        at, after = paging.start(place, (first, ""))
+        What is sealed is found by the source's log, at a cost that follows the source's own events; what came after is
+        looked for in the ledger.
+        """
+        sealed_until = self._sealed_until()
+        if sealed_until is None:
+            return Page([])
+        span_ = Span.of(start, end, clock.now())
+        first, after = paging.start(span_.place, (span_.first, ""))
+        collected = Collected(paging.limit, {"source": source})
+        if first.start < sealed_until:
+            for item in self._logged(source, span_, after, sealed_until, paging.limit + 1):
+                if collected.full:
+                    last = collected.items[-1]["position"]
+                    return Page(collected.items, (str(_quarter_of(last)), last))
+                collected.add(item)
+            first, after = Quarter.at(sealed_until), ""
+            if collected.items or first > span_.last:
+                return Page(collected.items, (str(first), "") if first <= span_.last else None)
+        return self._collect(span_, (first, after), collected)
+
+    def _logged(self, source: str, span_: Span, after: str, until: datetime, most: int) -> list[Item]:
+        """Return the first events of a source that its log names, behind a position and before an instant."""
+        end = min(span_.bounds.high, iso_millis(until))
+        chunks = self.entities.read(chunks_between(source, after or span_.bounds.low, end), CHUNKS_A_PAGE)
+        places = (place for chunk in chunks for place in places_of(chunk))
+        wanted = islice(_rising(places, after, span_.bounds.low, end), most)
+        keys = [{"quarter_hour": partition, "position": position} for partition, position in wanted]
+        items = aws.get_items(self.client, self.ledger_table, keys, self.workers)
+        return sorted(items, key=_position)
+
+    def _sealed_until(self) -> datetime | None:
+        """Return up to when the ledger is sealed; ``None`` before the first event."""
+        values = self.entities.get(control.CHECKPOINT)
+        return Quarter.parse(values["sealed_through"]).end if values else None
+
+    def _collect(self, span_: Span, begin: tuple[Quarter, str], page: Collected) -> Page:
+        """Put a page together from the partitions themselves."""
+        at, after = begin
         shards = self._shards()
-        page = Collected(paging.limit, agency)
-        until = min(last, Quarter(at.start + (max(1, PARTITIONS_A_PAGE // shards) - 1) * LENGTH))
+        until = min(span_.last, Quarter(at.start + (max(1, PARTITIONS_A_PAGE // shards) - 1) * LENGTH))
         for quarter in span(at, until):
-            bounds_ = Bounds(whole.low, whole.high, after if quarter == at else "")
+            bounds_ = replace(span_.bounds, after=after if quarter == at else "")
             items, known = self._quarter(quarter, shards, bounds_, page.most)
             for item in items:
                 page.add(item)
@@ -149,7 +209,7 @@ class LedgerQueries:
                     return Page(page.items, (str(quarter), _position(item)))
             if known:
                 return Page(page.items, (str(quarter), known))
-        return Page(page.items, (str(until.next), "") if until < last else None)
+        return Page(page.items, (str(until.next), "") if until < span_.last else None)
 
     def _quarter(self, quarter: Quarter, shards: int, within_: Bounds, most: int) -> tuple[list[Item], str]:
         """Read about so many events of a quarter-hour, from all of its partitions side by side."""
@@ -172,3 +232,17 @@ class LedgerQueries:
 
 def _position(item: Item) -> str:
     return str(item["position"]["S"])
+
+
+def _quarter_of(position: str) -> Quarter:
+    return Quarter.at(Position.parse(position).recorded_at)
+
+
+def _rising(places: Iterable[Place], after: str, low: str, end: str) -> Iterator[Place]:
+    """Yield the places between two positions and behind one, each once; chunks can name the same."""
+    for partition, position in places:
+        if position >= end:
+            return
+        if position > after and position >= low:
+            yield partition, position
+            after = position

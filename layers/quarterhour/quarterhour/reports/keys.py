@@ -58,6 +58,11 @@ def run_key(run: str) -> Key:
     return {"pk": RUNS, "sk": run}
 
 
+def pins_key(quarter: Quarter, base: str) -> Key:
+    """Return the key of the rates that a quarter-hour's summary is converted at: ``PINNED#202610230130``, ``EUR``."""
+    return {"pk": f"PINNED#{quarter}", "sk": base}
+
+
 def run_prefix(run: str) -> str:
     """Return where a run's objects stand: ``reports/2026/10/23/0130-0230/``; the name must be a run's."""
     match = _RUN.fullmatch(run)

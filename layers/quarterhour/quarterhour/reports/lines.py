@@ -4,7 +4,7 @@ import csv
 import gzip
 import io
 import zlib
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from decimal import Decimal
 from hashlib import sha256
 from tempfile import TemporaryFile
@@ -13,7 +13,8 @@ from typing import IO, Final, cast
 from quarterhour.aws import Item
 from quarterhour.ledger.event import REFUND
 from quarterhour.ledger.keys import Account, Partition
-from quarterhour.reports.plan import SCHEMA, Sealed, Tally
+from quarterhour.money import NO_CURRENCY
+from quarterhour.reports.plan import SCHEMA, Content, Sealed
 from quarterhour.totals import Totals
 
 _AT: Final = ("quarter_hour", "position", "recorded_at")
@@ -47,19 +48,24 @@ def original(cell: str) -> str:
 
 
 class SealedFile:
-    """A gzipped CSV file on disk, with the tally of what was written to it."""
+    """A gzipped CSV file on disk, with what was written to it added up."""
 
-    def __init__(self, items: Iterable[Item], schema: int = SCHEMA) -> None:
-        """Write the items, which come in the order of their positions, with the columns of a schema."""
+    def __init__(
+        self, items: Iterable[Item], schema: int = SCHEMA, tell: Callable[[Mapping[str, str]], None] | None = None
+    ) -> None:
+        """Write the items, which come in the order of their positions, with the columns of a schema.
+
+        ``tell`` hears of each event when it is written.
+        """
         self._columns = COLUMNS[schema]
         self.file: IO[bytes] = TemporaryFile()  # noqa: SIM115 - closed by close()
         try:
-            self.sealed, self.tally = self._write(items)
+            self.sealed, self.content = self._write(items, tell or _untold)
         except BaseException:
             self.close()
             raise
 
-    def _write(self, items: Iterable[Item]) -> tuple[Sealed, Tally]:
+    def _write(self, items: Iterable[Item], tell: Callable[[Mapping[str, str]], None]) -> tuple[Sealed, Content]:
         tallying = _Tallying()
         # No name and no time in the header: the same lines give the same bytes.
         with (
@@ -74,8 +80,9 @@ class SealedFile:
                     values[_FLAG] = UNLINKED
                 writer.writerow([_cell(name, values.get(name, "")) for name in self._columns])
                 tallying.add(values)
+                tell(values)
         sealed = Sealed(tallying.lines, *_digest(self.file)) if tallying.lines else Sealed(0)
-        return sealed, tallying.tally()
+        return sealed, tallying.content()
 
     def close(self) -> None:
         """Delete the file."""
@@ -113,27 +120,32 @@ class _Tallying:
 
     def __init__(self) -> None:
         self._totals: dict[tuple[str, str, str], Totals] = {}
+        self._places: dict[tuple[str, str], Totals] = {}
         self.lines = 0
 
     def add(self, values: Mapping[str, str]) -> None:
         key = values["agency"], values["currency"], values["quarter_hour"]
-        before = self._totals.get(key, _NOTHING)
-        self._totals[key] = before.plus(Decimal(values["amount"]), Decimal(values["commission"]))
+        amount, commission = Decimal(values["amount"]), Decimal(values["commission"])
+        self._totals[key] = self._totals.get(key, _NOTHING).plus(amount, commission)
+        if (location := values.get("location")) and values["currency"] != NO_CURRENCY:
+            place = location, values["currency"]
+            self._places[place] = self._places.get(place, _NOTHING).plus(amount, commission)
         self.lines += 1
 
-    def tally(self) -> Tally:
-        return {
+    def content(self) -> Content:
+        accounts = {
             (Account(agency, currency), Partition.parse(partition)): totals
             for (agency, currency, partition), totals in self._totals.items()
         }
+        return Content(self.lines, accounts, self._places)
 
 
-def tally_lines(lines: Iterable[Mapping[str, str]]) -> tuple[int, Tally]:
-    """Count lines, and add them up as the counters do."""
+def tally_lines(lines: Iterable[Mapping[str, str]]) -> Content:
+    """Count lines, and add them up as the counters do, and by their places."""
     tallying = _Tallying()
     for line in lines:
         tallying.add(line)
-    return tallying.lines, tallying.tally()
+    return tallying.content()
 
 
 def _cell(name: str, value: str) -> str:
@@ -148,6 +160,10 @@ def _digest(file: IO[bytes]) -> tuple[str, int]:
         digest.update(block)
     file.seek(0)
     return digest.hexdigest(), size
+
+
+def _untold(_: Mapping[str, str]) -> None:
+    """Hear of an event and do nothing."""
 
 
 _NOTHING: Final = Totals()

@@ -1,7 +1,7 @@
 """Reporting, the pure part: what a run covers, and what the counters say to it."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import Enum
 from typing import Any, Final, Self
@@ -14,15 +14,29 @@ from quarterhour.totals import Totals
 
 Tally = dict[tuple[Account, Partition], Totals]
 """What was read from the ledger, as the counters keep it: per account and partition."""
+Places = dict[tuple[str, str], Totals]
+"""What was sold where, per location (``GB#London``) and currency."""
 
 SCHEMA: Final = 2
-"""Of the files that a new run seals; one under way keeps its own. 2: the lines tell how a commission came about."""
+"""Of the files that a new run seals; one under way keeps its own.
+
+2: the lines tell how a commission came about, and the summary shows a base currency, where the plan names one.
+"""
 
 _BEFORE_SCHEMAS: Final = 1
 """Of plans that were fixed before they named one."""
 
 STREAM_LIFE: Final = timedelta(hours=24)
 """After this nothing comes out of the stream any more: a counter that lags still will lag for ever."""
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """What the lines of a quarter-hour come to."""
+
+    lines: int = 0
+    accounts: Tally = field(default_factory=dict)
+    places: Places = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +63,8 @@ class Plan:
     """What one run covers, fixed before it begins and never changed: a crash leaves no report with other bounds.
 
     ``sealed`` is how far earlier invocations came, in the order of the quarter-hours. ``previous`` is the run
-    before, as name and SHA-256 of its manifest; empty for the first.
+    before, as name and SHA-256 of its manifest; empty for the first. ``base`` is the currency that the summary shows
+    every account in, too; empty for none.
     """
 
     first: Quarter
@@ -60,6 +75,7 @@ class Plan:
     previous: tuple[str, str]
     sealed: tuple[Sealed, ...] = ()
     schema: int = SCHEMA
+    base: str = ""
 
     @property
     def run(self) -> str:
@@ -86,6 +102,7 @@ class Plan:
             "previous": list(self.previous),
             "sealed": [one.as_list() for one in self.sealed],
             "schema": self.schema,
+            "base": self.base,
         }
 
     @classmethod
@@ -100,7 +117,17 @@ class Plan:
             (values["previous"][0], values["previous"][1]),
             tuple(Sealed.of(one) for one in values["sealed"]),
             int(values.get("schema", _BEFORE_SCHEMAS)),
+            values.get("base", ""),
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What the deployment says of its reports: when a quarter-hour is closed, by which code, in which base currency."""
+
+    grace: timedelta
+    code_version: str
+    base: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,11 +139,13 @@ class Checkpoint:
     plan: Plan | None
 
 
-def next_plan(at: Checkpoint, now: datetime, grace: timedelta, code_version: str, shards: int) -> Plan | None:
+def next_plan(at: Checkpoint, now: datetime, terms: Terms, shards: int) -> Plan | None:
     """Plan the closed quarter-hours after the checkpoint, at most to the end of their UTC day; ``None`` if none is."""
     first = at.sealed_through.next
-    last = min(last_closed(now, grace), Quarter.last_of(first.day))
-    return Plan(first, last, iso_millis(now), code_version, shards, at.previous) if first <= last else None
+    last = min(last_closed(now, terms.grace), Quarter.last_of(first.day))
+    if first > last:
+        return None
+    return Plan(first, last, iso_millis(now), terms.code_version, shards, at.previous, base=terms.base)
 
 
 class Verdict(Enum):
@@ -137,6 +166,15 @@ def verdict(quarter: Quarter, ledger: Mapping[Any, Totals], counters: Mapping[An
         return Verdict.VERIFIED
     lagging = all(counted.events < totals.events for totals, counted in differing)
     return Verdict.PENDING if lagging and now < quarter.end + STREAM_LIFE else Verdict.DRIFT
+
+
+def by_place(contents: Iterable[Content]) -> Places:
+    """Add up what was sold at each place."""
+    sums: Places = {}
+    for content in contents:
+        for place, totals in content.places.items():
+            sums[place] = sums.get(place, Totals()) + totals
+    return sums
 
 
 def by_account(tallies: Iterable[Tally]) -> dict[Account, Totals]:

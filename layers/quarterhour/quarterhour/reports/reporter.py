@@ -2,20 +2,24 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import timedelta
 from typing import Any, Final
 
 from quarterhour import clock
+from quarterhour.ledger.log import SourceLog
+from quarterhour.locations.plan import sales
 from quarterhour.quarters import Quarter
+from quarterhour.reports.base import Pins, foreign
 from quarterhour.reports.keys import lines_key
 from quarterhour.reports.lines import SealedFile
 from quarterhour.reports.manifest import documents, hexdigest
 from quarterhour.reports.plan import (
+    Content,
     Plan,
     Sealed,
     Tally,
+    Terms,
     Verdict,
-    by_account,
+    by_place,
     next_plan,
     run_values,
     verdict,
@@ -51,10 +55,9 @@ class Result:
 class Reporter:
     """Seals every closed quarter-hour in S3, exactly once, whatever interrupts it."""
 
-    def __init__(self, store: ReportStore, grace: timedelta, code_version: str) -> None:
+    def __init__(self, store: ReportStore, terms: Terms) -> None:
         self._store = store
-        self._grace = grace
-        self._code_version = code_version
+        self._terms = terms
 
     def run(self, remaining_seconds: Callable[[], float]) -> Result:
         """Report all that is closed, or as much as the time allows.
@@ -64,12 +67,12 @@ class Reporter:
         """
         result = Result()
         while plan := self._plan():
-            sealed, tallies = self._seal(plan, remaining_seconds)
+            sealed, contents = self._seal(plan, remaining_seconds)
             if len(sealed) < len(plan.quarters):
                 self._store.progress(plan, sealed)
                 result.complete = False
                 return result
-            self._publish(plan, sealed, tallies, result)
+            self._publish(plan, sealed, contents, result)
         self._settle_pending(remaining_seconds, result)
         return result
 
@@ -78,49 +81,62 @@ class Reporter:
         while at := self._store.checkpoint():
             if at.plan:
                 return at.plan
-            plan = next_plan(at, clock.now(), self._grace, self._code_version, self._store.shards())
+            plan = next_plan(at, clock.now(), self._terms, self._store.shards())
             if plan is None:
                 return None
             self._store.fix(at, plan)  # whoever was fastest, the plan that stands is read next
         return None
 
-    def _seal(self, plan: Plan, remaining_seconds: Callable[[], float]) -> tuple[list[Sealed], list[Tally]]:
+    def _seal(self, plan: Plan, remaining_seconds: Callable[[], float]) -> tuple[list[Sealed], list[Content]]:
         """Seal the plan's quarter-hours in turn, as far as the time allows."""
         sealed: list[Sealed] = []
-        tallies: list[Tally] = []
+        contents: list[Content] = []
         for quarter in plan.quarters:
             if len(sealed) < len(plan.sealed):
                 one = plan.sealed[len(sealed)]
-                tally = self._store.tally(quarter, one)
+                content = self._store.content(quarter, one)
             elif sealed and remaining_seconds() < RESERVE_SECONDS:
                 break
             else:
-                one, tally = self._seal_quarter(plan, quarter)
+                one, content = self._seal_quarter(plan, quarter)
             sealed.append(one)
-            tallies.append(tally)
-        return sealed, tallies
+            contents.append(content)
+        return sealed, contents
 
-    def _seal_quarter(self, plan: Plan, quarter: Quarter) -> tuple[Sealed, Tally]:
-        packed = SealedFile(self._store.read(plan.partitions(quarter)), plan.schema)
+    def _seal_quarter(self, plan: Plan, quarter: Quarter) -> tuple[Sealed, Content]:
+        log = SourceLog(self._store.settle)
+        packed = SealedFile(self._store.read(plan.partitions(quarter)), plan.schema, log.add)
         try:
+            log.flush()
             if packed.sealed.lines:
                 self._store.create(lines_key(quarter), packed.file, packed.sealed.sha256)
-            return packed.sealed, packed.tally
+            return packed.sealed, packed.content
         finally:
             packed.close()
 
-    def _publish(self, plan: Plan, sealed: list[Sealed], tallies: list[Tally], result: Result) -> None:
+    def _publish(self, plan: Plan, sealed: list[Sealed], contents: list[Content], result: Result) -> None:
         """Write the run's summary and manifest, note what the counters say, and move the checkpoint."""
+        tallies = [content.accounts for content in contents]
+        pins = [self._pinned(plan, quarter, tally) for quarter, tally in zip(plan.quarters, tallies, strict=True)]
         digest = ""
-        for key, content in documents(plan, sealed, by_account(tallies)).items():
-            digest = hexdigest(content)
-            self._store.create(key, content, digest)
+        for key, document in documents(plan, sealed, tallies, pins).items():
+            digest = hexdigest(document)
+            self._store.create(key, document, digest)
+        self._store.settle(sales(plan.first.day, plan.run, by_place(contents)))
         verdicts = self._verdicts(dict(zip(plan.quarters, tallies, strict=True)), result)
         self._store.keep_run(with_verdicts(run_values(plan, sealed, digest), verdicts))
         self._store.finish(plan, digest)
         result.runs.append(plan.run)
         result.sealed_buckets += len(sealed)
         result.lines += sum(one.lines for one in sealed)
+
+    def _pinned(self, plan: Plan, quarter: Quarter, tally: Tally) -> Pins:
+        """Return the rates that a quarter-hour is converted at; whoever asks first pins them."""
+        currencies = foreign(tally, plan.base) if plan.base else []
+        if not currencies:
+            return {}
+        pins = {currency: self._store.rate(currency, quarter.end, plan.base) for currency in currencies}
+        return self._store.pin(quarter, plan.base, pins)
 
     def _settle_pending(self, remaining_seconds: Callable[[], float], result: Result) -> None:
         """Look again at the sealed quarter-hours whose counters lagged behind."""
@@ -129,7 +145,8 @@ class Reporter:
                 return
             quarters = [Quarter.parse(name) for name, said in run["verdicts"].items() if said == Verdict.PENDING.value]
             tallies = {
-                quarter: self._store.tally(quarter, Sealed.of(run["sealed"][str(quarter)])) for quarter in quarters
+                quarter: self._store.content(quarter, Sealed.of(run["sealed"][str(quarter)])).accounts
+                for quarter in quarters
             }
             verdicts = self._verdicts(tallies, result)
             if any(said is not Verdict.PENDING for said in verdicts.values()):

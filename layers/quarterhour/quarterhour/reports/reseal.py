@@ -10,7 +10,7 @@ from quarterhour.quarters import Quarter
 from quarterhour.reports.keys import is_run_id, lines_key
 from quarterhour.reports.lines import SealedFile
 from quarterhour.reports.manifest import documents, hexdigest
-from quarterhour.reports.plan import Plan, Sealed, Tally, by_account, sealed_of
+from quarterhour.reports.plan import Plan, Sealed, Tally, sealed_of
 from quarterhour.reports.store import ReportStore
 
 
@@ -65,7 +65,7 @@ def _quarter(store: ReportStore, plan: Plan, quarter: Quarter, sealed: Sealed, r
             raise SealedFileError(f"{key} was sealed with other bytes than the ledger gives now: restore its version")
         if sealed.lines:
             result.note(key, written=store.create(key, packed.file, sealed.sha256))
-        return packed.tally
+        return packed.content.accounts
     finally:
         packed.close()
 
@@ -78,7 +78,8 @@ def _documents(  # noqa: PLR0913, PLR0917 - the whole of what a run's manifest i
     manifest_sha256: str,
     result: Resealed,
 ) -> None:
-    files = documents(plan, sealed, by_account(tallies))
+    pins = [store.pinned(quarter, plan.base) if plan.base else {} for quarter in plan.quarters]
+    files = documents(plan, sealed, tallies, pins)
     digests = {key: hexdigest(content) for key, content in files.items()}
     if list(digests.values())[-1] != manifest_sha256:
         raise SealedFileError(f"{list(files)[-1]} was written with other bytes: restore its version")

@@ -15,7 +15,7 @@ from quarterhour.errors import SealedFileError
 from quarterhour.quarters import Quarter
 from quarterhour.reports.keys import RUNS, lines_key, run_key
 from quarterhour.reports.lines import read_lines, tally_lines
-from quarterhour.reports.plan import Checkpoint, Plan, Sealed, Tally
+from quarterhour.reports.plan import Checkpoint, Content, Plan, Sealed
 
 if TYPE_CHECKING:
     from botocore.response import StreamingBody
@@ -83,12 +83,12 @@ class SealedLedger:
             file.seek(0)
             yield read_lines(file)
 
-    def tally(self, quarter: Quarter, sealed: Sealed) -> Tally:
+    def content(self, quarter: Quarter, sealed: Sealed) -> Content:
         """Add up a sealed quarter-hour."""
         if not sealed.lines:
-            return {}
+            return Content()
         with self.lines(quarter, sealed) as lines:
-            return tally_lines(lines)[1]
+            return tally_lines(lines)
 
     def open(self, key: str) -> "StreamingBody":
         """Return an object's content as a stream; raise ``SealedFileError`` where it is not there."""

@@ -3,6 +3,7 @@
 import heapq
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from hashlib import sha256
 from typing import IO, Any, Final
 
@@ -13,7 +14,12 @@ from quarterhour.aws import Item, Request
 from quarterhour.counters.keys import account_of, partition_of, quarter_key
 from quarterhour.errors import OvertakenError, SealedFileError
 from quarterhour.ledger.keys import Account, Partition
-from quarterhour.reports.keys import PENDING
+from quarterhour.quarters import Quarter
+from quarterhour.rates.keys import stated_until
+from quarterhour.rates.rate import Rate
+from quarterhour.reading import EntityReader
+from quarterhour.reports.base import Pins, as_list, pins_of
+from quarterhour.reports.keys import PENDING, pins_key
 from quarterhour.reports.plan import Checkpoint, Plan, Sealed
 from quarterhour.reports.sealed import SealedLedger
 from quarterhour.totals import Totals
@@ -77,6 +83,16 @@ def _checkpoint_update(table: str, update: str, condition: str, values: dict[str
         "ConditionExpression": condition,
         "ExpressionAttributeNames": names,
         "ExpressionAttributeValues": aws.to_item(values),
+    }
+
+
+def pin_request(table: str, quarter: Quarter, base: str, pins: Pins) -> Request:
+    """Build the PutItem that pins rates, if none are pinned, and tells of those that are."""
+    return {
+        "TableName": table,
+        "Item": aws.to_item({**pins_key(quarter, base), "rates": as_list(pins)}),
+        "ConditionExpression": "attribute_not_exists(pk)",
+        "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
     }
 
 
@@ -162,6 +178,37 @@ class ReportStore(SealedLedger):
                 raise SealedFileError(f"{key} is sealed with other bytes than the ledger gives now") from error
             return False
         return True
+
+    def settle(self, entries: Sequence[Mapping[str, Any]]) -> None:
+        """Write what follows from sealed lines and stands at a place of its own: however often, it is the same."""
+        items = [aws.to_item(dict(values)) for values in entries]
+        aws.put_items(self.dynamodb, self.entity_table, items, self.workers, lambda: True)
+
+    def rate(self, currency: str, before: datetime, base: str) -> Rate | None:
+        """Return the rate of a currency that was in force right before an instant; ``None`` where there was none."""
+        entities = EntityReader(self.dynamodb, self.entity_table)
+        values = next(entities.read(stated_until(currency, before - timedelta(milliseconds=1)), 1), None)
+        rate = Rate.of(values) if values else None
+        return rate if rate and rate.base == base else None
+
+    def pinned(self, quarter: Quarter, base: str) -> dict[str, Rate | None]:
+        """Return the rates that are pinned for a quarter-hour; none where it needs none."""
+        values = self._entity(pins_key(quarter, base))
+        return pins_of(values["rates"], base) if values else {}
+
+    def pin(self, quarter: Quarter, base: str, pins: Pins) -> Pins:
+        """Pin the rates of a quarter-hour, unless some are pinned: those stand for ever. Returns those that stand."""
+        try:
+            aws.persist(
+                lambda: self.dynamodb.put_item(**pin_request(self.entity_table, quarter, base, pins)),
+                "the Entity table",
+            )
+        except ClientError as error:
+            if not aws.is_failed_condition(error):
+                raise
+            standing: Any = error.response
+            return pins_of(aws.from_item(standing["Item"])["rates"], base)
+        return pins
 
     def keep_run(self, values: Mapping[str, Any]) -> None:
         """Write a run's control item."""

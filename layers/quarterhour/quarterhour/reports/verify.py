@@ -1,7 +1,7 @@
 """Proof of what was sealed: re-reads manifests and files, and holds hashes, chain, order and sums to each other."""
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from hashlib import sha256
@@ -11,10 +11,11 @@ from typing import IO, TYPE_CHECKING, Any, Final
 from quarterhour.clock import iso_seconds, parse_iso
 from quarterhour.ledger.keys import Account, Position
 from quarterhour.quarters import Quarter, span
+from quarterhour.reports.base import InBase, foreign, in_base, pins_of
 from quarterhour.reports.keys import LEDGER, MANIFEST, REPORTS, SUMMARY, lines_key, quarter_of_lines, run_id, run_prefix
 from quarterhour.reports.lines import COLUMNS, read_lines, tally_lines
 from quarterhour.reports.manifest import hexdigest, summary
-from quarterhour.reports.plan import SCHEMA, by_account
+from quarterhour.reports.plan import SCHEMA, Tally, by_account
 from quarterhour.totals import Totals
 
 if TYPE_CHECKING:
@@ -89,9 +90,9 @@ class _Proof:
             previous, self._previous = self._previous, {"run": document["run"], "sha256": hexdigest(content)}
             self._expect(key, "previous", document["previous"], previous)
             self._envelope(key, document)
-            totals = [self._bucket(key, bucket) for bucket in document["buckets"]]
-            sums = by_account(tally for tally in totals if tally)
-            self._sums(key, document, sums)
+            tallies = [self._bucket(key, bucket) for bucket in document["buckets"]]
+            sums = by_account(tallies)
+            self._sums(key, document, sums, self._in_base(key, document, tallies))
         except (ValueError, KeyError, TypeError, AttributeError, ArithmeticError, RecursionError) as error:
             self._problem(key, f"cannot be read: {error!r}")
             return
@@ -116,28 +117,28 @@ class _Proof:
         wanted = [str(quarter) for quarter in span(first, last)]
         self._expect(key, "buckets", [bucket["bucket"] for bucket in document["buckets"]], wanted)
 
-    def _bucket(self, key: str, bucket: Mapping[str, Any]) -> Any:  # noqa: ANN401
-        """Prove a quarter-hour's file and return its tally, ``None`` where there is none to prove."""
+    def _bucket(self, key: str, bucket: Mapping[str, Any]) -> Tally:
+        """Prove a quarter-hour's file and return its tally, an empty one where there is none to prove."""
         self._found.buckets += 1
         quarter = Quarter.parse(bucket["bucket"])
         if bucket["file"] is None:
             self._expect(key, f"lines of {quarter} without a file", bucket["lines"], 0)
-            return None
+            return {}
         name = bucket["file"]["key"]
         self._expect(key, "file", name, lines_key(quarter))
         self.files.add(name)
         with SpooledTemporaryFile(_IN_MEMORY) as file:
             if not self._same_bytes(name, bucket["file"], file):
-                return None
+                return {}
             try:
-                lines, tally = tally_lines(self._in_order(name, quarter, file))
+                content = tally_lines(self._in_order(name, quarter, file))
             except (ValueError, ArithmeticError) as error:
                 self._problem(name, f"cannot be read: {error!r}")
-                return None
-        self._expect(name, "lines", lines, bucket["lines"])
-        shards = {partition.shard for _, partition in tally}
+                return {}
+        self._expect(name, "lines", content.lines, bucket["lines"])
+        shards = {partition.shard for _, partition in content.accounts}
         self._expect(name, "shards beyond those covered", sorted(shards - set(range(bucket["shards"]))), [])
-        return tally
+        return content.accounts
 
     def _same_bytes(self, name: str, wanted: Mapping[str, Any], copy: Any) -> bool:  # noqa: ANN401
         digest = sha256()
@@ -171,7 +172,32 @@ class _Proof:
             self._recorded[position.suffix] = position.recorded_at
             yield line
 
-    def _sums(self, key: str, document: Mapping[str, Any], sums: Mapping[Account, Totals]) -> None:
+    def _in_base(
+        self, key: str, document: Mapping[str, Any], tallies: Sequence[Tally]
+    ) -> tuple[str, Mapping[Account, InBase]]:
+        """Hold the pinned rates to what they are for; return the base currency, and the sums in it at these rates."""
+        base = document.get("base_currency", "")
+        if not base:
+            return "", {}
+        pinned = []
+        for bucket, tally in zip(document["buckets"], tallies, strict=True):
+            quarter = Quarter.parse(bucket["bucket"])
+            pins = pins_of(bucket["rates"], base)
+            named = [one["currency"] for one in bucket["rates"]]
+            self._expect(key, f"currencies of the rates of {quarter}", named, foreign(tally, base))
+            for currency, rate in pins.items():
+                if rate and not (rate.units_per_base > 0 and rate.as_of < quarter.end):
+                    self._problem(key, f"the rate of {currency} in {quarter} is none that was in force at its end")
+            pinned.append((quarter, tally, pins))
+        return base, in_base(pinned, base)
+
+    def _sums(
+        self,
+        key: str,
+        document: Mapping[str, Any],
+        sums: Mapping[Account, Totals],
+        converted: tuple[str, Mapping[Account, InBase]],
+    ) -> None:
         """Hold the run's counts and sums, and its other files."""
         stated = {Account(one["agency"], one["currency"]): Totals.of(one) for one in document["accounts"]}
         self._expect(key, "accounts", stated, dict(sums))
@@ -180,7 +206,7 @@ class _Proof:
             self.files.add(file["key"])
             with SpooledTemporaryFile(_IN_MEMORY) as copy:
                 self._same_bytes(file["key"], file, copy)
-                self._expect(file["key"], "sums", copy.read(), summary(sums))
+                self._expect(file["key"], "sums", copy.read(), summary(sums, *converted))
 
     def _expect(self, key: str, what: str, found: object, wanted: object) -> None:
         if found != wanted:
