@@ -14,7 +14,7 @@ from quarterhour.settings import Environment
 from quarterhour.snapshots.keeper import Keeper
 from quarterhour.snapshots.store import SnapshotStore
 from quarterhour.streams import Parking
-from quarterhour.telemetry import observed
+from quarterhour.telemetry import logger, observed
 
 env = Environment.of_process()
 dynamodb = aws.dynamodb()
@@ -43,4 +43,5 @@ def handler(_event: dict[str, Any], context: LambdaContext) -> dict[str, dict[st
     answer = {"snapshots": snapshots_parked.replay(keeper.replay, in_time).as_dict()}
     if mender := mending.mender():
         answer["counters"] = counters_parked.replay(mender, in_time).as_dict()
+    logger.info("unparked", queues=answer)
     return answer

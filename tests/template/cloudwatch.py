@@ -1,0 +1,199 @@
+"""CloudWatch as far as alarms and dashboards go: which metrics there are, and when an alarm goes off."""
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple, Self
+
+from local.template import Template
+from tests.template.stack import Properties, Stack, attribute
+
+MINUTE: Final = 60
+EXTRA_PERIODS: Final = 2
+"""How much further back than its evaluation periods an alarm looks for data, as AWS's own example has it."""
+STATISTICS: Final[Mapping[str, Callable[[list[float]], float]]] = {
+    "Sum": sum,
+    "Maximum": max,
+    "Minimum": min,
+    "SampleCount": len,
+}
+COMPARISONS: Final = {"GreaterThanOrEqualToThreshold": float.__ge__, "GreaterThanThreshold": float.__gt__}
+
+
+class Metric(NamedTuple):
+    """A metric: namespace, name and dimensions."""
+
+    namespace: str
+    name: str
+    dimensions: frozenset[tuple[str, str]]
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The names of its dimensions."""
+        return frozenset(name for name, _ in self.dimensions)
+
+    def __str__(self) -> str:
+        told = ", ".join(f"{name}={value}" for name, value in sorted(self.dimensions))
+        return f"{self.namespace} {self.name} ({told})"
+
+
+Series = Mapping[Metric, Sequence[tuple[float, float]]]
+"""What was measured: the values of each metric, each with its second."""
+
+AWS_METRICS: Final[Mapping[str, tuple[frozenset[str], tuple[frozenset[str], ...]]]] = {
+    "AWS/Lambda": (
+        frozenset({"Duration", "Errors", "Invocations", "IteratorAge", "Throttles"}),
+        (frozenset({"FunctionName"}),),
+    ),
+    "AWS/SQS": (frozenset({"ApproximateNumberOfMessagesVisible"}), (frozenset({"QueueName"}),)),
+    "AWS/ApiGateway": (
+        frozenset({"4xx", "5xx", "Count", "IntegrationLatency", "Latency"}),
+        (
+            frozenset({"ApiId"}),
+            frozenset({"ApiId", "Stage"}),
+            frozenset({"ApiId", "Stage", "Method", "Resource"}),
+        ),
+    ),
+    "AWS/DynamoDB": (
+        frozenset({"ConsumedReadCapacityUnits", "ConsumedWriteCapacityUnits", "ReadThrottleEvents"})
+        | {"WriteThrottleEvents"},
+        (frozenset({"TableName"}),),
+    ),
+}
+"""What AWS's services document of those used here: the metrics' names, and the sets of dimensions they come in."""
+RESOURCES: Final = {
+    "FunctionName": "AWS::Lambda::Function",
+    "QueueName": "AWS::SQS::Queue",
+    "TableName": "AWS::DynamoDB::Table",
+    "ApiId": "AWS::ApiGatewayV2::Api",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Alarm:
+    """An alarm of the template, its parameters at their defaults."""
+
+    id: str
+    name: str
+    metrics: tuple[Metric, ...]
+    added_up: bool
+    """Whether it is about the sum of its metrics, what is missing being nothing; else it has one."""
+    statistic: str
+    period: int
+    periods: int
+    to_alarm: int
+    comparison: str
+    threshold: float
+    missing: str
+    conditional: bool
+
+    @classmethod
+    def of(cls, id_: str, resource: Properties, template: Template) -> Self:
+        """Read an alarm's resource."""
+        own = {name: value for name, value in resource["Properties"].items() if not name.endswith("Actions")}
+        values = template.resolve(own, attribute)
+        stats = [one["MetricStat"] for one in values.get("Metrics", []) if "MetricStat" in one]
+        expressions = [one["Expression"] for one in values.get("Metrics", []) if "Expression" in one]
+        assert expressions in ([], ["SUM(FILL(METRICS(), 0))"])
+        if not stats:
+            stats = [{"Metric": values, "Stat": values["Statistic"], "Period": values["Period"]}]
+        ((statistic, period),) = {(one["Stat"], one["Period"]) for one in stats}
+        return cls(
+            id=id_,
+            name=values["AlarmName"].removeprefix("quarterhour-dev-"),
+            metrics=tuple(_metric(one["Metric"]) for one in stats),
+            added_up=bool(expressions),
+            statistic=statistic,
+            period=period,
+            periods=values["EvaluationPeriods"],
+            to_alarm=values["DatapointsToAlarm"],
+            comparison=values["ComparisonOperator"],
+            threshold=values["Threshold"],
+            missing=values["TreatMissingData"],
+            conditional="Condition" in resource,
+        )
+
+    def goes_off(self, series: Series, seconds: int) -> bool:
+        """Tell whether it goes off in so many seconds of data, looked at whenever a period is over.
+
+        It takes the newest points of its range that there are, and only for want of them makes up missing ones.
+        """
+        assert self.missing in {"breaching", "notBreaching"}
+        points = [self._point(series, start) for start in range(0, seconds, self.period)]
+        return any(self._alarmed(points[:end]) for end in range(self.periods, len(points) + 1))
+
+    def _alarmed(self, points: Sequence[float | None]) -> bool:
+        real = [one for one in points[-self.periods - EXTRA_PERIODS :] if one is not None][-self.periods :]
+        compare = COMPARISONS[self.comparison]
+        breaching = sum(compare(float(one), float(self.threshold)) for one in real)
+        made_up = self.periods - len(real) if self.missing == "breaching" else 0
+        return breaching + made_up >= self.to_alarm
+
+    def _point(self, series: Series, start: int) -> float | None:
+        found = [self._statistic(series.get(metric, ()), start) for metric in self.metrics]
+        return sum(one or 0.0 for one in found) if self.added_up else found[0]
+
+    def _statistic(self, values: Iterable[tuple[float, float]], start: int) -> float | None:
+        within = [value for second, value in values if start <= second < start + self.period]
+        return float(STATISTICS[self.statistic](within)) if within else None
+
+
+def alarms(stack: Stack, template: Template) -> dict[str, Alarm]:
+    """Return the template's alarms by logical id."""
+    return {
+        name: Alarm.of(name, resource, template)
+        for name, resource in stack.resources.items()
+        if resource["Type"] == "AWS::CloudWatch::Alarm"
+    }
+
+
+def emitted(lines: Iterable[Properties]) -> Iterator[Metric]:
+    """Yield the metrics that a function wrote in the embedded metric format."""
+    for line in lines:
+        for told in line.get("_aws", {}).get("CloudWatchMetrics", []):
+            for names in told["Dimensions"]:
+                dimensions = frozenset((name, str(line[name])) for name in names)
+                for one in told["Metrics"]:
+                    assert isinstance(line[one["Name"]], list | int | float)
+                    yield Metric(told["Namespace"], one["Name"], dimensions)
+
+
+def plotted(widget: Properties) -> Iterator[Metric]:
+    """Yield the metrics that a widget of a dashboard names, what is abbreviated written out."""
+    before: list[str] = []
+    for parts in widget["properties"]["metrics"]:
+        if isinstance(parts[0], dict):
+            continue
+        given = list(parts)
+        if given[0] == "...":
+            given = [*before[: len(before) - len(given) + 1], *given[1:]]
+        before = [old if new == "." else new for old, new in zip(before or given, given, strict=True)]
+        pairs = before[2:]
+        yield Metric(before[0], before[1], frozenset(zip(pairs[::2], pairs[1::2], strict=True)))
+
+
+_SEARCH: Final = re.compile(r"SEARCH\('\{([\w/]+),(\w+)\} MetricName=\"(\w+)\" \2=([\w-]+)', '(\w+)', \d+\)")
+
+
+def searched(widget: Properties, stack_name: str) -> Iterator[Metric]:
+    """Yield what the searches of a widget look for, the stack's name standing for any resource of it."""
+    for (part,) in (one for one in widget["properties"]["metrics"] if isinstance(one[0], dict)):
+        match = _SEARCH.fullmatch(part["expression"])
+        assert match, part
+        namespace, dimension, name, value, statistic = match.groups()
+        assert (value, statistic in STATISTICS) == (stack_name, True)
+        yield Metric(namespace, name, frozenset({(dimension, value)}))
+
+
+def dashboard(stack: Stack, template: Template) -> list[dict[str, Any]]:
+    """Return the widgets of the only dashboard, what is substituted in it standing there."""
+    ((properties),) = stack.of("AWS::CloudWatch::Dashboard").values()
+    body: dict[str, Any] = json.loads(template.resolve(properties["DashboardBody"], attribute))
+    widgets: list[dict[str, Any]] = body["widgets"]
+    return widgets
+
+
+def _metric(values: Properties) -> Metric:
+    pairs = frozenset((one["Name"], one["Value"]) for one in values.get("Dimensions", []))
+    return Metric(values["Namespace"], values["MetricName"], pairs)

@@ -1,0 +1,264 @@
+"""Alarms and the dashboard: each looks at something that there is, goes off when it must, and sleeps when it may."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+import pytest
+from moto import mock_aws
+
+from local.template import Template
+from quarterhour.clock import ManualClock, using
+from quarterhour.telemetry import Metric as Own
+from tests.template.calls import World
+from tests.template.cloudwatch import (
+    AWS_METRICS,
+    MINUTE,
+    RESOURCES,
+    Alarm,
+    Metric,
+    Series,
+    alarms,
+    dashboard,
+    emitted,
+    plotted,
+    searched,
+)
+from tests.template.stack import ROOT, Stack, parsed
+from tests.template.test_api import ROUTES
+from tests.template.test_permissions import live_through
+
+ALARMS = sorted(name for name, one in parsed()["Resources"].items() if one["Type"] == "AWS::CloudWatch::Alarm")
+DAY = 24 * 60 * MINUTE
+SPAN = 5 * MINUTE
+OPERATIONS = (ROOT / "docs" / "operations.md").read_text("utf-8")
+METRICS_OF_AN_ALARM = 10
+"""The most that CloudWatch reckons with in one."""
+
+
+@pytest.fixture(scope="module")
+def known(stack: Stack, template: Template) -> dict[str, Alarm]:
+    return alarms(stack, template)
+
+
+@pytest.fixture(scope="module")
+def written(template: Template, stack: Stack) -> Iterator[set[Metric]]:
+    """The metrics that the functions write in a day in which each meets everything."""
+    clock = ManualClock(datetime(2026, 10, 23, 1, 40, tzinfo=UTC))
+    with mock_aws(), using(clock), pytest.MonkeyPatch.context() as patch:
+        world = World(clock)
+        world.build(template, stack, patch)
+        live_through(world)
+        yield {metric for name in world.functions for metric in emitted(world.written(name))}
+
+
+# ---------------------------------------------------------------- what they look at
+
+
+def problem(metric: Metric, stack: Stack, written: set[Metric]) -> str | None:
+    """Return why there is no such metric; ``None`` where there is."""
+    if metric.namespace not in AWS_METRICS:
+        return None if metric in written else f"no function writes {metric}"
+    names, dimensions = AWS_METRICS[metric.namespace]
+    if metric.name not in names or metric.names not in dimensions:
+        return f"AWS has no {metric}"
+    values = dict(metric.dimensions)
+    for name, kind in RESOURCES.items():
+        if name in values and values[name].partition(".")[0] not in stack.of(kind):
+            return f"{values[name]} is no {kind}"
+    if metric.name == "IteratorAge":
+        mapped = [one["FunctionName"]["Ref"] for one in stack.of("AWS::Lambda::EventSourceMapping").values()]
+        return None if values["FunctionName"].removesuffix(".Ref") in mapped else f"{metric} reads no stream"
+    if "Resource" in values and f"{values['Method']} {values['Resource']}" not in ROUTES:
+        return f"there is no route for {metric}"
+    return None if values.get("Stage", "$default") == "$default" else f"there is no stage for {metric}"
+
+
+@pytest.mark.parametrize("name", ALARMS)
+class TestEachAlarm:
+    def test_looks_at_metrics_that_are_emitted(
+        self, known: dict[str, Alarm], stack: Stack, written: set[Metric], name: str
+    ) -> None:
+        assert [told for one in known[name].metrics if (told := problem(one, stack, written))] == []
+        assert len(known[name].metrics) <= METRICS_OF_AN_ALARM
+
+    def test_tells_the_topic_when_it_goes_off_and_when_it_is_over(self, stack: Stack, name: str) -> None:
+        actions = {"Fn::If": ["AlarmsAreSent", [{"Ref": "AlarmTopicArn"}], []]}
+        properties = stack.of("AWS::CloudWatch::Alarm")[name]
+        assert (properties["AlarmActions"], properties["OKActions"]) == (actions, actions)
+
+    def test_sleeps_on_a_normal_day(self, known: dict[str, Alarm], name: str) -> None:
+        assert not known[name].goes_off(normal(known), DAY)
+
+    def test_goes_off_on_a_breach(self, known: dict[str, Alarm], name: str) -> None:
+        for metric in known[name].metrics:
+            assert known[name].goes_off({**normal(known), metric: BREACHES[metric.name]}, DAY), metric
+
+    def test_has_its_section_in_the_operations_page(self, known: dict[str, Alarm], name: str) -> None:
+        (section,) = re.findall(rf"^### {known[name].name}$(.*?)(?=^##)", OPERATIONS, re.DOTALL | re.MULTILINE)
+        for part in ("**Means**", "**Look**", "**Do**"):
+            assert part in section
+
+
+def test_the_operations_page_tells_of_no_other_alarm(known: dict[str, Alarm]) -> None:
+    chapter = OPERATIONS.partition("## Alarms")[2].partition("\n## ")[0]
+    told = re.findall(r"^### ([a-z0-9-]+)$", chapter, re.MULTILINE)
+    assert sorted(told) == sorted(one.name for one in known.values())
+
+
+# ---------------------------------------------------------------- when they go off
+
+
+def every(seconds: int, value: float) -> list[tuple[float, float]]:
+    """Return a value at intervals through the day."""
+    return [(second, value) for second in range(0, DAY, seconds)]
+
+
+def normal(known: dict[str, Alarm]) -> Series:
+    """Return a day as it should be: requests and batches every minute, a report every hour, the watch four times."""
+    usual: dict[str, list[tuple[float, float]]] = {
+        "Errors": every(MINUTE, 0),
+        "Throttles": every(MINUTE, 0),
+        "5xx": every(MINUTE, 0),
+        "IteratorAge": every(MINUTE, 4_000),
+        "ApproximateNumberOfMessagesVisible": every(SPAN, 0),
+        "Duration": every(60 * MINUTE, 40_000),
+        Own.EVENTS_UNAVAILABLE: every(MINUTE, 0),
+        Own.COUNTER_DRIFT: every(60 * MINUTE, 0),
+        # Just before a report, the checkpoint is a rate and the grace old.
+        Own.REPORT_DELAY: [
+            (second + late, delay)
+            for second in range(0, DAY, 60 * MINUTE)
+            for late, delay in ((7, 1.05), (15 * MINUTE + 40, 0.3), (30 * MINUTE, 0.55), (45 * MINUTE, 0.8))
+        ],
+    }
+    return {metric: usual[metric.name] for alarm in known.values() for metric in alarm.metrics}
+
+
+def once(at: int, value: float) -> list[tuple[float, float]]:
+    """Return a value at one minute."""
+    return [(at * MINUTE, value)]
+
+
+def from_(at: int, minutes: int, value: float) -> list[tuple[float, float]]:
+    """Return a value in each minute of a span."""
+    return [((at + minute) * MINUTE, value) for minute in range(minutes)]
+
+
+BREACHES: dict[str, list[tuple[float, float]]] = {
+    "Errors": from_(600, 10, 1),
+    "Throttles": from_(600, 10, 3),
+    "5xx": from_(600, 10, 1),
+    "IteratorAge": from_(600, 15, 900_000),
+    "ApproximateNumberOfMessagesVisible": once(600, 1),
+    "Duration": once(600, 720_001),
+    Own.EVENTS_UNAVAILABLE: from_(600, 15, 1),
+    Own.COUNTER_DRIFT: once(600, 1),
+    Own.REPORT_DELAY: [(600 * MINUTE, 2.0), (615 * MINUTE, 2.25)],
+}
+
+HICCUPS: dict[str, list[tuple[float, float]]] = {
+    "RequestErrorsAlarm": once(600, 7),
+    "StreamErrorsAlarm": once(600, 7),
+    "RequestThrottlesAlarm": once(600, 7),
+    "BackgroundThrottlesAlarm": once(600, 7),
+    "Ingest5xxAlarm": once(600, 7),
+    "EventsUnavailableAlarm": from_(600, 10, 1),
+    "CountersBehindAlarm": from_(600, 10, 2_000_000),
+    "SnapshotsBehindAlarm": from_(600, 10, 2_000_000),
+    "OverlongReportAlarm": once(600, 719_000),
+}
+
+
+@pytest.mark.parametrize("name", HICCUPS)
+def test_what_passes_by_itself_wakes_nobody(known: dict[str, Alarm], name: str) -> None:
+    day = normal(known)
+    for metric in known[name].metrics:
+        merged = sorted([*day[metric], *HICCUPS[name]])
+        assert not known[name].goes_off({**day, metric: merged}, DAY)
+
+
+def test_one_failed_run_is_told_at_once(known: dict[str, Alarm]) -> None:
+    for metric in known["RunErrorsAlarm"].metrics:
+        assert known["RunErrorsAlarm"].goes_off({metric: once(600, 1)}, DAY)
+
+
+def test_silence_is_no_news_but_of_the_reports(known: dict[str, Alarm]) -> None:
+    assert [name for name, alarm in known.items() if alarm.goes_off({}, DAY)] == ["ReportLateAlarm"]
+
+
+def test_a_watch_that_stops_is_missed_within_the_hour(known: dict[str, Alarm]) -> None:
+    alarm = known["ReportLateAlarm"]
+    stopped = {metric: [one for one in series if one[0] < 120 * MINUTE] for metric, series in normal(known).items()}
+    assert not alarm.goes_off(stopped, 135 * MINUTE)
+    assert alarm.goes_off(stopped, 180 * MINUTE)
+
+
+# ---------------------------------------------------------------- that none is forgotten
+
+
+@pytest.mark.parametrize("metric", ["Errors", "Throttles"])
+def test_every_function_is_watched_for(known: dict[str, Alarm], stack: Stack, metric: str) -> None:
+    watched = Counter(
+        dict(one.dimensions)["FunctionName"].removesuffix(".Ref")
+        for alarm in known.values()
+        for one in alarm.metrics
+        if one.name == metric
+    )
+    assert watched == Counter(stack.of("AWS::Lambda::Function").keys())
+
+
+def test_every_stream_function_is_watched_for_its_lag(known: dict[str, Alarm], stack: Stack) -> None:
+    watched = {
+        dict(one.dimensions)["FunctionName"].removesuffix(".Ref")
+        for alarm in known.values()
+        for one in alarm.metrics
+        if one.name == "IteratorAge"
+    }
+    assert watched == {one["FunctionName"]["Ref"] for one in stack.of("AWS::Lambda::EventSourceMapping").values()}
+
+
+def test_every_queue_is_watched(known: dict[str, Alarm], stack: Stack) -> None:
+    watched = {
+        value.partition(".")[0] for alarm in known.values() for one in alarm.metrics for _, value in one.dimensions
+    }
+    assert stack.of("AWS::SQS::Queue").keys() <= watched
+
+
+def test_every_metric_of_ours_is_written(written: set[Metric]) -> None:
+    assert {one.name for one in written} == {str(one) for one in Own}
+
+
+# ---------------------------------------------------------------- the dashboard
+
+
+def test_the_dashboard_shows_every_alarm_that_always_stands(
+    known: dict[str, Alarm], stack: Stack, template: Template
+) -> None:
+    (widget,) = (one for one in dashboard(stack, template) if one["type"] == "alarm")
+    assert sorted(widget["properties"]["alarms"]) == [
+        f"{name}.Arn" for name, alarm in sorted(known.items()) if not alarm.conditional
+    ]
+
+
+def test_the_dashboard_plots_metrics_that_are_emitted(stack: Stack, template: Template, written: set[Metric]) -> None:
+    widgets = [one for one in dashboard(stack, template) if one["type"] == "metric"]
+    assert len(widgets) > 1
+    for widget in widgets:
+        named = list(plotted(widget))
+        assert [told for one in named if (told := problem(one, stack, written))] == []
+        found = list(searched(widget, template.resolve({"Ref": "AWS::StackName"}, lambda *_: "")))
+        assert named or found
+        for one in found:
+            names, dimensions = AWS_METRICS[one.namespace]
+            assert (one.name in names, one.names in dimensions) == (True, True)
+
+
+def test_the_widgets_of_the_dashboard_lie_beside_each_other(stack: Stack, template: Template) -> None:
+    taken: Counter[tuple[int, int]] = Counter()
+    for one in dashboard(stack, template):
+        assert one["x"] + one["width"] <= 24
+        columns, rows = range(one["x"], one["x"] + one["width"]), range(one["y"], one["y"] + one["height"])
+        taken.update((column, row) for column in columns for row in rows)
+    assert max(taken.values()) == 1
