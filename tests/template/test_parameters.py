@@ -147,3 +147,8 @@ def pattern(document: Properties, parameter: str) -> str:
 @pytest.mark.parametrize("config", ["default", "prod", "local"])
 def test_a_configuration_sets_what_the_template_takes(config: str) -> None:
     assert Template(parsed(), ROOT, overrides(config)).parameters.items() >= overrides(config).items()
+
+
+def test_functions_in_containers_find_every_service_where_the_local_stack_answers(document: Properties) -> None:
+    endpoints = {name for name in document["Parameters"] if name.endswith("Endpoint")}
+    assert {overrides("local")[name] for name in endpoints} == {"http://host.docker.internal:8080"}
