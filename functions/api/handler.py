@@ -1,10 +1,11 @@
 """The GET routes: accounts, their counters and snapshots, windows, reports, and the ledger's events."""
 
+from datetime import timedelta
 from typing import Any
 
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
-from quarterhour import aws, http, parameters
+from quarterhour import aws, fields, http, parameters
 from quarterhour.access import everyone, machines, own_agency
 from quarterhour.counters.keys import account_pk
 from quarterhour.counters.queries import ACCOUNT_STATES, CounterQueries
@@ -13,7 +14,10 @@ from quarterhour.documents.queries import DocumentQueries
 from quarterhour.ledger.explainer import Explainer
 from quarterhour.ledger.keys import Account, Identity
 from quarterhour.ledger.queries import LedgerQueries
-from quarterhour.parameters import DAY, MOMENT, NAME, PAGE, among, one_of
+from quarterhour.locations.keys import read_place
+from quarterhour.locations.plan import MOST_LEVELS, levels
+from quarterhour.locations.queries import LocationQueries
+from quarterhour.parameters import ALWAYS, DAY, MOMENT, NAME, PAGE, among, one_of
 from quarterhour.rates.rate import RATE_STATES
 from quarterhour.reading import EntityReader, Values
 from quarterhour.reports.queries import ReportQueries, no_run
@@ -35,8 +39,11 @@ documents = DocumentQueries(entities)
 reports = ReportQueries(entities, aws.s3(), env.text("REPORT_BUCKET"))
 workers = aws.Workers(env.integer("MAX_CONCURRENCY", least=1))
 ledger = LedgerQueries(dynamodb, env.text("LEDGER_TABLE"), entities, workers)
+locations = LocationQueries(entities)
 explainer = Explainer(dynamodb, env.text("IDENTITY_TABLE"), env.text("LEDGER_TABLE"), entities)
 routes = Routes(env)
+
+SOURCE_EVENTS = {"from": ("from", "to", *PAGE), "after": ("after", *PAGE), "before": ("before", *PAGE)}
 
 Names = tuple[str, ...]
 """The spellings that a name in the path can have, of which the caller may see."""
@@ -134,6 +141,44 @@ def explanation(source: str, event: str) -> http.Response:
     """Answer how the commission of an event came about."""
     names = ((one, other) for one in parameters.spellings(source) for other in parameters.spellings(event))
     return _answer(explainer.explain((Identity(*pair) for pair in names), routes.caller()))
+
+
+@routes.get("/sources/<source>/events", allow=machines, query=("from", "to", "after", "before", *PAGE))
+def source_events(source: str) -> http.Response:
+    """Answer the events of a source recorded in a span, after an instant, or before one, in the order of time."""
+    asked = routes.parameters()
+    name = parameters.parsed("source", parameters.plain(source), NAME, parameters.name)
+    start, end = ALWAYS
+    match asked.choose(SOURCE_EVENTS):
+        case "after":
+            start = asked.required("after", MOMENT, parameters.moment) + timedelta.resolution
+        case "before":
+            end = asked.required("before", MOMENT, parameters.moment)
+        case _:
+            start, end = asked.span(MOMENT, parameters.moment)
+    paging = asked.paging()
+    return _answer(paging.body(ledger.of_source(name, start, end, paging)))
+
+
+@routes.get("/locations", allow=machines, query=("from", "to", "level", *PAGE))
+def sales_everywhere() -> http.Response:
+    """Answer what was sold on each day, by country or at a deeper level."""
+    return _sales("")
+
+
+@routes.get("/locations/<place>", allow=machines, query=("from", "to", "level", *PAGE))
+def sales_at_a_place(place: str) -> http.Response:
+    """Answer what was sold at a place and below it on each day, as a whole or by the places at a deeper level."""
+    return _sales(parameters.parsed("place", parameters.plain(place), fields.PLACE, read_place))
+
+
+def _sales(place: str) -> http.Response:
+    asked = routes.parameters()
+    span = asked.span(DAY, parameters.day)
+    least = max(1, levels(place))
+    level = asked.whole("level", least, MOST_LEVELS, least)
+    paging = asked.paging()
+    return _answer(paging.body(locations.sales(place, level, span, paging)))
 
 
 def _account(agency: Names, currency: str) -> tuple[Account, Values]:

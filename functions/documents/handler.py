@@ -12,6 +12,7 @@ from quarterhour.documents.plan import read_draft, shown_version
 from quarterhour.documents.queries import DocumentQueries
 from quarterhour.documents.store import DocumentStore
 from quarterhour.documents.writer import DocumentWriter
+from quarterhour.parameters import PAGE
 from quarterhour.reading import EntityReader, Values
 from quarterhour.routing import Routes
 from quarterhour.settings import Environment
@@ -29,7 +30,6 @@ routes = Routes(env)
 @routes.put("/documents/<document>", allow=machines)
 def write(document: str) -> http.Response:
     """Write a new version on top of the one that was seen; the first one creates the document."""
-    routes.parameters()
     draft = read_draft(_name(document), routes.body())
     values = writer.write(draft, routes.caller().name)
     return http.response(201 if draft.seen == 0 else 200, shown_version(draft.document, values))
@@ -38,22 +38,20 @@ def write(document: str) -> http.Response:
 @routes.get("/documents/<document>", allow=everyone)
 def latest(document: str) -> http.Response:
     """Answer the latest version."""
-    routes.parameters()
     name = _readable(document)
     return _shown(name, documents.latest(name))
 
 
-@routes.get("/documents/<document>/versions", allow=everyone)
+@routes.get("/documents/<document>/versions", allow=everyone, query=PAGE)
 def versions(document: str) -> http.Response:
     """Answer the versions without their contents, the newest first."""
-    paging = routes.parameters("limit", "next").paging()
+    paging = routes.parameters().paging()
     return http.response(200, paging.body(documents.versions(_readable(document), paging)))
 
 
 @routes.get("/documents/<document>/versions/<version>", allow=everyone)
 def one_version(document: str, version: str) -> http.Response:
     """Answer a version."""
-    routes.parameters()
     number = parameters.parsed("version", parameters.plain(version), NUMBER, version_number)
     name = _readable(document)
     return _shown(name, documents.version(name, number))
@@ -62,14 +60,12 @@ def one_version(document: str, version: str) -> http.Response:
 @routes.get("/documents/<document>/metadata", allow=everyone)
 def metadata(document: str) -> http.Response:
     """Answer what is told of the document as a whole."""
-    routes.parameters()
     return http.response(200, documents.metadata(_readable(document)))
 
 
 @routes.put("/documents/<document>/permissions", allow=machines)
 def permit(document: str) -> http.Response:
     """Write who may read the document, in place of who might before."""
-    routes.parameters()
     permissions = read_permissions(routes.body())
     writer.permit(_name(document), permissions, routes.caller().name)
     return http.response(200, permissions.as_dict())
@@ -78,7 +74,6 @@ def permit(document: str) -> http.Response:
 @routes.get("/documents/<document>/permissions", allow=machines)
 def permitted(document: str) -> http.Response:
     """Answer who may read the document."""
-    routes.parameters()
     return http.response(200, documents.permissions(_name(document)).as_dict())
 
 

@@ -11,7 +11,7 @@ from quarterhour.orders.order import read_order
 from quarterhour.orders.plan import WORK, Step, shown_order
 from quarterhour.orders.queries import OrderQueries
 from quarterhour.orders.store import OrderStore
-from quarterhour.parameters import ALWAYS, MOMENT, NAME
+from quarterhour.parameters import ALWAYS, MOMENT, NAME, PAGE
 from quarterhour.reading import EntityReader
 from quarterhour.routing import Routes
 from quarterhour.settings import Environment
@@ -25,7 +25,6 @@ keeper = OrderKeeper(OrderStore(dynamodb, table, workers))
 queries = OrderQueries(EntityReader(dynamodb, table))
 routes = Routes(env)
 
-PAGE = ("limit", "next")
 STATUSES = f"one of {', '.join(WORK)}"
 RESERVE_SECONDS = 5
 """Kept back to answer in: whoever gets no answer must send the order again."""
@@ -34,49 +33,47 @@ RESERVE_SECONDS = 5
 @routes.post("/orders", allow=machines)
 def create() -> http.Response:
     """Create an order; a retry completes it, or is answered with the order as it stands."""
-    routes.parameters()
     header, is_new = keeper.create(read_order(routes.body()), routes.seconds_left() - RESERVE_SECONDS)
     count(Metric.ORDERS_CREATED, int(is_new))
     return http.response(201 if is_new else 200, shown_order(header))
 
 
-@routes.get("/orders", allow=machines)
+@routes.get("/orders", allow=machines, query=("status", "from", "to", *PAGE))
 def waiting() -> http.Response:
     """Answer the orders in a status, the oldest first: the queue of open work."""
-    asked = routes.parameters("status", "from", "to", *PAGE)
+    asked = routes.parameters()
     status = WORK[asked.required("status", STATUSES, WORK.index)]
     start, end = asked.span(MOMENT, parameters.moment, ALWAYS)
     paging = asked.paging()
     return http.response(200, paging.body(queries.queue(status, start, end, paging)))
 
 
-@routes.get("/orders/<order>", allow=machines)
+@routes.get("/orders/<order>", allow=machines, query=PAGE)
 def one(order: str) -> http.Response:
     """Answer an order with its items."""
-    paging = routes.parameters(*PAGE).paging()
+    paging = routes.parameters().paging()
     return http.response(200, queries.order(parameters.spellings(order), paging))
 
 
 @routes.put("/orders/<order>/status", allow=machines)
 def change(order: str) -> http.Response:
     """Change an order's status, if it is the one that the request names."""
-    routes.parameters()
     return http.response(200, shown_order(keeper.change(parameters.spellings(order), Step.of(routes.body()))))
 
 
-@routes.get("/customers/<customer>/orders", allow=machines)
+@routes.get("/customers/<customer>/orders", allow=machines, query=("from", "to", *PAGE))
 def of_customer(customer: str) -> http.Response:
     """Answer a customer's orders by date."""
-    asked = routes.parameters("from", "to", *PAGE)
+    asked = routes.parameters()
     start, end = asked.span(MOMENT, parameters.moment, ALWAYS)
     paging = asked.paging()
     return http.response(200, paging.body(queries.of_customer(parameters.spellings(customer), start, end, paging)))
 
 
-@routes.get("/customers/<customer>/items", allow=machines)
+@routes.get("/customers/<customer>/items", allow=machines, query=("product", *PAGE))
 def items_of_customer(customer: str) -> http.Response:
     """Answer what a customer has ordered by product: of all products, or of one."""
-    asked = routes.parameters("product", *PAGE)
+    asked = routes.parameters()
     product = asked.optional("product", NAME, parameters.name, None)
     paging = asked.paging()
     found = queries.items_of_customer(parameters.spellings(customer), product, paging)

@@ -6,7 +6,7 @@ from quarterhour import aws, clock, http, parameters
 from quarterhour.access import everyone, machines
 from quarterhour.clock import iso_millis
 from quarterhour.errors import NotFoundError
-from quarterhour.parameters import INSTANT, invalid, parsed, plain
+from quarterhour.parameters import INSTANT, PAGE, invalid, parsed, plain
 from quarterhour.rates.keys import CODE, code
 from quarterhour.rates.rate import RATE_STATES, read_statement, shown
 from quarterhour.rates.store import RateStore
@@ -30,24 +30,23 @@ routes = Routes(env)
 @routes.put("/rates/<currency>", allow=machines)
 def state_rate(currency: str) -> http.Response:
     """Put a rate into force; answer the one that is, or was as of the instant stated."""
-    routes.parameters()
     of = _code(currency)
     if of == base:
         raise invalid("currency", f"is {of}, which is the base currency", "another: a unit of it is always worth one")
     return _answer(of, rates.state(of, read_statement(routes.body(), clock.now()), base))
 
 
-@routes.get("/rates", allow=everyone)
+@routes.get("/rates", allow=everyone, query=PAGE)
 def all_rates() -> http.Response:
     """Answer the rates in force now, of all currencies."""
-    paging = routes.parameters("limit", "next").paging()
+    paging = routes.parameters().paging()
     return http.response(200, paging.body(snapshots.latest(paging)))
 
 
-@routes.get("/rates/<currency>", allow=everyone)
+@routes.get("/rates/<currency>", allow=everyone, query=("at",))
 def one_rate(currency: str) -> http.Response:
     """Answer the rate in force now, or at an instant."""
-    at = routes.parameters("at").optional("at", INSTANT, parameters.instant, None)
+    at = routes.parameters().optional("at", INSTANT, parameters.instant, None)
     of = _code(currency)
     if at is None:
         return _answer(of, _latest(of))
@@ -57,17 +56,17 @@ def one_rate(currency: str) -> http.Response:
     return _answer(of, values)
 
 
-@routes.get("/rates/<currency>/snapshots", allow=everyone)
+@routes.get("/rates/<currency>/snapshots", allow=everyone, query=STATES)
 def rate_snapshots(currency: str) -> http.Response:
     """Answer a rate in a layer: of a span or a day, the last ones, or the one as of an instant."""
-    asked = routes.parameters(*STATES)
+    asked = routes.parameters()
     return http.response(200, states(asked, layers, snapshots, lambda: str(_latest(_code(currency))["pk"])))
 
 
-@routes.get("/rates/<currency>/trend", allow=everyone)
+@routes.get("/rates/<currency>/trend", allow=everyone, query=("layer",))
 def rate_trend(currency: str) -> http.Response:
     """Answer how the rate in force compares with that of the window before its own."""
-    layer = routes.parameters("layer").optional("layer", layers.expected, layers.named, layers.shortest)
+    layer = routes.parameters().optional("layer", layers.expected, layers.named, layers.shortest)
     return http.response(200, snapshots.trend(layer, _latest(_code(currency))))
 
 

@@ -4,6 +4,7 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from quarterhour import aws, http
 from quarterhour.access import machines
+from quarterhour.parameters import PAGE
 from quarterhour.reading import EntityReader
 from quarterhour.routing import Routes
 from quarterhour.schedule.expression import EXPECTED, checked
@@ -20,10 +21,10 @@ keeper = ScheduleKeeper(store, env.parsed("REPORT_RATE", EXPECTED, checked))
 routes = Routes(env)
 
 
-@routes.get("/schedule", allow=machines)
+@routes.get("/schedule", allow=machines, query=PAGE)
 def show_schedule() -> http.Response:
     """Answer the schedule as it stands, what is wanted of it, and its changes, the newest first."""
-    paging = routes.parameters("limit", "next").paging()
+    paging = routes.parameters().paging()
     changes = paging.body(keeper.changes(paging))
     return http.response(200, {**keeper.show(), "changes": changes["items"], "next": changes["next"]})
 
@@ -31,7 +32,6 @@ def show_schedule() -> http.Response:
 @routes.put("/schedule", allow=machines)
 def change_schedule() -> http.Response:
     """Change the schedule; answer it as it stands then."""
-    routes.parameters()
     keeper.change(Asked.of(routes.body()), routes.caller().name)
     return http.response(200, keeper.show())
 

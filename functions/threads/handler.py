@@ -6,7 +6,7 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from quarterhour import aws, http, parameters
 from quarterhour.access import everyone
-from quarterhour.parameters import NAME
+from quarterhour.parameters import NAME, PAGE
 from quarterhour.reading import EntityReader
 from quarterhour.routing import Routes
 from quarterhour.settings import Environment
@@ -31,17 +31,16 @@ ORDERS = ("oldest", "newest")
 @routes.post("/threads/<kind>/<subject>/messages", allow=everyone)
 def write(kind: str, subject: str) -> http.Response:
     """Take a message; a retry is answered as the first time."""
-    routes.parameters()
     caller = routes.caller()
     message = read_message(_thread(kind, subject), routes.body(), caller)
     written, is_new = store.write(message)
     return http.response(201 if is_new else 200, written)
 
 
-@routes.get("/threads/<kind>/<subject>/messages", allow=everyone)
+@routes.get("/threads/<kind>/<subject>/messages", allow=everyone, query=("user", "period", "order", *PAGE))
 def read(kind: str, subject: str) -> http.Response:
     """Answer a page of messages: of all or of a user, of all time or of a period."""
-    asked = routes.parameters("user", "period", "order", "limit", "next")
+    asked = routes.parameters()
     user = asked.optional("user", NAME, parameters.name, None)
     part = asked.optional("period", PERIOD, period, "")
     order = asked.optional("order", f"one of {', '.join(ORDERS)}", ORDERS.index, 0)

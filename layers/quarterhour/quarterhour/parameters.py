@@ -34,12 +34,14 @@ ALWAYS: Final = datetime(YEARS[0], 1, 1, tzinfo=UTC), datetime(YEARS[1] + 1, 1, 
 _SHOWN: Final = 60
 
 NAME: Final = f"1 to {MAX_TEXT} printable characters without {SEPARATOR!r}"
+PAGE: Final = ("limit", "next")
+"""The names of the parameters that choose a page."""
+
 DAY: Final = f"a date such as 2026-10-23, of the years {YEARS[0]} to {YEARS[1]}"
 INSTANT: Final = (
     f"an RFC 3339 instant such as 2026-10-23T01:30:00Z, of the years {YEARS[0]} to {YEARS[1]} (write + as %2B)"
 )
 MOMENT: Final = f"{INSTANT}, or a date, which is its midnight UTC"
-_COUNT: Final = f"a whole number from 1 to {MAX_LIMIT}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +76,11 @@ class Parameters:
         """Return a parameter as ``parse`` reads it, or what stands for one that is missing."""
         return self.required(field, expected, parse) if field in self.values else otherwise
 
+    def whole(self, field: str, least: int, most: int, otherwise: int) -> int:
+        """Return a whole number within bounds, or what stands for one that is missing."""
+        expected = f"a whole number from {least} to {most}"
+        return self.optional(field, expected, lambda text: _whole(text, least, most), otherwise)
+
     def span(
         self, expected: str, parse: Callable[[str], Rising], otherwise: tuple[Rising, Rising] | None = None
     ) -> tuple[Rising, Rising]:
@@ -89,7 +96,7 @@ class Parameters:
 
     def paging(self, field: str = "limit") -> Paging:
         """Return the page that is asked for, by ``next`` and the parameter that tells how many items."""
-        limit = self.optional(field, _COUNT, _count, DEFAULT_LIMIT)
+        limit = self.whole(field, 1, MAX_LIMIT, DEFAULT_LIMIT)
         return Paging.of(request_name(self.path, self.values), limit, self.values.get("next"))
 
 
@@ -206,7 +213,7 @@ def _usual(at: Dated) -> Dated:
     return at
 
 
-def _count(text: str) -> int:
-    if not _WHOLE.fullmatch(text) or not 1 <= int(text) <= MAX_LIMIT:
+def _whole(text: str, least: int, most: int) -> int:
+    if not _WHOLE.fullmatch(text) or not least <= int(text) <= most:
         raise ValueError(text)
     return int(text)

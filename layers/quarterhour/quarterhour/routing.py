@@ -1,6 +1,7 @@
 """The routes of a function behind the HTTP API: none without a policy, and every error told as a problem."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Final, NoReturn
 
 from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
@@ -17,9 +18,22 @@ from quarterhour.settings import Environment
 Handler = Callable[..., http.Response]
 """Answers a request; takes the variables of its route's path by their names."""
 
+Names = tuple[str, ...]
+
 JSON: Final = "application/json"
 MAX_BODY: Final = 1_000_000
 """Bytes of a body."""
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """A route as it is registered: what it is described from."""
+
+    method: str
+    rule: str
+    allow: Policy
+    query: Names
+    handler: Handler
 
 
 class Routes:
@@ -30,29 +44,31 @@ class Routes:
         self._app = APIGatewayHttpResolver()
         self._gate = Gate(env)
         self._app.not_found(self._no_route)
+        self.operations: list[Operation] = []
 
-    def get(self, rule: str, *, allow: Policy) -> Callable[[Handler], Handler]:
-        """Register what answers GET of ``/accounts/<agency>/…`` to those whom the policy lets through."""
-        return self._route("GET", rule, allow)
+    def get(self, rule: str, *, allow: Policy, query: Names = ()) -> Callable[[Handler], Handler]:
+        """Register what answers GET of ``/accounts/<agency>/…`` to those whom the policy lets through.
 
-    def post(self, rule: str, *, allow: Policy) -> Callable[[Handler], Handler]:
+        ``query`` names the parameters that may be sent besides; any other is refused.
+        """
+        return self._route("GET", rule, allow, query)
+
+    def post(self, rule: str, *, allow: Policy, query: Names = ()) -> Callable[[Handler], Handler]:
         """Register what answers POST."""
-        return self._route("POST", rule, allow)
+        return self._route("POST", rule, allow, query)
 
-    def put(self, rule: str, *, allow: Policy) -> Callable[[Handler], Handler]:
+    def put(self, rule: str, *, allow: Policy, query: Names = ()) -> Callable[[Handler], Handler]:
         """Register what answers PUT."""
-        return self._route("PUT", rule, allow)
+        return self._route("PUT", rule, allow, query)
 
     def caller(self) -> Caller:
         """Return who sends the request at hand."""
         return self._gate.caller(self._app.current_event.raw_event)
 
-    def parameters(self, *names: str) -> Parameters:
-        """Return the request's query parameters, which must be of these names."""
+    def parameters(self) -> Parameters:
+        """Return the query parameters of the request at hand."""
         event = self._app.current_event
-        asked = Parameters(event.path, event.query_string_parameters)
-        asked.allow(*names)
-        return asked
+        return Parameters(event.path, event.query_string_parameters)
 
     def header(self, name: str) -> str:
         """Return a header of the request, empty where it is missing; the name is in lower case."""
@@ -77,13 +93,16 @@ class Routes:
         """Answer an event of the HTTP API; raises ``RequestError`` where it cannot be served."""
         return self._app.resolve(parameters.routed(event), context)
 
-    def _route(self, method: str, rule: str, allow: Policy) -> Callable[[Handler], Handler]:
+    def _route(self, method: str, rule: str, allow: Policy, query: Names) -> Callable[[Handler], Handler]:
         def register(handler: Handler) -> Handler:
             def allowed(**variables: str) -> Response[str]:
-                answer = handler(**allow(self.caller(), variables))
+                let_through = allow(self.caller(), variables)
+                self.parameters().allow(*query)
+                answer = handler(**let_through)
                 return Response(answer["statusCode"], headers=answer["headers"], body=answer["body"])
 
             self._app.route(rule, method=method)(allowed)
+            self.operations.append(Operation(method, rule, allow, query, handler))
             return handler
 
         return register

@@ -5,12 +5,12 @@ from datetime import timedelta
 from typing import Any, Final
 
 from quarterhour import parameters
-from quarterhour.parameters import DAY, INSTANT, MOMENT, Parameters
+from quarterhour.parameters import DAY, INSTANT, MOMENT, PAGE, Parameters
 from quarterhour.snapshots.queries import Layers, SnapshotQueries
 
-_PAGE: Final = ("limit", "next")
-_CHOICES: Final = {"from": ("from", "to", *_PAGE), "at": ("at",), "last": ("last", "next"), "date": ("date", *_PAGE)}
-PARAMETERS: Final = ("layer", "from", "to", "at", "last", "date", *_PAGE)
+
+_CHOICES: Final = {"from": ("from", "to", *PAGE), "at": ("at",), "last": ("last", "next"), "date": ("date", *PAGE)}
+PARAMETERS: Final = ("layer", "from", "to", "at", "last", "date", *PAGE)
 """What a request for the states of an entity may name."""
 
 
