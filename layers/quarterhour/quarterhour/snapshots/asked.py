@@ -8,7 +8,6 @@ from quarterhour import parameters
 from quarterhour.parameters import DAY, INSTANT, MOMENT, PAGE, Parameters
 from quarterhour.snapshots.queries import Layers, SnapshotQueries
 
-
 _CHOICES: Final = {"from": ("from", "to", *PAGE), "at": ("at",), "last": ("last", "next"), "date": ("date", *PAGE)}
 PARAMETERS: Final = ("layer", "from", "to", "at", "last", "date", *PAGE)
 """What a request for the states of an entity may name."""
