@@ -1,0 +1,255 @@
+"""The documents: each version once, on top of the one that was seen; every way to read them, and what each costs."""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from benchmarks.metering import Bill, Meter, Tables
+from local.engines import environment
+from quarterhour import aws
+from quarterhour.access import Caller
+from quarterhour.documents.keys import latest_key, rate_card
+from quarterhour.documents.permissions import Permissions
+from quarterhour.documents.plan import MAX_CONTENT, Draft, read_draft
+from quarterhour.documents.queries import DocumentQueries
+from quarterhour.documents.store import DocumentStore
+from quarterhour.documents.writer import DocumentWriter
+from quarterhour.errors import ConflictError, NotFoundError
+from quarterhour.paging import Paging
+from quarterhour.ratecards.store import CardStore
+from quarterhour.reading import EntityReader
+from tests.contract.storage import Storage, only_dynamodb_local
+
+Record = Callable[[str, object], None]
+MACHINE = Caller("shop", None)
+ANN = Caller("ann", "42")
+
+
+@dataclass(frozen=True, slots=True)
+class Archive:
+    """Documents on an engine, with a meter on what they cost."""
+
+    writer: DocumentWriter
+    queries: DocumentQueries
+    cards: CardStore
+    meter: Meter
+
+    def write(self, document: str, seen: int, content: Any, by: str = "shop") -> dict[str, Any]:
+        return self.writer.write(draft(document, seen, content), by)
+
+    def history(self, document: str, limit: int = 100) -> list[int]:
+        """Return the versions of all pages."""
+        found: list[int] = []
+        token = None
+        while True:
+            paging = Paging.of("request", limit, token)
+            body = paging.body(self.queries.versions(document, paging))
+            found += [item["version"] for item in body["items"]]
+            token = body["next"]
+            if token is None:
+                return found
+
+    def bill(self, do: Callable[[], object]) -> Bill:
+        """Return what something costs."""
+        self.meter.take()
+        do()
+        return self.meter.take()
+
+
+def draft(document: str, seen: int, content: Any) -> Draft:
+    return read_draft(document, {"seen": Decimal(seen), "content": content})
+
+
+def card(percent: str, valid_from: str) -> dict[str, Any]:
+    return {"valid_from": f"{valid_from}T00:00:00Z", "rules": [{"percent": percent}]}
+
+
+def told(bill: Bill) -> str:
+    """Say what something costs."""
+    return f"{bill.write_units:g} write units, {bill.read_units:g} read units, {bill.calls.total()} calls"
+
+
+@pytest.fixture(scope="module")
+def archive(storage: Storage) -> Archive:
+    """The documents' stores with a client that is metered."""
+    with environment({"AWS_ENDPOINT_URL_DYNAMODB": storage.stack.engine.dynamodb_url}):
+        client = aws.dynamodb()
+    meter = Meter(Tables(storage.stack.dynamodb))
+    meter.attach(client)
+    entities = EntityReader(client, storage.entity_table)
+    writer = DocumentWriter(entities, DocumentStore(client, storage.entity_table))
+    return Archive(writer, DocumentQueries(entities), CardStore(client, storage.entity_table, aws.Workers(1)), meter)
+
+
+# ---------------------------------------------------------------- writing
+
+
+def test_the_latest_moves_with_the_history(archive: Archive, own: str) -> None:
+    for seen, content in enumerate(("a", "b", "c")):
+        assert archive.write(own, seen, content)["version"] == seen + 1
+        assert archive.queries.latest(own)["content"] == f'"{content}"'
+    assert [archive.queries.version(own, number)["content"] for number in (1, 2, 3)] == ['"a"', '"b"', '"c"']
+    assert archive.queries.metadata(own)["kind"] == "document"
+
+
+def test_a_version_on_top_of_one_that_is_not_the_latest_is_a_conflict_and_changes_nothing(
+    archive: Archive, own: str
+) -> None:
+    archive.write(own, 0, "a")
+    archive.write(own, 1, "b")
+    for seen in (0, 1, 3, 99):
+        with pytest.raises(ConflictError, match="its latest version is 2"):
+            archive.write(own, seen, "mine")
+    assert archive.history(own) == [2, 1]
+    assert archive.queries.latest(own)["content"] == '"b"'
+
+
+def test_a_retry_is_answered_with_the_version_that_it_wrote_even_when_others_came_after(
+    archive: Archive, own: str
+) -> None:
+    first = archive.write(own, 0, {"n": 1}, "ann")
+    archive.write(own, 1, {"n": 2}, "bob")
+    again = archive.write(own, 0, {"n": 1}, "carl")
+    assert {name: again[name] for name in ("version", "sha256", "written_by")} == {
+        name: first[name] for name in ("version", "sha256", "written_by")
+    }
+    assert archive.history(own) == [2, 1]
+
+
+@only_dynamodb_local
+def test_of_writers_that_saw_the_same_version_one_wins(archive: Archive, own: str) -> None:
+    """moto is not made for several threads."""
+    archive.write(own, 0, "start")
+
+    def attempt(number: int) -> bool:
+        try:
+            archive.write(own, 1, number)
+        except ConflictError:
+            return False
+        return True
+
+    with ThreadPoolExecutor(8) as pool:
+        assert sum(pool.map(attempt, range(8))) == 1
+    assert archive.history(own) == [2, 1]
+
+
+def test_the_largest_document_fits(archive: Archive, own: str) -> None:
+    archive.write(own, 0, "x" * (MAX_CONTENT - 2))
+    assert len(archive.queries.latest(own)["content"]) == MAX_CONTENT
+
+
+# ---------------------------------------------------------------- reading
+
+
+def test_the_history_is_paged_newest_first_past_the_tenth_version(archive: Archive, own: str) -> None:
+    for seen in range(12):
+        archive.write(own, seen, seen)
+    for limit in (1, 5, 12, 100):
+        assert archive.history(own, limit) == list(range(12, 0, -1))
+
+
+def test_what_is_not_there_is_told(archive: Archive, own: str) -> None:
+    with pytest.raises(NotFoundError):
+        archive.queries.latest(own)
+    with pytest.raises(NotFoundError):
+        archive.history(own)
+    archive.write(own, 0, "a")
+    with pytest.raises(NotFoundError):
+        archive.queries.version(own, 2)
+
+
+def test_permissions_hold_from_one_request_to_the_next(archive: Archive, own: str) -> None:
+    archive.write(own, 0, "a")
+    assert (archive.queries.may_read(own, MACHINE), archive.queries.may_read(own, ANN)) == (True, False)
+    for permissions in (Permissions(agencies=("42",)), Permissions(people=("ann", "bob"))):
+        archive.writer.permit(own, permissions, "shop")
+        assert archive.queries.may_read(own, ANN)
+        assert archive.queries.permissions(own) == permissions
+    archive.writer.permit(own, Permissions(), "shop")
+    assert not archive.queries.may_read(own, ANN)
+    with pytest.raises(NotFoundError):
+        archive.queries.check(own, ANN)
+
+
+# ---------------------------------------------------------------- rate cards in force
+
+
+def in_force(archive: Archive, agency: str, *days: str) -> list[int | None]:
+    at = [datetime.fromisoformat(day).replace(tzinfo=UTC) for day in days]
+    cards = archive.cards.read({(agency, one) for one in at})
+    return [found.version if (found := cards.at(agency, one)) else None for one in at]
+
+
+def test_the_card_in_force_is_found_for_any_instant(archive: Archive, own: str) -> None:
+    document = rate_card(own)
+    for seen, valid_from in enumerate(("2026-01-01", "2026-03-01", "2026-06-01", "2026-05-01")):
+        archive.write(document, seen, card(str(seen + 1), valid_from))
+    days = ("2025-12-31", "2026-01-01", "2026-02-28", "2026-03-01", "2026-04-30", "2026-05-01", "2026-07-01")
+    assert in_force(archive, own, *days) == [None, 1, 1, 2, 2, 4, 4]
+    assert in_force(archive, f"{own}-other", "2026-07-01") == [None]
+    assert archive.queries.metadata(document)["kind"] == "rate card"
+
+
+def test_cards_of_more_agencies_than_a_call_takes_are_read(archive: Archive, own: str) -> None:
+    agencies = [f"{own}-{number}" for number in range(120)]
+    for agency in agencies[::40]:
+        archive.write(rate_card(agency), 0, card("1", "2026-01-01"))
+    at = datetime(2026, 7, 1, tzinfo=UTC)
+    cards = archive.cards.read({(agency, at) for agency in agencies})
+    assert [agency for agency in agencies if cards.at(agency, at)] == agencies[::40]
+
+
+# ---------------------------------------------------------------- what each costs
+
+
+def test_each_access_pattern_costs_what_the_data_model_says(
+    archive: Archive, own: str, record_property: Record
+) -> None:
+    document = rate_card(own)
+    bills = {
+        "create a document": archive.bill(lambda: archive.write(document, 0, card("1", "2026-01-01"))),
+        "write a version": archive.bill(lambda: archive.write(document, 1, card("2", "2026-02-01"))),
+        "a retry of it": archive.bill(lambda: archive.write(document, 1, card("2", "2026-02-01"))),
+        "the latest version": archive.bill(lambda: archive.queries.latest(document)),
+        "one version": archive.bill(lambda: archive.queries.version(document, 1)),
+        "the history": archive.bill(lambda: archive.history(document)),
+        "metadata": archive.bill(lambda: archive.queries.metadata(document)),
+        "permit": archive.bill(lambda: archive.writer.permit(document, Permissions(("42",)), "shop")),
+        "permissions": archive.bill(lambda: archive.queries.permissions(document)),
+        "whether a machine may read": archive.bill(lambda: archive.queries.check(document, MACHINE)),
+        "whether a person may read": archive.bill(lambda: archive.queries.check(document, ANN)),
+        "the card in force now": archive.bill(lambda: in_force(archive, own, "2026-07-01")),
+        "the cards in force now and before": archive.bill(lambda: in_force(archive, own, "2026-07-01", "2026-01-02")),
+    }
+    for name, bill in bills.items():
+        record_property(name, told(bill))
+    assert {name: (bill.write_units, bill.read_units, bill.calls.total()) for name, bill in bills.items()} == {
+        "create a document": (6, 1, 2),
+        "write a version": (4, 1, 2),
+        "a retry of it": (0, 2, 2),
+        "the latest version": (0, 1, 1),
+        "one version": (0, 1, 1),
+        "the history": (0, 0.5, 1),
+        "metadata": (0, 1, 1),
+        "permit": (1, 0, 1),
+        "permissions": (0, 1, 1),
+        "whether a machine may read": (0, 0, 0),
+        "whether a person may read": (0, 1, 1),
+        "the card in force now": (0, 1, 1),
+        "the cards in force now and before": (0, 2, 2),
+    }
+
+
+def test_the_latest_version_stands_before_all_of_the_history(archive: Archive, own: str, storage: Storage) -> None:
+    archive.write(own, 0, "a")
+    items = storage.dynamodb.query(
+        TableName=storage.entity_table,
+        KeyConditionExpression="pk = :pk AND begins_with(sk, :version)",
+        ExpressionAttributeValues=aws.to_item({":pk": latest_key(own)["pk"], ":version": "v_"}),
+    )["Items"]
+    assert [item["sk"]["S"] for item in items] == ["v_0", "v_00000001"]
