@@ -15,11 +15,13 @@ from quarterhour.ledger.queries import LedgerQueries
 from quarterhour.ledger.store import LedgerStore
 from quarterhour.reading import EntityReader
 from quarterhour.reports.store import ReportStore
+from quarterhour.schedule.store import ScheduleStore
 from quarterhour.snapshots.store import SnapshotStore
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
     from mypy_boto3_s3 import S3Client
+    from mypy_boto3_scheduler import EventBridgeSchedulerClient
     from mypy_boto3_sqs import SQSClient
 
 ON_DYNAMODB_LOCAL = pytest.mark.engine(DYNAMODB_LOCAL)
@@ -38,6 +40,7 @@ class Storage:
     dynamodb: "DynamoDBClient"
     s3: "S3Client"
     sqs: "SQSClient"
+    scheduler: "EventBridgeSchedulerClient"
     workers: aws.Workers
 
     @property
@@ -77,6 +80,10 @@ class Storage:
     def events(self) -> LedgerQueries:
         return LedgerQueries(self.dynamodb, self.ledger_table, self.entities, self.workers)
 
+    @property
+    def schedule(self) -> ScheduleStore:
+        return ScheduleStore(self.scheduler, self.stack.functions["watch"].environment["SCHEDULE_NAME"], self.entities)
+
     def write(self, values: dict[str, Any]) -> None:
         """Write an entity past all stores."""
         self.dynamodb.put_item(TableName=self.entity_table, Item=aws.to_item(values))
@@ -98,5 +105,5 @@ def opened(engine: str) -> Iterator[Storage]:
     """Deploy the template on an engine for the length of the block."""
     with open_stack(engine, virtual=True) as stack:
         with environment({"AWS_ENDPOINT_URL_DYNAMODB": stack.engine.dynamodb_url}):
-            clients = aws.dynamodb(), aws.s3(), aws.sqs()
+            clients = aws.dynamodb(), aws.s3(), aws.sqs(), aws.scheduler()
         yield Storage(stack, *clients, aws.Workers(4 if stack.engine.concurrent else 1))
