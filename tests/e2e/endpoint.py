@@ -4,11 +4,15 @@ One request at a time, as moto's transactions know nothing of threads.
 """
 
 from moto.awslambda.models import LambdaBackend
+from moto.cloudformation.parsing import NULL_MODELS
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
 from werkzeug.serving import make_server
 
 # Its event source mappings would run each record in a container, and empty the stream.
 LambdaBackend.send_dynamodb_items = lambda *_: b""  # type: ignore[assignment,method-assign]
+
+# It makes no alarms, and so cannot make a dashboard that shows some.
+NULL_MODELS.append("AWS::CloudWatch::Dashboard")
 
 server = make_server("127.0.0.1", 0, DomainDispatcherApplication(create_backend_app))
 print(server.port, flush=True)  # noqa: T201 - it is what this program tells
