@@ -16,7 +16,7 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TaskProgressColumn
 from rich.table import Column, Table
 from rich.text import Text
 
-from local import csv_events, demo, operate
+from local import csv_events, demo, operate, restore
 from local.bucket import Folder
 from local.engines import DYNAMODB_LOCAL, MOTO
 from local.errors import LocalError
@@ -141,6 +141,14 @@ def _parser() -> argparse.ArgumentParser:
         "the same bytes, or nothing.",
     )
     operate.configure_reseal(reseal)
+
+    restored = commands.add_parser(
+        "restore",
+        help="write what a table has lost, from a recovered copy",
+        description="Write what a table in AWS has lost, from a copy of it that was recovered to a point in time. "
+        "Overwrites nothing; without --write it only counts.",
+    )
+    restore.configure(restored)
 
     shown = commands.add_parser(
         "demo",

@@ -1,0 +1,111 @@
+"""What an operator does after a loss: items are put back from a recovered copy, and everything agrees again."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from local.errors import LocalError
+from local.restore import Restored, restore
+from local.template import table_request
+from tests.handlers.postbox import entity, items, ledger, post, sale, verdicts
+from tests.handlers.world import World, opened
+
+TABLES = ("IdentityTable", "LedgerTable", "EntityTable")
+
+
+@pytest.fixture
+def reported() -> Iterator[World]:
+    """The system after two reports, with copies of its tables as a recovery makes them."""
+    with opened({"LedgerShards": 2}) as world:
+        post(world, [sale(f"a{n}", "1.00", customer=f"c{n}") for n in range(20)])
+        world.pass_time(minutes=18)
+        world.report()
+        post(world, [sale(f"b{n}", "2.00") for n in range(20)])
+        world.pass_time(minutes=18)
+        world.report()
+        for table in TABLES:
+            copy(world, table)
+        yield world
+
+
+def copy(world: World, table: str) -> None:
+    request = table_request(f"{table}-copy", world.stack.template.resources("AWS::DynamoDB::Table")[table])
+    request.pop("StreamSpecification", None)
+    world.stack.dynamodb.create_table(**request)
+    for item in raw(world, world.stack.ref(table)):
+        world.stack.dynamodb.put_item(TableName=f"{table}-copy", Item=item)
+
+
+def raw(world: World, name: str) -> list[dict[str, dict[str, str]]]:
+    pages = world.stack.dynamodb.get_paginator("scan").paginate(TableName=name)
+    return [item for page in pages for item in page["Items"]]
+
+
+def lose(world: World, table: str, *keys: str, of: str = "") -> int:
+    """Lose the items whose partition key begins with a text; return how many."""
+    lost = [item for item in raw(world, world.stack.ref(table)) if item[keys[0]]["S"].startswith(of)]
+    for item in lost:
+        world.stack.dynamodb.delete_item(TableName=world.stack.ref(table), Key={key: item[key] for key in keys})
+    return len(lost)
+
+
+def put_back(world: World, table: str, *, write: bool = True) -> Restored:
+    return restore(world.stack.dynamodb, f"{table}-copy", world.stack.ref(table), write=write)
+
+
+def test_lost_claims_are_put_back_so_that_a_retry_is_known_again(reported: World) -> None:
+    assert lose(reported, "IdentityTable", "event") == 40
+    assert put_back(reported, "IdentityTable") == Restored(missing=40)
+    assert verdicts(post(reported, [sale("a1", "1.00", customer="c1"), sale("b1", "2.00")])) == ["duplicate"] * 2
+    assert len(ledger(reported)) == 40
+
+
+def test_lost_events_are_put_back_and_the_counters_mended_of_what_the_stream_then_brings_again(
+    reported: World,
+) -> None:
+    assert entity(reported, "latest")["gross"] == "60.00"
+    assert lose(reported, "LedgerTable", "quarter_hour", "position", of="202610230145") == 20
+    assert put_back(reported, "LedgerTable") == Restored(same=20, missing=20)
+    reported.settle()
+    assert entity(reported, "latest")["gross"] == "100.00", "a put-back event looks like a new one to the stream"
+    reported.stack.invoke("rebuild", {})
+    assert entity(reported, "latest")["gross"] == "60.00"
+    assert entity(reported, "DAY#2026-10-23")["gross"] == "60.00"
+    post(reported, sale("later", "5.00"))
+    reported.pass_time(minutes=18)
+    reported.report()
+    assert {run["counters"] for run in reported.read("/reports")["items"]} == {"verified"}
+    assert entity(reported, "latest")["gross"] == "65.00"
+
+
+def test_lost_states_are_put_back_and_what_went_on_meanwhile_is_left(reported: World) -> None:
+    lost = lose(reported, "EntityTable", "pk", "sk")
+    post(reported, sale("meanwhile", "7.00"))
+    reported.settle()
+    written_since = len(items(reported, "EntityTable"))
+    assert written_since
+    found = put_back(reported, "EntityTable")
+    assert found.missing + found.changed + found.same + found.expired == lost
+    reported.stack.invoke("rebuild", {})
+    assert entity(reported, "latest")["gross"] == "67.00"
+    assert [run["lines"] for run in reported.read("/reports")["items"]] == [20, 20]
+
+
+def test_without_write_it_only_counts(reported: World) -> None:
+    lose(reported, "LedgerTable", "quarter_hour", "position")
+    assert put_back(reported, "LedgerTable", write=False) == Restored(missing=40)
+    assert ledger(reported) == []
+
+
+def test_what_has_expired_is_left_to_rest(reported: World) -> None:
+    expiring = sum("expires_at" in item for item in raw(reported, "EntityTable-copy"))
+    assert expiring
+    lose(reported, "EntityTable", "pk", "sk")
+    reported.pass_time(days=4000)
+    assert put_back(reported, "EntityTable").expired == expiring
+    assert not [item for item in items(reported, "EntityTable") if "expires_at" in item]
+
+
+def test_a_table_that_is_no_copy_is_refused(reported: World) -> None:
+    with pytest.raises(LocalError, match="is no copy of"):
+        restore(reported.stack.dynamodb, "IdentityTable-copy", reported.stack.ref("LedgerTable"), write=True)
