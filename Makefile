@@ -3,10 +3,12 @@
 PYTHON ?= python3
 VENV := .venv
 VENV_SAM := .venv-sam
+VENV_SECURITY := .venv-security
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.set-up
 STAMP_LOCKED := $(VENV)/.locked
 STAMP_SAM := $(VENV_SAM)/.set-up
+STAMP_SECURITY := $(VENV_SECURITY)/.set-up
 OLDEST := 3.11
 # The locks name everything, so there is nothing to resolve; Python compiles what it comes to use.
 INSTALL := pip install --quiet --disable-pip-version-check --no-deps
@@ -27,7 +29,7 @@ define new_venv
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test proof bench lint format sam validate build lock clean
+.PHONY: help setup demo test proof bench lint format security sam validate build lock clean
 
 help:  ## List what there is to make
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -64,6 +66,17 @@ format: setup  ## Put the code into the project's format
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
+# The template as it is deployed: what SAM makes of it. W1020 is about a name that SAM itself makes.
+TRANSLATED := build/template.json
+TRANSLATE := import json; from tests.template.stack import parsed, translated; print(json.dumps(translated(parsed())))
+security: setup $(STAMP_SAM) $(STAMP_SECURITY)  ## Look for weaknesses in the template, the code and the dependencies
+	@mkdir -p $(dir $(TRANSLATED))
+	@AWS_DEFAULT_REGION=us-east-1 $(BIN)/python -c '$(TRANSLATE)' >$(TRANSLATED)
+	$(VENV_SAM)/bin/cfn-lint --ignore-checks W1020 -- $(TRANSLATED)
+	$(VENV_SECURITY)/bin/checkov --file $(TRANSLATED)
+	$(VENV_SECURITY)/bin/bandit --quiet --recursive layers/quarterhour/quarterhour functions local
+	$(VENV_SECURITY)/bin/python .ci/audit.py layers/quarterhour/requirements.txt $(sort $(wildcard requirements/*.txt))
+
 sam: validate build  ## Validate the template and build what a deployment ships
 
 validate: $(STAMP_SAM)  ## Validate the template
@@ -79,6 +92,11 @@ $(STAMP_SAM): requirements/sam.txt
 	$(VENV_SAM)/bin/$(INSTALL) --no-compile --require-hashes -r requirements/sam.txt
 	@touch $@
 
+$(STAMP_SECURITY): requirements/security.txt
+	$(call new_venv,$(VENV_SECURITY))
+	$(VENV_SECURITY)/bin/$(INSTALL) --no-compile --require-hashes -r requirements/security.txt
+	@touch $@
+
 # The widest set first; the narrower ones take its versions.
 LOCK := uv pip compile --quiet --universal --python-version $(OLDEST) --generate-hashes --no-emit-index-url
 LAYER := requirements/layer.in
@@ -88,8 +106,9 @@ lock:  ## Lock the dependencies anew (needs uv)
 	$(LOCK) $(LOCAL) -c requirements/dev.txt -o requirements/local.txt
 	$(LOCK) $(LAYER) -c requirements/dev.txt -o layers/quarterhour/requirements.txt
 	$(LOCK) requirements/sam.in -o requirements/sam.txt
+	$(LOCK) requirements/security.in -o requirements/security.txt
 	$(LOCK) requirements/runtime.in -o requirements/runtime.txt
 
 clean:  ## Remove environments, builds and caches
-	rm -rf $(VENV) $(VENV_SAM) .aws-sam build *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(VENV_SAM) $(VENV_SECURITY) .aws-sam build *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

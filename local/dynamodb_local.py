@@ -7,7 +7,7 @@ import os
 import re
 import shutil
 import socket
-import subprocess
+import subprocess  # nosec B404
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -57,7 +57,7 @@ def running() -> Iterator[str]:
         log = Path(folder) / "log"
         with log.open("wb") as output:
             # A session of its own, so that Ctrl-C reaches us alone and it goes last.
-            process = subprocess.Popen(  # noqa: S603 - our own arguments
+            process = subprocess.Popen(  # noqa: S603 - our own arguments  # nosec B603
                 _command(java, libraries, port), stdout=output, stderr=output, cwd=folder, start_new_session=True
             )
         try:
@@ -88,7 +88,7 @@ def _java() -> str:
     java = shutil.which("java", path=f"{home}/bin" if home else None)
     if java is None:
         raise LocalError(f"DynamoDB Local needs Java {_JAVA} or later, and there is none on the PATH")
-    told = subprocess.run([java, "-version"], capture_output=True, text=True, check=False)  # noqa: S603 - our own
+    told = subprocess.run([java, "-version"], capture_output=True, text=True, check=False)  # noqa: S603 - our own  # nosec B603
     version = java_version(told.stderr)
     if version < _JAVA:
         raise LocalError(f"DynamoDB Local needs Java {_JAVA} or later; {java} is {version or 'of an unknown version'}")
@@ -130,7 +130,7 @@ def _fetch(target: Path) -> None:
         pom = Path(folder) / "pom.xml"
         pom.write_text(_POM, encoding="utf-8")
         fetched = Path(folder) / "lib"
-        told = subprocess.run(  # noqa: S603 - our own arguments
+        told = subprocess.run(  # noqa: S603 - our own arguments  # nosec B603
             [maven, "-q", "-B", "-f", str(pom), _COPY, f"-DoutputDirectory={fetched}", "-DincludeScope=runtime"],
             capture_output=True,
             text=True,

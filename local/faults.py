@@ -125,7 +125,7 @@ class Faults:
         self.spec = spec or Spec()
         self.calls: list[Call] = []
         self.struck: list[tuple[Call, Kind]] = []
-        self._random = random.Random(self.spec.seed)  # noqa: S311 - to be repeated, not to be secret
+        self._random = random.Random(self.spec.seed)  # noqa: S311 - to be repeated, not to be secret  # nosec B311
         self._at_work = False
         self._actions: dict[int, Callable[[], None]] = {}
         self._plain = URLLib3Session()

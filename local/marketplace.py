@@ -110,7 +110,7 @@ class Sums:
 
 def marketplace_day(seed: int = 7, orders: int = 320) -> list[Line]:
     """Make a day, in the order of sending. The number of orders sets its size; all else follows in proportion."""
-    rng = Random(seed)  # noqa: S311 - a day to be repeated, no secret
+    rng = Random(seed)  # noqa: S311 - a day to be repeated, no secret  # nosec B311
     sales = [line for number in range(orders) for line in _order(rng, number)]
     in_trouble = iter(rng.sample(sales, len(sales)))  # no sale is in trouble twice
 

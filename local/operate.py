@@ -91,7 +91,7 @@ def _client(url: str | None) -> Any:  # noqa: ANN401 - the stubs are no dependen
     config = Config(read_timeout=_LONGEST_RUN, retries={"total_max_attempts": 1})
     if url is None:
         return boto3.client("lambda", config=config)
-    own = boto3.Session(aws_access_key_id="local", aws_secret_access_key="local", region_name="us-east-1")  # noqa: S106
+    own = boto3.Session(aws_access_key_id="local", aws_secret_access_key="local", region_name="us-east-1")  # noqa: S106  # nosec B106
     return own.client("lambda", endpoint_url=url, config=config)
 
 

@@ -125,7 +125,7 @@ def is_cancelled(error: Exception) -> bool:
 
 def pause(attempt: int) -> None:
     """Wait before the next attempt: exponential, capped, with full jitter."""
-    clock.sleep(random.uniform(0, min(_LONGEST_PAUSE, _FIRST_PAUSE * 2**attempt)))  # noqa: S311 - jitter is no secret
+    clock.sleep(random.uniform(0, min(_LONGEST_PAUSE, _FIRST_PAUSE * 2**attempt)))  # noqa: S311 - jitter is no secret  # nosec B311
 
 
 def persist(call: Callable[[], R], what: str) -> R:

@@ -1,0 +1,64 @@
+"""Asks the public database of vulnerabilities about all that is locked, and says plainly how much of it was answered.
+
+Fails where a vulnerability is known, or the tool itself fails. Where the database cannot be reached, or does not know
+a package, nothing has failed, and nothing is proven either: then the last line says NOT AUDITED.
+"""
+
+import json
+import re
+import subprocess
+import sys
+from typing import Any, Final
+
+Package = dict[str, Any]
+
+UNREACHED: Final = re.compile(r"requests\.exceptions\.|could not connect|HTTP error|timed out", re.IGNORECASE)
+
+
+class UnreachedError(Exception):
+    """The database could not be asked."""
+
+
+def audited(lock: str) -> list[Package]:
+    """Return what is known of the packages of a lock; raise ``UnreachedError`` where nobody answers."""
+    options = ["--no-deps", "--disable-pip", "--progress-spinner=off", "--timeout=10", "--format=json"]
+    told = subprocess.run(  # noqa: S603 - our own arguments
+        [sys.executable, "-m", "pip_audit", *options, f"--requirement={lock}"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if told.stdout.startswith("{"):
+        packages: list[Package] = json.loads(told.stdout)["dependencies"]
+        return packages
+    reason = (told.stderr.strip().splitlines() or ["nothing was said"])[-1]
+    if UNREACHED.search(reason):
+        raise UnreachedError(reason)
+    sys.exit(f"{lock} could not be audited: {reason}")
+
+
+def main(locks: list[str]) -> int:
+    """Tell what is known; return 1 where a vulnerability is."""
+    unknown: set[str] = set()
+    vulnerable = 0
+    for lock in locks:
+        try:
+            packages = audited(lock)
+        except UnreachedError as error:
+            print(f"NOT AUDITED: the database of vulnerabilities cannot be reached: {error}")
+            return 1 if vulnerable else 0
+        skipped = {one["name"] for one in packages if "skip_reason" in one}
+        unknown |= skipped
+        for one in packages:
+            for known in one.get("vulns", []):
+                vulnerable += 1
+                mended = ", ".join(known["fix_versions"]) or "no version yet"
+                print(f"{lock}: {one['name']} {one['version']} has {known['id']}, mended in {mended}")
+        print(f"{lock}: {len(packages) - len(skipped)} of {len(packages)} packages audited")
+    if unknown:
+        print(f"NOT AUDITED: {len(unknown)} packages, which the database that answered does not know")
+    return 1 if vulnerable else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
