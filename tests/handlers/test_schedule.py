@@ -1,0 +1,267 @@
+"""The reports' schedule as an operator meets it: seen and changed over HTTP, and looked after by the watch."""
+
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from io import StringIO
+from typing import Any
+
+import pytest
+
+from local.http_api import Request, Response
+from local.stack import TEMPLATE, open_stack
+from quarterhour.clock import ManualClock, using
+from tests.handlers.world import START, World
+
+DEPLOYED = "rate(1 hour)"
+WEEKDAYS = "cron(0,30 6-20 ? * MON-FRI *)"
+SAMPLES = TEMPLATE.parent / "events"
+
+
+@pytest.fixture
+def logs() -> StringIO:
+    return StringIO()
+
+
+@pytest.fixture
+def world(logs: StringIO) -> Iterator[World]:
+    clock = ManualClock(START)
+    with using(clock), open_stack("moto", virtual=True, logs=logs) as stack:
+        yield World(stack, clock)
+
+
+def put(world: World, **body: Any) -> Response:
+    headers = (("content-type", "application/json"),)
+    return world.stack.request(Request("PUT", "/schedule", headers=headers, body=json.dumps(body).encode()))
+
+
+def changed(world: World, **body: Any) -> Any:
+    """Change the schedule, and return what is answered."""
+    answer = put(world, **body)
+    assert answer.status == 200, answer.body
+    return answer.json()
+
+
+def redeploy(world: World, **others: Any) -> None:
+    """Do to the schedule what an update of the stack may do: set all of it as the template has it."""
+    scheduler = world.stack.engine.scheduler()
+    name = world.stack.functions["watch"].environment["SCHEDULE_NAME"]
+    read = scheduler.get_schedule(Name=name)
+    request: Any = {
+        "Name": name,
+        "ScheduleExpression": world.stack.functions["watch"].environment["REPORT_RATE"],
+        "ScheduleExpressionTimezone": "UTC",
+        "State": "ENABLED",
+        "FlexibleTimeWindow": {"Mode": "OFF"},
+        "Target": read["Target"],
+    }
+    scheduler.update_schedule(**{**request, **others})
+
+
+def deploy_rate(world: World, rate: str) -> None:
+    """Deploy with another value of the parameter."""
+    for name in ("schedule", "watch"):
+        environment: Any = world.stack.functions[name].environment
+        environment["REPORT_RATE"] = rate
+        world.stack.cold_start(name)
+    redeploy(world)
+
+
+def sample(name: str) -> dict[str, Any]:
+    event: dict[str, Any] = json.loads((SAMPLES / f"{name}.json").read_text("utf-8"))
+    return event
+
+
+# ---------------------------------------------------------------- seeing it
+
+
+def test_it_stands_as_it_was_deployed_until_somebody_changes_it(world: World) -> None:
+    shown = world.read("/schedule")
+    firings = [datetime.fromisoformat(one) for one in shown.pop("firings")]
+    assert shown == {
+        "expression": DEPLOYED,
+        "state": "enabled",
+        "wanted": {"expression": DEPLOYED, "paused": False, "pinned": False},
+        "deployed": DEPLOYED,
+        "changes": [],
+        "next": None,
+    }
+    assert START < firings[0] <= START + timedelta(hours=1)
+    assert [later - firings[0] for later in firings] == [timedelta(hours=number) for number in range(3)]
+
+
+def test_a_cron_tells_its_next_firings(world: World) -> None:
+    world.clock.advance_to(datetime(2026, 10, 23, 20, 15, tzinfo=UTC))
+    assert changed(world, expression=WEEKDAYS)["firings"] == [
+        "2026-10-23T20:30:00Z",
+        "2026-10-26T06:00:00Z",
+        "2026-10-26T06:30:00Z",
+    ]
+
+
+def test_what_somebody_has_set_past_quarterhour_is_shown_as_it_is(world: World) -> None:
+    redeploy(world, ScheduleExpression="rate(1 minute)")
+    shown = world.read("/schedule")
+    assert (shown["expression"], shown["firings"]) == ("rate(1 minute)", [])
+    assert shown["wanted"]["expression"] == DEPLOYED
+
+
+# ---------------------------------------------------------------- changing it
+
+
+def test_a_change_is_in_force_at_once_and_told_for_ever(world: World) -> None:
+    assert changed(world, expression=WEEKDAYS, reason="quiet nights")["expression"] == WEEKDAYS
+    world.clock.advance(timedelta(hours=1))
+    paused = changed(world, paused=True)
+    assert (paused["expression"], paused["state"], paused["firings"]) == (WEEKDAYS, "paused", [])
+    assert world.read("/schedule")["changes"] == [
+        {
+            "version": 2,
+            "at": "2026-10-23T02:30:00.000Z",
+            "by": "arn:aws:iam::123456789012:user/local",
+            "from": {"expression": WEEKDAYS, "paused": False, "pinned": True},
+            "to": {"expression": WEEKDAYS, "paused": True, "pinned": True},
+            "reason": None,
+        },
+        {
+            "version": 1,
+            "at": "2026-10-23T01:30:00.000Z",
+            "by": "arn:aws:iam::123456789012:user/local",
+            "from": {"expression": DEPLOYED, "paused": False, "pinned": False},
+            "to": {"expression": WEEKDAYS, "paused": False, "pinned": True},
+            "reason": "quiet nights",
+        },
+    ]
+
+
+def test_it_goes_on_as_before_when_it_is_resumed(world: World) -> None:
+    changed(world, expression=WEEKDAYS)
+    changed(world, paused=True)
+    resumed = changed(world, paused=False)
+    assert (resumed["expression"], resumed["state"]) == (WEEKDAYS, "enabled")
+
+
+def test_the_scheduler_is_told_of_nothing_but_what_was_asked_for(world: World) -> None:
+    scheduler = world.stack.engine.scheduler()
+    name = world.stack.functions["watch"].environment["SCHEDULE_NAME"]
+    before = scheduler.get_schedule(Name=name)
+    changed(world, expression=WEEKDAYS, paused=True)
+    after = scheduler.get_schedule(Name=name)
+    assert (after["ScheduleExpression"], after["State"]) == (WEEKDAYS, "DISABLED")
+    for field in ("Target", "FlexibleTimeWindow", "ScheduleExpressionTimezone", "GroupName"):
+        assert after[field] == before[field]
+
+
+def test_the_same_again_is_no_change(world: World) -> None:
+    for _ in range(3):
+        changed(world, expression=WEEKDAYS, paused=True, reason="again")
+    assert [one["version"] for one in world.read("/schedule")["changes"]] == [1]
+
+
+def test_changes_come_in_pages(world: World) -> None:
+    for minutes in range(15, 20):
+        changed(world, expression=f"rate({minutes} minutes)")
+    pages = [[one["version"] for one in page["changes"]] for page in world.pages("/schedule", limit=2)]
+    assert pages == [[5, 4], [3, 2], [1]]
+    assert world.refused("/schedule", next="AAAA")["field"] == "next"
+    assert world.refused("/schedule", limit=0)["field"] == "limit"
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({}, "expression"),
+        ({"expression": "rate(14 minutes)"}, "expression"),
+        ({"expression": "rate(10 days)"}, "expression"),
+        ({"expression": "cron(* * * * ? *)"}, "expression"),
+        ({"expression": "at(2026-10-23T01:30:00)"}, "expression"),
+        ({"expression": 15}, "expression"),
+        ({"paused": "yes"}, "paused"),
+        ({"paused": True, "state": "DISABLED"}, "state"),
+        ({"paused": True, "reason": "a\u0000b"}, "reason"),
+    ],
+)
+def test_what_cannot_be_is_refused_with_its_field_and_changes_nothing(
+    world: World, body: dict[str, Any], field: str
+) -> None:
+    answer = put(world, **body)
+    assert answer.status == 400
+    (problem,) = answer.json()["errors"]
+    assert (problem["field"], bool(problem["problem"]), bool(problem["expected"])) == (field, True, True)
+    shown = world.read("/schedule")
+    assert (shown["expression"], shown["changes"]) == (DEPLOYED, [])
+
+
+def test_the_samples_are_answered(world: World) -> None:
+    answers = [world.stack.invoke("schedule", sample(f"schedule-{name}")) for name in ("put", "get")]
+    assert [answer["statusCode"] for answer in answers] == [200, 200]
+    (change,) = json.loads(answers[1]["body"])["changes"]
+    assert change["by"] == "arn:aws:sts::123456789012:assumed-role/operator/operator"
+
+
+# ---------------------------------------------------------------- the watch
+
+
+def watch(world: World) -> dict[str, Any]:
+    tick: dict[str, Any] = world.stack.invoke("watch", sample("watch-tick"))
+    return tick
+
+
+def measured(logs: StringIO) -> dict[str, tuple[float, str]]:
+    """Return what the last invocation has measured, each with its unit."""
+    line = [one for one in map(json.loads, logs.getvalue().splitlines()) if "_aws" in one][-1]
+    (directive,) = line["_aws"]["CloudWatchMetrics"]
+    return {one["Name"]: (line[one["Name"]][0], one["Unit"]) for one in directive["Metrics"]}
+
+
+def test_a_deployment_that_resets_the_schedule_is_put_right_within_a_tick(world: World) -> None:
+    changed(world, expression=WEEKDAYS, paused=True)
+    redeploy(world)
+    assert world.read("/schedule")["state"] == "enabled"
+    assert [watch(world)["mended"] for _ in range(2)] == [True, False]
+    shown = world.read("/schedule")
+    assert (shown["expression"], shown["state"], len(shown["changes"])) == (WEEKDAYS, "paused", 1)
+
+
+def test_another_parameter_rules_only_where_no_expression_was_asked_for(world: World) -> None:
+    changed(world, paused=True)
+    deploy_rate(world, "rate(2 hours)")
+    assert watch(world)["mended"]
+    assert world.read("/schedule")["wanted"] == {"expression": "rate(2 hours)", "paused": True, "pinned": False}
+    changed(world, expression=WEEKDAYS)
+    deploy_rate(world, "rate(3 hours)")
+    watch(world)
+    assert world.read("/schedule")["expression"] == WEEKDAYS
+    assert changed(world, expression=None)["expression"] == "rate(3 hours)", "handed back to the deployments"
+
+
+def test_the_watch_measures_how_late_the_reports_are(world: World, logs: StringIO) -> None:
+    watch(world)
+    assert measured(logs) == {
+        "ScheduleMended": (0, "Count"),
+        "SchedulePaused": (0, "Count"),
+        "ReportDelay": (0, "Count"),
+        "ReportDelaySeconds": (0, "Seconds"),
+    }
+    world.sell("1")  # at 01:30, so from 01:47 on its quarter-hour waits
+    world.clock.advance_to(datetime(2026, 10, 23, 3, 17, tzinfo=UTC))
+    watch(world)
+    assert (measured(logs)["ReportDelay"], measured(logs)["ReportDelaySeconds"]) == ((1.5, "Count"), (5400, "Seconds"))
+    world.report()
+    watch(world)
+    assert measured(logs)["ReportDelay"] == (0, "Count")
+
+
+def test_a_forgotten_pause_is_noticed(world: World, logs: StringIO) -> None:
+    world.sell("1")
+    changed(world, paused=True)
+    world.clock.advance(timedelta(hours=3))
+    watch(world)
+    assert measured(logs)["SchedulePaused"] == (1, "Count")
+    assert measured(logs)["ReportDelay"][0] > 2
+
+
+def test_what_the_watch_has_mended_is_measured(world: World, logs: StringIO) -> None:
+    redeploy(world, ScheduleExpression="rate(1 minute)")
+    watch(world)
+    assert measured(logs)["ScheduleMended"] == (1, "Count")
