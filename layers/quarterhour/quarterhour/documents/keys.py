@@ -45,7 +45,7 @@ def version_sk(version: int) -> str:
 def version_of(sk: str) -> int:
     """Read the version from its sort key; raise ``ValueError`` where it is none of the history."""
     version = int(sk.removeprefix(_VERSION))
-    if version < 1 or version_sk(version) != sk:
+    if not 1 <= version <= MAX_VERSION or version_sk(version) != sk:
         raise ValueError(f"{sk!r} is no version")
     return version
 

@@ -1,0 +1,213 @@
+"""Documents over HTTP: written version on version, read back just as they were sent, by those who may."""
+
+import json
+from contextlib import suppress
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+
+from local.faults import Killed, Kind
+from local.http_api import Request, Response
+from tests.handlers.desk import JSON, send
+from tests.handlers.postbox import faulty, items
+from tests.handlers.world import World
+from tests.unit.ratecards.builders import content
+
+RULES = "/documents/house%20rules"
+CARD = "/documents/rate-card:42"
+PERSON = {"jwt": {"claims": {"sub": "ann", "agency": "42"}, "scopes": None}}
+
+
+def write(world: World, path: str, seen: int, sent: object) -> Response:
+    return send(world, "PUT", path, {"seen": seen, "content": sent})
+
+
+def as_person(world: World, route: str, **variables: str) -> tuple[int, dict[str, Any]]:
+    """Ask a function what a person of agency 42 asks, as the API for people hands it over."""
+    event = {
+        "version": "2.0",
+        "routeKey": f"GET {route}",
+        "rawPath": route,
+        "rawQueryString": "",
+        "headers": {},
+        "pathParameters": variables,
+        "requestContext": {
+            "http": {"method": "GET", "path": route},
+            "stage": "$default",
+            "requestId": "r",
+            "authorizer": PERSON,
+        },
+        "isBase64Encoded": False,
+    }
+    function = "documents" if route.startswith("/documents") else "api"
+    answer = world.stack.invoke(function, event)
+    return answer["statusCode"], json.loads(answer["body"])
+
+
+# ---------------------------------------------------------------- writing
+
+
+def test_a_document_is_written_and_read_back_in_every_version(world: World) -> None:
+    first = write(world, RULES, 0, {"pets": "none"})
+    world.pass_time(minutes=1)
+    second = write(world, RULES, 1, {"pets": ["cats"]})
+    assert (first.status, second.status) == (201, 200)
+    assert world.read(RULES) == {**second.json(), "content": {"pets": ["cats"]}}
+    assert world.read(f"{RULES}/versions/1") == {**first.json(), "content": {"pets": "none"}}
+    assert world.read(f"{RULES}/versions") == {"items": [second.json(), first.json()], "next": None}
+    assert first.json()["written_at"] == "2026-10-23T01:30:00.000Z"
+    assert world.read(f"{RULES}/metadata") == {
+        "document": "house rules",
+        "kind": "document",
+        "created_at": first.json()["written_at"],
+        "created_by": first.json()["written_by"],
+    }
+
+
+def test_whatever_json_is_sent_comes_back_as_it_was_numbers_and_all(world: World) -> None:
+    sent = (
+        '{"a": 1.10, "big": 12345678901234567890.12345678901234567890, "e": 1E+3, "t": "ü \\u2713", "n": [null, true]}'
+    )
+    body = f'{{"seen": 0, "content": {sent}}}'.encode()
+    assert world.stack.request(Request("PUT", RULES, headers=JSON, body=body)).status == 201
+    answer = world.get(RULES).body
+    for text in (b"1.10", b"12345678901234567890.1234567890", b"1E+3"):
+        assert text in answer
+    assert json.loads(answer)["content"] == json.loads(sent)
+
+
+def test_who_has_not_seen_the_latest_version_is_told_so_and_changes_nothing(world: World) -> None:
+    for seen in range(2):
+        write(world, RULES, seen, seen)
+    before = items(world, "EntityTable")
+    for seen in (0, 1, 5):
+        answer = write(world, RULES, seen, "mine")
+        assert (answer.status, answer.json()["title"]) == (409, "Conflict")
+        assert answer.json()["errors"][0]["field"] == "seen"
+    assert items(world, "EntityTable") == before
+
+
+def test_the_same_content_on_the_same_version_is_answered_as_the_first_time(world: World) -> None:
+    first = write(world, RULES, 0, {"a": 1, "b": 2})
+    world.pass_time(minutes=1)
+    again = send(world, "PUT", RULES, {"content": {"b": 2, "a": 1}, "seen": 0})
+    assert (again.status, again.json()) == (first.status, first.json())
+
+
+@pytest.mark.parametrize("death", [Kind.KILL_BEFORE, Kind.KILL_AFTER, Kind.RESET_AFTER])
+@pytest.mark.parametrize("call", [0, 1])
+def test_a_writer_that_dies_at_any_call_may_come_again(death: Kind, call: int) -> None:
+    with faulty() as (world, faults):
+        first = write(world, RULES, 0, "a")
+        faults.arm(death, call)
+        with suppress(Killed), faults.at_work():
+            write(world, RULES, 1, "b")
+        assert faults.struck
+        world.stack.cold_start("documents")
+        again = write(world, RULES, 1, "b")
+        assert (again.status, again.json()["version"]) == (200, 2)
+        assert [item["version"] for item in world.read(f"{RULES}/versions")["items"]] == [2, 1]
+        assert world.read(f"{RULES}/versions/1")["sha256"] == first.json()["sha256"]
+
+
+@pytest.mark.parametrize(
+    ("sent", "field"),
+    [
+        ({"seen": 0}, "content"),
+        ({"content": "a"}, "seen"),
+        ({"seen": -1, "content": "a"}, "seen"),
+        ({"seen": 0.5, "content": "a"}, "seen"),
+        ({"seen": True, "content": "a"}, "seen"),
+        ({"seen": 99_999_999, "content": "a"}, "seen"),
+        ({"seen": 0, "content": "x" * 200_001}, "content"),
+        ({"seen": 0, "content": "a", "author": "me"}, "author"),
+    ],
+)
+def test_a_body_that_is_no_version_is_refused_by_its_field(world: World, sent: object, field: str) -> None:
+    answer = send(world, "PUT", RULES, sent)
+    assert (answer.status, [one["field"] for one in answer.json()["errors"]]) == (400, [field])
+    assert items(world, "EntityTable") == []
+
+
+def test_a_rate_card_must_be_one(world: World) -> None:
+    answer = write(world, CARD, 0, content({"percent": "101"}))
+    assert (answer.status, answer.json()["errors"][0]["field"]) == (400, "content.rules[0].percent")
+    assert write(world, CARD, 0, content()).json()["valid_from"] == "2026-10-01T00:00:00Z"
+    assert world.read(f"{CARD}/metadata")["kind"] == "rate card"
+
+
+def test_names_may_hold_slashes_and_percent_signs(world: World) -> None:
+    for name in ("a/b", "50% off", "100%25", "rate-card:a/b%2F"):
+        path = f"/documents/{quote(quote(name, safe=''), safe='')}"
+        sent = content() if name.startswith("rate-card:") else name
+        assert write(world, path, 0, sent).json()["document"] == name
+        assert world.read(path)["document"] == name
+    assert len({item["pk"] for item in items(world, "EntityTable")}) == 4
+
+
+def test_what_can_be_no_name_or_version_is_refused_and_what_is_not_there_is_missing(world: World) -> None:
+    write(world, RULES, 0, "a")
+    for name in ("a%2523b", "x" * 211, "%0A"):
+        assert world.refused(f"/documents/{name}")["field"] == "document"
+    for version in ("0", "-1", "1.0", "01x", "100000000", "latest"):
+        assert world.refused(f"{RULES}/versions/{version}")["field"] == "version"
+    for path in ("/documents/none", "/documents/none/versions", "/documents/none/metadata", f"{RULES}/versions/2"):
+        assert world.missing(path)
+
+
+# ---------------------------------------------------------------- permissions
+
+
+def test_permissions_are_written_as_a_whole_and_read_back(world: World) -> None:
+    assert world.read(f"{RULES}/permissions") == {"agencies": [], "people": []}
+    answer = send(world, "PUT", f"{RULES}/permissions", {"agencies": ["42", "7", "42"], "people": ["ann"]})
+    assert (answer.status, answer.json()) == (200, {"agencies": ["42", "7"], "people": ["ann"]})
+    assert world.read(f"{RULES}/permissions") == answer.json()
+    send(world, "PUT", f"{RULES}/permissions", {"agencies": [], "people": []})
+    assert world.read(f"{RULES}/permissions") == {"agencies": [], "people": []}
+
+
+@pytest.mark.parametrize(
+    ("sent", "field"),
+    [
+        ({"people": []}, "agencies"),
+        ({"agencies": "42", "people": []}, "agencies"),
+        ({"agencies": ["a#b"], "people": []}, "agencies"),
+        ({"agencies": [], "people": [""]}, "people"),
+        ({"agencies": [], "people": ["x"] * 201}, "people"),
+        ({"agencies": [], "people": [], "machines": []}, "machines"),
+    ],
+)
+def test_permissions_that_are_none_are_refused_by_their_field(world: World, sent: object, field: str) -> None:
+    answer = send(world, "PUT", f"{RULES}/permissions", sent)
+    assert (answer.status, [one["field"] for one in answer.json()["errors"]]) == (400, [field])
+
+
+@pytest.mark.parametrize("allowed", [{"agencies": ["42"], "people": []}, {"agencies": [], "people": ["ann"]}])
+def test_a_person_reads_what_they_may_and_learns_of_nothing_else(world: World, allowed: dict[str, Any]) -> None:
+    routes = [f"/documents/{{document}}{part}" for part in ("", "/versions", "/metadata")]
+    write(world, RULES, 0, "a")
+    send(world, "PUT", f"{RULES}/permissions", {"agencies": ["7"], "people": ["bob"]})
+    for route in routes:
+        status, hidden = as_person(world, route, document="house rules")
+        _, absent = as_person(world, route, document="no rules at")
+        assert (status, hidden["detail"].replace("house rules", "no rules at")) == (404, absent["detail"])
+    send(world, "PUT", f"{RULES}/permissions", allowed)
+    for route in routes:
+        assert as_person(world, route, document="house rules")[0] == 200
+    assert as_person(world, "/documents/{document}/permissions", document="house rules")[0] == 403
+
+
+def test_a_person_reads_a_report_that_they_may(world: World) -> None:
+    world.sell("12.50")
+    world.pass_time(minutes=20)
+    (run,) = world.report()["runs"]
+    status, told = as_person(world, "/reports/{run}", run=run)
+    assert (status, told["detail"]) == (
+        404,
+        world.missing("/reports/2026-10-23T0000-0015").replace("2026-10-23T0000-0015", run),
+    )
+    send(world, "PUT", f"/documents/report:{run}/permissions", {"agencies": ["42"], "people": []})
+    status, told = as_person(world, "/reports/{run}", run=run)
+    assert (status, told["run"]) == (200, run)
