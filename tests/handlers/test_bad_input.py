@@ -54,6 +54,8 @@ GOOD: dict[str, Good] = {
     "GET /windows/{layer}/{start}": Good({"layer": "1h", "start": "2026-10-23T01:00:00Z"}, {"limit": "10"}),
     "GET /reports": Good(query={"limit": "10"}),
     "GET /reports/{run}": Good({"run": "2026-10-23T0130-0215"}),
+    "GET /schedule": Good(query={"limit": "10"}),
+    "PUT /schedule": Good(body={"expression": "rate(30 minutes)", "reason": "sale"}),
     "POST /threads/{kind}/{subject}/messages": Good(THREAD, body=MESSAGE, answers=(200, 201)),
     "GET /threads/{kind}/{subject}/messages": Good(THREAD, {"user": "ann", "period": "2026-10", **NEWEST}),
     "PUT /rates/{currency}": Good({"currency": "USD"}, body={"units_per_base": "1.25", "source": "bank"}),
