@@ -1,0 +1,218 @@
+"""Rate cards at work: commissions fixed by the card in force, whatever happens to it later, and explained."""
+
+from datetime import timedelta
+from decimal import Decimal
+from typing import Any, NoReturn
+from urllib.parse import quote
+
+import pytest
+
+from local.faults import Killed, Kind
+from quarterhour.errors import UnavailableError
+from quarterhour.ledger.explain import reckoned
+from quarterhour.ratecards.store import CardStore
+from quarterhour.reports.lines import read_lines
+from tests.handlers.desk import send
+from tests.handlers.postbox import Cloud, faulty, items, ledger, post, receipt, refund, sale, stream, verdicts
+from tests.handlers.world import START, World
+from tests.unit.ratecards.builders import content
+
+BOOKS = {"percent": "8", "category": "books", "currency": "GBP", "fixed": "0.30", "minimum": "2", "maximum": "9"}
+
+
+def keep(world: World, seen: int, *rules: dict[str, Any], agency: str = "42", since: str = "2026-10-01") -> None:
+    """Write a version of an agency's card."""
+    sent = {"seen": seen, "content": content(*rules, valid_from=f"{since}T00:00:00Z")}
+    answer = send(world, "PUT", f"/documents/rate-card:{agency}", sent)
+    assert answer.status in {200, 201}, answer.body
+
+
+def at(event: Cloud, time: str) -> Cloud:
+    """Return an event with a time of its own."""
+    return {**event, "time": f"{time}T12:00:00Z"}
+
+
+def explained(world: World, id_: str) -> dict[str, Any]:
+    """Return how an event's commission came about."""
+    told: dict[str, Any] = world.read(f"/events/shop/{quote(quote(id_, safe=''), safe='')}/explain")
+    return told
+
+
+def paid(world: World) -> dict[str, tuple[str, str]]:
+    """Return the commission and the terms of each event in the ledger."""
+    return {item["id"]: (item["commission"], item["terms"]) for item in ledger(world)}
+
+
+# ---------------------------------------------------------------- fixed when the event is recorded
+
+
+def test_a_sale_pays_by_its_agencys_card_and_keeps_version_and_arithmetic(world: World) -> None:
+    keep(world, 0, {"percent": "12.5"}, BOOKS)
+    sent = [sale("tea"), sale("book", "100", category="books", quantity=2), sale("own", commission_rate="0.2")]
+    assert verdicts(post(world, [*sent, {**sale("other"), "subject": "7"}])) == ["recorded"] * 4
+    assert paid(world) == {
+        "tea": ("1.56250", "card 1"),
+        "book": ("8.60", "card 1"),
+        "own": ("2.500", "event"),
+        "other": ("1.2500", "default"),
+    }
+    (book,) = [item for item in ledger(world) if item["id"] == "book"]
+    assert (book["category"], book["commission_rate"]) == ("books", "0.08")
+    assert book["arithmetic"] == "percent=8 of=100 fixed=0.30 items=2 least=2 most=9"
+
+
+def test_a_new_version_counts_for_the_next_request(world: World) -> None:
+    keep(world, 0, {"percent": "10"})
+    post(world, sale("a"))
+    keep(world, 1, {"percent": "20"})
+    post(world, sale("b"))
+    assert paid(world) == {"a": ("1.2500", "card 1"), "b": ("2.5000", "card 2")}
+
+
+def test_the_card_in_force_at_the_events_time_counts_not_the_one_of_now(world: World) -> None:
+    keep(world, 0, {"percent": "10"}, since="2026-09-01")
+    keep(world, 1, {"percent": "20"}, since="2026-10-01")
+    keep(world, 2, {"percent": "30"}, since="2026-11-01")
+    days = ("2026-08-31", "2026-09-30", "2026-10-01", "2026-11-02")
+    post(world, [sale("now"), *(at(sale(day, "100"), day) for day in days)])
+    assert {id_: terms for id_, (_, terms) in paid(world).items()} == {
+        "now": "card 2",
+        "2026-08-31": "default",
+        "2026-09-30": "card 1",
+        "2026-10-01": "card 2",
+        "2026-11-02": "card 3",
+    }
+
+
+def test_a_card_that_changes_between_an_event_and_its_retry_changes_nothing(world: World) -> None:
+    keep(world, 0, {"percent": "10"}, BOOKS)
+    sent = [sale("a"), sale("b", "100", category="books"), refund("r", "-5", of="b")]
+    first = post(world, sent)
+    before = ledger(world)
+    keep(world, 1, {"percent": "20"})
+    again = post(world, sent)
+    assert verdicts(again) == ["duplicate"] * 3
+    assert [receipt(again, index) for index in range(3)] == [receipt(first, index) for index in range(3)]
+    assert ledger(world) == before
+    assert len(stream(world, "LedgerTable")) == 3
+
+
+@pytest.mark.parametrize("seconds", [0, 3600])
+def test_a_claim_keeps_its_terms_when_the_card_changes_before_its_event_is_appended(seconds: int) -> None:
+    with faulty() as (world, faults):
+        keep(world, 0, {"percent": "10"}, BOOKS)
+        post(world, sale("before"))
+        faults.arm(Kind.KILL_AFTER, after=1)
+        with pytest.raises(Killed), faults.at_work():
+            post(world, sale("a", "100", category="books"))
+        world.stack.cold_start("ingest")
+        keep(world, 1, {"percent": "20"})
+        world.clock.advance(timedelta(seconds=seconds))
+        assert verdicts(post(world, sale("a", "100", category="books"))) == ["duplicate"]
+        assert paid(world)["a"] == ("8.30", "card 1")
+
+
+def test_what_a_new_card_could_not_charge_exactly_is_still_a_duplicate_of_what_it_was(world: World) -> None:
+    keep(world, 0, {"percent": "0"})
+    huge = sale("a", "1" * 38)
+    assert verdicts(post(world, huge)) == ["recorded"]
+    keep(world, 1, {"percent": "10"})
+    answer = post(world, [huge, {**huge, "id": "b"}, sale("c")])
+    assert verdicts(answer) == ["duplicate", "rejected", "recorded"]
+    assert answer.json()["items"][1]["errors"][0]["field"] == "data.amount"
+
+
+def test_where_the_cards_cannot_be_read_only_what_needs_one_has_to_wait(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def out_of_reach(*_: object) -> NoReturn:
+        raise UnavailableError("the table did not answer in time")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(CardStore, "read", out_of_reach)
+        answer = post(world, [sale("a"), sale("b", commission_rate="0.1"), refund("r", "-1", of="b")])
+        assert (answer.status, verdicts(answer)) == (207, ["unavailable", "recorded", "recorded"])
+    world.stack.cold_start("ingest")
+    assert verdicts(post(world, [sale("a"), sale("b", commission_rate="0.1")])) == ["recorded", "duplicate"]
+
+
+def test_refunds_give_back_their_part_and_all_of_them_no_more_than_the_sale_was_charged(world: World) -> None:
+    keep(world, 0, {"percent": "7", "currency": "GBP", "fixed": "0.30"})
+    post(world, sale("s", "10.00"))
+    keep(world, 1, {"percent": "50"})
+    post(world, [refund("r1", "-3.33", of="s"), refund("r2", "-3.33", of="s"), refund("r3", "-3.34", of="s")])
+    commissions = {id_: Decimal(commission) for id_, (commission, _) in paid(world).items()}
+    assert commissions["s"] == Decimal("1.00")
+    assert commissions["r1"] == Decimal("-0.333")
+    assert sum(commissions.values()) == 0
+    assert {terms for id_, (_, terms) in paid(world).items() if id_ != "s"} == {"sale"}
+
+
+# ---------------------------------------------------------------- explained from stored facts
+
+
+def test_every_commission_of_a_report_is_reckoned_again_from_its_line_and_explained(world: World) -> None:
+    keep(world, 0, {"percent": "12.5"}, BOOKS, {"percent": "11", "location": "GB", "currency": "GBP", "minimum": "3"})
+    post(
+        world,
+        [
+            *(sale(f"s{n}", f"{n * 7}.{n:02d}", category="books", quantity=n) for n in range(1, 6)),
+            *(sale(f"p{n}", f"{n}.50", location="GB#London") for n in range(1, 6)),
+            sale("own", commission_rate="0.0725"),
+            sale("adjusted", "0", "adjustment.recorded", commission="-1.25", refers_to="s1"),
+            sale("lost", "-4.00", "sale.refunded", category="books"),
+            *(refund(f"r{n}", f"-{n}.01", of=f"s{n}") for n in range(1, 6)),
+        ],
+    )
+    world.pass_time(minutes=20)
+    world.report()
+    bucket = world.stack.bucket
+    sealed = [key for key in bucket.keys() if key.endswith("lines.csv.gz")]  # noqa: SIM118 - it is no dict
+    lines = [line for key in sealed for line in read_lines(bucket.open(key))]
+    assert len(lines) == 18
+    for line in lines:
+        *_, last = reckoned(line)
+        assert f"{last.gives:f}" == line["commission"]
+        told = explained(world, line["id"])
+        assert told["steps"][-1]["gives"] == told["commission"] == line["commission"]
+    assert {line["id"]: line["terms"] for line in lines}["lost"] == "card 1"
+
+
+def test_an_explanation_names_the_card_the_rule_and_each_step(world: World) -> None:
+    keep(world, 0, {"percent": "12.5"}, BOOKS)
+    post(world, at(sale("inv/1: 50%", "100", category="books", quantity=4), "2026-10-20"))
+    keep(world, 1, {"percent": "1"})
+    told = explained(world, "inv/1: 50%")
+    assert told["terms"] == {
+        "from": "card",
+        "document": "rate-card:42",
+        "version": 1,
+        "valid_from": "2026-10-01T00:00:00Z",
+        "rule": BOOKS,
+    }
+    assert [(step["name"], step["gives"]) for step in told["steps"]] == [
+        ("percent", "8.00"),
+        ("fixed", "1.20"),
+        ("sum", "9.20"),
+        ("minimum", "9.20"),
+        ("maximum", "9"),
+    ]
+    assert (told["time"], told["recorded_at"]) == ("2026-10-20T12:00:00Z", "2026-10-23T01:30:00.000Z")
+    assert START.day == 23
+
+
+def test_what_is_not_recorded_cannot_be_explained(world: World) -> None:
+    post(world, sale("a"))
+    for path in ("/events/shop/b/explain", "/events/other/a/explain", "/events/sh%23op/a/explain"):
+        assert world.missing(path)
+
+
+def test_an_adjustment_that_names_its_commission_changes_that_alone(world: World) -> None:
+    post(world, [sale("s", "100", commission_rate="0.1"), sale("a", "0", "adjustment.recorded", commission="-2.5")])
+    world.settle()
+    totals = world.read("/accounts/42/GBP")
+    assert (totals["gross"], totals["refunds"], totals["commission"], totals["events"]) == ("100", "0", "7.5", 2)
+    answer = post(world, sale("b", "0", "adjustment.recorded", commission="1", commission_rate="0.1"))
+    assert answer.json()["items"][0]["errors"][0]["field"] == "data.commission"
+    assert post(world, sale("c", "1", commission="1")).json()["items"][0]["errors"][0]["field"] == "data.commission"
+    assert "b" not in {item["event"].removeprefix("shop#") for item in items(world, "IdentityTable")}
