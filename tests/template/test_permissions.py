@@ -39,7 +39,7 @@ def world(stack: Stack) -> Iterator[World]:
     clock = ManualClock(datetime(2026, 10, 23, 1, 40, tzinfo=UTC))
     with mock_aws(), using(clock), pytest.MonkeyPatch.context() as patch:
         world = World(clock)
-        world.build(Template(parsed(), ROOT, {"SnapshotLayers": LAYERS}), stack, patch)
+        world.build(Template(parsed(), ROOT, {"SnapshotLayers": LAYERS, "BaseCurrency": "EUR"}), stack, patch)
         live_with_documents(world)
         live_through(world)
         live_with_orders(world)
@@ -57,6 +57,9 @@ def live_with_documents(world: World) -> None:
 
 def live_through(world: World) -> None:
     """Let every function meet everything that it has a call for."""
+    for name in ("put", "put", "all", "one"):
+        assert world.sample(f"rates-{name}")["statusCode"] == 200, name
+
     recorded = world.sample("ingest-batch")
     assert recorded["statusCode"] == 202, recorded
 
@@ -84,36 +87,21 @@ def live_through(world: World) -> None:
         world.sample("report-schedule")
     world.sample("report-schedule")
 
-    for name in ("put", "put", "all", "one", "snapshots", "trend"):
+    for name in ("snapshots", "trend"):
         assert world.sample(f"rates-{name}")["statusCode"] == 200, name
 
     states = [item for item in world.standing("EntityTable") if item["sk"]["S"] == "latest"]
     assert states
     assert world.stream("snapshots", *states, {"pk": {"S": "ACCOUNT#"}, "sk": {"S": "latest"}}) == ALL_DONE
 
-    for name in (
-        "account",
-        "changes",
-        "quarters",
-        "days",
-        "snapshots",
-        "trend",
-        "window",
-        "reports",
-        "events",
-        "explain",
-    ):
-        assert world.sample(f"api-{name}")["statusCode"] == 200, name
-    for layer in ("5m", "1d"):
-        world.sample("api-window", layer=layer)
-    assert world.sample("api-report", run=sealed["runs"][0])["statusCode"] == 200
-    assert world.sample("api-report-person", run=sealed["runs"][0])["statusCode"] == 404, "nobody has allowed it"
+    read_everything(world, sealed["runs"][0])
 
     assert world.sample("threads-write")["statusCode"] == 201
     for name in ("list", "user"):
         assert world.sample(f"threads-{name}")["statusCode"] == 200, name
     assert world.sample("threads-list", kind="reports", subject=sealed["runs"][0])["statusCode"] == 200
     assert world.sample("threads-list", kind="orders", subject="none")["statusCode"] == 404
+    assert world.sample("threads-person", subject=sealed["runs"][0])["statusCode"] == 403, "nobody has allowed it"
 
     world.deploy_schedule()
     for name in ("put", "get"):
@@ -159,6 +147,30 @@ def live_with_orders(world: World) -> None:
     world.pass_time(hours=1)
     world.park("BillingParkedQueue", due[0]["dynamodb"]["NewImage"], "MODIFY")
     assert world.sample("billing-unpark") == {"billing": {"applied": 1, "kept": 1}}, "poison stays"
+
+
+def read_everything(world: World, run: str) -> None:
+    """Let all that the reading function can be asked be asked."""
+    for name in (
+        "account",
+        "changes",
+        "quarters",
+        "days",
+        "snapshots",
+        "trend",
+        "window",
+        "reports",
+        "events",
+        "explain",
+        "source",
+        "location",
+        "locations",
+    ):
+        assert world.sample(f"api-{name}")["statusCode"] == 200, name
+    for layer in ("5m", "1d"):
+        world.sample("api-window", layer=layer)
+    assert world.sample("api-report", run=run)["statusCode"] == 200
+    assert world.sample("api-report-person", run=run)["statusCode"] == 404, "nobody has allowed it"
 
 
 def forget_counters(world: World) -> None:

@@ -7,6 +7,7 @@ paths, so that what lies below any place is one range. No part of a path is empt
 from datetime import date
 from typing import Final
 
+from quarterhour import fields
 from quarterhour.entity import Key
 from quarterhour.ledger.keys import SEPARATOR
 from quarterhour.reading import Range
@@ -17,6 +18,14 @@ _BEHIND: Final = chr(ord(SEPARATOR) + 1)
 _FIRST: Final = " "
 _LAST: Final = "\U0010ffff"
 """What sorts before, and behind, every location."""
+
+
+def read_place(text: str) -> str:
+    """Read a place; raise ``ValueError`` where none can be called so."""
+    place = fields.place(text)
+    if place is None:
+        raise ValueError(text)
+    return place
 
 
 def sales_key(day: date, location: str, currency: str, run: str) -> Key:

@@ -4,11 +4,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
 from itertools import groupby
-from typing import Any
+from typing import Any, Final
 
+from quarterhour.fields import MAX_TEXT
 from quarterhour.ledger.keys import SEPARATOR
 from quarterhour.locations.keys import location_of, sales_key
 from quarterhour.totals import Totals
+
+MOST_LEVELS: Final = MAX_TEXT // 2
+"""Of a location: each has a separator behind it, but the last."""
 
 
 def sales(day: date, run: str, places: Mapping[tuple[str, str], Totals]) -> list[dict[str, Any]]:
