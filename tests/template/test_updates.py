@@ -65,6 +65,15 @@ def test_every_kind_of_resource_is_known_to_last_or_to_be_replaceable() -> None:
     assert kinds - LASTING.keys() - REPLACEABLE == set()
 
 
+def test_the_stack_policy_bars_what_would_lose_data_and_nothing_else() -> None:
+    allow, deny = json.loads((ROOT / "stack-policy.json").read_text("utf-8"))["Statement"]
+    assert (allow["Effect"], allow["Action"], allow["Resource"]) == ("Allow", "Update:*", "*")
+    assert (deny["Effect"], deny["Action"], deny["Resource"]) == ("Deny", ["Update:Replace", "Update:Delete"], "*")
+    resources = translated(parsed())["Resources"].values()
+    kept = {one["Type"] for one in resources if one.get("UpdateReplacePolicy") == "Retain"}
+    assert set(deny["Condition"]["StringEquals"]["ResourceType"]) == kept - {"AWS::S3::BucketPolicy"}
+
+
 # ---------------------------------------------------------------- what must be caught
 
 

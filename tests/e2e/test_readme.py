@@ -1,0 +1,69 @@
+"""What the README has its reader send to a deployment: recorded, and signed as AWS wants it."""
+
+import re
+import shutil
+import subprocess
+import threading
+
+import pytest
+from botocore.auth import SigV4Auth
+from botocore.awsrequest import AWSRequest
+from botocore.credentials import Credentials
+
+from local.http_api import Request, Response
+from local.server import Server
+from local.stack import open_stack
+from tests.template.stack import ROOT
+
+KEY = {"AWS_ACCESS_KEY_ID": "AKIDEXAMPLE", "AWS_SECRET_ACCESS_KEY": "EXAMPLEKEY", "AWS_REGION": "eu-west-1"}
+DEPLOY = (ROOT / "README.md").read_text("utf-8").partition("## Deploy")[2].partition("\n## ")[0]
+FIRST_EVENT, FIRST_REPORT = re.findall(r"```sh\n(.*?)```", DEPLOY, re.DOTALL)[1:3]
+
+
+def signature(request: Request) -> str:
+    """Return the signature that a request must have by what its own header says that it signs."""
+    headers = {name.lower(): value for name, value in request.headers}
+    signed = headers["authorization"].partition("SignedHeaders=")[2].partition(",")[0].split(";")
+    url = f"http://{headers['host']}{request.path}" + (f"?{request.query}" if request.query else "")
+    aws = AWSRequest(request.method, url, {name: headers[name] for name in signed}, request.body)
+    aws.context["timestamp"] = headers["x-amz-date"]
+    auth = SigV4Auth(
+        Credentials(KEY["AWS_ACCESS_KEY_ID"], KEY["AWS_SECRET_ACCESS_KEY"]), "execute-api", KEY["AWS_REGION"]
+    )
+    return str(auth.signature(auth.string_to_sign(aws, auth.canonical_request(aws)), aws))
+
+
+@pytest.mark.parametrize("token", ["", "FwoGZXIvYXdzE/+=="], ids=["a user's key", "a role's key"])
+def test_the_first_requests_are_signed_and_the_event_is_recorded(token: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not shutil.which("curl"):
+        pytest.skip("the README's requests were not sent: there is no curl")
+    sent: list[Request] = []
+    server = Server(0)
+    with open_stack("moto") as stack:
+        plain = stack.request
+
+        def listening(request: Request) -> Response:
+            sent.append(request)
+            return plain(request)
+
+        monkeypatch.setattr(stack, "request", listening)
+        thread = threading.Thread(target=server.serve, args=(stack,))
+        thread.start()
+        try:
+            asking = [line for line in FIRST_REPORT.splitlines() if line.startswith("signed ")]
+            script = "\n".join((f"aws() {{ echo {server.url}; }}", FIRST_EVENT, *asking))
+            variables = {**KEY, **({"AWS_SESSION_TOKEN": token} if token else {}), "PATH": "/usr/bin:/bin"}
+            told = subprocess.run(  # noqa: S603 - the README's own words
+                ["/bin/sh", "-euc", script], env=variables, capture_output=True, text=True, check=False
+            )
+        finally:
+            server.stop()
+            thread.join()
+
+    assert (told.returncode, told.stderr) == (0, "")
+    assert '"verdict": "recorded"' in told.stdout
+    assert [f"{one.method} {one.path}" for one in sent] == ["POST /events", "GET /accounts/42/GBP", "GET /reports"]
+    for request in sent:
+        headers = {name.lower(): value for name, value in request.headers}
+        assert headers["authorization"].endswith(f"Signature={signature(request)}")
+        assert headers.get("x-amz-security-token", "") == token
