@@ -6,6 +6,7 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from quarterhour import aws, http, parameters
 from quarterhour.access import everyone
+from quarterhour.documents.queries import DocumentQueries
 from quarterhour.parameters import NAME, PAGE
 from quarterhour.reading import EntityReader
 from quarterhour.routing import Routes
@@ -20,7 +21,8 @@ from quarterhour.threads.subjects import Subjects
 env = Environment.of_process()
 dynamodb = aws.dynamodb()
 entities = EntityReader(dynamodb, env.text("ENTITY_TABLE"))
-subjects = Subjects(dynamodb, env.text("IDENTITY_TABLE"), env.text("LEDGER_TABLE"), entities)
+may_read = DocumentQueries(entities).may_read
+subjects = Subjects(dynamodb, env.text("IDENTITY_TABLE"), env.text("LEDGER_TABLE"), entities, may_read)
 store = ThreadStore(dynamodb, env.text("ENTITY_TABLE"))
 queries = ThreadQueries(entities)
 routes = Routes(env)

@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 from typing import Any, Final
+from urllib.parse import quote
 
 import jwt
 import pytest
@@ -30,21 +31,53 @@ OWN = {
     "GET /accounts/{agency}/{currency}/days": f"/accounts/42/GBP/days?{SPAN}",
     "GET /accounts/{agency}/{currency}/snapshots": "/accounts/42/GBP/snapshots?layer=5m&last=3",
     "GET /accounts/{agency}/{currency}/trend": "/accounts/42/GBP/trend",
+    "GET /accounts/{agency}/{currency}/changes": "/accounts/42/GBP/changes",
 }
 """Routes of an agency's matters: a person sees their own."""
 TALK = "/threads/{kind}/{subject}/messages"
 LINES = {f"GET {TALK}": "/threads/lines/shop%23e0/messages", f"POST {TALK}": "/threads/lines/shop%23e0/messages"}
 """Routes of discussions: a person takes part in those on their own agency's lines."""
+EXPLAINED = {"GET /events/{source}/{event}/explain": "/events/shop/e0/explain"}
+"""Routes of a single event: a person sees their own agency's."""
 NARROWED = {"GET /events": f"/events?{SPAN}"}
 """Routes that show each caller what is theirs."""
+PERMITTED = {
+    "GET /reports/{run}": "/reports/2026-10-23T0130-0215",
+    "GET /documents/{document}": "/documents/terms",
+    "GET /documents/{document}/versions": "/documents/terms/versions",
+    "GET /documents/{document}/versions/{version}": "/documents/terms/versions/1",
+    "GET /documents/{document}/metadata": "/documents/terms/metadata",
+}
+"""Routes of what a person may read if its permissions say so; else it is not there for them."""
+COMMON = {
+    "GET /rates": "/rates",
+    "GET /rates/{currency}": "/rates/USD",
+    "GET /rates/{currency}/snapshots": "/rates/USD/snapshots?layer=5m&last=3",
+    "GET /rates/{currency}/trend": "/rates/USD/trend",
+}
+"""Routes of what is no secret among agencies."""
 CLOSED = {
     "POST /events": "/events",
     "GET /windows/{layer}/{start}": "/windows/5m/2026-10-23T01:30:00Z",
     "GET /reports": "/reports",
-    "GET /reports/{run}": "/reports/2026-10-23T0115-0130",
+    "GET /locations": f"/locations?{SPAN}",
+    "GET /locations/{place}": f"/locations/GB?{SPAN}",
+    "GET /sources/{source}/events": f"/sources/shop/events?{SPAN}",
+    "POST /orders": "/orders",
+    "GET /orders": "/orders?status=open",
+    "GET /orders/{order}": "/orders/1001",
+    "PUT /orders/{order}/status": "/orders/1001/status",
+    "GET /customers/{customer}/orders": "/customers/c-1/orders",
+    "GET /customers/{customer}/items": "/customers/c-1/items",
+    "PUT /documents/{document}": "/documents/terms",
+    "PUT /documents/{document}/permissions": "/documents/terms/permissions",
+    "GET /documents/{document}/permissions": "/documents/terms/permissions",
+    "PUT /rates/{currency}": "/rates/USD",
+    "GET /schedule": "/schedule",
+    "PUT /schedule": "/schedule",
 }
 """Routes that no person may take."""
-ROUTES = OWN | LINES | NARROWED | CLOSED
+ROUTES = OWN | LINES | EXPLAINED | NARROWED | PERMITTED | COMMON | CLOSED
 
 
 @dataclass(slots=True)
@@ -104,7 +137,23 @@ def world(issuer: Issuer) -> Iterator[World]:
             world.sell(amount, agency=agency)
         world.pass_time(hours=1)
         world.report()
+        for path, body in STATED.items():
+            assert put(world, path, body).status in {200, 201}
+        world.settle()
         yield world
+
+
+STATED: Final = {
+    "/rates/USD": {"units_per_base": "1.08", "source": "test"},
+    "/documents/terms": {"seen": 0, "content": {"title": "Terms"}},
+}
+"""What machines have put in place."""
+
+
+def put(world: World, path: str, body: Any) -> Response:
+    """Send a machine's PUT."""
+    headers = (("Content-Type", "application/json"),)
+    return world.stack.request(Request("PUT", path, "", headers, json.dumps(body).encode()))
 
 
 def ask(world: World, token: str, route: str, target: str = "") -> Response:
@@ -150,6 +199,35 @@ def test_a_person_sees_only_their_own_events(world: World, issuer: Issuer) -> No
     assert [event["agency"] for event in shown] == ["42"]
     assert ask(world, issuer.token(), "GET /events", f"/events?{SPAN}&agency=42").json()["items"] == shown
     assert ask(world, issuer.token(), "GET /events", f"/events?{SPAN}&agency=43").status == 403
+
+
+@pytest.mark.parametrize("route", EXPLAINED)
+def test_a_person_has_their_own_agencys_events_explained_and_no_others(
+    world: World, issuer: Issuer, route: str
+) -> None:
+    assert ask(world, issuer.token(), route).status == 200
+    other, none = (ask(world, issuer.token(), route, ROUTES[route].replace("e0", one)) for one in ("e1", "none"))
+    assert other.status == none.status in {403, 404}
+
+
+@pytest.mark.parametrize("route", COMMON)
+def test_what_is_no_secret_is_seen_by_every_person(world: World, issuer: Issuer, route: str) -> None:
+    answer = ask(world, issuer.token(**{CLAIM: "43"}), route)
+    assert answer.status == 200
+    assert answer.body == world.stack.request(Request("GET", *ROUTES[route].partition("?")[::2])).body
+
+
+@pytest.mark.parametrize("route", PERMITTED)
+def test_a_person_reads_what_their_agency_or_they_themselves_may(world: World, issuer: Issuer, route: str) -> None:
+    _, kind, name, *_ = ROUTES[route].split("/")
+    document = quote(f"report:{name}" if kind == "reports" else "terms", safe="")
+    permissions = f"/documents/{document}/permissions"
+    for allowed in ({"agencies": ["42"], "people": []}, {"agencies": [], "people": ["ann"]}):
+        assert put(world, permissions, allowed).status == 200
+        assert ask(world, issuer.token(), route).status == 200
+        assert ask(world, issuer.token(sub="bob", **{CLAIM: "43"}), route).status == 404
+    assert put(world, permissions, {"agencies": [], "people": []}).status == 200
+    assert ask(world, issuer.token(), route).status == 404
 
 
 def test_a_person_talks_of_their_own_agencys_lines_in_their_own_name(world: World, issuer: Issuer) -> None:
@@ -277,7 +355,7 @@ def test_a_token_of_somebody_else_opens_nothing_of_an_agency(
     world: World, issuer: Issuer, record_property: Callable[[str, object], None]
 ) -> None:
     for name, bad in FORBIDDEN.items():
-        for route in OWN | LINES | CLOSED:
+        for route in OWN | LINES | EXPLAINED | CLOSED:
             assert ask(world, bad(issuer), route).status in {403, 404}, (name, route)
         answer = ask(world, bad(issuer), "GET /events")
         shown = {event["agency"] for event in answer.json().get("items", [])}

@@ -1,11 +1,12 @@
 """What is discussed must be there, and a person must be allowed to see it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from quarterhour import aws
 from quarterhour.access import Caller
+from quarterhour.documents.keys import report
 from quarterhour.errors import ForbiddenError, NotFoundError
 from quarterhour.ledger.keys import SEPARATOR
 from quarterhour.orders.keys import header_key
@@ -27,6 +28,8 @@ class Subjects:
     identity_table: str
     ledger_table: str
     entities: EntityReader
+    may_read: Callable[[str, Caller], bool]
+    """Tells whether a caller may read a document."""
 
     def thread(self, kind: str, names: Sequence[str], caller: Caller) -> Thread:
         """Return the thread of the first thing that is there, of these spellings of its name.
@@ -61,8 +64,9 @@ class Subjects:
         return event is not None and caller.agency in {None, event["agency"]}
 
     def _report(self, name: str, caller: Caller) -> bool:
-        """Tell whether a run is there."""
-        return caller.agency is None and is_run_id(name) and self.entities.get(run_key(name)) is not None
+        """Tell whether a run is there, and one that a person may read."""
+        found = is_run_id(name) and self.may_read(report(name), caller)
+        return found and self.entities.get(run_key(name)) is not None
 
     def _get(self, table: str, key: dict[str, str]) -> Values | None:
         request = aws.get_item_request(table, key)
