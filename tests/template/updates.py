@@ -4,6 +4,7 @@
 """
 
 import json
+import os
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -128,4 +129,5 @@ def _by(properties: Properties, name: str, key: str) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
+    os.environ["AWS_DEFAULT_REGION"] = REGION
     print(json.dumps(lasting(translated(parsed())), indent=2, sort_keys=True))  # noqa: T201 - made to print
