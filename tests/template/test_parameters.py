@@ -40,7 +40,7 @@ def test_every_parameter_says_its_default_and_refuses_something(document: Proper
 
 def test_the_documentation_tells_of_every_parameter_and_its_default(document: Properties) -> None:
     page = (ROOT / "docs" / "deployment.md").read_text("utf-8").partition("## Parameters")[2].partition("\n#")[0]
-    told = {}
+    told: dict[str, str] = {}
     for row in (line.split("|") for line in page.splitlines() if line.startswith("| `")):
         names, defaults = re.findall(r"`(\w+)`", row[1]), re.findall(r"`[^`]+`|empty", row[2])
         told.update(zip(names, defaults, strict=True))
