@@ -1,0 +1,304 @@
+"""What a deployment ships, in Lambda's own containers, on the tables of a stack that is up: as the README tells."""
+
+import gzip
+import json
+import os
+import re
+import shlex
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from csv import DictReader
+from dataclasses import dataclass
+from datetime import timedelta
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, Final
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
+
+import boto3
+import pytest
+
+from local.bucket import Bucket
+from local.template import Template
+from quarterhour.clock import SystemClock, iso_millis
+from quarterhour.ledger.store import append_request, first_checkpoint_request
+from quarterhour.quarters import Quarter
+from quarterhour.reports.keys import lines_key
+from quarterhour.reports.verify import verify
+from tests.e2e.sales import event, totals
+
+ROOT: Final = Path(__file__).parents[2]
+README: Final = (ROOT / "README.md").read_text("utf-8")
+IMAGE: Final = "public.ecr.aws/lambda/python:3.13-x86_64"
+HOST: Final = "172.17.0.1"
+"""Where containers reach this machine."""
+
+pytestmark = [pytest.mark.slow, pytest.mark.allow_hosts(["127.0.0.1", HOST])]
+
+FUNCTIONS: Final = {
+    Path(properties["CodeUri"]).name: logical
+    for logical, properties in Template.load(ROOT / "template.yaml").resources("AWS::Serverless::Function").items()
+}
+SAMPLES: Final = {
+    name: sorted(path.stem for path in (ROOT / "events").iterdir() if path.stem.split("-")[0] == name)
+    for name in FUNCTIONS
+}
+HTTP_STATUSES: Final = (200, 201, 202, 404, 422)
+"""What a request that is understood is answered with, though nothing that it names may be there, or all of it be bad."""
+NOT_THERE: Final = "NotFoundError"
+"""The same, told to an operator."""
+
+
+@dataclass(frozen=True)
+class Machine:
+    """A machine with a stack that is up and a build of the template beside it.
+
+    In the quarter-hour ``earlier``, which is over and not sealed yet, the ledger holds some ``postings``.
+    """
+
+    folder: Path
+    url: str
+    environment: Mapping[str, str]
+    earlier: Quarter
+
+    def run(self, command: str) -> str:
+        """Run a command of the README's to its end, and return what it prints."""
+        ended = subprocess.run(  # noqa: S603 - our own
+            shlex.split(command), cwd=self.folder, env=self.environment, stdout=subprocess.PIPE, text=True, check=True
+        )
+        return ended.stdout
+
+    def invoke(self, function: str, sample: str) -> Any:
+        """Invoke a function with a sample in a container of its own."""
+        command = documented("sam local invoke IngestFunction --config-env local -e events/ingest-one.json")
+        own = command.replace("IngestFunction", FUNCTIONS[function]).replace("ingest-one", sample)
+        return json.loads(self.run(own))
+
+    @contextmanager
+    def serving(self, command: str) -> Iterator[str]:
+        """Run a command of the README's that serves until it is stopped, and give its URL."""
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
+        with process(f"{command} --port {port}", self.folder, self.environment):
+            until(lambda: answers(port))
+            yield f"http://127.0.0.1:{port}"
+
+    def client(self, service: Any) -> Any:
+        """Return an AWS client of the stack's tables, bucket or queues."""
+        return client(service, self.url)
+
+
+def client(service: Any, url: str) -> Any:
+    own = boto3.Session(aws_access_key_id="local", aws_secret_access_key="local", region_name="us-east-1")  # noqa: S106
+    return own.client(service, endpoint_url=url)
+
+
+def documented(command: str) -> str:
+    assert command in README
+    return command
+
+
+def answers(port: int) -> bool:
+    try:
+        socket.create_connection(("127.0.0.1", port)).close()
+    except OSError:
+        return False
+    return True
+
+
+def until(told: Callable[[], Any]) -> Any:
+    """Ask again and again, for a while, until something is told."""
+    for _ in range(300):
+        if answer := told():
+            return answer
+        threading.Event().wait(0.2)
+    raise TimeoutError
+
+
+@contextmanager
+def process(command: str, folder: Path, environment: Mapping[str, str]) -> Iterator[Any]:
+    """Run a command beside the test, in its own session, and stop it as Ctrl-C does: so it removes its containers."""
+    started = subprocess.Popen(  # noqa: S603 - our own
+        shlex.split(command),
+        cwd=folder,
+        env=environment,
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    with started:
+        try:
+            yield started
+        finally:
+            started.send_signal(signal.SIGINT)
+            started.wait(60)
+
+
+def missing() -> str:
+    """Return what `sam local` lacks here; empty where it lacks nothing."""
+    if not (ROOT / ".venv-sam" / "bin" / "sam").exists():
+        return "the SAM CLI is not there (make sam)"
+    if not shutil.which("python3.13", path=path()):
+        return "python3.13, the functions' runtime, is not there"
+    docker = shutil.which("docker")
+    if docker is None or subprocess.run([docker, "info"], capture_output=True, check=False).returncode:  # noqa: S603
+        return "no Docker engine answers"
+    if subprocess.run([docker, "image", "inspect", IMAGE], capture_output=True, check=False).returncode:  # noqa: S603
+        return f"the engine has no {IMAGE} (docker pull, or .ci/lambda-image)"
+    with socket.socket() as probe:
+        try:
+            probe.bind((HOST, 0))
+        except OSError:
+            return f"containers reach this machine elsewhere than on {HOST}"
+    return ""
+
+
+def path() -> str:
+    """Return where the commands are looked for: in both environments, and where Python 3.13 is."""
+    pyenv = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv") / "versions"
+    folders = [ROOT / ".venv-sam" / "bin", Path(sys.executable).parent, *pyenv.glob("3.13.*/bin")]
+    return os.pathsep.join([*map(str, folders), os.environ["PATH"]])
+
+
+def postings(quarter: Quarter) -> list[dict[str, Any]]:
+    """Return the postings of a sample as if they had been recorded in another quarter-hour."""
+    sample = json.loads((ROOT / "events" / "counters-batch.json").read_text("utf-8"))
+    instant = iso_millis(quarter.start)
+    moved = []
+    for record in sample["Records"]:
+        item = record["dynamodb"]["NewImage"]
+        position = f"{instant}.{item['position']['S'].rpartition('.')[2]}"
+        own = {"quarter_hour": f"{quarter}#00", "position": position, "recorded_at": instant}
+        moved.append({**item, **{name: {"S": value} for name, value in own.items()}})
+    return moved
+
+
+@pytest.fixture(scope="module")
+def machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
+    if lack := missing():
+        pytest.skip(f"sam local was not tested: {lack}")
+    folder = tmp_path_factory.mktemp("clone")
+    for name in ("functions", "layers", "events"):
+        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "template.yaml", folder)
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
+    environment = {**kept, "PATH": path(), "SAM_CLI_TELEMETRY": "0", "SAM_SKIP_PULL_IMAGE": "1"}
+    up = documented(f".venv/bin/quarterhour up --host {HOST}").removeprefix(".venv/bin/")
+    with process(f"{up} --port 0", folder, environment) as stack:
+        address = re.search(rf"http://{HOST}:(\d+)", stack.stdout.readline())
+        assert address, "the stack did not come up"
+        settings = (ROOT / "samconfig.toml").read_text("utf-8")
+        (folder / "samconfig.toml").write_text(settings.replace(":8080", f":{address[1]}"), "utf-8")
+        machine = Machine(folder, address[0], environment, Quarter.at(SystemClock().now() - timedelta(hours=1)))
+        machine.run(documented("sam build --config-env local"))
+        dynamodb = machine.client("dynamodb")
+        dynamodb.put_item(**first_checkpoint_request("EntityTable", machine.earlier.previous))
+        dynamodb.batch_write_item(**append_request("LedgerTable", postings(machine.earlier)))
+        yield machine
+
+
+def test_every_function_answers_its_samples_in_lambdas_container(
+    machine: Machine, record_property: Callable[[str, object], None]
+) -> None:
+    answers = dict(at_once(lambda function: [machine.invoke(function, SAMPLES[function][0])], SAMPLES))
+    with machine.serving(documented("sam local start-lambda --config-env local")) as url:
+        service = client("lambda", url)
+
+        def ask(function: str) -> list[Any]:
+            return [invoke(service, function, machine.folder, sample) for sample in SAMPLES[function][1:]]
+
+        others = dict(at_once(ask, SAMPLES))
+    answered = {
+        sample: answer
+        for function, samples in SAMPLES.items()
+        for sample, answer in zip(samples, [*answers[function], *others[function]], strict=True)
+    }
+    assert {sample: answer for sample, answer in answered.items() if not is_sensible(answer)} == {}
+    record_property("sam local", f"{len(SAMPLES)} functions answered {len(answered)} samples in containers")
+
+
+def at_once(ask: Callable[[str], list[Any]], functions: Iterable[str]) -> list[tuple[str, list[Any]]]:
+    """Ask two functions at a time: half of it is waiting for containers."""
+    with ThreadPoolExecutor(2) as pool:
+        return list(zip(functions, pool.map(ask, functions), strict=True))
+
+
+def invoke(service: Any, function: str, folder: Path, sample: str) -> Any:
+    payload = (folder / "events" / f"{sample}.json").read_bytes()
+    return json.loads(service.invoke(FunctionName=FUNCTIONS[function], Payload=payload)["Payload"].read())
+
+
+def is_sensible(answer: Any) -> bool:
+    """Whether an answer is none of a failure's: to a request, to a batch of records, or to an operator."""
+    if "statusCode" in answer:
+        return answer["statusCode"] in HTTP_STATUSES and isinstance(json.loads(answer["body"]), dict)
+    return answer.get("errorType", NOT_THERE) == NOT_THERE and not answer.get("batchItemFailures")
+
+
+def test_a_report_from_lambdas_container_seals_what_the_ledger_holds(machine: Machine) -> None:
+    assert machine.invoke("report", "report-schedule")["complete"]
+    bucket = Bucket(machine.client("s3"), "ReportBucket")
+    assert verify(bucket.open, bucket.keys()).problems == []
+    with bucket.open(lines_key(machine.earlier)) as file:
+        lines = list(DictReader(gzip.decompress(file.read()).decode().splitlines()))
+    figures = ("position", "id", "amount", "commission")
+    assert [[line[name] for name in figures] for line in lines] == sorted(
+        [one[name]["S"] for name in figures] for one in postings(machine.earlier)
+    )
+
+
+def test_requests_to_the_api_in_lambdas_container_come_to_the_ledger_and_the_counters(machine: Machine) -> None:
+    sales = [event(n, None, amount, agency="Nord") for n, amount in enumerate(["10.00", "0.005", "-3.25", "7"])]
+    with machine.serving(documented("sam local start-api --config-env local")) as url:
+        one, batch = "application/cloudevents+json", "application/cloudevents-batch+json"
+        assert verdicts(call(f"{url}/events", sales[0], one)) == (202, {"recorded": 1})
+        assert verdicts(call(f"{url}/events", sales[0], one)) == (202, {"duplicate": 1})
+        assert verdicts(call(f"{url}/events", sales, batch)) == (202, {"duplicate": 1, "recorded": 3})
+        status, kind, problem = call(f"{url}/events", "{", one)
+        assert (status, kind, problem["status"]) == (400, "application/problem+json", 400)
+        assert call(f"{url}/accounts/Nord/XYZ")[:2] == (404, "application/problem+json")
+        expected = totals(sales)["Nord#GBP"]
+        account = until(lambda: counted(call(f"{url}/accounts/Nord/GBP"), len(sales)))
+        day = account["last_updated"][:10]
+        _, _, listed = call(f"{url}/events?from={day}T00:00:00Z&to={day}T23:59:59Z&agency=Nord")
+    assert {name: Decimal(account[name]) for name in expected} == expected
+    assert {one["id"] for one in listed["items"]} == {one["id"] for one in sales}
+    # And read without any of the product's code:
+    standing = [one for one in machine.client("dynamodb").scan(TableName="LedgerTable")["Items"] if is_of(one, "Nord")]
+    assert sorted(one["id"]["S"] for one in standing) == sorted(one["id"] for one in sales)
+    assert sum(Decimal(one["commission"]["S"]) for one in standing) == expected["commission"]
+    claims = machine.client("dynamodb").scan(TableName="IdentityTable")["Items"]
+    assert {one["event"]["S"] for one in claims} >= {f"{one['source']}#{one['id']}" for one in sales}
+
+
+def call(url: str, body: Any = None, kind: str = "application/json") -> tuple[int, str, Any]:
+    """Send a request; return status, content type and what is read from the answer."""
+    content = body if isinstance(body, str) or body is None else json.dumps(body)
+    request = Request(url, content.encode() if content else None, {"content-type": kind})  # noqa: S310 - our own
+    try:
+        with urlopen(request) as answer:  # noqa: S310 - our own
+            return answer.status, answer.headers["content-type"], json.loads(answer.read())
+    except HTTPError as error:
+        with error:
+            return error.code, error.headers["content-type"], json.loads(error.read())
+
+
+def verdicts(answer: tuple[int, str, Any]) -> tuple[int, Any]:
+    return answer[0], answer[2]["counts"]
+
+
+def counted(answer: tuple[int, str, Any], events: int) -> Any:
+    return answer[2] if answer[0] == 200 and answer[2]["events"] == events else None
+
+
+def is_of(item: dict[str, Any], agency: str) -> bool:
+    return bool(item["agency"]["S"] == agency)
