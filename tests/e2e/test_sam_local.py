@@ -52,7 +52,7 @@ SAMPLES: Final = {
     for name in FUNCTIONS
 }
 HTTP_STATUSES: Final = (200, 201, 202, 404, 422)
-"""What a request that is understood is answered with, though nothing that it names may be there, or all of it be bad."""
+"""What a request that is understood is answered with, though nothing that it names be there, or all of it be bad."""
 NOT_THERE: Final = "NotFoundError"
 """The same, told to an operator."""
 
