@@ -16,7 +16,7 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TaskProgressColumn
 from rich.table import Column, Table
 from rich.text import Text
 
-from local import csv_events, demo, operate, restore
+from local import csv_events, demo, operate, rerate, restore
 from local.bucket import Folder
 from local.engines import DYNAMODB_LOCAL, MOTO
 from local.errors import LocalError
@@ -141,6 +141,15 @@ def _parser() -> argparse.ArgumentParser:
         "the same bytes, or nothing.",
     )
     operate.configure_reseal(reseal)
+
+    rerating = commands.add_parser(
+        "rerate",
+        help="post what events would have paid under another rate card",
+        description="Reckon what recorded events would have paid under another rate card, and post the difference as "
+        "adjustments that are linked to them. Run again, it posts what is missing yet, and nothing twice. "
+        "Exit code 1 where some could not be posted.",
+    )
+    rerate.configure(rerating)
 
     restored = commands.add_parser(
         "restore",

@@ -21,24 +21,25 @@ def configure_rebuild(parser: argparse.ArgumentParser) -> None:
     which = parser.add_mutually_exclusive_group(required=True)
     which.add_argument("account", nargs="?", metavar="ACCOUNT", help="the account, such as 42#GBP")
     which.add_argument("--all", action="store_true", help="every account")
-    _configure_target(parser)
+    configure_target(parser)
     parser.set_defaults(run=_rebuild)
 
 
 def configure_unpark(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``quarterhour unpark``."""
-    _configure_target(parser)
+    configure_target(parser)
     parser.set_defaults(run=_unpark)
 
 
 def configure_reseal(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``quarterhour reseal``."""
     parser.add_argument("report", metavar="RUN", help="the run, such as 2026-10-23T0130-0230")
-    _configure_target(parser)
+    configure_target(parser)
     parser.set_defaults(run=_reseal)
 
 
-def _configure_target(parser: argparse.ArgumentParser) -> None:
+def configure_target(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments that tell which system is meant."""
     target = parser.add_mutually_exclusive_group(required=True)
     target.add_argument("--stack", metavar="NAME", help="the deployed CloudFormation stack, such as quarterhour-dev")
     target.add_argument("--url", metavar="URL", help="a local stack that is up, such as http://127.0.0.1:8080")
@@ -76,7 +77,7 @@ def _reseal(args: argparse.Namespace) -> int:
 def _invoke(args: argparse.Namespace, function: str, event: dict[str, str]) -> Any:  # noqa: ANN401 - JSON is any value
     """Invoke an operator's function and return its answer; raise ``LocalError`` where it gives none."""
     try:
-        name = function.lower() if args.url else _deployed(args.stack, f"{function}FunctionName")
+        name = function.lower() if args.url else deployed(args.stack, f"{function}FunctionName")
         answer = _client(args.url).invoke(FunctionName=name, Payload=json.dumps(event))
     except (BotoCoreError, ClientError) as error:
         raise LocalError(f"{function} could not be invoked: {error}") from error
@@ -95,7 +96,7 @@ def _client(url: str | None) -> Any:  # noqa: ANN401 - the stubs are no dependen
     return own.client("lambda", endpoint_url=url, config=config)
 
 
-def _deployed(stack: str, output: str) -> str:
+def deployed(stack: str, output: str) -> str:
     """Return what a deployed stack says of itself."""
     (found,) = boto3.client("cloudformation").describe_stacks(StackName=stack)["Stacks"]
     for one in found.get("Outputs", []):

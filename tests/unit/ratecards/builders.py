@@ -47,14 +47,15 @@ percents = st.decimals(0, 100, places=3)
 def rules(draw: st.DrawFn) -> Rule:
     """Draw rules of few different conditions, so that many cover the same."""
     least, most = sorted([draw(st.decimals(0, 50, places=2)) for _ in range(2)])
+    fixed, minimum, maximum = draw(fees), draw(st.none() | st.just(least)), draw(st.none() | st.just(most))
     return Rule(
         percent=draw(percents),
         category=draw(categories) or None,
         location=draw(places) or None,
-        currency=draw(st.none() | codes),
-        fixed=draw(fees),
-        minimum=draw(st.none() | st.just(least)),
-        maximum=draw(st.none() | st.just(most)),
+        currency=draw(st.none() | codes if fixed is minimum is maximum is None else codes),
+        fixed=fixed,
+        minimum=minimum,
+        maximum=maximum,
     )
 
 

@@ -24,7 +24,7 @@ BOOKS = {"percent": "8", "category": "books", "currency": "GBP", "fixed": "0.30"
 CARD = ({"percent": "12.5"}, BOOKS)
 
 
-def of(*rules: dict[str, Any], type_: str = "sale.recorded", **data: object) -> tuple[str, str, str]:
+def of(*rules: dict[str, Any], type_: str = "sale.recorded", **data: Any) -> tuple[str, str, str]:
     """Return an event's commission by a card, its terms, and its arithmetic."""
     sent = event(type_=type_, **data)
     price = priced(sent, *rules, version=3)
@@ -94,7 +94,7 @@ def test_only_events_that_leave_it_open_need_a_card_as_of_their_own_time_or_of_n
 # ---------------------------------------------------------------- linked refunds
 
 
-def sale(*rules: dict[str, Any], **data: object) -> Claim:
+def sale(*rules: dict[str, Any], **data: Any) -> Claim:
     """Return the claim of a sale that is priced by a card."""
     sold = event(**data)
     return Claim.of(sold, AT, terms(), priced(sold, *rules))

@@ -72,10 +72,11 @@ def price_of(event: Event, card: InForce | None, default_rate: Decimal) -> Price
     rule = card.card.rule_for(sold) if card else None
     if card is None or rule is None:
         return Price(default_rate, BY_DEFAULT)
-    return _charged(rule.charge(sold), f"{BY_CARD}{card.version}")
+    return charged(rule.charge(sold), f"{BY_CARD}{card.version}")
 
 
-def _charged(charge: Charge, terms: str) -> Price:
+def charged(charge: Charge, terms: str) -> Price:
+    """Return the price that a charge makes."""
     is_plain = charge.fixed is charge.least is charge.most is None
     return Price(arithmetic.rate(charge.percent), terms, "" if is_plain else arithmetic.write(charge))
 
