@@ -1,0 +1,289 @@
+"""The rates: stated once each and in the order of time, found as of any instant, in their windows, and all at once."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from datetime import datetime, timedelta
+from decimal import Decimal
+from itertools import chain, count
+from typing import Any
+
+import pytest
+
+from quarterhour.aws import to_item
+from quarterhour.clock import ManualClock, iso_millis, iso_seconds, using
+from quarterhour.errors import ConflictError, NotFoundError
+from quarterhour.paging import Page, Paging
+from quarterhour.quarters import Quarter
+from quarterhour.rates.keys import rate_pk
+from quarterhour.rates.rate import RATE_STATES, Rate, Statement
+from quarterhour.rates.store import RateStore
+from quarterhour.reading import EntityReader
+from quarterhour.settings import parse_layers
+from quarterhour.snapshots.plan import snapshots
+from quarterhour.snapshots.queries import SnapshotQueries
+from tests.contract.metered import Metered, Record, metered, told
+from tests.contract.storage import Storage
+from tests.unit.core.builders import record
+
+LAYERS = parse_layers("change=1h,5m=24h,1h=31d")
+CHANGE, FIVE_MINUTES, HOUR = LAYERS
+MINUTE = timedelta(minutes=1)
+EUR = "EUR"
+_codes = count()
+
+
+@pytest.fixture(scope="module")
+def desk(storage: Storage) -> Metered:
+    return metered(storage)
+
+
+@pytest.fixture
+def currency() -> str:
+    """A currency that no other test uses."""
+    number = next(_codes)
+    return "Q" + chr(ord("A") + number // 26) + chr(ord("A") + number % 26)
+
+
+def rates(desk: Metered) -> RateStore:
+    return RateStore(desk.storage.entities)
+
+
+def windows(desk: Metered) -> SnapshotQueries:
+    return SnapshotQueries(desk.storage.entities, RATE_STATES)
+
+
+def said(units: str, at: datetime | None) -> Statement:
+    return Statement(Decimal(units), "ECB", at)
+
+
+def keep(desk: Metered, latest: dict[str, Any]) -> None:
+    """Keep the windows, as the snapshots function does when the stream tells of a rate."""
+    found, poison = snapshots([record(1, to_item(latest))], LAYERS)
+    assert not poison
+    for one in found:
+        desk.storage.snapshots.keep(one.values)
+
+
+def pages(read: Callable[[Paging], Page], limit: int) -> Iterator[list[dict[str, Any]]]:
+    token = None
+    while True:
+        paging = Paging.of("request", limit, token)
+        body = paging.body(read(paging))
+        yield body["items"]
+        token = body["next"]
+        if token is None:
+            return
+
+
+# ---------------------------------------------------------------- stating
+
+
+def test_a_rate_comes_into_force_with_one_transaction(
+    desk: Metered, currency: str, at: datetime, record_property: Record
+) -> None:
+    first = desk.bill(lambda: rates(desk).state(currency, said("1.0842", at), EUR))
+    assert (first.write_units, first.read_units) == (6, 1)
+    assert first.calls == {"dynamodb.GetItem": 1, "dynamodb.TransactWriteItems": 1}
+    with using(ManualClock(at + MINUTE)):
+        second = desk.bill(lambda: rates(desk).state(currency, said("1.09", at + MINUTE), EUR))
+    assert (second.write_units, second.read_units) == (6, 2)
+    record_property("state a rate", told(second))
+    latest = rates(desk).latest(currency)
+    assert latest
+    assert (latest["version"], latest["last_updated"]) == (2, iso_millis(at + MINUTE))
+    assert Rate.of(latest) == Rate(Decimal("1.09"), "ECB", EUR, at + MINUTE)
+
+
+def test_a_rate_stated_again_changes_nothing_however_late(
+    desk: Metered, currency: str, at: datetime, record_property: Record
+) -> None:
+    first = rates(desk).state(currency, said("1.0842", at - MINUTE), EUR)
+    rates(desk).state(currency, said("1.09", at), EUR)
+    latest = rates(desk).latest(currency)
+    again = desk.bill(lambda: rates(desk).state(currency, said("1.08420", at - MINUTE), EUR))
+    assert (again.write_units, again.read_units) == (0, 2)
+    record_property("state a rate again", told(again))
+    assert rates(desk).state(currency, said("1.0842", at - MINUTE), EUR)["version"] == first["version"]
+    assert rates(desk).latest(currency) == latest
+
+
+def test_a_rate_from_now_on_that_is_in_force_already_stays_as_it_is(desk: Metered, currency: str, at: datetime) -> None:
+    first = rates(desk).state(currency, said("1.0842", None), EUR)
+    with using(ManualClock(at + MINUTE)):
+        assert rates(desk).state(currency, said("1.0842", None), EUR)["last_updated"] == first["last_updated"]
+        other = rates(desk).state(currency, said("1.09", None), EUR)
+    assert (other["version"], other["last_updated"]) == (2, iso_millis(at + MINUTE))
+
+
+def test_what_a_rate_was_is_never_said_anew(desk: Metered, currency: str, at: datetime) -> None:
+    rates(desk).state(currency, said("1.0842", at), EUR)
+    before = rates(desk).latest(currency)
+    for statement in (said("1.09", at), said("1.0842", at - MINUTE), said("1.09", at - MINUTE)):
+        with pytest.raises(ConflictError):
+            rates(desk).state(currency, statement, EUR)
+    with pytest.raises(ConflictError):
+        rates(desk).state(currency, said("1.0842", at), "USD")
+    assert rates(desk).latest(currency) == before
+    assert rates(desk).as_of(currency, at - MINUTE) is None
+
+
+class Racing:
+    """A client between whose reading and writing somebody else comes, once."""
+
+    def __init__(self, client: Any, come: Callable[[], object]) -> None:
+        self._client = client
+        self._come: Callable[[], object] | None = come
+
+    def __getattr__(self, operation: str) -> Any:
+        come, self._come = (self._come, None) if operation == "transact_write_items" else (None, self._come)
+        if come:
+            come()
+        return getattr(self._client, operation)
+
+
+def test_who_was_overtaken_reads_again_and_comes_behind(desk: Metered, currency: str, at: datetime) -> None:
+    storage = desk.storage
+
+    def racing(come: Callable[[], object]) -> RateStore:
+        return RateStore(EntityReader(Racing(storage.dynamodb, come), storage.entity_table))
+
+    other = said("1.07", at - 2 * MINUTE)
+    values = racing(lambda: rates(desk).state(currency, other, EUR)).state(currency, said("1.08", at - MINUTE), EUR)
+    assert values["version"] == 2
+    with pytest.raises(ConflictError):
+        racing(lambda: rates(desk).state(currency, said("1.10", at), EUR)).state(
+            currency, said("1.09", at - MINUTE / 2), EUR
+        )
+    same = said("1.10", at)
+    assert racing(lambda: None).state(currency, same, EUR) == rates(desk).as_of(currency, at)
+
+
+# ---------------------------------------------------------------- reading
+
+
+@pytest.fixture
+def history(desk: Metered, currency: str, at: datetime) -> str:
+    """A currency whose rate has changed every 5 minutes, 12 times: 1.01, 1.02, …; its windows are kept."""
+    for number in range(12):
+        when = at + 5 * number * MINUTE
+        with using(ManualClock(when)):
+            keep(desk, dict(rates(desk).state(currency, said(f"1.{number + 1:02d}", when), EUR)))
+    return currency
+
+
+def test_the_rate_in_force_at_any_instant_is_the_newest_stated_by_then(
+    desk: Metered, history: str, at: datetime, record_property: Record
+) -> None:
+    asked = {-1: None, 0: "1.01", 4: "1.01", 5: "1.02", 59: "1.12", 10**6: "1.12"}
+    found = {minutes: rates(desk).as_of(history, at + minutes * MINUTE) for minutes in asked}
+    assert {minutes: one and one["units_per_base"] for minutes, one in found.items()} == asked
+    assert rates(desk).as_of(history, at + 5 * MINUTE - timedelta(milliseconds=1))["units_per_base"] == "1.01"  # type: ignore[index]
+    bill = desk.bill(lambda: rates(desk).as_of(history, at))
+    assert (bill.read_units, bill.calls.total()) == (1, 1)
+    record_property("a rate as of an instant, exact", told(bill))
+    bill = desk.bill(lambda: rates(desk).latest(history))
+    assert (bill.read_units, bill.calls.total()) == (1, 1)
+    record_property("a rate now", told(bill))
+
+
+def test_a_rates_windows_are_read_as_an_accounts(
+    desk: Metered, history: str, at: datetime, record_property: Record
+) -> None:
+    pk, queries = rate_pk(history), windows(desk)
+
+    def units(read: Callable[[Paging], Page], limit: int = 100) -> list[str]:
+        return [one["units_per_base"] for one in chain.from_iterable(pages(read, limit))]
+
+    assert queries.at(pk, FIVE_MINUTES, at + 7 * MINUTE)["units_per_base"] == "1.02"
+    assert units(lambda paging: queries.last(pk, FIVE_MINUTES, paging), 5)[:3] == ["1.12", "1.11", "1.10"]
+    midnight = at.replace(hour=0, minute=0, second=0, microsecond=0)
+    of_date = units(lambda paging: queries.span(pk, FIVE_MINUTES, midnight, midnight + timedelta(days=1), paging), 5)
+    assert of_date == [f"1.{number:02d}" for number in range(1, 13)]
+    latest = rates(desk).latest(history)
+    assert latest
+    told_ = queries.trend(FIVE_MINUTES, latest)
+    figure = {"now": "1.12", "before": "1.11", "change": "0.01", "trend": "up"}
+    assert (told_["trend"], told_["figures"]) == ("up", {"units_per_base": figure})
+    for what, bill in {
+        "a rate as of a window": desk.bill(lambda: queries.at(pk, FIVE_MINUTES, at)),
+        "the last 12 windows of a rate": desk.bill(
+            lambda: queries.last(pk, FIVE_MINUTES, Paging.of("request", 12, None))
+        ),
+        "a rate's trend": desk.bill(lambda: queries.trend(FIVE_MINUTES, latest)),
+    }.items():
+        assert (bill.read_units, bill.calls.total()) == (0.5, 1)
+        record_property(what, told(bill))
+
+
+@pytest.mark.parametrize("limit", [1, 2, 100])
+def test_a_window_lists_the_rates_that_changed_in_it(
+    desk: Metered, at: datetime, limit: int, record_property: Record
+) -> None:
+    codes = [f"W{letter}{chr(ord('A') + limit % 26)}" for letter in "ABCDE"]
+    for code in codes:
+        keep(desk, dict(rates(desk).state(code, said("2", at), EUR)))
+    found: list[str] = []
+    token = None
+    while True:
+        paging = Paging.of("request", limit, token)
+        body = windows(desk).window(FIVE_MINUTES, at, paging)
+        assert body["window"] == iso_seconds(at.replace(second=0, microsecond=0))
+        found += [one["currency"] for one in body["items"]]
+        token = body["next"]
+        if token is None:
+            break
+    assert sorted(found) == codes
+    bill = desk.bill(lambda: windows(desk).window(FIVE_MINUTES, at, Paging.of("request", 100, None)))
+    assert (bill.read_units, bill.calls.total()) == (2, 4)
+    record_property("all rates of a window", told(bill))
+
+
+def test_all_rates_in_force_are_listed_once_each(
+    desk: Metered, currency: str, at: datetime, record_property: Record
+) -> None:
+    rates(desk).state(currency, said("2", at), EUR)
+    found = list(chain.from_iterable(pages(windows(desk).latest, 3)))
+    assert [one["units_per_base"] for one in found if one["currency"] == currency] == ["2"]
+    assert len({one["currency"] for one in found}) == len(found)
+    bill = desk.bill(lambda: windows(desk).latest(Paging.of("request", 100, None)))
+    assert (bill.read_units, bill.calls.total()) == (2, 4)
+    record_property("all rates now", told(bill))
+
+
+def test_what_has_expired_is_not_shown_but_the_history_stands(desk: Metered, currency: str, at: datetime) -> None:
+    keep(desk, dict(rates(desk).state(currency, said("3", at - timedelta(days=400)), EUR)))
+    with pytest.raises(NotFoundError):
+        windows(desk).at(rate_pk(currency), HOUR, at)
+    found = rates(desk).as_of(currency, at - timedelta(days=399))
+    assert found
+    assert found["units_per_base"] == "3"
+
+
+# ---------------------------------------------------------------- pinned for the reports
+
+
+def test_who_pins_first_decides_for_ever(desk: Metered, currency: str, at: datetime, record_property: Record) -> None:
+    quarter, store = Quarter.at(at), desk.storage.reports
+    rates(desk).state(currency, said("1.5", at), EUR)
+    found = store.rate(currency, quarter.end, EUR)
+    assert found == Rate(Decimal("1.5"), "ECB", EUR, at)
+    first = {currency: found, "ZZZ": None}
+    bill = desk.bill(lambda: store.pin(quarter, EUR, first))
+    assert (bill.write_units, bill.read_units) == (1, 0)
+    record_property("pin the rates of a quarter-hour", told(bill))
+    with using(ManualClock(at + MINUTE)):
+        other = {currency: replace(found, units_per_base=Decimal(9)), "ZZZ": found}
+        assert store.pin(quarter, EUR, other) == store.pinned(quarter, EUR) == first
+    assert store.pinned(quarter, "USD") == {}
+    assert store.pin(quarter, "USD", {}) == {}
+
+
+def test_a_rate_counts_in_a_quarter_hour_if_it_was_in_force_before_its_end_and_of_the_same_base(
+    desk: Metered, currency: str, at: datetime
+) -> None:
+    quarter, store = Quarter.at(at), desk.storage.reports
+    with using(ManualClock(quarter.end)):
+        rates(desk).state(currency, said("1.5", quarter.end), EUR)
+    assert store.rate(currency, quarter.end, EUR) is None
+    assert store.rate(currency, quarter.next.end, EUR)
+    assert store.rate(currency, quarter.next.end, "USD") is None
