@@ -65,11 +65,15 @@ class Rerated:
         Raises ``ValueError`` where that cannot be exact.
         """
         amount = Decimal(self.facts["amount"])
-        paid = self.price.commission(amount)
-        back = refund_price(self.refunded, self.price, amount).commission(self.refunded)
+        paid, back = self.price.commission(amount), self._given_back(amount)
         if paid is None or back is None:
             raise ValueError(f"the commission of {self.identity} would need more than {money.MAX_DIGITS} digits")
         return money.add(paid, back)
+
+    def _given_back(self, amount: Decimal) -> Decimal | None:
+        if self.refunded.is_zero():
+            return money.ZERO
+        return refund_price(self.refunded, self.price, amount).commission(self.refunded)
 
     @property
     def difference(self) -> Decimal:

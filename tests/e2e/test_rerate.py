@@ -1,0 +1,170 @@
+"""Rerating from the command line: shown first, posted once, and the proof still holds."""
+
+import json
+import re
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
+
+import pytest
+from botocore.awsrequest import AWSPreparedRequest
+from botocore.credentials import Credentials
+
+from local import rerate
+from local.bucket import Folder
+from local.cli import main
+from local.errors import LocalError
+from local.remote import Remote
+from local.server import Server
+from quarterhour.reports.verify import verify
+from tests.handlers.postbox import ledger, post, refund, sale
+from tests.handlers.test_ratecards import keep
+from tests.handlers.world import World, opened
+
+SPAN = ["--from", "2026-10-23", "--to", "2026-10-24"]
+
+
+@contextmanager
+def serving(world: World) -> Iterator[str]:
+    """Have the system answer over HTTP; yield its address."""
+    server = Server(0)
+    thread = threading.Thread(target=server.serve, args=(world.stack,))
+    thread.start()
+    try:
+        yield server.url
+    finally:
+        server.stop()
+        thread.join()
+
+
+@pytest.fixture
+def card(tmp_path: Path) -> str:
+    """A file with a card that takes a fifth, and 5 at the least."""
+    file = tmp_path / "card.json"
+    rules = [{"percent": "20", "currency": "GBP", "minimum": "5"}]
+    file.write_text(json.dumps({"valid_from": "2026-10-01T00:00:00Z", "rules": rules}))
+    return str(file)
+
+
+def run(url: str, card: str, capsys: pytest.CaptureFixture[str], *more: str) -> tuple[int, dict[str, Any]]:
+    """Run the command; return its exit code and what it printed."""
+    code = main(["rerate", "--card", card, *SPAN, "--url", url, "--json", *more])
+    printed: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return code, printed
+
+
+def test_what_a_dry_run_shows_is_posted_once_and_counted_and_sealed(
+    card: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rerate, "_PAGE", "5")
+    monkeypatch.setattr(rerate, "MAX_BATCH", 4)
+    with opened() as world:
+        keep(world, 0, {"percent": "10"})
+        post(world, [sale(f"s{number}", "100") for number in range(12)])
+        post(world, [refund("r", "-50", of="s0"), sale("own", "100", commission_rate="0.1")])
+        post(world, [{**sale("other", "10"), "subject": "7"}])
+        world.pass_time(minutes=20)
+        with serving(world) as url:
+            code, shown = run(url, card, capsys, "--dry-run")
+            assert (code, shown["verdicts"], len(ledger(world))) == (0, {}, 15)
+            assert shown["accounts"] == {
+                "42#GBP": {
+                    "events": 12,
+                    "changed": 12,
+                    "commission": "115.00",
+                    "would_be": "230.00000000",
+                    "difference": "115.00000000",
+                },
+                "7#GBP": {
+                    "events": 1,
+                    "changed": 1,
+                    "commission": "1.00",
+                    "would_be": "5",
+                    "difference": "4.00",
+                },
+            }
+            code, one = run(url, card, capsys, "--agency", "7")
+            assert (code, one["verdicts"]) == (0, {"recorded": 1})
+            code, posted = run(url, card, capsys)
+            assert (code, posted["verdicts"]) == (0, {"recorded": 12})
+            assert posted["adjustments"] == [one for one in shown["adjustments"] if one["subject"] == "42"]
+            code, again = run(url, card, capsys)
+            assert (code, again["verdicts"], again["adjustments"]) == (0, {}, [])
+            assert main(["rerate", "--card", card, *SPAN, "--url", url, "--dry-run"]) == 0
+            assert "0 adjustments would be posted" in capsys.readouterr().out
+        world.settle()
+        assert world.read("/accounts/42/GBP")["commission"].startswith("240.0")
+        world.clock.advance(timedelta(minutes=20))
+        world.report()
+        world.stack.bucket.copy_to(tmp_path / "sealed")
+    folder = Folder(tmp_path / "sealed")
+    proof = verify(folder.open, folder.keys())
+    assert (proof.proven, proof.lines) == (True, 28)
+
+
+def test_what_another_run_has_posted_meanwhile_is_told(card: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with opened() as world:
+        keep(world, 0, {"percent": "10"})
+        post(world, sale("s", "100"))
+        with serving(world) as url:
+            _, shown = run(url, card, capsys, "--dry-run")
+            (theirs,) = shown["adjustments"]
+            theirs["data"]["commission"] = "1"
+            theirs["data"]["refers_to"] = "another"
+            post(world, theirs)
+            assert main(["rerate", "--card", card, *SPAN, "--url", url]) == 1
+            assert "Not all of them stand: run it again." in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        ("{", "is no JSON"),
+        ('{"valid_from": "2026-10-01T00:00:00Z", "rules": [{"percent": "200"}]}', "content.rules[0].percent is '200'"),
+    ],
+)
+def test_a_file_that_is_no_card_is_told(
+    content: str, told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "card.json").write_text(content)
+    arguments = ["rerate", "--card", str(tmp_path / "card.json"), *SPAN, "--url", "http://127.0.0.1:1"]
+    assert main(arguments) == 2
+    assert told in capsys.readouterr().err
+
+
+class Listening:
+    """Stands for the network: keeps what is sent, and answers."""
+
+    def __init__(self, status: int, content: bytes) -> None:
+        self.status_code, self.content = status, content
+        self.sent: list[AWSPreparedRequest] = []
+
+    def send(self, request: AWSPreparedRequest) -> "Listening":
+        self.sent.append(request)
+        return self
+
+
+def test_requests_to_a_deployment_are_signed_for_iam_in_its_region() -> None:
+    remote = Remote("https://q1h5.execute-api.eu-west-1.amazonaws.com", Credentials("AKID", "secret", "token"))
+    network: Any = Listening(200, b"{}")
+    remote._http = network
+    remote.get("/events", {"agency": "Nord & Süd"})
+    remote.post("/events", "application/json", [])
+    for request in network.sent:
+        signed = str(request.headers["Authorization"])
+        assert re.search(r"Credential=AKID/\d+/eu-west-1/execute-api/aws4_request", signed)
+        assert request.headers["X-Amz-Security-Token"]
+    assert dict(parse_qsl(urlsplit(network.sent[0].url).query)) == {"agency": "Nord & Süd"}
+
+
+@pytest.mark.parametrize(("status", "content"), [(503, b'{"title": "Unavailable"}'), (200, b"<html>")])
+def test_an_api_that_does_not_answer_as_it_should_is_told(status: int, content: bytes) -> None:
+    remote = Remote("http://127.0.0.1:1")
+    network: Any = Listening(status, content)
+    remote._http = network
+    with pytest.raises(LocalError, match=str(status)):
+        remote.get("/events", {})
