@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import shlex
 import subprocess
 import sys
 import zipfile
@@ -22,7 +23,7 @@ from local.pump import Pump
 from local.template import REF, Function, Template
 from quarterhour.clock import ManualClock
 from tests.template.calls import REGION, World
-from tests.template.stack import CONFIGURATIONS, ROOT, Properties, configured, parsed, translated
+from tests.template.stack import CONFIGURATIONS, ROOT, Properties, configured, overrides, parsed, translated
 
 SAM: Final = ROOT / ".venv-sam" / "bin" / "sam"
 CODE: Final = "code"
@@ -101,8 +102,8 @@ class Deployed:
         ]
 
 
-def sam_deploy(config: str, folder: Path) -> Deployed:
-    """Have the SAM CLI deploy the template with one of the configurations in samconfig.toml."""
+def sam_deploy(config: str, folder: Path, parameters: Mapping[str, str] | None = None) -> Deployed:
+    """Have the SAM CLI deploy the template with a configuration of samconfig.toml, and more parameters than its own."""
     document = parsed()
     template = folder / "template.json"
     template.write_text(json.dumps(_with_code_in_folders(document)), "utf-8")
@@ -110,6 +111,9 @@ def sam_deploy(config: str, folder: Path) -> Deployed:
         *(str(SAM), "deploy", "--config-file", str(CONFIGURATIONS), "--config-env", config),
         *("--template-file", str(template), "--no-confirm-changeset", "--no-resolve-s3", "--s3-bucket", CODE),
     ]
+    if parameters:  # on the command line they stand for all of the configuration's
+        given = {**overrides(config), **parameters}
+        command += ["--parameter-overrides", *(f"{name}={shlex.quote(value)}" for name, value in given.items())]
     variables = {
         **os.environ,
         # The one host for which moto finds a bucket's name in the path of a template's URL.

@@ -20,8 +20,8 @@ from quarterhour.errors import SettingsError
 from quarterhour.ledger.keys import Account
 from quarterhour.reports.verify import verify
 from tests.e2e.rehearsal import SAM, Deployed, clear, deploy, endpoint, sam_deploy
+from tests.template.day import PARAMETERS, live_through
 from tests.template.stack import Properties, overrides, parsed, translated
-from tests.template.test_permissions import live_through
 
 LEFT_OUT = {
     "AWS::ApiGatewayV2::Api",
@@ -116,7 +116,7 @@ def opened(deployed: Deployed) -> tuple[Any, list[str]]:
 def test_every_call_of_every_function_finds_what_it_needs(
     tmp_path: Path, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    deployed = sam_deploy("default", tmp_path)
+    deployed = sam_deploy("default", tmp_path, PARAMETERS)
     every_call(deployed, clock, monkeypatch)
 
     resources = translated(parsed())["Resources"]

@@ -25,9 +25,9 @@ from tests.template.cloudwatch import (
     plotted,
     searched,
 )
+from tests.template.day import live_through
 from tests.template.stack import ROOT, Stack, parsed
 from tests.template.test_api import ROUTES
-from tests.template.test_permissions import live_through, live_with_orders
 
 ALARMS = sorted(name for name, one in parsed()["Resources"].items() if one["Type"] == "AWS::CloudWatch::Alarm")
 DAY = 24 * 60 * MINUTE
@@ -50,7 +50,6 @@ def written(template: Template, stack: Stack) -> Iterator[set[Metric]]:
         world = World(clock)
         world.build(template, stack, patch)
         live_through(world)
-        live_with_orders(world)
         yield {metric for name in world.functions for metric in emitted(world.written(name))}
 
 

@@ -1,0 +1,155 @@
+"""A day on a deployed system in which every function meets everything that it has a call for."""
+
+import json
+
+import pytest
+
+from quarterhour.errors import SealedFileError
+from tests.template.calls import World
+from tests.template.stack import ROOT, Properties
+
+PARAMETERS = {"SnapshotLayers": "change=1h,5m=24h,1h=31d,1d=90d", "BaseCurrency": "EUR"}
+"""With which the functions have the most to do."""
+
+ALL_DONE: Properties = {"batchItemFailures": []}
+
+
+def live_through(world: World) -> None:
+    """Let every function meet everything that it has a call for."""
+    live_with_documents(world)
+    live_with_events(world)
+    live_with_orders(world)
+    # Whatever has a current state by now, its snapshots are kept.
+    states = [item for item in world.standing("EntityTable") if item["sk"]["S"] == "latest"]
+    assert world.stream("snapshots", *states) == ALL_DONE
+
+
+def live_with_documents(world: World) -> None:
+    """Let an agency have a rate card, by which events to come are charged."""
+    for name in ("write", "write", "latest", "versions", "version", "metadata", "permit", "permissions"):
+        assert world.sample(f"documents-{name}", document="rate-card:Nord & Süd")["statusCode"] in {200, 201}, name
+
+
+def live_with_events(world: World) -> None:
+    """Let events be recorded, counted, reported, read, discussed, and mended after all kinds of losses."""
+    for name in ("put", "put", "all", "one"):
+        assert world.sample(f"rates-{name}")["statusCode"] == 200, name
+
+    recorded = world.sample("ingest-batch")
+    assert recorded["statusCode"] == 202, recorded
+
+    # A claim whose append was lost, retried when its bucket is long settled: looked for, then moved.
+    lost = json.loads(recorded["body"])["items"][0]["receipt"]
+    world.remove("LedgerTable", {"quarter_hour": {"S": lost["partition"]}, "position": {"S": lost["position"]}})
+    world.pass_time(hours=1)
+    assert world.sample("ingest-one")["statusCode"] == 202
+
+    # Sealed once more after a crash that forgot the checkpoint: the files are there, and the same.
+    world.pass_time(hours=1)
+    (checkpoint,) = (item for item in world.standing("EntityTable") if item["sk"]["S"] == "checkpoint")
+    sealed = world.sample("report-schedule")
+    assert (sealed["lines"], sealed["complete"]) == (4, True)
+    world.put("EntityTable", checkpoint)
+    assert world.sample("report-schedule") == sealed
+
+    with world.without_sealed_lines():
+        assert world.run("report", {"reseal": sealed["runs"][0]})["written"]
+
+    # Counted only now, so that a later run settles the verdict, once it finds the file.
+    assert world.stream("counters", *world.standing("LedgerTable"), {"quarter_hour": {"S": "no bucket"}}) == ALL_DONE
+    world.pass_time(hours=1)
+    with world.without_sealed_lines(), pytest.raises(SealedFileError, match="is gone"):
+        world.sample("report-schedule")
+    world.sample("report-schedule")
+
+    for name in ("snapshots", "trend"):
+        assert world.sample(f"rates-{name}")["statusCode"] == 200, name
+
+    states = [item for item in world.standing("EntityTable") if item["sk"]["S"] == "latest"]
+    assert states
+    assert world.stream("snapshots", *states, {"pk": {"S": "ACCOUNT#"}, "sk": {"S": "latest"}}) == ALL_DONE
+
+    read_everything(world, sealed["runs"][0])
+
+    assert world.sample("threads-write")["statusCode"] == 201
+    for name in ("list", "user"):
+        assert world.sample(f"threads-{name}")["statusCode"] == 200, name
+    assert world.sample("threads-list", kind="reports", subject=sealed["runs"][0])["statusCode"] == 200
+    assert world.sample("threads-list", kind="orders", subject="none")["statusCode"] == 404
+    assert world.sample("threads-person", subject=sealed["runs"][0])["statusCode"] == 403, "nobody has allowed it"
+
+    world.deploy_schedule()
+    for name in ("put", "get"):
+        assert world.sample(f"schedule-{name}")["statusCode"] == 200, name
+    world.deploy_schedule()
+    assert world.sample("watch-tick")["mended"], "what was asked for goes before what was deployed"
+
+    forget_counters(world)
+    with world.without_sealed_lines(), pytest.raises(SealedFileError, match="is gone"):
+        world.sample("rebuild-account")
+    assert world.sample("rebuild-account")["mended"] > 0
+
+    # Parked by a version that could not read them; this one can.
+    forget_counters(world)
+    world.park("CountersParkedQueue", next(item for item in world.standing("LedgerTable") if "customer" in item))
+    kinds = {item["pk"]["S"].partition("#")[0]: item for item in states}
+    for state in kinds.values():
+        world.park("SnapshotsParkedQueue", state)
+    unparked = world.sample("unpark")
+    assert unparked == {"snapshots": {"applied": len(kinds), "kept": 1}, "counters": {"applied": 1, "kept": 1}}, (
+        "poison stays"
+    )
+    assert any(item["sk"]["S"] == "latest" for item in world.standing("EntityTable"))
+    world.park("CountersParkedQueue", next(item for item in world.standing("LedgerTable") if "customer" in item))
+    with world.without_sealed_lines(), pytest.raises(SealedFileError, match="is gone"):
+        world.sample("unpark")
+
+
+def live_with_orders(world: World) -> None:
+    """Let an order be created, found in every way, paid, cancelled, and billed, at once or from the parked ones."""
+    assert [world.sample("orders-create")["statusCode"] for _ in range(2)] == [201, 200]
+    world.pass_time(minutes=1)
+    for name in ("get", "work", "customer", "items", "status"):
+        assert world.sample(f"orders-{name}")["statusCode"] == 200, name
+    due = json.loads((ROOT / "events" / "billing-batch.json").read_text("utf-8"))["Records"]
+    no_order = {**due[0], "dynamodb": {**due[0]["dynamodb"], "NewImage": {}}}
+    assert world.run("billing", {"Records": [no_order, *due]}) == ALL_DONE
+
+    # Billed again after a claim whose append was lost, when its bucket is long settled.
+    for item in world.standing("LedgerTable"):
+        if item["source"]["S"] == "orders":
+            world.remove("LedgerTable", {name: item[name] for name in ("quarter_hour", "position")})
+    world.pass_time(hours=1)
+    world.park("BillingParkedQueue", due[0]["dynamodb"]["NewImage"], "MODIFY")
+    assert world.sample("billing-unpark") == {"billing": {"applied": 1, "kept": 1}}, "poison stays"
+
+
+def read_everything(world: World, run: str) -> None:
+    """Let all that the reading function can be asked be asked."""
+    for name in (
+        "account",
+        "changes",
+        "quarters",
+        "days",
+        "snapshots",
+        "trend",
+        "window",
+        "reports",
+        "events",
+        "explain",
+        "source",
+        "location",
+        "locations",
+    ):
+        assert world.sample(f"api-{name}")["statusCode"] == 200, name
+    for layer in ("5m", "1d"):
+        world.sample("api-window", layer=layer)
+    assert world.sample("api-report", run=run)["statusCode"] == 200
+    assert world.sample("api-report-person", run=run)["statusCode"] == 404, "nobody has allowed it"
+
+
+def forget_counters(world: World) -> None:
+    """Lose all that was counted."""
+    for item in world.standing("EntityTable"):
+        if item["pk"]["S"].startswith(("ACCOUNT#", "SEEN#")):
+            world.remove("EntityTable", {name: item[name] for name in ("pk", "sk")})
