@@ -1,0 +1,252 @@
+"""A schedule that is changed, paused, reset, crashed: what is asked for holds, no event is lost or reported twice."""
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from datetime import datetime, timedelta
+from itertools import count
+from typing import Any
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+
+from local.faults import Killed, Kind
+from local.http_api import Request
+from quarterhour.schedule.expression import upcoming
+from tests.invariants.test_crashes import each_call
+from tests.invariants.world import World, sale, world
+
+DEPLOYED = "rate(1 hour)"
+EXPRESSIONS = [
+    "rate(15 minutes)",
+    "rate(40 minutes)",
+    "rate(1 day)",
+    "cron(0,30 * * * ? *)",
+    "cron(7 1-3 * * ? *)",
+    None,
+]
+SPANS = [timedelta(minutes=minutes) for minutes in (1, 16, 59, 200)]
+
+
+class Schedule:
+    """The reports' schedule in a world: an operator's requests, deployments, and the firings that come of it."""
+
+    def __init__(self, place: World) -> None:
+        self.place = place
+        self._scheduler: Any = place.stack.engine.scheduler()
+        self._name = place.stack.functions["watch"].environment["SCHEDULE_NAME"]
+
+    def put(self, **body: Any) -> int:
+        """Ask for a change; returns the answer's status, 0 where the function died."""
+        request = Request(
+            "PUT", "/schedule", headers=(("content-type", "application/json"),), body=json.dumps(body).encode()
+        )
+        try:
+            with self.place.faults.at_work():
+                return self.place.stack.request(request).status
+        except Killed:
+            self.place.stack.cold_start("schedule")
+            return 0
+
+    def shown(self) -> dict[str, Any]:
+        """Return what is answered about it."""
+        answer: dict[str, Any] = self.place.stack.request(Request("GET", "/schedule", "limit=1000")).json()
+        return answer
+
+    def stands_as_wanted(self) -> bool:
+        """Tell whether it does what is wanted of it."""
+        shown = self.shown()
+        return (shown["expression"], shown["state"] == "paused") == (
+            shown["wanted"]["expression"],
+            shown["wanted"]["paused"],
+        )
+
+    def reset(self) -> None:
+        """Deploy: the schedule is what the template says, whatever was asked for."""
+        read = self._scheduler.get_schedule(Name=self._name)
+        self._scheduler.update_schedule(
+            Name=self._name,
+            ScheduleExpression=DEPLOYED,
+            ScheduleExpressionTimezone="UTC",
+            FlexibleTimeWindow={"Mode": "OFF"},
+            Target=read["Target"],
+            State="ENABLED",
+        )
+
+    def fires(self, until: datetime) -> Iterator[tuple[datetime, str]]:
+        """Yield the firings up to an instant, of which function each, as the schedules stand when it is their turn."""
+        while True:
+            due = [
+                (next(upcoming(one.expression, self.place.clock.now())), one.function)
+                for one in self.place.stack.schedules()
+                if one.enabled
+            ]
+            if not due or min(due)[0] > until:
+                return
+            now = min(due)[0]
+            self.place.clock.advance_to(now)
+            yield from sorted((instant, function) for instant, function in due if instant == now)
+
+    def check(self) -> None:
+        """Hold what was changed to be told without a gap: each change begins where the one before has ended."""
+        told = self.shown()["changes"][::-1]
+        assert [one["version"] for one in told] == list(range(1, len(told) + 1))
+        wanted = {"expression": DEPLOYED, "paused": False, "pinned": False}
+        for one in told:
+            assert one["from"] == wanted
+            assert one["to"] != wanted
+            wanted = one["to"]
+        assert self.shown()["wanted"] == wanted
+
+
+# ---------------------------------------------------------------- a crash at every call
+
+
+@pytest.fixture
+def place() -> Iterator[World]:
+    with world() as made:
+        yield made
+
+
+@pytest.mark.parametrize("recovery", ["asked again", "watched"])
+def test_a_change_may_die_at_any_call(
+    place: World, recovery: str, record_property: Callable[[str, object], None]
+) -> None:
+    schedule, number = Schedule(place), count()
+    asked: dict[str, Any] = {}
+
+    def prepare(place: World) -> None:
+        turn = next(number)
+        asked.update(expression=EXPRESSIONS[turn % 2], paused=bool(turn % 2))
+        place.send([sale(f"s{turn}", "1.00")])
+        place.stack.cold_start("schedule")
+
+    def recover(place: World) -> None:
+        place.faults.disarm()
+        before = schedule.shown()
+        if recovery == "asked again":
+            assert schedule.put(**asked) == 200
+            assert schedule.shown()["wanted"] == {**asked, "pinned": True}
+        else:
+            place.invoke("watch", {})
+            assert schedule.shown()["wanted"] == before["wanted"], "what was not kept is not made up"
+        assert schedule.stands_as_wanted()
+        schedule.check()
+
+    points = each_call(place, prepare, lambda _: schedule.put(**asked), recover)
+    record_property(f"change of the schedule, {recovery}", f"{points} crash points tried, 0 violations")
+
+
+def test_the_watch_may_die_at_any_call(place: World, record_property: Callable[[str, object], None]) -> None:
+    schedule = Schedule(place)
+    schedule.put(expression="rate(15 minutes)", paused=True)
+
+    def prepare(place: World) -> None:
+        schedule.reset()
+        place.stack.cold_start("watch")
+
+    def recover(place: World) -> None:
+        place.faults.disarm()
+        assert place.invoke("watch", {})
+        assert schedule.stands_as_wanted()
+        schedule.check()
+
+    points = each_call(place, prepare, lambda place: place.invoke("watch", {}), recover)
+    record_property("watch", f"{points} crash points tried, 0 violations")
+
+
+# ---------------------------------------------------------------- any order of things
+
+faults = st.one_of(st.none(), st.tuples(st.sampled_from(list(Kind)), st.integers(0, 12)))
+
+
+class Scheduled(RuleBasedStateMachine):
+    """A deployment that reports when its schedule says so, while that is changed in every way there is."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._open = ExitStack()
+        self._numbers = count()
+
+    @initialize()
+    def deploy(self) -> None:
+        self.place = self._open.enter_context(world())
+        self.schedule = Schedule(self.place)
+
+    @rule(fault=faults)
+    def a_client_sends(self, fault: tuple[Kind, int] | None) -> None:
+        with self._struck_by(fault):
+            self.place.send([sale(f"e{next(self._numbers)}", "10.00") for _ in range(2)])
+
+    @rule(expression=st.sampled_from(EXPRESSIONS), paused=st.booleans(), fault=faults)
+    def an_operator_asks_for_another_schedule(
+        self, expression: str | None, *, paused: bool, fault: tuple[Kind, int] | None
+    ) -> None:
+        with self._struck_by(fault):
+            status = self.schedule.put(expression=expression, paused=paused)
+        if status == 200:
+            shown = self.schedule.shown()
+            assert (shown["expression"], shown["state"] == "paused") == (expression or DEPLOYED, paused)
+
+    @rule(paused=st.booleans(), fault=faults)
+    def an_operator_pauses_or_resumes(self, *, paused: bool, fault: tuple[Kind, int] | None) -> None:
+        before = self.schedule.shown()["wanted"]
+        with self._struck_by(fault):
+            status = self.schedule.put(paused=paused)
+        if status == 200:
+            assert self.schedule.shown()["wanted"] == {**before, "paused": paused}
+
+    @rule(first=st.sampled_from(EXPRESSIONS), second=st.sampled_from(EXPRESSIONS), after=st.integers(0, 8))
+    def two_operators_ask_at_once(self, first: str | None, second: str | None, after: int) -> None:
+        self.place.faults.meanwhile(after, lambda: self.schedule.put(expression=second))
+        assert self.schedule.put(expression=first) in {200, 409}
+        self.place.faults.disarm()
+        assert self.schedule.stands_as_wanted()
+
+    @rule()
+    def a_deployment_resets_it(self) -> None:
+        self.schedule.reset()
+
+    @rule(by=st.sampled_from(SPANS), fault=faults)
+    def time_passes(self, by: timedelta, fault: tuple[Kind, int] | None) -> None:
+        until = self.place.clock.now() + by
+        with self._struck_by(fault):
+            for _, function in self.schedule.fires(until):
+                if function == "report":
+                    self.place.report()
+                else:
+                    self.place.invoke(function, {})
+        self.place.clock.advance_to(until)
+
+    @rule(after=st.integers(0, 20), expression=st.sampled_from(EXPRESSIONS))
+    def it_is_changed_while_a_report_runs(self, after: int, expression: str | None) -> None:
+        self.place.faults.meanwhile(after, lambda: self.schedule.put(expression=expression))
+        self.place.report()
+        self.place.faults.disarm()
+
+    @invariant()
+    def what_was_changed_is_told_without_a_gap(self) -> None:
+        if hasattr(self, "schedule"):
+            self.schedule.check()
+
+    def teardown(self) -> None:
+        with self._open:
+            if hasattr(self, "place"):
+                self.place.faults.disarm()
+                self.place.invoke("watch", {})
+                assert self.schedule.stands_as_wanted()
+                self.place.drain()
+                self.place.check()
+
+    def _struck_by(self, fault: tuple[Kind, int] | None) -> ExitStack:
+        armed = ExitStack()
+        if fault:
+            self.place.faults.arm(*fault)
+            armed.callback(self.place.faults.disarm)
+        return armed
+
+
+TestScheduled = Scheduled.TestCase
+TestScheduled.settings = settings.get_profile("long" if settings.get_current_profile_name() == "long" else "bounded")
