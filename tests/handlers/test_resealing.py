@@ -107,6 +107,18 @@ def test_a_file_lost_while_its_run_is_under_way_no_longer_keeps_it_from_ending()
         assert world.report()["runs"] == [RUN]
 
 
+def test_a_run_in_a_base_currency_is_written_once_more_at_the_rates_that_it_had() -> None:
+    with opened({"BaseCurrency": "EUR"}) as world:
+        world.sell("1.00")
+        world.pass_time(minutes=18)
+        (run,) = world.report()["runs"]
+        before = objects(world)
+        for key in before:
+            lose(world, key)
+        assert reseal(world, run)["files"] == len(before) == 3
+        assert objects(world) == before
+
+
 @pytest.mark.parametrize("run", [RUN.replace("10-23", "10-24"), "2026-10-23T0130-0145", "../../etc", ""])
 def test_a_run_that_never_was_is_told(reported: World, run: str) -> None:
     with pytest.raises(NotFoundError):

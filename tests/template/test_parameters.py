@@ -131,12 +131,25 @@ def test_a_commission_rate_lies_between_0_and_1(rate: str, *, taken: bool) -> No
 
 
 @pytest.mark.parametrize(
+    "topic", ["", "arn:aws:sns:eu-west-1:123456789012:alarms", "arn:aws-cn:sns:cn-north-1:123456789012:a_b-C"]
+)
+def test_an_alarm_topic_is_an_arn_of_sns_or_none(topic: str) -> None:
+    assert accepts("AlarmTopicArn", topic)
+
+
+@pytest.mark.parametrize(
     ("parameter", "value"),
     [
         *(("LedgerShards", "0"), ("LedgerShards", "65"), ("LedgerShards", "many"), ("GraceSeconds", "59")),
         *(("GraceSeconds", "901"), ("DedupRetentionDays", "-1"), ("QuarterRetentionDays", "13")),
         *(("DayRetentionDays", "0"), ("Stage", "staging"), ("MaxConcurrency", "0"), ("CodeVersion", "")),
         *(("S3Endpoint", "localhost:9000"), ("LogLevel", "TRACE"), ("LogRetentionDays", "15")),
+        *(
+            ("LogLevel", "WARNING"),
+            ("AlarmTopicArn", "alarms"),
+            ("AlarmTopicArn", "arn:aws:sqs:eu-west-1:123456789012:q"),
+        ),
+        ("AlarmTopicArn", "arn:aws:sns:eu-west-1:123456789012:alarms.fifo"),
     ],
 )
 def test_a_value_out_of_bounds_is_refused(parameter: str, value: str) -> None:
