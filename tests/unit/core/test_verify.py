@@ -1,7 +1,7 @@
 """The proof of what was sealed: it holds for what is untouched, and finds every tampering."""
 
 import gzip
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from decimal import Decimal
@@ -12,6 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quarterhour.ledger.keys import Account
+from quarterhour.rates.rate import Rate
+from quarterhour.reports.base import Pins
 from quarterhour.reports.manifest import hexdigest
 from quarterhour.reports.verify import Verification, verify
 from quarterhour.totals import Totals
@@ -93,6 +95,67 @@ def test_lines_have_the_columns_of_the_schema_that_the_manifest_names() -> None:
     objects = reports()
     edit(objects, LAST, lambda manifest: manifest.update(schema=1))
     assert f"{LINES.format('0230')}: cannot be read" in check(objects).problems[0]
+
+
+# ---------------------------------------------------------------- in a base currency
+
+PINS: Mapping[str, Pins] = {
+    "202610230200": {"GBP": Rate(Decimal("0.8"), "ECB", "EUR", utc("01:00"))},
+    "202610230215": {"GBP": None},
+}
+BASE = "reports/2026/10/23/0200-0230/"
+
+
+def in_euros() -> Objects:
+    """Return a run in pounds alone, and behind it one that shows what it sold in euros, too."""
+    objects: Objects = {}
+    run = seal(objects, "202610230130", "202610230145", [line(utc("01:30"), "a")], ("", ""))
+    sold = [line(utc("02:00"), "b", "8"), line(utc("02:01"), "c", "1", "7#EUR"), line(utc("02:16"), "d", "1", "7#GBP")]
+    seal(objects, "202610230200", "202610230215", sold, run, base="EUR", pins=PINS)
+    return objects
+
+
+def rates_of(objects: Objects, bucket: int, change: Callable[[list[Any]], None]) -> Objects:
+    """Change the rates that a quarter-hour of the second run pins, and make all hashes right again."""
+    edit(objects, f"{BASE}manifest.json", lambda manifest: change(manifest["buckets"][bucket]["rates"]))
+    cover_up(objects)
+    return objects
+
+
+def test_sums_in_the_base_currency_are_proven_from_the_pinned_rates() -> None:
+    objects = in_euros()
+    assert check(objects).problems == []
+    assert objects[f"{BASE}summary.csv"].decode().splitlines()[1:] == [
+        "42,GBP,1,8,0,8,0.8,0.80,EUR,10.00,0.00,10.00,1.00,",
+        "7,EUR,1,1,0,1,0.1,0.10,EUR,1.00,0.00,1.00,0.10,",
+        "7,GBP,1,1,0,1,0.1,0.10,EUR,,,,,no rate of GBP at the end of 202610230215",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("bucket", "change", "told"),
+    [
+        (0, lambda rates: rates[0].update(units_per_base="0.9"), "summary.csv: sums"),
+        (1, lambda rates: rates[0].update(units_per_base="0.9", source="me", as_of="2026-10-23T02:00:00Z"), "sums"),
+        (0, lambda rates: rates.clear(), "currencies of the rates of 202610230200"),
+        (0, lambda rates: rates.append(rates[0]), "currencies of the rates of 202610230200"),
+        (0, lambda rates: rates[0].update(currency="USD"), "currencies of the rates of 202610230200"),
+        (0, lambda rates: rates[0].update(as_of="2026-10-23T02:15:00.000Z"), "none that was in force at its end"),
+        (0, lambda rates: rates[0].update(units_per_base="-0.8"), "none that was in force at its end"),
+        (0, lambda rates: rates[0].update(units_per_base="0"), "cannot be read"),
+        (0, lambda rates: rates[0].update(units_per_base="much"), "cannot be read"),
+    ],
+)
+def test_a_rate_that_was_changed_is_found(bucket: int, change: Callable[[list[Any]], None], told: str) -> None:
+    problems = check(rates_of(in_euros(), bucket, change)).problems
+    assert any(told in problem for problem in problems), problems
+
+
+def test_a_sum_in_the_base_currency_that_was_changed_is_found() -> None:
+    objects = in_euros()
+    objects[f"{BASE}summary.csv"] = objects[f"{BASE}summary.csv"].replace(b"EUR,10.00", b"EUR,10.01")
+    cover_up(objects)
+    assert f"{BASE}summary.csv: sums" in check(objects).problems[0]
 
 
 # ---------------------------------------------------------------- tampering
