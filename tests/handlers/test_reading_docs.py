@@ -59,8 +59,11 @@ def test_an_example_answers_what_stands_there(world: World, target: str, answer:
 
 
 def test_every_route_has_its_section_and_an_example(world: World) -> None:
-    routes = {route.path for route in world.stack.functions["api"].routes}
-    assert set(re.findall(r"^## `GET (\S+)`", TEXT, re.MULTILINE)) == routes
+    sections = set(re.findall(r"^## `(\w+ \S+)`", TEXT, re.MULTILINE))
+    functions = world.stack.functions
+    assert sections <= {f"{route.method} {route.path}" for one in functions.values() for route in one.routes}
+    routes = {route.path for route in functions["api"].routes}
+    assert {f"GET {route}" for route in routes} <= sections
     patterns = [re.compile(re.sub(r"\{\w+\}", "[^/]+", route)) for route in routes]
     paths = [target.partition("?")[0] for target, _ in EXAMPLES]
     assert [one.pattern for one in patterns if not any(map(one.fullmatch, paths))] == []

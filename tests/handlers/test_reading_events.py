@@ -34,6 +34,7 @@ def test_an_event_is_told_as_it_stands_in_the_ledger(world: World) -> None:
         "order_id": "7",
         "line": "3",
         "extra": '{"a":"\\u00fc","b":[1.5]}',
+        "terms": "event",
     }
     assert (second["id"], second["amount"]) == ("e1", "-1.00")
 
