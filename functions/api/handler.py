@@ -139,8 +139,9 @@ def events() -> http.Response:
 @routes.get("/events/<source>/<event>/explain", allow=everyone)
 def explanation(source: str, event: str) -> http.Response:
     """Answer how the commission of an event came about."""
-    names = ((one, other) for one in parameters.spellings(source) for other in parameters.spellings(event))
-    return _answer(explainer.explain((Identity(*pair) for pair in names), routes.caller()))
+    sources, ids = parameters.names("source", source), parameters.names("event", event)
+    possible = (Identity(one, other) for one in sources for other in ids)
+    return _answer(explainer.explain(possible, routes.caller()))
 
 
 @routes.get("/sources/<source>/events", allow=machines, query=("from", "to", "after", "before", *PAGE))

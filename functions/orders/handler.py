@@ -52,13 +52,13 @@ def waiting() -> http.Response:
 def one(order: str) -> http.Response:
     """Answer an order with its items."""
     paging = routes.parameters().paging()
-    return http.response(200, queries.order(parameters.spellings(order), paging))
+    return http.response(200, queries.order(parameters.names("order", order), paging))
 
 
 @routes.put("/orders/<order>/status", allow=machines)
 def change(order: str) -> http.Response:
     """Change an order's status, if it is the one that the request names."""
-    return http.response(200, shown_order(keeper.change(parameters.spellings(order), Step.of(routes.body()))))
+    return http.response(200, shown_order(keeper.change(parameters.names("order", order), Step.of(routes.body()))))
 
 
 @routes.get("/customers/<customer>/orders", allow=machines, query=("from", "to", *PAGE))
@@ -67,7 +67,9 @@ def of_customer(customer: str) -> http.Response:
     asked = routes.parameters()
     start, end = asked.span(MOMENT, parameters.moment, ALWAYS)
     paging = asked.paging()
-    return http.response(200, paging.body(queries.of_customer(parameters.spellings(customer), start, end, paging)))
+    return http.response(
+        200, paging.body(queries.of_customer(parameters.names("customer", customer), start, end, paging))
+    )
 
 
 @routes.get("/customers/<customer>/items", allow=machines, query=("product", *PAGE))
@@ -76,7 +78,7 @@ def items_of_customer(customer: str) -> http.Response:
     asked = routes.parameters()
     product = asked.optional("product", NAME, parameters.name, None)
     paging = asked.paging()
-    found = queries.items_of_customer(parameters.spellings(customer), product, paging)
+    found = queries.items_of_customer(parameters.names("customer", customer), product, paging)
     return http.response(200, paging.body(found))
 
 

@@ -3,18 +3,21 @@
 import gzip
 import json
 from collections.abc import Callable, Iterator
+from collections.abc import Set as AbstractSet
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 from urllib.parse import quote, urlencode
 
 import pytest
+from botocore.client import BaseClient
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from local.http_api import Request, Response
 from tests.handlers.postbox import BATCH, ONE, items, ledger, post, sale
 from tests.handlers.world import World, opened
+from tests.unit.orders.builders import body as order
 
 JSON: Final = "application/json"
 DAY: Final = {"from": "2026-10-23", "to": "2026-10-24", "limit": "10"}
@@ -22,6 +25,7 @@ ACCOUNT: Final = {"agency": "42", "currency": "GBP"}
 THREAD: Final = {"kind": "lines", "subject": "shop%23good"}
 MESSAGE: Final = {"id": "m-1", "user": "ann", "text": "Where is it?"}
 NEWEST: Final = {"order": "newest", "limit": "10"}
+RULES: Final = {"document": "house%20rules"}
 STATES: Final = {"layer": "5m", "last": "3"}
 
 Path = tuple[str | int, ...]
@@ -32,7 +36,8 @@ Path = tuple[str | int, ...]
 class Good:
     """A request that its route takes, from which each bad one departs in one thing.
 
-    ``answers``: the statuses of a good answer.
+    ``answers``: the statuses of a good answer. ``takes``: what is no bad one, the names of tricks by the path's
+    variables that may be so. ``anything``: the fields of the body that hold any JSON.
     """
 
     variables: dict[str, str] = field(default_factory=dict)
@@ -40,31 +45,9 @@ class Good:
     body: Any = None
     content_type: str = ""
     answers: tuple[int, ...] = (200,)
+    takes: dict[str, AbstractSet[str]] = field(default_factory=dict)
+    anything: tuple[str, ...] = ()
 
-
-GOOD: dict[str, Good] = {
-    "POST /events": Good(body=sale("good", product="tea", quantity=2), content_type=ONE, answers=(202,)),
-    "GET /events": Good(query={**DAY, "agency": "42"}),
-    "GET /accounts/{agency}/{currency}": Good(ACCOUNT),
-    "GET /accounts/{agency}/{currency}/quarters": Good(ACCOUNT, DAY),
-    "GET /accounts/{agency}/{currency}/days": Good(ACCOUNT, DAY),
-    "GET /accounts/{agency}/{currency}/snapshots": Good(ACCOUNT, STATES),
-    "GET /accounts/{agency}/{currency}/changes": Good(ACCOUNT, {"limit": "10"}),
-    "GET /accounts/{agency}/{currency}/trend": Good(ACCOUNT, {"layer": "5m"}),
-    "GET /windows/{layer}/{start}": Good({"layer": "1h", "start": "2026-10-23T01:00:00Z"}, {"limit": "10"}),
-    "GET /reports": Good(query={"limit": "10"}),
-    "GET /reports/{run}": Good({"run": "2026-10-23T0130-0215"}),
-    "GET /schedule": Good(query={"limit": "10"}),
-    "PUT /schedule": Good(body={"expression": "rate(30 minutes)", "reason": "sale"}),
-    "POST /threads/{kind}/{subject}/messages": Good(THREAD, body=MESSAGE, answers=(200, 201)),
-    "GET /threads/{kind}/{subject}/messages": Good(THREAD, {"user": "ann", "period": "2026-10", **NEWEST}),
-    "PUT /rates/{currency}": Good({"currency": "USD"}, body={"units_per_base": "1.25", "source": "bank"}),
-    "GET /rates": Good(query={"limit": "10"}),
-    "GET /rates/{currency}": Good({"currency": "USD"}, {"at": "2026-10-24T00:00:00Z"}),
-    "GET /rates/{currency}/snapshots": Good({"currency": "USD"}, STATES),
-    "GET /rates/{currency}/trend": Good({"currency": "USD"}, {"layer": "5m"}),
-}
-"""Every route of the template."""
 
 TRICKS: Final = {
     "a parent": "..",
@@ -89,9 +72,74 @@ TRICKS: Final = {
     "a question mark": "x%3Ffrom%3D1",
     "a script": "%3Cscript%3Ealert(1)%3C%2Fscript%3E",
     "8,000 characters": "x" * 8_000,
+    "8,000 characters behind a separator": f"shop%23{'x' * 8_000}",
     "a run's manifest": "2026-10-23T0130-0215%2Fmanifest.json",
 }
 """What stands in a variable of the path, as it comes over the wire."""
+
+NAMES: Final = TRICKS.keys() - {
+    "a NUL",
+    "a line break",
+    "an escape of the terminal",
+    "text that runs backwards",
+    "an invisible character",
+    "the separator of keys",
+    "8,000 characters",
+    "8,000 characters behind a separator",
+}
+"""The tricks that can be somebody's name."""
+SEPARATED: Final = {"the separator of keys"}
+
+GOOD: dict[str, Good] = {
+    "POST /events": Good(body=sale("good", product="tea", quantity=2), content_type=ONE, answers=(202,)),
+    "GET /events": Good(query={**DAY, "agency": "42"}),
+    "GET /accounts/{agency}/{currency}": Good(ACCOUNT),
+    "GET /accounts/{agency}/{currency}/quarters": Good(ACCOUNT, DAY),
+    "GET /accounts/{agency}/{currency}/days": Good(ACCOUNT, DAY),
+    "GET /accounts/{agency}/{currency}/snapshots": Good(ACCOUNT, STATES),
+    "GET /accounts/{agency}/{currency}/changes": Good(ACCOUNT, {"limit": "10"}),
+    "GET /accounts/{agency}/{currency}/trend": Good(ACCOUNT, {"layer": "5m"}),
+    "GET /windows/{layer}/{start}": Good({"layer": "1h", "start": "2026-10-23T01:00:00Z"}, {"limit": "10"}),
+    "GET /reports": Good(query={"limit": "10"}),
+    "GET /reports/{run}": Good({"run": "2026-10-23T0130-0215"}),
+    "GET /schedule": Good(query={"limit": "10"}),
+    "PUT /schedule": Good(body={"expression": "rate(30 minutes)", "reason": "sale"}),
+    "POST /threads/{kind}/{subject}/messages": Good(THREAD, body=MESSAGE, answers=(200, 201)),
+    "GET /threads/{kind}/{subject}/messages": Good(THREAD, {"user": "ann", "period": "2026-10", **NEWEST}),
+    "POST /orders": Good(body=order(order="o-1"), answers=(200, 201)),
+    "GET /orders": Good(query={**DAY, "status": "paid"}),
+    "GET /orders/{order}": Good({"order": "o-1"}, {"limit": "10"}),
+    "PUT /orders/{order}/status": Good({"order": "o-1"}, body={"from": "open", "to": "paid"}),
+    "GET /customers/{customer}/orders": Good({"customer": "ann"}, DAY, takes={"customer": NAMES}),
+    "GET /customers/{customer}/items": Good(
+        {"customer": "ann"}, {"product": "A-7", "limit": "10"}, takes={"customer": NAMES}
+    ),
+    "GET /sources/{source}/events": Good({"source": "shop"}, DAY, takes={"source": NAMES}),
+    "GET /events/{source}/{event}/explain": Good({"source": "shop", "event": "good"}),
+    "GET /locations": Good(query={**DAY, "level": "1"}),
+    "GET /locations/{place}": Good({"place": "GB"}, {**DAY, "level": "1"}, takes={"place": NAMES | SEPARATED}),
+    "PUT /documents/{document}": Good(
+        RULES,
+        body={"seen": 0, "content": {"pets": "none"}},
+        answers=(201,),
+        takes={"document": NAMES},
+        anything=("content",),
+    ),
+    "GET /documents/{document}": Good(RULES),
+    "GET /documents/{document}/versions": Good(RULES, {"limit": "10"}),
+    "GET /documents/{document}/versions/{version}": Good({**RULES, "version": "1"}),
+    "GET /documents/{document}/metadata": Good(RULES),
+    "PUT /documents/{document}/permissions": Good(
+        RULES, body={"agencies": ["42"], "people": ["ann"]}, takes={"document": NAMES}
+    ),
+    "GET /documents/{document}/permissions": Good(RULES, takes={"document": NAMES}),
+    "PUT /rates/{currency}": Good({"currency": "USD"}, body={"units_per_base": "1.25", "source": "bank"}),
+    "GET /rates": Good(query={"limit": "10"}),
+    "GET /rates/{currency}": Good({"currency": "USD"}, {"at": "2026-10-24T00:00:00Z"}),
+    "GET /rates/{currency}/snapshots": Good({"currency": "USD"}, STATES),
+    "GET /rates/{currency}/trend": Good({"currency": "USD"}, {"layer": "5m"}),
+}
+"""Every route of the template."""
 
 TEXTS: Final = {
     "nothing": "",
@@ -103,6 +151,9 @@ TEXTS: Final = {
 }
 """What no parameter of a query takes, not even one that is any text."""
 
+LONGEST_KEY: Final = 2048
+"""Bytes."""
+CALL: Final = BaseClient._make_api_call
 DEEP: Final = 100_000
 BODIES: Final[dict[str, tuple[bytes, int]]] = {
     "none": (b"", 400),
@@ -169,7 +220,8 @@ def request(route: str, good: Good, body: bytes | None = None, **headers: str) -
 def bad_paths(route: str, good: Good) -> Iterator[tuple[str, Sent]]:
     """Yield what a route's path can hold that is none."""
     for name in good.variables:
-        for trick, text in TRICKS.items():
+        for trick in TRICKS.keys() - good.takes.get(name, set()):
+            text = TRICKS[trick]
             yield (
                 f"{name}: {trick}",
                 (request(route, replace(good, variables={**good.variables, name: text})), None, ""),
@@ -199,11 +251,11 @@ def bad_bodies(route: str, good: Good) -> Iterator[tuple[str, Sent]]:
 
 def bad_fields(route: str, good: Good) -> Iterator[tuple[str, Sent]]:
     """Yield what the fields of a route's body can hold that is none."""
-    for path in leaves(good.body):
+    for path in leaves({name: value for name, value in good.body.items() if name not in good.anything}):
         for trick, value in VALUES.items():
             changed = replace(good, body=with_value(good.body, path, value))
-            yield f"{shown(path)}: {trick}", (request(route, changed), None, str(path[-1]))
-    for path in objects(good.body):
+            yield f"{shown(path)}: {trick}", (request(route, changed), None, [one for one in path if one != 0][-1])
+    for path in objects({name: value for name, value in good.body.items() if name not in good.anything}):
         for unknown in ("nobody", "__proto__"):
             changed = replace(good, body=with_value(good.body, (*path, unknown), 1))
             yield f"a field {shown((*path, unknown))}", (request(route, changed), None, unknown)
@@ -285,10 +337,24 @@ def everything(world: World) -> list[Any]:
     return [*(sorted(map(repr, table)) for table in tables), sorted(world.stack.bucket.keys())]
 
 
+def as_dynamodb_would(client: BaseClient, operation: str, params: dict[str, Any]) -> Any:
+    """Refuse keys that are longer than DynamoDB takes, which moto does not."""
+    keys = [params["Key"]] if "TableName" in params and "Key" in params else []
+    for one in params.get("RequestItems", {}).values():
+        keys += one.get("Keys", []) if isinstance(one, dict) else []
+    if "KeyConditionExpression" in params:
+        keys.append(params["ExpressionAttributeValues"])
+    for text in (value["S"] for key in keys for value in key.values() if "S" in value):
+        if len(text.encode()) > LONGEST_KEY:
+            raise ValueError(f"a key of {len(text.encode())} bytes")
+    return CALL(client, operation, params)
+
+
 @pytest.fixture(scope="module")
 def world() -> Iterator[World]:
     """A system in which every good request has been sent, and was taken."""
-    with opened() as world:
+    with pytest.MonkeyPatch.context() as patch, opened() as world:
+        patch.setattr(BaseClient, "_make_api_call", as_dynamodb_would)
         world.sell("10.00", product="tea")
         world.pass_time(hours=1)
         world.report()

@@ -202,6 +202,14 @@ def spellings(segment: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys((once, unquote(once))))
 
 
+def names(field: str, segment: str) -> tuple[str, ...]:
+    """Return the names that a variable of the path can mean, the likeliest first; refuse what can mean none."""
+    possible = tuple(filter(is_name, spellings(segment)))
+    if not possible:
+        raise invalid(field, f"is {shown(plain(segment))}", NAME)
+    return possible
+
+
 def plain(segment: str) -> str:
     """Return a variable of the path that can hold no percent sign, however often it was encoded."""
     return spellings(segment)[-1]

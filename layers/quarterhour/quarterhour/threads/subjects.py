@@ -11,7 +11,7 @@ from quarterhour.errors import ForbiddenError, NotFoundError
 from quarterhour.ledger.keys import SEPARATOR
 from quarterhour.orders.keys import header_key
 from quarterhour.orders.plan import WRITING
-from quarterhour.parameters import shown
+from quarterhour.parameters import is_name, shown
 from quarterhour.reading import EntityReader, Values
 from quarterhour.reports.keys import is_run_id, run_key
 from quarterhour.threads.keys import Kind, Thread
@@ -50,12 +50,13 @@ class Subjects:
 
     def _order(self, name: str, caller: Caller) -> bool:
         """Tell whether an order is there; its items may be of several agencies, so it is for machines."""
-        header = self.entities.get(header_key(name)) if caller.agency is None else None
+        header = self.entities.get(header_key(name)) if caller.agency is None and is_name(name) else None
         return header is not None and header["status"] != WRITING
 
     def _line(self, name: str, caller: Caller) -> bool:
         """Tell whether an event is there, and of the person's agency."""
-        if name.count(SEPARATOR) != 1:
+        source, _, event = name.partition(SEPARATOR)
+        if not (is_name(source) and is_name(event)):
             return False
         claim = self._get(self.identity_table, {"event": name})
         if claim is None:
