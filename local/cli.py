@@ -172,7 +172,10 @@ def _parser() -> argparse.ArgumentParser:
 
 def _add_stack_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--rate", metavar="RATE", help='how often reports run (default "rate(1 hour)", at least 15 minutes)'
+        "--rate",
+        metavar="RATE",
+        help='when reports run: "rate(1 hour)" (the default) or a cron such as "cron(0 8 ? * MON-FRI *)", '
+        "from 15 minutes to 9 days apart",
     )
     parser.add_argument(
         "--engine",

@@ -40,8 +40,11 @@ def up() -> Iterator[tuple[Server, Stack]]:
         yield server, stack
 
 
-def call(url: str, body: Any = None, kind: str = "application/cloudevents+json") -> tuple[int, Any]:
-    request = Request(url, json.dumps(body).encode() if body else None, {"content-type": kind})  # noqa: S310 - our own
+def call(
+    url: str, body: Any = None, kind: str = "application/cloudevents+json", method: str | None = None
+) -> tuple[int, Any]:
+    content = json.dumps(body).encode() if body else None
+    request = Request(url, content, {"content-type": kind}, method=method)  # noqa: S310 - our own
     try:
         with urlopen(request) as answer:  # noqa: S310 - our own
             return answer.status, json.loads(answer.read())
@@ -77,6 +80,40 @@ def test_the_schedule_fires_when_its_time_has_come() -> None:
         listed = until(lambda: call(f"{server.url}/reports")[1]["items"])
     assert len(listed) == 1
     assert listed[0]["lines"] == 1
+
+
+def test_a_schedule_that_is_changed_is_honoured_at_once() -> None:
+    server, manual = Server(0), ManualClock(START)
+    with clock.using(manual), open_stack("moto", s3_url=server.url, virtual=True) as stack, serving(server, stack):
+        url = f"{server.url}/schedule"
+
+        def ask(**body: Any) -> Any:
+            status, answer = call(url, body, "application/json", "PUT")
+            assert status == 200
+            return answer
+
+        def runs(hours: float) -> int:
+            ticked = len(watched)
+            manual.advance_to(START + timedelta(hours=hours))
+            until(lambda: len(watched) > ticked)
+            return len(call(f"{server.url}/reports")[1]["items"])
+
+        watched: list[Any] = []
+        invoke = stack.invoke
+
+        def noted(name: str, event_: Any, seconds: float | None = None) -> Any:
+            answer = invoke(name, event_, seconds)
+            if name == "watch":
+                watched.append(answer)
+            return answer
+
+        stack.invoke = noted  # type: ignore[method-assign] # to know when a round is done
+        assert call(f"{server.url}/events", event(1, None))[0] == 202
+        ask(paused=True)
+        assert runs(3) == 0
+        firing = START + timedelta(hours=5)
+        ask(expression=f"cron({firing.minute} {firing.hour} * * ? *)", paused=False)
+        assert (runs(4), runs(5.5)) == (0, 1)
 
 
 def test_what_is_not_there_and_what_is_too_much_is_told(up: tuple[Server, Stack]) -> None:
