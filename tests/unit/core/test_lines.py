@@ -22,7 +22,7 @@ from quarterhour.totals import Totals
 from tests.unit.core.builders import AT, QUARTER, claim, event, names
 from tests.unit.core.sealing import line
 
-RUN_BY_SPREADSHEETS = ("=", "+", "-", "@", "\t", "\r")
+RUN_BY_SPREADSHEETS = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 texts = st.text(st.sampled_from("=+-@\t\r'ab") | st.characters(codec="utf-8"), max_size=20)
 
 
@@ -53,7 +53,7 @@ def test_two_texts_never_share_a_cell(one: str, other: str) -> None:
     assert (harmless(one) == harmless(other)) == (one == other)
 
 
-@pytest.mark.parametrize("text", ["=1+1", "+44 20", "-5", "@SUM(A1)", "\tx", "\rx", "'quoted'"])
+@pytest.mark.parametrize("text", ["=1+1", "+44 20", "-5", "@SUM(A1)", "\tx", "\rx", "\nx", "\uff1d1", "'quoted'"])
 def test_a_dangerous_cell_starts_with_a_quote_mark(text: str) -> None:
     assert harmless(text) == "'" + text
 

@@ -33,7 +33,8 @@ UNLINKED: Final = "unlinked refund"
 
 # Numbers and what we make ourselves begin with nothing that a spreadsheet would run; the rest is the senders' text.
 _TEXT: Final = frozenset({"source", "id", "agency", *_SENT, "category"} - {"time", "quantity", "unit_price"})
-_RUN_BY_SPREADSHEETS: Final = ("=", "+", "-", "@", "\t", "\r")
+# Their wide forms too, as Japanese input methods write them.
+_RUN_BY_SPREADSHEETS: Final = tuple("=+-@\t\r\n\uff1d\uff0b\uff0d\uff20")
 _MARK: Final = "'"
 
 
