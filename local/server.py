@@ -162,7 +162,8 @@ class _Handler(BaseHTTPRequestHandler):
             answer = self.server.answer(replace(asked, body=self.rfile.read(int(length))))
         self._send(answer)
         what = self.headers.get("X-Amz-Target") or f"{self.command} {self.path}"
-        print(f"{what[:_SHOWN]} {answer.status} {1000 * (time.monotonic() - began):.0f} ms", file=sys.stderr)
+        printable = ascii(what[:_SHOWN])[1:-1]  # whatever was sent, the terminal does not obey it
+        print(f"{printable} {answer.status} {1000 * (time.monotonic() - began):.0f} ms", file=sys.stderr)
 
     def _send(self, answer: Response) -> None:
         self.send_response(answer.status)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from collections.abc import Set as AbstractSet
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
+from io import StringIO
 from typing import Any, Final
 from urllib.parse import quote, urlencode
 
@@ -15,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from local.http_api import Request, Response
+from quarterhour.telemetry import logger
 from tests.handlers.postbox import BATCH, ONE, items, ledger, post, sale
 from tests.handlers.world import World, opened
 from tests.unit.orders.builders import body as order
@@ -390,6 +392,43 @@ def test_bad_input_is_refused_by_the_field_to_blame_and_nothing_is_written(
 def test_headers_that_no_route_knows_change_nothing(world: World, route: str) -> None:
     sent = request(route, GOOD[route], Cookie="x" * 100_000, X_Forwarded_For="\x1b[2J", X_Http_Method_Override="DELETE")
     assert world.stack.request(sent).status in GOOD[route].answers
+
+
+# ---------------------------------------------------------------- the logs
+
+MARK: Final = "\x1b[2J\nINFO forged 7f3a"
+
+
+def marked(value: Any) -> Any:
+    """Return a body with the mark in place of every text."""
+    match value:
+        case dict():
+            return {name: marked(inner) for name, inner in value.items()} | {MARK: MARK}
+        case list():
+            return [marked(inner) for inner in value]
+        case _:
+            return MARK
+
+
+def test_nothing_that_a_sender_writes_comes_into_the_logs(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    logs = StringIO()
+    monkeypatch.setattr(world.stack, "_logs", logs)
+    monkeypatch.setattr(logger.registered_handler, "stream", logs)
+    seen = sale("7f3a", product="7f3a", customer="7f3a") | {"source": "7f3a", "subject": "7f3a"}
+    assert post(world, seen).status == 202
+    for route, good in GOOD.items():
+        headers = {"User_Agent": MARK, "Cookie": MARK, "X_Forwarded_For": MARK}
+        encoded = quote(MARK, safe="")
+        for bad in (
+            replace(good, variables=dict.fromkeys(good.variables, encoded), body=marked(good.body)),
+            replace(good, query={MARK: MARK}),
+            replace(good, query=dict.fromkeys(good.query, MARK)),
+        ):
+            world.stack.request(request(route, bad, **headers))
+    world.settle()
+    lines = [json.loads(line) for line in logs.getvalue().splitlines()]
+    assert {line["message"] for line in lines if "message" in line} >= {"refused"}
+    assert "7f3a" not in logs.getvalue()
 
 
 # ---------------------------------------------------------------- what is wrong with events alone
