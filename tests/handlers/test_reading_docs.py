@@ -31,6 +31,9 @@ def world() -> Iterator[World]:
         world.sell("15.00", agency="Nord & Süd", currency="EUR")
         world.pass_time(minutes=20)
         world.report()
+        body = {"expression": "cron(0,30 6-20 ? * MON-FRI *)", "reason": "quiet nights"}
+        headers = (("content-type", "application/json"),)
+        world.stack.request(Request("PUT", "/schedule", headers=headers, body=json.dumps(body).encode()))
         yield world
 
 
