@@ -51,8 +51,8 @@ SAMPLES: Final = {
     name: sorted(path.stem for path in (ROOT / "events").iterdir() if path.stem.split("-")[0] == name)
     for name in FUNCTIONS
 }
-HTTP_STATUSES: Final = (200, 201, 202, 404, 422)
-"""What a request that is understood is answered with, though nothing that it names be there, or all of it be bad."""
+HTTP_STATUSES: Final = (200, 201, 202, 403, 404, 422)
+"""What a request that is understood is answered with, be it of what is bad, not there, or not that person's to see."""
 NOT_THERE: Final = "NotFoundError"
 """The same, told to an operator."""
 
