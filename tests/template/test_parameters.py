@@ -10,7 +10,7 @@ from local.errors import LocalError
 from local.template import Template
 from quarterhour.errors import SettingsError
 from quarterhour.ledger.recording import SAFETY
-from quarterhour.schedule.expression import LONGEST, parse
+from quarterhour.schedule.expression import LONGEST, checked
 from quarterhour.settings import Environment
 from tests.template.calls import started
 from tests.template.stack import ROOT, Properties, Stack, attribute, overrides, parsed
@@ -59,7 +59,7 @@ def test_the_documentation_tells_of_every_parameter_and_its_default(document: Pr
 )
 def test_a_good_report_rate_is_taken(rate: str) -> None:
     assert accepts("ReportRate", rate)
-    assert parse(rate)
+    assert checked(rate) == rate
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_the_longest_rate_seals_a_bucket_while_its_counters_stand(document: Prop
     rates = [f"rate({n} {unit})" for unit in ("minutes", "hours", "days") for n in range(2, 10_001)]
     taken = [rate for rate in rates if re.search(pattern(document, "ReportRate"), rate)]
     assert taken
-    assert all(parse(rate) for rate in taken), "the functions take no other"
+    assert list(map(checked, taken)) == taken, "the functions take no other"
     assert timedelta(days=least(document, "QuarterRetentionDays")) > LONGEST
 
 
