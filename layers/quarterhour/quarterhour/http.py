@@ -27,12 +27,17 @@ def answered(handler: Handler[Response]) -> Handler[Response]:
         try:
             answer = handler(event, context)
         except RequestError as error:
-            logger.info("refused", status=error.status, reason=error.title)
-            answer = problem(error, request_id)
+            answer = refused(error, request_id)
         answer["headers"][REQUEST_ID] = request_id
         return answer
 
     return answering
+
+
+def refused(error: RequestError, request_id: str) -> Response:
+    """Tell of an error, to the client and, without what was sent, in the log."""
+    logger.info("refused", status=error.status, reason=error.title)
+    return problem(error, request_id)
 
 
 def body_of(event: dict[str, Any]) -> bytes:

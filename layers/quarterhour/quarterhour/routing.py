@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final, NoReturn
+from typing import Any, Final
 
 from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
 from aws_lambda_powertools.event_handler.exceptions import NotFoundError as NoRouteError
@@ -11,7 +11,7 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 from quarterhour import http, parameters
 from quarterhour.access import Caller, Gate, Policy
 from quarterhour.bodies import read_json, refusal
-from quarterhour.errors import MalformedError, NotFoundError
+from quarterhour.errors import MalformedError, NotFoundError, RequestError
 from quarterhour.parameters import Parameters
 from quarterhour.settings import Environment
 
@@ -43,6 +43,8 @@ class Routes:
         """Take from the environment how callers are told apart."""
         self._app = APIGatewayHttpResolver()
         self._gate = Gate(env)
+        # Left to itself, the resolver logs an error with its stack, and so with what was sent.
+        self._app.exception_handler(RequestError)(self._refused)
         self._app.not_found(self._no_route)
         self.operations: list[Operation] = []
 
@@ -90,7 +92,7 @@ class Routes:
         return float(self._app.lambda_context.get_remaining_time_in_millis()) / 1000
 
     def handle(self, event: dict[str, Any], context: LambdaContext) -> http.Response:
-        """Answer an event of the HTTP API; raises ``RequestError`` where it cannot be served."""
+        """Answer an event of the HTTP API."""
         return self._app.resolve(parameters.routed(event), context)
 
     def _route(self, method: str, rule: str, allow: Policy, query: Names) -> Callable[[Handler], Handler]:
@@ -98,8 +100,7 @@ class Routes:
             def allowed(**variables: str) -> Response[str]:
                 let_through = allow(self.caller(), variables)
                 self.parameters().allow(*query)
-                answer = handler(**let_through)
-                return Response(answer["statusCode"], headers=answer["headers"], body=answer["body"])
+                return _answered(handler(**let_through))
 
             self._app.route(rule, method=method)(allowed)
             self.operations.append(Operation(method, rule, allow, query, handler))
@@ -107,6 +108,14 @@ class Routes:
 
         return register
 
-    def _no_route(self, _error: NoRouteError) -> NoReturn:
+    def _refused(self, error: RequestError) -> Response[str]:
+        return _answered(http.refused(error, self._app.current_event.request_context.request_id))
+
+    def _no_route(self, _error: NoRouteError) -> Response[str]:
         event = self._app.current_event
-        raise NotFoundError(f"there is no route {event.http_method} {parameters.shown(event.path)}")
+        path = parameters.shown(event.path)
+        return self._refused(NotFoundError(f"there is no route {event.http_method} {path}"))
+
+
+def _answered(response: http.Response) -> Response[str]:
+    return Response(response["statusCode"], headers=response["headers"], body=response["body"])
