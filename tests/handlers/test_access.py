@@ -264,10 +264,11 @@ def test_a_name_that_reads_like_ones_own_when_decoded_again_opens_nothing(world:
 
 
 @pytest.mark.parametrize("route", ROUTES)
-def test_a_machine_may_take_every_route(world: World, route: str) -> None:
-    method, _, target = f"{route.partition(' ')[0]} {ROUTES[route]}".partition(" ")
-    path, _, query = target.partition("?")
-    assert world.stack.request(Request(method, path, query)).status not in {401, 403}
+def test_a_machine_may_take_every_route_of_the_template(world: World, route: str) -> None:
+    path, _, query = ROUTES[route].partition("?")
+    answer = world.stack.request(Request(route.partition(" ")[0], path, query))
+    assert answer.status not in {401, 403}
+    assert "no route" not in str(answer.json())
 
 
 # ---------------------------------------------------------------- what bad tokens open: nothing

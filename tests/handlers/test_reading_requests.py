@@ -8,7 +8,6 @@ from urllib.parse import quote
 import pytest
 
 from local.authorizer import MACHINE
-from local.template import Template
 from quarterhour.aws import persist
 from quarterhour.errors import UnavailableError
 from quarterhour.paging import request_name, write_token
@@ -309,18 +308,3 @@ def test_a_table_that_does_not_answer_is_told_as_unavailable(world: World, monke
     answer = world.get("/reports")
     assert (answer.status, answer.headers["retry-after"]) == (503, "5")
     assert answer.json()["title"] == "Unavailable"
-
-
-def test_every_route_of_the_template_is_served(world: World) -> None:
-    values = {"{agency}": "42", "{currency}": "GBP", "{layer}": "1h", "{start}": "2026-10-23T01:00:00Z"}
-    run = world.read("/reports", limit=1)["items"][0]["run"]
-    asked: dict[str, dict[str, Any]] = {
-        "snapshots": {"layer": "1h", "last": 1},
-        **dict.fromkeys(("quarters", "days", "events"), DAY),
-    }
-    assert isinstance(world.stack.template, Template)
-    for route in world.stack.functions["api"].routes:
-        path = route.path.replace("{run}", run)
-        for name, value in values.items():
-            path = path.replace(name, value)
-        world.read(path, **asked.get(path.rpartition("/")[2], {}))
