@@ -118,6 +118,19 @@ def writing(_: Extent) -> Iterator[Line]:
         "<= 1.1",
         at_most(1.1, one.calls),
     )
+    yield Line(
+        "write units per event that its agency's rate card charges, with a fee",
+        f"{one.charged_units:.3f}",
+        "2.0",
+        at_most(2.0, one.charged_units),
+        (RULES,),
+    )
+    yield Line(
+        "  AWS calls per event, the cards of a batch taking so many read units",
+        f"{one.charged_calls:.3f}, {one.charged_reads:g}",
+        "<= 1.1",
+        at_most(1.1, one.charged_calls),
+    )
 
 
 def reading(extent: Extent) -> Iterator[Line]:

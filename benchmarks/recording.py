@@ -16,13 +16,15 @@ import boto3
 from botocore import xform_name
 from botocore.handlers import BUILTIN_HANDLERS
 
-from benchmarks.functions import Context, load
+from benchmarks.functions import ROOT, Context, load
 from benchmarks.made_up import Ledger, MadeUp
 from benchmarks.timing import in_turns, ratio
 from quarterhour.ledger.protocol import MAX_BATCH
 
 _BATCHES: Final = 2
 """In each round."""
+
+_SAMPLE: Final = ROOT / "events" / "ingest-batch.json"
 
 Call = tuple[str, dict[str, Any]]
 """An operation, and its parameters."""
@@ -56,7 +58,7 @@ def batch(first: int, accounts: int = 5, *, customers: bool = False, **data: obj
 
 def request(events: list[dict[str, Any]]) -> dict[str, Any]:
     """Return the HTTP API's event that sends them."""
-    return {"headers": {"content-type": "application/cloudevents-batch+json"}, "body": json.dumps(events)}
+    return {**json.loads(_SAMPLE.read_text("utf-8")), "body": json.dumps(events)}
 
 
 @contextmanager

@@ -20,6 +20,7 @@ AGENCIES: Final = 5
 """Of a batch of 500 events: 100 events each."""
 _START: Final = datetime(2026, 10, 23, 1, 30, tzinfo=UTC)
 _BATCH: Final = (("content-type", "application/cloudevents-batch+json"),)
+_JSON: Final = (("content-type", "application/json"),)
 
 
 @dataclass(slots=True)
@@ -37,6 +38,18 @@ class System:
         if answer.json()["counts"] != {"recorded": len(events)}:
             raise ValueError(answer.body)
         return self.meter.take()
+
+    def keep_cards(self, agencies: int) -> None:
+        """Write a rate card of two versions, the second with a fee, for each agency."""
+        rules = [{"percent": "10"}, {"category": "books", "currency": "EUR", "percent": "8", "fixed": "0.30"}]
+        for number in range(agencies):
+            for seen in range(2):
+                card = {"valid_from": f"2026-0{seen + 1}-01T00:00:00Z", "rules": rules}
+                body = json.dumps({"seen": seen, "content": card}).encode()
+                path = f"/documents/rate-card:agency-{number:02d}"
+                answer = self.stack.request(Request("PUT", path, headers=_JSON, body=body))
+                if answer.json().get("version") != seen + 1:
+                    raise ValueError(answer.body)
 
     def units(self, bill: Bill, *tables: str) -> float:
         """Return the write units of some tables for each event of a batch."""
@@ -74,7 +87,8 @@ class Cost:
     """What one event of a batch costs, by DynamoDB's units and by AWS calls.
 
     Counters and snapshots are those of 100 events an account, in an hour in which the accounts stand already;
-    ``customers``: where each of the events is of a customer that was never seen.
+    ``customers``: where each of the events is of a customer that was never seen; ``charged``: where each is charged by
+    its agency's rate card, of two versions, with the read units that the cards of the whole batch take.
     """
 
     small_bytes: int
@@ -82,12 +96,15 @@ class Cost:
     large_bytes: int
     large_units: float
     calls: float
+    charged_units: float
+    charged_calls: float
+    charged_reads: float
     counted_units: float
     customers_units: float
 
 
 def cost() -> Cost:
-    """Record three batches and let each be counted: small events, the largest of 1 KB, and events of customers."""
+    """Record batches and let them be counted: small events, the largest of 1 KB, of customers, charged by cards."""
     with system() as one:
         first = one.record(batch(0, AGENCIES))
         small = one.ledger_bytes()
@@ -98,12 +115,17 @@ def cost() -> Cost:
         counted = one.deliver()
         one.record(batch(2 * MAX_BATCH, AGENCIES, customers=True))
         customers = one.deliver()
+        one.keep_cards(AGENCIES)
+        charged = one.record(batch(3 * MAX_BATCH, AGENCIES, commission_rate=None, category="books", quantity=2))
         return Cost(
             small_bytes=small,
             small_units=one.units(first, "IdentityTable", "LedgerTable"),
             large_bytes=large,
             large_units=one.units(second, "IdentityTable", "LedgerTable"),
             calls=first.calls.total() / MAX_BATCH,
+            charged_units=one.units(charged, "IdentityTable", "LedgerTable"),
+            charged_calls=charged.calls.total() / MAX_BATCH,
+            charged_reads=charged.read_units,
             counted_units=one.units(counted, "EntityTable"),
             customers_units=one.units(customers, "EntityTable"),
         )

@@ -4,10 +4,9 @@ Decided when the event is claimed, and stored with it; nothing that comes later 
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
-from typing import Final
+from typing import Final, NamedTuple
 
 from quarterhour import money
 from quarterhour.ledger.event import ADJUSTMENT, REFUND, Event
@@ -26,8 +25,7 @@ BY_CARD: Final = "card "
 _ONE: Final = Decimal(1)
 
 
-@dataclass(frozen=True, slots=True)
-class Price:
+class Price(NamedTuple):
     """The rate of an event's commission, where its terms come from, and the arithmetic where it is more than the rate.
 
     ``terms`` is empty where the event was claimed before they were told.

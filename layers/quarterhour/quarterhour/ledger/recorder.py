@@ -26,7 +26,7 @@ from quarterhour.ledger.recording import (
 from quarterhour.ledger.refunds import linked_refund
 from quarterhour.ledger.store import LedgerStore
 from quarterhour.quarters import Quarter
-from quarterhour.ratecards.force import Cards, Wanted
+from quarterhour.ratecards.force import NO_CARDS, Cards, Wanted
 
 ReadCards = Callable[[Collection[Wanted]], Cards]
 """Reads the rate cards in force for some agencies at some instants."""
@@ -91,7 +91,7 @@ class Recorder:
             cards = self._read_cards(wanted_cards(events, now))
         except UnavailableError:
             # What needs a card waits; what names its own terms does not.
-            cards, events = Cards(), [event for event in events if not is_open(event)]
+            cards, events = NO_CARDS, [event for event in events if not is_open(event)]
         wanted: dict[Identity, Claim] = {}
         unpayable: list[Event] = []
         for event in events:

@@ -5,7 +5,6 @@ before=2.00 after=6.00`` what a refund takes back of its sale's commission, ``na
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
 from decimal import Decimal
 from typing import Final, NamedTuple
 
@@ -24,8 +23,7 @@ class Step(NamedTuple):
     gives: Decimal
 
 
-@dataclass(frozen=True, slots=True)
-class Charge:
+class Charge(NamedTuple):
     """A percentage of an amount and a fixed fee for each item, at least and at most so much.
 
     ``of`` has the sign of the commission, which the others follow.
@@ -58,8 +56,7 @@ class Charge:
         return money.negated(value) if self.of < 0 else value
 
 
-@dataclass(frozen=True, slots=True)
-class Share:
+class Share(NamedTuple):
     """What a refund takes back of its sale's commission.
 
     ``share`` is that commission, ``of`` the sale's amount; so much of it was refunded ``before``, and ``after``. The
@@ -86,8 +83,7 @@ class Share:
         return money.part(self.share, refunded, self.of, places)
 
 
-@dataclass(frozen=True, slots=True)
-class Named:
+class Named(NamedTuple):
     """A commission that the event names itself."""
 
     named: Decimal
@@ -104,7 +100,7 @@ _KINDS: Final[Mapping[str, type[Arithmetic]]] = {"percent": Charge, "share": Sha
 
 def write(arithmetic: Arithmetic) -> str:
     """Return the text: each figure under its name, in full."""
-    figures = ((one.name, getattr(arithmetic, one.name)) for one in fields(arithmetic))
+    figures = arithmetic._asdict().items()
     return " ".join(f"{name}={money.plain(value)}" for name, value in figures if value is not None)
 
 

@@ -1,10 +1,9 @@
 """A rate card, the pure part: reading one, which rule an event falls under, and what that charges."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from quarterhour import fields, jsontext, money
 from quarterhour.errors import FieldProblem
@@ -23,8 +22,7 @@ _FEES: Final = ("fixed", "minimum", "maximum")
 _RULE: Final = frozenset({"percent", *_CONDITIONS, *_FEES})
 
 
-@dataclass(frozen=True, slots=True)
-class Sold:
+class Sold(NamedTuple):
     """What a card looks at: an amount, of which sign the commission is, how many items that was for, of what, where.
 
     ``items`` is ``None`` where no item is sold or given back: only the percentage falls on that.
@@ -37,8 +35,7 @@ class Sold:
     location: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(NamedTuple):
     """What is charged on what: the fees are sums of the rule's currency, each condition left out fits everything."""
 
     percent: Decimal
@@ -80,8 +77,7 @@ class Rule:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class RateCard:
+class RateCard(NamedTuple):
     """An agency's terms from an instant on."""
 
     valid_from: datetime

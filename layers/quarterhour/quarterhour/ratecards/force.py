@@ -1,9 +1,8 @@
 """Which version of a card is in force at an instant: the newest of those that are valid then."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, Final, NamedTuple
 
 from quarterhour.clock import iso_exact, parse_iso
 from quarterhour.ratecards.card import RateCard
@@ -12,8 +11,7 @@ Wanted = tuple[str, datetime]
 """An agency, and the instant at which its terms are asked for."""
 
 
-@dataclass(frozen=True, slots=True)
-class Start:
+class Start(NamedTuple):
     """From when on a version of a card can be in force."""
 
     version: int
@@ -44,20 +42,18 @@ def version_at(timeline: Sequence[Start], at: datetime) -> int | None:
     return next((start.version for start in reversed(timeline) if start.valid_from <= at), None)
 
 
-@dataclass(frozen=True, slots=True)
-class InForce:
+class InForce(NamedTuple):
     """A card's version, as it is in force at some instant."""
 
     version: int
     card: RateCard
 
 
-@dataclass(frozen=True, slots=True)
-class Cards:
+class Cards(NamedTuple):
     """The cards of some agencies, as far as they were asked for."""
 
-    timelines: Mapping[str, Timeline] = field(default_factory=dict)
-    versions: Mapping[tuple[str, int], RateCard] = field(default_factory=dict)
+    timelines: Mapping[str, Timeline]
+    versions: Mapping[tuple[str, int], RateCard]
 
     def at(self, agency: str, at: datetime) -> InForce | None:
         """Return the card in force for an agency at an instant; ``None`` where it has none then."""
@@ -68,3 +64,6 @@ class Cards:
         """Return the versions that are in force when they are wanted, and not among these."""
         named = {(agency, version_at(self.timelines.get(agency, ()), at)) for agency, at in wanted}
         return {(agency, version) for agency, version in named if version} - self.versions.keys()
+
+
+NO_CARDS: Final = Cards({}, {})

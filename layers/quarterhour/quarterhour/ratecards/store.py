@@ -13,7 +13,7 @@ from quarterhour import aws
 from quarterhour.documents.keys import agency_of, latest_key, rate_card, version_key
 from quarterhour.entity import Key
 from quarterhour.ratecards.card import card_of
-from quarterhour.ratecards.force import Cards, Wanted, timeline_of
+from quarterhour.ratecards.force import NO_CARDS, Cards, Wanted, timeline_of
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -33,7 +33,7 @@ class CardStore:
         Raises ``UnavailableError`` where some stay unread.
         """
         if not wanted:
-            return Cards()
+            return NO_CARDS
         latest = self._items([latest_key(rate_card(agency)) for agency in sorted({agency for agency, _ in wanted})])
         timelines = {agency: timeline_of(values) for agency, values in latest}
         versions = {(agency, int(values["version"])): card_of(values) for agency, values in latest}
