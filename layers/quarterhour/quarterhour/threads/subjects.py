@@ -55,8 +55,8 @@ class Subjects:
 
     def _line(self, name: str, caller: Caller) -> bool:
         """Tell whether an event is there, and of the person's agency."""
-        source, _, event = name.partition(SEPARATOR)
-        if not (is_name(source) and is_name(event)):
+        source, _, id_ = name.partition(SEPARATOR)
+        if not (is_name(source) and is_name(id_)):
             return False
         claim = self._get(self.identity_table, {"event": name})
         if claim is None:
