@@ -122,9 +122,7 @@ class Meter:
         return bill
 
     def _before(self, params: Request, model: "OperationModel", context: dict[str, Any], **_: object) -> None:
-        writes = written(model.name, params, self._tables)
-        before = self._tables.items([one.place for one in writes])
-        context["metered"] = deepcopy(params), list(zip(writes, before, strict=True))
+        context["metered"] = deepcopy(params), standing(model.name, params, self._tables)
 
     def _after(self, parsed: Request, model: "OperationModel", context: dict[str, Any], **_: object) -> None:
         with self._lock:
@@ -132,24 +130,14 @@ class Meter:
             if "metered" not in context:
                 return
             params, writes = context.pop("metered")
-            error = parsed.get("Error", {}).get("Code")
-            if error and error not in _CHARGED:
-                return
             self._charge_writes(model.name, writes, parsed)
-            if not error:
+            if "Error" not in parsed:
                 for table, units in reads(model.name, params, parsed):
                     self._bill.reads[table] = self._bill.reads.get(table, 0) + units
 
-    def _charge_writes(self, operation: str, writes: list[tuple["Write", Item | None]], answer: Request) -> None:
-        times = _TRANSACTION if operation == "TransactWriteItems" else 1
-        left = written("BatchWriteItem", {"RequestItems": answer.get("UnprocessedItems", {})}, self._tables)
-        for write, before in writes:
-            if write in left:
-                continue
-            after = before if "Error" in answer else write.item or self._tables.items([write.place])[0]
-            table, _ = write.place
-            units = item_write_units(before, after, self._tables.table(table).indexes)
-            self._bill.writes[table] = self._bill.writes.get(table, 0) + times * units
+    def _charge_writes(self, operation: str, writes: "Standing", answer: Request) -> None:
+        for table, units in charges(operation, writes, answer, self._tables):
+            self._bill.writes[table] = self._bill.writes.get(table, 0) + units
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +161,31 @@ def written(operation: str, request: Request, tables: Tables) -> list[Write]:
             return [_write(action["TableName"], action, tables) for action in actions]
         case _:
             return []
+
+
+Standing = Sequence[tuple[Write, Item | None]]
+"""The writes of a call, each with the item that stood there before."""
+
+
+def standing(operation: str, request: Request, tables: Tables) -> Standing:
+    """Return what a call is about to write, and what stands there."""
+    writes = written(operation, request, tables)
+    return list(zip(writes, tables.items([one.place for one in writes]), strict=True))
+
+
+def charges(operation: str, writes: Standing, answer: Request, tables: Tables) -> Iterator[tuple[str, float]]:
+    """Yield the write units of a call by table; of one that failed, those of the items as they stand."""
+    error = answer.get("Error", {}).get("Code")
+    if error and error not in _CHARGED:
+        return
+    times = _TRANSACTION if operation == "TransactWriteItems" else 1
+    left = written("BatchWriteItem", {"RequestItems": answer.get("UnprocessedItems", {})}, tables)
+    for write, before in writes:
+        if write in left:
+            continue
+        after = before if error else write.item or tables.items([write.place])[0]
+        table, _ = write.place
+        yield table, times * item_write_units(before, after, tables.table(table).indexes)
 
 
 def _write(table: str, action: Request, tables: Tables) -> Write:

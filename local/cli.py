@@ -91,6 +91,11 @@ def _parser() -> argparse.ArgumentParser:
         help=f"events that one request carries, 1 to {MOST} (default {MOST})",
     )
     replay.add_argument(
+        "--orders",
+        action="store_true",
+        help="send sales that name their order (order_id) as orders, each paid at once and billed by the stream",
+    )
+    replay.add_argument(
         "--faults",
         type=_faults,
         metavar="SPEC",
@@ -253,7 +258,12 @@ def _replay(args: argparse.Namespace) -> int:
         stack = during.enter_context(open_stack(args.engine, _parameters(args), virtual=True, faults=faults, **logs))
         bar = during.enter_context(_progress(errors))
         replay = during.enter_context(
-            replaying(stack, lambda line: bar.console.print(line, markup=False, soft_wrap=True), args.batch)
+            replaying(
+                stack,
+                lambda line: bar.console.print(line, markup=False, soft_wrap=True),
+                args.batch,
+                orders=args.orders,
+            )
         )
         for name, source in zip(args.files, sources, strict=True):
             _play(replay, name, source, bar)

@@ -20,6 +20,7 @@ from botocore.handlers import BUILTIN_HANDLERS
 from botocore.httpsession import URLLib3Session
 from moto.core.models import botocore_stubber
 
+from local.capacity import Capacity
 from local.errors import LocalError
 from quarterhour import clock
 
@@ -40,12 +41,16 @@ class Kind(Enum):
 
 
 SLOW_SECONDS: Final = 4.0
+_BAD: Final = 400
 _ALL: Final = "all"
 _BATCHES: Final = {
     "BatchWriteItem": ("RequestItems", "UnprocessedItems"),
     "BatchGetItem": ("RequestItems", "UnprocessedKeys"),
 }
+_BATCH_WRITE: Final = "BatchWriteItem"
 _TRANSACTION: Final = "TransactWriteItems"
+_EXCEEDED: Final = "ProvisionedThroughputExceededException"
+_WRITES: Final = frozenset({"PutItem", "UpdateItem", "DeleteItem", _BATCH_WRITE, _TRANSACTION})
 _CONDITIONAL: Final = frozenset({"PutItem", "UpdateItem"})
 
 
@@ -125,6 +130,8 @@ class Faults:
         self.spec = spec or Spec()
         self.calls: list[Call] = []
         self.struck: list[tuple[Call, Kind]] = []
+        self.capacity: Capacity | None = None
+        """What bounds the writes to a table; without it nothing does."""
         self._random = random.Random(self.spec.seed)  # noqa: S311 - to be repeated, not to be secret  # nosec B311
         self._at_work = False
         self._actions: dict[int, Callable[[], None]] = {}
@@ -186,9 +193,48 @@ class Faults:
                 action()
         kind = self._kind(call)
         if kind is None:
+            if self.capacity and call.operation in _WRITES:
+                return self._bounded(self.capacity, call, request, lambda: self._send(request, event_name))
             return botocore_stubber(event_name, request)
         self.struck.append((call, kind))
         return self._strike(kind, call, request, lambda: self._send(request, event_name))
+
+    def _bounded(
+        self, capacity: Capacity, call: Call, request: AWSPreparedRequest, send: Callable[[], AWSResponse]
+    ) -> AWSResponse:
+        """Let a write through as far as capacity is left: a batch item by item, anything else whole or not at all."""
+        body = json.loads(_text(request))
+        if call.operation == _BATCH_WRITE:
+            return self._bounded_batch(capacity, body, request, send)
+        writes = body.get("TransactItems", [{"Write": body}])
+        if capacity.table not in {write["TableName"] for one in writes for write in one.values()}:
+            return send()
+        if not capacity.is_left:
+            return _failure(request.url, 400, _EXCEEDED)
+        with self._resting():
+            units = capacity.price(call.operation, body)
+        answer = send()
+        with self._resting():
+            capacity.take(units(_told(answer)))
+        return answer
+
+    def _bounded_batch(
+        self, capacity: Capacity, body: dict[str, Any], request: AWSPreparedRequest, send: Callable[[], AWSResponse]
+    ) -> AWSResponse:
+        done: dict[str, list[Any]] = {}
+        left: dict[str, list[Any]] = {}
+        for table, entries in body["RequestItems"].items():
+            for entry in entries:
+                if table == capacity.table and not capacity.is_left:
+                    left.setdefault(table, []).append(entry)
+                    continue
+                done.setdefault(table, []).append(entry)
+                if table == capacity.table:
+                    with self._resting():
+                        capacity.take(capacity.price(_BATCH_WRITE, {"RequestItems": {table: [entry]}})({}))
+        if not done:
+            return _failure(request.url, 400, _EXCEEDED)
+        return _in_part(request, {**body, "RequestItems": done}, {"UnprocessedItems": left}, send)
 
     def _kind(self, call: Call) -> Kind | None:
         """Choose the fault of a call: one whose position has come and that fits, else by chance."""
@@ -273,6 +319,14 @@ def _text(request: AWSPreparedRequest) -> str | bytes:
     return request.body
 
 
+def _told(answer: AWSResponse) -> dict[str, Any]:
+    """Return what an answer says, an error as boto3 tells of it."""
+    content: dict[str, Any] = json.loads(answer.content)
+    if answer.status_code < _BAD:
+        return content
+    return {**content, "Error": {"Code": str(content.get("__type", "")).rpartition("#")[2]}}
+
+
 def _throttled(call: Call, url: str) -> AWSResponse:
     if call.service == "s3":
         return _failure(url, 503, "SlowDown")
@@ -298,11 +352,17 @@ def _half(call: Call, request: AWSPreparedRequest, send: Callable[[], AWSRespons
         half = len(entries) // 2
         done[table] = {**wanted, "Keys": entries[:half]} if isinstance(wanted, dict) else entries[:half]
         left[table] = {**wanted, "Keys": entries[half:]} if isinstance(wanted, dict) else entries[half:]
-    empty = not any(some["Keys"] if isinstance(some, dict) else some for some in done.values())
-    if empty:
-        answer: dict[str, Any] = {"Responses": {}} if call.operation == "BatchGetItem" else {}
-    else:
-        request.body = json.dumps({**body, asked: done}).encode()
-        request.headers["Content-Length"] = str(len(request.body))
-        answer = json.loads(send().content)
-    return _answer(request.url, 200, json.dumps({**answer, unprocessed: left}).encode(), "application/x-amz-json-1.0")
+    if any(some["Keys"] if isinstance(some, dict) else some for some in done.values()):
+        return _in_part(request, {**body, asked: done}, {unprocessed: left}, send)
+    empty: dict[str, Any] = {"Responses": {}} if call.operation == "BatchGetItem" else {}
+    return _answer(request.url, 200, json.dumps({**empty, unprocessed: left}).encode(), "application/x-amz-json-1.0")
+
+
+def _in_part(
+    request: AWSPreparedRequest, part: dict[str, Any], left: dict[str, Any], send: Callable[[], AWSResponse]
+) -> AWSResponse:
+    """Let a part of a batch take effect, and hand back what is left of it."""
+    request.body = json.dumps(part).encode()
+    request.headers["Content-Length"] = str(len(request.body))
+    answer = {**json.loads(send().content), **left}
+    return _answer(request.url, 200, json.dumps(answer).encode(), "application/x-amz-json-1.0")

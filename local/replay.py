@@ -1,5 +1,6 @@
 """`quarterhour replay`: a file of events goes through the whole system on a clock that follows the events."""
 
+import sys
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -7,13 +8,15 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any, Final
+from urllib.parse import quote
 
 from local.bucket import Bucket
 from local.http_api import Request, Response
 from local.input import BadLine, Group, Line, grouped, read_lines
+from local.purchases import Purchase, purchases
 from local.stack import Stack
 from quarterhour import clock
-from quarterhour.aws import from_item
+from quarterhour.aws import chunks, from_item
 from quarterhour.clock import ManualClock
 from quarterhour.counters.keys import ACCOUNTS, account_of
 from quarterhour.entity import LATEST, window_partitions
@@ -32,6 +35,11 @@ LEAP: Final = timedelta(days=366)
 VERDICTS: Final = ("recorded", "duplicate", "conflict", "rejected", "unavailable")
 
 _INGEST: Final = "/events"
+_ORDERS: Final = "/orders"
+_PAID: Final = b'{"from": "open", "to": "paid"}'
+_JSON: Final = (("content-type", "application/json"), ("host", "localhost"))
+_TAKEN: Final = {201: "recorded", 200: "duplicate"}
+_REFUSED: Final = {409: "conflict", 500: "unavailable", 503: "unavailable"}
 _REPORT: Final = "report"
 """The function whose schedule a replay follows: nobody is there to be told that one is late, or to change it."""
 _ATTEMPTS: Final = 10
@@ -82,7 +90,9 @@ class Outcome:
 class Replay:
     """A stack on a clock of its own: what is due happens when the clock comes to it, in the order of time."""
 
-    def __init__(self, stack: Stack, own_clock: ManualClock, tell: Callable[[str], None], most: int) -> None:
+    def __init__(
+        self, stack: Stack, own_clock: ManualClock, tell: Callable[[str], None], most: int, *, orders: bool = False
+    ) -> None:
         """Take a new stack, and the clock that the process goes by; see ``replaying``."""
         self.clock = own_clock
         self.sent = 0
@@ -90,6 +100,7 @@ class Replay:
         self._stack = stack
         self._tell = tell
         self._most = most
+        self._orders = orders
         self._firings: list[_Firing] = []
         self._unread = False
         self._leapt = False
@@ -99,7 +110,9 @@ class Replay:
     def play(self, lines: Iterable[bytes], progress: Callable[[], None] = lambda: None) -> None:
         """Send a file of events, each when the clock has come to its time; ``progress`` hears of each request."""
         now = self.clock.now() if self._firings else None
-        for group in grouped(read_lines(lines), now, self._most, LEAP):
+        # An order goes in one request, however many items it has.
+        most = sys.maxsize if self._orders else self._most
+        for group in grouped(read_lines(lines), now, most, LEAP):
             if isinstance(group, BadLine):
                 self.sent += 1
                 self._note("rejected", group.number, group.problem)
@@ -113,7 +126,10 @@ class Replay:
     def _send(self, group: Group) -> None:
         """Send a request, and again what could not be recorded, as a client would: later, and not for ever."""
         self.sent += len(group.lines)
-        waiting = deque([(group.lines, 1)])
+        bought, rest = purchases(group.lines) if self._orders else ([], group.lines)
+        for purchase in bought:
+            self._buy(purchase)
+        waiting = deque((tuple(some), 1) for some in chunks(rest, self._most))
         while waiting:
             lines, tries = waiting.popleft()
             answer = self._post(lines)
@@ -133,6 +149,32 @@ class Replay:
             else:
                 for line in again:
                     self._note("unavailable", line.number, "not recorded, the ledger was not available")
+
+    def _buy(self, purchase: Purchase) -> None:
+        """Send an order, and have it paid; the billing does the rest."""
+        answer = self._insist("POST", _ORDERS, purchase.content)
+        if answer.status in _TAKEN:
+            paid = self._insist("PUT", f"{_ORDERS}/{quote(purchase.id, safe='')}/status", _PAID)
+            answer = answer if paid.status in _TAKEN else paid
+        verdict = _TAKEN.get(answer.status) or _REFUSED.get(answer.status, "rejected")
+        for line in purchase.lines:
+            if answer.status in _TAKEN:
+                self.verdicts[verdict] += 1
+            else:
+                self._note(verdict, line.number, _detail(answer))
+
+    def _insist(self, method: str, path: str, body: bytes) -> Response:
+        """Send a request, and again while the answer is a fault of the server: later, and not for ever."""
+        self._unread = True
+        request = Request(method, path, headers=_JSON, body=body)
+        answer = self._stack.request(request)
+        for _ in range(_ATTEMPTS - 1):
+            if answer.status < _SERVER_FAULT:
+                break
+            self.advance(self.clock.now() + _RETRY_AFTER)
+            self._unread = True
+            answer = self._stack.request(request)
+        return answer
 
     def _post(self, lines: tuple[Line, ...]) -> Response:
         group = Group(self.clock.now(), lines)
@@ -269,14 +311,17 @@ class _Firing:
 
 
 @contextmanager
-def replaying(stack: Stack, tell: Callable[[str], None] = lambda _: None, most: int = MOST) -> Iterator[Replay]:
+def replaying(
+    stack: Stack, tell: Callable[[str], None] = lambda _: None, most: int = MOST, *, orders: bool = False
+) -> Iterator[Replay]:
     """Give the process a clock that follows a replay, for the length of the block.
 
-    ``tell`` hears of each line that was not recorded; ``most`` events go in one request.
+    ``tell`` hears of each line that was not recorded; ``most`` events go in one request. ``orders``: sales that name
+    their order are sent as orders, which are paid at once and billed.
     """
     own_clock = ManualClock(_BEGINNING)
     with clock.using(own_clock):
-        yield Replay(stack, own_clock, tell, most)
+        yield Replay(stack, own_clock, tell, most, orders=orders)
 
 
 def counted_accounts(stack: Stack) -> Accounts:

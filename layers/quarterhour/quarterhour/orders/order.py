@@ -23,7 +23,8 @@ MAX_ID: Final = 100
 _FIELDS: Final = frozenset({"order", "customer", "currency", "placed_at", "items"})
 _TOLD_BY_ORDER: Final = frozenset({"customer", "order_id", "line"})
 _NO_ROOM: Final = frozenset({"refers_to", "extra"})
-_ITEM_FIELDS: Final = frozenset({"agency", "amount", "commission_rate", *DETAILS}) - _TOLD_BY_ORDER - _NO_ROOM
+ITEM_FIELDS: Final = frozenset({"agency", "amount", "commission_rate", *DETAILS}) - _TOLD_BY_ORDER - _NO_ROOM
+"""What an item may tell: all that an event can tell of a sale, but what its order tells, or has no room for."""
 _ID: Final = f"1 to {MAX_ID} printable characters without '#'"
 _PLACED: Final = f"{fields.INSTANT}, of the years {YEARS[0]} to {YEARS[1]}"
 _ITEMS: Final = f"a list of 1 to {MAX_ITEMS:,} objects with agency, product and amount"
@@ -83,9 +84,9 @@ def _item(sent: object, name: str, problems: list[FieldProblem]) -> dict[str, st
         problems.append(FieldProblem(name, "is no object", "an object with agency, product and amount"))
         return None
     item = Fields(sent, f"{name}.", problems)
-    item.no_others(_ITEM_FIELDS)
+    item.no_others(ITEM_FIELDS)
     item.value("product", _ID, _id)
-    known = {field: value for field, value in sent.items() if field in _ITEM_FIELDS}
+    known = {field: value for field, value in sent.items() if field in ITEM_FIELDS}
     read = read_event(sale(_ANY_ORDER, 1, known))
     if isinstance(read, Rejection):
         for problem in read.problems:

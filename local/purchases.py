@@ -1,0 +1,61 @@
+"""`quarterhour replay --orders`: the sales of a file as the orders that they were made in."""
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from local.input import Line
+from quarterhour import jsontext
+from quarterhour.ledger.event import SALE
+from quarterhour.orders.order import ITEM_FIELDS
+
+_SHARED: Final = ("customer", "currency")
+"""What an order tells of all its items."""
+
+Body = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Purchase:
+    """An order as it is sent, and the lines that its items stand in."""
+
+    body: Body
+    lines: tuple[Line, ...]
+
+    @property
+    def id(self) -> str:
+        """The order's id."""
+        return str(self.body["order"])
+
+    @property
+    def content(self) -> bytes:
+        """The body of the request; numbers are written as exact text."""
+        return json.dumps(self.body, default=str).encode()
+
+
+def purchases(lines: Iterable[Line]) -> tuple[list[Purchase], tuple[Line, ...]]:
+    """Put sales that name the same order together, in the order of the lines; the other lines are left as they are."""
+    orders: dict[str, list[tuple[Line, Body]]] = {}
+    left = []
+    for line in lines:
+        event = jsontext.parse(line.text)
+        data = event.get("data") if isinstance(event, dict) and event.get("type") == SALE else None
+        order = data.get("order_id") if isinstance(data, dict) else None
+        if order is None:
+            left.append(line)
+        else:
+            orders.setdefault(str(order), []).append((line, event))
+    return [_purchase(order, sales) for order, sales in orders.items()], tuple(left)
+
+
+def _purchase(order: str, sales: list[tuple[Line, Body]]) -> Purchase:
+    """Return the order of some sales; what it tells of all of them is the first one's."""
+    _, first = sales[0]
+    shared = {name: first["data"][name] for name in _SHARED if name in first["data"]}
+    items = [
+        {"agency": sale.get("subject"), **{name: fact for name, fact in sale["data"].items() if name in ITEM_FIELDS}}
+        for _, sale in sales
+    ]
+    body = {"order": order, "placed_at": first.get("time"), **shared, "items": items}
+    return Purchase(body, tuple(line for line, _ in sales))
