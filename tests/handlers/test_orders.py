@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from benchmarks.orders import rush
 from quarterhour.orders.plan import INDEX_LAG
 from tests.handlers.desk import change, place, send
 from tests.handlers.postbox import faulty, items
@@ -105,6 +106,15 @@ def test_throttling_and_lost_answers_leave_no_order_in_part(seed: int) -> None:
         assert faults.struck
         assert statuses[-1] in {200, 201}
         assert len(world.read("/orders/1001", limit=1000)["items"]) == 120
+
+
+@pytest.mark.parametrize("units", [1, 25])
+def test_orders_sent_at_once_to_a_throttled_table_all_come_to_stand_as_soon_as_its_units_allow(units: int) -> None:
+    sizes = (1, 5, 20, 45)
+    rushed = rush(units, sizes)
+    assert rushed.lost == 0
+    allowed = sum(2 * items + 4 for items in sizes) / units
+    assert allowed * 0.9 <= max(rushed.seconds) <= allowed * 1.2
 
 
 # ---------------------------------------------------------------- the status
