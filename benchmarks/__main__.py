@@ -13,6 +13,7 @@ from typing import Final
 from benchmarks import children
 from benchmarks.crosscheck import crosscheck
 from benchmarks.made_up import ITEM_BYTES
+from benchmarks.orders import AT_A_TIME, SIZES, costs, rush
 from benchmarks.starting import starts
 from benchmarks.table import MISSED, Line, at_least, at_most, show
 from benchmarks.writing import cost
@@ -23,6 +24,8 @@ Ledger = Mapping[str, int]
 
 EVENTS: Final = 1000
 """In each bucket, where read units are compared."""
+ORDER_UNITS: Final = 4
+ITEM_UNITS: Final = 2
 HOUR: Final = 4
 """Buckets in an hourly report."""
 LARGE_ITEM: Final = 4 << 10
@@ -39,6 +42,12 @@ WHOLE_RUN: Final = (
     "Four buckets, 100 events of each account in each: with the control items and the proof of the counters."
 )
 SCAN: Final = "What people start with: read the table, keep what has the bucket. A filter costs the same."
+IN_A_ROW: Final = f"Calls that wait for each other, where {AT_A_TIME} are made at a time."
+EMBEDDED: Final = "Of the whole request on the embedded engine, whose time it mostly is, with one call at a time."
+AT_ONCE: Final = (
+    "Until the last order stands, each sent again as clients do, against what the units allow; on a clock that moves "
+    "while all wait. The table's capacity is a bucket, empty at first; what a refused claim costs is taken from it too."
+)
 CPU: Final = (
     "CPU time of both, in turns in one process; AWS answers at once, so nothing hides our part. boto3 as it comes; the "
     "rate is the best round's."
@@ -63,6 +72,8 @@ class Extent:
     """Of which the report's memory is measured."""
     calls: int
     """To DynamoDB Local."""
+    slow_orders: Sequence[int]
+    """Items of the orders that are sent to a table of one write unit a second."""
 
 
 FULL: Final = Extent(
@@ -78,6 +89,7 @@ FULL: Final = Extent(
         {"events": 10**5, "shards": MOST_SHARDS, "item_bytes": LARGE_ITEM},
     ),
     calls=500,
+    slow_orders=SIZES,
 )
 QUICK: Final = Extent(
     tables=(10**3, 10**4),
@@ -90,6 +102,7 @@ QUICK: Final = Extent(
         {"events": 3 * 10**4, "shards": MOST_SHARDS, "item_bytes": LARGE_ITEM},
     ),
     calls=100,
+    slow_orders=SIZES[:-1],
 )
 
 
@@ -151,6 +164,36 @@ def reading(extent: Extent) -> Iterator[Line]:
     for events, scan in zip(extent.tables, scans, strict=True):
         yield Line(
             f"  a scan with a filter instead, {_shown(events)} events", f"{scan['all']:.3f}", notes=(MADE_UP, SCAN)
+        )
+
+
+def orders(extent: Extent) -> Iterator[Line]:
+    """Measure what orders of each size cost, and how long they take at once on a table of bounded capacity."""
+    every = costs(extent.rounds)
+    sizes = ", ".join(_shown(one.items) for one in every)
+    dearest = max((one.write_units - ORDER_UNITS) / one.items for one in every)
+    yield Line(
+        f"write units of an order, {sizes} items",
+        ", ".join(f"{one.write_units:,g}" for one in every),
+        f"{ORDER_UNITS} + {ITEM_UNITS} an item",
+        at_most(ITEM_UNITS, dearest),
+        (RULES,),
+    )
+    yield Line("  read units to read it back", ", ".join(f"{one.read_units:g}" for one in every), notes=(RULES,))
+    calls = ", ".join(f"{one.calls} ({one.in_a_row})" for one in every)
+    yield Line("  AWS calls (of these in a row)", calls, notes=(IN_A_ROW,))
+    latencies = ", ".join(f"{one.milliseconds:,.0f}" for one in every)
+    yield Line("  latency, ms", latencies, notes=(EMBEDDED,))
+    for units, rushing in ((25, SIZES), (1, extent.slow_orders)):
+        rushed = rush(units, rushing)
+        allowed = sum(ORDER_UNITS + ITEM_UNITS * items for items in rushing) / units
+        over = max(rushed.seconds) / allowed
+        yield Line(
+            f"orders of {', '.join(map(_shown, rushing))} items at once, {units} write units a second: time",
+            f"{over:.2f}x ({max(rushed.seconds):,.0f} s), {rushed.lost} lost",
+            "<= 1.2x, 0 lost",
+            at_most(1.2, over) if not rushed.lost else MISSED,
+            (AT_ONCE,),
         )
 
 
@@ -237,6 +280,7 @@ def _shown(events: int) -> str:
 MEASUREMENTS: Final[Sequence[Callable[[Extent], Iterator[Line]]]] = (
     writing,
     reading,
+    orders,
     recording_speed,
     reporting_speed,
     memory,
