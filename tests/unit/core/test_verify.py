@@ -158,6 +158,26 @@ def test_a_sum_in_the_base_currency_that_was_changed_is_found() -> None:
     assert f"{BASE}summary.csv: sums" in check(objects).problems[0]
 
 
+@pytest.mark.parametrize(
+    ("changed", "told"),
+    [
+        ({"commission": "1.26"}, "shop#a pays another commission than its terms give"),
+        ({"arithmetic": "percent=20 of=12.50"}, "shop#a pays another commission than its terms give"),
+        ({"arithmetic": "percent=20"}, "is no arithmetic of a commission"),
+        ({"arithmetic": "percent=8 of=12.50 fixed=0.25 items=1", "commission_rate": "0.08"}, ""),
+    ],
+)
+@pytest.mark.parametrize("schema", [1, 2])
+def test_a_commission_is_held_to_its_terms(changed: dict[str, str], told: str, schema: int) -> None:
+    objects: Objects = {}
+    seal(objects, "202610230130", "202610230130", [line(utc("01:30"), "a", **changed)], ("", ""), schema=schema)
+    problems = check(objects).problems
+    if told and schema > 1:
+        assert told in problems[0]
+    else:
+        assert problems == [], "lines of the first schema tell no terms"
+
+
 # ---------------------------------------------------------------- tampering
 
 

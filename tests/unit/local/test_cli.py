@@ -11,7 +11,7 @@ def said(capsys: pytest.CaptureFixture[str]) -> str:
     return capsys.readouterr().err.strip()
 
 
-@pytest.mark.parametrize("command", ["up", "replay", "verify", "csv"])
+@pytest.mark.parametrize("command", ["up", "replay", "verify", "csv", "rerate"])
 def test_each_command_explains_itself(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as left:
         main([command, "--help"])

@@ -36,6 +36,12 @@ def reckoned(facts: Facts) -> Iterator[Step]:
         yield Step("rate", f"{money.plain(rate)} of {money.plain(amount)}", money.multiply(amount, rate))
 
 
+def is_due(facts: Facts) -> bool:
+    """Tell whether an event's commission is what its terms give."""
+    *_, last = reckoned(facts)
+    return last.gives == Decimal(facts["commission"])
+
+
 def explained(facts: Facts, card: RateCard | None) -> dict[str, Any]:
     """Return how an event's commission came about: where its terms come from, and each step of the arithmetic.
 

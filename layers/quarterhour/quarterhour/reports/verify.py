@@ -9,6 +9,7 @@ from tempfile import SpooledTemporaryFile
 from typing import IO, TYPE_CHECKING, Any, Final
 
 from quarterhour.clock import iso_seconds, parse_iso
+from quarterhour.ledger.explain import is_due
 from quarterhour.ledger.keys import Account, Position
 from quarterhour.quarters import Quarter, span
 from quarterhour.reports.base import InBase, foreign, in_base, pins_of
@@ -157,7 +158,7 @@ class _Proof:
         return bool(digest.hexdigest() == wanted["sha256"])
 
     def _in_order(self, name: str, quarter: Quarter, file: Any) -> Iterable[dict[str, str]]:  # noqa: ANN401
-        """Yield a file's lines, each of them of this quarter-hour, after the one before, and of an event not seen."""
+        """Yield a file's lines: each of this quarter-hour, after the one before, of an event not seen, by its terms."""
         last = ""
         for line in read_lines(file, self._schema):
             position = Position.parse(line["position"])
@@ -170,6 +171,8 @@ class _Proof:
             if before is not None and (self._retention is None or position.recorded_at < before + self._retention):
                 self._problem(name, f"{line['source']}#{line['id']} was sealed before")
             self._recorded[position.suffix] = position.recorded_at
+            if "terms" in line and not is_due(line):
+                self._problem(name, f"{line['source']}#{line['id']} pays another commission than its terms give")
             yield line
 
     def _in_base(
