@@ -107,7 +107,7 @@ def _parser() -> argparse.ArgumentParser:
     proof = commands.add_parser(
         "verify",
         help="prove the sealed files of a folder",
-        description="Prove the sealed files of a folder: manifests, hashes, chain, order and sums.",
+        description="Prove the sealed files of a folder: manifests, hashes, chain, order, commissions and sums.",
     )
     proof.add_argument(
         "folder", type=Path, metavar="DIR", help="what a replay wrote with --out, or a copy of the bucket"
