@@ -19,10 +19,14 @@ from typing import Any
 
 from local.delivery import lambda_record
 from local.faults import Faults, Killed
-from local.http_api import Request
+from local.filters import matches
+from local.http_api import Request, Response
 from local.stack import Stack, open_stack
 from quarterhour import clock
+from quarterhour.aws import from_item
 from quarterhour.clock import ManualClock
+from quarterhour.ledger.log import places_of
+from quarterhour.locations.keys import location_of
 from quarterhour.reports.verify import verify
 from quarterhour.totals import Totals
 
@@ -113,6 +117,18 @@ class World:
                 self.refused.append(event)
         return verdicts
 
+    def request(self, function: str, method: str, path: str, body: Any = None) -> Response | None:
+        """Send a request to another function once; ``None`` where it died and gave no answer."""
+        content = b"" if body is None else json.dumps(body).encode()
+        try:
+            with self.faults.at_work():
+                return self.stack.request(
+                    Request(method, path, headers=(("content-type", "application/json"),), body=content)
+                )
+        except Killed:
+            self.stack.cold_start(function)
+            return None
+
     def send_again(self) -> None:
         """Send what waits in the outbox."""
         events, self.outbox = self.outbox, []
@@ -151,35 +167,26 @@ class World:
     def read_streams(self) -> None:
         """Take what came into the streams, and sort it into lanes by partition key."""
         for pump in self.stack.pumps:
-            mapping = pump._mapping
-            for record in self._new_records(mapping.stream):
+            mapping, function = pump._mapping, pump._function.rpartition(":")[2]
+            for record in self._new_records(mapping.stream, function):
                 shaped = lambda_record(record, mapping.stream, "us-east-1", self.clock.now())
-                key = next(
-                    iter(
-                        shaped["dynamodb"]["Keys"][name]["S"]
-                        for name in ("quarter_hour", "pk")
-                        if name in shaped["dynamodb"]["Keys"]
-                    )
-                )
-                if (
-                    pump._function.rpartition(":")[2] == "snapshots"
-                    and shaped["dynamodb"]["Keys"]["sk"]["S"] != "latest"
-                ):
-                    continue
-                lane = (pump._function, sha256(key.encode()).digest()[0] % self.lanes_a_stream)
-                self.lanes.setdefault(lane, Lane(pump._function.rpartition(":")[2])).records.append(shaped)
+                keys = shaped["dynamodb"]["Keys"]
+                key = next(keys[name]["S"] for name in ("quarter_hour", "pk") if name in keys)
+                if matches(mapping.filters, shaped):
+                    lane = (function, sha256(key.encode()).digest()[0] % self.lanes_a_stream)
+                    self.lanes.setdefault(lane, Lane(function)).records.append(shaped)
 
-    def _new_records(self, stream: str) -> Iterator[Any]:
+    def _new_records(self, stream: str, reader: str) -> Iterator[Any]:
         client = self._streams
         while True:
-            iterator = self._iterators.get(stream)
+            iterator = self._iterators.get(reader)
             if iterator is None:
                 shard = client.describe_stream(StreamArn=stream)["StreamDescription"]["Shards"][0]["ShardId"]
                 iterator = client.get_shard_iterator(StreamArn=stream, ShardId=shard, ShardIteratorType="TRIM_HORIZON")[
                     "ShardIterator"
                 ]
             answer = client.get_records(ShardIterator=iterator)
-            self._iterators[stream] = answer["NextShardIterator"]
+            self._iterators[reader] = answer["NextShardIterator"]
             if not answer["Records"]:
                 return
             yield from answer["Records"]
@@ -261,6 +268,8 @@ class World:
         self.watch_sealed()
         self._refunds_are_bounded(ledger)
         self._sums_agree(ledger, lines)
+        self._places_agree(ledger)
+        self._logs_agree(ledger)
         proof = verify(_opener(objects), objects)
         assert not proof.problems
 
@@ -298,11 +307,35 @@ class World:
                 Decimal(item["commission"]["S"]),
             )
             for item in self.entities()
-            if item["sk"]["S"] == "latest"
+            if item["sk"]["S"] == "latest" and item["pk"]["S"].startswith("ACCOUNT#")
         }
         assert accounts == _sums(ledger), "counters differ from the ledger"
         assert accounts == _sums(lines), "counters differ from the reports"
         self._customers_agree(ledger)
+
+    def _places_agree(self, ledger: list[dict[str, str]]) -> None:
+        sold: dict[tuple[str, str], Totals] = {}
+        for item in ledger:
+            if "location" in item and item["currency"] != "XXX":
+                place = item["location"], item["currency"]
+                amount, commission = Decimal(item["amount"]), Decimal(item["commission"])
+                sold[place] = sold.get(place, Totals()).plus(amount, commission)
+        settled: dict[tuple[str, str], Totals] = {}
+        for item in self.entities():
+            if item["pk"]["S"].startswith("PLACE#"):
+                place = location_of(item["sk"]["S"])
+                settled[place] = settled.get(place, Totals()) + Totals.of(from_item(item))
+        assert settled == sold, "sales by place differ from the ledger"
+
+    def _logs_agree(self, ledger: list[dict[str, str]]) -> None:
+        logged = [
+            (item["pk"]["S"].removeprefix("SOURCE#"), *place)
+            for item in self.entities()
+            if item["pk"]["S"].startswith("SOURCE#")
+            for place in places_of(from_item(item))
+        ]
+        stand = Counter((item["source"], item["quarter_hour"], item["position"]) for item in ledger)
+        assert Counter(logged) == stand, "the sources' logs differ from the ledger"
 
     def _customers_agree(self, ledger: list[dict[str, str]]) -> None:
         seen: dict[str, set[str]] = {}
@@ -318,11 +351,12 @@ class World:
 
 
 @contextmanager
-def world(engine: str = "moto", shards: int = 2, start: datetime = START) -> Iterator[World]:
+def world(engine: str = "moto", shards: int = 2, start: datetime = START, base: str = "") -> Iterator[World]:
     """Deploy, with faults at hand and a clock that stands still."""
     manual = ManualClock(start)
     faults = Faults()
-    with clock.using(manual), faults.installed(), open_stack(engine, {"LedgerShards": shards}, virtual=True) as stack:
+    own: dict[str, str | int] = {"LedgerShards": shards, "BaseCurrency": base}
+    with clock.using(manual), faults.installed(), open_stack(engine, own, virtual=True) as stack:
         yield World(stack, faults, manual)
 
 

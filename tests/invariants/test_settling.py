@@ -1,0 +1,121 @@
+"""What is settled with sealed quarter-hours survives a crash at every call: base currency, sales by place, logs."""
+
+import json
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from itertools import count
+from typing import Any
+
+import pytest
+
+from quarterhour.aws import from_item
+from quarterhour.clock import iso_millis
+from quarterhour.quarters import LENGTH, Quarter
+from tests.invariants.crashing import Record, each_call
+from tests.invariants.world import GRACE, World, sale, world
+
+
+@pytest.fixture
+def place() -> Iterator[World]:
+    with world(base="EUR") as made:
+        yield made
+
+
+@pytest.fixture
+def number() -> Callable[[], int]:
+    return count(1).__next__
+
+
+def sold(n: int) -> list[dict[str, Any]]:
+    """A request with sales at several places, of two sources, in currencies with a rate, without one, and the base."""
+    sales = [
+        sale(f"a{n}", "10.00", location="GB#London"),
+        sale(f"b{n}", "0.01", location="GB#London#Soho"),
+        sale(f"c{n}", "3.333", location="GB#London"),
+        sale(f"d{n}", "7"),
+    ]
+    for number, currency in enumerate(("GBP", "EUR", "USD", "GBP")):
+        sales[number]["data"]["currency"] = currency
+    sales[3]["source"] = "device"
+    return sales
+
+
+def state(place: World, currency: str, units: str, as_of: str | None = None) -> None:
+    """State a rate; where the function dies, nobody tells."""
+    said = {"units_per_base": units, "source": "ECB", **({"as_of": as_of} if as_of else {})}
+    answer = place.request("rates", "PUT", f"/rates/{currency}", said)
+    assert answer is None or answer.status in {200, 409, 500}, answer.body
+
+
+def documents(place: World) -> list[dict[str, Any]]:
+    """Return all manifests, in the order of time."""
+    objects = place.objects()
+    return [json.loads(objects[key]) for key in sorted(objects) if key.endswith("manifest.json")]
+
+
+def test_a_report_in_a_base_currency_may_die_at_any_call_and_the_rates_may_change_meanwhile(
+    place: World, number: Callable[[], int], record_property: Record
+) -> None:
+    """The rates that an attempt has pinned stand, though others for the same instants are stated before the next."""
+
+    def prepare(place: World) -> None:
+        for _ in range(2):
+            state(place, "GBP", f"0.8{number()}")
+            place.send(sold(number()))
+            place.clock.advance(LENGTH)
+        place.clock.advance(GRACE)
+
+    def recover(place: World) -> None:
+        place.faults.disarm()
+        meanwhile = Quarter.at(place.clock.now() - GRACE).start - timedelta(seconds=1)
+        state(place, "GBP", f"0.9{number()}", iso_millis(meanwhile))
+        state(place, "USD", f"1.1{number()}", iso_millis(meanwhile))
+        place.report()
+
+    points = each_call(place, prepare, act=World.report, recover=recover)
+    record_property("report in a base currency", f"{points} crash points tried, 0 violations")
+    pinned = [one for document in documents(place) for bucket in document["buckets"] for one in bucket["rates"]]
+    assert {one["currency"] for one in pinned} == {"GBP", "USD"}
+    assert {one["units_per_base"] is None for one in pinned} == {True, False}, "some had a rate, some had none"
+
+
+def test_stating_a_rate_may_die_at_any_call(place: World, number: Callable[[], int], record_property: Record) -> None:
+    """Sent again, it stands once: in force, and in the history."""
+    stated: dict[str, str] = {}
+
+    def prepare(place: World) -> None:
+        place.stack.cold_start("rates")
+        place.clock.advance(timedelta(seconds=1))
+        stated[iso_millis(place.clock.now())] = f"1.{number()}"
+
+    def say(place: World) -> None:
+        as_of, units = max(stated.items())
+        state(place, "GBP", units, as_of)
+
+    def check(place: World) -> None:
+        place.faults.disarm()
+        say(place)
+        items = [from_item(item) for item in place.entities() if item["pk"]["S"] == "RATE#GBP"]
+        history = {one["last_updated"]: one["units_per_base"] for one in items if one["sk"].startswith("AS_OF#")}
+        (latest,) = (one for one in items if one["sk"] == "latest")
+        assert history == stated
+        assert latest["version"] == len(stated)
+
+    points = each_call(place, prepare, act=say, recover=check)
+    record_property("state a rate", f"{points} crash points tried, 0 violations")
+
+
+def test_a_base_currency_that_is_changed_meanwhile_holds_for_the_next_plan(place: World) -> None:
+    state(place, "GBP", "0.8")
+    place.send(sold(1))
+    place.clock.advance(LENGTH + GRACE)
+    place.report()
+    place.set_environment("report", "BASE_CURRENCY", "USD")
+    place.set_environment("rates", "BASE_CURRENCY", "USD")
+    place.send(sold(2))
+    place.drain()
+    place.check()
+    first, *_, last = documents(place)
+    assert (first["base_currency"], last["base_currency"]) == ("EUR", "USD")
+    rates = {one["currency"]: one["units_per_base"] for bucket in last["buckets"] for one in bucket["rates"]}
+    assert rates == {"EUR": None, "GBP": None}, "a rate for euros is none for dollars"
