@@ -6,10 +6,8 @@ from itertools import count
 
 import pytest
 
-from local.faults import Kind
+from tests.invariants.crashing import Record, each_call
 from tests.invariants.world import GRACE, World, refund, sale, view, world
-
-DEATHS = (Kind.KILL_BEFORE, Kind.KILL_AFTER)
 
 
 def batch(n: int) -> list[dict[str, object]]:
@@ -23,32 +21,6 @@ def batch(n: int) -> list[dict[str, object]]:
         sale(f"t{n}", "9.99", agency="ünï 7"),
         view(f"v{n}", "/index", f"viewer {n}"),
     ]
-
-
-Step = Callable[[World], None]
-Record = Callable[[str, object], None]
-CHECKED_EVERY = 8
-
-
-def each_call(place: World, prepare: Step, act: Step, recover: Step) -> int:
-    """Do something once in peace to count its calls, then once for each call and death. Returns the crash points."""
-    prepare(place)
-    before = len(place.faults.calls)
-    act(place)
-    calls = len(place.faults.calls) - before
-    recover(place)
-    place.drain()
-    for point in range(calls * len(DEATHS)):
-        prepare(place)
-        place.faults.arm(DEATHS[point % len(DEATHS)], point // len(DEATHS))
-        act(place)
-        recover(place)
-        place.drain()
-        if point % CHECKED_EVERY == 0:
-            place.check()
-    place.check()
-    assert len(place.faults.struck) == calls * len(DEATHS), "a crash point was not reached"
-    return calls * len(DEATHS)
 
 
 @pytest.fixture

@@ -1,7 +1,6 @@
 """A schedule that is changed, paused, reset, crashed: what is asked for holds, no event is lost or reported twice."""
 
-import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack
 from datetime import datetime, timedelta
 from itertools import count
@@ -12,10 +11,10 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from local.faults import Killed, Kind
+from local.faults import Kind
 from local.http_api import Request
 from quarterhour.schedule.expression import upcoming
-from tests.invariants.test_crashes import each_call
+from tests.invariants.crashing import Record, each_call
 from tests.invariants.world import World, sale, world
 
 DEPLOYED = "rate(1 hour)"
@@ -40,15 +39,8 @@ class Schedule:
 
     def put(self, **body: Any) -> int:
         """Ask for a change; returns the answer's status, 0 where the function died."""
-        request = Request(
-            "PUT", "/schedule", headers=(("content-type", "application/json"),), body=json.dumps(body).encode()
-        )
-        try:
-            with self.place.faults.at_work():
-                return self.place.stack.request(request).status
-        except Killed:
-            self.place.stack.cold_start("schedule")
-            return 0
+        answer = self.place.request("schedule", "PUT", "/schedule", body)
+        return answer.status if answer else 0
 
     def shown(self) -> dict[str, Any]:
         """Return what is answered about it."""
@@ -111,9 +103,7 @@ def place() -> Iterator[World]:
 
 
 @pytest.mark.parametrize("recovery", ["asked again", "watched"])
-def test_a_change_may_die_at_any_call(
-    place: World, recovery: str, record_property: Callable[[str, object], None]
-) -> None:
+def test_a_change_may_die_at_any_call(place: World, recovery: str, record_property: Record) -> None:
     schedule, number = Schedule(place), count()
     asked: dict[str, Any] = {}
 
@@ -135,11 +125,14 @@ def test_a_change_may_die_at_any_call(
         assert schedule.stands_as_wanted()
         schedule.check()
 
-    points = each_call(place, prepare, lambda _: schedule.put(**asked), recover)
+    def ask(_: World) -> None:
+        schedule.put(**asked)
+
+    points = each_call(place, prepare, ask, recover)
     record_property(f"change of the schedule, {recovery}", f"{points} crash points tried, 0 violations")
 
 
-def test_the_watch_may_die_at_any_call(place: World, record_property: Callable[[str, object], None]) -> None:
+def test_the_watch_may_die_at_any_call(place: World, record_property: Record) -> None:
     schedule = Schedule(place)
     schedule.put(expression="rate(15 minutes)", paused=True)
 
@@ -200,7 +193,7 @@ class Scheduled(RuleBasedStateMachine):
 
     @rule(first=st.sampled_from(EXPRESSIONS), second=st.sampled_from(EXPRESSIONS), after=st.integers(0, 8))
     def two_operators_ask_at_once(self, first: str | None, second: str | None, after: int) -> None:
-        self.place.faults.meanwhile(after, lambda: self.schedule.put(expression=second))
+        self._meanwhile(after, second)
         assert self.schedule.put(expression=first) in {200, 409}
         self.place.faults.disarm()
         assert self.schedule.stands_as_wanted()
@@ -222,7 +215,7 @@ class Scheduled(RuleBasedStateMachine):
 
     @rule(after=st.integers(0, 20), expression=st.sampled_from(EXPRESSIONS))
     def it_is_changed_while_a_report_runs(self, after: int, expression: str | None) -> None:
-        self.place.faults.meanwhile(after, lambda: self.schedule.put(expression=expression))
+        self._meanwhile(after, expression)
         self.place.report()
         self.place.faults.disarm()
 
@@ -239,6 +232,14 @@ class Scheduled(RuleBasedStateMachine):
                 assert self.schedule.stands_as_wanted()
                 self.place.drain()
                 self.place.check()
+
+    def _meanwhile(self, after: int, expression: str | None) -> None:
+        """Let somebody ask for an expression so many calls from now."""
+
+        def ask() -> None:
+            self.schedule.put(expression=expression)
+
+        self.place.faults.meanwhile(after, ask)
 
     def _struck_by(self, fault: tuple[Kind, int] | None) -> ExitStack:
         armed = ExitStack()
