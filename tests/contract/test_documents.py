@@ -2,10 +2,10 @@
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from decimal import Decimal
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -20,10 +20,19 @@ from quarterhour.documents.queries import DocumentQueries
 from quarterhour.documents.store import DocumentStore
 from quarterhour.documents.writer import DocumentWriter
 from quarterhour.errors import ConflictError, NotFoundError
+from quarterhour.ledger.explainer import Explainer
+from quarterhour.ledger.keys import Account, Identity
+from quarterhour.ledger.recorder import Recorder
+from quarterhour.ledger.recording import Verdict
+from quarterhour.ledger.store import LedgerStore
 from quarterhour.paging import Paging
 from quarterhour.ratecards.store import CardStore
 from quarterhour.reading import EntityReader
 from tests.contract.storage import Storage, only_dynamodb_local
+from tests.unit.core.builders import event, terms
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb import DynamoDBClient
 
 Record = Callable[[str, object], None]
 MACHINE = Caller("shop", None)
@@ -34,6 +43,7 @@ ANN = Caller("ann", "42")
 class Archive:
     """Documents on an engine, with a meter on what they cost."""
 
+    client: "DynamoDBClient"
     writer: DocumentWriter
     queries: DocumentQueries
     cards: CardStore
@@ -83,7 +93,9 @@ def archive(storage: Storage) -> Archive:
     meter.attach(client)
     entities = EntityReader(client, storage.entity_table)
     writer = DocumentWriter(entities, DocumentStore(client, storage.entity_table))
-    return Archive(writer, DocumentQueries(entities), CardStore(client, storage.entity_table, aws.Workers(1)), meter)
+    return Archive(
+        client, writer, DocumentQueries(entities), CardStore(client, storage.entity_table, aws.Workers(1)), meter
+    )
 
 
 # ---------------------------------------------------------------- writing
@@ -202,6 +214,44 @@ def test_cards_of_more_agencies_than_a_call_takes_are_read(archive: Archive, own
     at = datetime(2026, 7, 1, tzinfo=UTC)
     cards = archive.cards.read({(agency, at) for agency in agencies})
     assert [agency for agency in agencies if cards.at(agency, at)] == agencies[::40]
+
+
+# ---------------------------------------------------------------- commissions by a card, recorded and explained
+
+
+def record(archive: Archive, storage: Storage, own: str, at: datetime, numbers: range) -> list[Verdict]:
+    """Record sales of an agency that leave their commission to its card."""
+    ledger = LedgerStore(
+        archive.client, storage.identity_table, storage.ledger_table, storage.entity_table, aws.Workers(1)
+    )
+    sold = [event(f"{own}-{number}", amount="100", category="books") for number in numbers]
+    events = [replace(one, account=Account(own, "GBP"), time=at) for one in sold]
+    recorder = Recorder(terms(), ledger, archive.cards.read)
+    return [one.verdict for one in recorder.record(events, f"{own}-{numbers}", 60)]
+
+
+def test_what_a_card_charges_is_recorded_at_no_more_writes_and_explained_by_three_reads(
+    archive: Archive, storage: Storage, own: str, at: datetime, record_property: Record
+) -> None:
+    rules = [{"percent": "8", "category": "books", "currency": "GBP", "fixed": "0.30", "maximum": "20"}]
+    archive.write(rate_card(own), 0, {"valid_from": "2026-01-01T00:00:00Z", "rules": rules})
+    assert record(archive, storage, own, at, range(1)) == [Verdict.RECORDED]
+    bill = archive.bill(lambda: record(archive, storage, own, at, range(1, 101)))
+    record_property("record 100 events that a card charges, less what a start takes", told(bill))
+    prepared = 2  # a new recorder looks after the control items first
+    assert bill.write_units - prepared == 200
+    assert bill.calls.total() - prepared == 100 + 4 + 1
+    assert bill.read_units == 1
+
+    explainer = Explainer(archive.client, storage.identity_table, storage.ledger_table, archive.queries.entities)
+    explain = archive.bill(lambda: explainer.explain([Identity("shop", f"{own}-7")], MACHINE))
+    record_property("explain a commission", told(explain))
+    assert (explain.write_units, explain.read_units, explain.calls.total()) == (0, 3, 3)
+    for caller in (MACHINE, Caller("ann", own)):
+        found = explainer.explain([Identity("shop", f"{own}-7")], caller)
+        assert (found["commission"], found["terms"]["rule"]) == ("8.30", rules[0])
+    with pytest.raises(NotFoundError):
+        explainer.explain([Identity("shop", f"{own}-7")], ANN)
 
 
 # ---------------------------------------------------------------- what each costs
