@@ -1,0 +1,166 @@
+"""Rates over HTTP: stated once each, read now, as of any instant, and in their windows."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from local.http_api import Request, Response
+from tests.handlers.world import World, opened
+
+SNAPSHOTS = "/rates/GBP/snapshots"
+CHANGES = [("01:30", "0.80"), ("01:32", "0.81"), ("01:35", "0.79"), ("02:00", "0.82")]
+"""When the rate of the pound was stated, and how many were worth a euro."""
+
+
+def put(world: World, currency: str, body: Any, content_type: str = "application/json") -> Response:
+    content = body if isinstance(body, bytes) else json.dumps(body).encode()
+    return world.stack.request(
+        Request("PUT", f"/rates/{currency}", headers=(("content-type", content_type),), body=content)
+    )
+
+
+def state(world: World, units: str, currency: str = "GBP", **more: Any) -> dict[str, Any]:
+    answer = put(world, currency, {"units_per_base": units, "source": "ECB", **more})
+    assert answer.status == 200, answer.body
+    found: dict[str, Any] = answer.json()
+    return found
+
+
+def refused(world: World, currency: str, body: Any) -> list[str]:
+    """State what is no rate, and return the fields that are told."""
+    answer = put(world, currency, body)
+    assert (answer.status, answer.headers["content-type"]) == (400, "application/problem+json"), answer.body
+    return [problem["field"] for problem in answer.json()["errors"]]
+
+
+@pytest.fixture(scope="module")
+def world() -> Iterator[World]:
+    """The system with four rates of the pound, as ``CHANGES`` says, and one of the yen."""
+    with opened({"BaseCurrency": "EUR"}) as world:
+        state(world, "0.80")
+        world.pass_time(minutes=2)
+        state(world, "0.81")
+        world.pass_time(minutes=3)
+        state(world, "0.79", as_of="2026-10-23T03:35:00+02:00")
+        world.pass_time(minutes=25)
+        state(world, "0.82")
+        state(world, "160.5", "JPY", as_of="2026-10-22T14:15:00Z")
+        world.settle()
+        yield world
+
+
+def seen(items: list[dict[str, Any]]) -> list[tuple[str, str]]:
+    return [(item["last_updated"][11:16], item["units_per_base"]) for item in items]
+
+
+# ---------------------------------------------------------------- stating
+
+
+def test_a_rate_is_answered_as_it_stands(world: World) -> None:
+    assert world.read("/rates/GBP") == {
+        "currency": "GBP",
+        "units_per_base": "0.82",
+        "source": "ECB",
+        "base": "EUR",
+        "version": 4,
+        "last_updated": "2026-10-23T02:00:00.000Z",
+    }
+
+
+def test_sent_again_a_rate_is_the_one_that_it_was(world: World) -> None:
+    assert state(world, "0.79", as_of="2026-10-23T01:35:00Z")["version"] == 3
+    assert state(world, "0.82")["version"] == 4
+    assert world.read("/rates/GBP")["version"] == 4
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        ({"units_per_base": "0.5", "source": "ECB", "as_of": "2026-10-23T01:35:00Z"}, "has stated 0.79 GBP"),
+        ({"units_per_base": "0.5", "source": "ECB", "as_of": "2026-10-23T01:36:00Z"}, "in the order of time"),
+    ],
+)
+def test_what_a_rate_was_is_not_said_anew(world: World, body: dict[str, str], told: str) -> None:
+    answer = put(world, "GBP", body)
+    assert (answer.status, answer.headers["content-type"]) == (409, "application/problem+json")
+    assert told in answer.json()["detail"]
+    assert world.read("/rates/GBP", at="2026-10-23T01:37:00Z")["units_per_base"] == "0.79"
+
+
+@pytest.mark.parametrize(
+    ("body", "fields"),
+    [
+        ({}, ["units_per_base", "source"]),
+        ({"units_per_base": "0", "source": "ECB"}, ["units_per_base"]),
+        ({"units_per_base": 1e-3, "source": ""}, ["source"]),
+        ({"units_per_base": "1", "source": "ECB", "as_of": "2026-10-23T02:00:00.001Z"}, ["as_of"]),
+        ({"units_per_base": "1", "source": "ECB", "as_of": "2026-10-23"}, ["as_of"]),
+        ([], ["body"]),
+        (b"{", ["body"]),
+    ],
+)
+def test_what_is_no_rate_is_told_by_its_fields(world: World, body: Any, fields: list[str]) -> None:
+    assert refused(world, "GBP", body) == fields
+
+
+@pytest.mark.parametrize("currency", ["EUR", "eur", "EURO", "E%25", "%2e"])
+def test_only_another_currency_than_the_base_has_a_rate(world: World, currency: str) -> None:
+    assert refused(world, currency, {"units_per_base": "1", "source": "ECB"}) == ["currency"]
+
+
+def test_a_rate_is_json(world: World) -> None:
+    assert put(world, "GBP", {}, "text/plain").status == 415
+
+
+# ---------------------------------------------------------------- reading
+
+
+@pytest.mark.parametrize(
+    ("at", "units"),
+    [("01:30:00", "0.80"), ("01:31:59.999", "0.80"), ("01:32:00", "0.81"), ("01:59:59", "0.79"), ("23:00:00", "0.82")],
+)
+def test_the_rate_as_of_an_instant_is_the_newest_stated_by_then(world: World, at: str, units: str) -> None:
+    assert world.read("/rates/GBP", at=f"2026-10-23T{at}Z")["units_per_base"] == units
+
+
+def test_what_was_never_stated_is_not_there(world: World) -> None:
+    before = world.missing("/rates/GBP", at="2026-10-23T01:29:59.999Z")
+    assert before == "no rate of GBP was stated as of 2026-10-23T01:29:59.999Z or before"
+    for path in ("/rates/USD", "/rates/USD/trend"):
+        assert world.missing(path) == "no rate of USD was ever stated"
+    assert world.missing("/rates/USD/snapshots", layer="5m", last=1)
+    assert world.refused("/rates/pounds")["field"] == "currency"
+    assert world.refused("/rates/GBP", at="2026-10-23")["field"] == "at"
+
+
+def test_a_rate_is_read_in_its_windows(world: World) -> None:
+    assert seen(world.all(SNAPSHOTS, layer="5m", date="2026-10-23")) == [("01:32", "0.81"), *CHANGES[2:]]
+    assert seen(world.read(SNAPSHOTS, layer="change", last=2)["items"]) == [CHANGES[3], CHANGES[2]]
+    assert (
+        seen(world.all(SNAPSHOTS, layer="change", from_="2026-10-23T01:32:00Z", to="2026-10-23T02:00:00Z"))
+        == (CHANGES[1:3])
+    )
+    assert seen([world.read(SNAPSHOTS, layer="5m", at="2026-10-23T01:31:00Z")]) == [("01:32", "0.81")]
+    assert world.refused(SNAPSHOTS, layer="7m", last=1)["field"] == "layer"
+
+
+def test_the_trend_compares_with_the_window_before(world: World) -> None:
+    told = world.read("/rates/GBP/trend", layer="1h")
+    assert (told["latest"]["units_per_base"], told["before"]["units_per_base"]) == ("0.82", "0.79")
+    assert told["figures"] == {"units_per_base": {"now": "0.82", "before": "0.79", "change": "0.03", "trend": "up"}}
+
+
+@pytest.mark.parametrize("limit", [1, 100])
+def test_all_rates_are_listed(world: World, limit: int) -> None:
+    found = {one["currency"]: one["units_per_base"] for one in world.all("/rates", limit=limit)}
+    assert found == {"GBP": "0.82", "JPY": "160.5"}
+
+
+def test_a_window_lists_rates_where_they_are_asked_for_and_accounts_otherwise(world: World) -> None:
+    window = world.read("/windows/5m/2026-10-23T02:01:00Z", kind="rates")
+    assert [(one["currency"], one["units_per_base"]) for one in window["items"]] == [("GBP", "0.82")]
+    assert world.missing("/windows/5m/2026-10-23T02:01:00Z")
+    assert world.missing("/windows/5m/2026-10-23T02:01:00Z", kind="accounts")
+    assert world.refused("/windows/5m/2026-10-23T02:01:00Z", kind="orders")["field"] == "kind"

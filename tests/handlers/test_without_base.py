@@ -1,0 +1,38 @@
+"""A deployment without base currency, and without the layer of single changes."""
+
+import json
+from collections.abc import Iterator
+
+import pytest
+
+from tests.handlers.test_rates import state
+from tests.handlers.world import World, account, opened
+
+
+@pytest.fixture(scope="module")
+def world() -> Iterator[World]:
+    """The system after a run, with a rate that nobody uses."""
+    with opened({"SnapshotLayers": "5m=24h"}) as world:
+        state(world, "0.8")
+        world.sell("8.00")
+        world.pass_time(minutes=17)
+        world.report()
+        yield world
+
+
+def test_a_report_says_nothing_of_a_base_currency(world: World) -> None:
+    (run,) = world.read("/reports")["items"]
+    told = json.dumps(world.read(f"/reports/{run['run']}")["manifest"])
+    assert "base" not in told
+    assert "rates" not in told
+    with world.stack.bucket.open("reports/2026/10/23/0130-0145/summary.csv") as file:
+        assert file.readline().rstrip().endswith(b"commission,commission_rounded_half_even")
+
+
+def test_rates_are_kept_of_no_base_currency(world: World) -> None:
+    assert world.read("/rates/GBP")["base"] is None
+    assert state(world, "1", "EUR")["base"] is None
+
+
+def test_single_changes_that_are_not_kept_are_not_there(world: World) -> None:
+    assert world.missing(account(part="changes")) == "no single changes are kept here, only one of 5m"
