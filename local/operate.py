@@ -58,7 +58,8 @@ def _rebuild(args: argparse.Namespace) -> int:
 
 
 def _unpark(args: argparse.Namespace) -> int:
-    answer = _invoke(args, "Unpark", {})
+    # Billing takes its own: appends to the ledger must end with a short run, as those of the ingest.
+    answer = {**_invoke(args, "Unpark", {}), **_invoke(args, "Billing", {})}
     for queue, result in answer.items():
         print(f"{queue}: {result['applied']} applied, {result['kept']} kept")
     return 0 if not any(result["kept"] for result in answer.values()) else 1

@@ -156,10 +156,13 @@ def test_a_value_out_of_bounds_is_refused(parameter: str, value: str) -> None:
     assert not accepts(parameter, value)
 
 
-def test_the_ingest_knows_its_own_timeout_and_every_grace_outlasts_it(document: Properties, stack: Stack) -> None:
-    ingest = stack.of("AWS::Lambda::Function")["IngestFunction"]
-    assert ingest["Environment"]["Variables"]["INGEST_TIMEOUT_SECONDS"] == ingest["Timeout"]
-    assert least(document, "GraceSeconds") > ingest["Timeout"] + SAFETY.total_seconds()
+@pytest.mark.parametrize("name", ["Ingest", "Billing"])
+def test_whoever_appends_knows_its_own_timeout_and_every_grace_outlasts_it(
+    document: Properties, stack: Stack, name: str
+) -> None:
+    function = stack.of("AWS::Lambda::Function")[f"{name}Function"]
+    assert function["Environment"]["Variables"][f"{name.upper()}_TIMEOUT_SECONDS"] == function["Timeout"]
+    assert least(document, "GraceSeconds") > function["Timeout"] + SAFETY.total_seconds()
 
 
 def pattern(document: Properties, parameter: str) -> str:
