@@ -237,7 +237,7 @@ def test_what_a_card_charges_is_recorded_at_no_more_writes_and_explained_by_thre
     archive.write(rate_card(own), 0, {"valid_from": "2026-01-01T00:00:00Z", "rules": rules})
     assert record(archive, storage, own, at, range(1)) == [Verdict.RECORDED]
     bill = archive.bill(lambda: record(archive, storage, own, at, range(1, 101)))
-    record_property("record 100 events that a card charges, less what a start takes", told(bill))
+    record_property("record 100 events that a card charges, and look after 2 control items", told(bill))
     prepared = 2  # a new recorder looks after the control items first
     assert bill.write_units - prepared == 200
     assert bill.calls.total() - prepared == 100 + 4 + 1
