@@ -16,7 +16,7 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TaskProgressColumn
 from rich.table import Column, Table
 from rich.text import Text
 
-from local import csv_events, demo, operate, rerate, restore
+from local import csv_events, demo, operate, rates, rerate, restore
 from local.bucket import Folder
 from local.engines import DYNAMODB_LOCAL, MOTO
 from local.errors import LocalError
@@ -96,6 +96,9 @@ def _parser() -> argparse.ArgumentParser:
         help="send sales that name their order (order_id) as orders, each paid at once and billed by the stream",
     )
     replay.add_argument(
+        "--rates", metavar="FILE", help=f"state exchange rates when the clock comes to them: {rates.HELP}"
+    )
+    replay.add_argument(
         "--faults",
         type=_faults,
         metavar="SPEC",
@@ -155,6 +158,14 @@ def _parser() -> argparse.ArgumentParser:
         "Exit code 1 where some could not be posted.",
     )
     rerate.configure(rerating)
+
+    stated = commands.add_parser(
+        "rates",
+        help="state exchange rates from a CSV file",
+        description="State exchange rates from a CSV file, in the order of time. Run again, it changes nothing. "
+        "Exit code 1 where some were refused.",
+    )
+    rates.configure(stated)
 
     restored = commands.add_parser(
         "restore",
@@ -265,6 +276,8 @@ def _replay(args: argparse.Namespace) -> int:
                 orders=args.orders,
             )
         )
+        if args.rates:
+            replay.expect(*rates.read(args.rates))
         for name, source in zip(args.files, sources, strict=True):
             _play(replay, name, source, bar)
         closing = bar.add_task("reporting", total=None, told="")
@@ -282,7 +295,7 @@ def _replay(args: argparse.Namespace) -> int:
         _show(outcome)
     for problem in outcome.problems:
         print(problem, file=sys.stderr)
-    return 0 if outcome.verified else 1
+    return 0 if outcome.verified and not outcome.rates.get(rates.REFUSED) else 1
 
 
 def _progress(console: Console) -> Progress:
@@ -315,6 +328,8 @@ def _show(outcome: Outcome) -> None:
     console.print(f"{outcome.sent:,} sent: {verdicts}")
     sealed = f"{_count(outcome.sealed_buckets, 'quarter-hour')} with {_count(outcome.lines, 'line')}"
     console.print(f"{_count(outcome.runs, 'run')} sealed {sealed}")
+    if outcome.rates:
+        console.print(", ".join(f"{number:,} rates {what}" for what, number in sorted(outcome.rates.items())))
     _show_accounts(console, outcome.counters)
     told = "verified: counters and sealed files agree" if outcome.verified else "NOT verified"
     console.print(told, style="green" if outcome.verified else "bold red")

@@ -49,6 +49,11 @@ class Remote:
         headers = {"content-type": content_type}
         return self._send(AWSRequest("POST", self._url + path, headers, json.dumps(body).encode()))
 
+    def put(self, path: str, body: Json) -> tuple[int, Json]:
+        """Return the status and the JSON that a request to set something is answered with."""
+        headers = {"content-type": "application/json"}
+        return self._send(AWSRequest("PUT", self._url + path, headers, json.dumps(body).encode()))
+
     def _send(self, request: AWSRequest) -> tuple[int, Json]:
         if self._credentials:
             # https://<id>.execute-api.<region>.amazonaws.com

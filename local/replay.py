@@ -1,10 +1,11 @@
 """`quarterhour replay`: a file of events goes through the whole system on a clock that follows the events."""
 
+import json
 import sys
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any, Final
@@ -14,6 +15,7 @@ from local.bucket import Bucket
 from local.http_api import Request, Response
 from local.input import BadLine, Group, Line, grouped, read_lines
 from local.purchases import Purchase, purchases
+from local.rates import AHEAD, BadRow, Row, state
 from local.stack import Stack
 from quarterhour import clock
 from quarterhour.aws import chunks, from_item
@@ -67,6 +69,8 @@ class Outcome:
     counters: Accounts
     ledger: Accounts
     problems: tuple[str, ...]
+    rates: Mapping[str, int] = field(default_factory=dict)
+    """How many rates were stated, and refused, and lay ahead of the end; none of what did not happen."""
 
     @property
     def verified(self) -> bool:
@@ -83,6 +87,7 @@ class Outcome:
             "lines": self.lines,
             "accounts": {str(account): totals.as_dict() for account, totals in self.counters.items()},
             "ledger": {str(account): totals.as_dict() for account, totals in self.ledger.items()},
+            **({"rates": dict(self.rates)} if self.rates else {}),
             "verified": self.verified,
         }
 
@@ -101,11 +106,25 @@ class Replay:
         self._tell = tell
         self._most = most
         self._orders = orders
+        self._rates: deque[Row] = deque()
+        self._said: Counter[str] = Counter()
         self._firings: list[_Firing] = []
         self._unread = False
         self._leapt = False
 
     # ------------------------------------------------------------ sending
+
+    def expect(self, rows: Iterable[Row], bad: Iterable[BadRow]) -> None:
+        """Take rates, each to be stated when the clock comes to it; those of before the first event, with that."""
+        self._rates.extend(rows)
+        self._state([], bad)
+
+    def _state(self, rows: Iterable[Row], bad: Iterable[BadRow] = ()) -> None:
+        def put(path: str, body: Any) -> tuple[int, Any]:  # noqa: ANN401 - JSON is any value
+            answer = self._insist("PUT", path, json.dumps(body).encode())
+            return answer.status, answer.json()
+
+        self._said += state(rows, bad, put, self._tell)
 
     def play(self, lines: Iterable[bytes], progress: Callable[[], None] = lambda: None) -> None:
         """Send a file of events, each when the clock has come to its time; ``progress`` hears of each request."""
@@ -213,11 +232,13 @@ class Replay:
             self.clock.advance_to(instant)
             schedules = [one for one in self._stack.schedules() if one.function == _REPORT]
             self._firings = [_Firing(one.expression, one.function, one.expression.after(instant)) for one in schedules]
+            self._state_due()
 
     def advance(self, until: datetime) -> None:
         """Let all happen that is due until an instant, deliveries and firings in the order of time."""
         while (due := self._due()) is not None and due <= until:
             self.clock.advance_to(due)
+            self._state_due()
             self._deliver()
             for firing in self._firings:
                 if firing.due <= self.clock.now():
@@ -225,9 +246,18 @@ class Replay:
         self.clock.advance_to(until)
 
     def _due(self) -> datetime | None:
-        """Return the instant of the next delivery or firing."""
-        deliveries = self._next_delivery()
-        return min(filter(None, [deliveries, *(firing.due for firing in self._firings)]), default=None)
+        """Return the instant of the next delivery, firing or rate."""
+        known = [self._next_delivery(), *(firing.due for firing in self._firings), *(one.as_of for one in self._next)]
+        return min(filter(None, known), default=None)
+
+    @property
+    def _next(self) -> list[Row]:
+        """The next rate, once the clock runs."""
+        return [self._rates[0]] if self._rates and self._firings else []
+
+    def _state_due(self) -> None:
+        while self._rates and self._rates[0].as_of <= self.clock.now():
+            self._state([self._rates.popleft()])
 
     def _next_delivery(self) -> datetime | None:
         if self._unread:
@@ -294,6 +324,7 @@ class Replay:
             counters=counted_accounts(self._stack),
             ledger=ledger,
             problems=(*proof.problems, *unfinished),
+            rates={**self._said, **({AHEAD: len(self._rates)} if self._rates else {})},
         )
 
 

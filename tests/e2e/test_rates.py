@@ -1,0 +1,62 @@
+"""Exchange rates from a file: into a replay, at their time, and into a system that is up."""
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+from local.cli import main
+from tests.e2e.sales import event, lines
+from tests.e2e.test_rerate import serving
+from tests.handlers.world import opened
+
+HEADER = "date,currency,units_per_eur\n"
+HISTORY = "2026-10-01,GBP,0.5\n2026-10-23T08:20:00Z,GBP,0.8\n2026-10-24,GBP,0.4\n2026-10-25,GBP,0.1\n"
+
+
+def sums(folder: Path) -> list[str]:
+    """Return what was sold in each run, in the base currency."""
+    found = []
+    for summary in sorted(folder.glob("reports/**/summary.csv")):
+        with summary.open(encoding="utf-8", newline="") as file:
+            found += [row["net_in_base_rounded_half_even"] for row in csv.DictReader(file)]
+    return found
+
+
+def test_a_replay_states_rates_when_its_clock_comes_to_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Each quarter-hour is converted at the rate in force at its end; the first event's is stated before it comes."""
+    events, rates = tmp_path / "events.ndjson", tmp_path / "rates.csv"
+    events.write_bytes(b"".join(lines([event(1, 0, "1.00"), event(2, 16, "1.00"), event(3, 16 * 60 + 1, "1.00")])))
+    rates.write_text(HEADER + HISTORY)
+    base = ["--parameter", "BaseCurrency=EUR"]
+    code = main(["replay", str(events), "--rates", str(rates), *base, "--out", str(tmp_path / "sealed"), "--json"])
+    told = json.loads(capsys.readouterr().out)
+    assert (code, told["verified"], told["rates"]) == (0, True, {"stated": 3, "ahead of the end": 1})
+    assert [one for one in sums(tmp_path / "sealed") if one] == ["3.25", "2.50"]
+    assert main(["verify", str(tmp_path / "sealed")]) == 0
+
+
+def test_a_rate_that_is_refused_ends_in_an_exit_code(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    events, rates = tmp_path / "events.ndjson", tmp_path / "rates.csv"
+    events.write_bytes(b"".join(lines([event(1)])))
+    rates.write_text(HEADER + "2026-10-01,pounds,0.5\n2026-10-01,GBP,0.5\n2026-10-01,GBP,0.6\n")
+    assert main(["replay", str(events), "--rates", str(rates)]) == 1
+    captured = capsys.readouterr()
+    assert "2 rates refused, 1 rates stated" in captured.out
+    assert "line 2: currency is 'pounds'" in captured.err
+
+
+def test_rates_are_stated_in_a_system_that_is_up_and_again_change_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rates = tmp_path / "rates.csv"
+    rates.write_text(HEADER + HISTORY.splitlines()[0] + "\n2026-10-22,USD,1.1\n")
+    with opened() as world, serving(world) as url:
+        for _ in range(2):
+            assert main(["rates", str(rates), "--url", url]) == 0
+            assert capsys.readouterr().out == "2 stated, 0 refused\n"
+        assert world.read("/rates/USD")["version"] == 1
+        rates.write_text(HEADER + "2026-10-21,USD,1.2\n")
+        assert main(["rates", str(rates), "--url", url]) == 1
+        assert "in the order of time" in capsys.readouterr().out
