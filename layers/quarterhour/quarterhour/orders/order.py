@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from quarterhour import fields, jsontext, money
 from quarterhour.clock import iso_millis
-from quarterhour.errors import FieldProblem, InvalidError
+from quarterhour.errors import FieldProblem
 from quarterhour.fields import NAME, Fields
 from quarterhour.ledger.event import DETAILS, Event, Rejection, read_event
 from quarterhour.orders.events import sale
@@ -72,9 +72,7 @@ def read_order(body: Mapping[str, Any]) -> Order:
     placed_at = outer.value("placed_at", _PLACED, _placed, optional=True)
     sent = outer.value("items", _ITEMS, _list) or ()
     items = [_item(one, f"items[{number}]", outer.problems) for number, one in enumerate(sent)]
-    if outer.problems:
-        told = fields.bounded(outer.problems, "an order as described")
-        raise InvalidError("; ".join(f"{one.field} {one.problem}: expected {one.expected}" for one in told), *told)
+    fields.refuse(outer.problems, "an order as described")
     return Order(id_, customer, currency, placed_at, [item for item in items if item])
 
 

@@ -10,9 +10,8 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import Any, Final, Self
 
-from quarterhour import money
+from quarterhour import fields, money
 from quarterhour.clock import iso_millis
-from quarterhour.errors import InvalidError
 from quarterhour.fields import Fields
 from quarterhour.orders.keys import Bought, customer_pk, header_key, line_of, order_of, placed_sk, queue_pk, queue_sk
 from quarterhour.orders.order import Order
@@ -106,14 +105,12 @@ class Step:
     @classmethod
     def of(cls, body: Mapping[str, Any]) -> Self:
         """Read the body of a request; raise ``InvalidError`` that names the fields to mend."""
-        fields = Fields(body)
-        fields.no_others(frozenset({"from", "to"}))
-        before = fields.value("from", _one_of(WORK), lambda value: value if value in WORK else None)
+        sent = Fields(body)
+        sent.no_others(frozenset({"from", "to"}))
+        before = sent.value("from", _one_of(WORK), lambda value: value if value in WORK else None)
         following = NEXT[before] if before else tuple(NEXT)
-        after = fields.value("to", _one_of(following), lambda value: value if value in following else None)
-        if fields.problems:
-            told = (f"{one.field} {one.problem}: expected {one.expected}" for one in fields.problems)
-            raise InvalidError("; ".join(told), *fields.problems)
+        after = sent.value("to", _one_of(following), lambda value: value if value in following else None)
+        fields.refuse(sent.problems, "from and to")
         return cls(before, after)
 
     def queue(self, order: str) -> str | None:

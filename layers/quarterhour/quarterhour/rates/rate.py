@@ -8,7 +8,6 @@ from typing import Any, Final, Self
 
 from quarterhour import fields, money
 from quarterhour.clock import iso_millis, parse_iso
-from quarterhour.errors import InvalidError
 from quarterhour.fields import Fields
 from quarterhour.rates.keys import RATES, currency_of
 from quarterhour.reading import Values
@@ -71,9 +70,7 @@ def read_statement(body: Mapping[str, Any], now: datetime) -> Statement:
     units = sent.value("units_per_base", _UNITS, _units)
     source = sent.value("source", _SOURCE, _source)
     as_of = sent.value("as_of", _AS_OF, lambda value: _not_ahead(value, now), optional=True)
-    if sent.problems:
-        told = fields.bounded(sent.problems, "a rate as described")
-        raise InvalidError("; ".join(f"{one.field} {one.problem}: expected {one.expected}" for one in told), *told)
+    fields.refuse(sent.problems, "a rate as described")
     return Statement(units, source, as_of)
 
 

@@ -11,7 +11,7 @@ from typing import Any, Final
 from quarterhour import fields
 from quarterhour.access import Caller
 from quarterhour.clock import iso_millis
-from quarterhour.errors import ForbiddenError, InvalidError
+from quarterhour.errors import ForbiddenError
 from quarterhour.fields import NAME, Fields
 from quarterhour.threads.keys import Place, Thread, claim_hash, claim_key
 
@@ -65,9 +65,7 @@ def read_message(thread: Thread, body: Mapping[str, Any], caller: Caller) -> Mes
     id_ = found.value("id", _ID, fields.name)
     text = found.value("text", _TEXT, _text)
     user = found.value("user", NAME, fields.name, optional=caller.agency is not None)
-    if found.problems:
-        told = found.problems
-        raise InvalidError("; ".join(f"{one.field} {one.problem}: expected {one.expected}" for one in told), *told)
+    fields.refuse(found.problems, "a message as described")
     if caller.agency is not None:
         if user not in {None, caller.name}:
             raise ForbiddenError("user is somebody else: leave it out, your token tells who you are")
