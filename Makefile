@@ -29,7 +29,7 @@ define new_venv
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test proof bench lint format security sam validate build lock clean
+.PHONY: help setup demo test proof bench openapi lint format security sam validate build lock clean
 
 help:  ## List what there is to make
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -56,6 +56,10 @@ proof: setup $(STAMP_SAM)  ## Run all tests: every crash point, stalls, interlea
 
 bench: setup  ## Measure every budget of the design
 	@$(BIN)/python -m benchmarks
+
+openapi: setup  ## Write what describes the HTTP API anew
+	@mkdir -p build
+	@$(BIN)/quarterhour openapi >build/openapi.json && mv build/openapi.json functions/api/openapi.json
 
 lint: setup  ## Check style and types
 	$(BIN)/ruff check

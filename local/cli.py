@@ -175,6 +175,13 @@ def _parser() -> argparse.ArgumentParser:
     )
     restore.configure(restored)
 
+    described = commands.add_parser(
+        "openapi",
+        help="print what describes the HTTP API",
+        description="Print the OpenAPI document of the HTTP API, made from the functions' routes.",
+    )
+    described.set_defaults(run=_openapi)
+
     shown = commands.add_parser(
         "demo",
         help="run a day of a made-up marketplace and show what came out",
@@ -349,6 +356,13 @@ def _show_accounts(console: Console, accounts: Accounts) -> None:
 
 
 # ---------------------------------------------------------------- verify
+
+
+def _openapi(_args: argparse.Namespace) -> int:
+    from local.openapi.document import text  # noqa: PLC0415 - half as long to import as all else here
+
+    sys.stdout.write(text())
+    return 0
 
 
 def _verify(args: argparse.Namespace) -> int:

@@ -11,6 +11,7 @@ from datetime import timedelta
 from functools import partial
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
+from types import ModuleType
 from typing import Any, Final, TextIO
 from uuid import uuid4
 
@@ -262,20 +263,9 @@ class Stack:
 
     def _handler(self, function: Function) -> Any:  # noqa: ANN401 - whatever a module defines
         if function.name not in self._handlers:
-            with environment(function.environment):
-                self._handlers[function.name] = self._load(function)
+            module = load(function, f"{self.name}.{function.name}")
+            self._handlers[function.name] = getattr(module, function.handler.rpartition(".")[2])
         return self._handlers[function.name]
-
-    def _load(self, function: Function) -> Any:  # noqa: ANN401 - whatever a module defines
-        """Load a function's module anew, apart from that of any other stack, and return its handler."""
-        file, _, name = function.handler.rpartition(".")
-        path = function.code / f"{file}.py"
-        spec = spec_from_file_location(f"{self.name}.{function.name}", path)
-        if spec is None or spec.loader is None or not path.is_file():
-            raise LocalError(f"the function {function.name} has no {path}")
-        module = module_from_spec(spec)
-        spec.loader.exec_module(module)
-        return getattr(module, name)
 
 
 @contextmanager
@@ -304,6 +294,18 @@ def open_stack(  # noqa: PLR0913 - all but two are options of their own
             yield stack
         finally:
             stack.drop()
+
+
+def load(function: Function, name: str) -> ModuleType:
+    """Load a function's module anew in the function's environment, apart from every other of another name."""
+    path = function.code / f"{function.handler.rpartition('.')[0]}.py"
+    spec = spec_from_file_location(name, path)
+    if spec is None or spec.loader is None or not path.is_file():
+        raise LocalError(f"the function {function.name} has no {path}")
+    module = module_from_spec(spec)
+    with environment(function.environment):
+        spec.loader.exec_module(module)
+    return module
 
 
 def _function_arn(name: str) -> str:

@@ -1,7 +1,10 @@
-"""The GET routes: accounts, their counters and snapshots, windows, reports, and the ledger's events."""
+"""The GET routes: accounts, counters, snapshots, windows, reports, the ledger's events; and the description of all."""
 
+import json
 from datetime import timedelta
-from typing import Any
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
 
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
@@ -43,6 +46,7 @@ locations = LocationQueries(entities)
 explainer = Explainer(dynamodb, env.text("IDENTITY_TABLE"), env.text("LEDGER_TABLE"), entities)
 routes = Routes(env)
 
+DESCRIPTION: Final = Path(__file__).with_name("openapi.json")
 SOURCE_EVENTS = {"from": ("from", "to", *PAGE), "after": ("after", *PAGE), "before": ("before", *PAGE)}
 
 Names = tuple[str, ...]
@@ -171,6 +175,18 @@ def sales_everywhere() -> http.Response:
 def sales_at_a_place(place: str) -> http.Response:
     """Answer what was sold at a place and below it on each day, as a whole or by the places at a deeper level."""
     return _sales(parameters.parsed("place", parameters.plain(place), fields.PLACE, read_place))
+
+
+@routes.get("/openapi.json", allow=everyone)
+def description() -> http.Response:
+    """Answer the description of all routes, of whatever function: this document."""
+    return _answer(_description())
+
+
+@cache
+def _description() -> dict[str, Any]:
+    described: dict[str, Any] = json.loads(DESCRIPTION.read_text("utf-8"))
+    return described
 
 
 def _sales(place: str) -> http.Response:

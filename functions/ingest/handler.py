@@ -41,7 +41,7 @@ RESERVE_SECONDS = 5
 @observed
 @http.answered
 def handler(event: dict[str, Any], context: LambdaContext) -> http.Response:
-    """Parse the items, record them, answer each."""
+    """Record billing events, each exactly once, and answer each."""
     machines(gate.caller(event), {})
     Parameters(event["rawPath"], event.get("queryStringParameters") or {}).allow()
     items = [read_event(item) for item in read_items(http.header(event, "content-type"), http.body_of(event))]

@@ -50,6 +50,7 @@ PERMITTED = {
 }
 """Routes of what a person may read if its permissions say so; else it is not there for them."""
 COMMON = {
+    "GET /openapi.json": "/openapi.json",
     "GET /rates": "/rates",
     "GET /rates/{currency}": "/rates/USD",
     "GET /rates/{currency}/snapshots": "/rates/USD/snapshots?layer=5m&last=3",

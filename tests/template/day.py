@@ -127,6 +127,7 @@ def live_with_orders(world: World) -> None:
 def read_everything(world: World, run: str) -> None:
     """Let all that the reading function can be asked be asked."""
     for name in (
+        "openapi",
         "account",
         "changes",
         "quarters",

@@ -43,6 +43,7 @@ ROUTES = {
     "PUT /orders/{order}/status": "OrdersFunction",
     "GET /customers/{customer}/orders": "OrdersFunction",
     "GET /customers/{customer}/items": "OrdersFunction",
+    "GET /openapi.json": "ApiFunction",
     "GET /reports": "ApiFunction",
     "GET /reports/{run}": "ApiFunction",
     "GET /schedule": "ScheduleFunction",

@@ -1,0 +1,46 @@
+"""The OpenAPI document: made from the code, of all routes and no others, and published."""
+
+import json
+from typing import Any, Final
+
+from openapi_spec_validator import validate
+
+from local.openapi.document import text
+from local.openapi.told import ROUTES
+from local.stack import TEMPLATE
+from tests.handlers.world import World
+
+FILE: Final = TEMPLATE.parent / "functions" / "api" / "openapi.json"
+DOCUMENT: Final[dict[str, Any]] = json.loads(FILE.read_text("utf-8"))
+OPERATIONS: Final = {
+    f"{method.upper()} {path}": operation
+    for path, methods in DOCUMENT["paths"].items()
+    for method, operation in methods.items()
+}
+
+
+def test_the_document_is_what_the_code_gives() -> None:
+    assert FILE.read_text("utf-8") == text(), "write it anew: make openapi"
+
+
+def test_it_is_an_openapi_document() -> None:
+    validate(DOCUMENT)
+    assert DOCUMENT["openapi"].startswith("3.1")
+
+
+def test_it_tells_of_every_route_of_the_template_and_of_no_other(world: World) -> None:
+    routes = {f"{one.method} {one.path}" for function in world.stack.functions.values() for one in function.routes}
+    assert OPERATIONS.keys() == routes == ROUTES.keys()
+
+
+def test_it_is_published(world: World) -> None:
+    assert world.read("/openapi.json") == DOCUMENT
+
+
+def test_every_write_says_why_it_may_be_sent_again() -> None:
+    writes = {route for route in OPERATIONS if not route.startswith("GET")}
+    assert {route for route, one in OPERATIONS.items() if "**Sent again:**" in one.get("description", "")} == writes
+
+
+def test_every_route_says_what_it_answers_in_a_sentence() -> None:
+    assert [route for route, one in OPERATIONS.items() if not one["summary"].endswith(".")] == []
