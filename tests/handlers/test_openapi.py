@@ -1,6 +1,7 @@
 """The OpenAPI document: made from the code, of all routes and no others, and published."""
 
 import json
+import re
 from typing import Any, Final
 
 from openapi_spec_validator import validate
@@ -11,6 +12,7 @@ from local.stack import TEMPLATE
 from tests.handlers.world import World
 
 FILE: Final = TEMPLATE.parent / "functions" / "api" / "openapi.json"
+PAGE: Final = TEMPLATE.parent / "docs" / "api.md"
 DOCUMENT: Final[dict[str, Any]] = json.loads(FILE.read_text("utf-8"))
 OPERATIONS: Final = {
     f"{method.upper()} {path}": operation
@@ -39,6 +41,8 @@ def test_it_is_published(world: World) -> None:
 
 def test_every_write_says_why_it_may_be_sent_again() -> None:
     writes = {route for route in OPERATIONS if not route.startswith("GET")}
+    table = PAGE.read_text("utf-8").partition("**Sent again**")[2].partition("\n\n|")[2].partition("\n\n")[0]
+    assert set(re.findall(r"^\| `(\w+ /\S+)`", table, re.MULTILINE)) == writes
     assert {route for route, one in OPERATIONS.items() if "**Sent again:**" in one.get("description", "")} == writes
 
 
