@@ -24,17 +24,21 @@ EXAMPLES = [(match["target"], json.loads(match["answer"])) for match in EXAMPLE.
 @pytest.fixture(scope="module")
 def world() -> Iterator[World]:
     """The system of the examples: two shops' agencies on the morning of 23 October 2026."""
-    with opened() as world:
+    with opened({"BaseCurrency": "EUR"}) as world:
         order = ORDER.search(TEXT)
         assert order
         headers = (("content-type", "application/json"),)
         assert world.stack.request(Request("POST", "/orders", headers=headers, body=order[1].encode())).status == 201
+        for as_of, units in (("2026-10-22T14:15:00Z", "0.8705"), ("2026-10-23T01:30:00Z", "0.8712")):
+            rate = {"units_per_base": units, "source": "ECB", "as_of": as_of}
+            sent = Request("PUT", "/rates/GBP", headers=headers, body=json.dumps(rate).encode())
+            assert world.stack.request(sent).status == 200
         world.sell("120.00", customer="c-1", order_id="1001")
         world.pass_time(minutes=2)
-        world.sell("80.50", customer="c-2", order_id="1002")
+        world.sell("80.50", customer="c-2", order_id="1002", location="GB#London")
         world.pass_time(minutes=15)
         world.sell("-20.00", refers_to="e0", order_id="1001")
-        world.sell("15.00", agency="Nord & Süd", currency="EUR")
+        world.sell("15.00", agency="Nord & Süd", currency="EUR", location="GB#London#Soho")
         world.pass_time(minutes=20)
         world.report()
         body = {"expression": "cron(0,30 6-20 ? * MON-FRI *)", "reason": "quiet nights"}
