@@ -23,6 +23,7 @@ from quarterhour.locations.queries import LocationQueries
 from quarterhour.parameters import ALWAYS, DAY, MOMENT, NAME, PAGE, among, one_of
 from quarterhour.rates.rate import RATE_STATES
 from quarterhour.reading import EntityReader, Values
+from quarterhour.reports.keys import is_run_id
 from quarterhour.reports.queries import ReportQueries, no_run
 from quarterhour.routing import Routes
 from quarterhour.settings import Environment
@@ -125,7 +126,7 @@ def report_runs() -> http.Response:
 def report_run(run: str) -> http.Response:
     """Answer a run with its manifest and links to its files, to people who may read it."""
     name = parameters.plain(run)
-    if not documents.may_read(report(name), routes.caller()):
+    if not (is_run_id(name) and documents.may_read(report(name), routes.caller())):
         raise no_run(name)
     return _answer(reports.run(name))
 

@@ -4,7 +4,7 @@ import hmac
 import json
 from base64 import urlsafe_b64encode
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
@@ -13,12 +13,14 @@ from urllib.parse import quote
 
 import jwt
 import pytest
+from botocore.client import BaseClient
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, generate_private_key
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from local.http_api import Request, Response, path_parameters
 from local.template import Route
 from tests.handlers.postbox import items
+from tests.handlers.test_bad_input import GOOD, as_dynamodb_would, bad_paths
 from tests.handlers.world import World, opened
 
 AUDIENCE: Final = "quarterhour"
@@ -249,6 +251,25 @@ def test_a_person_learns_of_no_line_of_another_agency_and_no_order(world: World,
         for subject in ("lines/shop%23e1", "lines/shop%23none", "orders/1001", "reports/2026-10-23T0115-0130")
     ]
     assert {(answer.status, answer.json()["title"]) for answer in told} == {(403, "Forbidden")}
+
+
+def test_a_person_whose_name_no_message_can_bear_writes_none(world: World, issuer: Issuer) -> None:
+    talk = LINES[f"GET {TALK}"]
+    for subject in ("ann#2026", "ann\nbob", "x" * 201):
+        headers = (("Authorization", f"Bearer {issuer.token(sub=subject)}"), ("Content-Type", "application/json"))
+        answer = world.stack.request(Request("POST", talk, "", headers, b'{"id": "m-1", "text": "Hello?"}'))
+        assert (answer.status, answer.json()["title"]) == (403, "Forbidden"), subject
+    assert world.get(talk).status == 200
+
+
+@pytest.mark.parametrize("route", [route for route in ROUTES if route.startswith("GET")])
+def test_what_can_be_no_name_is_refused_to_a_person_too(
+    world: World, issuer: Issuer, route: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(BaseClient, "_make_api_call", as_dynamodb_would)
+    headers = (("Authorization", f"Bearer {issuer.token()}"),)
+    for what, (sent, _, _) in bad_paths(route, GOOD[route]):
+        assert world.stack.request(replace(sent, headers=headers)).status in {400, 403, 404}, what
 
 
 @pytest.mark.parametrize("route", CLOSED)

@@ -69,6 +69,9 @@ def read_message(thread: Thread, body: Mapping[str, Any], caller: Caller) -> Mes
     if caller.agency is not None:
         if user not in {None, caller.name}:
             raise ForbiddenError("user is somebody else: leave it out, your token tells who you are")
+        if fields.name(caller.name) is None:
+            # What can be no part of a key would leave the thread unreadable, for everybody.
+            raise ForbiddenError(f"your token's subject (sub) can name no writer: that takes {NAME}")
         user = caller.name
     return Message(thread, user, id_, text)
 
