@@ -145,7 +145,8 @@ def test_who_was_overtaken_reads_again_and_comes_behind(desk: Metered, currency:
     storage = desk.storage
 
     def racing(come: Callable[[], object]) -> RateStore:
-        return RateStore(EntityReader(Racing(storage.dynamodb, come), storage.entity_table))
+        client: Any = Racing(storage.dynamodb, come)
+        return RateStore(EntityReader(client, storage.entity_table))
 
     other = said("1.07", at - 2 * MINUTE)
     values = racing(lambda: rates(desk).state(currency, other, EUR)).state(currency, said("1.08", at - MINUTE), EUR)

@@ -321,10 +321,10 @@ class World:
                 amount, commission = Decimal(item["amount"]), Decimal(item["commission"])
                 sold[place] = sold.get(place, Totals()).plus(amount, commission)
         settled: dict[tuple[str, str], Totals] = {}
-        for item in self.entities():
-            if item["pk"]["S"].startswith("PLACE#"):
-                place = location_of(item["sk"]["S"])
-                settled[place] = settled.get(place, Totals()) + Totals.of(from_item(item))
+        for entity in self.entities():
+            if entity["pk"]["S"].startswith("PLACE#"):
+                place = location_of(entity["sk"]["S"])
+                settled[place] = settled.get(place, Totals()) + Totals.of(from_item(entity))
         assert settled == sold, "sales by place differ from the ledger"
 
     def _logs_agree(self, ledger: list[dict[str, str]]) -> None:
