@@ -184,6 +184,13 @@ def test_one_failed_run_is_told_at_once(known: dict[str, Alarm]) -> None:
         assert known["RunErrorsAlarm"].goes_off({metric: once(600, 1)}, DAY)
 
 
+def test_a_sum_whose_newest_span_is_not_in_yet_is_waited_for(known: dict[str, Alarm]) -> None:
+    """FILL puts zeros where data are late; an alarm that looks at one span alone would take those for good."""
+    sums = [alarm for alarm in known.values() if alarm.added_up]
+    assert sums
+    assert [alarm.name for alarm in sums if alarm.periods <= alarm.to_alarm] == []
+
+
 def test_silence_is_no_news_but_of_the_reports(known: dict[str, Alarm]) -> None:
     assert [name for name, alarm in known.items() if alarm.goes_off({}, DAY)] == ["ReportLateAlarm"]
 
