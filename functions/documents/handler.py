@@ -31,8 +31,8 @@ routes = Routes(env)
 def write(document: str) -> http.Response:
     """Write a new version on top of the one that was seen; the first one creates the document."""
     draft = read_draft(_name(document), routes.body())
-    values = writer.write(draft, routes.caller().name)
-    return http.response(201 if draft.seen == 0 else 200, shown_version(draft.document, values))
+    values, is_new = writer.write(draft, routes.caller().name)
+    return http.response(201 if is_new else 200, shown_version(draft.document, values))
 
 
 @routes.get("/documents/<document>", allow=everyone)

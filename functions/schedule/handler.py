@@ -25,8 +25,7 @@ routes = Routes(env)
 def show_schedule() -> http.Response:
     """Answer the schedule as it stands, what is wanted of it, and its changes, the newest first."""
     paging = routes.parameters().paging()
-    changes = paging.body(keeper.changes(paging))
-    return http.response(200, {**keeper.show(), "changes": changes["items"], "next": changes["next"]})
+    return http.response(200, {**keeper.show(), **paging.body(keeper.changes(paging))})
 
 
 @routes.put("/schedule", allow=machines)

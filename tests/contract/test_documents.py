@@ -50,7 +50,7 @@ class Archive:
     meter: Meter
 
     def write(self, document: str, seen: int, content: Any, by: str = "shop") -> dict[str, Any]:
-        return self.writer.write(draft(document, seen, content), by)
+        return self.writer.write(draft(document, seen, content), by)[0]
 
     def history(self, document: str, limit: int = 100) -> list[int]:
         """Return the versions of all pages."""

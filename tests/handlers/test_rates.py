@@ -52,7 +52,7 @@ def world() -> Iterator[World]:
 
 
 def seen(items: list[dict[str, Any]]) -> list[tuple[str, str]]:
-    return [(item["last_updated"][11:16], item["units_per_base"]) for item in items]
+    return [(item["as_of"][11:16], item["units_per_base"]) for item in items]
 
 
 # ---------------------------------------------------------------- stating
@@ -65,7 +65,7 @@ def test_a_rate_is_answered_as_it_stands(world: World) -> None:
         "source": "ECB",
         "base": "EUR",
         "version": 4,
-        "last_updated": "2026-10-23T02:00:00.000Z",
+        "as_of": "2026-10-23T02:00:00.000Z",
     }
 
 

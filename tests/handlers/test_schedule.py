@@ -83,7 +83,7 @@ def test_it_stands_as_it_was_deployed_until_somebody_changes_it(world: World) ->
         "state": "enabled",
         "wanted": {"expression": DEPLOYED, "paused": False, "pinned": False},
         "deployed": DEPLOYED,
-        "changes": [],
+        "items": [],
         "next": None,
     }
     assert START < firings[0] <= START + timedelta(hours=1)
@@ -114,7 +114,7 @@ def test_a_change_is_in_force_at_once_and_told_for_ever(world: World) -> None:
     world.clock.advance(timedelta(hours=1))
     paused = changed(world, paused=True)
     assert (paused["expression"], paused["state"], paused["firings"]) == (WEEKDAYS, "paused", [])
-    assert world.read("/schedule")["changes"] == [
+    assert world.read("/schedule")["items"] == [
         {
             "version": 2,
             "at": "2026-10-23T02:30:00.000Z",
@@ -155,13 +155,13 @@ def test_the_scheduler_is_told_of_nothing_but_what_was_asked_for(world: World) -
 def test_the_same_again_is_no_change(world: World) -> None:
     for _ in range(3):
         changed(world, expression=WEEKDAYS, paused=True, reason="again")
-    assert [one["version"] for one in world.read("/schedule")["changes"]] == [1]
+    assert [one["version"] for one in world.read("/schedule")["items"]] == [1]
 
 
 def test_changes_come_in_pages(world: World) -> None:
     for minutes in range(15, 20):
         changed(world, expression=f"rate({minutes} minutes)")
-    pages = [[one["version"] for one in page["changes"]] for page in world.pages("/schedule", limit=2)]
+    pages = [[one["version"] for one in page["items"]] for page in world.pages("/schedule", limit=2)]
     assert pages == [[5, 4], [3, 2], [1]]
     assert world.refused("/schedule", next="AAAA")["field"] == "next"
     assert world.refused("/schedule", limit=0)["field"] == "limit"
@@ -189,13 +189,13 @@ def test_what_cannot_be_is_refused_with_its_field_and_changes_nothing(
     (problem,) = answer.json()["errors"]
     assert (problem["field"], bool(problem["problem"]), bool(problem["expected"])) == (field, True, True)
     shown = world.read("/schedule")
-    assert (shown["expression"], shown["changes"]) == (DEPLOYED, [])
+    assert (shown["expression"], shown["items"]) == (DEPLOYED, [])
 
 
 def test_the_samples_are_answered(world: World) -> None:
     answers = [world.stack.invoke("schedule", sample(f"schedule-{name}")) for name in ("put", "get")]
     assert [answer["statusCode"] for answer in answers] == [200, 200]
-    (change,) = json.loads(answers[1]["body"])["changes"]
+    (change,) = json.loads(answers[1]["body"])["items"]
     assert change["by"] == "arn:aws:sts::123456789012:assumed-role/operator/operator"
 
 
@@ -220,7 +220,7 @@ def test_a_deployment_that_resets_the_schedule_is_put_right_within_a_tick(world:
     assert world.read("/schedule")["state"] == "enabled"
     assert [watch(world)["mended"] for _ in range(2)] == [True, False]
     shown = world.read("/schedule")
-    assert (shown["expression"], shown["state"], len(shown["changes"])) == (WEEKDAYS, "paused", 1)
+    assert (shown["expression"], shown["state"], len(shown["items"])) == (WEEKDAYS, "paused", 1)
 
 
 def test_another_parameter_rules_only_where_no_expression_was_asked_for(world: World) -> None:

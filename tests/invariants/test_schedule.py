@@ -83,7 +83,7 @@ class Schedule:
 
     def check(self) -> None:
         """Hold what was changed to be told without a gap: each change begins where the one before has ended."""
-        told = self.shown()["changes"][::-1]
+        told = self.shown()["items"][::-1]
         assert [one["version"] for one in told] == list(range(1, len(told) + 1))
         wanted = {"expression": DEPLOYED, "paused": False, "pinned": False}
         for one in told:

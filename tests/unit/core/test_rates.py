@@ -189,6 +189,6 @@ def test_a_rate_is_shown_without_its_keys() -> None:
         "source": "ECB",
         "base": "EUR",
         "version": 3,
-        "last_updated": "2026-10-23T01:30:12.345Z",
+        "as_of": "2026-10-23T01:30:12.345Z",
     }
     assert RATE_STATES.state(standing(Rate(Decimal(1), "me", "", AT)))["base"] is None

@@ -18,8 +18,8 @@ class DocumentWriter:
     entities: EntityReader
     store: DocumentStore
 
-    def write(self, draft: Draft, by: str) -> Values:
-        """Return the version that stands for the draft: written now, or by an earlier try of the same.
+    def write(self, draft: Draft, by: str) -> tuple[Values, bool]:
+        """Return the version that stands for the draft, and whether it is new: not written by an earlier try.
 
         Raises ``ConflictError`` where another version stands in its place, and changes nothing then.
         """
@@ -28,10 +28,10 @@ class DocumentWriter:
             current = int(latest["version"]) if latest else 0
             if current != draft.seen:
                 standing = self.entities.get(version_key(draft.document, draft.version))
-                return repeated(draft, standing, current)
+                return repeated(draft, standing, current), False
             items = new_version(draft, latest, by, clock.now())
             if self.store.add(items, draft.seen):
-                return items[0]
+                return items[0], True
             aws.pause(attempt)
         raise UnavailableError("the Entity table did not take the version in time")
 

@@ -75,13 +75,13 @@ def read_statement(body: Mapping[str, Any], now: datetime) -> Statement:
 
 
 def shown(values: Values) -> dict[str, Any]:
-    """Return a rate as it is shown; ``last_updated`` is since when it is in force."""
+    """Return a rate as it is shown, with the names that it was stated by."""
     return {
         "units_per_base": values["units_per_base"],
         "source": values["source"],
         "base": values.get("base"),
         "version": int(values["version"]),
-        "last_updated": values["last_updated"],
+        "as_of": values["last_updated"],
     }
 
 
