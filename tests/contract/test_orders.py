@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from decimal import Decimal
 from itertools import chain
 from typing import Any
 
@@ -14,6 +15,10 @@ from local.engines import environment
 from quarterhour import aws, clock
 from quarterhour.clock import ManualClock, iso_millis, using
 from quarterhour.errors import ConflictError, InvalidError, NotFoundError, UnavailableError
+from quarterhour.ledger.recorder import Recorder
+from quarterhour.ledger.recording import Terms
+from quarterhour.ledger.store import LedgerStore
+from quarterhour.orders.biller import Biller
 from quarterhour.orders.keeper import OrderKeeper
 from quarterhour.orders.keys import QUEUE_SHARDS
 from quarterhour.orders.order import Order
@@ -22,9 +27,12 @@ from quarterhour.orders.queries import OrderQueries
 from quarterhour.orders.store import OrderStore
 from quarterhour.paging import Page, Paging
 from quarterhour.parameters import ALWAYS
+from quarterhour.ratecards.force import Cards
 from quarterhour.reading import EntityReader
+from quarterhour.streams import Parking
 from tests.contract.storage import Storage
 from tests.unit.core.builders import ABSENT
+from tests.unit.orders.builders import change as change_record
 from tests.unit.orders.builders import item, order, step
 
 Record = Callable[[str, object], None]
@@ -411,3 +419,33 @@ def test_orders_of_one_instant_all_come(desk: Desk, own: str, at: datetime) -> N
         assert desk.queue("open", at, at + MINUTE, limit) == orders
     assert desk.queue("open", at + timedelta(milliseconds=1), at + MINUTE) == []
     assert desk.queue("open", at - MINUTE, at) == []
+
+
+# ---------------------------------------------------------------- billing
+
+
+def test_many_orders_are_billed_side_by_side_each_item_once(
+    desk: Desk, own: str, at: datetime, record_property: Record
+) -> None:
+    storage = desk.storage
+    terms = Terms(1, Decimal("0.10"), timedelta(seconds=120), timedelta(seconds=30), None)
+    ledger = LedgerStore(
+        desk.store.client, storage.identity_table, storage.ledger_table, storage.entity_table, storage.workers
+    )
+    recorder = Recorder(terms, ledger, lambda _: Cards({}, {}))
+    parking = Parking(storage.sqs, storage.stack.ref("BillingParkedQueue"))
+    biller = Biller(desk.store, recorder, parking, storage.workers)
+    orders = [f"{own}-{number}" for number in range(12)]
+    records = []
+    for number, one in enumerate(orders):
+        desk.create(order(item(), item(), order=one))
+        records.append(change_record(number, desk.change(one, "open", "paid")))
+    recorder.record([], "warm", SECONDS)
+    for again in (False, True):
+        desk.meter.take()
+        assert biller.apply(records, f"request-{again}", SECONDS) == {"batchItemFailures": []}
+        bill = desk.meter.take()
+        record_property(f"bill 12 orders of 2 items{' again' * again}", told(bill))
+    end = at + MINUTE
+    found = pages(lambda paging: storage.events.events(at, end, None, paging), 100)
+    assert sorted(one["id"] for one in found) == sorted(f"{one}:{line}" for one in orders for line in (1, 2))
