@@ -1,6 +1,8 @@
 """What the functions log: JSON that can be followed by its correlation id, and nothing that senders wrote."""
 
 import json
+import subprocess
+import sys
 from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 from copy import deepcopy
@@ -164,3 +166,18 @@ def test_a_failure_is_tied_to_what_failed(world: World) -> None:
         one for one in world.written("counters") if one.get("message") == "failed" and one["error"] == "KeyError"
     )
     assert (line["level"], line["correlation_id"]) == ("ERROR", line["function_request_id"])
+
+
+def test_at_debug_no_library_tells_what_it_sends() -> None:
+    """Lambda sets the root logger to the level of its own; botocore at DEBUG writes tokens and every item."""
+    script = """
+import logging
+logging.getLogger().setLevel("DEBUG")
+import quarterhour.telemetry
+print(logging.getLogger("botocore.auth").isEnabledFor(logging.INFO), quarterhour.telemetry.logger.log_level)
+"""
+    variables = {"POWERTOOLS_LOG_LEVEL": "DEBUG", "POWERTOOLS_SERVICE_NAME": "api", "AWS_LAMBDA_LOG_LEVEL": "DEBUG"}
+    told = subprocess.run(  # noqa: S603 - our own
+        [sys.executable, "-c", script], env=variables, capture_output=True, text=True, check=True
+    )
+    assert (told.stdout, told.stderr) == ("False 10\n", "")

@@ -3,6 +3,7 @@
 Both are JSON, a line each, and carry the id of what an invocation is about. No line holds what senders wrote.
 """
 
+import logging
 import warnings
 from collections.abc import Callable, Mapping
 from enum import StrEnum
@@ -16,6 +17,8 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 Answer = TypeVar("Answer")
 Handler = Callable[[dict[str, Any], LambdaContext], Answer]
 
+# Lambda opens the root logger to all; there, at DEBUG, botocore would write credentials and every item into the log.
+logging.getLogger().setLevel(logging.WARNING)
 logger = Logger()
 metrics = Metrics()
 
