@@ -9,15 +9,13 @@ from typing import Any
 
 import pytest
 
-from benchmarks.metering import Bill, Meter, Tables
+from benchmarks.metering import Meter
 from benchmarks.sizes import item_size, read_units
-from local.engines import environment
 from quarterhour import aws, clock
 from quarterhour.clock import ManualClock, iso_millis, using
 from quarterhour.errors import ConflictError, InvalidError, NotFoundError, UnavailableError
 from quarterhour.ledger.recorder import Recorder
 from quarterhour.ledger.recording import Terms
-from quarterhour.ledger.store import LedgerStore
 from quarterhour.orders.biller import Biller
 from quarterhour.orders.keeper import OrderKeeper
 from quarterhour.orders.keys import QUEUE_SHARDS
@@ -28,14 +26,13 @@ from quarterhour.orders.store import OrderStore
 from quarterhour.paging import Page, Paging
 from quarterhour.parameters import ALWAYS
 from quarterhour.ratecards.force import Cards
-from quarterhour.reading import EntityReader
 from quarterhour.streams import Parking
+from tests.contract.metered import Record, metered, told
 from tests.contract.storage import Storage
 from tests.unit.core.builders import ABSENT
 from tests.unit.orders.builders import change as change_record
 from tests.unit.orders.builders import item, order, step
 
-Record = Callable[[str, object], None]
 SECONDS = 20
 MINUTE = timedelta(minutes=1)
 
@@ -95,20 +92,12 @@ def names(read: Callable[[Paging], Page], limit: int) -> list[str]:
     return [str(one["order"]) for one in pages(read, limit)]
 
 
-def told(bill: Bill) -> str:
-    """Say what something costs."""
-    return f"{bill.write_units:g} write units, {bill.read_units:g} read units, {bill.calls.total()} calls"
-
-
 @pytest.fixture(scope="module")
 def desk(storage: Storage) -> Desk:
     """The orders' stores with a client that is metered."""
-    with environment({"AWS_ENDPOINT_URL_DYNAMODB": storage.stack.engine.dynamodb_url}):
-        client = aws.dynamodb()
-    meter = Meter(Tables(storage.stack.dynamodb))
-    meter.attach(client)
-    store = OrderStore(client, storage.entity_table, storage.workers)
-    return Desk(storage, store, OrderQueries(EntityReader(client, storage.entity_table)), meter)
+    own = metered(storage)
+    store = OrderStore(own.storage.dynamodb, storage.entity_table, storage.workers)
+    return Desk(own.storage, store, OrderQueries(own.storage.entities), own.meter)
 
 
 def many(own: str, number: int, **changed: object) -> Order:
@@ -429,10 +418,7 @@ def test_many_orders_are_billed_side_by_side_each_item_once(
 ) -> None:
     storage = desk.storage
     terms = Terms(1, Decimal("0.10"), timedelta(seconds=120), timedelta(seconds=30), None)
-    ledger = LedgerStore(
-        desk.store.client, storage.identity_table, storage.ledger_table, storage.entity_table, storage.workers
-    )
-    recorder = Recorder(terms, ledger, lambda _: Cards({}, {}))
+    recorder = Recorder(terms, storage.ledger, lambda _: Cards({}, {}))
     parking = Parking(storage.sqs, storage.stack.ref("BillingParkedQueue"))
     biller = Biller(desk.store, recorder, parking, storage.workers)
     orders = [f"{own}-{number}" for number in range(12)]
