@@ -97,7 +97,7 @@ def test_an_order_that_could_not_be_written_shows_nowhere_and_its_retry_is_taken
 def test_throttling_and_lost_answers_leave_no_order_in_part(seed: int) -> None:
     with faulty(f"throttle=0.2,reset-after=0.2,unprocessed=0.4,seed={seed}") as (world, faults):
         sent = [item(product=f"P-{number}") for number in range(120)]
-        statuses = []
+        statuses: list[int] = []
         while not statuses or statuses[-1] == 503:
             with faults.at_work():
                 statuses.append(place(world, "1001", *sent).status)
