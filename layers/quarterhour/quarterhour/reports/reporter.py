@@ -135,8 +135,8 @@ class Reporter:
         currencies = foreign(tally, plan.base) if plan.base else []
         if not currencies:
             return {}
-        pins = {currency: self._store.rate(currency, quarter.end, plan.base) for currency in currencies}
-        return self._store.pin(quarter, plan.base, pins)
+        rates = self._store.workers.map(lambda one: self._store.rate(one, quarter.end, plan.base), currencies)
+        return self._store.pin(quarter, plan.base, dict(zip(currencies, rates, strict=True)))
 
     def _settle_pending(self, remaining_seconds: Callable[[], float], result: Result) -> None:
         """Look again at the sealed quarter-hours whose counters lagged behind."""
