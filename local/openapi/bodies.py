@@ -10,6 +10,7 @@ from local.openapi.values import (
     Currency,
     Maybe,
     Name,
+    Omittable,
     Percent,
     Place,
     SentDecimal,
@@ -40,16 +41,16 @@ class Body(BaseModel):
 class Details(Body):
     """Facts of an event that only travel along."""
 
-    product: Maybe[Text]
-    quantity: Maybe[SentDecimal]
-    unit_price: Maybe[SentDecimal]
-    order_id: Maybe[Text]
-    line: Maybe[Text | int]
-    location: Maybe[Place]
-    category: Maybe[Text]
-    refers_to: Maybe[Name]
+    product: Omittable[Text]
+    quantity: Omittable[SentDecimal]
+    unit_price: Omittable[SentDecimal]
+    order_id: Omittable[Text]
+    line: Omittable[Text | int]
+    location: Omittable[Place]
+    category: Omittable[Text]
+    refers_to: Omittable[Name]
     """Of a refund: the id of the sale, in the same source."""
-    extra: Maybe[dict[str, Any]]
+    extra: Omittable[dict[str, Any]]
     """Your own, up to 4 KB."""
 
 
@@ -59,11 +60,11 @@ class SaleData(Details):
     amount: SentDecimal
     """Of a sale 0 or more, of a refund 0 or less."""
     currency: Currency
-    commission_rate: Maybe[Share]
+    commission_rate: Omittable[Share]
     """Without it, the agency's rate card counts."""
-    commission: Maybe[SentDecimal]
+    commission: Omittable[SentDecimal]
     """Of an adjustment alone, in place of a rate."""
-    customer: Maybe[Text]
+    customer: Omittable[Text]
 
 
 class ViewData(Details):
@@ -79,9 +80,9 @@ class CloudEvent(Body):
     specversion: Literal["1.0"]
     source: Name
     id: Name
-    time: Maybe[SentInstant]
+    time: Omittable[SentInstant]
     """When it happened."""
-    datacontenttype: Maybe[Literal["application/json"]]
+    datacontenttype: Omittable[Literal["application/json"]]
 
 
 class BillingEvent(CloudEvent):
@@ -120,11 +121,11 @@ class SentOrderItem(Body):
     product: ShortName
     amount: SentDecimal
     """0 or more."""
-    commission_rate: Maybe[Share]
-    quantity: Maybe[SentDecimal]
-    unit_price: Maybe[SentDecimal]
-    location: Maybe[Place]
-    category: Maybe[Text]
+    commission_rate: Omittable[Share]
+    quantity: Omittable[SentDecimal]
+    unit_price: Omittable[SentDecimal]
+    location: Omittable[Place]
+    category: Omittable[Text]
 
 
 class SentOrder(Body):
@@ -132,9 +133,9 @@ class SentOrder(Body):
 
     order: ShortName
     """Its id, which is yours: the same each time you send it."""
-    customer: Maybe[Name]
+    customer: Omittable[Name]
     currency: Currency
-    placed_at: Maybe[SentInstant]
+    placed_at: Omittable[SentInstant]
     items: Annotated[list[SentOrderItem], Field(min_length=1, max_length=MAX_ITEMS)]
 
 
@@ -153,14 +154,14 @@ class SentRule(Body):
     """What is charged on what; a condition that is left out fits everything."""
 
     percent: Percent
-    category: Maybe[Text]
-    location: Maybe[Place]
-    currency: Maybe[Currency]
+    category: Omittable[Text]
+    location: Omittable[Place]
+    currency: Omittable[Currency]
     """Needed by the sums below, which are of it."""
-    fixed: Maybe[SentDecimal]
+    fixed: Omittable[SentDecimal]
     """For each item."""
-    minimum: Maybe[SentDecimal]
-    maximum: Maybe[SentDecimal]
+    minimum: Omittable[SentDecimal]
+    maximum: Omittable[SentDecimal]
 
 
 class RateCard(Body):
@@ -197,7 +198,7 @@ class RateStatement(Body):
     """How many units of the currency are worth one of the base currency: above 0."""
     source: Annotated[Text, Field(max_length=MAX_SOURCE)]
     """Who says so."""
-    as_of: Maybe[SentInstant]
+    as_of: Omittable[SentInstant]
     """Since when, not ahead of now; from now on where it is left out."""
 
 
@@ -208,7 +209,7 @@ class SentMessage(Body):
     """Yours: the same each time you send it."""
     text: Annotated[str, Field(min_length=1, max_length=MAX_TEXT)]
     """Printable characters and line breaks."""
-    user: Maybe[Name]
+    user: Omittable[Name]
     """Who says it; of people, the token tells."""
 
 
@@ -218,4 +219,4 @@ class WantedSchedule(Body):
     expression: Maybe[str | None]
     """A `rate` or a `cron`; null hands it back to the deployments."""
     paused: Maybe[bool]
-    reason: Maybe[Text]
+    reason: Omittable[Text]

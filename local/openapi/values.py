@@ -13,6 +13,8 @@ T = TypeVar("T")
 
 Maybe = Annotated[T | SkipJsonSchema[None], Field(default=None)]
 """A field that is left out where there is nothing to tell; ``T | None`` is one that is null then."""
+Omittable = Annotated[T | None, Field(default=None)]
+"""A field that may be left out, or null, which is the same."""
 Count = Annotated[int, Field(ge=0)]
 
 _DECIMAL: Final = r"^-?[0-9]+(\.[0-9]+)?$"

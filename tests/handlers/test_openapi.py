@@ -1,24 +1,17 @@
 """The OpenAPI document: made from the code, of all routes and no others, and published."""
 
-import json
 import re
-from typing import Any, Final
+from typing import Final
 
 from openapi_spec_validator import validate
 
 from local.openapi.document import text
 from local.openapi.told import ROUTES
 from local.stack import TEMPLATE
+from tests.handlers.described import DOCUMENT, FILE, OPERATIONS, WRITES
 from tests.handlers.world import World
 
-FILE: Final = TEMPLATE.parent / "functions" / "api" / "openapi.json"
 PAGE: Final = TEMPLATE.parent / "docs" / "api.md"
-DOCUMENT: Final[dict[str, Any]] = json.loads(FILE.read_text("utf-8"))
-OPERATIONS: Final = {
-    f"{method.upper()} {path}": operation
-    for path, methods in DOCUMENT["paths"].items()
-    for method, operation in methods.items()
-}
 
 
 def test_the_document_is_what_the_code_gives() -> None:
@@ -40,10 +33,11 @@ def test_it_is_published(world: World) -> None:
 
 
 def test_every_write_says_why_it_may_be_sent_again() -> None:
-    writes = {route for route in OPERATIONS if not route.startswith("GET")}
     table = PAGE.read_text("utf-8").partition("**Sent again**")[2].partition("\n\n|")[2].partition("\n\n")[0]
-    assert set(re.findall(r"^\| `(\w+ /\S+)`", table, re.MULTILINE)) == writes
-    assert {route for route, one in OPERATIONS.items() if "**Sent again:**" in one.get("description", "")} == writes
+    assert set(re.findall(r"^\| `(\w+ /\S+)`", table, re.MULTILINE)) == set(WRITES)
+    assert {route for route, one in OPERATIONS.items() if "**Sent again:**" in one.get("description", "")} == set(
+        WRITES
+    )
 
 
 def test_every_route_says_what_it_answers_in_a_sentence() -> None:

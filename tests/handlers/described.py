@@ -1,0 +1,51 @@
+"""The OpenAPI document as it is published, and the system behind it as its reader meets it."""
+
+import json
+from io import BytesIO
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+import requests
+from requests.adapters import HTTPAdapter
+from requests.models import PreparedRequest
+from urllib3 import HTTPHeaderDict, HTTPResponse
+
+from local.http_api import Request
+from local.stack import TEMPLATE, Stack
+
+Json = dict[str, Any]
+
+FILE: Final = TEMPLATE.parent / "functions" / "api" / "openapi.json"
+DOCUMENT: Final[Json] = json.loads(FILE.read_text("utf-8"))
+OPERATIONS: Final[dict[str, Json]] = {
+    f"{method.upper()} {path}": operation
+    for path, methods in DOCUMENT["paths"].items()
+    for method, operation in methods.items()
+}
+WRITES: Final = [route for route in OPERATIONS if not route.startswith("GET")]
+ADDRESS: Final = "http://local"
+
+
+class InProcess(HTTPAdapter):
+    """Hands over to a system in this process what would go over the wire."""
+
+    def __init__(self, stack: Stack) -> None:
+        super().__init__()
+        self._stack = stack
+
+    def send(self, request: PreparedRequest, *_: object, **__: object) -> requests.Response:
+        """Answer a request."""
+        url = urlsplit(str(request.url))
+        body = request.body.encode() if isinstance(request.body, str) else request.body or b""
+        assert isinstance(body, bytes)
+        headers = tuple((name, str(value)) for name, value in request.headers.items())
+        answer = self._stack.request(Request(str(request.method), str(url.path), str(url.query), headers, body))
+        raw = HTTPResponse(BytesIO(answer.body), HTTPHeaderDict(answer.headers), answer.status, preload_content=False)
+        return self.build_response(request, raw)
+
+
+def session(stack: Stack) -> requests.Session:
+    """Return a session whose requests to ``ADDRESS`` reach a system."""
+    made = requests.Session()
+    made.mount(ADDRESS, InProcess(stack))
+    return made
