@@ -19,6 +19,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from local.http_api import Request, Response, path_parameters
 from local.template import Route
+from tests.handlers.described import OPERATIONS
 from tests.handlers.postbox import items
 from tests.handlers.test_bad_input import GOOD, as_dynamodb_would, bad_paths
 from tests.handlers.world import World, opened
@@ -178,6 +179,11 @@ def function_of(world: World, route: str) -> str:
 def test_every_route_is_known_here(world: World) -> None:
     routes = {f"{one.method} {one.path}" for function in world.stack.functions.values() for one in function.routes}
     assert routes == ROUTES.keys()
+
+
+def test_the_description_says_which_routes_people_may_take() -> None:
+    opened_ = {route for route, one in OPERATIONS.items() if {"token": []} in one["security"]}
+    assert opened_ == ROUTES.keys() - CLOSED.keys()
 
 
 # ---------------------------------------------------------------- what a good token opens
