@@ -199,7 +199,7 @@ class RateStatement(Body):
     source: Annotated[Text, Field(max_length=MAX_SOURCE)]
     """Who says so."""
     as_of: Omittable[SentInstant]
-    """Since when, not ahead of now; from now on where it is left out."""
+    """Since when: of 1970 or later, not ahead of now; from now on where it is left out."""
 
 
 class SentMessage(Body):

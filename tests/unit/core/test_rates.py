@@ -82,6 +82,7 @@ def test_a_statement_is_read_exactly_and_to_the_millisecond() -> None:
         ({"source": None}, "source"),
         *[({"source": bad}, "source") for bad in ("", "a\nb", "x" * 65, 7)],
         *[({"as_of": bad}, "as_of") for bad in ("2026-10-23", "now", 7, iso_millis(AT + MILLISECOND), "9999-01-01")],
+        *[({"as_of": bad}, "as_of") for bad in ("0977-09-03T13:53:33Z", "1969-12-31T23:59:59Z")],
         ({"base": "EUR"}, "base"),
     ],
 )

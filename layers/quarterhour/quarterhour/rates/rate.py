@@ -9,6 +9,7 @@ from typing import Any, Final, Self
 from quarterhour import fields, money
 from quarterhour.clock import iso_millis, parse_iso
 from quarterhour.fields import Fields
+from quarterhour.parameters import YEARS
 from quarterhour.rates.keys import RATES, currency_of
 from quarterhour.reading import Values
 from quarterhour.snapshots.kind import Kind
@@ -18,7 +19,7 @@ MAX_SOURCE: Final = 64
 _FIELDS: Final = frozenset({"units_per_base", "source", "as_of"})
 _UNITS: Final = f"a decimal above 0 of at most {money.MAX_DIGITS} digits, as a string or a number"
 _SOURCE: Final = f"1 to {MAX_SOURCE} printable characters: who says so"
-_AS_OF: Final = f"{fields.INSTANT}, not ahead of now"
+_AS_OF: Final = f"{fields.INSTANT}, of {YEARS[0]} or later, not ahead of now"
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +109,6 @@ def _source(value: object) -> str | None:
 def _not_ahead(value: object, now: datetime) -> datetime | None:
     """Read an instant, kept to the millisecond; a rate that is not in force yet would hide the one that is."""
     instant = fields.instant(value)
-    if instant is None or instant > now:
+    if instant is None or instant.year < YEARS[0] or instant > now:
         return None
     return instant.replace(microsecond=instant.microsecond // 1000 * 1000)
