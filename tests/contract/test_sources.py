@@ -150,6 +150,17 @@ def test_chunks_that_overlap_tell_each_event_once(
     assert ids(read(desk, own, start + timedelta(seconds=20), ALWAYS[1])) == ids(told_)[20:]
 
 
+def test_what_is_sealed_between_two_pages_is_told_once(
+    desk: Metered, own: str, at: datetime, device: list[dict[str, str]]
+) -> None:
+    asked = Paging.of("request", 100, None)
+    first = asked.body(desk.storage.events.of_source(own, *ALWAYS, asked))
+    seal(desk, device, at - LENGTH)
+    rest = desk.storage.events.of_source(own, *ALWAYS, Paging.of("request", 100, first["next"]))
+    assert 0 < len(first["items"]) < len(device)
+    assert ids([*first["items"], *rest.items]) == ids(device)
+
+
 def test_a_page_of_large_events_is_cut_where_it_is_full(
     desk: Metered, own: str, device: list[dict[str, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -170,7 +170,9 @@ class LedgerQueries:
         first, after = paging.start(span_.place, (span_.first, ""))
         collected = Collected(paging.limit, {"source": source})
         if first.start < sealed_until:
-            for item in self._logged(source, span_, after, sealed_until, paging.limit + 1):
+            # Where a page began behind all that was sealed, more may have been since: it is not begun anew.
+            left = replace(span_.bounds, low=max(span_.bounds.low, iso_millis(first.start)), after=after)
+            for item in self._logged(source, left, sealed_until, paging.limit + 1):
                 if collected.full:
                     last = collected.items[-1]["position"]
                     return Page(collected.items, (str(_quarter_of(last)), last))
@@ -180,12 +182,12 @@ class LedgerQueries:
                 return Page(collected.items, (str(first), "") if first <= span_.last else None)
         return self._collect(span_, (first, after), collected)
 
-    def _logged(self, source: str, span_: Span, after: str, until: datetime, most: int) -> list[Item]:
-        """Return the first events of a source that its log names, behind a position and before an instant."""
-        end = min(span_.bounds.high, iso_millis(until))
-        chunks = self.entities.read(chunks_between(source, after or span_.bounds.low, end), CHUNKS_A_PAGE)
+    def _logged(self, source: str, within_: Bounds, until: datetime, most: int) -> list[Item]:
+        """Return the first events of a source that its log names, within bounds and before an instant."""
+        end = min(within_.high, iso_millis(until))
+        chunks = self.entities.read(chunks_between(source, within_.after or within_.low, end), CHUNKS_A_PAGE)
         places = (place for chunk in chunks for place in places_of(chunk))
-        wanted = islice(_rising(places, after, span_.bounds.low, end), most)
+        wanted = islice(_rising(places, within_.after, within_.low, end), most)
         keys = [{"quarter_hour": partition, "position": position} for partition, position in wanted]
         items = aws.get_items(self.client, self.ledger_table, keys, self.workers)
         return sorted(items, key=_position)
