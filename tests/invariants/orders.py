@@ -1,0 +1,118 @@
+"""Orders that clients send and change, what each reader sees of them, and what the ledger must hold of them."""
+
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import urlencode
+
+from local.http_api import Request, Response
+from quarterhour import clock
+from quarterhour.clock import ManualClock
+from quarterhour.orders.events import refund, sale
+from quarterhour.orders.plan import INDEX_LAG
+from tests.invariants.world import Cloud, World
+
+CURRENCY = "GBP"
+PAGE = 1000
+
+Body = dict[str, Any]
+
+
+def order(id_: str, *amounts: str, customer: str = "ann") -> Body:
+    """Return an order with an item of each amount."""
+    items = [
+        {"agency": str(number % 2), "product": f"P-{number}", "amount": amount} for number, amount in enumerate(amounts)
+    ]
+    return {"order": id_, "customer": customer, "currency": CURRENCY, "items": items}
+
+
+class OrderBook:
+    """All orders of a world, and what their clients know of them."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self.sent: dict[str, list[Body]] = {}
+        self.taken: dict[str, Body] = {}
+        """What was answered as created, or as there, by order."""
+
+    # ------------------------------------------------------------ the clients
+
+    def create(self, body: Body) -> int | None:
+        """Send an order once; return the status, ``None`` where no answer came."""
+        contents = self.sent.setdefault(body["order"], [])
+        contents += [] if body in contents else [body]
+        answer = self._world.request("orders", "POST", "/orders", body)
+        if answer and answer.status in {200, 201}:
+            assert self.taken.setdefault(body["order"], body) == body, "two contents of one order were taken"
+        return answer.status if answer else None
+
+    def create_again(self) -> None:
+        """Send all orders again that have no answer yet."""
+        for id_ in self.sent.keys() - self.taken.keys():
+            for body in list(self.sent[id_]):
+                self.create(body)
+
+    def change(self, id_: str, before: str, after: str) -> int | None:
+        """Ask for a change of status once; return the status, ``None`` where no answer came."""
+        answer = self._world.request("orders", "PUT", f"/orders/{id_}/status", {"from": before, "to": after})
+        return answer.status if answer else None
+
+    # ------------------------------------------------------------ what readers see
+
+    def look(self) -> None:
+        """Hold every reader's view of every order: all of it or nothing, and what was taken is there."""
+        # As a moment later, when what was written is in the indexes.
+        with clock.using(ManualClock(self._world.clock.now() + INDEX_LAG)):
+            for id_, bodies in self.sent.items():
+                self._look_at(id_, bodies)
+
+    def _look_at(self, id_: str, bodies: list[Body]) -> None:
+        answer = self._read(f"/orders/{id_}", limit=PAGE)
+        found = answer.json() if answer.status == 200 else None
+        assert found or answer.status == 404
+        assert found or id_ not in self.taken, "an order that was answered is not there"
+        shown = _content(found["items"]) if found else []
+        assert shown in [[], *(_content(body["items"]) for body in bodies)], "an order is there in part"
+        if id_ in self.taken:
+            assert shown == _content(self.taken[id_]["items"]), "not what was taken"
+        there = [id_] if found else []
+        customer = bodies[0]["customer"]
+        assert self._listed(f"/customers/{customer}/orders", id_) == there
+        assert _content(self._items(f"/customers/{customer}/items", id_)) == sorted(shown)
+        queues = [one for status in ("open", "paid", "shipped") for one in self._listed("/orders", id_, status=status)]
+        waiting = found and found["status"] in {"open", "paid", "shipped"}
+        assert queues == (there if waiting else [])
+
+    def _listed(self, path: str, id_: str, **parameters: object) -> list[str]:
+        return [one["order"] for one in self._items(path, id_, **parameters)]
+
+    def _items(self, path: str, id_: str, **parameters: object) -> list[Body]:
+        items = self._read(path, limit=PAGE, **parameters).json()["items"]
+        return [one for one in items if one["order"] == id_]
+
+    def _read(self, path: str, **parameters: object) -> Response:
+        return self._world.stack.request(Request("GET", path, urlencode(parameters)))
+
+    # ------------------------------------------------------------ what the ledger must hold
+
+    def expect(self) -> None:
+        """Tell the world which events must stand in the ledger, by the history of each order."""
+        for id_ in self.sent:
+            answer = self._read(f"/orders/{id_}", limit=PAGE)
+            for cloud in _due(answer.json()) if answer.status == 200 else ():
+                self._world.sent.setdefault(cloud["id"], []).append(cloud)
+                self._world.accepted[cloud["id"]] = cloud
+
+
+def _due(found: Body) -> Iterator[Cloud]:
+    statuses = [entry["status"] for entry in found["history"]]
+    assert len(set(statuses)) == len(statuses), "a status came twice"
+    if "paid" in statuses:
+        for item in found["items"]:
+            line, facts = item["line"], {name: value for name, value in item.items() if name != "line"}
+            yield (sold := sale(found, line, facts))
+            if statuses[-1] == "cancelled":
+                yield refund(sold, found["history"][-1]["at"])
+
+
+def _content(items: list[Body]) -> list[tuple[str, str]]:
+    return [(one["product"], one["amount"]) for one in items]

@@ -1,0 +1,139 @@
+"""Orders under death at every AWS call: each whole or not at all to every reader, and billed once."""
+
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from itertools import count
+
+import pytest
+
+from local.faults import Kind
+from tests.invariants.crashing import Record, each_call
+from tests.invariants.orders import OrderBook, order
+from tests.invariants.world import World, world
+
+LONG = [f"{line}.5" for line in range(60)]
+"""The amounts of an order that takes three batches."""
+
+
+@pytest.fixture
+def place() -> Iterator[World]:
+    with world() as made:
+        yield made
+
+
+@pytest.fixture
+def book(place: World) -> OrderBook:
+    return OrderBook(place)
+
+
+@pytest.fixture
+def number() -> Callable[[], int]:
+    return count().__next__
+
+
+def test_the_creation_of_an_order_may_die_at_any_call(
+    place: World, book: OrderBook, number: Callable[[], int], record_property: Record
+) -> None:
+    def act(_: World) -> None:
+        n = number()
+        book.create(order(f"o{n}", *LONG, customer=f"c{n}"))
+
+    def recover(_: World) -> None:
+        book.look()
+        book.create_again()
+        book.look()
+        assert book.sent.keys() == book.taken.keys()
+        book.sent.clear()
+        book.taken.clear()
+
+    points = each_call(place, lambda place: place.stack.cold_start("orders"), act, recover)
+    record_property("creation of an order", f"{points} crash points tried, 0 violations")
+
+
+def test_the_completion_of_what_a_dead_sender_left_may_die_too(
+    place: World, book: OrderBook, number: Callable[[], int], record_property: Record
+) -> None:
+    def prepare(place: World) -> None:
+        n = number()
+        place.faults.arm(Kind.KILL_AFTER, 1)
+        book.create(order(f"o{n}", *LONG, customer=f"c{n}"))
+        place.faults.struck.pop()
+
+    def recover(_: World) -> None:
+        book.look()
+        book.create_again()
+        book.look()
+        assert book.sent.keys() == book.taken.keys()
+        book.sent.clear()
+        book.taken.clear()
+
+    points = each_call(place, prepare, lambda _: book.create_again(), recover)
+    record_property("completion of an order", f"{points} crash points tried, 0 violations")
+
+
+def test_a_change_of_status_may_die_at_any_call(
+    place: World, book: OrderBook, number: Callable[[], int], record_property: Record
+) -> None:
+    def prepare(_: World) -> None:
+        book.create(order(f"o{number()}", "1.5", "2"))
+
+    def act(_: World) -> None:
+        for id_ in book.sent:
+            book.change(id_, "open", "paid")
+            book.change(id_, "paid", "cancelled")
+
+    def recover(_: World) -> None:
+        for id_ in book.sent:
+            assert book.change(id_, "open", "paid") == 200
+            assert book.change(id_, "paid", "cancelled") == 200
+            assert book.change(id_, "open", "paid") == 200
+        book.look()
+        book.expect()
+        book.sent.clear()
+        book.taken.clear()
+
+    points = each_call(place, prepare, act, recover)
+    record_property("change of status", f"{points} crash points tried, 0 violations")
+
+
+def test_the_billing_of_orders_may_die_at_any_call(
+    place: World, book: OrderBook, number: Callable[[], int], record_property: Record
+) -> None:
+    place.lanes_a_stream = 1
+
+    def prepare(place: World) -> None:
+        n = number()
+        kept, cancelled = f"k{n}", f"c{n}"
+        book.create(order(kept, "10.00", "0.001"))
+        book.create(order(cancelled, "7.5"))
+        for id_ in (kept, cancelled):
+            assert book.change(id_, "open", "paid") == 200
+        assert book.change(cancelled, "paid", "cancelled") == 200
+        place.read_streams()
+
+    def act(place: World) -> None:
+        for lane in place.lanes.values():
+            if lane.function == "billing":
+                place.deliver(lane, lane.left, repeat=2)
+
+    def recover(place: World) -> None:
+        act(place)
+        book.expect()
+        book.sent.clear()
+        book.taken.clear()
+
+    points = each_call(place, prepare, act, recover)
+    record_property("billing", f"{points} crash points tried, 0 violations")
+
+
+def test_refunds_follow_their_sales_though_those_were_posted_the_day_before(place: World, book: OrderBook) -> None:
+    book.create(order("o1", "10.00", "0.001", "0"))
+    book.change("o1", "open", "paid")
+    place.drain()
+    place.clock.advance(timedelta(days=1))
+    book.change("o1", "paid", "shipped")
+    book.change("o1", "shipped", "cancelled")
+    place.drain()
+    book.expect()
+    place.check()
+    assert len(place.ledger()) == 6
