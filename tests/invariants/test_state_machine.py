@@ -12,11 +12,16 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
 from local.faults import Kind
+from quarterhour.orders.plan import NEXT
+from tests.invariants.orders import OrderBook, order
 from tests.invariants.world import Cloud, refund, sale, view, world
 
 IDS = [f"e{i}" for i in range(12)]
 AMOUNTS = ["10.00", "0.001", "12345678901234567890.12", "0"]
 AGENCIES = ["42", "ünï 7"]
+ORDERS = ["o1", "o2"]
+CONTENTS = [("10.00", "0.001"), ("7",), ("1.5",) * 30]
+STEPS = [(before, after) for before, following in NEXT.items() for after in following]
 BUCKET_ENDS = [timedelta(seconds=seconds) for seconds in (1, 40, 85, 119, 121, 840, 901, 3600)]
 
 
@@ -50,6 +55,7 @@ class Marketplace(RuleBasedStateMachine):
     @initialize(shards=st.integers(1, 3))
     def deploy(self, shards: int) -> None:
         self.place = self._open.enter_context(world(shards=shards))
+        self.book = OrderBook(self.place)
 
     @rule(events=st.lists(an_event(), min_size=1, max_size=6), fault=faults)
     def send(self, events: list[Cloud], fault: tuple[Kind, int] | None) -> None:
@@ -109,10 +115,26 @@ class Marketplace(RuleBasedStateMachine):
     def the_owner_changes_the_commission(self, rate: str) -> None:
         self.place.set_environment("ingest", "DEFAULT_COMMISSION_RATE", rate)
 
+    @rule(id_=st.sampled_from(ORDERS), amounts=st.sampled_from(CONTENTS), fault=faults)
+    def a_client_orders(self, id_: str, amounts: tuple[str, ...], fault: tuple[Kind, int] | None) -> None:
+        with self._struck_by(fault):
+            self.book.create(order(id_, *amounts))
+
+    @rule(id_=st.sampled_from(ORDERS), step=st.sampled_from(STEPS), fault=faults)
+    def an_order_goes_on(self, id_: str, step: tuple[str, str], fault: tuple[Kind, int] | None) -> None:
+        with self._struck_by(fault):
+            self.book.change(id_, *step)
+
+    @rule()
+    def readers_look_at_the_orders(self) -> None:
+        self.book.look()
+
     def teardown(self) -> None:
         with self._open:
             if hasattr(self, "place"):
+                self.book.look()
                 self.place.drain()
+                self.book.expect()
                 self.place.check()
 
     def _struck_by(self, fault: tuple[Kind, int] | None) -> ExitStack:
