@@ -39,14 +39,20 @@ def purchases(lines: Iterable[Line]) -> tuple[list[Purchase], tuple[Line, ...]]:
     orders: dict[str, list[tuple[Line, Body]]] = {}
     left = []
     for line in lines:
-        event = jsontext.parse(line.text)
-        data = event.get("data") if isinstance(event, dict) and event.get("type") == SALE else None
-        order = data.get("order_id") if isinstance(data, dict) else None
-        if order is None:
-            left.append(line)
-        else:
-            orders.setdefault(str(order), []).append((line, event))
+        match _read(line):
+            case {"type": str(type_), "data": {"order_id": str(order)}} as event if type_ == SALE:
+                orders.setdefault(order, []).append((line, event))
+            case _:
+                left.append(line)
     return [_purchase(order, sales) for order, sales in orders.items()], tuple(left)
+
+
+def _read(line: Line) -> Any:  # noqa: ANN401 - JSON is any value
+    """Return what a line says; ``None`` where that is for the ledger to refuse."""
+    try:
+        return jsontext.parse(line.text)
+    except ValueError:
+        return None
 
 
 def _purchase(order: str, sales: list[tuple[Line, Body]]) -> Purchase:

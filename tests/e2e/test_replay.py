@@ -21,10 +21,12 @@ from tests.e2e.sales import START, day, event, lines, totals
 
 
 @contextmanager
-def replay(engine: str, told: list[str] | None = None, most: int = 500, **parameters: str | int) -> Iterator[Replay]:
+def replay(
+    engine: str, told: list[str] | None = None, most: int = 500, *, orders: bool = False, **parameters: str | int
+) -> Iterator[Replay]:
     with (
         open_stack(engine, parameters, virtual=True) as stack,
-        replaying(stack, (told if told is not None else []).append, most) as replay,
+        replaying(stack, (told if told is not None else []).append, most, orders=orders) as replay,
     ):
         yield replay
 
@@ -64,6 +66,57 @@ def test_shards_and_the_size_of_requests_change_no_sum(shards: int) -> None:
         outcome = tested.finish()
     assert outcome.verified
     assert exact(outcome.as_dict()["accounts"]) == totals(day())
+
+
+def bought() -> list[dict[str, Any]]:
+    """Sales of twelve orders, of three items each, of two agencies; and others that name no order."""
+    orders = [
+        event(
+            3 * number + line,
+            20 * number,
+            f"{number}.{line}0",
+            "42" if line else "7",
+            data={
+                "amount": f"{number}.{line}0",
+                "currency": "GBP",
+                "commission_rate": "0.125",
+                "order_id": f"order {number}/é",
+                "product": f"P-{line}",
+                "line": str(line + 1),
+            },
+        )
+        for number in range(12)
+        for line in range(3)
+    ]
+    return [*orders, event(100, 250), event(101, 250, "-0.50")]
+
+
+def test_sales_sent_as_orders_come_to_the_same_sums(engine: str) -> None:
+    with replay(engine, orders=True, most=5) as tested:
+        tested.play(lines(bought()))
+        once = tested.finish()
+        tested.play(lines(bought()))
+        again = tested.finish()
+    assert once.verdicts == {"recorded": 38}
+    assert again.verdicts == {"recorded": 38, "duplicate": 38}
+    assert once.verified
+    assert again.verified
+    assert exact(once.as_dict()["ledger"]) == exact(again.as_dict()["ledger"]) == totals(bought())
+
+
+def test_orders_come_through_faults_whole_and_are_billed_once() -> None:
+    faults = Faults(Spec.parse("all=0.05,seed=3"))
+    with (
+        faults.installed(),
+        open_stack("moto", virtual=True, faults=faults) as stack,
+        replaying(stack, orders=True) as tested,
+    ):
+        tested.play(lines(bought()))
+        outcome = tested.finish()
+    assert faults.struck
+    assert outcome.verified
+    assert set(outcome.verdicts) <= {"recorded", "duplicate"}
+    assert exact(outcome.as_dict()["ledger"]) == totals(bought())
 
 
 def test_what_is_wrong_is_told_of_and_sinks_nothing_else() -> None:

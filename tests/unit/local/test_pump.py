@@ -23,17 +23,22 @@ class ExpiredError(Exception):
     pass
 
 
+class TrimmedError(Exception):
+    pass
+
+
 class Stream:
     """The Streams API: shards with their parents, whether each is closed, and what was written to them."""
 
     meta = SimpleNamespace(region_name="us-east-1")
-    exceptions = SimpleNamespace(ExpiredIteratorException=ExpiredError)
+    exceptions = SimpleNamespace(ExpiredIteratorException=ExpiredError, TrimmedDataAccessException=TrimmedError)
 
     def __init__(self) -> None:
         self.shards: dict[str, list[dict[str, Any]]] = {"first": []}
         self.parents: dict[str, str] = {}
         self.closed: set[str] = set()
         self.iterators_live = True
+        self.trimmed = False
         self.looks = 0
         self.page = 1000
         self._number = 0
@@ -65,6 +70,8 @@ class Stream:
         made, shard, last = ShardIterator.split(":")
         if made == "old" and not self.iterators_live:
             raise ExpiredError
+        if made == "old" and self.trimmed:
+            raise TrimmedError
         coming = [record for record in self.shards[shard] if record["dynamodb"]["SequenceNumber"] > last]
         page = coming[: self.page]
         last = page[-1]["dynamodb"]["SequenceNumber"] if page else last
@@ -202,6 +209,28 @@ def test_an_expired_iterator_is_made_anew_behind_the_last_record() -> None:
     stream.write("b")
     run(tested, 1)
     assert function.batches == [["a"], ["b"]]
+
+
+def test_an_iterator_of_a_shard_that_held_nothing_is_made_anew_where_the_engine_forgets_it() -> None:
+    stream, function = Stream(), Function()
+    tested = pump(stream, function)
+    run(tested)
+    stream.write("a")
+    stream.trimmed = True
+    run(tested, 1)
+    stream.trimmed = False
+    run(tested, 6)
+    assert function.batches == [["a"]]
+
+
+def test_records_that_were_trimmed_before_they_were_read_are_not_passed_over_silently() -> None:
+    stream, function = Stream(), Function()
+    tested = pump(stream, function)
+    stream.write("a")
+    run(tested)
+    stream.trimmed = True
+    with pytest.raises(TrimmedError):
+        run(tested, 1)
 
 
 def test_a_shard_begins_when_its_parent_is_read_and_delivered() -> None:

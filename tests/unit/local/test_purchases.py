@@ -50,6 +50,7 @@ def test_what_is_no_sale_of_an_order_is_left_as_it_is() -> None:
         line(2, "sale.refunded", order_id="a", refers_to="1"),
         Line(3, "[1, 2]", None),
         Line(4, '{"type": "sale.recorded", "data": 7}', None),
+        Line(5, '{"type": "sale.recorded", "type": "sale.recorded"}', None),
     ]
     assert purchases(lines) == ([], tuple(lines))
 
