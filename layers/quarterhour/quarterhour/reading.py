@@ -47,22 +47,18 @@ def range_request(table: str, wanted: Range, page: int) -> Request:
 
 @dataclass(frozen=True, slots=True)
 class IndexRange:
-    """The entries of a partition of an index whose sort keys lie between two, both included, rising or falling.
-
-    ``index``: gsi1 or gsi2. ``after``: the keys, of table and index, of the entry behind which the reading begins.
-    """
+    """The entries of a partition of an index (gsi1 or gsi2) whose sort keys lie between two, both included."""
 
     index: str
     pk: str
     low: str
     high: str
     falling: bool = False
-    after: Mapping[str, str] | None = None
 
 
 def index_request(table: str, wanted: IndexRange, page: int) -> Request:
     """Build the Query that reads a range of an index, so many entries at a time; they may be a moment old."""
-    request = {
+    return {
         "TableName": table,
         "IndexName": wanted.index,
         "KeyConditionExpression": f"{wanted.index}pk = :pk AND {wanted.index}sk BETWEEN :low AND :high",
@@ -70,7 +66,6 @@ def index_request(table: str, wanted: IndexRange, page: int) -> Request:
         "ScanIndexForward": not wanted.falling,
         "Limit": page,
     }
-    return _behind(request, wanted.after)
 
 
 def window_request(table: str, partition: str, prefix: str, page: int, after: Mapping[str, str] | None) -> Request:
