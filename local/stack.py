@@ -228,7 +228,8 @@ class Stack:
 
     def _create_buckets(self) -> None:
         for logical in self.template.resources("AWS::S3::Bucket"):
-            name = f"{self._prefix}{logical}"
+            # As AWS has them; an upper-case one would have its links in another form.
+            name = f"{self._prefix}{logical.lower()}" if self._prefix else logical
             self._s3.create_bucket(Bucket=name)
             self._known[logical, REF] = name
             self._known[logical, "Arn"] = f"arn:aws:s3:::{name}"

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from itertools import count
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -13,6 +14,9 @@ from local.stack import Stack, open_stack
 from quarterhour.clock import ManualClock, using
 
 START = datetime(2026, 10, 23, 1, 30, tzinfo=UTC)
+
+# A module's system and a test's own stand side by side in one account.
+_STAGES = count()
 
 
 @dataclass(slots=True)
@@ -117,5 +121,6 @@ def account(agency: str = "42", currency: str = "GBP", part: str = "") -> str:
 def opened(parameters: Mapping[str, str | int] | None = None) -> Iterator[World]:
     """Deploy the system for the length of the block."""
     clock = ManualClock(START)
-    with using(clock), open_stack("moto", parameters, virtual=True) as stack:
+    own = {"Stage": f"test-{next(_STAGES)}", **(parameters or {})}
+    with using(clock), open_stack("moto", own, virtual=True) as stack:
         yield World(stack, clock)

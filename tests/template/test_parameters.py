@@ -142,7 +142,8 @@ def test_an_alarm_topic_is_an_arn_of_sns_or_none(topic: str) -> None:
     [
         *(("LedgerShards", "0"), ("LedgerShards", "65"), ("LedgerShards", "many"), ("GraceSeconds", "59")),
         *(("GraceSeconds", "901"), ("DedupRetentionDays", "-1"), ("QuarterRetentionDays", "13")),
-        *(("DayRetentionDays", "0"), ("Stage", "staging"), ("MaxConcurrency", "0"), ("CodeVersion", "")),
+        *(("DayRetentionDays", "0"), ("MaxConcurrency", "0"), ("CodeVersion", "")),
+        *(("Stage", ""), ("Stage", "Prod"), ("Stage", "a" * 17)),
         *(("S3Endpoint", "localhost:9000"), ("LogLevel", "TRACE"), ("LogRetentionDays", "15")),
         *(
             ("LogLevel", "WARNING"),
