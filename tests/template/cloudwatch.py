@@ -1,7 +1,6 @@
 """CloudWatch as far as alarms and dashboards go: which metrics there are, and when an alarm goes off."""
 
 import json
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, Self
@@ -163,27 +162,12 @@ def plotted(widget: Properties) -> Iterator[Metric]:
     """Yield the metrics that a widget of a dashboard names, what is abbreviated written out."""
     before: list[str] = []
     for parts in widget["properties"]["metrics"]:
-        if isinstance(parts[0], dict):
-            continue
         given = list(parts)
         if given[0] == "...":
             given = [*before[: len(before) - len(given) + 1], *given[1:]]
         before = [old if new == "." else new for old, new in zip(before or given, given, strict=True)]
         pairs = before[2:]
         yield Metric(before[0], before[1], frozenset(zip(pairs[::2], pairs[1::2], strict=True)))
-
-
-_SEARCH: Final = re.compile(r"SEARCH\('\{([\w/]+),(\w+)\} MetricName=\"(\w+)\" \2=([\w-]+)', '(\w+)', \d+\)")
-
-
-def searched(widget: Properties, stack_name: str) -> Iterator[Metric]:
-    """Yield what the searches of a widget look for, the stack's name standing for any resource of it."""
-    for (part,) in (one for one in widget["properties"]["metrics"] if isinstance(one[0], dict)):
-        match = _SEARCH.fullmatch(part["expression"])
-        assert match, part
-        namespace, dimension, name, value, statistic = match.groups()
-        assert (value, statistic in STATISTICS) == (stack_name, True)
-        yield Metric(namespace, name, frozenset({(dimension, value)}))
 
 
 def dashboard(stack: Stack, template: Template) -> list[dict[str, Any]]:

@@ -23,7 +23,6 @@ from tests.template.cloudwatch import (
     dashboard,
     emitted,
     plotted,
-    searched,
 )
 from tests.template.day import live_through
 from tests.template.stack import ROOT, Stack, parsed
@@ -166,6 +165,7 @@ HICCUPS: dict[str, list[tuple[float, float]]] = {
     "RequestThrottlesAlarm": once(600, 7),
     "BackgroundThrottlesAlarm": once(600, 7),
     "Ingest5xxAlarm": once(600, 7),
+    "Api5xxAlarm": once(600, 7),
     "EventsUnavailableAlarm": from_(600, 10, 1),
     "CountersBehindAlarm": from_(600, 10, 2_000_000),
     "SnapshotsBehindAlarm": from_(600, 10, 2_000_000),
@@ -259,12 +259,16 @@ def test_the_dashboard_plots_metrics_that_are_emitted(stack: Stack, template: Te
     assert len(widgets) > 1
     for widget in widgets:
         named = list(plotted(widget))
+        assert named
         assert [told for one in named if (told := problem(one, stack, written))] == []
-        found = list(searched(widget, template.resolve({"Ref": "AWS::StackName"}, lambda *_: "")))
-        assert named or found
-        for one in found:
-            names, dimensions = AWS_METRICS[one.namespace]
-            assert (one.name in names, one.names in dimensions) == (True, True)
+
+
+@pytest.mark.parametrize("metric", ["Errors", "Throttles", "Duration"])
+def test_the_dashboard_plots_every_function(stack: Stack, template: Template, metric: str) -> None:
+    plots = [one for widget in dashboard(stack, template) if widget["type"] == "metric" for one in plotted(widget)]
+    assert Counter(
+        dict(one.dimensions)["FunctionName"].removesuffix(".Ref") for one in plots if one.name == metric
+    ) == Counter(stack.of("AWS::Lambda::Function").keys())
 
 
 def test_the_widgets_of_the_dashboard_lie_beside_each_other(stack: Stack, template: Template) -> None:
