@@ -181,11 +181,11 @@ dynamodb, s3, sqs = (boto3.client(service, **own) for service in ("dynamodb", "s
 dynamodb.put_item(TableName=name + "IdentityTable", Item={"event": {"S": "é"}})
 print(dynamodb.get_item(TableName=name + "IdentityTable", Key={"event": {"S": "é"}})["Item"])
 content = bytes(range(256)) * 50_000
-s3.put_object(Bucket=name + "ReportBucket", Key="a/b=ü", Body=content, ContentEncoding="gzip", IfNoneMatch="*")
-print(s3.get_object(Bucket=name + "ReportBucket", Key="a/b=ü")["Body"].read() == content)
-print(s3.head_object(Bucket=name + "ReportBucket", Key="a/b=ü")["ContentLength"])
+s3.put_object(Bucket=name + "reportbucket", Key="a/b=ü", Body=content, ContentEncoding="gzip", IfNoneMatch="*")
+print(s3.get_object(Bucket=name + "reportbucket", Key="a/b=ü")["Body"].read() == content)
+print(s3.head_object(Bucket=name + "reportbucket", Key="a/b=ü")["ContentLength"])
 try:
-    s3.put_object(Bucket=name + "ReportBucket", Key="a/b=ü", Body=b"", IfNoneMatch="*")
+    s3.put_object(Bucket=name + "reportbucket", Key="a/b=ü", Body=b"", IfNoneMatch="*")
 except s3.exceptions.ClientError as error:
     print(error.response["Error"]["Code"])
 sqs.send_message(QueueUrl=name + "CountersParkedQueue", MessageBody="parked")
