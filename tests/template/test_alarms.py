@@ -159,14 +159,18 @@ BREACHES: dict[str, list[tuple[float, float]]] = {
     Own.REPORT_DELAY: [(600 * MINUTE, 2.0), (615 * MINUTE, 2.25)],
 }
 
+FAR_APART = [*once(300, 7), *once(600, 7)]
+"""Two hiccups that have nothing to do with each other."""
+
 HICCUPS: dict[str, list[tuple[float, float]]] = {
-    "RequestErrorsAlarm": once(600, 7),
+    "RequestErrorsAlarm": FAR_APART,
     "StreamErrorsAlarm": once(600, 7),
     "RequestThrottlesAlarm": once(600, 7),
     "BackgroundThrottlesAlarm": once(600, 7),
-    "Ingest5xxAlarm": once(600, 7),
-    "Api5xxAlarm": once(600, 7),
-    "EventsUnavailableAlarm": from_(600, 10, 1),
+    "Ingest5xxAlarm": FAR_APART,
+    "Api5xxAlarm": FAR_APART,
+    "People5xxAlarm": FAR_APART,
+    "EventsUnavailableAlarm": [*from_(300, 10, 1), *from_(600, 10, 1)],
     "CountersBehindAlarm": from_(600, 10, 2_000_000),
     "SnapshotsBehindAlarm": from_(600, 10, 2_000_000),
     "OverlongReportAlarm": once(600, 719_000),
@@ -179,6 +183,22 @@ def test_what_passes_by_itself_wakes_nobody(known: dict[str, Alarm], name: str) 
     for metric in known[name].metrics:
         merged = sorted([*day[metric], *HICCUPS[name]])
         assert not known[name].goes_off({**day, metric: merged}, DAY)
+
+
+OF_REQUESTS = ("RequestErrorsAlarm", "Ingest5xxAlarm", "Api5xxAlarm", "People5xxAlarm", "EventsUnavailableAlarm")
+"""What only requests set off: where these are rare, so are the spans in which anything can fail."""
+
+
+@pytest.mark.parametrize("amid", ["requests", "silence"])
+@pytest.mark.parametrize("minutes", [30, 60])
+@pytest.mark.parametrize("name", OF_REQUESTS)
+def test_who_seldom_asks_and_fails_each_time_is_heard(
+    known: dict[str, Alarm], name: str, minutes: int, amid: str
+) -> None:
+    usual = normal(known) if amid == "requests" else {}
+    for metric in known[name].metrics:
+        failing = sorted([*usual.get(metric, ()), *((second + 7, 1) for second, _ in every(minutes * MINUTE, 1))])
+        assert known[name].goes_off({**usual, metric: failing}, 4 * 60 * MINUTE), metric
 
 
 def test_one_failed_run_is_told_at_once(known: dict[str, Alarm]) -> None:
