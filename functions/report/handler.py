@@ -1,6 +1,7 @@
-"""The schedule: seals every closed quarter-hour in S3.
+"""The schedule: seals every closed quarter-hour in S3, unless it is paused.
 
-For the operator, invoked with `{"reseal": "2026-10-23T0130-0230"}`: writes the files of a run that are gone once more.
+For the operator: invoked with `{}`, it seals whether paused or not; with `{"reseal": "2026-10-23T0130-0230"}`, it
+writes the files of a run that are gone once more.
 """
 
 from typing import Any
@@ -8,18 +9,21 @@ from typing import Any
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from quarterhour import aws
+from quarterhour.reading import EntityReader
 from quarterhour.reports.plan import Terms
 from quarterhour.reports.reporter import Reporter
 from quarterhour.reports.reseal import reseal
 from quarterhour.reports.store import ReportStore
+from quarterhour.schedule.store import read_wish
 from quarterhour.settings import Environment
-from quarterhour.telemetry import Metric, count, logger, observed
+from quarterhour.telemetry import Metric, count, is_tick, logger, observed
 
 env = Environment.of_process()
+entities = EntityReader(aws.dynamodb(), env.text("ENTITY_TABLE"))
 store = ReportStore(
-    aws.dynamodb(),
+    entities.client,
     aws.s3(),
-    env.text("ENTITY_TABLE"),
+    entities.table,
     env.text("REPORT_BUCKET"),
     env.text("LEDGER_TABLE"),
     aws.Workers(env.integer("MAX_CONCURRENCY", least=1)),
@@ -35,6 +39,10 @@ def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
         resealed = reseal(store, event["reseal"]).as_dict()
         logger.info("resealed", **resealed)
         return resealed
+    # A deployment may have set the schedule going again; until the watch has stopped it, its ticks do nothing.
+    if is_tick(event) and read_wish(entities).paused:
+        logger.info("paused")
+        return {"paused": True}
     result = reporter.run(lambda: context.get_remaining_time_in_millis() / 1000)
     count(Metric.BUCKETS_SEALED, result.sealed_buckets)
     count(Metric.LINES_REPORTED, result.lines)

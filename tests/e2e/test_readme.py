@@ -17,6 +17,8 @@ from tests.template.stack import ROOT
 
 KEY = {"AWS_ACCESS_KEY_ID": "AKIDEXAMPLE", "AWS_SECRET_ACCESS_KEY": "EXAMPLEKEY", "AWS_REGION": "eu-west-1"}
 DEPLOY = (ROOT / "README.md").read_text("utf-8").partition("## Deploy")[2].partition("\n## ")[0]
+OPERATIONS = (ROOT / "docs" / "operations.md").read_text("utf-8")
+SENDING = re.compile(r'curl .*?"\$@"', re.DOTALL)
 FIRST_EVENT, FIRST_REPORT = re.findall(r"```sh\n(.*?)```", DEPLOY, re.DOTALL)[1:3]
 
 
@@ -67,3 +69,8 @@ def test_the_first_requests_are_signed_and_the_event_is_recorded(token: str, mon
         headers = {name.lower(): value for name, value in request.headers}
         assert headers["authorization"].endswith(f"Signature={signature(request)}")
         assert headers.get("x-amz-security-token", "") == token
+
+
+def test_an_operator_signs_as_the_readme_does() -> None:
+    (here,), (there,) = (SENDING.findall(text) for text in (FIRST_EVENT, OPERATIONS))
+    assert there.split() == here.split()

@@ -16,6 +16,7 @@ from tests.handlers.world import START, World
 DEPLOYED = "rate(1 hour)"
 WEEKDAYS = "cron(0,30 6-20 ? * MON-FRI *)"
 SAMPLES = TEMPLATE.parent / "events"
+TICK = json.loads((SAMPLES / "report-schedule.json").read_text("utf-8"))
 
 
 @pytest.fixture
@@ -221,6 +222,18 @@ def test_a_deployment_that_resets_the_schedule_is_put_right_within_a_tick(world:
     assert [watch(world)["mended"] for _ in range(2)] == [True, False]
     shown = world.read("/schedule")
     assert (shown["expression"], shown["state"], len(shown["items"])) == (WEEKDAYS, "paused", 1)
+
+
+def test_a_pause_holds_while_a_deployment_has_set_the_schedule_going(world: World) -> None:
+    changed(world, paused=True)
+    redeploy(world)
+    world.sell("1")
+    world.clock.advance(timedelta(hours=1))
+    assert world.stack.invoke("report", TICK) == {"paused": True}
+    assert world.read("/reports")["items"] == []
+    assert world.stack.invoke("report", {})["sealed_buckets"] > 0, "an operator may report meanwhile"
+    changed(world, paused=False)
+    assert world.stack.invoke("report", TICK)["complete"]
 
 
 def test_another_parameter_rules_only_where_no_expression_was_asked_for(world: World) -> None:

@@ -66,6 +66,11 @@ def count(metric: Metric, value: float) -> None:
     metrics.add_metric(metric, metric.unit, value)
 
 
+def is_tick(event: Mapping[str, Any]) -> bool:
+    """Tell whether a schedule has invoked the function, and no operator."""
+    return event.get("source") == "aws.scheduler"
+
+
 def correlation_id(event: Mapping[str, Any], context: LambdaContext) -> str:
     """Return the id that an invocation is followed by, the same each time it is repeated.
 
@@ -77,7 +82,7 @@ def correlation_id(event: Mapping[str, Any], context: LambdaContext) -> str:
             return request
         case {"Records": [{"eventID": str(record)}, *_]}:
             return record
-        case {"source": "aws.scheduler", "id": str(tick)}:
+        case {"id": str(tick)} if is_tick(event):
             return tick
         case _:
             return context.aws_request_id

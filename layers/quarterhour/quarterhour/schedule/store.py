@@ -77,6 +77,12 @@ def change_request(table: str, change: Change) -> Request:
     return {"TransactItems": [{"Put": put}, {"Put": {"TableName": table, "Item": aws.to_item(change.record)}}]}
 
 
+def read_wish(entities: EntityReader) -> Wish:
+    """Return what is wanted, strongly consistent."""
+    values = entities.get(WANTED)
+    return Wish.of(values) if values else Wish()
+
+
 @dataclass(frozen=True, slots=True)
 class ScheduleStore:
     """The schedule in EventBridge Scheduler, and what is wanted of it in the Entity table."""
@@ -87,8 +93,7 @@ class ScheduleStore:
 
     def wish(self) -> Wish:
         """Return what is wanted, strongly consistent."""
-        values = self.entities.get(WANTED)
-        return Wish.of(values) if values else Wish()
+        return read_wish(self.entities)
 
     def record(self, change: Change) -> bool:
         """Keep a change and what it makes; ``False`` where neither was kept, so read the wish again."""
