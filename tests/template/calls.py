@@ -57,9 +57,11 @@ def calls_on_tables(operation: str, request: dict[str, Any]) -> Iterator[Call]:
     """Yield what a request to DynamoDB needs permission for."""
     match operation:
         case "TransactWriteItems":
-            for item in request["TransactItems"]:
-                ((kind, write),) = item.items()
-                yield from calls_on_tables(TRANSACTION[kind], write)
+            writes = [write for item in request["TransactItems"] for write in item.items()]
+            # Whether IAM is told of each write's own key or of all is documented nowhere: so all must be permitted.
+            for kind, table in {(kind, write["TableName"]) for kind, write in writes}:
+                items = (write.get("Key") or write["Item"] for _, write in writes if write["TableName"] == table)
+                yield Call(f"dynamodb:{TRANSACTION[kind]}", table, tuple(map(leading, items)))
         case "BatchGetItem" | "BatchWriteItem":
             for table, wanted in request["RequestItems"].items():
                 items = wanted["Keys"] if operation == "BatchGetItem" else [one["PutRequest"]["Item"] for one in wanted]
