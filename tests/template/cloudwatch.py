@@ -47,7 +47,7 @@ AWS_METRICS: Final[Mapping[str, tuple[frozenset[str], tuple[frozenset[str], ...]
     ),
     "AWS/SQS": (frozenset({"ApproximateNumberOfMessagesVisible"}), (frozenset({"QueueName"}),)),
     "AWS/ApiGateway": (
-        frozenset({"4xx", "5xx", "Count", "IntegrationLatency", "Latency"}),
+        frozenset({"4xx", "5xx", "Count", "DataProcessed", "IntegrationLatency", "Latency"}),
         (
             frozenset({"ApiId"}),
             frozenset({"ApiId", "Stage"}),

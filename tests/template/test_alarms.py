@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from decimal import Decimal
 
 import pytest
 from moto import mock_aws
@@ -26,7 +27,6 @@ from tests.template.cloudwatch import (
 )
 from tests.template.day import live_through
 from tests.template.stack import ROOT, Stack, parsed
-from tests.template.test_api import ROUTES
 
 ALARMS = sorted(name for name, one in parsed()["Resources"].items() if one["Type"] == "AWS::CloudWatch::Alarm")
 DAY = 24 * 60 * MINUTE
@@ -36,6 +36,8 @@ TOLD_WITHIN = 2 * MINUTE
 """From a run's end until CloudWatch knows of it."""
 METRICS_OF_AN_ALARM = 10
 """The most that CloudWatch reckons with in one."""
+ALARMED, OWN = Decimal("0.10"), Decimal("0.30")
+"""Dollars a month, in us-east-1: of a metric that an alarm looks at, and of one that no service writes unasked."""
 
 
 @pytest.fixture(scope="module")
@@ -71,9 +73,17 @@ def problem(metric: Metric, stack: Stack, written: set[Metric]) -> str | None:
     if metric.name == "IteratorAge":
         mapped = [one["FunctionName"]["Ref"] for one in stack.of("AWS::Lambda::EventSourceMapping").values()]
         return None if values["FunctionName"].removesuffix(".Ref") in mapped else f"{metric} reads no stream"
-    if "Resource" in values and f"{values['Method']} {values['Resource']}" not in ROUTES:
-        return f"there is no route for {metric}"
+    if "Resource" in values and f"{values['Method']} {values['Resource']}" not in detailed(stack):
+        return f"there is no route that tells {metric}"
     return None if values.get("Stage", "$default") == "$default" else f"there is no stage for {metric}"
+
+
+def detailed(stack: Stack) -> list[str]:
+    """Return the routes with metrics of their own, which cost."""
+    stages = stack.of("AWS::ApiGatewayV2::Stage").values()
+    assert not any(one["DefaultRouteSettings"]["DetailedMetricsEnabled"] for one in stages)
+    settings = [one for stage in stages for one in stage.get("RouteSettings", {}).items()]
+    return [route for route, one in settings if one["DetailedMetricsEnabled"]]
 
 
 @pytest.mark.parametrize("name", ALARMS)
@@ -260,6 +270,20 @@ def test_every_queue_is_watched(known: dict[str, Alarm], stack: Stack) -> None:
 
 def test_every_metric_of_ours_is_written(written: set[Metric]) -> None:
     assert {one.name for one in written} == {str(one) for one in Own}
+
+
+# ---------------------------------------------------------------- what watching costs
+
+
+def test_the_operations_page_tells_what_the_metrics_cost(
+    known: dict[str, Alarm], stack: Stack, written: set[Metric]
+) -> None:
+    looked_at = sum(len(alarm.metrics) for alarm in known.values())
+    of_routes = len(detailed(stack)) * len(AWS_METRICS["AWS/ApiGateway"][0])
+    told = re.findall(r"\$(\d+\.\d\d) for [^(]*\((\d+) x \$(0\.\d\d)\)", OPERATIONS)
+    assert [(Decimal(sum_), int(count), Decimal(each)) for sum_, count, each in told] == [
+        (count * each, count, each) for count, each in ((looked_at, ALARMED), (len(written), OWN), (of_routes, OWN))
+    ]
 
 
 # ---------------------------------------------------------------- the dashboard

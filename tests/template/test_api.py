@@ -123,9 +123,11 @@ class TestEachApi:
         assert (stage["StageName"], stage["AutoDeploy"]) == ("$default", True)
 
     def test_throttles_a_flood(self, stack: Stack, name: str) -> None:
-        settings = self.stage(stack, name)["DefaultRouteSettings"]
-        assert settings["ThrottlingRateLimit"] == {"Ref": "ThrottleRate"}
-        assert settings["ThrottlingBurstLimit"] == {"Ref": "ThrottleBurst"}
+        stage = self.stage(stack, name)
+        assert stage.get("RouteSettings", {}).keys() <= ROUTES.keys()
+        for settings in (stage["DefaultRouteSettings"], *stage.get("RouteSettings", {}).values()):
+            assert settings["ThrottlingRateLimit"] == {"Ref": "ThrottleRate"}
+            assert settings["ThrottlingBurstLimit"] == {"Ref": "ThrottleBurst"}
 
     def test_logs_every_access_as_json(self, stack: Stack, name: str) -> None:
         settings = self.stage(stack, name)["AccessLogSettings"]
