@@ -407,6 +407,8 @@ class EventTerms(Answer):
     valid_from: Maybe[Instant]
     rule: Maybe[Rule | None]
     """The rule that covered the event; null where none did."""
+    note: Maybe[str]
+    """Why the rule's fees do not count, where they do not."""
 
 
 class Explanation(Answer):

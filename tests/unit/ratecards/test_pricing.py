@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from quarterhour import money
 from quarterhour.ledger.event import Event
-from quarterhour.ledger.explain import card_version, explained, reckoned
+from quarterhour.ledger.explain import card_version, explained, is_due, reckoned
 from quarterhour.ledger.pricing import Price, price_of, wanted_cards
 from quarterhour.ledger.recording import Claim, Refundable, ledger_values
 from quarterhour.ledger.refunds import LinkedRefund, linked_refund
@@ -65,11 +65,12 @@ def test_without_a_card_or_where_no_rule_covers_it_a_sale_pays_the_default_rate(
         ({"amount": "-100", "type_": "sale.refunded", "quantity": "-2"}, "-8.60"),
         ({"amount": "-1", "type_": "sale.refunded"}, "-2"),
         ({"amount": "0", "type_": "sale.refunded"}, "0.00"),
+        ({"amount": "0.00", "quantity": "3"}, "0.0000"),
         ({"amount": "-100", "type_": "adjustment.recorded", "quantity": "2"}, "-8.00"),
         ({"amount": "0", "type_": "adjustment.recorded"}, "0.00"),
     ],
 )
-def test_a_refund_of_no_sale_mirrors_one_and_an_adjustment_pays_the_percentage_alone(
+def test_a_refund_of_no_sale_mirrors_one_and_what_sells_no_item_pays_the_percentage_alone(
     data: dict[str, Any], commission: str
 ) -> None:
     assert of(*CARD, category="books", **data)[0] == commission
@@ -148,7 +149,7 @@ def test_all_refunds_of_a_sale_never_take_back_more_than_it_was_charged(
         left += commission(refund.claim, money.negated(back))
         assert 0 <= left <= charged
         claim = replace(claim, refundable=Refundable(claim.refundable.account, refund.after))
-    assert left == (0 if amount else charged), "all of it, with the last of the amount"
+    assert left == 0, "all of it, with the last of the amount"
 
 
 # ---------------------------------------------------------------- explained from stored facts alone
@@ -224,6 +225,22 @@ def test_a_commission_by_a_card_is_told_with_its_version_rule_and_steps() -> Non
 )
 def test_terms_of_no_card_are_told_by_where_they_come_from(data: dict[str, Any], told: dict[str, str]) -> None:
     assert explained(recorded(event(**data)), None)["terms"] == told
+
+
+@pytest.mark.parametrize(("amount", "says"), [("0.00", True), ("0.01", False)])
+def test_where_no_item_is_sold_it_is_told_why_the_rules_fees_do_not_count(amount: str, *, says: bool) -> None:
+    told = explained(recorded(event(amount=amount, category="books"), *CARD), card(*CARD))
+    assert told["terms"]["rule"] == BOOKS
+    assert ("no item" in told["terms"].get("note", "")) == says
+    assert (told["commission"] == "0.0000") == says
+
+
+def test_a_sale_of_nothing_that_was_charged_before_is_explained_and_proven_as_it_was() -> None:
+    facts = recorded(event(amount="0.00", category="books"), *CARD)
+    old = {**facts, "commission": "2", "arithmetic": "percent=8 of=0.00 fixed=0.30 items=1 least=2 most=9"}
+    assert is_due(old)
+    told = explained(old, card(*CARD))
+    assert (told["steps"][-1]["gives"], "note" in told["terms"]) == ("2", False)
 
 
 def test_a_refunds_terms_name_its_sale() -> None:

@@ -18,6 +18,7 @@ Facts = Mapping[str, str]
 _SHOWN: Final = ("source", "id", "type", "agency", "currency", "amount", "time", "recorded_at")
 _UNKNOWN: Final = "unknown"
 """Of events that were recorded before their terms were."""
+_NO_ITEM: Final = "no item is sold or given back, so the rule's percentage counts alone"
 
 
 def card_version(facts: Facts) -> int | None:
@@ -65,4 +66,5 @@ def _terms(facts: Facts, card: RateCard | None) -> dict[str, Any]:
         return told
     details = {name: value for name, value in facts.items() if value}
     rule = card.rule_for(sold_by(facts["type"], Decimal(facts["amount"]), facts["currency"], details))
-    return {**told, "valid_from": iso_exact(card.valid_from), "rule": rule.as_dict() if rule else None}
+    told |= {"valid_from": iso_exact(card.valid_from), "rule": rule.as_dict() if rule else None}
+    return told if rule is None or rule.is_plain or facts.get("arithmetic") else {**told, "note": _NO_ITEM}

@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import Final, NamedTuple
 
 from quarterhour import money
-from quarterhour.ledger.event import ADJUSTMENT, REFUND, Event
+from quarterhour.ledger.event import ADJUSTMENT, Event
 from quarterhour.ratecards import arithmetic
 from quarterhour.ratecards.arithmetic import Charge, Named, Share
 from quarterhour.ratecards.card import Sold
@@ -93,7 +93,7 @@ def refund_price(amount: Decimal, sale: Price, left: Decimal) -> Price:
 
 
 def sold_by(type_: str, amount: Decimal, currency: str, details: Mapping[str, str]) -> Sold:
-    """Return what a card looks at in an event; a refund of nothing, and an adjustment, give no item back."""
-    no_item = type_ == ADJUSTMENT or (type_ == REFUND and amount.is_zero())
-    items = None if no_item else Decimal(details.get("quantity", _ONE)).copy_abs()
+    """Return what a card looks at in an event; for nothing, and by an adjustment, no item is sold or given back."""
+    # A fee on a sale of nothing could never be taken back: refunds take back what falls to their amount.
+    items = None if type_ == ADJUSTMENT or amount.is_zero() else Decimal(details.get("quantity", _ONE)).copy_abs()
     return Sold(amount, currency, items, details.get("category", ""), details.get("location", ""))

@@ -60,6 +60,11 @@ class Rule(NamedTuple):
         depth = 0 if self.location is None else len(self.location.split(SEPARATOR))
         return self.category is not None, depth, self.currency is not None
 
+    @property
+    def is_plain(self) -> bool:
+        """Tell whether it is a percentage alone."""
+        return self.fixed is self.minimum is self.maximum is None
+
     def charge(self, sold: Sold) -> Charge:
         """Return what the rule charges on this."""
         if sold.items is None:
