@@ -137,6 +137,26 @@ def with_another_key(document: Properties) -> None:
     indexes[0]["KeySchema"][1]["AttributeName"] = "gsi2sk"
 
 
+def ruled(**rule: object) -> Callable[[Properties], object]:
+    """Give the bucket of the reports a rule for the lives of its files."""
+    return given("ReportBucket", LifecycleConfiguration={"Rules": [{"Status": "Enabled", **rule}]})
+
+
+def statements(document: Properties) -> list[Properties]:
+    found: list[Properties] = properties(document, "ReportBucketPolicy")["PolicyDocument"]["Statement"]
+    return found
+
+
+def mapped(function: str, event: str, **values: object) -> Callable[[Properties], object]:
+    """Set properties of how a stream comes to a function."""
+    return lambda document: properties(document, function)["Events"][event]["Properties"].update(values)
+
+
+def filtered(function: str, event: str, *patterns: str) -> Callable[[Properties], object]:
+    """Let other records of a stream through to a function."""
+    return mapped(function, event, FilterCriteria={"Filters": [{"Pattern": one} for one in patterns]})
+
+
 BAD: dict[str, tuple[Callable[[Properties], object], str]] = {
     "a table renamed": (renamed("LedgerTable"), "LedgerTable is gone"),
     "a bucket renamed": (renamed("ReportBucket"), "ReportBucket is gone"),
@@ -214,6 +234,52 @@ BAD: dict[str, tuple[Callable[[Properties], object], str]] = {
         given("ReportBucket", VersioningConfiguration={"Status": "Suspended"}),
         "ReportBucket has lost its VersioningConfiguration",
     ),
+    "items forgotten": (
+        given("LedgerTable", TimeToLiveSpecification={"AttributeName": "expires_at", "Enabled": True}),
+        "LedgerTable would forget items by their expires_at",
+    ),
+    "items forgotten by something else": (
+        given("EntityTable", TimeToLiveSpecification={"AttributeName": "recorded_at", "Enabled": True}),
+        "EntityTable would forget items by their recorded_at",
+    ),
+    "files forgotten": (
+        ruled(Id="Forget", ExpirationInDays=30),
+        "ReportBucket would forget files, or move them away, by its rule Forget",
+    ),
+    "files moved to where nobody reads them": (
+        ruled(Id="Freeze", Transitions=[{"StorageClass": "DEEP_ARCHIVE", "TransitionInDays": 90}]),
+        "ReportBucket would forget files, or move them away, by its rule Freeze",
+    ),
+    "old versions of files forgotten": (
+        ruled(NoncurrentVersionExpiration={"NoncurrentDays": 1}),
+        "ReportBucket would forget files, or move them away, by its rule without a name",
+    ),
+    "sealed files written over": (
+        lambda document: statements(document).pop(1),
+        "ReportBucketPolicy no longer says what SealedOnce did",
+    ),
+    "some sealed files written over": (
+        lambda document: statements(document)[1]["Resource"].pop(),
+        "ReportBucketPolicy no longer says what SealedOnce did",
+    ),
+    "files read without TLS": (
+        lambda document: statements(document)[0]["Condition"].update(Bool={"aws:SecureTransport": True}),
+        "ReportBucketPolicy no longer says what TlsOnly did",
+    ),
+    "a mapping switched off": (
+        mapped("CountersFunction", "LedgerStream", Enabled=False),
+        "CountersFunctionLedgerStream would be switched off: what its stream holds is lost after a day",
+    ),
+    "records passed over that have not one more thing": (
+        filtered("CountersFunction", "LedgerStream", '{"eventName":["INSERT"],"dynamodb":{"Keys":{"x":{"S":["y"]}}}}'),
+        "CountersFunctionLedgerStream would pass over records that it delivers now",
+    ),
+    "records of one kind passed over": (
+        filtered(
+            "SnapshotsFunction", "EntityStream", '{"eventName":["MODIFY"],"dynamodb":{"Keys":{"sk":{"S":["latest"]}}}}'
+        ),
+        "SnapshotsFunctionEntityStream would pass over records that it delivers now",
+    ),
     "messages kept for less": (
         given("CountersParkedQueue", MessageRetentionPeriod=3600),
         "CountersParkedQueue keeps its messages for a shorter time",
@@ -248,9 +314,22 @@ GOOD: dict[str, Callable[[Properties], object]] = {
     "one more index": another_index,
     "one index less": lambda document: properties(document, "EntityTable")["GlobalSecondaryIndexes"].pop(),
     "more memory": given("IngestFunction", MemorySize=2048),
-    "larger batches": lambda document: properties(document, "CountersFunction")["Events"]["LedgerStream"][
-        "Properties"
-    ].update(BatchSize=500),
+    "larger batches": mapped("CountersFunction", "LedgerStream", BatchSize=500),
+    "more records": filtered("CountersFunction", "LedgerStream", '{"eventName":["INSERT","MODIFY"]}'),
+    "records of another kind too": filtered(
+        "CountersFunction", "LedgerStream", '{"eventName":["INSERT"]}', '{"eventName":["REMOVE"]}'
+    ),
+    "all records": mapped("CountersFunction", "LedgerStream", FilterCriteria={"Filters": []}),
+    "a mapping said to be on": mapped("CountersFunction", "LedgerStream", Enabled=True),
+    "items no longer forgotten": given(
+        "EntityTable", TimeToLiveSpecification={"AttributeName": "expires_at", "Enabled": False}
+    ),
+    "unfinished uploads cleared up": ruled(AbortIncompleteMultipartUpload={"DaysAfterInitiation": 1}),
+    "a rule that is not in force": ruled(ExpirationInDays=30, Status="Disabled"),
+    "more files sealed": lambda document: statements(document)[1]["Resource"].append({"Fn::Sub": "arn:x"}),
+    "one more thing denied": lambda document: statements(document).append(
+        {"Sid": "Never", "Effect": "Deny", "Principal": "*", "Action": "s3:DeleteObjectVersion", "Resource": "*"}
+    ),
     "logs kept for longer": given("IngestLogGroup", RetentionInDays=3653),
     "another schedule": lambda document: document["Parameters"]["ReportRate"].update(Default="rate(2 hours)"),
 }

@@ -4,13 +4,14 @@
 """
 
 import json
+import operator
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from cfnlint.schema import PROVIDER_SCHEMA_MANAGER
 
-from tests.template.stack import Properties, parsed, translated
+from tests.template.stack import Properties, listed, parsed, translated
 
 REGION: Final = "eu-west-1"
 
@@ -23,11 +24,12 @@ LASTING: Final[dict[str, tuple[str, ...]]] = {
         "LocalSecondaryIndexes",
         "PointInTimeRecoverySpecification",
         "StreamSpecification",
+        "TimeToLiveSpecification",
     ),
-    "AWS::Lambda::EventSourceMapping": (),
+    "AWS::Lambda::EventSourceMapping": ("Enabled", "FilterCriteria"),
     "AWS::Logs::LogGroup": (),
-    "AWS::S3::Bucket": ("VersioningConfiguration",),
-    "AWS::S3::BucketPolicy": (),
+    "AWS::S3::Bucket": ("LifecycleConfiguration", "VersioningConfiguration"),
+    "AWS::S3::BucketPolicy": ("PolicyDocument",),
     "AWS::SQS::Queue": ("MessageRetentionPeriod",),
 }
 """The kinds that outlast updates, and which properties matter beside those that can never change."""
@@ -104,8 +106,8 @@ def _changes(old: Properties, new: Properties) -> Iterator[str]:
             yield f"has lost its {name}"
     if after.get("MessageRetentionPeriod", 0) < before.get("MessageRetentionPeriod", 0):
         yield "keeps its messages for a shorter time"
-    if old["Type"] == "AWS::DynamoDB::Table":
-        yield from _table_changes(before, after)
+    if old["Type"] in CHANGES:
+        yield from CHANGES[old["Type"]](before, after)
 
 
 def _table_changes(before: Properties, after: Properties) -> Iterator[str]:
@@ -122,6 +124,69 @@ def _table_changes(before: Properties, after: Properties) -> Iterator[str]:
     moved = sorted(indexes.keys() ^ now.keys())
     if len(moved) > 1:
         yield f"cannot be updated: the indexes {' and '.join(moved)} come or go at once"
+    expiry = after.get("TimeToLiveSpecification", {})
+    if expiry.get("Enabled") and expiry != before.get("TimeToLiveSpecification"):
+        yield f"would forget items by their {expiry['AttributeName']}"
+
+
+def _bucket_changes(before: Properties, after: Properties) -> Iterator[str]:
+    rules, now = ([rule for rule in _rules(one) if _moves_or_forgets(rule)] for one in (before, after))
+    for rule in now:
+        if rule not in rules:
+            yield f"would forget files, or move them away, by its rule {rule.get('Id', 'without a name')}"
+
+
+def _rules(properties: Properties) -> list[Properties]:
+    rules: list[Properties] = properties.get("LifecycleConfiguration", {}).get("Rules", [])
+    return rules
+
+
+def _moves_or_forgets(rule: Properties) -> bool:
+    """Tell whether a rule of a bucket touches files: not one that only clears up what was never finished, say."""
+    touching = ("Expiration", "NoncurrentVersionExpiration", "NoncurrentVersionTransition", "Transition")
+    return rule["Status"] == "Enabled" and any(name.startswith(touching) for name in rule)
+
+
+def _policy_changes(before: Properties, after: Properties) -> Iterator[str]:
+    statements = listed(after["PolicyDocument"]["Statement"])
+    for one in listed(before["PolicyDocument"]["Statement"]):
+        if not any(_says_as_much(new, one) for new in statements):
+            yield f"no longer says what {one['Sid']} did"
+
+
+def _says_as_much(new: Properties, old: Properties) -> bool:
+    """Tell whether a statement of a policy is about all that another is about, and otherwise the same."""
+    about = ("Action", "Resource")
+    rest = ({name: value for name, value in one.items() if name not in about} for one in (new, old))
+    return operator.eq(*rest) and all(one in listed(new[name]) for name in about for one in listed(old[name]))
+
+
+def _mapping_changes(before: Properties, after: Properties) -> Iterator[str]:
+    if before.get("Enabled", True) and not after.get("Enabled", True):
+        yield "would be switched off: what its stream holds is lost after a day"
+    patterns, now = (_patterns(one) for one in (before, after))
+    if now and not (patterns and all(any(_lets_through(new, one) for new in now) for one in patterns)):
+        yield "would pass over records that it delivers now"
+
+
+def _patterns(properties: Properties) -> list[Any]:
+    return [json.loads(one["Pattern"]) for one in properties.get("FilterCriteria", {}).get("Filters", [])]
+
+
+def _lets_through(new: Any, old: Any) -> bool:
+    """Tell whether a filter's pattern lets through all that another does: it asks for less, or allows more values."""
+    if isinstance(new, dict):
+        return isinstance(old, dict) and all(name in old and _lets_through(new[name], old[name]) for name in new)
+    return isinstance(old, list) and all(value in new for value in old)
+
+
+CHANGES: Final[Mapping[str, Callable[[Properties, Properties], Iterator[str]]]] = {
+    "AWS::DynamoDB::Table": _table_changes,
+    "AWS::Lambda::EventSourceMapping": _mapping_changes,
+    "AWS::S3::Bucket": _bucket_changes,
+    "AWS::S3::BucketPolicy": _policy_changes,
+}
+"""What of a kind of resource is looked at beside what concerns them all."""
 
 
 def _by(properties: Properties, name: str, key: str) -> dict[str, Any]:
