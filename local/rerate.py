@@ -37,7 +37,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     moment: dict[str, Any] = {"type": _moment, "required": True, "metavar": "INSTANT"}
     parser.add_argument("--from", dest="start", help="the first instant of recording, or a date", **moment)
     parser.add_argument("--to", dest="end", help="the instant, or date, before which was recorded", **moment)
-    parser.add_argument("--agency", metavar="NAME", help="the agency (default: all)")
+    whom = parser.add_mutually_exclusive_group()
+    whom.add_argument("--agency", metavar="NAME", help="the agency whose card it is")
+    whom.add_argument("--all-agencies", action="store_true", help="all; without it, posting needs --agency")
     parser.add_argument("--dry-run", action="store_true", help="show what would change, and post nothing")
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
     configure_target(parser)
@@ -45,6 +47,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(args: argparse.Namespace) -> int:
+    if not (args.agency or args.all_agencies or args.dry_run):
+        raise LocalError("name the agency whose card it is (--agency), or say --all-agencies")
     card = _card(args.card)
     remote = Remote(args.url) if args.url else Remote.deployed(deployed(args.stack, "ApiUrl"))
     found = rerated(_events(remote, args.start, args.agency), card, args.start, args.end)
@@ -143,5 +147,7 @@ def _show(found: Sequence[Rerated], changed: Sequence[Rerated], verdicts: Counte
     else:
         told = ", ".join(f"{number:,} {verdict}" for verdict, number in verdicts.items())
         console.print(f"{len(changed):,} adjustments posted" + (f": {told}" if told else ""))
+        if changed:
+            console.print("After later refunds of these events, run it again with the same card and span.")
     if not verdicts.keys() <= set(_POSTED):
         console.print("Not all of them stand: run it again.", style="bold red")

@@ -11,6 +11,7 @@ from quarterhour.ledger.protocol import answer, read_items
 from quarterhour.ledger.recorder import Recorder
 from quarterhour.ledger.recording import Terms, Verdict
 from quarterhour.ledger.store import LedgerStore
+from quarterhour.orders.events import unreserved
 from quarterhour.parameters import Parameters
 from quarterhour.ratecards.store import CardStore
 from quarterhour.settings import Environment
@@ -44,7 +45,8 @@ def handler(event: dict[str, Any], context: LambdaContext) -> http.Response:
     """Record billing events, each exactly once, and answer each."""
     machines(gate.caller(event), {})
     Parameters(event["rawPath"], event.get("queryStringParameters") or {}).allow()
-    items = [read_event(item) for item in read_items(http.header(event, "content-type"), http.body_of(event))]
+    read = map(read_event, read_items(http.header(event, "content-type"), http.body_of(event)))
+    items = [unreserved(item) for item in read]
     seconds = context.get_remaining_time_in_millis() / 1000 - RESERVE_SECONDS
     status, headers, body = answer(recorder.record(items, context.aws_request_id, seconds))
     for verdict in Verdict:

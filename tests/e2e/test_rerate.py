@@ -89,10 +89,10 @@ def test_what_a_dry_run_shows_is_posted_once_and_counted_and_sealed(
             }
             code, one = run(url, card, capsys, "--agency", "7")
             assert (code, one["verdicts"]) == (0, {"recorded": 1})
-            code, posted = run(url, card, capsys)
+            code, posted = run(url, card, capsys, "--all-agencies")
             assert (code, posted["verdicts"]) == (0, {"recorded": 12})
             assert posted["adjustments"] == [one for one in shown["adjustments"] if one["subject"] == "42"]
-            code, again = run(url, card, capsys)
+            code, again = run(url, card, capsys, "--all-agencies")
             assert (code, again["verdicts"], again["adjustments"]) == (0, {}, [])
             assert main(["rerate", "--card", card, *SPAN, "--url", url, "--dry-run"]) == 0
             assert "0 adjustments would be posted" in capsys.readouterr().out
@@ -116,7 +116,7 @@ def test_what_another_run_has_posted_meanwhile_is_told(card: str, capsys: pytest
             theirs["data"]["commission"] = "1"
             theirs["data"]["refers_to"] = "another"
             post(world, theirs)
-            assert main(["rerate", "--card", card, *SPAN, "--url", url]) == 1
+            assert main(["rerate", "--card", card, *SPAN, "--url", url, "--agency", "42"]) == 1
             assert "Not all of them stand: run it again." in capsys.readouterr().out
 
 
@@ -131,9 +131,16 @@ def test_a_file_that_is_no_card_is_told(
     content: str, told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "card.json").write_text(content)
-    arguments = ["rerate", "--card", str(tmp_path / "card.json"), *SPAN, "--url", "http://127.0.0.1:1"]
+    arguments = ["rerate", "--card", str(tmp_path / "card.json"), *SPAN, "--url", "http://127.0.0.1:1", "--dry-run"]
     assert main(arguments) == 2
     assert told in capsys.readouterr().err
+
+
+def test_no_agency_pays_by_the_card_of_another_because_nobody_was_named(
+    card: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["rerate", "--card", card, *SPAN, "--url", "http://127.0.0.1:1"]) == 2
+    assert "--agency" in capsys.readouterr().err
 
 
 class Listening:

@@ -1,13 +1,14 @@
 """The billing of orders: each item once when it is paid, its refund once when it is cancelled after that."""
 
 from datetime import timedelta
+from decimal import Decimal
 from itertools import pairwise
 from typing import Any
 
 import pytest
 
 from tests.handlers.desk import billed, change, paid, place
-from tests.handlers.postbox import deliver, faulty, items, ledger, number, parked, post, refund, sale, stream
+from tests.handlers.postbox import deliver, faulty, items, ledger, number, parked, post, refund, stream, verdicts
 from tests.handlers.world import World
 from tests.unit.orders.builders import item
 
@@ -68,6 +69,68 @@ def test_a_cancelled_order_is_refunded_at_the_rate_of_its_sale(world: World) -> 
     assert (tea["amount"], tea["commission"], tea["refers_to"]) == ("-10.00", "-1.25000", "1001:1")
     assert (tea["location"], tea["time"]) == ("GB#London", "2026-10-23T02:30:00Z")
     assert world.read("/accounts/42/GBP")["net"] == "0.00"
+
+
+def given_back(world: World, id_: str, amount: str, of: str = "1001:1") -> list[str]:
+    """Give a part of an order's item back by hand, and return the verdict."""
+    return verdicts(post(world, {**refund(id_, amount, of=of), "source": "orders"}))
+
+
+@pytest.mark.parametrize(
+    ("parts", "rest"),
+    [(["-4"], "-6.00"), (["-4", "-5.999"], "-0.001"), (["-10"], "0.00"), (["-7.50", "-2.50"], "0.00")],
+)
+def test_a_cancelled_order_is_refunded_what_is_left_of_it(world: World, parts: list[str], rest: str) -> None:
+    paid(world, "1001", TEA, CUP)
+    world.settle()
+    for number_, amount in enumerate(parts):
+        assert given_back(world, f"part-{number_}", amount) == ["recorded"]
+    change(world, "1001", "paid", "cancelled")
+    world.settle()
+    assert billed(world)["1001:1:refund"] == rest
+    assert billed(world)["1001:2:refund"] == "-2.50"
+    account = world.read("/accounts/42/GBP")
+    assert Decimal(account["net"]) == Decimal(account["commission"]) == 0
+    assert given_back(world, "later", "-0.01") == ["rejected"]
+    before = billed(world)
+    assert deliver(world, "billing", changes(world)) == []
+    assert (billed(world), parked(world, "BillingParkedQueue")) == (before, [])
+
+
+def test_another_refund_may_come_at_any_call_of_the_billing_of_a_cancelled_order() -> None:
+    met = 0
+    with faulty() as (world, faults):
+        for point in range(20):
+            order = f"o{point}"
+            paid(world, order, TEA)
+            world.settle()
+            change(world, order, "paid", "cancelled")
+            due = changes(world)[-1:]
+            faults.meanwhile(point, lambda order=order: given_back(world, f"{order}-part", "-4", f"{order}:1"))  # type: ignore[misc]
+            with faults.at_work():
+                assert deliver(world, "billing", due) == []
+            faults.disarm()
+            back = {id_: amount for id_, amount in billed(world).items() if id_.startswith(order)}
+            assert back.pop(f"{order}:1") == "10.00"
+            assert back in ({f"{order}-part": "-4", f"{order}:1:refund": "-6.00"}, {f"{order}:1:refund": "-10.00"})
+            met += f"{order}-part" in back
+        assert 0 < met < 20, "before the refund's claim as well as after it"
+        assert parked(world, "BillingParkedQueue") == []
+
+
+def test_a_refund_of_the_rest_whose_append_was_lost_is_completed_with_what_it_had_claimed(world: World) -> None:
+    paid(world, "1001", TEA)
+    world.settle()
+    given_back(world, "part", "-4")
+    change(world, "1001", "paid", "cancelled")
+    world.settle()
+    (rest,) = [one for one in ledger(world) if one["id"] == "1001:1:refund"]
+    key = {name: {"S": rest[name]} for name in ("quarter_hour", "position")}
+    world.stack.dynamodb.delete_item(TableName=world.stack.ref("LedgerTable"), Key=key)
+    world.clock.advance(timedelta(hours=1))
+    assert deliver(world, "billing", changes(world)) == []
+    assert billed(world)["1001:1:refund"] == "-6.00"
+    assert parked(world, "BillingParkedQueue") == []
 
 
 @pytest.mark.parametrize(
@@ -155,20 +218,28 @@ def test_an_order_that_lacks_an_item_is_parked_whole_and_the_others_are_posted(w
 def test_what_the_ledger_refuses_is_parked_with_the_reason_and_the_rest_of_its_order_is_posted(world: World) -> None:
     paid(world, "1001", TEA, CUP)
     world.settle()
-    again = {**refund("1001:1:partly", "-4", of="1001:1"), "source": "orders"}
-    assert post(world, again).status == 202
+    forgotten = {"event": {"S": "orders#1001:1"}}
+    world.stack.dynamodb.delete_item(TableName=world.stack.ref("IdentityTable"), Key=forgotten)
     change(world, "1001", "paid", "cancelled")
     world.settle()
     (message,) = parked(world, "BillingParkedQueue")
-    assert message["reason"].startswith("1001:1:refund: data.amount")
+    assert message["reason"].startswith("1001:1:refund: data.refers_to")
     assert billed(world)["1001:2:refund"] == "-2.50"
     assert "1001:1:refund" not in billed(world)
 
 
-def test_an_event_that_stands_under_an_items_identity_parks_the_order(world: World) -> None:
-    post(world, {**sale("1001:1"), "source": "orders"})
+def test_an_item_that_is_another_than_was_billed_parks_the_order(world: World) -> None:
     paid(world, "1001", TEA)
-    world.settle()
+    records = changes(world)
+    assert deliver(world, "billing", records) == []
+    world.stack.dynamodb.update_item(
+        TableName=world.stack.ref("EntityTable"),
+        Key={"pk": {"S": "ORDER#1001"}, "sk": {"S": "ITEM#0001"}},
+        UpdateExpression="SET amount = :other",
+        ExpressionAttributeValues={":other": {"S": "11.00"}},
+    )
+    assert deliver(world, "billing", records) == []
+    assert billed(world) == {"1001:1": "10.00"}
     (message,) = parked(world, "BillingParkedQueue")
     assert "recorded before with other content" in message["reason"]
 

@@ -96,6 +96,14 @@ def test_the_same_id_of_another_source_is_another_event(world: World) -> None:
     assert len(ledger(world)) == 2
 
 
+@pytest.mark.parametrize("event", [sale("1001:1"), refund("1001:1:refund", "-1", of="1001:1")], ids=["sale", "refund"])
+def test_nobody_takes_the_identities_under_which_orders_are_billed(world: World, event: dict[str, Any]) -> None:
+    answer = post(world, {**event, "source": "orders"})
+    assert (answer.status, answer.json()["counts"]) == (422, {"rejected": 1})
+    assert answer.json()["items"][0]["errors"][0]["field"] == "source"
+    assert items(world, "IdentityTable") == []
+
+
 def test_an_event_that_comes_twice_in_a_request_is_recorded_once(world: World) -> None:
     answer = post(world, [sale(), sale("order-2"), sale(), sale()])
     assert (answer.status, verdicts(answer)) == (202, ["recorded", "recorded", "duplicate", "duplicate"])

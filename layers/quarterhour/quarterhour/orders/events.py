@@ -5,10 +5,13 @@ from decimal import Decimal
 from typing import Any, Final
 
 from quarterhour import money
-from quarterhour.ledger.event import REFUND, SALE
+from quarterhour.errors import FieldProblem
+from quarterhour.ledger.event import REFUND, SALE, Event, Rejection
 
 SOURCE: Final = "orders"
 """The source of all events that come of orders."""
+
+_REFUND: Final = ":refund"
 
 Cloud = dict[str, Any]
 """A CloudEvent."""
@@ -40,8 +43,21 @@ def refund(sold: Cloud, at: str) -> Cloud:
     told = {name: value for name, value in sold["data"].items() if name != "commission_rate"}
     return {
         **sold,
-        "id": f"{sold['id']}:refund",
+        "id": f"{sold['id']}{_REFUND}",
         "type": REFUND,
         "time": at,
         "data": {**told, "amount": amount, "refers_to": sold["id"]},
     }
+
+
+def unreserved(item: Event | Rejection) -> Event | Rejection:
+    """Refuse an event of another sender that has the identity of an order's: it would keep the order from being billed.
+
+    Refunds in part and adjustments of an order's sales are everyone's to send.
+    """
+    if isinstance(item, Rejection) or item.identity.source != SOURCE:
+        return item
+    if item.type != SALE and not item.identity.id.endswith(_REFUND):
+        return item
+    problem = FieldProblem("source", f"is {SOURCE!r}, under which orders are billed", "another source, or POST /orders")
+    return Rejection(item.identity.source, item.identity.id, (problem,))
