@@ -26,16 +26,23 @@ class Caller:
     name: str
     agency: str | None
 
+    @property
+    def is_machine(self) -> bool:
+        """Whether nothing is kept from the caller."""
+        return self.agency is None
+
+    def may_see(self, agency: str) -> bool:
+        """Tell whether an agency's matters are the caller's to see."""
+        return self.agency in {None, agency}
+
     def narrowed(self, agency: str | None) -> str | None:
         """Return the agency to show, where one is asked for or (``None``) all are; ``None`` shows all.
 
         Raises ``ForbiddenError`` where a person asks for another agency than their own.
         """
-        if self.agency is None:
-            return agency
-        if agency not in {None, self.agency}:
+        if agency is not None and not self.may_see(agency):
             raise ForbiddenError(f"your token is of another agency than {shown(str(agency))}")
-        return self.agency
+        return self.agency or agency
 
 
 Policy = Callable[[Caller, Variables], Mapping[str, Any]]
@@ -77,7 +84,7 @@ def _person(claims: Mapping[Any, Any], agency_claim: str) -> Caller:
 
 def machines(caller: Caller, variables: Variables) -> Variables:
     """Let machines through, and no person."""
-    if caller.agency is not None:
+    if not caller.is_machine:
         raise ForbiddenError("a person's token does not open this: it needs a request signed for IAM")
     return variables
 
@@ -94,8 +101,7 @@ def own_agency(caller: Caller, variables: Variables) -> Mapping[str, Any]:
     ``50%2525`` could be shown to ``50%`` as it stands, the matter of an agency of that very name.
     """
     names = spellings(variables["agency"])
-    if caller.agency is None:
-        return {**variables, "agency": names}
-    if caller.agency not in names:
+    own = tuple(name for name in names if caller.may_see(name))
+    if not own:
         raise ForbiddenError(f"your token is of another agency than {shown(names[0])}")
-    return {**variables, "agency": (caller.agency,)}
+    return {**variables, "agency": own}

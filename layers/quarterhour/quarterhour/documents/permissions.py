@@ -35,7 +35,7 @@ class Permissions:
 
 def may_read(permissions: Permissions, caller: Caller) -> bool:
     """Tell whether a caller may read what has these permissions."""
-    return caller.agency is None or caller.agency in permissions.agencies or caller.name in permissions.people
+    return caller.is_machine or any(map(caller.may_see, permissions.agencies)) or caller.name in permissions.people
 
 
 def read_permissions(body: Mapping[str, Any]) -> Permissions:

@@ -37,7 +37,7 @@ class DocumentQueries:
 
     def may_read(self, document: str, caller: Caller) -> bool:
         """Tell whether a caller may read a document, there or not; for a machine nothing has to be looked up."""
-        return caller.agency is None or may_read(self.permissions(document), caller)
+        return caller.is_machine or may_read(self.permissions(document), caller)
 
     def check(self, document: str, caller: Caller) -> None:
         """Raise ``NotFoundError`` where a caller may not read a document."""

@@ -34,7 +34,7 @@ class Explainer:
         """
         for identity in identities:
             facts = self._facts(identity)
-            if facts and caller.agency in {None, facts["agency"]}:
+            if facts and caller.may_see(facts["agency"]):
                 return explained(facts, self._card(facts))
         raise NotFoundError("there is no such event, or none that you may see")
 

@@ -64,9 +64,9 @@ def read_message(thread: Thread, body: Mapping[str, Any], caller: Caller) -> Mes
     found.no_others(_FIELDS)
     id_ = found.value("id", _ID, fields.name)
     text = found.value("text", _TEXT, _text)
-    user = found.value("user", NAME, fields.name, optional=caller.agency is not None)
+    user = found.value("user", NAME, fields.name, optional=not caller.is_machine)
     fields.refuse(found.problems, "a message as described")
-    if caller.agency is not None:
+    if not caller.is_machine:
         if user not in {None, caller.name}:
             raise ForbiddenError("user is somebody else: leave it out, your token tells who you are")
         if fields.name(caller.name) is None:

@@ -43,14 +43,14 @@ class Subjects:
             found = look(name, caller)
             if found:
                 return Thread(Kind(kind), name)
-        if caller.agency is not None:
+        if not caller.is_machine:
             # Whether it is there at all is nothing that a person may learn.
             raise ForbiddenError(f"your token opens none of the {kind} {shown(names[0])}")
         raise NotFoundError(f"there is none of the {kind} {shown(names[0])}")
 
     def _order(self, name: str, caller: Caller) -> bool:
         """Tell whether an order is there; its items may be of several agencies, so it is for machines."""
-        header = self.entities.get(header_key(name)) if caller.agency is None and is_name(name) else None
+        header = self.entities.get(header_key(name)) if caller.is_machine and is_name(name) else None
         return header is not None and header["status"] != WRITING
 
     def _line(self, name: str, caller: Caller) -> bool:
@@ -62,7 +62,7 @@ class Subjects:
         if claim is None:
             return False
         event = self._get(self.ledger_table, {key: claim[key] for key in ("quarter_hour", "position")})
-        return event is not None and caller.agency in {None, event["agency"]}
+        return event is not None and caller.may_see(event["agency"])
 
     def _report(self, name: str, caller: Caller) -> bool:
         """Tell whether a run is there, and one that a person may read."""
