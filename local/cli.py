@@ -130,7 +130,7 @@ def _parser() -> argparse.ArgumentParser:
         "rebuild",
         help="mend counters from the sealed ledger",
         description="Mend the counters of an account, or of all, by what the sealed ledger holds, "
-        "while events keep coming.",
+        "day by day, while events keep coming.",
     )
     operate.configure_rebuild(rebuild)
 

@@ -21,6 +21,12 @@ def configure_rebuild(parser: argparse.ArgumentParser) -> None:
     which = parser.add_mutually_exclusive_group(required=True)
     which.add_argument("account", nargs="?", metavar="ACCOUNT", help="the account, such as 42#GBP")
     which.add_argument("--all", action="store_true", help="every account")
+    parser.add_argument(
+        "--from",
+        dest="first",
+        metavar="DAY",
+        help="begin with this day, such as 2026-10-23, where a rebuild was broken off; days before it are left alone",
+    )
     configure_target(parser)
     parser.set_defaults(run=_rebuild)
 
@@ -46,14 +52,24 @@ def configure_target(parser: argparse.ArgumentParser) -> None:
 
 
 def _rebuild(args: argparse.Namespace) -> int:
-    event = {}
+    event: dict[str, str] = {}
+    if args.first:
+        event["from"] = args.first
     if args.account:
         try:
             event["account"] = str(Account.parse(args.account))
         except ValueError as error:
             raise LocalError(f"{args.account!r} is no account: write AGENCY#CURRENCY, such as 42#GBP") from error
-    answer = _invoke(args, "Rebuild", event)
-    print(f"{answer['accounts']} accounts looked at, {answer['mended']} counters mended")
+    days = mended = 0
+    while True:
+        answer = _invoke(args, "Rebuild", event)
+        days += answer["days"]
+        mended += answer["mended"]
+        if answer["next"] is None:
+            break
+        event["from"] = answer["next"]
+        print(f"before {answer['next']}: {days} days looked at, {mended} counters mended so far", flush=True)
+    print(f"{days} days and {answer['accounts']} accounts looked at, {mended} counters mended")
     return 0
 
 

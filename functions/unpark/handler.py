@@ -1,6 +1,6 @@
 """For the operator: applies the records that were parked, once what kept them from being applied is mended.
 
-A counters record is applied by rebuilding its account from the sealed ledger, so that nothing is counted twice;
+A counters record is applied by rebuilding its account's day from the sealed ledger, so that nothing is counted twice;
 one whose quarter-hour is not sealed yet stays parked. Snapshots records are applied as they are.
 """
 
@@ -19,18 +19,19 @@ from quarterhour.telemetry import logger, observed
 env = Environment.of_process()
 dynamodb = aws.dynamodb()
 sqs = aws.sqs()
-mending = Mending.of(env, dynamodb)
+workers = aws.Workers(env.integer("MAX_CONCURRENCY", least=1))
+mending = Mending.of(env, dynamodb, workers)
 counters_parked = Parking(sqs, env.text("COUNTERS_PARKED_QUEUE_URL"))
 snapshots_parked = Parking(sqs, env.text("SNAPSHOTS_PARKED_QUEUE_URL"))
 keeper = Keeper(
     SnapshotStore(dynamodb, env.text("ENTITY_TABLE")),
     snapshots_parked,
     env.layers("SNAPSHOT_LAYERS"),
-    aws.Workers(env.integer("MAX_CONCURRENCY", least=1)),
+    workers,
 )
 
 RESERVE_SECONDS = 120
-"""No other batch of messages is begun with less time left than this."""
+"""No other message is begun with less time left than this."""
 
 
 @observed

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -119,20 +119,21 @@ def test_figures_and_watermark_keep_all_their_digits(storage: Storage, account: 
     assert Totals.of(quarter).gross == gross
 
 
-# ---------------------------------------------------------------- counted after
+# ---------------------------------------------------------------- counted from one quarter-hour to another
 
 
-def test_what_was_counted_after_a_quarter_hour_is_all_of_the_later_ones(
+def test_what_was_counted_of_quarter_hours_is_all_of_those_from_first_to_last(
     storage: Storage, account: Account, at: datetime
 ) -> None:
-    for quarters, shard in ((0, 0), (1, 0), (1, 7), (2, 0), (90, 0)):
+    for quarters, shard in ((0, 0), (1, 0), (1, 7), (2, 0), (90, 0), (90, 63), (91, 0)):
         storage.counters.write(counted(storage, account, at + quarters * LENGTH, shard=shard))
     other = Account(f"{account.agency}-other", "GBP")
     storage.counters.write(counted(storage, other, at + 2 * LENGTH))
-    after = [(0, 1, 0), (0, 1, 7), (0, 2, 0), (0, 90, 0)]
-    assert storage.counters.counted_after(account, Quarter.at(at)) == [
-        (Partition(Quarter.at(at + quarters * LENGTH), shard), SOLD) for _, quarters, shard in after
-    ]
+    within = [(1, 0), (1, 7), (2, 0), (90, 0), (90, 63)]
+    assert storage.counters.counted(account, Quarter.at(at + LENGTH), Quarter.at(at + 90 * LENGTH)) == {
+        Partition(Quarter.at(at + quarters * LENGTH), shard): SOLD for quarters, shard in within
+    }
+    assert len(storage.counters.counted(account, Quarter.at(at + LENGTH), Quarter.last_of(date.max))) == 6
 
 
 # ---------------------------------------------------------------- distinct customers
@@ -167,6 +168,15 @@ def test_as_many_customers_as_there_are_go_in_transactions_of_100(
     seen(storage, account, at, *crowd)
     seen(storage, account, at, *crowd)
     assert customers(storage, account, at) == [250, 250]
+
+
+def test_the_customers_of_a_day_are_set_whatever_was_counted(storage: Storage, account: Account, at: datetime) -> None:
+    counter = customers_key(account, at.date())
+    for right in (3, 2):
+        storage.counters.set_customers(counter, right, 1_800_000_000)
+        assert storage.counters.read((counter,)) == {
+            counter["sk"]: {**counter, "customers": right, "expires_at": 1_800_000_000}
+        }
 
 
 def full_transaction(account: Account, at: datetime) -> Sighting:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from decimal import Decimal
 from hashlib import sha256
 from io import BytesIO
@@ -143,7 +143,12 @@ def test_runs_come_in_the_order_of_time(storage: Storage) -> None:
     runs = [run(day, Verdict.VERIFIED) for day in (1, 2, 3)]
     for one in reversed(runs):
         storage.reports.keep_run(one)
-    assert list(storage.reports.runs()) == runs
+    through = Quarter.parse("202610020145")
+    found = storage.reports.days(date(2026, 10, 1), through)
+    assert list(found) == [(date(2026, 10, day), [runs[day - 1]]) for day in (1, 2)]
+    assert list(storage.reports.days(date(2026, 10, 2), through)) == [(date(2026, 10, 2), [runs[1]])]
+    assert list(storage.reports.days(date(2026, 10, 2), through.previous)) == [], "the run goes on behind it"
+    assert list(storage.reports.days(date(2026, 10, 3), through)) == []
 
 
 def test_pending_runs_are_listed_until_their_verdict_is_given(storage: Storage) -> None:
@@ -153,7 +158,8 @@ def test_pending_runs_are_listed_until_their_verdict_is_given(storage: Storage) 
     assert storage.reports.pending_runs() == [runs[0], runs[3]]
     storage.reports.keep_run(with_verdicts(runs[0], {Quarter.parse("202610010130"): Verdict.VERIFIED}))
     assert storage.reports.pending_runs() == [runs[3]]
-    assert [one["counters"] for one in storage.reports.runs()] == ["verified", "verified", "drift", "pending"]
+    days = storage.reports.days(date.min, Quarter.parse("202610042345"))
+    assert [run["counters"] for _, [run] in days] == ["verified", "verified", "drift", "pending"]
 
 
 # ---------------------------------------------------------------- the ledger, as reports read it

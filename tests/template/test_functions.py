@@ -64,7 +64,7 @@ class TestEachFunction:
             for resource in listed(one["Resource"]):
                 assert resource != "*"
                 assert "Fn::GetAtt" in resource or re.fullmatch(
-                    r"\$\{(?:EntityTable\.Arn\}/index/gsi[12]|ReportBucket\.Arn\}/(?:ledger|reports)/\*)"
+                    r"\$\{(?:EntityTable\.Arn\}/index/gsi[12]|ReportBucket\.Arn\}/(?:ledger|reports)/\*(?:/manifest\.json)?)"
                     rf"|{re.escape(REPORTS_SCHEDULE)}",
                     resource["Fn::Sub"],
                 )

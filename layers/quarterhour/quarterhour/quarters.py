@@ -30,6 +30,11 @@ class Quarter:
         return quarter
 
     @classmethod
+    def first_of(cls, day: date) -> Self:
+        """Return the first quarter-hour of a day, UTC."""
+        return cls(datetime.combine(day, time(), UTC))
+
+    @classmethod
     def last_of(cls, day: date) -> Self:
         """Return the last quarter-hour of a day, UTC."""
         return cls(datetime.combine(day, time(23, 45), UTC))

@@ -98,7 +98,7 @@ class Parking:
             answer = self._client.receive_message(QueueUrl=self._queue_url, MaxNumberOfMessages=_MOST_MESSAGES)
             messages = answer.get("Messages", [])
             for message in messages:
-                if apply(json.loads(message["Body"])["record"]):
+                if in_time() and apply(json.loads(message["Body"])["record"]):
                     self._client.delete_message(QueueUrl=self._queue_url, ReceiptHandle=message["ReceiptHandle"])
                     result.applied += 1
                 else:

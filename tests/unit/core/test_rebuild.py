@@ -1,8 +1,9 @@
 """Rebuilding counters from the sealed ledger, and distinct customers: right in the end, whatever was wrong."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from datetime import date, timedelta
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
+from itertools import groupby
 from typing import Any
 
 import pytest
@@ -10,14 +11,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quarterhour import clock
+from quarterhour.aws import Workers
 from quarterhour.clock import ManualClock
 from quarterhour.counters.distinct import MARKERS, Sighting, missing, sightings
 from quarterhour.counters.keys import customers_key, partition_of, seen_key
 from quarterhour.counters.plan import Change, Counter, group
-from quarterhour.counters.rebuild import EVERYTHING, partition_fix
+from quarterhour.counters.rebuild import (
+    EVERYTHING,
+    SETTLING,
+    Asked,
+    differing,
+    lifetimes,
+    partition_fix,
+    settled_through,
+    total,
+    truths,
+)
 from quarterhour.counters.rebuilder import Rebuilder
 from quarterhour.entity import Key
-from quarterhour.errors import UnavailableError
+from quarterhour.errors import InvalidError, UnavailableError
 from quarterhour.ledger.keys import Account, Partition
 from quarterhour.quarters import Quarter
 from quarterhour.totals import Totals
@@ -43,7 +55,10 @@ class Store:
         self.customers: dict[tuple[str, str], int] = {}
 
     def read(self, keys: Iterable[Key]) -> Mapping[str, Counter]:
-        found = self.table.read(keys)
+        keys = list(keys)
+        counts = {key["sk"]: self.customers.get((key["pk"], key["sk"])) for key in keys}
+        found = {sk: {"customers": Decimal(count)} for sk, count in counts.items() if count is not None}
+        found |= self.table.read(keys)
         self.meanwhile()
         return found
 
@@ -51,15 +66,16 @@ class Store:
         if not self.table.write(changes):
             raise cancelled(["ConditionalCheckFailed"])
 
-    def counted_after(self, account: Account, quarter: Quarter) -> list[tuple[Partition, Totals]]:
+    def counted(self, account: Account, first: Quarter, last: Quarter) -> dict[Partition, Totals]:
         assert account == ACCOUNT
-        found = [
-            (partition_of(sk), Totals.of(item))
+        assert first <= last, "DynamoDB takes no BETWEEN whose bounds are the wrong way round"
+        found = {
+            partition_of(sk): Totals.of(item)
             for (pk, sk), item in self.table.items.items()
             if pk == PK and sk.startswith("QUARTER#")
-        ]
+        }
         self.meanwhile()
-        return [(partition, totals) for partition, totals in found if partition.quarter > quarter]
+        return {partition: totals for partition, totals in found.items() if first <= partition.quarter <= last}
 
     def count_missing(self, sighting: Sighting) -> None:
         for new in missing(sighting, self.markers):
@@ -67,16 +83,34 @@ class Store:
             place = new.counter["pk"], new.counter["sk"]
             self.customers[place] = self.customers.get(place, 0) + len(new.markers)
 
+    def set_customers(self, counter: Key, customers: int, expires: int) -> None:
+        assert expires > clock.now().timestamp()
+        self.customers[counter["pk"], counter["sk"]] = customers
 
-def rebuild(store: Any, postings: Sequence[Mapping[str, Any]]) -> int:
-    """Rebuild from the sealed ones of some postings; return how much was mended."""
+
+def rebuild(
+    store: Any,
+    postings: Sequence[Mapping[str, Any]],
+    now: datetime = AT + timedelta(hours=1),
+    through: Quarter = ROLLOVER,
+) -> int:
+    """Rebuild from the sealed ones of some postings, day by day; return how much was mended."""
     lines = [
         {"customer": "", **{name: value["S"] for name, value in item.items()}}
-        for item in postings
+        for item in sorted(postings, key=lambda item: str(item["quarter_hour"]["S"]))
         if item["quarter_hour"]["S"] in SEALED
     ]
-    with clock.using(ManualClock(AT + timedelta(hours=1))):
-        return Rebuilder(store, RETENTION, ROLLOVER).rebuild(lines, ACCOUNT).mended
+    with clock.using(ManualClock(now)):
+        rebuilder = Rebuilder(store, RETENTION, through, Workers(1))
+        mended, runs = 0, []
+        for day, some in groupby(lines, lambda line: Partition.parse(line["quarter_hour"]).quarter.day):
+            of_day = list(some)
+            mended += rebuilder.mend_day(day, of_day, ACCOUNT)
+            totals = total(truth.totals for truth in truths(of_day, ACCOUNT).values())
+            runs.append((min(through, Quarter.last_of(day)).end, {ACCOUNT: totals}))
+        looked_at, lifetimes = rebuilder.mend_lifetimes(runs, ACCOUNT)
+        assert looked_at == 1
+        return mended + lifetimes
 
 
 def expected(postings: Iterable[Mapping[str, Any]], prefix: str = "") -> Totals:
@@ -98,9 +132,14 @@ figures = amounts()
         st.none() | figures,
     ),
     steps=st.lists(st.integers(0, 1), max_size=20),
+    later=st.sampled_from([timedelta(hours=1), timedelta(days=2), timedelta(days=3), timedelta(days=5)]),
 )
 def test_whatever_is_broken_and_whatever_keeps_coming_the_counters_end_right(
-    sold: list[tuple[str, Decimal]], delivered: float, broken: dict[str, Decimal | None], steps: list[int]
+    sold: list[tuple[str, Decimal]],
+    delivered: float,
+    broken: dict[str, Decimal | None],
+    steps: list[int],
+    later: timedelta,
 ) -> None:
     postings = [posting("42#GBP", partition, amount, amount, i) for i, (partition, amount) in enumerate(sold)]
     records = stream(postings)
@@ -120,7 +159,7 @@ def test_whatever_is_broken_and_whatever_keeps_coming_the_counters_end_right(
             deliver(table, records[done : done + 1])
             done += 1
 
-    rebuild_patiently(Store(table, meanwhile), postings)
+    rebuild_patiently(Store(table, meanwhile), postings, AT + later)
     deliver(table, records[max(0, done - 2) :])
     if any(one in SEALED for one, _ in sold):
         assert table.totals("42#GBP", "latest") == expected(postings)
@@ -129,7 +168,7 @@ def test_whatever_is_broken_and_whatever_keeps_coming_the_counters_end_right(
     for day in {one[:8] for one, _ in sold if one in SEALED}:
         sk = f"DAY#{day[:4]}-{day[4:6]}-{day[6:]}"
         assert table.totals("42#GBP", sk) == expected(postings, day)
-    assert rebuild(Store(table), postings) == 0
+    assert rebuild(Store(table), postings, AT + later) == 0
 
 
 def deliver(table: Table, records: Sequence[dict[str, Any]]) -> None:
@@ -137,11 +176,11 @@ def deliver(table: Table, records: Sequence[dict[str, Any]]) -> None:
         table.apply(one)
 
 
-def rebuild_patiently(store: Store, postings: Sequence[Mapping[str, Any]]) -> None:
+def rebuild_patiently(store: Store, postings: Sequence[Mapping[str, Any]], now: datetime) -> None:
     """Run it until it comes through, as the operator would: it gives up where an account keeps changing."""
     for _ in range(5):
         try:
-            rebuild(store, postings)
+            rebuild(store, postings, now)
         except UnavailableError:
             continue
         return
@@ -189,7 +228,137 @@ def test_a_mended_partition_says_that_all_of_it_is_counted() -> None:
     assert len(EVERYTHING) == 40
 
 
+def test_what_was_counted_of_a_sealed_partition_without_a_line_is_taken_back() -> None:
+    postings = [posting("42#GBP", SEALED[1], "10.00", "1.00", 0)]
+    table = Table()
+    deliver(table, stream([*postings, posting("42#GBP", SEALED[2], "3.00", "0.30", 1)]))
+    assert rebuild(Store(table), postings) > 0
+    assert table.totals("42#GBP", f"QUARTER#{SEALED[2]}") == Totals()
+    assert table.totals("42#GBP", "latest") == table.totals("42#GBP", "DAY#2026-10-23") == expected(postings)
+
+
+def test_an_expired_partition_stays_away_and_an_expired_day_too() -> None:
+    postings = [posting("42#GBP", SEALED[1], "10.00", "1.00", 0)]
+    for days, standing in (
+        (30, {"latest", "DAY#2026-10-23", f"QUARTER#{SEALED[1]}"}),
+        (40, {"latest", "DAY#2026-10-23"}),
+    ):
+        store = Store(Table())
+        assert rebuild(store, postings, AT + timedelta(days=days), Quarter.last_of(DAY + timedelta(days=days - 1))) > 0
+        assert {sk for _, sk in store.table.items} == standing
+    store = Store(Table())
+    assert rebuild(store, postings, AT + timedelta(days=900), Quarter.last_of(DAY + timedelta(days=899))) == 1
+    assert {sk for _, sk in store.table.items} == {"latest"}
+    assert store.customers == {}
+
+
+def test_a_lifetime_is_left_alone_where_counters_have_expired_that_nothing_has_sealed() -> None:
+    with pytest.raises(UnavailableError, match="let the reports catch up"):
+        rebuild(Store(Table()), [posting("42#GBP", SEALED[0], "10.00", "1.00", 0)], AT + timedelta(days=40))
+
+
+# ---------------------------------------------------------------- the plan
+
+
+@pytest.mark.parametrize(
+    ("now", "settled"),
+    [
+        (datetime(2026, 10, 24, 23, 59, tzinfo=UTC), "202610212345"),
+        (datetime(2026, 10, 25, 0, 0, tzinfo=UTC), "202610222345"),
+        (datetime(2026, 10, 26, 0, 0, tzinfo=UTC), "202610230130"),
+    ],
+)
+def test_settled_is_what_is_sealed_of_days_that_ended_two_days_ago(now: datetime, settled: str) -> None:
+    assert settled_through(ROLLOVER, now) == Quarter.parse(settled)
+
+
+def test_lifetimes_are_the_sums_of_settled_runs_and_name_the_accounts_of_all() -> None:
+    one, two, other = Totals(1, Decimal(5)), Totals(2, Decimal(7)), Account("7", "GBP")
+    settled = Quarter.last_of(DAY)
+    runs = [
+        (settled.start, {ACCOUNT: one}),
+        (settled.end, {ACCOUNT: two}),
+        (settled.next.end, {ACCOUNT: one, other: two}),
+    ]
+    assert lifetimes(runs, None, settled) == {ACCOUNT: one + two, other: Totals()}
+    assert lifetimes(runs, other, settled) == {other: Totals()}
+    assert lifetimes([], ACCOUNT, settled) == {ACCOUNT: Totals()}
+
+
+def test_partitions_differ_that_are_wrong_missing_or_spare() -> None:
+    right, wrong, missing_, spare = (Partition(ROLLOVER, shard) for shard in range(4))
+    one, two = Totals(1, Decimal(5)), Totals(2, Decimal(7))
+    assert differing({right: one, wrong: one, missing_: one}, {right: one, wrong: two, spare: two}) == [
+        wrong,
+        missing_,
+        spare,
+    ]
+
+
+def test_what_is_asked_for_is_read() -> None:
+    assert Asked.of({}) == Asked(None, date.min)
+    assert Asked.of({"account": "42#GBP", "from": "2026-10-23"}) == Asked(ACCOUNT, DAY)
+
+
+@pytest.mark.parametrize(
+    ("event", "told"),
+    [
+        ({"account": "42"}, "account is '42': expected AGENCY#CURRENCY"),
+        ({"account": "#GBP"}, "account is '#GBP'"),
+        ({"account": 42}, "account is 42"),
+        ({"from": "2026-13-01"}, "from is '2026-13-01': expected a date such as"),
+        ({"from": "20261023"}, "from is '20261023'"),
+        ({"from": 20261023}, "from is 20261023"),
+        ({"acount": "42#GBP"}, "acount is not known: expected one of account, from"),
+    ],
+)
+def test_what_cannot_be_asked_for_is_refused_with_what_is_right(event: dict[str, Any], told: str) -> None:
+    with pytest.raises(InvalidError, match=told):
+        Asked.of(event)
+
+
 # ---------------------------------------------------------------- distinct customers
+
+
+def shopping(*customers: str) -> list[dict[str, Any]]:
+    return [
+        {**posting("42#GBP", SEALED[1], "10.00", "1.00", i), "customer": {"S": customer}}
+        for i, customer in enumerate(customers)
+    ]
+
+
+@given(st.lists(st.sampled_from("abcdefg"), min_size=1, max_size=10), st.integers(0, 20))
+def test_a_settled_days_customers_are_set_without_markers_and_once_and_for_all(came: list[str], wrong: int) -> None:
+    store = Store(Table())
+    store.customers[PK, "CUSTOMERS#2026-10-23"] = wrong
+    later, through = Quarter.last_of(DAY).end + SETTLING, Quarter.last_of(DAY + timedelta(days=1))
+    rebuild(store, shopping(*came), later, through)
+    assert set(store.customers.values()) == {len(set(came))}
+    store.markers = {one for one in store.markers if one in lifetime_markers(came)}
+    assert rebuild(store, shopping(*came), later, through) == 0
+    assert set(store.customers.values()) == {len(set(came))}
+
+
+def lifetime_markers(customers: Iterable[str]) -> set[str]:
+    lifetime, _ = sightings(ACCOUNT, DAY, set(customers), RETENTION)
+    return {marker["pk"] for marker in lifetime.markers}
+
+
+def test_a_day_that_is_not_sealed_to_its_end_keeps_its_customers_once_its_markers_may_be_gone() -> None:
+    store = Store(Table())
+    store.customers[PK, "CUSTOMERS#2026-10-23"] = 7
+    rebuild(store, shopping("a", "b"), Quarter.last_of(DAY).end + SETTLING)
+    assert store.customers == {(PK, "CUSTOMERS#2026-10-23"): 7, (PK, "CUSTOMERS"): 2}
+
+
+def test_a_young_days_customers_go_by_markers_which_the_stream_finds_too() -> None:
+    store = Store(Table())
+    young = Quarter.last_of(DAY).end + SETTLING - timedelta(seconds=1)
+    store.count_missing(sightings(ACCOUNT, DAY, {"a", "z"}, RETENTION)[1])
+    rebuild(store, shopping("a", "b"), young, Quarter.last_of(DAY))
+    for again in sightings(ACCOUNT, DAY, {"a", "b", "z"}, RETENTION):
+        store.count_missing(again)
+    assert store.customers == {(PK, "CUSTOMERS#2026-10-23"): 3, (PK, "CUSTOMERS"): 3}
 
 
 @given(st.lists(st.lists(st.sampled_from("abcdefg"), max_size=5), max_size=10))

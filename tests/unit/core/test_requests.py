@@ -48,7 +48,8 @@ REQUESTS: dict[str, tuple[str, dict[str, Any]]] = {
     "count": ("TransactWriteItems", counters.write_request("Entity", [NEW, NEXT])),
     "sight": ("TransactWriteItems", counters.sighting_request("Entity", SIGHTING)),
     "sight for ever": ("TransactWriteItems", counters.sighting_request("Entity", SIGHTING_FOR_EVER)),
-    "counted after": ("Query", counters.counted_after_request("Entity", Account("42", "GBP"), QUARTER)),
+    "counted": ("Query", counters.counted_request("Entity", Account("42", "GBP"), QUARTER.next, QUARTER.next.next)),
+    "set customers": ("UpdateItem", counters.customers_request("Entity", SIGHTING.counter, 3, 1_800_000_000)),
     "keep": ("PutItem", snapshots.keep_request("Entity", {"pk": "a", "sk": "5m#x", "version": Decimal(7)})),
     "partition": ("Query", reports.partition_request("Ledger", PLAN.partitions(QUARTER)[0], 100)),
     "fix": ("UpdateItem", reports.fix_request("Entity", CHECKPOINT, PLAN)),
@@ -158,13 +159,14 @@ def test_new_customers_are_counted_together_with_their_markers_and_only_if_none_
     assert expiring == [name == "sight"] * 3
 
 
-def test_what_was_counted_after_a_quarter_hour_is_read_strongly_consistent() -> None:
-    request = of("counted after")
+def test_what_was_counted_of_quarter_hours_is_read_strongly_consistent() -> None:
+    request = of("counted")
     assert request["ConsistentRead"] is True
     values = aws.from_item(request["ExpressionAttributeValues"])
-    within = [f"QUARTER#{quarter}#63" for quarter in (QUARTER.next, Quarter.parse("299912312345"))]
+    within = [f"QUARTER#{QUARTER.next}#00", f"QUARTER#{QUARTER.next.next}#63"]
     assert all(values[":first"] <= sk <= values[":last"] for sk in within)
-    outside = [f"QUARTER#{QUARTER}#63", "latest", "DAY#2026-10-23", "CUSTOMERS"]
+    others = [f"QUARTER#{QUARTER}#63", f"QUARTER#{QUARTER.next.next.next}#00"]
+    outside = [*others, "latest", "DAY#2026-10-23", "CUSTOMERS"]
     assert not any(values[":first"] <= sk <= values[":last"] for sk in outside)
 
 

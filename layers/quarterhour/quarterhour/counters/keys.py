@@ -13,6 +13,8 @@ from quarterhour.quarters import Quarter
 ACCOUNTS: Final = "ACCOUNT#"
 """What the partition keys of all accounts begin with."""
 _QUARTER: Final = "QUARTER#"
+_BEHIND_SHARDS: Final = ":"
+"""What sorts behind every shard of a quarter-hour."""
 _DAY: Final = "DAY#"
 _CUSTOMERS: Final = "CUSTOMERS"
 _SEEN: Final = "SEEN#"
@@ -65,6 +67,11 @@ def seen_key(counter: Key, customer: str) -> Key:
 def quarter_sk(quarter: Quarter) -> str:
     """Return where a quarter-hour's counters begin in the sort order."""
     return f"{_QUARTER}{quarter}"
+
+
+def quarter_sks(first: Quarter, last: Quarter) -> tuple[str, str]:
+    """Return the bounds of the sort keys of quarter-hours' counters, from one to another, both included."""
+    return quarter_sk(first), quarter_sk(last) + _BEHIND_SHARDS
 
 
 def partition_of(sk: str) -> Partition:

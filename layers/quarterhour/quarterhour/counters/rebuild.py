@@ -2,13 +2,17 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import date
+from datetime import date, datetime, timedelta
 from decimal import Decimal
-from typing import Final
+from functools import cache
+from typing import Any, Final, Self
 
+from quarterhour import parameters
+from quarterhour.counters.distinct import MARKERS_KEPT
 from quarterhour.counters.keys import day_key, latest_key, quarter_key
 from quarterhour.counters.plan import Change, Counter, Retention, changed, epoch, moved
 from quarterhour.entity import LATEST, Key, window_index
+from quarterhour.fields import Fields, refuse
 from quarterhour.ledger.keys import Account, Partition
 from quarterhour.quarters import Quarter
 from quarterhour.streams import SEQUENCE_DIGITS
@@ -16,38 +20,105 @@ from quarterhour.totals import Totals
 
 EVERYTHING: Final = "9" * SEQUENCE_DIGITS
 """The watermark of a partition that was counted from the ledger as a whole: whatever the stream brings is in it."""
+SETTLING: Final = MARKERS_KEPT - timedelta(days=1)
+"""After a day's end: the stream brings nothing of it any more by then, and all of its markers still stand."""
+
+_ACCOUNT: Final = "AGENCY#CURRENCY, such as 42#GBP"
+_NOTHING: Final = Totals()
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What an operator asks for: one account or (``None``) all, and the day from which on."""
+
+    account: Account | None
+    first: date
+
+    @classmethod
+    def of(cls, event: Mapping[str, Any]) -> Self:
+        """Read ``{"account": "42#GBP", "from": "2026-10-23"}``, both optional; raise ``InvalidError``."""
+        fields = Fields(event)
+        fields.no_others(frozenset({"account", "from"}))
+        account = fields.value("account", _ACCOUNT, _account, optional=True)
+        first = fields.value("from", parameters.DAY, _day, optional=True)
+        refuse(fields.problems, '{"account": "42#GBP", "from": "2026-10-23"}, both optional')
+        return cls(account, first or date.min)
+
+
+def _account(value: object) -> Account | None:
+    try:
+        account = Account.parse(value) if isinstance(value, str) else None
+    except ValueError:
+        return None
+    return account if account and parameters.is_name(account.agency) and parameters.is_name(account.currency) else None
+
+
+def _day(value: object) -> date | None:
+    try:
+        return parameters.day(value) if isinstance(value, str) else None
+    except ValueError:
+        return None
 
 
 @dataclass(slots=True)
 class Truth:
-    """What the sealed ledger holds of an account; partitions only as far back as their counters are kept."""
+    """What the sealed lines of a day say of an account."""
 
-    lifetime: Totals = field(default_factory=Totals)
-    days: dict[date, Totals] = field(default_factory=dict)
     partitions: dict[Partition, Totals] = field(default_factory=dict)
-    customers: dict[date, set[str]] = field(default_factory=dict)
+    customers: set[str] = field(default_factory=set)
 
-    def add(self, partition: Partition, line: Mapping[str, str], kept_from: Quarter) -> None:
-        """Add a sealed line."""
-        amount, commission = Decimal(line["amount"]), Decimal(line["commission"])
-        day = partition.quarter.day
-        self.lifetime = self.lifetime.plus(amount, commission)
-        self.days[day] = self.days.get(day, Totals()).plus(amount, commission)
-        if partition.quarter >= kept_from:
-            self.partitions[partition] = self.partitions.get(partition, Totals()).plus(amount, commission)
+    @property
+    def totals(self) -> Totals:
+        """All partitions together."""
+        return total(self.partitions.values())
+
+    def add(self, partition: Partition, line: Mapping[str, str]) -> None:
+        """Add a line."""
+        before = self.partitions.get(partition, _NOTHING)
+        self.partitions[partition] = before.plus(Decimal(line["amount"]), Decimal(line["commission"]))
         if line["customer"]:
-            self.customers.setdefault(day, set()).add(line["customer"])
+            self.customers.add(line["customer"])
 
 
-def truths(lines: Iterable[Mapping[str, str]], only: Account | None, kept_from: Quarter) -> dict[Account, Truth]:
-    """Add up sealed lines by account, of one account or (``None``) of all."""
-    found: dict[Account, Truth] = {} if only is None else {only: Truth()}
+def truths(lines: Iterable[Mapping[str, str]], only: Account | None) -> dict[Account, Truth]:
+    """Add up the sealed lines of a day by account, of one account or (``None``) of all."""
+    partition = cache(Partition.parse)
+    found: dict[Account, Truth] = {}
     for line in lines:
         account = Account(line["agency"], line["currency"])
-        if only in {None, account}:
-            partition = Partition.parse(line["quarter_hour"])
-            found.setdefault(account, Truth()).add(partition, line, kept_from)
+        if only is None or account == only:
+            if account not in found:
+                found[account] = Truth()
+            found[account].add(partition(line["quarter_hour"]), line)
     return found
+
+
+def settled_through(sealed_through: Quarter, now: datetime) -> Quarter:
+    """Return how far no counter can change any more: what is sealed, of days that are over for long enough."""
+    last_day = (now - SETTLING).date() - timedelta(days=1)
+    return min(sealed_through, Quarter.last_of(last_day))
+
+
+def lifetimes(
+    runs: Iterable[tuple[datetime, Mapping[Account, Totals]]], only: Account | None, settled: Quarter
+) -> dict[Account, Totals]:
+    """Add up runs, each its end and what it says of its accounts, as far as they are settled.
+
+    Of one account or (``None``) of all; those are named too of which nothing is settled yet.
+    """
+    sums: dict[Account, Totals] = {} if only is None else {only: _NOTHING}
+    for end, accounts in runs:
+        for account, totals in accounts.items():
+            if only is None or account == only:
+                before = sums.get(account, _NOTHING)
+                sums[account] = before + totals if end <= settled.end else before
+    return sums
+
+
+def differing(truth: Mapping[Partition, Totals], counted: Mapping[Partition, Totals]) -> list[Partition]:
+    """Return the partitions of which something else was counted than the ledger says."""
+    partitions = sorted(truth.keys() | counted.keys())
+    return [one for one in partitions if truth.get(one, _NOTHING) != counted.get(one, _NOTHING)]
 
 
 def partition_fix(
@@ -59,35 +130,37 @@ def partition_fix(
     of the partition is in the truth.
     """
     before = stored.get(quarter_key(account, partition)["sk"])
-    counted = Totals.of(before) if before else Totals()
+    counted = Totals.of(before) if before else _NOTHING
     if counted == truth:
         return []
     return moved(account, partition, stored, truth - counted, seq=EVERYTHING, last_updated="", retention=retention)
 
 
-def lifetime_fix(
-    account: Account, truth: Totals, unsealed: Totals, stored: Mapping[str, Counter], last_updated: str
-) -> list[Change]:
-    """Return the lifetime counter as the ledger has it: what is sealed, and what was counted of the rest."""
+def lifetime_fix(account: Account, truth: Totals, stored: Mapping[str, Counter], last_updated: str) -> list[Change]:
+    """Return the lifetime counter as the ledger has it."""
     key = latest_key(account)
     updated = max(last_updated, stored.get(LATEST, {}).get("last_updated", ""))
-    return _fix(key, truth + unsealed, stored, {"last_updated": updated, **window_index(LATEST, key["pk"])})
+    return _fix(key, truth, stored, {"last_updated": updated, **window_index(LATEST, key["pk"])})
 
 
 def day_fix(
     account: Account, day: date, truth: Totals, stored: Mapping[str, Counter], retention: Retention
 ) -> list[Change]:
     """Return the day's counter as the ledger has it."""
-    expires = epoch(Quarter.last_of(day).end + retention.day)
-    return _fix(day_key(account, day), truth, stored, {"expires_at": expires})
+    return _fix(day_key(account, day), truth, stored, {"expires_at": day_expires(day, retention)})
+
+
+def day_expires(day: date, retention: Retention) -> int:
+    """Return when what is kept of a day expires, as TTL attributes have it."""
+    return epoch(Quarter.last_of(day).end + retention.day)
 
 
 def _fix(key: Key, right: Totals, stored: Mapping[str, Counter], more: Mapping[str, object]) -> list[Change]:
     before = stored.get(key["sk"])
-    counted = Totals.of(before) if before else Totals()
+    counted = Totals.of(before) if before else _NOTHING
     return [] if counted == right else [changed(key, stored, right - counted, dict(more))]
 
 
-def of_day(unsealed: Iterable[tuple[Partition, Totals]], day: date | None) -> Totals:
-    """Add up the counters of unsealed partitions, of one day or (``None``) of all."""
-    return sum((totals for partition, totals in unsealed if day in {None, partition.quarter.day}), Totals())
+def total(totals: Iterable[Totals]) -> Totals:
+    """Add up totals."""
+    return sum(totals, _NOTHING)

@@ -1,134 +1,160 @@
-"""Rebuilding an account's counters from the sealed ledger while new events keep coming."""
+"""Rebuilding accounts' counters from the sealed ledger, a day at a time, while new events keep coming."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
-from datetime import date, timedelta
-from functools import cache
+from datetime import date, datetime, timedelta
+from functools import partial
+from typing import TypeVar
 
 from botocore.exceptions import ClientError
 
 from quarterhour import aws, clock
 from quarterhour.clock import iso_millis
 from quarterhour.counters.distinct import sightings
-from quarterhour.counters.keys import day_key, latest_key
+from quarterhour.counters.keys import account_pk, customers_key, day_key, latest_key
 from quarterhour.counters.plan import Change, Counter, Retention, counter_keys
-from quarterhour.counters.rebuild import Truth, day_fix, lifetime_fix, of_day, partition_fix, truths
+from quarterhour.counters.rebuild import (
+    SETTLING,
+    Truth,
+    day_expires,
+    day_fix,
+    differing,
+    lifetime_fix,
+    lifetimes,
+    partition_fix,
+    settled_through,
+    total,
+    truths,
+)
 from quarterhour.counters.store import CounterStore
 from quarterhour.entity import Key
 from quarterhour.errors import UnavailableError
 from quarterhour.ledger.keys import Account, Partition
-from quarterhour.ledger.posting import Posting
 from quarterhour.quarters import Quarter
-from quarterhour.streams import Record, new_image
 from quarterhour.totals import Totals
 
-
-@dataclass(slots=True)
-class Rebuilt:
-    """What a rebuild looked at and mended."""
-
-    accounts: int = 0
-    mended: int = 0
-
-    def as_dict(self) -> dict[str, int]:
-        """Return it as the function answers it."""
-        return {"accounts": self.accounts, "mended": self.mended}
+T = TypeVar("T")
 
 
 class Rebuilder:
     """Mends counters by what the sealed ledger says.
 
     Nothing is counted twice: each write is conditional on the versions read with it, which every counted batch moves,
-    and a mended partition's watermark says that all of it is counted.
+    and a mended partition's watermark says that all of it is counted. Lives for one invocation.
     """
 
-    def __init__(self, store: CounterStore, retention: Retention, sealed_through: Quarter) -> None:
+    def __init__(
+        self, store: CounterStore, retention: Retention, sealed_through: Quarter, workers: aws.Workers
+    ) -> None:
         self._store = store
         self._retention = retention
         self._through = sealed_through
-
-    @property
-    def _kept_from(self) -> Quarter:
+        self._workers = workers
+        self._now = clock.now()
+        self._settled = settled_through(sealed_through, self._now)
+        self.kept_from = Quarter.at(self._now - retention.quarter + timedelta(days=1))
         """The first quarter-hour whose counters are surely kept still."""
-        return Quarter.at(clock.now() - self._retention.quarter + timedelta(days=1))
 
-    def rebuild(self, sealed_lines: Iterable[Mapping[str, str]], only: Account | None) -> Rebuilt:
-        """Mend the counters of one account or (``None``) of all that the sealed lines name.
+    def mend_day(self, day: date, lines: Iterable[Mapping[str, str]], only: Account | None) -> int:
+        """Mend what is counted of a day, of one account or (``None``) of all that its sealed lines name.
 
-        Raises ``UnavailableError`` where an account keeps changing: what was mended stays so, and it can run again.
+        Returns how much was mended. Raises ``UnavailableError`` where an account keeps changing: what was mended stays
+        so, and it can run again.
         """
-        result = Rebuilt()
-        for account, truth in truths(sealed_lines, only, self._kept_from).items():
-            self._mend_account(account, truth, result)
-        return result
+        found = truths(lines, only)
+        return sum(self._workers.map(lambda one: self._mend_account(one[0], day, one[1]), found.items()))
 
-    def mender(self, sealed_lines: Callable[[], Iterable[Mapping[str, str]]]) -> Callable[[Record], bool]:
-        """Return what applies a parked ledger record: its account is rebuilt, once for all of its records.
+    def mend_lifetimes(
+        self, runs: Iterable[tuple[datetime, Mapping[Account, Totals]]], only: Account | None
+    ) -> tuple[int, int]:
+        """Hold the lifetime of one account, or (``None``) of all, to all runs: the end of each, and its sums.
 
-        It answers ``False`` for a record that is still no posting, or whose quarter-hour is not sealed yet.
+        Returns how many were looked at, and how many were mended. Raises as ``mend_day`` does.
         """
+        found = lifetimes(runs, only, self._settled)
+        return len(found), sum(self._workers.map(lambda one: self._mend_lifetime(*one), found.items()))
 
-        @cache
-        def rebuild(account: Account) -> None:
-            self.rebuild(sealed_lines(), account)
+    def _mend_account(self, account: Account, day: date, truth: Truth) -> int:
+        mended = self._mend_partitions(account, day, truth)
+        kept = self._now < Quarter.last_of(day).end + self._retention.day
+        young = self._now < Quarter.last_of(day).end + SETTLING
+        for sighting in sightings(account, day, truth.customers, self._retention):
+            if sighting.counter_expires is None or (kept and young):
+                self._until_done(account, partial(self._store.count_missing, sighting))
+        if kept:
+            mended += self._mend_figures(account, day, truth)
+        if kept and Quarter.last_of(day) <= self._settled:
+            mended += self._mend_customers(account, day, len(truth.customers))
+        return mended
 
-        def mend(record: Record) -> bool:
-            try:
-                posting = Posting.of(new_image(record))
-            except ValueError:
-                return False
-            if posting.partition.quarter > self._through:
-                return False
-            rebuild(posting.account)
-            return True
+    def _mend_partitions(self, account: Account, day: date, truth: Truth) -> int:
+        first, last = max(Quarter.first_of(day), self.kept_from), min(Quarter.last_of(day), self._through)
+        if last < first:
+            return 0
+        right = {one: totals for one, totals in truth.partitions.items() if first <= one.quarter}
+        wrong = differing(right, self._store.counted(account, first, last))
+        return sum(self._mend_partition(account, one, right.get(one, Totals())) for one in wrong)
 
-        return mend
-
-    def _mend_account(self, account: Account, truth: Truth, result: Rebuilt) -> None:
-        result.accounts += 1
-        for partition, totals in truth.partitions.items():
-            result.mended += self._mend_partition(account, partition, totals)
-        result.mended += self._mend_lifetime(account, truth)
-        for day in truth.days:
-            result.mended += self._mend_day(account, day, truth)
-        for day, customers in truth.customers.items():
-            for sighting in sightings(account, day, customers, self._retention):
-                self._store.count_missing(sighting)
-
-    def _mend_partition(self, account: Account, partition: Partition, totals: Totals) -> int:
+    def _mend_partition(self, account: Account, partition: Partition, right: Totals) -> int:
         keys = counter_keys(account, partition)
-        return self._mend(keys, lambda stored: partition_fix(account, partition, totals, stored, self._retention))
+        return self._mend(
+            account, keys, lambda stored: partition_fix(account, partition, right, stored, self._retention)
+        )
 
-    def _mend_lifetime(self, account: Account, truth: Truth) -> int:
+    def _mend_figures(self, account: Account, day: date, truth: Truth) -> int:
+        sealed, last = truth.totals, Quarter.last_of(day)
+
         def plan(stored: Mapping[str, Counter]) -> list[Change]:
             # Read after the counter: were more counted in between, its version would have moved.
-            unsealed = of_day(self._store.counted_after(account, self._through), None)
-            return lifetime_fix(account, truth.lifetime, unsealed, stored, iso_millis(self._through.start))
+            unsealed = self._counted(account, self._through.next, last)
+            return day_fix(account, day, sealed + unsealed, stored, self._retention)
 
-        return self._mend((latest_key(account),), plan)
+        return self._mend(account, (day_key(account, day),), plan)
 
-    def _mend_day(self, account: Account, day: date, truth: Truth) -> int:
-        if Quarter.last_of(day).end + self._retention.day <= clock.now():
-            return 0
-
+    def _mend_lifetime(self, account: Account, settled: Totals) -> int:
         def plan(stored: Mapping[str, Counter]) -> list[Change]:
-            unsealed = of_day(self._store.counted_after(account, self._through), day)
-            return day_fix(account, day, truth.days[day] + unsealed, stored, self._retention)
+            # What the stream may still bring is taken as it was counted: it moves its partition and the lifetime alike.
+            unsettled = self._counted(account, self._settled.next, Quarter.last_of(date.max))
+            return lifetime_fix(account, settled + unsettled, stored, iso_millis(self._through.start))
 
-        return self._mend((day_key(account, day),), plan)
+        return self._mend(account, (latest_key(account),), plan)
 
-    def _mend(self, keys: tuple[Key, ...], plan: Callable[[Mapping[str, Counter]], list[Change]]) -> int:
+    def _mend_customers(self, account: Account, day: date, right: int) -> int:
+        """Set the customers of a settled day, whose markers may be gone; nothing counts them any more."""
+        counter = customers_key(account, day)
+        stored = self._store.read((counter,)).get(counter["sk"], {"customers": 0})
+        if stored["customers"] == right:
+            return 0
+        expires = day_expires(day, self._retention)
+        self._until_done(account, lambda: self._store.set_customers(counter, right, expires))
+        return 1
+
+    def _counted(self, account: Account, first: Quarter, last: Quarter) -> Totals:
+        if last < first:
+            return Totals()
+        if first < self.kept_from:
+            raise UnavailableError("counters have expired that no report has sealed yet: let the reports catch up")
+        return total(self._store.counted(account, first, last).values())
+
+    def _mend(
+        self, account: Account, keys: tuple[Key, ...], plan: Callable[[Mapping[str, Counter]], list[Change]]
+    ) -> int:
         """Gather the counters, plan, apply; again where one has moved. Returns 1 where something was mended."""
-        for attempt in range(aws.ATTEMPTS):
+
+        def once() -> int:
             changes = plan(self._store.read(keys))
-            if not changes:
-                return 0
-            try:
+            if changes:
                 self._store.write(changes)
+            return int(bool(changes))
+
+        return self._until_done(account, once)
+
+    @staticmethod
+    def _until_done(account: Account, once: Callable[[], T]) -> T:
+        for attempt in range(aws.ATTEMPTS):
+            try:
+                return once()
             except (ClientError, *aws.NETWORK_ERRORS) as error:
                 if not (aws.is_cancelled(error) or aws.is_transient(error)):
                     raise
-                aws.pause(attempt)
-            else:
-                return 1
-        raise UnavailableError(f"{keys[0]['pk']} kept changing: run it again")
+            aws.pause(attempt)
+        raise UnavailableError(f"{account_pk(account)} kept changing: run it again")

@@ -2,13 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from quarterhour import aws
 from quarterhour.aws import Request
 from quarterhour.counters.distinct import Sighting, missing
-from quarterhour.counters.keys import account_pk, partition_of, quarter_sk
+from quarterhour.counters.keys import account_pk, partition_of, quarter_sks
 from quarterhour.counters.plan import Change, Counter
 from quarterhour.entity import Key
 from quarterhour.ledger.keys import Account, Partition
@@ -59,15 +58,26 @@ def sighting_request(table: str, sighting: Sighting) -> Request:
     return {"TransactItems": [*markers, {"Update": count}]}
 
 
-def counted_after_request(table: str, account: Account, quarter: Quarter) -> Request:
-    """Build the Query for an account's quarter-hour counters after a quarter-hour, strongly consistent."""
+def customers_request(table: str, counter: Key, customers: int, expires: int) -> Request:
+    """Build the UpdateItem that says how many distinct customers a day had, whatever was counted of it."""
+    return {
+        "TableName": table,
+        "Key": aws.to_item(dict(counter)),
+        "UpdateExpression": "SET customers = :right, expires_at = :expires",
+        "ExpressionAttributeValues": aws.to_item({":right": customers, ":expires": expires}),
+    }
+
+
+def counted_request(table: str, account: Account, first: Quarter, last: Quarter) -> Request:
+    """Build the Query for an account's quarter-hour counters from one to another, strongly consistent."""
+    lowest, highest = quarter_sks(first, last)
     return {
         "TableName": table,
         "KeyConditionExpression": "pk = :account AND sk BETWEEN :first AND :last",
         "ExpressionAttributeValues": {
             ":account": {"S": account_pk(account)},
-            ":first": {"S": quarter_sk(quarter.next)},
-            ":last": {"S": quarter_sk(Quarter.last_of(date.max))},
+            ":first": {"S": lowest},
+            ":last": {"S": highest},
         },
         "ConsistentRead": True,
     }
@@ -85,17 +95,21 @@ class CounterStore:
         items = aws.get_items(self.client, self.table, keys, aws.Workers(1))
         return {item["sk"]["S"]: aws.from_item(item) for item in items}
 
-    def counted_after(self, account: Account, quarter: Quarter) -> list[tuple[Partition, Totals]]:
-        """Return what was counted of the partitions after a quarter-hour."""
-        request = counted_after_request(self.table, account, quarter)
+    def counted(self, account: Account, first: Quarter, last: Quarter) -> dict[Partition, Totals]:
+        """Return what was counted of the partitions from one quarter-hour to another, both included."""
+        request = counted_request(self.table, account, first, last)
         pages = aws.query_pages(self.client, request, aws.Workers(1))
-        return [(partition_of(item["sk"]["S"]), Totals.of(aws.from_item(item))) for items in pages for item in items]
+        return {partition_of(item["sk"]["S"]): Totals.of(aws.from_item(item)) for items in pages for item in items}
 
     def count_missing(self, sighting: Sighting) -> None:
         """Set the markers that are missing and count them; raise ``ClientError`` where one was set meanwhile."""
         seen = aws.get_items(self.client, self.table, sighting.markers, aws.Workers(1))
         for new in missing(sighting, {item["pk"]["S"] for item in seen}):
             self.client.transact_write_items(**sighting_request(self.table, new))
+
+    def set_customers(self, counter: Key, customers: int, expires: int) -> None:
+        """Say how many distinct customers a day had: only where nothing is counted of it any more."""
+        self.client.update_item(**customers_request(self.table, counter, customers, expires))
 
     def write(self, changes: Sequence[Change]) -> None:
         """Write all or none; raise botocore's ``ClientError`` where none was written."""

@@ -1,7 +1,7 @@
 """The reports' names, built and parsed here alone: objects in the bucket, runs, control items."""
 
 import re
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from typing import Final
 
 from quarterhour.entity import Key
@@ -15,6 +15,9 @@ RUNS: Final = "RUN"
 """The partition of the runs' control items, in the order of time."""
 PENDING: Final = "RUN#pending"
 """The index partition of the runs whose counters have not caught up yet."""
+
+_BEHIND_TIMES: Final = "U"
+"""What sorts behind every time of a day in a run's name."""
 
 _RUN: Final = re.compile(r"(\d{4})-(\d{2})-(\d{2})T(\d{4})-(\d{4})", re.ASCII)
 _LINES: Final = re.compile(r"ledger/dt=(\d{4})-(\d{2})-(\d{2})/quarter=(\d{4})/lines\.csv\.gz", re.ASCII)
@@ -56,6 +59,11 @@ def run_bounds(run: str) -> tuple[datetime, datetime]:
 def run_key(run: str) -> Key:
     """Return the key of a run's control item."""
     return {"pk": RUNS, "sk": run}
+
+
+def runs_between(first: date, last: date) -> tuple[str, str]:
+    """Return the bounds of the names of the runs from one day to another, both included; none crosses midnight."""
+    return first.isoformat(), f"{last.isoformat()}{_BEHIND_TIMES}"
 
 
 def pins_key(quarter: Quarter, base: str) -> Key:

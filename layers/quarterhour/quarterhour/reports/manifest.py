@@ -98,6 +98,11 @@ def manifest(
     return (json.dumps(document, indent=1, ensure_ascii=False) + "\n").encode()
 
 
+def accounts_of(document: Mapping[str, Any]) -> dict[Account, Totals]:
+    """Read from a manifest what each account comes to in its run."""
+    return {Account(one["agency"], one["currency"]): Totals.of(one) for one in document["accounts"]}
+
+
 def documents(plan: Plan, sealed: Sequence[Sealed], tallies: Sequence[Tally], pins: Sequence[Pins]) -> dict[str, bytes]:
     """Return what stands beside the lines of a run, by key: the manifest comes last, as it names the others.
 

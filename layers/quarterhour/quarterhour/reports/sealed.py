@@ -1,34 +1,47 @@
 """Reading back what was sealed: how far, the runs, and their files, each held to the hash that it was sealed with."""
 
-from collections.abc import Iterator, Mapping
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import date
 from hashlib import sha256
+from itertools import groupby
 from tempfile import TemporaryFile
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from botocore.exceptions import ClientError
 
 from quarterhour import aws, control
 from quarterhour.aws import Request
 from quarterhour.errors import SealedFileError
+from quarterhour.ledger.keys import Account
 from quarterhour.quarters import Quarter
-from quarterhour.reports.keys import RUNS, lines_key, run_key
+from quarterhour.reports.keys import MANIFEST, RUNS, lines_key, run_bounds, run_key, run_prefix, runs_between
 from quarterhour.reports.lines import read_lines, tally_lines
+from quarterhour.reports.manifest import accounts_of, hexdigest
 from quarterhour.reports.plan import Checkpoint, Content, Plan, Sealed
+from quarterhour.totals import Totals
 
 if TYPE_CHECKING:
     from botocore.response import StreamingBody
     from mypy_boto3_dynamodb import DynamoDBClient
     from mypy_boto3_s3 import S3Client
 
+Run = dict[str, Any]
+"""The control item of a run that is done."""
 
-def runs_request(table: str) -> Request:
-    """Build the Query for the control items of all runs, in the order of time, strongly consistent."""
+_MANIFESTS_AT_ONCE: Final = 32
+"""So many are in memory at a time: each names all accounts of its run."""
+
+
+def runs_request(table: str, first: date, last: date) -> Request:
+    """Build the Query for the control items of the runs of some days, in the order of time, strongly consistent."""
+    lowest, highest = runs_between(first, last)
     return {
         "TableName": table,
-        "KeyConditionExpression": "pk = :runs",
-        "ExpressionAttributeValues": {":runs": {"S": RUNS}},
+        "KeyConditionExpression": "pk = :runs AND sk BETWEEN :first AND :last",
+        "ExpressionAttributeValues": {":runs": {"S": RUNS}, ":first": {"S": lowest}, ":last": {"S": highest}},
         "ConsistentRead": True,
     }
 
@@ -51,23 +64,42 @@ class SealedLedger:
         run, digest = values.get("previous", ("", ""))
         return Checkpoint(Quarter.parse(values["sealed_through"]), (run, digest), Plan.of(plan) if plan else None)
 
-    def run(self, run: str) -> dict[str, Any] | None:
+    def run(self, run: str) -> Run | None:
         """Return the control item of a run that is done; ``None`` where there is none."""
         return self._entity(run_key(run))
 
-    def runs(self) -> Iterator[dict[str, Any]]:
-        """Return the control items of all runs, the oldest first."""
-        pages = aws.query_pages(self.dynamodb, runs_request(self.entity_table), aws.Workers(1))
-        return (aws.from_item(item) for items in pages for item in items)
+    def days(self, first: date, last: Quarter) -> Iterator[tuple[date, list[Run]]]:
+        """Yield the days from one to that of a quarter-hour, each with its runs up to there, the oldest first."""
+        if first > last.day:
+            return
+        pages = aws.query_pages(self.dynamodb, runs_request(self.entity_table, first, last.day), aws.Workers(1))
+        runs = (aws.from_item(item) for items in pages for item in items)
+        # A run that crashed right before it moved the checkpoint stands there too.
+        sealed = (run for run in runs if run_bounds(run["sk"])[1] <= last.end)
+        for day, some in groupby(sealed, lambda run: run_bounds(run["sk"])[0].date()):
+            yield day, list(some)
 
-    def lines_through(self, last: Quarter) -> Iterator[dict[str, str]]:
-        """Yield every sealed line, from the first quarter-hour to the given one."""
-        for run in self.runs():
+    def accounts(self, runs: Sequence[Run], workers: aws.Workers) -> Iterator[tuple[Run, dict[Account, Totals]]]:
+        """Yield runs, each with what its manifest says of every account.
+
+        Raises ``SealedFileError`` where a manifest is not the one sealed.
+        """
+        for some in aws.chunks(runs, _MANIFESTS_AT_ONCE):
+            yield from zip(some, workers.map(self._accounts, some), strict=True)
+
+    def _accounts(self, run: Run) -> dict[Account, Totals]:
+        key = run_prefix(run["sk"]) + MANIFEST
+        content = aws.persist(lambda: self.open(key).read(), "S3")
+        if hexdigest(content) != run["manifest_sha256"]:
+            raise SealedFileError(f"{key} is not the file that was sealed")
+        return accounts_of(json.loads(content))
+
+    def lines_of(self, runs: Iterable[Run]) -> Iterator[dict[str, str]]:
+        """Yield every line of some runs."""
+        for run in runs:
             for name, values in sorted(run["sealed"].items()):
-                quarter = Quarter.parse(name)
-                if quarter <= last:
-                    with self.lines(quarter, Sealed.of(values)) as lines:
-                        yield from lines
+                with self.lines(Quarter.parse(name), Sealed.of(values)) as lines:
+                    yield from lines
 
     @contextmanager
     def lines(self, quarter: Quarter, sealed: Sealed) -> Iterator[Iterator[dict[str, str]]]:

@@ -15,7 +15,7 @@ from quarterhour.quarters import Quarter, span
 from quarterhour.reports.base import InBase, foreign, in_base, pins_of
 from quarterhour.reports.keys import LEDGER, MANIFEST, REPORTS, SUMMARY, lines_key, quarter_of_lines, run_id, run_prefix
 from quarterhour.reports.lines import COLUMNS, read_lines, tally_lines
-from quarterhour.reports.manifest import hexdigest, summary
+from quarterhour.reports.manifest import accounts_of, hexdigest, summary
 from quarterhour.reports.plan import SCHEMA, Tally, by_account
 from quarterhour.totals import Totals
 
@@ -202,8 +202,7 @@ class _Proof:
         converted: tuple[str, Mapping[Account, InBase]],
     ) -> None:
         """Hold the run's counts and sums, and its other files."""
-        stated = {Account(one["agency"], one["currency"]): Totals.of(one) for one in document["accounts"]}
-        self._expect(key, "accounts", stated, dict(sums))
+        self._expect(key, "accounts", accounts_of(document), dict(sums))
         self._expect(key, "lines", document["lines"], sum(totals.events for totals in sums.values()))
         for file in document["files"]:
             self.files.add(file["key"])
