@@ -11,6 +11,8 @@ from uuid import uuid4
 
 from local.template import Route
 
+LARGEST_ANSWER: Final = (6 << 20) + 100
+"""Bytes of JSON that Lambda lets a function answer."""
 _TEXT_TYPES: Final = ("text/", "application/json", "application/xml", "application/javascript")
 _TEXT_SUFFIXES: Final = ("+json", "+xml")
 
@@ -107,7 +109,9 @@ def event(
 
 
 def response(answer: Any) -> Response:  # noqa: ANN401 - a function may answer anything
-    """Return the response that API Gateway makes of a function's answer."""
+    """Return the response that API Gateway makes of a function's answer: an error of one too large for Lambda."""
+    if len(json.dumps(answer, ensure_ascii=False).encode()) > LARGEST_ANSWER:
+        return message(500, "Internal Server Error")
     if not isinstance(answer, dict) or "statusCode" not in answer:
         return Response(200, {"content-type": "application/json"}, json.dumps(answer).encode())
     body = answer.get("body") or ""

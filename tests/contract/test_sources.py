@@ -164,7 +164,7 @@ def test_what_is_sealed_between_two_pages_is_told_once(
 def test_a_page_of_large_events_is_cut_where_it_is_full(
     desk: Metered, own: str, device: list[dict[str, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(queries, "BYTES_A_PAGE", 700)
+    monkeypatch.setattr(queries, "MAX_BYTES", 700)
     first = desk.storage.events.of_source(own, *ALWAYS, Paging.of("request", 100, None))
     assert 0 < len(first.items) < len(device)
     assert ids(read(desk, own, *ALWAYS)) == ids(device)

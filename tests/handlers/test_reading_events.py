@@ -110,7 +110,7 @@ def test_a_page_looks_at_so_many_events_for_one_agency(sharded: World, monkeypat
 
 
 def test_a_page_is_never_larger_than_an_answer_can_be(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(queries, "BYTES_A_PAGE", 1000)
+    monkeypatch.setattr(queries, "MAX_BYTES", 500)
     for _ in range(6):
         world.sell("1.00", product="🎉" * 100)
         world.clock.advance(timedelta(milliseconds=1))

@@ -1,12 +1,12 @@
 """HTTP API events in and responses out, with problems told as RFC 9457 has it."""
 
 import base64
-import json
 from functools import wraps
 from typing import Any, Final
 
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
+from quarterhour import jsontext
 from quarterhour.bodies import refusal
 from quarterhour.errors import MalformedError, RequestError
 from quarterhour.telemetry import Handler, logger
@@ -63,13 +63,13 @@ def response(status: int, body: dict[str, Any], headers: dict[str, str] | None =
     return {
         "statusCode": status,
         "headers": {"content-type": "application/json", "cache-control": "no-store", **(headers or {})},
-        "body": json.dumps(body),
+        "body": jsontext.write(body),
     }
 
 
 def with_json(response_: Response, name: str, text: str) -> Response:
     """Return a response with one more member, whose JSON is at hand as text: just as it stands, numbers and all."""
-    return {**response_, "body": f"{response_['body'][:-1]}, {json.dumps(name)}: {text}}}"}
+    return {**response_, "body": f"{response_['body'][:-1]}, {jsontext.write(name)}: {text}}}"}
 
 
 def problem(error: RequestError, request_id: str) -> Response:

@@ -28,6 +28,11 @@ def parse(text: str | bytes) -> Any:  # noqa: ANN401 - JSON is any value
         raise ValueError(_TOO_DEEP) from error
 
 
+def write(value: object) -> str:
+    """Write an answer, its characters as they are; half a surrogate pair, which no UTF-8 can hold, is escaped."""
+    return json.dumps(value, ensure_ascii=False).encode(errors="backslashreplace").decode()
+
+
 def canonical(value: object) -> str:
     """Write a parsed value with sorted keys, no blanks and exact numbers: equal values, equal text, in ASCII.
 

@@ -5,12 +5,13 @@ come from the request itself. So a forged token can, at the worst, pass over ite
 """
 
 import base64
+import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
-from itertools import islice
 from typing import Any, Final, Protocol, TypeVar
 
+from quarterhour import jsontext
 from quarterhour.errors import FieldProblem, InvalidError
 
 T = TypeVar("T")
@@ -18,6 +19,8 @@ Rising = TypeVar("Rising", bound="Ordered")
 
 DEFAULT_LIMIT: Final = 100
 MAX_LIMIT: Final = 1000
+MAX_BYTES: Final = 4 << 20
+"""How many bytes the items of a page have, about: Lambda answers 6 MB at the most."""
 
 _SEAL_BYTES: Final = 12
 _LARGEST_PLACE: Final = 1024
@@ -77,10 +80,26 @@ class Paging:
         return {"items": page.items, "next": token}
 
     def cut(self, entries: Iterable[T], show: Callable[[T], dict[str, Any]], place: Callable[[T], str]) -> Page:
-        """Take a page from the entries that come from its beginning on; one more is looked at, to know of a next."""
-        taken = list(islice(entries, self.limit + 1))
-        after = (place(taken[self.limit - 1]),) if len(taken) > self.limit else None
-        return Page([show(entry) for entry in taken[: self.limit]], after)
+        """Take a page from the entries that come from its beginning on."""
+        taken, more = self.take(entries, show, place)
+        return Page([item for _, item in taken], (taken[-1][0],) if more else None)
+
+    def take(
+        self, entries: Iterable[T], show: Callable[[T], dict[str, Any]], place: Callable[[T], str]
+    ) -> tuple[list[tuple[str, dict[str, Any]]], bool]:
+        """Return the items of a page, each with its place, and whether another follows: one more is looked at.
+
+        It ends at the limit, or where one more would make it too large for an answer.
+        """
+        taken: list[tuple[str, dict[str, Any]]] = []
+        size = 0
+        for entry in entries:
+            item = show(entry)
+            size += size_of(item)
+            if len(taken) == self.limit or (taken and size > MAX_BYTES):
+                return taken, True
+            taken.append((place(entry), item))
+        return taken, False
 
 
 def request_name(path: str, parameters: Mapping[str, str]) -> str:
@@ -105,6 +124,11 @@ def read_token(token: str, request: str) -> tuple[str, ...]:
     if not genuine:
         raise _foreign()
     return place
+
+
+def size_of(item: Mapping[str, Any]) -> int:
+    """Return how many bytes an item takes in a function's answer, which holds its JSON as a JSON string."""
+    return len(json.dumps(jsontext.write(item), ensure_ascii=False).encode())
 
 
 def within(low: Rising, value: Rising, high: Rising) -> Rising:

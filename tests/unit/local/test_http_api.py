@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from local.authorizer import MACHINE
-from local.http_api import Request, Response, event, path_parameters, response
+from local.http_api import LARGEST_ANSWER, Request, Response, event, path_parameters, response
 from local.template import Route
 
 NOW = datetime(2026, 10, 23, 1, 30, tzinfo=UTC)
@@ -78,6 +78,16 @@ def test_an_answer_becomes_a_response() -> None:
     assert response(answer) == Response(207, {"retry-after": "5"}, "ü".encode())
     assert response({"statusCode": 204}) == Response(204)
     assert response({"statusCode": 200, "body": "AP8=", "isBase64Encoded": True}).body == b"\x00\xff"
+
+
+def test_an_answer_that_is_too_large_for_lambda_is_an_error() -> None:
+    def answered(body: str) -> Response:
+        return response({"statusCode": 200, "body": body})
+
+    largest = "ж" * ((LARGEST_ANSWER - len(b'{"statusCode": 200, "body": ""}')) // 2)
+    assert answered(largest).status == 200
+    assert answered(largest + "жж").status == 500
+    assert answered(largest[:-10] + '"' * 20).status == 500
 
 
 def test_an_answer_without_status_is_itself_the_body() -> None:

@@ -1,5 +1,6 @@
 """Pages and their tokens."""
 
+import json
 from base64 import urlsafe_b64encode
 from datetime import date
 
@@ -7,6 +8,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from quarterhour import jsontext
 from quarterhour.errors import InvalidError
 from quarterhour.paging import MAX_LIMIT, Page, Paging, read_token, request_name, within, write_token
 
@@ -91,6 +93,21 @@ def test_a_page_reads_one_item_more_than_it_shows() -> None:
     numbers = iter(range(10))
     assert Paging(3, "request").cut(numbers, shown, str).after == ("2",)
     assert next(numbers) == 4
+
+
+@pytest.mark.parametrize("text", ["🎉" * 250_000, '"' * 250_000, "\ud800" * 125_000])
+def test_a_page_ends_before_it_is_too_large_for_an_answer(text: str) -> None:
+    page = Paging(10, "request").cut(range(7), lambda number: {"number": number, "text": text}, str)
+    assert 2 <= len(page.items) <= 4
+    assert page.after == (str(len(page.items) - 1),)
+    answer = json.dumps({"body": jsontext.write(page.items)}, ensure_ascii=False).encode()
+    assert len(answer) < 6_000_000
+    assert json.loads(json.loads(answer)["body"]) == page.items
+
+
+def test_an_item_that_is_too_large_alone_is_a_page_of_its_own() -> None:
+    page = Paging(10, "request").cut([1, 2], lambda number: {str(number): "x" * 5_000_000}, str)
+    assert (len(page.items), page.after) == (1, ("1",))
 
 
 def test_a_place_out_of_bounds_is_refused() -> None:

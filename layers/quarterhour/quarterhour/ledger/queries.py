@@ -1,6 +1,5 @@
 """Reading the ledger: the events recorded from one instant to another, in the order of their positions."""
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -12,7 +11,7 @@ from quarterhour.aws import Item, Request
 from quarterhour.clock import iso_millis
 from quarterhour.ledger.keys import Partition, Position
 from quarterhour.ledger.log import Place, chunks_between, places_of
-from quarterhour.paging import Page, Paging, within
+from quarterhour.paging import MAX_BYTES, Page, Paging, size_of, within
 from quarterhour.parameters import rounded_up
 from quarterhour.quarters import LENGTH, Quarter, span
 from quarterhour.reading import EntityReader
@@ -24,8 +23,6 @@ PARTITIONS_A_PAGE: Final = 96
 """How many partitions a page looks into at the most, but one quarter-hour at the least."""
 EVENTS_A_PAGE: Final = 1000
 """How many events a page that shows one agency looks at, about."""
-BYTES_A_PAGE: Final = 4 << 20
-"""How many bytes of events a page shows, about: Lambda answers 6 MB at the most."""
 CHUNKS_A_PAGE: Final = 10
 """How many chunks of a source's log are read at a time."""
 
@@ -126,7 +123,7 @@ class Collected:
         event = shown(item)
         if all(event[name] == value for name, value in self.only.items()):
             self.items.append(event)
-            self.size += len(json.dumps(event))
+            self.size += size_of(event)
 
     @property
     def most(self) -> int:
@@ -136,7 +133,7 @@ class Collected:
     @property
     def full(self) -> bool:
         """Whether the page takes no more."""
-        return len(self.items) >= self.limit or self.size >= BYTES_A_PAGE or self.most <= 0
+        return len(self.items) >= self.limit or self.size >= MAX_BYTES or self.most <= 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from quarterhour.locations.keys import below
 from quarterhour.locations.plan import Sales, by_place
-from quarterhour.paging import Page, Paging, within
+from quarterhour.paging import MAX_BYTES, Page, Paging, size_of, within
 from quarterhour.reading import EntityReader, Values, figures
 
 DAYS_A_PAGE: Final = 31
@@ -39,12 +39,14 @@ class LocationQueries:
         day, after = paging.start(begin, (first, ""))
         until = min(end, day + DAYS_A_PAGE * _DAY)
         items: list[dict[str, Any]] = []
+        size = 0
         added = _Counted()
         while day < until:
             wanted = replace(below(day, place), after=after or None)
             for sales in by_place(added.each(self.entities.read(wanted, _READ)), level):
                 items.append(_shown(day, sales))
-                if len(items) == paging.limit or added.count >= ITEMS_A_PAGE:
+                size += size_of(items[-1])
+                if len(items) == paging.limit or size >= MAX_BYTES or added.count >= ITEMS_A_PAGE:
                     return Page(items, (day.isoformat(), sales.last))
             day, after = day + _DAY, ""
         return Page(items, (until.isoformat(), "") if until < end else None)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 LINKS_VALID: Final = timedelta(minutes=15)
 LARGEST_MANIFEST: Final = 2 << 20
-"""The most bytes of a manifest that an answer holds: Lambda answers 6 MB at the most, and escaped names grow."""
+"""The most bytes of a manifest that an answer holds: Lambda answers 6 MB at the most, and quotes grow."""
 _FIRST: Final = "0"
 _LAST: Final = ":"
 """What sorts before, and behind, every run's name."""

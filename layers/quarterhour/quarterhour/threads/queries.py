@@ -3,7 +3,6 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from heapq import merge
-from itertools import islice
 from typing import Any, Final
 
 from quarterhour.paging import Paging, within, write_token
@@ -56,15 +55,14 @@ class ThreadQueries:
         if beside is not None:
             low, high = (low, beside) if falling else (beside, high)
         found = (one for one in self._read(wanted, low, high, falling, paging.limit + 2) if one[wanted.order] != beside)
-        taken = list(islice(found, paging.limit + 1))
-        page, more = taken[: paging.limit], len(taken) > paging.limit
+        page, more = paging.take(found, shown, lambda one: str(one[wanted.order]))
         if back:
             page.reverse()
         follows, precedes = (beside is not None, more) if back else (more, beside is not None)
         return {
-            "items": [shown(one) for one in page],
-            "next": write_token((_ON, page[-1][wanted.order]), paging.request) if page and follows else None,
-            "previous": write_token((_BACK, page[0][wanted.order]), paging.request) if page and precedes else None,
+            "items": [item for _, item in page],
+            "next": write_token((_ON, page[-1][0]), paging.request) if page and follows else None,
+            "previous": write_token((_BACK, page[0][0]), paging.request) if page and precedes else None,
         }
 
     def _read(self, wanted: Wanted, low: str, high: str, falling: bool, page: int) -> Iterable[Values]:  # noqa: FBT001
