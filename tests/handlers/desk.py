@@ -25,7 +25,8 @@ def place(world: World, order: str, *items: dict[str, Any], **changed: object) -
 
 def change(world: World, order: str, before: str, after: str) -> Response:
     """Change an order's status."""
-    return send(world, "PUT", f"/orders/{quote(order, safe='')}/status", {"from": before, "to": after})
+    path = f"/orders/{quote(quote(order, safe=''), safe='')}/status"
+    return send(world, "PUT", path, {"from": before, "to": after})
 
 
 def paid(world: World, order: str, *items: dict[str, Any], **changed: object) -> None:

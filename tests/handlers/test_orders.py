@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
@@ -138,6 +139,18 @@ def test_a_lost_race_is_a_conflict_that_says_how_the_order_stands(world: World) 
     answer = change(world, "1001", "open", "paid")
     assert answer.status == 409
     assert "is cancelled, not open" in answer.json()["detail"]
+
+
+def test_a_status_is_that_of_the_order_that_is_named_and_of_no_other(world: World) -> None:
+    for name in ("50%", "50%25", "a/b", "a%2Fb"):
+        place(world, name)
+    assert change(world, "50%25", "open", "cancelled").json()["order"] == "50%25"
+    assert change(world, "a%2Fb", "open", "paid").json()["order"] == "a%2Fb"
+    assert change(world, "50%2525", "open", "cancelled").status == 404
+    assert change(world, "a%252Fb", "open", "paid").status == 404
+    assert sorted(one["order"] for one in world.all("/orders", status="open")) == ["50%", "a/b"]
+    for name in ("50%", "50%25", "a/b", "a%2Fb"):
+        assert world.read(f"/orders/{quote(quote(name, safe=''), safe='')}")["order"] == name
 
 
 def test_a_status_that_cannot_follow_is_refused_and_an_unknown_order_is_not_there(world: World) -> None:

@@ -2,10 +2,12 @@
 
 from datetime import timedelta
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
 from quarterhour.ledger import queries
+from tests.handlers.postbox import post, sale
 from tests.handlers.world import START, World
 
 DAY = {"from_": "2026-10-23", "to": "2026-10-24"}
@@ -124,6 +126,16 @@ def test_events_that_are_recorded_while_paging_are_met_too(world: World) -> None
     world.clock.advance(timedelta(minutes=20))
     world.sell("2.00")
     assert [one["amount"] for one in world.read("/events", **DAY, next=page["next"])["items"]] == ["2.00"]
+
+
+def test_a_source_is_told_and_explained_under_the_same_name(world: World) -> None:
+    for source in ("a/b", "a%2Fb", "a%252Fb"):
+        assert post(world, {**sale(), "source": source}).status == 202
+        world.clock.advance(timedelta(milliseconds=1))
+    for source in ("a/b", "a%2Fb", "a%252Fb"):
+        name = quote(quote(source, safe=""), safe="")
+        (event,) = world.all(f"/sources/{name}/events", **DAY)
+        assert event["source"] == world.read(f"/events/{name}/order-1/explain")["source"] == source
 
 
 def test_nothing_is_there_before_the_first_event(world: World) -> None:

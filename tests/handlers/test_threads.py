@@ -7,6 +7,7 @@ from urllib.parse import quote
 import pytest
 
 from local.http_api import Request, Response
+from tests.handlers.desk import place
 from tests.handlers.world import World
 
 LINE = "/threads/lines/shop%23e0/messages"
@@ -52,6 +53,16 @@ def test_pages_go_on_and_back(sold: World) -> None:
     assert sold.read(LINE, order="newest", limit=2, next=second["previous"])["items"] == first["items"]
     assert [one["id"] for one in sold.read(LINE, user="ann", period="2026-10-23")["items"]] == ["m-1", "m-3"]
     assert sold.read(LINE, period="2025")["items"] == []
+
+
+def test_a_message_goes_to_the_order_that_is_named_and_to_no_other(world: World) -> None:
+    place(world, "50%")
+    assert say(world, "/threads/orders/50%252525/messages").status == 404
+    assert world.read("/threads/orders/50%25/messages")["items"] == []
+    place(world, "50%25")
+    assert say(world, "/threads/orders/50%252525/messages").status == 201
+    assert world.read("/threads/orders/50%2525/messages")["items"] == []
+    assert len(world.read("/threads/orders/50%252525/messages")["items"]) == 1
 
 
 def test_a_report_is_discussed_under_its_run(sold: World) -> None:

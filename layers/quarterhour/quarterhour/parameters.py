@@ -193,17 +193,20 @@ def routed(event: dict[str, Any]) -> dict[str, Any]:
 
 
 def spellings(segment: str) -> tuple[str, ...]:
-    """Return what a variable of the path can mean, the likeliest first.
+    """Return what a variable of the path can mean: first its name by the rule, then what it is if encoded once.
 
-    API Gateway decodes variables once. A slash, which it takes for one between two, only comes through encoded
-    twice, and other servers may not decode at all: then the variable is still encoded.
+    The rule is that names are encoded twice: API Gateway decodes variables once, and takes a slash that it finds then
+    for one between two. Without slash and percent sign once is the same.
     """
     once = unquote(segment)
-    return tuple(dict.fromkeys((once, unquote(once))))
+    return tuple(dict.fromkeys((unquote(once), once)))
 
 
 def names(field: str, segment: str) -> tuple[str, ...]:
-    """Return the names that a variable of the path can mean, the likeliest first; refuse what can mean none."""
+    """Return the names that a variable of the path can mean, that by the rule first; refuse what can mean none.
+
+    For reading alone: what is written goes to the one name that the rule gives.
+    """
     possible = tuple(filter(is_name, spellings(segment)))
     if not possible:
         raise invalid(field, f"is {shown(plain(segment))}", NAME)
@@ -211,8 +214,8 @@ def names(field: str, segment: str) -> tuple[str, ...]:
 
 
 def plain(segment: str) -> str:
-    """Return a variable of the path that can hold no percent sign, however often it was encoded."""
-    return spellings(segment)[-1]
+    """Return a variable of the path by the rule: as it was before it was encoded twice."""
+    return spellings(segment)[0]
 
 
 def _usual(at: Dated) -> Dated:

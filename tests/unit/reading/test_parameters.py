@@ -72,13 +72,13 @@ def test_a_refusal_shows_what_was_sent_short_and_printable() -> None:
 @given(names)
 def test_a_name_is_found_however_often_it_was_encoded(name: str) -> None:
     once = quote(name, safe="")
-    assert parameters.spellings(once)[0] == name
-    assert name in parameters.spellings(quote(once, safe=""))
+    assert parameters.plain(quote(once, safe="")) == parameters.spellings(quote(once, safe=""))[0] == name
+    assert name in parameters.spellings(once)
 
 
 def test_a_name_without_percent_sign_has_one_spelling() -> None:
     assert parameters.spellings("United%20Kingdom") == ("United Kingdom",)
-    assert parameters.spellings("a%252Fb") == ("a%2Fb", "a/b")
+    assert parameters.spellings("a%252Fb") == ("a/b", "a%2Fb")
     assert parameters.plain("2026-10-23T01%253A30%3A00Z") == "2026-10-23T01:30:00Z"
 
 

@@ -1,6 +1,5 @@
 """Keeping orders: claim, write the items, commit; and their status, step by step."""
 
-from collections.abc import Sequence
 from datetime import timedelta
 
 from quarterhour import clock
@@ -39,18 +38,16 @@ class OrderKeeper:
         self._store.write(missing, lambda: clock.now() < until)
         return self._store.commit(order.id, header).header or header, True
 
-    def change(self, orders: Sequence[str], step: Step) -> Values:
-        """Take the first order that exists, of these spellings, from one status to another; return its header.
+    def change(self, order: str, step: Step) -> Values:
+        """Take an order from one status to another; return its header.
 
         Asked again, it is found as it stands. Raises ``NotFoundError``, or ``ConflictError`` where it is in another
         status than the step begins with.
         """
-        for order in orders:
-            standing = self._store.step(order, step, iso_millis(clock.now()))
-            header = standing.header
-            if header is None or not is_there(header):
-                continue
-            if not (standing.changed or step.is_in(header)):
-                raise ConflictError(f"the order {shown(order)} is {header['status']}, not {step.before}")
-            return header
-        raise NotFoundError(f"there is no order {shown(orders[0])}")
+        standing = self._store.step(order, step, iso_millis(clock.now()))
+        header = standing.header
+        if header is None or not is_there(header):
+            raise NotFoundError(f"there is no order {shown(order)}")
+        if not (standing.changed or step.is_in(header)):
+            raise ConflictError(f"the order {shown(order)} is {header['status']}, not {step.before}")
+        return header
