@@ -1,15 +1,17 @@
 """Orders that clients send and change, what each reader sees of them, and what the ledger must hold of them."""
 
 from collections.abc import Iterator
+from decimal import Decimal
 from typing import Any
 from urllib.parse import urlencode
 
 from local.http_api import Request, Response
-from quarterhour import clock
+from quarterhour import clock, money
 from quarterhour.clock import ManualClock
-from quarterhour.orders.events import refund, sale
+from quarterhour.orders.events import SOURCE, refund, sale
 from quarterhour.orders.plan import INDEX_LAG
 from tests.invariants.world import Cloud, World
+from tests.invariants.world import refund as given_back
 
 CURRENCY = "GBP"
 PAGE = 1000
@@ -56,6 +58,12 @@ class OrderBook:
         answer = self._world.request("orders", "PUT", f"/orders/{id_}/status", {"from": before, "to": after})
         return answer.status if answer else None
 
+    def give_back(self, id_: str, amount: str, number: int = 0, line: int = 1) -> list[str]:
+        """Refund a part of an item by hand; return the verdict, none where no answer came."""
+        agency = str((line - 1) % 2)
+        part = given_back(f"{id_}:{line}:part-{number}", amount, f"{id_}:{line}", agency)
+        return self._world.send([{**part, "source": SOURCE}])
+
     # ------------------------------------------------------------ what readers see
 
     def look(self) -> None:
@@ -98,20 +106,28 @@ class OrderBook:
         """Tell the world which events must stand in the ledger, by the history of each order."""
         for id_ in self.sent:
             answer = self._read(f"/orders/{id_}", limit=PAGE)
-            for cloud in _due(answer.json()) if answer.status == 200 else ():
+            for cloud in self._due(answer.json()) if answer.status == 200 else ():
                 self._world.sent.setdefault(cloud["id"], []).append(cloud)
                 self._world.accepted[cloud["id"]] = cloud
 
+    def _due(self, found: Body) -> Iterator[Cloud]:
+        statuses = [entry["status"] for entry in found["history"]]
+        assert len(set(statuses)) == len(statuses), "a status came twice"
+        if "paid" in statuses:
+            for item in found["items"]:
+                line, facts = item["line"], {name: value for name, value in item.items() if name != "line"}
+                yield (sold := sale(found, line, facts))
+                if statuses[-1] == "cancelled":
+                    yield self._rest(refund(sold, found["history"][-1]["at"]))
 
-def _due(found: Body) -> Iterator[Cloud]:
-    statuses = [entry["status"] for entry in found["history"]]
-    assert len(set(statuses)) == len(statuses), "a status came twice"
-    if "paid" in statuses:
-        for item in found["items"]:
-            line, facts = item["line"], {name: value for name, value in item.items() if name != "line"}
-            yield (sold := sale(found, line, facts))
-            if statuses[-1] == "cancelled":
-                yield refund(sold, found["history"][-1]["at"])
+    def _rest(self, whole: Cloud) -> Cloud:
+        """Return the refund of what was not given back by hand."""
+        of = whole["data"]["refers_to"]
+        rest = Decimal(whole["data"]["amount"])
+        for other in self._world.accepted.values():
+            if other["id"] != whole["id"] and other["data"].get("refers_to") == of:
+                rest = money.add(rest, money.negated(Decimal(other["data"]["amount"])))
+        return {**whole, "data": {**whole["data"], "amount": money.plain(rest)}}
 
 
 def _content(items: list[Body]) -> list[tuple[str, str]]:

@@ -126,6 +126,36 @@ def test_the_billing_of_orders_may_die_at_any_call(
     record_property("billing", f"{points} crash points tried, 0 violations")
 
 
+def test_the_refund_of_the_rest_may_die_at_any_call(
+    place: World, book: OrderBook, number: Callable[[], int], record_property: Record
+) -> None:
+    place.lanes_a_stream = 1
+
+    def prepare(place: World) -> None:
+        id_ = f"r{number()}"
+        book.create(order(id_, "10.00", "7.5"))
+        assert book.change(id_, "open", "paid") == 200
+        place.read_streams()
+        bill(place)
+        assert book.give_back(id_, "-4") == book.give_back(id_, "-7.5", line=2) == ["recorded"]
+        assert book.change(id_, "paid", "cancelled") == 200
+        place.read_streams()
+
+    def bill(place: World) -> None:
+        for lane in place.lanes.values():
+            if lane.function == "billing":
+                place.deliver(lane, lane.left, repeat=1)
+
+    def recover(place: World) -> None:
+        bill(place)
+        book.expect()
+        book.sent.clear()
+        book.taken.clear()
+
+    points = each_call(place, prepare, bill, recover)
+    record_property("refund of the rest", f"{points} crash points tried, 0 violations")
+
+
 def test_refunds_follow_their_sales_though_those_were_posted_the_day_before(place: World, book: OrderBook) -> None:
     book.create(order("o1", "10.00", "0.001", "0"))
     book.change("o1", "open", "paid")

@@ -21,6 +21,7 @@ AMOUNTS = ["10.00", "0.001", "12345678901234567890.12", "0"]
 AGENCIES = ["42", "ünï 7"]
 ORDERS = ["o1", "o2"]
 CONTENTS = [("10.00", "0.001"), ("7",), ("1.5",) * 30]
+PARTS = ["-4", "-0.001", "-7"]
 STEPS = [(before, after) for before, following in NEXT.items() for after in following]
 BUCKET_ENDS = [timedelta(seconds=seconds) for seconds in (1, 40, 85, 119, 121, 840, 901, 3600)]
 
@@ -124,6 +125,25 @@ class Marketplace(RuleBasedStateMachine):
     def an_order_goes_on(self, id_: str, step: tuple[str, str], fault: tuple[Kind, int] | None) -> None:
         with self._struck_by(fault):
             self.book.change(id_, *step)
+
+    @rule(id_=st.sampled_from(ORDERS), amount=st.sampled_from(PARTS), number=st.integers(0, 2), fault=faults)
+    def a_part_of_an_order_is_given_back(
+        self, id_: str, amount: str, number: int, fault: tuple[Kind, int] | None
+    ) -> None:
+        with self._struck_by(fault):
+            self.book.give_back(id_, amount, number)
+
+    @rule(id_=st.sampled_from(ORDERS), amount=st.sampled_from(PARTS), after=st.integers(0, 12))
+    def a_part_is_given_back_while_the_orders_are_billed(self, id_: str, amount: str, after: int) -> None:
+        def other() -> None:
+            self.book.give_back(id_, amount)
+
+        self.place.read_streams()
+        for lane in self.place.lanes.values():
+            if lane.function == "billing":
+                self.place.faults.meanwhile(after, other)
+                self.place.deliver(lane, lane.left)
+        self.place.faults.disarm()
 
     @rule()
     def readers_look_at_the_orders(self) -> None:

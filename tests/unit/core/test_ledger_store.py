@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime, timedelta
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -133,10 +134,13 @@ def test_events_of_the_open_bucket_are_appended_beside_those_of_a_closing_one(ha
     at=instants,
     kept=st.none() | st.integers(1, 4000),
     price=st.builds(Price, amounts(), st.sampled_from(["", "card 3"]), st.sampled_from(["", "named=1"])),
+    amount=st.none() | amounts(),
 )
-def test_a_claim_comes_back_from_its_item(identity: Identity, at: datetime, kept: int | None, price: Price) -> None:
+def test_a_claim_comes_back_from_its_item(
+    identity: Identity, at: datetime, kept: int | None, price: Price, amount: Decimal | None
+) -> None:
     agreed = terms(shards=7, retention=timedelta(days=kept) if kept else None)
-    made = Claim.of(replace(event(), identity=identity), at, agreed, price)
+    made = replace(Claim.of(replace(event(), identity=identity), at, agreed, price), amount=amount)
     item = aws.to_item(claim_values(made, "request-1"))
     # The ledger keeps milliseconds, and so does the claim.
     assert claim_of(item) == made

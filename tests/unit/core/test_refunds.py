@@ -41,6 +41,27 @@ def test_whatever_is_asked_back_what_is_refunded_never_exceeds_the_sale(sold: De
     assert Fraction(sale.refundable.left) == Fraction(sold) + sum(map(Fraction, taken))
 
 
+@given(sold=amounts(12).map(abs), part=amounts(12).map(abs), asked=amounts(12).map(abs))
+def test_a_refund_of_the_rest_takes_what_is_left_and_never_more_than_it_asks_for(
+    sold: Decimal, part: Decimal, asked: Decimal
+) -> None:
+    sale = claim(event(amount=sold))
+    before = against(sale, refund("part", -part))
+    if isinstance(before, LinkedRefund):
+        assert sale.refundable is not None
+        sale = replace(sale, refundable=Refundable(sale.refundable.account, before.after))
+    assert sale.refundable is not None
+    left = sale.refundable.left
+    sent = refund("rest", -asked)
+    answer = against(sale, replace(sent, rest=True))
+    assert isinstance(answer, LinkedRefund)
+    taken = answer.claim.content(sent).amount
+    assert taken == -min(left, asked)
+    assert answer.after == left + taken
+    assert answer.claim.digest == sent.digest, "what is asked for, however much is left"
+    assert (answer.claim.amount is None) == (asked <= left), "a whole refund's claim is as any other's"
+
+
 def test_a_refund_takes_the_rate_of_its_sale_and_not_the_owners() -> None:
     answer = against(SALE, refund())
     assert isinstance(answer, LinkedRefund)

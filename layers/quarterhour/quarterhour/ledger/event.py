@@ -34,7 +34,8 @@ class Event:
     """A valid billing event, as its sender meant it.
 
     ``commission_rate`` is ``None`` where the sender left it to us; an adjustment may name its ``commission`` instead.
-    ``details`` are the optional facts that only travel along, as text under their names.
+    ``details`` are the optional facts that only travel along, as text under their names. ``rest``: a linked refund that
+    takes what is left of its sale, where that is less than its amount.
     """
 
     identity: Identity
@@ -45,6 +46,7 @@ class Event:
     time: datetime | None
     details: Mapping[str, str]
     commission: Decimal | None = None
+    rest: bool = False
 
     @property
     def refunded_sale(self) -> Identity | None:

@@ -75,7 +75,10 @@ class Refundable:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """The ledger position given to an event, with all that makes a repeated append write the same bytes."""
+    """The ledger position given to an event, with all that makes a repeated append write the same bytes.
+
+    ``amount``: of a refund of the rest, where less than what it asks for was left of its sale.
+    """
 
     identity: Identity
     partition: Partition
@@ -84,6 +87,7 @@ class Claim:
     price: Price
     expires_at: int | None
     refundable: Refundable | None = None
+    amount: Decimal | None = None
 
     @classmethod
     def of(cls, event: Event, now: datetime, terms: Terms, price: Price) -> Self:
@@ -98,6 +102,10 @@ class Claim:
         """Return the claim with the position that it gets now; its terms stay."""
         partition = Partition.of(self.identity, now, terms.shards)
         return replace(self, partition=partition, position=Position.of(self.identity, now))
+
+    def content(self, event: Event) -> Event:
+        """Return the event that was claimed with the amount that it was claimed for."""
+        return event if self.amount is None else replace(event, amount=self.amount)
 
     @property
     def key(self) -> tuple[str, str]:
@@ -210,7 +218,7 @@ def first_of_each(events: Iterable[Event]) -> list[Event]:
 def contents(events: Iterable[Event], claims: Mapping[Identity, Claimed]) -> dict[Identity, Event]:
     """Return, of each claimed identity, an event with the content that was claimed."""
     return {
-        event.identity: event
+        event.identity: claimed.claim.content(event)
         for event in events
         if (claimed := claims.get(event.identity)) and claimed.claim.digest == event.digest
     }

@@ -1,6 +1,6 @@
 """Linked refunds, the pure part: never more in sum than the sale, and by the sale's terms."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
 
@@ -25,17 +25,21 @@ def linked_refund(event: Event, sale: Claim | None, now: datetime, terms: Terms)
     """Claim a refund against its sale as that stands, or tell why the sale does not allow it."""
     if sale is None or sale.refundable is None:
         return _refuse(event, "data.refers_to", "is no recorded sale of this source", "the id of the sale, sent before")
-    problem = _mismatch(event, sale, sale.refundable)
+    left = sale.refundable.left
+    amount = max(event.amount, money.negated(left)) if event.rest else event.amount
+    problem = _mismatch(event, amount, sale, sale.refundable)
     if problem:
         return Rejection(event.identity.source, event.identity.id, (problem,))
-    left = sale.refundable.left
-    price = refund_price(event.amount, sale.price, left)
-    if price.commission(event.amount) is None:
+    price = refund_price(amount, sale.price, left)
+    if price.commission(amount) is None:
         return _refuse(event, "data.amount", "gives a commission of more than 38 digits", "fewer digits")
-    return LinkedRefund(Claim.of(event, now, terms, price), sale, left, money.add(left, event.amount))
+    claim = Claim.of(event, now, terms, price)
+    if amount != event.amount:
+        claim = replace(claim, amount=amount)
+    return LinkedRefund(claim, sale, left, money.add(left, amount))
 
 
-def _mismatch(event: Event, sale: Claim, refundable: Refundable) -> FieldProblem | None:
+def _mismatch(event: Event, amount: Decimal, sale: Claim, refundable: Refundable) -> FieldProblem | None:
     left = refundable.left
     if event.account != refundable.account:
         return FieldProblem("data.refers_to", "is a sale of another account", f"{refundable.account}, as it was sold")
@@ -45,10 +49,10 @@ def _mismatch(event: Event, sale: Claim, refundable: Refundable) -> FieldProblem
             f"is {event.commission_rate}, the sale's was {sale.price.rate}",
             "none, as a refund takes the sale's rate",
         )
-    if money.add(left, event.amount) < 0:
+    if money.add(left, amount) < 0:
         return FieldProblem(
             "data.amount",
-            f"is {money.plain(event.amount)}, more than is left of the sale",
+            f"is {money.plain(amount)}, more than is left of the sale",
             f"{money.plain(money.negated(left))} at the most, as {money.plain(left)} is left",
         )
     return None

@@ -38,6 +38,7 @@ def claim_values(claim: Claim, request_id: str) -> dict[str, Any]:
         "expires_at": claim.expires_at,
         "account": str(sale.account) if sale else None,
         "left": money.plain(sale.left) if sale else None,
+        "amount": None if claim.amount is None else money.plain(claim.amount),
     }
 
 
@@ -53,6 +54,7 @@ def claim_of(item: Item) -> Claim:
         Price(Decimal(item["commission_rate"]["S"]), _text(item, "terms"), _text(item, "arithmetic")),
         int(expires["N"]) if expires else None,
         Refundable(Account.parse(item["account"]["S"]), Decimal(item["left"]["S"])) if sale else None,
+        Decimal(item["amount"]["S"]) if "amount" in item else None,
     )
 
 

@@ -4,7 +4,7 @@ An event's identity is made of order and line, so whatever is delivered again, o
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 from quarterhour import aws
@@ -87,12 +87,16 @@ def events(bill: Bill, items: Sequence[Values]) -> list[Event | Rejection]:
     """Return what the ledger is told of a bill; raise ``ValueError`` where the items are not those of the order."""
     if len(items) != bill.lines:
         raise ValueError(f"the order has {len(items)} items where {bill.lines} should be")
-    return [read_event(_event(bill, item)) for item in items]
+    return [_event(bill, item) for item in items]
 
 
-def _event(bill: Bill, item: Values) -> dict[str, object]:
+def _event(bill: Bill, item: Values) -> Event | Rejection:
     sold = sale({**bill.header, "order": bill.order}, line_of(item["sk"]), facts(item))
-    return refund(sold, bill.cancelled_at) if bill.cancelled_at else sold
+    if bill.cancelled_at is None:
+        return read_event(sold)
+    back = read_event(refund(sold, bill.cancelled_at))
+    # A part of it may have been given back before, or is at this moment: the ledger knows what is left.
+    return replace(back, rest=True) if isinstance(back, Event) else back
 
 
 def is_open(outcomes: Iterable[Outcome]) -> bool:

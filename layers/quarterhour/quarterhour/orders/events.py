@@ -38,7 +38,7 @@ def sale(order: Mapping[str, str | None], line: int, facts: Mapping[str, str]) -
 
 
 def refund(sold: Cloud, at: str) -> Cloud:
-    """Return what takes a sale back, all of it, at an instant; its commission is the sale's."""
+    """Return what takes a sale back, all of it that is left, at an instant; its commission is the sale's."""
     amount = money.plain(money.negated(Decimal(sold["data"]["amount"])))
     told = {name: value for name, value in sold["data"].items() if name != "commission_rate"}
     return {
