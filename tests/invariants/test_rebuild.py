@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.invariants.crashing import DEATHS, Record
 from tests.invariants.world import GRACE, World, refund, sale, world
 
 
@@ -66,6 +67,44 @@ def break_counters_of_sealed(place: World) -> None:
     for item in place.entities():
         if item["pk"]["S"] == "ACCOUNT#42#GBP" and item["sk"]["S"].startswith("QUARTER#202610230130"):
             place.dynamodb.put_item(TableName=table, Item={**item, "commission": {"S": "-7"}})
+
+
+def test_a_rebuild_may_die_at_any_call(place: World, record_property: Record) -> None:
+    a_sealed_quarter_hour(place)
+    right = counted(place)
+    lose_counters(place)
+    before = len(place.faults.calls)
+    place.invoke("rebuild", {})
+    points = (len(place.faults.calls) - before) * len(DEATHS)
+    assert counted(place) == right
+    for point in range(points):
+        lose_counters(place)
+        place.faults.arm(DEATHS[point % len(DEATHS)], point // len(DEATHS))
+        place.invoke("rebuild", {})
+        place.invoke("rebuild", {})
+        assert counted(place) == right
+    assert len(place.faults.struck) == points, "a crash point was not reached"
+    place.drain()
+    place.check()
+    record_property("rebuild", f"{points} crash points tried, 0 violations")
+
+
+def counted(place: World) -> dict[tuple[str, str], Any]:
+    """Return what is counted of all accounts, but for versions and watermarks."""
+    figures = ("events", "gross", "refunds", "commission", "customers")
+    return {
+        (item["pk"]["S"], item["sk"]["S"]): {name: item[name] for name in figures if name in item}
+        for item in place.entities()
+        if item["sk"]["S"].startswith(("latest", "DAY#", "QUARTER#", "CUSTOMERS"))
+    }
+
+
+def lose_counters(place: World) -> None:
+    """Lose all that was counted."""
+    table = place.stack.ref("EntityTable")
+    for item in place.entities():
+        if item["pk"]["S"].startswith(("ACCOUNT#", "SEEN#")):
+            place.dynamodb.delete_item(TableName=table, Key={"pk": item["pk"], "sk": item["sk"]})
 
 
 def test_a_report_tells_of_drift_and_of_counters_that_lag(place: World) -> None:

@@ -1,0 +1,226 @@
+"""What an operator mends: counters held to the sealed ledger, day by day, however old and however often."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from quarterhour.errors import InvalidError, SealedFileError
+from tests.handlers.postbox import deliver, entity, items, post, refund, sale, stream
+from tests.handlers.world import World, opened
+
+MANY = 1000
+SHORT = 60.0
+"""Seconds in which one day is looked at and no other is begun."""
+
+
+@pytest.fixture
+def world() -> Iterator[World]:
+    with opened({"QuarterRetentionDays": 14, "LedgerShards": 1}) as world:
+        yield world
+
+
+def sell_for_days(world: World) -> None:
+    """Sell on three days, to three customers a day of whom two are new, and report each day."""
+    for day in range(3):
+        crowd = [
+            sale(f"s{day}-{n}", f"{n + 1}.50", customer=f"c{2 * day + n}", commission_rate="0.125") for n in range(3)
+        ]
+        post(world, crowd)
+        post(world, {**sale(f"other{day}", "7", customer="zoe"), "subject": f"agency {day}"})
+        post(world, refund(f"r{day}", "-0.25", of=f"s{day}-0"))
+        world.pass_time(days=1)
+        world.report()
+
+
+def counted(world: World) -> dict[tuple[str, str], dict[str, Any]]:
+    """Return what is counted of all accounts: everything but versions and watermarks."""
+    return {
+        (item["pk"], item["sk"]): {
+            name: item[name] for name in ("events", "gross", "refunds", "commission", "customers") if name in item
+        }
+        for item in items(world, "EntityTable")
+        if item["pk"].startswith("ACCOUNT#") and item["sk"].startswith(("latest", "DAY#", "QUARTER#", "CUSTOMERS"))
+    }
+
+
+def change(world: World, sk: str, pk: str = "ACCOUNT#42#GBP", **values: dict[str, str]) -> None:
+    """Change what was counted, by hand."""
+    key = {"pk": {"S": pk}, "sk": {"S": sk}}
+    table = world.stack.ref("EntityTable")
+    item = world.stack.dynamodb.get_item(TableName=table, Key=key)["Item"]
+    world.stack.dynamodb.put_item(TableName=table, Item={**item, **values})  # type: ignore[dict-item]
+
+
+def break_everything(world: World) -> None:
+    for pk, sk in counted(world):
+        if sk.startswith("CUSTOMERS"):
+            continue
+        change(world, sk, pk, events={"N": str(MANY)}, gross={"S": "1"})
+
+
+def lose(world: World, *, markers_of: str) -> int:
+    """Lose the markers of customers that expire on their own: those of days."""
+    lost = [item for item in items(world, "EntityTable") if item["pk"].startswith(markers_of) and "expires_at" in item]
+    for item in lost:
+        key = {"pk": {"S": item["pk"]}, "sk": {"S": item["sk"]}}
+        world.stack.dynamodb.delete_item(TableName=world.stack.ref("EntityTable"), Key=key)
+    return len(lost)
+
+
+# ---------------------------------------------------------------- distinct customers
+
+
+def test_the_customers_of_a_day_are_the_same_after_every_rebuild_though_its_markers_are_gone(world: World) -> None:
+    post(world, [sale(f"s{n}", "1", customer=f"c{n}") for n in range(3)])
+    world.pass_time(days=4)
+    world.report()
+    assert lose(world, markers_of="SEEN#") == 3
+    right = counted(world)
+    for _ in range(2):
+        assert world.stack.invoke("rebuild", {})["mended"] == 0
+        assert counted(world) == right
+    change(world, "CUSTOMERS#2026-10-23", customers={"N": "9"})
+    assert world.stack.invoke("rebuild", {})["mended"] == 1
+    assert counted(world) == right
+    assert {right["ACCOUNT#42#GBP", sk]["customers"] for sk in ("CUSTOMERS", "CUSTOMERS#2026-10-23")} == {"3"}
+
+
+def test_a_day_whose_customers_were_lost_gets_them_back_with_their_expiry(world: World) -> None:
+    post(world, [sale(f"s{n}", "1", customer=f"c{n}") for n in range(3)])
+    world.pass_time(days=4)
+    world.report()
+    key = {"pk": "ACCOUNT#42#GBP", "sk": "CUSTOMERS#2026-10-23"}
+    before = entity(world, key["sk"])
+    world.stack.dynamodb.delete_item(
+        TableName=world.stack.ref("EntityTable"), Key={name: {"S": text} for name, text in key.items()}
+    )
+    assert world.stack.invoke("rebuild", {})["mended"] == 1
+    assert entity(world, key["sk"]) == before
+
+
+def test_a_young_days_customers_are_right_while_the_stream_delivers_again(world: World) -> None:
+    post(world, [sale(f"s{n}", "1", customer=f"c{n}") for n in range(3)])
+    world.clock.advance(timedelta(minutes=18))
+    world.report()
+    records = stream(world, "LedgerTable")
+    assert deliver(world, "counters", records[:1]) == []
+    world.stack.invoke("rebuild", {})
+    assert deliver(world, "counters", records) == []
+    world.stack.invoke("rebuild", {})
+    for sk in ("CUSTOMERS", "CUSTOMERS#2026-10-23"):
+        assert entity(world, sk)["customers"] == "3"
+    assert entity(world, "latest")["events"] == "3"
+
+
+# ---------------------------------------------------------------- day by day
+
+
+def test_a_rebuild_goes_on_from_the_day_that_it_did_not_come_to(world: World) -> None:
+    sell_for_days(world)
+    right = counted(world)
+    break_everything(world)
+    event: dict[str, str] = {}
+    came_to = []
+    mended = 0
+    while True:
+        answer = world.stack.invoke("rebuild", event, SHORT)
+        came_to.append(answer["next"])
+        mended += answer["mended"]
+        if answer["next"] is None:
+            break
+        event = {"from": answer["next"]}
+    assert came_to == ["2026-10-24", "2026-10-25", "2026-10-26", "2026-10-27", None]
+    assert answer["accounts"] == 4
+    assert mended > 0
+    assert counted(world) == right
+    assert world.stack.invoke("rebuild", {}) == {"days": 4, "accounts": 4, "mended": 0, "next": None}
+
+
+def test_days_before_the_one_to_begin_with_are_left_alone(world: World) -> None:
+    sell_for_days(world)
+    right = counted(world)
+    break_everything(world)
+    world.stack.invoke("rebuild", {"account": "42#GBP", "from": "2026-10-24"})
+    found = counted(world)
+    assert found["ACCOUNT#42#GBP", "DAY#2026-10-23"]["events"] == str(MANY)
+    assert found["ACCOUNT#agency 1#GBP", "latest"]["events"] == str(MANY)
+    for sk in ("latest", "DAY#2026-10-24", "DAY#2026-10-25"):
+        assert found["ACCOUNT#42#GBP", sk] == right["ACCOUNT#42#GBP", sk]
+
+
+def test_for_one_account_no_file_is_read_of_a_run_that_does_not_name_it(world: World) -> None:
+    sell_for_days(world)
+    right = counted(world)
+    bucket = world.stack.ref("ReportBucket")
+    s3: Any = world.stack.engine.s3()
+    for found in s3.list_objects_v2(Bucket=bucket, Prefix="ledger/")["Contents"]:
+        if "dt=2026-10-24" not in found["Key"]:
+            s3.delete_object(Bucket=bucket, Key=found["Key"])
+    change(world, "latest", "ACCOUNT#agency 1#GBP", gross={"S": "1"})
+    assert world.stack.invoke("rebuild", {"account": "agency 1#GBP"})["mended"] == 1
+    assert counted(world) == right
+    with pytest.raises(SealedFileError, match="is gone"):
+        world.stack.invoke("rebuild", {"account": "42#GBP"})
+
+
+def test_a_manifest_that_is_not_the_one_sealed_is_no_truth(world: World) -> None:
+    sell_for_days(world)
+    bucket = world.stack.ref("ReportBucket")
+    s3: Any = world.stack.engine.s3()
+    key = "reports/2026/10/23/0130-2400/manifest.json"
+    content = s3.get_object(Bucket=bucket, Key=key)["Body"].read()
+    s3.put_object(Bucket=bucket, Key=key, Body=content.replace(b"7.50", b"7.51"))
+    with pytest.raises(SealedFileError, match="is not the file that was sealed"):
+        world.stack.invoke("rebuild", {})
+
+
+def test_what_cannot_be_rebuilt_is_refused(world: World) -> None:
+    with pytest.raises(InvalidError, match="AGENCY#CURRENCY"):
+        world.stack.invoke("rebuild", {"account": "42"})
+
+
+# ---------------------------------------------------------------- parked records
+
+
+def park(world: World, *records: dict[str, Any]) -> None:
+    """Park records as if this version were the first that can read them."""
+    for record in records:
+        image = record["dynamodb"]["NewImage"]
+        image["schema"] = {"S": "of a later version"}
+    assert deliver(world, "counters", list(records)) == []
+    sqs, queue = world.stack.engine.sqs(), world.stack.ref("CountersParkedQueue")
+    answer: Any = sqs.receive_message(QueueUrl=queue, MaxNumberOfMessages=10)
+    for message in answer["Messages"]:
+        sqs.delete_message(QueueUrl=queue, ReceiptHandle=message["ReceiptHandle"])
+        sqs.send_message(QueueUrl=queue, MessageBody=message["Body"].replace("of a later version", "1"))
+
+
+@pytest.mark.parametrize("days", [1, 13.5], ids=["that is kept", "that has expired"])
+def test_a_parked_record_is_applied_by_its_own_day(world: World, days: float) -> None:
+    post(world, [sale("kept", "2.00", customer="bob"), sale("parked", "3.00", customer="ann")])
+    kept, parked = sorted(stream(world, "LedgerTable"), key=lambda one: one["dynamodb"]["NewImage"]["id"]["S"])
+    assert deliver(world, "counters", [kept]) == []
+    park(world, parked)
+    world.clock.advance(timedelta(days=days))
+    world.report()
+    assert entity(world, "latest")["gross"] == "2.00"
+    assert world.stack.invoke("unpark", {})["counters"] == {"applied": 1, "kept": 0}
+    assert entity(world, "latest")["gross"] == entity(world, "DAY#2026-10-23")["gross"] == "5.00"
+    assert {entity(world, sk)["customers"] for sk in ("CUSTOMERS", "CUSTOMERS#2026-10-23")} == {"2"}
+    assert world.stack.invoke("rebuild", {})["mended"] == 0
+
+
+def test_a_parked_record_mends_no_other_day(world: World) -> None:
+    post(world, sale("before", "2.00"))
+    world.pass_time(days=1)
+    post(world, sale("parked", "3.00"))
+    park(world, stream(world, "LedgerTable")[-1])
+    world.clock.advance(timedelta(days=1))
+    world.report()
+    change(world, "DAY#2026-10-23", gross={"S": "1"})
+    assert world.stack.invoke("unpark", {})["counters"] == {"applied": 1, "kept": 0}
+    assert entity(world, "DAY#2026-10-24")["gross"] == "3.00"
+    assert entity(world, "DAY#2026-10-23")["gross"] == "1"
+    assert entity(world, "latest")["gross"] == "5.00"
