@@ -27,7 +27,7 @@ HELP: Final = (
 )
 
 _UNITS: Final = "units_per_"
-_OK: Final = 200
+_TAKEN: Final = frozenset({200, 201})
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -125,7 +125,7 @@ def state(
         tell(f"line {one.number}: {one.problem}")
     for row in rows:
         status, answer = put(row.path, row.body)
-        found[STATED if status == _OK else REFUSED] += 1
-        if status != _OK:
+        found[STATED if status in _TAKEN else REFUSED] += 1
+        if status not in _TAKEN:
             tell(f"line {row.number}: {answer.get('detail', json.dumps(answer))}")
     return found

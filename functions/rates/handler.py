@@ -7,14 +7,14 @@ from quarterhour.access import everyone, machines
 from quarterhour.clock import iso_millis
 from quarterhour.errors import NotFoundError
 from quarterhour.parameters import INSTANT, PAGE, invalid, parsed, plain
-from quarterhour.rates.keys import CODE, code
+from quarterhour.rates.keys import CODE, code, currency_of
 from quarterhour.rates.rate import RATE_STATES, read_statement, shown
 from quarterhour.rates.store import RateStore
 from quarterhour.reading import EntityReader, Values
 from quarterhour.routing import Routes
 from quarterhour.settings import Environment
+from quarterhour.snapshots.asked import LISTED, listed, states
 from quarterhour.snapshots.asked import PARAMETERS as STATES
-from quarterhour.snapshots.asked import states
 from quarterhour.snapshots.queries import Layers, SnapshotQueries
 from quarterhour.telemetry import observed
 
@@ -33,7 +33,8 @@ def state_rate(currency: str) -> http.Response:
     of = _code(currency)
     if of == base:
         raise invalid("currency", f"is {of}, which is the base currency", "another: a unit of it is always worth one")
-    return _answer(of, rates.state(of, read_statement(routes.body(), clock.now()), base))
+    values, is_new = rates.state(of, read_statement(routes.body(), clock.now()), base)
+    return _answer(of, values, 201 if is_new else 200)
 
 
 @routes.get("/rates", allow=everyone, query=PAGE)
@@ -56,6 +57,21 @@ def one_rate(currency: str) -> http.Response:
     return _answer(of, values)
 
 
+@routes.get("/rates/<currency>/history", allow=everyone, query=LISTED)
+def rate_history(currency: str) -> http.Response:
+    """Answer the rates that were ever stated: as of instants in a span or on a day, or the last ones."""
+
+    def known() -> str:
+        return currency_of(_latest(_code(currency))["pk"])
+
+    found = listed(
+        routes.parameters(),
+        lambda start, end, paging: rates.span(known(), start, end, paging),
+        lambda paging: rates.last(known(), paging),
+    )
+    return http.response(200, found)
+
+
 @routes.get("/rates/<currency>/snapshots", allow=everyone, query=STATES)
 def rate_snapshots(currency: str) -> http.Response:
     """Answer a rate in a layer: of a span or a day, the last ones, or the one as of an instant."""
@@ -65,9 +81,10 @@ def rate_snapshots(currency: str) -> http.Response:
 
 @routes.get("/rates/<currency>/trend", allow=everyone, query=("layer",))
 def rate_trend(currency: str) -> http.Response:
-    """Answer how the rate in force compares with that of the window before its own."""
+    """Answer how the rate in force compares with that before its own window, however long ago that was stated."""
     layer = routes.parameters().optional("layer", layers.expected, layers.named, layers.shortest)
-    return http.response(200, snapshots.trend(layer, _latest(_code(currency))))
+    latest = _latest(_code(currency))
+    return http.response(200, snapshots.compared(layer, latest, rates.before(layer, latest)))
 
 
 def _code(currency: str) -> str:
@@ -81,8 +98,8 @@ def _latest(currency: str) -> Values:
     return values
 
 
-def _answer(currency: str, values: Values) -> http.Response:
-    return http.response(200, {"currency": currency, **shown(values)})
+def _answer(currency: str, values: Values, status: int = 200) -> http.Response:
+    return http.response(status, {"currency": currency, **shown(values)})
 
 
 @observed

@@ -191,7 +191,7 @@ class RateSnapshot(RateState):
 
 
 class RateTrend(Answer):
-    """How the rate in force compares with that of the window (or the change) before its own."""
+    """How the rate in force compares with that before its own window (or change)."""
 
     layer: str
     latest: RateState

@@ -172,7 +172,7 @@ ROUTES: Final[Mapping[str, Told]] = {
     "GET /documents/{document}/permissions": _read(a.Readers),
     # ------------------------------------------------------------ rates
     "PUT /rates/{currency}": Told(
-        {200: a.Rate},
+        {201: a.Rate, 200: a.Rate},
         (409, 413, 415),
         bodies={JSON: (b.RateStatement, {"units_per_base": "1.0842", "source": "ECB"})},
         once="The same as of the same instant changes nothing, nor does, without `as_of`, what is in force already; "
@@ -181,6 +181,7 @@ ROUTES: Final[Mapping[str, Told]] = {
     ),
     "GET /rates": _read(a.Page[a.Rate]),
     "GET /rates/{currency}": _read(a.Rate, 404, currency=_RATE_OF),
+    "GET /rates/{currency}/history": _read(a.Page[a.RateState], 404, currency=_RATE_OF),
     "GET /rates/{currency}/snapshots": _read(
         a.Page[a.RateSnapshot] | a.RateSnapshot, 404, layer=_LAYER, currency=_RATE_OF
     ),

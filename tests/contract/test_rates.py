@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta
 from decimal import Decimal
+from functools import partial
 from itertools import chain, count
 from typing import Any
 
@@ -13,12 +14,13 @@ from quarterhour.aws import to_item
 from quarterhour.clock import ManualClock, iso_millis, iso_seconds, using
 from quarterhour.errors import ConflictError, NotFoundError
 from quarterhour.paging import Page, Paging
+from quarterhour.parameters import ALWAYS
 from quarterhour.quarters import Quarter
 from quarterhour.rates.keys import rate_pk
 from quarterhour.rates.rate import RATE_STATES, Rate, Statement
 from quarterhour.rates.store import RateStore
 from quarterhour.reading import EntityReader
-from quarterhour.settings import parse_layers
+from quarterhour.settings import Layer, parse_layers
 from quarterhour.snapshots.plan import snapshots
 from quarterhour.snapshots.queries import SnapshotQueries
 from tests.contract.metered import Metered, Record, metered, told
@@ -28,6 +30,7 @@ from tests.unit.core.builders import record
 LAYERS = parse_layers("change=1h,5m=24h,1h=31d")
 CHANGE, FIVE_MINUTES, HOUR = LAYERS
 MINUTE = timedelta(minutes=1)
+DAY = timedelta(days=1)
 EUR = "EUR"
 _codes = count()
 
@@ -56,6 +59,10 @@ def said(units: str, at: datetime | None) -> Statement:
     return Statement(Decimal(units), "ECB", at)
 
 
+def state(desk: Metered, currency: str, statement: Statement, base: str) -> dict[str, Any]:
+    return rates(desk).state(currency, statement, base)[0]
+
+
 def keep(desk: Metered, latest: dict[str, Any]) -> None:
     """Keep the windows, as the snapshots function does when the stream tells of a rate."""
     found, poison = snapshots([record(1, to_item(latest))], LAYERS)
@@ -81,11 +88,11 @@ def pages(read: Callable[[Paging], Page], limit: int) -> Iterator[list[dict[str,
 def test_a_rate_comes_into_force_with_one_transaction(
     desk: Metered, currency: str, at: datetime, record_property: Record
 ) -> None:
-    first = desk.bill(lambda: rates(desk).state(currency, said("1.0842", at), EUR))
+    first = desk.bill(lambda: state(desk, currency, said("1.0842", at), EUR))
     assert (first.write_units, first.read_units) == (6, 1)
     assert first.calls == {"dynamodb.GetItem": 1, "dynamodb.TransactWriteItems": 1}
     with using(ManualClock(at + MINUTE)):
-        second = desk.bill(lambda: rates(desk).state(currency, said("1.09", at + MINUTE), EUR))
+        second = desk.bill(lambda: state(desk, currency, said("1.09", at + MINUTE), EUR))
     assert (second.write_units, second.read_units) == (6, 2)
     record_property("state a rate", told(second))
     latest = rates(desk).latest(currency)
@@ -97,32 +104,33 @@ def test_a_rate_comes_into_force_with_one_transaction(
 def test_a_rate_stated_again_changes_nothing_however_late(
     desk: Metered, currency: str, at: datetime, record_property: Record
 ) -> None:
-    first = rates(desk).state(currency, said("1.0842", at - MINUTE), EUR)
-    rates(desk).state(currency, said("1.09", at), EUR)
+    first = state(desk, currency, said("1.0842", at - MINUTE), EUR)
+    state(desk, currency, said("1.09", at), EUR)
     latest = rates(desk).latest(currency)
-    again = desk.bill(lambda: rates(desk).state(currency, said("1.08420", at - MINUTE), EUR))
+    again = desk.bill(lambda: state(desk, currency, said("1.08420", at - MINUTE), EUR))
     assert (again.write_units, again.read_units) == (0, 2)
     record_property("state a rate again", told(again))
-    assert rates(desk).state(currency, said("1.0842", at - MINUTE), EUR)["version"] == first["version"]
+    values, is_new = rates(desk).state(currency, said("1.0842", at - MINUTE), EUR)
+    assert (values["version"], is_new) == (first["version"], False)
     assert rates(desk).latest(currency) == latest
 
 
 def test_a_rate_from_now_on_that_is_in_force_already_stays_as_it_is(desk: Metered, currency: str, at: datetime) -> None:
-    first = rates(desk).state(currency, said("1.0842", None), EUR)
+    first = state(desk, currency, said("1.0842", None), EUR)
     with using(ManualClock(at + MINUTE)):
-        assert rates(desk).state(currency, said("1.0842", None), EUR)["last_updated"] == first["last_updated"]
-        other = rates(desk).state(currency, said("1.09", None), EUR)
+        assert state(desk, currency, said("1.0842", None), EUR)["last_updated"] == first["last_updated"]
+        other = state(desk, currency, said("1.09", None), EUR)
     assert (other["version"], other["last_updated"]) == (2, iso_millis(at + MINUTE))
 
 
 def test_what_a_rate_was_is_never_said_anew(desk: Metered, currency: str, at: datetime) -> None:
-    rates(desk).state(currency, said("1.0842", at), EUR)
+    state(desk, currency, said("1.0842", at), EUR)
     before = rates(desk).latest(currency)
     for statement in (said("1.09", at), said("1.0842", at - MINUTE), said("1.09", at - MINUTE)):
         with pytest.raises(ConflictError):
-            rates(desk).state(currency, statement, EUR)
+            state(desk, currency, statement, EUR)
     with pytest.raises(ConflictError):
-        rates(desk).state(currency, said("1.0842", at), "USD")
+        state(desk, currency, said("1.0842", at), "USD")
     assert rates(desk).latest(currency) == before
     assert rates(desk).as_of(currency, at - MINUTE) is None
 
@@ -149,14 +157,12 @@ def test_who_was_overtaken_reads_again_and_comes_behind(desk: Metered, currency:
         return RateStore(EntityReader(client, storage.entity_table))
 
     other = said("1.07", at - 2 * MINUTE)
-    values = racing(lambda: rates(desk).state(currency, other, EUR)).state(currency, said("1.08", at - MINUTE), EUR)
-    assert values["version"] == 2
+    values, is_new = racing(lambda: state(desk, currency, other, EUR)).state(currency, said("1.08", at - MINUTE), EUR)
+    assert (values["version"], is_new) == (2, True)
     with pytest.raises(ConflictError):
-        racing(lambda: rates(desk).state(currency, said("1.10", at), EUR)).state(
-            currency, said("1.09", at - MINUTE / 2), EUR
-        )
+        racing(lambda: state(desk, currency, said("1.10", at), EUR)).state(currency, said("1.09", at - MINUTE / 2), EUR)
     same = said("1.10", at)
-    assert racing(lambda: None).state(currency, same, EUR) == rates(desk).as_of(currency, at)
+    assert racing(lambda: None).state(currency, same, EUR) == (rates(desk).as_of(currency, at), False)
 
 
 # ---------------------------------------------------------------- reading
@@ -168,7 +174,7 @@ def history(desk: Metered, currency: str, at: datetime) -> str:
     for number in range(12):
         when = at + 5 * number * MINUTE
         with using(ManualClock(when)):
-            keep(desk, dict(rates(desk).state(currency, said(f"1.{number + 1:02d}", when), EUR)))
+            keep(desk, dict(state(desk, currency, said(f"1.{number + 1:02d}", when), EUR)))
     return currency
 
 
@@ -200,20 +206,58 @@ def test_a_rates_windows_are_read_as_an_accounts(
     midnight = at.replace(hour=0, minute=0, second=0, microsecond=0)
     of_date = units(lambda paging: queries.span(pk, FIVE_MINUTES, midnight, midnight + timedelta(days=1), paging), 5)
     assert of_date == [f"1.{number:02d}" for number in range(1, 13)]
-    latest = rates(desk).latest(history)
-    assert latest
-    told_ = queries.trend(FIVE_MINUTES, latest)
-    figure = {"now": "1.12", "before": "1.11", "change": "0.01", "trend": "up"}
-    assert (told_["trend"], told_["figures"]) == ("up", {"units_per_base": figure})
     for what, bill in {
         "a rate as of a window": desk.bill(lambda: queries.at(pk, FIVE_MINUTES, at)),
         "the last 12 windows of a rate": desk.bill(
             lambda: queries.last(pk, FIVE_MINUTES, Paging.of("request", 12, None))
         ),
-        "a rate's trend": desk.bill(lambda: queries.trend(FIVE_MINUTES, latest)),
     }.items():
         assert (bill.read_units, bill.calls.total()) == (0.5, 1)
         record_property(what, told(bill))
+
+
+def test_all_that_was_ever_stated_is_listed_by_the_instants_it_was_stated_for(
+    desk: Metered, history: str, at: datetime, record_property: Record
+) -> None:
+    store = rates(desk)
+
+    def units(read: Callable[[Paging], Page], limit: int = 100) -> list[str]:
+        return [one["units_per_base"] for one in chain.from_iterable(pages(read, limit))]
+
+    whole = [f"1.{number:02d}" for number in range(1, 13)]
+    for limit in (1, 5, 12, 100):
+        assert units(lambda paging: store.last(history, paging), limit) == whole[::-1]
+        assert units(lambda paging: store.span(history, *ALWAYS, paging), limit) == whole
+    between = partial(store.span, history)
+    assert units(lambda paging: between(at + 5 * MINUTE, at + 15 * MINUTE, paging)) == ["1.02", "1.03"]
+    moment = timedelta(microseconds=1)
+    assert units(lambda paging: between(at + moment, at + 5 * MINUTE + moment, paging)) == ["1.02"]
+    assert units(lambda paging: between(at, at, paging)) == []
+    bill = desk.bill(lambda: store.last(history, Paging.of("request", 5, None)))
+    assert (bill.read_units, bill.calls.total()) == (0.5, 1)
+    record_property("the last 5 rates stated", told(bill))
+
+
+@pytest.mark.parametrize(("layer", "before"), [(FIVE_MINUTES, "1.11"), (CHANGE, "1.11"), (HOUR, "1.09")])
+def test_a_trend_is_that_since_the_window_before(  # noqa: PLR0913, PLR0917 - what a case says
+    desk: Metered, currency: str, at: datetime, layer: Layer, before: str, record_property: Record
+) -> None:
+    hour = at.replace(minute=0, second=0, microsecond=0) - 100 * DAY
+    for minutes, units in ((0, "1.08"), (59, "1.09"), (60, "1.10"), (65, "1.11"), (70, "1.12")):
+        latest = state(desk, currency, said(units, hour + minutes * MINUTE), EUR)
+    found = rates(desk).before(layer, latest)
+    assert found
+    told_ = windows(desk).compared(layer, latest, found)
+    change = str(Decimal("1.12") - Decimal(before))
+    figure = {"now": "1.12", "before": before, "change": change, "trend": "up"}
+    assert (told_["trend"], told_["figures"]) == ("up", {"units_per_base": figure})
+    bill = desk.bill(lambda: rates(desk).before(layer, latest))
+    assert (bill.read_units, bill.calls.total()) == (1, 1)
+    record_property("a rate's trend", told(bill))
+
+
+def test_the_first_rate_has_none_before_it(desk: Metered, currency: str, at: datetime) -> None:
+    assert rates(desk).before(CHANGE, state(desk, currency, said("1.08", at), EUR)) is None
 
 
 @pytest.mark.parametrize("limit", [1, 2, 100])
@@ -222,7 +266,7 @@ def test_a_window_lists_the_rates_that_changed_in_it(
 ) -> None:
     codes = [f"W{letter}{chr(ord('A') + limit % 26)}" for letter in "ABCDE"]
     for code in codes:
-        keep(desk, dict(rates(desk).state(code, said("2", at), EUR)))
+        keep(desk, dict(state(desk, code, said("2", at), EUR)))
     found: list[str] = []
     token = None
     while True:
@@ -242,7 +286,7 @@ def test_a_window_lists_the_rates_that_changed_in_it(
 def test_all_rates_in_force_are_listed_once_each(
     desk: Metered, currency: str, at: datetime, record_property: Record
 ) -> None:
-    rates(desk).state(currency, said("2", at), EUR)
+    state(desk, currency, said("2", at), EUR)
     found = list(chain.from_iterable(pages(windows(desk).latest, 3)))
     assert [one["units_per_base"] for one in found if one["currency"] == currency] == ["2"]
     assert len({one["currency"] for one in found}) == len(found)
@@ -252,7 +296,7 @@ def test_all_rates_in_force_are_listed_once_each(
 
 
 def test_what_has_expired_is_not_shown_but_the_history_stands(desk: Metered, currency: str, at: datetime) -> None:
-    keep(desk, dict(rates(desk).state(currency, said("3", at - timedelta(days=400)), EUR)))
+    keep(desk, dict(state(desk, currency, said("3", at - timedelta(days=400)), EUR)))
     with pytest.raises(NotFoundError):
         windows(desk).at(rate_pk(currency), HOUR, at)
     found = rates(desk).as_of(currency, at - timedelta(days=399))
@@ -265,7 +309,7 @@ def test_what_has_expired_is_not_shown_but_the_history_stands(desk: Metered, cur
 
 def test_who_pins_first_decides_for_ever(desk: Metered, currency: str, at: datetime, record_property: Record) -> None:
     quarter, store = Quarter.at(at), desk.storage.reports
-    rates(desk).state(currency, said("1.5", at), EUR)
+    state(desk, currency, said("1.5", at), EUR)
     found = store.rate(currency, quarter.end, EUR)
     assert found == Rate(Decimal("1.5"), "ECB", EUR, at)
     first = {currency: found, "ZZZ": None}
@@ -284,7 +328,7 @@ def test_a_rate_counts_in_a_quarter_hour_if_it_was_in_force_before_its_end_and_o
 ) -> None:
     quarter, store = Quarter.at(at), desk.storage.reports
     with using(ManualClock(quarter.end)):
-        rates(desk).state(currency, said("1.5", quarter.end), EUR)
+        state(desk, currency, said("1.5", quarter.end), EUR)
     assert store.rate(currency, quarter.end, EUR) is None
     assert store.rate(currency, quarter.next.end, EUR)
     assert store.rate(currency, quarter.next.end, "USD") is None

@@ -58,6 +58,7 @@ COMMON = {
     "GET /openapi.json": "/openapi.json",
     "GET /rates": "/rates",
     "GET /rates/{currency}": "/rates/USD",
+    "GET /rates/{currency}/history": "/rates/USD/history?last=3",
     "GET /rates/{currency}/snapshots": "/rates/USD/snapshots?layer=5m&last=3",
     "GET /rates/{currency}/trend": "/rates/USD/trend",
 }

@@ -136,9 +136,12 @@ GOOD: dict[str, Good] = {
         RULES, body={"agencies": ["42"], "people": ["ann"]}, takes={"document": NAMES}
     ),
     "GET /documents/{document}/permissions": Good(RULES, takes={"document": NAMES}),
-    "PUT /rates/{currency}": Good({"currency": "USD"}, body={"units_per_base": "1.25", "source": "bank"}),
+    "PUT /rates/{currency}": Good(
+        {"currency": "USD"}, body={"units_per_base": "1.25", "source": "bank"}, answers=(200, 201)
+    ),
     "GET /rates": Good(query={"limit": "10"}),
     "GET /rates/{currency}": Good({"currency": "USD"}, {"at": "2026-10-24T00:00:00Z"}),
+    "GET /rates/{currency}/history": Good({"currency": "USD"}, {"last": "3"}),
     "GET /rates/{currency}/snapshots": Good({"currency": "USD"}, STATES),
     "GET /rates/{currency}/trend": Good({"currency": "USD"}, {"layer": "5m"}),
 }

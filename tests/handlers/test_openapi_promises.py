@@ -55,6 +55,7 @@ SOURCE_EVENTS: Final[dict[str, Json]] = {
 }
 CHOICES: Final[dict[str, dict[str, Json]]] = {
     "GET /accounts/{agency}/{currency}/snapshots": STATES,
+    "GET /rates/{currency}/history": {name: STATES[name] for name in ("last", "date", "from and to")},
     "GET /rates/{currency}/snapshots": STATES,
     "GET /sources/{source}/events": SOURCE_EVENTS,
 }

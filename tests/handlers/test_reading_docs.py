@@ -32,7 +32,7 @@ def world() -> Iterator[World]:
         for as_of, units in (("2026-10-22T14:15:00Z", "0.8705"), ("2026-10-23T01:30:00Z", "0.8712")):
             rate = {"units_per_base": units, "source": "ECB", "as_of": as_of}
             sent = Request("PUT", "/rates/GBP", headers=headers, body=json.dumps(rate).encode())
-            assert world.stack.request(sent).status == 200
+            assert world.stack.request(sent).status == 201
         world.sell("120.00", customer="c-1", order_id="1001")
         world.pass_time(minutes=2)
         world.sell("80.50", customer="c-2", order_id="1002", location="GB#London")

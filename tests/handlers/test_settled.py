@@ -20,7 +20,7 @@ SOURCE = "/sources/shop/events"
 def state(world: World, currency: str, units: str) -> None:
     body = json.dumps({"units_per_base": units, "source": "ECB"}).encode()
     headers = (("content-type", "application/json"),)
-    assert world.stack.request(Request("PUT", f"/rates/{currency}", headers=headers, body=body)).status == 200
+    assert world.stack.request(Request("PUT", f"/rates/{currency}", headers=headers, body=body)).status == 201
 
 
 @pytest.fixture(scope="module")

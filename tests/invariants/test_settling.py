@@ -44,7 +44,7 @@ def state(place: World, currency: str, units: str, as_of: str | None = None) -> 
     """State a rate; where the function dies, nobody tells."""
     said = {"units_per_base": units, "source": "ECB", **({"as_of": as_of} if as_of else {})}
     answer = place.request("rates", "PUT", f"/rates/{currency}", said)
-    assert answer is None or answer.status in {200, 409, 500}, answer.body
+    assert answer is None or answer.status in {200, 201, 409, 500}, answer.body
 
 
 def documents(place: World) -> list[dict[str, Any]]:

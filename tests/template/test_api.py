@@ -28,6 +28,7 @@ ROUTES = {
     "PUT /rates/{currency}": "RatesFunction",
     "GET /rates": "RatesFunction",
     "GET /rates/{currency}": "RatesFunction",
+    "GET /rates/{currency}/history": "RatesFunction",
     "GET /rates/{currency}/snapshots": "RatesFunction",
     "GET /rates/{currency}/trend": "RatesFunction",
     "PUT /documents/{document}": "DocumentsFunction",

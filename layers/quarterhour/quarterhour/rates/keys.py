@@ -1,11 +1,12 @@
 """The rates' keys in the Entity table, built and parsed here alone."""
 
 import re
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final
 
 from quarterhour.clock import iso_millis
 from quarterhour.entity import LATEST, Key
+from quarterhour.parameters import rounded_up
 from quarterhour.reading import Range
 
 RATES: Final = "RATE#"
@@ -13,6 +14,7 @@ RATES: Final = "RATE#"
 CODE: Final = "three capital letters, a currency of now or of the past, such as GBP"
 
 _AS_OF: Final = "AS_OF#"
+_ONE_MILLISECOND: Final = timedelta(milliseconds=1)
 _CODE: Final = re.compile(r"[A-Z]{3}", re.ASCII)
 
 
@@ -43,6 +45,13 @@ def latest_key(currency: str) -> Key:
 def stated_key(currency: str, as_of: datetime) -> Key:
     """Return the key of the rate that was stated as of an instant: ``AS_OF#2026-10-23T01:30:00.000Z``."""
     return {"pk": rate_pk(currency), "sk": f"{_AS_OF}{iso_millis(as_of)}"}
+
+
+def stated_between(currency: str, start: datetime, end: datetime) -> Range:
+    """Return the rates that were stated as of an instant from the start to before the end, the oldest first."""
+    first, behind = (rounded_up(at, _ONE_MILLISECOND) for at in (start, end))
+    low, high = (stated_key(currency, at)["sk"] for at in (first, behind - _ONE_MILLISECOND))
+    return Range(rate_pk(currency), low, high)
 
 
 def stated_until(currency: str, at: datetime) -> Range:

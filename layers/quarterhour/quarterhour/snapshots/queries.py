@@ -8,7 +8,7 @@ from itertools import chain
 from typing import Any, Final
 
 from quarterhour import money
-from quarterhour.clock import iso_millis, parse_iso
+from quarterhour.clock import iso_millis, iso_seconds, parse_iso
 from quarterhour.entity import LATEST, window_index, window_partitions
 from quarterhour.errors import NotFoundError
 from quarterhour.paging import Page, Paging, within
@@ -124,7 +124,10 @@ class SnapshotQueries:
 
     def trend(self, layer: Layer, latest: Values) -> dict[str, Any]:
         """Compare the latest state of an entity with that of the newest window (or change) before its own."""
-        values = self._newest(latest["pk"], layer, before_latest(layer, latest))
+        return self.compared(layer, latest, self._newest(latest["pk"], layer, before_latest(layer, latest)))
+
+    def compared(self, layer: Layer, latest: Values, values: Values | None) -> dict[str, Any]:
+        """Compare the latest state of an entity with one that the layer keeps, or has kept, of it before."""
         figures = self.kind.figures
         return {
             "layer": layer.name,
@@ -176,5 +179,6 @@ class SnapshotQueries:
         return {**self.kind.names(values["pk"]), **self.kind.state(values)}
 
     def _shown(self, layer: Layer, values: Values) -> dict[str, Any]:
-        window = {"window": start_of(layer, values["sk"])} if layer.window else {}
+        at = parse_iso(values["last_updated"])
+        window = {"window": iso_seconds(window_start(at, layer.window))} if layer.window else {}
         return {"layer": layer.name, **window, **self.kind.state(values)}
