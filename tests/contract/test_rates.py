@@ -243,8 +243,9 @@ def test_a_trend_is_that_since_the_window_before(  # noqa: PLR0913, PLR0917 - wh
     desk: Metered, currency: str, at: datetime, layer: Layer, before: str, record_property: Record
 ) -> None:
     hour = at.replace(minute=0, second=0, microsecond=0) - 100 * DAY
-    for minutes, units in ((0, "1.08"), (59, "1.09"), (60, "1.10"), (65, "1.11"), (70, "1.12")):
-        latest = state(desk, currency, said(units, hour + minutes * MINUTE), EUR)
+    for minutes, units in ((0, "1.08"), (59, "1.09"), (60, "1.10"), (65, "1.11")):
+        state(desk, currency, said(units, hour + minutes * MINUTE), EUR)
+    latest = state(desk, currency, said("1.12", hour + 70 * MINUTE), EUR)
     found = rates(desk).before(layer, latest)
     assert found
     told_ = windows(desk).compared(layer, latest, found)
