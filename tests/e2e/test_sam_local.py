@@ -75,6 +75,7 @@ STATUSES: Final = {
     "ingest-bad": 422,
     "orders-create": 201,
     "documents-write": 201,
+    "rates-put": 201,
     "threads-write": 201,
     # Nobody has let that person see it.
     "threads-person": 403,
@@ -218,6 +219,9 @@ def machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
     # A machine that is slow is no fault of a function's.
     template = re.sub(r"\bTimeout: \d+", "Timeout: 900", (ROOT / "template.yaml").read_text("utf-8"))
     (folder / "template.yaml").write_text(template, "utf-8")
+    earlier = Quarter.at(SystemClock().now() - timedelta(hours=1))
+    rate = folder / "events" / "rates-put.json"  # a window's snapshot is kept for a month
+    rate.write_text(rate.read_text("utf-8").replace("2026-10-22T14:15:00Z", iso_seconds(earlier.start)), "utf-8")
     kept = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
     environment = {**kept, "PATH": path(), "SAM_CLI_TELEMETRY": "0", "SAM_SKIP_PULL_IMAGE": "1"}
     up = documented(f".venv/bin/quarterhour up --host {HOST}").removeprefix(".venv/bin/")
@@ -226,7 +230,7 @@ def machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
         assert address, "the stack did not come up"
         settings = (ROOT / "samconfig.toml").read_text("utf-8")
         (folder / "samconfig.toml").write_text(settings.replace(":8080", f":{address[1]}"), "utf-8")
-        machine = Machine(folder, address[0], environment, Quarter.at(SystemClock().now() - timedelta(hours=1)))
+        machine = Machine(folder, address[0], environment, earlier)
         machine.run(documented("sam build --config-env local"))
         dynamodb = machine.client("dynamodb")
         dynamodb.put_item(**first_checkpoint_request("EntityTable", machine.earlier.previous))
