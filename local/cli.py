@@ -16,7 +16,7 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TaskProgressColumn
 from rich.table import Column, Table
 from rich.text import Text
 
-from local import csv_events, demo, operate, rates, rerate, restore
+from local import bill, csv_events, demo, operate, rates, rerate, restore
 from local.bucket import Folder
 from local.engines import DYNAMODB_LOCAL, MOTO
 from local.errors import LocalError
@@ -141,6 +141,14 @@ def _parser() -> argparse.ArgumentParser:
         "Exit code 1 where some had to stay.",
     )
     operate.configure_unpark(unpark)
+
+    billed = commands.add_parser(
+        "bill",
+        help="give lost changes of orders to billing once more",
+        description="Give what orders of a deployed stack became paid or cancelled in a span of time to billing once "
+        "more, found by their histories. What was posted is not posted twice, while its identity is remembered.",
+    )
+    bill.configure(billed)
 
     reseal = commands.add_parser(
         "reseal",

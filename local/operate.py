@@ -2,7 +2,7 @@
 
 import argparse
 import json
-from typing import Any
+from typing import Any, Final
 
 import boto3
 from botocore.config import Config
@@ -14,6 +14,10 @@ from quarterhour.reports.keys import is_run_id
 
 _LONGEST_RUN = 905
 """Seconds; the functions' timeout, and a little."""
+_STACK: Final[dict[str, Any]] = {
+    "metavar": "NAME",
+    "help": "the deployed CloudFormation stack, such as quarterhour-dev",
+}
 
 
 def configure_rebuild(parser: argparse.ArgumentParser) -> None:
@@ -47,8 +51,14 @@ def configure_reseal(parser: argparse.ArgumentParser) -> None:
 def configure_target(parser: argparse.ArgumentParser) -> None:
     """Add the arguments that tell which system is meant."""
     target = parser.add_mutually_exclusive_group(required=True)
-    target.add_argument("--stack", metavar="NAME", help="the deployed CloudFormation stack, such as quarterhour-dev")
+    target.add_argument("--stack", **_STACK)
     target.add_argument("--url", metavar="URL", help="a local stack that is up, such as http://127.0.0.1:8080")
+
+
+def configure_stack(parser: argparse.ArgumentParser) -> None:
+    """Add the argument that tells which deployed system is meant, for what works in AWS alone."""
+    parser.add_argument("--stack", required=True, **_STACK)
+    parser.set_defaults(url=None)
 
 
 def _rebuild(args: argparse.Namespace) -> int:
@@ -62,7 +72,7 @@ def _rebuild(args: argparse.Namespace) -> int:
             raise LocalError(f"{args.account!r} is no account: write AGENCY#CURRENCY, such as 42#GBP") from error
     days = mended = 0
     while True:
-        answer = _invoke(args, "Rebuild", event)
+        answer = invoke(args, "Rebuild", event)
         days += answer["days"]
         mended += answer["mended"]
         if answer["next"] is None:
@@ -75,7 +85,7 @@ def _rebuild(args: argparse.Namespace) -> int:
 
 def _unpark(args: argparse.Namespace) -> int:
     # Billing takes its own: appends to the ledger must end with a short run, as those of the ingest.
-    answer = {**_invoke(args, "Unpark", {}), **_invoke(args, "Billing", {})}
+    answer = {**invoke(args, "Unpark", {}), **invoke(args, "Billing", {})}
     for queue, result in answer.items():
         print(f"{queue}: {result['applied']} applied, {result['kept']} kept")
     return 0 if not any(result["kept"] for result in answer.values()) else 1
@@ -84,14 +94,14 @@ def _unpark(args: argparse.Namespace) -> int:
 def _reseal(args: argparse.Namespace) -> int:
     if not is_run_id(args.report):
         raise LocalError(f"{args.report!r} is no run: write it as GET /reports does, such as 2026-10-23T0130-0230")
-    answer = _invoke(args, "Report", {"reseal": args.report})
+    answer = invoke(args, "Report", {"reseal": args.report})
     for key in answer["written"]:
         print(f"{key}: written once more")
     print(f"{answer['files']} files stand as they were sealed")
     return 0
 
 
-def _invoke(args: argparse.Namespace, function: str, event: dict[str, str]) -> Any:  # noqa: ANN401 - JSON is any value
+def invoke(args: argparse.Namespace, function: str, event: dict[str, Any]) -> Any:  # noqa: ANN401 - JSON is any value
     """Invoke an operator's function and return its answer; raise ``LocalError`` where it gives none."""
     try:
         name = function.lower() if args.url else deployed(args.stack, f"{function}FunctionName")

@@ -34,9 +34,7 @@ _POSTED: Final = ("recorded", "duplicate")
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``quarterhour rerate``."""
     parser.add_argument("--card", type=Path, required=True, metavar="FILE", help="the rate card, as JSON")
-    moment: dict[str, Any] = {"type": _moment, "required": True, "metavar": "INSTANT"}
-    parser.add_argument("--from", dest="start", help="the first instant of recording, or a date", **moment)
-    parser.add_argument("--to", dest="end", help="the instant, or date, before which was recorded", **moment)
+    configure_span(parser, "of recording")
     whom = parser.add_mutually_exclusive_group()
     whom.add_argument("--agency", metavar="NAME", help="the agency whose card it is")
     whom.add_argument("--all-agencies", action="store_true", help="all; without it, posting needs --agency")
@@ -44,6 +42,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
     configure_target(parser)
     parser.set_defaults(run=_run)
+
+
+def configure_span(parser: argparse.ArgumentParser, of: str) -> None:
+    """Add the arguments of a span of time."""
+    moment: dict[str, Any] = {"type": _moment, "required": True, "metavar": "INSTANT"}
+    parser.add_argument("--from", dest="start", help=f"the first instant {of}, or a date", **moment)
+    parser.add_argument("--to", dest="end", help="the instant, or date, that ends the span: not included", **moment)
 
 
 def _run(args: argparse.Namespace) -> int:

@@ -1,5 +1,7 @@
 """The billing of orders: each item once when it is paid, its refund once when it is cancelled after that."""
 
+import json
+from collections.abc import Sequence
 from datetime import timedelta
 from decimal import Decimal
 from itertools import pairwise
@@ -7,9 +9,13 @@ from typing import Any
 
 import pytest
 
+from local.bill import bill, found
+from local.errors import LocalError
+from quarterhour.streams import Record
 from tests.handlers.desk import billed, change, paid, place
 from tests.handlers.postbox import deliver, faulty, items, ledger, number, parked, post, refund, stream, verdicts
-from tests.handlers.world import World
+from tests.handlers.world import START, World, opened
+from tests.unit.core.builders import ABSENT
 from tests.unit.orders.builders import item
 
 TEA = item(product="tea", amount="10.00", location="GB#London", commission_rate="0.125")
@@ -264,3 +270,97 @@ def test_only_changes_of_orders_are_billed_even_if_a_filter_lets_others_through(
     assert deliver(world, "billing", records) == []
     assert (ledger(world), parked(world, "BillingParkedQueue")) == ([], [])
     assert all(number(one) < number(other) for one, other in pairwise(records))
+
+
+# ---------------------------------------------------------------- what was lost
+
+
+def lives(world: World) -> None:
+    """Let orders go all the ways that there are, and billing miss all of it."""
+    for order, way in {
+        "shipped": ("paid", "shipped"),
+        "delivered": ("paid", "shipped", "delivered"),
+        "returned": ("paid", "shipped", "cancelled"),
+        "dropped": ("cancelled",),
+        "open": (),
+    }.items():
+        guest: dict[str, Any] = {"customer": ABSENT}
+        place(world, order, TEA, CUP, **guest)
+        for before, after in pairwise(("open", *way)):
+            assert change(world, order, before, after).status == 200
+
+
+OWED = {
+    **{f"{order}:1": "10.00" for order in ("shipped", "delivered", "returned")},
+    **{f"{order}:2": "2.50" for order in ("shipped", "delivered", "returned")},
+    "returned:1:refund": "-10.00",
+    "returned:2:refund": "-2.50",
+}
+
+
+def park(world: World, order: str) -> None:
+    """Send the header of an order as it stands to the parked ones."""
+    raw = world.stack.dynamodb.get_item(
+        TableName=world.stack.ref("EntityTable"), Key={"pk": {"S": f"ORDER#{order}"}, "sk": {"S": "order"}}
+    )["Item"]
+    record = {"eventName": "MODIFY", "dynamodb": {"Keys": {}, "NewImage": raw}}
+    world.stack.engine.sqs().send_message(
+        QueueUrl=world.stack.ref("BillingParkedQueue"), MessageBody=json.dumps({"reason": "by hand", "record": record})
+    )
+
+
+def test_parked_orders_are_billed_whatever_has_become_of_them_since(world: World) -> None:
+    lives(world)
+    for order in ("shipped", "delivered", "returned"):
+        park(world, order)
+        park(world, order)
+    assert world.stack.invoke("billing", {}) == {"billing": {"applied": 6, "kept": 0}}
+    assert billed(world) == OWED
+
+
+@pytest.mark.parametrize("order", ["open", "dropped"])
+def test_a_parked_order_that_owes_nothing_is_kept(world: World, order: str) -> None:
+    lives(world)
+    park(world, order)
+    assert world.stack.invoke("billing", {}) == {"billing": {"applied": 0, "kept": 1}}
+    assert ledger(world) == []
+
+
+def test_a_parked_order_whose_sales_may_be_forgotten_is_kept() -> None:
+    with opened({"DedupRetentionDays": 30}) as world:
+        paid(world, "1001", TEA)
+        park(world, "1001")
+        world.clock.advance(timedelta(days=30))
+        assert world.stack.invoke("billing", {}) == {"billing": {"applied": 0, "kept": 1}}
+        assert ledger(world) == []
+
+
+def test_all_lost_changes_of_orders_are_found_and_billed(world: World) -> None:
+    lives(world)
+    start = world.clock.now()
+    table = world.stack.ref("EntityTable")
+
+    def give(records: Sequence[Record]) -> dict[str, Any]:
+        answer: dict[str, Any] = world.stack.invoke("billing", {"Records": list(records)})
+        return answer
+
+    assert found(world.stack.dynamodb, table, start - timedelta(days=1), start) == []
+    lost = found(world.stack.dynamodb, table, start, start + timedelta(days=1))
+    assert bill(lost, give) == len(lost) == 5
+    assert (billed(world), parked(world, "BillingParkedQueue")) == (OWED, [])
+    world.settle()
+    assert bill(lost, give) == 5
+    assert billed(world) == OWED
+
+
+def test_billing_that_takes_nothing_more_is_told(world: World) -> None:
+    lives(world)
+    lost = found(world.stack.dynamodb, world.stack.ref("EntityTable"), START, START + timedelta(days=1))
+    answers = iter([["3"], ["4"], ["4"]])
+
+    def give(records: Sequence[Record]) -> dict[str, Any]:
+        assert records
+        return {"batchItemFailures": [{"itemIdentifier": number} for number in next(answers)]}
+
+    with pytest.raises(LocalError, match="after 3 of 5"):
+        bill(lost, give)

@@ -78,6 +78,10 @@ class Recorder:
             refused |= not_allowed
         return outcomes(items, claims, standing, refused)
 
+    def remembers(self, at: datetime) -> bool:
+        """Tell whether what was recorded at an instant, or later, is still known by its identity."""
+        return self._terms.retention is None or clock.now() < at + self._terms.retention
+
     def _prepare(self) -> None:
         # Before the clock is read for the first claim: whoever sets the checkpoint, claims come to lie behind it.
         if not self._prepared:

@@ -6,6 +6,7 @@ from itertools import islice
 from typing import Final
 
 from quarterhour import aws, clock
+from quarterhour.clock import parse_iso
 from quarterhour.errors import UnavailableError
 from quarterhour.ledger.event import Event, Rejection
 from quarterhour.ledger.recorder import Recorder
@@ -47,13 +48,22 @@ class Biller:
         return failures(records, [bill.seq for bill in failed])
 
     def unpark(self, request_id: str, seconds: float) -> Unparked:
-        """Bill the orders that are parked, within so many seconds; those that still cannot be billed stay."""
+        """Bill the orders that are parked, within so many seconds; those that still cannot be billed stay.
+
+        Of each all that it owes by now is posted, as what it owed before may never have been.
+        """
         until = clock.now() + timedelta(seconds=seconds)
 
         def post(record: Record) -> bool:
-            due, poison = bills([record])
+            try:
+                due = Bill.all_of(record)
+            except ValueError:
+                return False
+            # Where the ledger may have forgotten the sales, they would be posted twice.
+            if not due or not self._recorder.remembers(parse_iso(due[0].paid_at)):
+                return False
             late, refused = self._post(due, request_id, until)
-            return not (poison or late or refused)
+            return not (late or refused)
 
         return self._parking.replay(post, lambda: clock.now() < until)
 

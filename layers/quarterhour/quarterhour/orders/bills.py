@@ -5,7 +5,7 @@ An event's identity is made of order and line, so whatever is delivered again, o
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import Final, Self
 
 from quarterhour import aws
 from quarterhour.ledger.event import Event, Rejection, read_event
@@ -14,6 +14,9 @@ from quarterhour.orders.events import refund, sale
 from quarterhour.orders.keys import HEADER, ORDERS, line_of, order_of
 from quarterhour.orders.plan import CANCELLED, PAID, Values, facts
 from quarterhour.streams import Poison, Record, new_image, sequence
+
+DUE: Final = (PAID, CANCELLED)
+"""What an order becomes that is due then: to be billed, or, after it was paid, to be taken back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +29,7 @@ class Bill:
     order: str
     lines: int
     header: Values
+    paid_at: str
     cancelled_at: str | None
     record: Record
 
@@ -35,19 +39,20 @@ class Bill:
         return sequence(self.record)
 
     @classmethod
-    def of(cls, record: Record) -> Self | None:
-        """Read a change of an order; ``None`` where it makes nothing due, ``ValueError`` where it is none.
+    def all_of(cls, record: Record) -> list[Self]:
+        """Read all that has become due of an order by now: to be billed first, then to be taken back.
 
-        An order is due when it becomes paid, and taken back when it is cancelled after that.
+        Nothing is of one that was not paid. Raises ``ValueError`` where the record is none of an order.
         """
         try:
             header = aws.from_item(new_image(record))
-            *before, last = header["history"]
-            if last["status"] != header["status"]:
+            since = {entry["status"]: entry["at"] for entry in header["history"]}  # none comes twice
+            if next(reversed(since), None) != header["status"]:
                 raise ValueError(f"the history does not end with {header['status']!r}")
-            cancelled_at = last["at"] if last["status"] == CANCELLED else None
-            due = any(entry["status"] == PAID for entry in before) if cancelled_at else last["status"] == PAID
-            return cls(order_of(header["pk"]), int(header["lines"]), header, cancelled_at, record) if due else None
+            if PAID not in since:
+                return []
+            sold = cls(order_of(header["pk"]), int(header["lines"]), header, since[PAID], None, record)
+            return [sold, replace(sold, cancelled_at=since[CANCELLED])] if CANCELLED in since else [sold]
         except (KeyError, TypeError) as error:
             raise ValueError(f"the order lacks {error}") from error
 
@@ -57,11 +62,12 @@ def bills(records: Iterable[Record]) -> tuple[list[Bill], list[Poison]]:
     found, poison = [], []
     for record in filter(_is_change_of_order, records):
         try:
-            bill = Bill.of(record)
+            due = Bill.all_of(record)
         except ValueError as error:
             poison.append(Poison(record, str(error)))
         else:
-            found += [bill] if bill else []
+            # What else is due of the order, a change before has made so.
+            found += [bill for bill in due[-1:] if bill.header["status"] in DUE]
     return sorted(found, key=lambda bill: bill.seq), poison
 
 
