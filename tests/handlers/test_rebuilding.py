@@ -50,7 +50,7 @@ def change(world: World, sk: str, pk: str = "ACCOUNT#42#GBP", **values: dict[str
     key = {"pk": {"S": pk}, "sk": {"S": sk}}
     table = world.stack.ref("EntityTable")
     item = world.stack.dynamodb.get_item(TableName=table, Key=key)["Item"]
-    world.stack.dynamodb.put_item(TableName=table, Item={**item, **values})  # type: ignore[dict-item]
+    world.stack.dynamodb.put_item(TableName=table, Item={**item, **values})
 
 
 def break_everything(world: World) -> None:

@@ -68,3 +68,14 @@ def test_parking_is_tried_again() -> None:
     client: Any = Scripted(service_error("ThrottlingException"), {})
     Parking(client, "queue-url").park([Poison(record(5, posting_item()), "bad")])
     assert len(client.calls) == 2
+
+
+def test_what_there_is_no_time_for_stays_parked_and_is_told_so() -> None:
+    messages = [{"Body": json.dumps({"record": number}), "ReceiptHandle": f"handle {number}"} for number in range(3)]
+    client: Any = Scripted({"Messages": messages}, {})
+    time_left = iter([True, True, False, False, False])
+    done = Parking(client, "queue-url").replay(lambda _: True, lambda: next(time_left))
+    assert done.as_dict() == {"applied": 1, "kept": 2}
+    assert [request["ReceiptHandle"] for operation, request in client.calls if operation == "delete_message"] == [
+        "handle 0"
+    ]
