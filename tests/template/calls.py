@@ -60,8 +60,8 @@ def calls_on_tables(operation: str, request: dict[str, Any]) -> Iterator[Call]:
             writes = [write for item in request["TransactItems"] for write in item.items()]
             # Whether IAM is told of each write's own key or of all is documented nowhere: so all must be permitted.
             for kind, table in {(kind, write["TableName"]) for kind, write in writes}:
-                items = (write.get("Key") or write["Item"] for _, write in writes if write["TableName"] == table)
-                yield Call(f"dynamodb:{TRANSACTION[kind]}", table, tuple(map(leading, items)))
+                of_table = (write.get("Key") or write["Item"] for _, write in writes if write["TableName"] == table)
+                yield Call(f"dynamodb:{TRANSACTION[kind]}", table, tuple(map(leading, of_table)))
         case "BatchGetItem" | "BatchWriteItem":
             for table, wanted in request["RequestItems"].items():
                 items = wanted["Keys"] if operation == "BatchGetItem" else [one["PutRequest"]["Item"] for one in wanted]
