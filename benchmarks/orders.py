@@ -141,9 +141,9 @@ def rush(units_a_second: float, sizes: Sequence[int] = SIZES) -> Rush:
         during.enter_context(faults.installed())
         stack = during.enter_context(open_stack(MOTO, virtual=True))
         with environment({"AWS_ENDPOINT_URL_DYNAMODB": stack.engine.dynamodb_url}):
-            client = aws.dynamodb()
+            client, once = aws.dynamodb(), aws.dynamodb_once()
         table = stack.ref("EntityTable")
-        keeper = OrderKeeper(OrderStore(client, table, aws.Workers(1)))
+        keeper = OrderKeeper(OrderStore(client, once, table, aws.Workers(1)))
         faults.capacity = Capacity(table, units_a_second, _price(stack, table))
         orders = [read_order(body(number, items)) for number, items in enumerate(sizes)]
         rushed = Rush()

@@ -23,7 +23,7 @@ dynamodb = aws.dynamodb()
 workers = aws.Workers(env.integer("MAX_CONCURRENCY", least=1))
 entity_table = env.text("ENTITY_TABLE")
 biller = Biller(
-    OrderStore(dynamodb, entity_table, workers),
+    OrderStore(dynamodb, dynamodb, entity_table, workers),  # reads alone
     Recorder(
         Terms(
             shards=env.integer("LEDGER_SHARDS", least=1),

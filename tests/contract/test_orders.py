@@ -96,7 +96,7 @@ def names(read: Callable[[Paging], Page], limit: int) -> list[str]:
 def desk(storage: Storage) -> Desk:
     """The orders' stores with a client that is metered."""
     own = metered(storage)
-    store = OrderStore(own.storage.dynamodb, storage.entity_table, storage.workers)
+    store = OrderStore(own.storage.dynamodb, own.storage.dynamodb, storage.entity_table, storage.workers)
     return Desk(own.storage, store, OrderQueries(own.storage.entities), own.meter)
 
 
@@ -191,7 +191,7 @@ def test_two_senders_of_one_order_complete_it_together(desk: Desk, own: str, at:
     header = claim(one, at)
     assert desk.store.claim(header).changed
     desk.store.write(items(one, header), lambda: True)
-    first, second = (desk.store.commit(own, header) for _ in range(2))
+    first, second = (desk.store.commit(own, header, lambda: True) for _ in range(2))
     assert (first.changed, second.changed) == (True, False)
     assert first.header == second.header
     assert desk.create(one) == first.header

@@ -112,7 +112,11 @@ def test_another_refund_may_come_at_any_call_of_the_billing_of_a_cancelled_order
             world.settle()
             change(world, order, "paid", "cancelled")
             due = changes(world)[-1:]
-            faults.meanwhile(point, lambda order=order: given_back(world, f"{order}-part", "-4", f"{order}:1"))  # type: ignore[misc]
+
+            def other(order: str = order) -> None:
+                given_back(world, f"{order}-part", "-4", f"{order}:1")
+
+            faults.meanwhile(point, other)
             with faults.at_work():
                 assert deliver(world, "billing", due) == []
             faults.disarm()

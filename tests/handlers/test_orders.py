@@ -7,6 +7,8 @@ from urllib.parse import quote
 import pytest
 
 from benchmarks.orders import rush
+from local.faults import Kind
+from local.stack import load
 from quarterhour.orders.plan import INDEX_LAG
 from tests.handlers.desk import change, place, send
 from tests.handlers.postbox import faulty, items
@@ -202,6 +204,39 @@ def test_a_customers_items_are_found_by_product(world: World) -> None:
     ]
     assert world.all("/customers/ann/items", product="tea", limit=1) == found[1:]
     assert world.all("/customers/bob/items") == []
+
+
+@pytest.mark.parametrize("slow", [1, 2])
+def test_an_order_whose_commit_is_slow_is_on_all_pages_of_a_listing_or_on_none(slow: int) -> None:
+    with faulty() as (world, faults):
+        place(world, "1001", item(product="m1"), item(product="m2"))
+        world.clock.advance(timedelta(hours=1))
+        commit = 2  # behind the claim and the items
+        pages: list[Any] = []
+
+        def read_a_page() -> None:
+            # While an answer is waited for that does not come.
+            world.clock.advance(INDEX_LAG * 1.5)
+            pages.append(world.read("/customers/ann/items", limit=1))
+
+        for number in range(slow):
+            faults.spec.positions[commit + number] = Kind.RESET_BEFORE
+            faults.meanwhile(commit + number, read_a_page)
+        with faults.at_work():
+            assert place(world, "1002", item(product="a"), item(product="z")).status == 201
+        assert len(pages) == slow
+        world.clock.advance(timedelta(hours=1))
+        for first in pages:
+            rest = world.read("/customers/ann/items", next=first["next"])
+            assert {one["order"] for one in first["items"] + rest["items"]} == {"1001"}
+        assert len(world.all("/customers/ann/items")) == 4
+
+
+def test_a_commit_that_is_on_its_way_has_arrived_or_was_given_up_before_its_order_is_listed(world: World) -> None:
+    patience = load(world.stack.functions["orders"], "looked_at").store.once.meta.config
+    assert patience.retries["total_max_attempts"] == 1
+    index = timedelta(seconds=2)
+    assert timedelta(seconds=patience.connect_timeout + patience.read_timeout) + index <= INDEX_LAG
 
 
 def test_a_guests_order_is_found_by_its_id_and_in_the_queue(world: World) -> None:

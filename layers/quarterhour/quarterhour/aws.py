@@ -4,6 +4,7 @@ import os
 import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
+from itertools import count
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 
 import boto3
@@ -72,11 +73,20 @@ _CONFIG: Final = Config(
     max_pool_connections=32,
     user_agent_extra="quarterhour",
 )
+_ONCE: Final = _CONFIG.merge(Config(connect_timeout=1, read_timeout=2, retries={"total_max_attempts": 1}))
 
 
 def dynamodb() -> "DynamoDBClient":
     """Return a DynamoDB client."""
     return boto3.client("dynamodb", config=_CONFIG)
+
+
+def dynamodb_once() -> "DynamoDBClient":
+    """Return a DynamoDB client that makes a call once and gives it up after 3 seconds: only its caller tries again.
+
+    For whoever writes the time into a request, where it must not be older than that when it takes effect.
+    """
+    return boto3.client("dynamodb", config=_ONCE)
 
 
 def s3() -> "S3Client":
@@ -128,15 +138,18 @@ def pause(attempt: int) -> None:
     clock.sleep(random.uniform(0, min(_LONGEST_PAUSE, _FIRST_PAUSE * 2**attempt)))  # noqa: S311 - jitter is no secret  # nosec B311
 
 
-def persist(call: Callable[[], R], what: str) -> R:
-    """Make a call until it succeeds; raise ``UnavailableError`` where it keeps failing for passing reasons."""
-    for attempt in range(ATTEMPTS):
+def persist(call: Callable[[], R], what: str, in_time: Callable[[], bool] | None = None) -> R:
+    """Make a call until it succeeds; raise ``UnavailableError`` where it keeps failing for passing reasons.
+
+    It is made ``ATTEMPTS`` times, or for as long as there is time.
+    """
+    for attempt in count():
         try:
             return call()
         except (ClientError, *NETWORK_ERRORS) as error:
             if not is_transient(error):
                 raise
-            if attempt == ATTEMPTS - 1:
+            if not (in_time() if in_time else attempt + 1 < ATTEMPTS):
                 raise UnavailableError(f"{what} did not answer in time") from error
         pause(attempt)
     raise AssertionError  # the last attempt has returned or raised

@@ -24,6 +24,10 @@ class OrderKeeper:
         content, complete or not, and ``UnavailableError`` where not all could be written: nothing of it shows then.
         """
         until = clock.now() + timedelta(seconds=seconds)
+
+        def in_time() -> bool:
+            return clock.now() < until
+
         claimed = self._store.claim(claim(order, clock.now()))
         header = claimed.header
         if header is None or header["digest"] != order.digest:
@@ -35,8 +39,8 @@ class OrderKeeper:
         # What an earlier try has written is not written again: else a long order, throttled, would never be complete.
         written = set() if claimed.changed else {item["sk"] for item in self._store.items(order.id)}
         missing = [item for item in items(order, header) if item["sk"] not in written]
-        self._store.write(missing, lambda: clock.now() < until)
-        return self._store.commit(order.id, header).header or header, True
+        self._store.write(missing, in_time)
+        return self._store.commit(order.id, header, in_time).header or header, True
 
     def change(self, order: str, step: Step) -> Values:
         """Take an order from one status to another; return its header.

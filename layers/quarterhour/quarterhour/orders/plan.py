@@ -34,7 +34,7 @@ NEXT: Final[Mapping[str, tuple[str, ...]]] = {
 WORK: Final = tuple(status for status, following in NEXT.items() if following)
 """The statuses in which something is left to do."""
 INDEX_LAG: Final = timedelta(seconds=5)
-"""After so long what was written is in the index, and a commit that was on its way has arrived."""
+"""After so long a commit that was on its way has arrived or was given up (3 seconds), and the index shows it (2)."""
 
 Values = dict[str, Any]
 """An item in plain values."""

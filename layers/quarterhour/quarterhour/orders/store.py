@@ -80,9 +80,10 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class OrderStore:
-    """The orders in the Entity table."""
+    """The orders in the Entity table. ``once``: the client that commits them, each call of which is one try."""
 
     client: "DynamoDBClient"
+    once: "DynamoDBClient"
     table: str
     workers: aws.Workers
 
@@ -102,11 +103,13 @@ class OrderStore:
         """Write items; raise ``UnavailableError`` where some could not be written in time."""
         aws.put_items(self.client, self.table, [aws.to_item(item) for item in items], self.workers, in_time)
 
-    def commit(self, order: str, header: Values) -> Standing:
-        """Show an order, unless it is shown already."""
-        # The instant is that of each try: whoever lists items relies on its being no older than the commit.
+    def commit(self, order: str, header: Values, in_time: Callable[[], bool]) -> Standing:
+        """Show an order, unless it is shown already; tried for as long as there is time."""
+        # The instant is that of each try, and a try is short: whoever lists items relies on the commit's taking effect
+        # soon after its instant, or never.
         return self._unless_failed(
-            lambda: self.client.update_item(**commit_request(self.table, order, committed(header, clock.now())))
+            lambda: self.once.update_item(**commit_request(self.table, order, committed(header, clock.now()))),
+            in_time,
         )
 
     def step(self, order: str, step: Step, at: str) -> Standing:
@@ -115,10 +118,10 @@ class OrderStore:
         return self._unless_failed(lambda: self.client.update_item(**request))
 
     @staticmethod
-    def _unless_failed(call: Callable[[], Any]) -> Standing:
+    def _unless_failed(call: Callable[[], Any], in_time: Callable[[], bool] | None = None) -> Standing:
         """Make a conditional write of a header; tell how it stands then."""
         try:
-            answer = aws.persist(call, _TABLE)
+            answer = aws.persist(call, _TABLE, in_time)
         except ClientError as error:
             if not aws.is_failed_condition(error):
                 raise
