@@ -6,7 +6,6 @@ from itertools import islice
 from typing import Final
 
 from quarterhour import aws, clock
-from quarterhour.clock import parse_iso
 from quarterhour.errors import UnavailableError
 from quarterhour.ledger.event import Event, Rejection
 from quarterhour.ledger.recorder import Recorder
@@ -60,7 +59,7 @@ class Biller:
             except ValueError:
                 return False
             # Where the ledger may have forgotten the sales, they would be posted twice.
-            if not due or not self._recorder.remembers(parse_iso(due[0].paid_at)):
+            if not due or not self._recorder.remembers(due[0].paid_at):
                 return False
             late, refused = self._post(due, request_id, until)
             return not (late or refused)

@@ -5,9 +5,11 @@ An event's identity is made of order and line, so whatever is delivered again, o
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Final, Self
 
 from quarterhour import aws
+from quarterhour.clock import parse_iso
 from quarterhour.ledger.event import Event, Rejection, read_event
 from quarterhour.ledger.recording import Outcome, Verdict
 from quarterhour.orders.events import refund, sale
@@ -29,7 +31,7 @@ class Bill:
     order: str
     lines: int
     header: Values
-    paid_at: str
+    paid_at: datetime
     cancelled_at: str | None
     record: Record
 
@@ -51,7 +53,7 @@ class Bill:
                 raise ValueError(f"the history does not end with {header['status']!r}")
             if PAID not in since:
                 return []
-            sold = cls(order_of(header["pk"]), int(header["lines"]), header, since[PAID], None, record)
+            sold = cls(order_of(header["pk"]), int(header["lines"]), header, parse_iso(since[PAID]), None, record)
             return [sold, replace(sold, cancelled_at=since[CANCELLED])] if CANCELLED in since else [sold]
         except (KeyError, TypeError) as error:
             raise ValueError(f"the order lacks {error}") from error
