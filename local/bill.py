@@ -14,14 +14,15 @@ from local.operate import configure_stack, deployed, invoke
 from local.rerate import configure_span
 from quarterhour import aws
 from quarterhour.clock import parse_iso
-from quarterhour.orders.bills import DUE
 from quarterhour.orders.keys import HEADER, ORDERS
-from quarterhour.streams import Record
+from quarterhour.orders.plan import DUE
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
-Bill = Callable[[Sequence[Record]], dict[str, Any]]
+    from quarterhour.streams import Record
+
+Bill = Callable[[Sequence["Record"]], dict[str, Any]]
 """Gives records to billing, and returns its answer."""
 
 _AT_ONCE: Final = 100
@@ -35,7 +36,7 @@ class Change:
     at: datetime
     header: dict[str, Any]
 
-    def record(self, number: int) -> Record:
+    def record(self, number: int) -> "Record":
         """Return the stream's record of it, under a number of its own."""
         image = aws.to_item(self.header)
         keys = {name: image[name] for name in ("pk", "sk")}

@@ -1,5 +1,7 @@
 """The command line's manners: help, errors as one clear line, exit codes."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -17,6 +19,12 @@ def test_each_command_explains_itself(command: str, capsys: pytest.CaptureFixtur
         main([command, "--help"])
     assert left.value.code == 0
     assert len(capsys.readouterr().out) > 200
+
+
+def test_it_leaves_to_the_functions_what_reads_their_environment() -> None:
+    told = "import sys, local.cli; print('quarterhour.telemetry' in sys.modules)"
+    ended = subprocess.run([sys.executable, "-c", told], capture_output=True, text=True, check=True)  # noqa: S603
+    assert ended.stdout.strip() == "False"
 
 
 @pytest.mark.parametrize("arguments", [[], ["no-such"], ["replay"], ["replay", "x", "--parameter", "novalue"]])

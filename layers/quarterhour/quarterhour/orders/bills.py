@@ -6,7 +6,7 @@ An event's identity is made of order and line, so whatever is delivered again, o
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Final, Self
+from typing import Self
 
 from quarterhour import aws
 from quarterhour.clock import parse_iso
@@ -14,11 +14,8 @@ from quarterhour.ledger.event import Event, Rejection, read_event
 from quarterhour.ledger.recording import Outcome, Verdict
 from quarterhour.orders.events import refund, sale
 from quarterhour.orders.keys import HEADER, ORDERS, line_of, order_of
-from quarterhour.orders.plan import CANCELLED, PAID, Values, facts
+from quarterhour.orders.plan import CANCELLED, DUE, PAID, Values, facts
 from quarterhour.streams import Poison, Record, new_image, sequence
-
-DUE: Final = (PAID, CANCELLED)
-"""What an order becomes that is due then: to be billed, or, after it was paid, to be taken back."""
 
 
 @dataclass(frozen=True, slots=True)

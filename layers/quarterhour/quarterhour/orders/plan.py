@@ -23,6 +23,9 @@ SHIPPED: Final = "shipped"
 DELIVERED: Final = "delivered"
 CANCELLED: Final = "cancelled"
 
+DUE: Final = (PAID, CANCELLED)
+"""What an order becomes that is due then: to be billed, or, after it was paid, to be taken back."""
+
 NEXT: Final[Mapping[str, tuple[str, ...]]] = {
     OPEN: (PAID, CANCELLED),
     PAID: (SHIPPED, CANCELLED),
