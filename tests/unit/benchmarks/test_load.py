@@ -4,8 +4,9 @@ import argparse
 import json
 import re
 from collections import Counter
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ import pytest
 from benchmarks import load as loading
 from benchmarks.load import Load, loopback, main, percentile, summary
 from benchmarks.shop import Event, Orders, Sales, Shop
+from quarterhour.clock import ManualClock
 from quarterhour.jsontext import parse
 from quarterhour.ledger.event import Event as ReadEvent
 from quarterhour.ledger.event import read_event
@@ -78,10 +80,23 @@ def test_a_shop_sends_again_what_no_answer_has_told_of() -> None:
     assert sales.verdicts["unavailable"] == 40
 
 
-def test_a_shop_keeps_to_its_rate() -> None:
-    system = System()
-    Shop("shop", Orders(seconds=0.2, rate=100, batch=10, again=0, agencies=("a",))).trade(system)
-    assert 1 <= len(system.batches) <= 2
+def test_a_shop_keeps_to_its_rate(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock, sent = ManualClock(AT), list[float]()
+
+    def passed() -> float:
+        return (clock.now() - AT).total_seconds()
+
+    def sleep(seconds: float) -> None:
+        clock.advance(timedelta(seconds=seconds))
+
+    def send(events: list[Event]) -> list[str]:
+        sent.append(passed())
+        sleep(0.5)
+        return ["recorded"] * len(events)
+
+    monkeypatch.setattr("benchmarks.shop.time", SimpleNamespace(monotonic=passed, sleep=sleep))
+    Shop("shop", Orders(seconds=7, rate=5, batch=10, again=0, agencies=("a",))).trade(send)
+    assert sent == [0, 2, 4, 6]
 
 
 def test_a_shop_tells_what_it_was_never_told() -> None:

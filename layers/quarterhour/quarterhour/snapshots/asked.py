@@ -10,6 +10,7 @@ from quarterhour.parameters import DAY, INSTANT, MOMENT, PAGE, Parameters
 from quarterhour.snapshots.queries import Layers, SnapshotQueries
 
 _LISTED: Final = {"from": ("from", "to", *PAGE), "last": ("last", "next"), "date": ("date", *PAGE)}
+_CHOICES: Final = {"from": _LISTED["from"], "at": ("at",), **_LISTED}
 LISTED: Final = ("from", "to", "last", "date", *PAGE)
 """What a request for a listing in the order of time may name."""
 PARAMETERS: Final = ("layer", "at", *LISTED)
@@ -25,7 +26,7 @@ def states(asked: Parameters, layers: Layers, snapshots: SnapshotQueries, find: 
     ``find`` returns the entity's partition key; it is called when the request is known to be sound.
     """
     layer = asked.required("layer", layers.expected, layers.named)
-    choice = asked.choose({**_LISTED, "at": ("at",)}, "layer")
+    choice = asked.choose(_CHOICES, "layer")
     if choice == "at":
         at = asked.required("at", INSTANT, parameters.instant)
         return snapshots.at(find(), layer, at)
