@@ -34,13 +34,14 @@ UNLINKED: Final = "unlinked refund"
 # Numbers and what we make ourselves begin with nothing that a spreadsheet would run; the rest is the senders' text.
 _TEXT: Final = frozenset({"source", "id", "agency", *_SENT, "category"} - {"time", "quantity", "unit_price"})
 # Their wide forms too, as Japanese input methods write them.
-_RUN_BY_SPREADSHEETS: Final = tuple("=+-@\t\r\n\uff1d\uff0b\uff0d\uff20")
+_RUN_BY_SPREADSHEETS: Final = "=+-@\t\r\n\uff1d\uff0b\uff0d\uff20"
 _MARK: Final = "'"
+_MARKED: Final = (*_RUN_BY_SPREADSHEETS, _MARK)
 
 
 def harmless(text: str) -> str:
     """Write a text cell so that no spreadsheet runs it; ``original`` undoes it."""
-    return _MARK + text if text.startswith((*_RUN_BY_SPREADSHEETS, _MARK)) else text
+    return _MARK + text if text.startswith(_MARKED) else text
 
 
 def original(cell: str) -> str:
@@ -79,7 +80,7 @@ class SealedFile:
                 values = {name: value["S"] for name, value in item.items()}
                 if values["type"] == REFUND and "refers_to" not in values:
                     values[_FLAG] = UNLINKED
-                writer.writerow([_cell(name, values.get(name, "")) for name in self._columns])
+                writer.writerow([_cell(name, values[name]) if name in values else "" for name in self._columns])
                 tallying.add(values)
                 tell(values)
         sealed = Sealed(tallying.lines, *_digest(self.file)) if tallying.lines else Sealed(0)
