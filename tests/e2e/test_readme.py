@@ -1,8 +1,9 @@
-"""What the README has its reader send to a deployment: recorded, and signed as AWS wants it."""
+"""What the README shows of the demo, and what it has its reader send: recorded, and signed as AWS wants it."""
 
 import re
 import shutil
 import subprocess
+import sys
 import threading
 
 import pytest
@@ -16,10 +17,28 @@ from local.stack import open_stack
 from tests.template.stack import ROOT
 
 KEY = {"AWS_ACCESS_KEY_ID": "AKIDEXAMPLE", "AWS_SECRET_ACCESS_KEY": "EXAMPLEKEY", "AWS_REGION": "eu-west-1"}
-DEPLOY = (ROOT / "README.md").read_text("utf-8").partition("## Deploy")[2].partition("\n## ")[0]
+README = (ROOT / "README.md").read_text("utf-8")
+DEPLOY = README.partition("## Deploy")[2].partition("\n## ")[0]
 OPERATIONS = (ROOT / "docs" / "operations.md").read_text("utf-8")
 SENDING = re.compile(r'curl .*?"\$@"', re.DOTALL)
 FIRST_EVENT, FIRST_REPORT = re.findall(r"```sh\n(.*?)```", DEPLOY, re.DOTALL)[1:3]
+
+PACKED = re.compile(r"[\d,]+  [0-9a-f]{12}…")
+"""The size of a packed file and its hash: another build of zlib may pack otherwise."""
+
+
+def shown(text: str) -> list[str]:
+    """Return the lines of the demo's output, whatever packed it."""
+    return [PACKED.sub("", line).rstrip() for line in text.strip().splitlines()]
+
+
+@pytest.mark.slow
+def test_the_demo_prints_what_the_readme_shows() -> None:
+    (told,) = re.findall(r"```\n(A day of a made-up marketplace.*?)```", README, re.DOTALL)
+    run = "import sys; from local.cli import main; sys.exit(main(['demo']))"
+    ended = subprocess.run([sys.executable, "-c", run], capture_output=True, text=True, check=False)  # noqa: S603
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert shown(ended.stdout) == shown(told)
 
 
 def signature(request: Request) -> str:
