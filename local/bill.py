@@ -10,8 +10,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from local.errors import LocalError
-from local.operate import configure_stack, deployed, invoke
-from local.rerate import configure_span
+from local.operate import configure_span, configure_stack, deployed, invoke
 from quarterhour import aws
 from quarterhour.clock import parse_iso
 from quarterhour.orders.keys import HEADER, ORDERS

@@ -1,7 +1,8 @@
-"""`quarterhour rebuild`, `unpark`, `reseal`: invokes the operator's functions, in AWS or of a local stack."""
+"""`quarterhour rebuild`, `unpark`, `reseal`, and what the commands on a deployment have in common."""
 
 import argparse
 import json
+from datetime import datetime
 from typing import Any, Final
 
 import boto3
@@ -9,6 +10,7 @@ from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
 from local.errors import LocalError
+from quarterhour import parameters
 from quarterhour.ledger.keys import Account
 from quarterhour.reports.keys import is_run_id
 
@@ -59,6 +61,20 @@ def configure_stack(parser: argparse.ArgumentParser) -> None:
     """Add the argument that tells which deployed system is meant, for what works in AWS alone."""
     parser.add_argument("--stack", required=True, **_STACK)
     parser.set_defaults(url=None)
+
+
+def configure_span(parser: argparse.ArgumentParser, of: str) -> None:
+    """Add the arguments of a span of time."""
+    moment: dict[str, Any] = {"type": _moment, "required": True, "metavar": "INSTANT"}
+    parser.add_argument("--from", dest="start", help=f"the first instant {of}, or a date", **moment)
+    parser.add_argument("--to", dest="end", help="the instant, or date, that ends the span: not included", **moment)
+
+
+def _moment(text: str) -> datetime:
+    try:
+        return parameters.moment(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"expected {parameters.MOMENT}") from error
 
 
 def _rebuild(args: argparse.Namespace) -> int:

@@ -15,9 +15,9 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from local.errors import LocalError
-from local.operate import configure_target, deployed
+from local.operate import configure_span, configure_target, deployed
 from local.remote import Remote
-from quarterhour import jsontext, money, parameters
+from quarterhour import jsontext, money
 from quarterhour.clock import iso_exact
 from quarterhour.ledger.explain import Facts
 from quarterhour.ledger.keys import Account
@@ -44,13 +44,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(run=_run)
 
 
-def configure_span(parser: argparse.ArgumentParser, of: str) -> None:
-    """Add the arguments of a span of time."""
-    moment: dict[str, Any] = {"type": _moment, "required": True, "metavar": "INSTANT"}
-    parser.add_argument("--from", dest="start", help=f"the first instant {of}, or a date", **moment)
-    parser.add_argument("--to", dest="end", help="the instant, or date, that ends the span: not included", **moment)
-
-
 def _run(args: argparse.Namespace) -> int:
     if not (args.agency or args.all_agencies or args.dry_run):
         raise LocalError("name the agency whose card it is (--agency), or say --all-agencies")
@@ -67,13 +60,6 @@ def _run(args: argparse.Namespace) -> int:
     else:
         _show(found, changed, verdicts, dry_run=args.dry_run)
     return 0 if verdicts.keys() <= set(_POSTED) else 1
-
-
-def _moment(text: str) -> datetime:
-    try:
-        return parameters.moment(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(f"expected {parameters.MOMENT}") from error
 
 
 def _card(file: Path) -> RateCard:

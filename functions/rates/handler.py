@@ -7,7 +7,7 @@ from quarterhour.access import everyone, machines
 from quarterhour.clock import iso_millis
 from quarterhour.errors import NotFoundError
 from quarterhour.parameters import INSTANT, PAGE, invalid, parsed, plain
-from quarterhour.rates.keys import CODE, code, currency_of
+from quarterhour.rates.keys import CODE, code
 from quarterhour.rates.rate import RATE_STATES, read_statement, shown
 from quarterhour.rates.store import RateStore
 from quarterhour.reading import EntityReader, Values
@@ -62,7 +62,9 @@ def rate_history(currency: str) -> http.Response:
     """Answer the rates that were ever stated: as of instants in a span or on a day, or the last ones."""
 
     def known() -> str:
-        return currency_of(_latest(_code(currency))["pk"])
+        of = _code(currency)
+        _latest(of)
+        return of
 
     found = listed(
         routes.parameters(),

@@ -36,6 +36,11 @@ class OrderBook:
         self.taken: dict[str, Body] = {}
         """What was answered as created, or as there, by order."""
 
+    def close(self) -> None:
+        """Forget the orders: what comes after is another round."""
+        self.sent.clear()
+        self.taken.clear()
+
     # ------------------------------------------------------------ the clients
 
     def create(self, body: Body) -> int | None:

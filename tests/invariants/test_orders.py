@@ -31,6 +31,29 @@ def number() -> Callable[[], int]:
     return count().__next__
 
 
+def created_in_the_end(book: OrderBook) -> None:
+    """Send again what has no answer: each order is whole or not at all before, and whole then."""
+    book.look()
+    book.create_again()
+    book.look()
+    assert book.sent.keys() == book.taken.keys()
+    book.close()
+
+
+def bill(place: World, repeat: int = 1) -> None:
+    """Deliver to the billing all that its streams hold, so many times over."""
+    for lane in place.lanes.values():
+        if lane.function == "billing":
+            place.deliver(lane, lane.left, repeat=repeat)
+
+
+def billed_in_the_end(place: World, book: OrderBook, repeat: int = 1) -> None:
+    """Deliver once more, and hold the ledger to the orders."""
+    bill(place, repeat)
+    book.expect()
+    book.close()
+
+
 def test_the_creation_of_an_order_may_die_at_any_call(
     place: World, book: OrderBook, number: Callable[[], int], record_property: Record
 ) -> None:
@@ -38,15 +61,7 @@ def test_the_creation_of_an_order_may_die_at_any_call(
         n = number()
         book.create(order(f"o{n}", *LONG, customer=f"c{n}"))
 
-    def recover(_: World) -> None:
-        book.look()
-        book.create_again()
-        book.look()
-        assert book.sent.keys() == book.taken.keys()
-        book.sent.clear()
-        book.taken.clear()
-
-    points = each_call(place, lambda place: place.stack.cold_start("orders"), act, recover)
+    points = each_call(place, lambda place: place.stack.cold_start("orders"), act, lambda _: created_in_the_end(book))
     record_property("creation of an order", f"{points} crash points tried, 0 violations")
 
 
@@ -59,15 +74,7 @@ def test_the_completion_of_what_a_dead_sender_left_may_die_too(
         book.create(order(f"o{n}", *LONG, customer=f"c{n}"))
         place.faults.struck.pop()
 
-    def recover(_: World) -> None:
-        book.look()
-        book.create_again()
-        book.look()
-        assert book.sent.keys() == book.taken.keys()
-        book.sent.clear()
-        book.taken.clear()
-
-    points = each_call(place, prepare, lambda _: book.create_again(), recover)
+    points = each_call(place, prepare, lambda _: book.create_again(), lambda _: created_in_the_end(book))
     record_property("completion of an order", f"{points} crash points tried, 0 violations")
 
 
@@ -89,8 +96,7 @@ def test_a_change_of_status_may_die_at_any_call(
             assert book.change(id_, "open", "paid") == 200
         book.look()
         book.expect()
-        book.sent.clear()
-        book.taken.clear()
+        book.close()
 
     points = each_call(place, prepare, act, recover)
     record_property("change of status", f"{points} crash points tried, 0 violations")
@@ -111,18 +117,9 @@ def test_the_billing_of_orders_may_die_at_any_call(
         assert book.change(cancelled, "paid", "cancelled") == 200
         place.read_streams()
 
-    def act(place: World) -> None:
-        for lane in place.lanes.values():
-            if lane.function == "billing":
-                place.deliver(lane, lane.left, repeat=2)
-
-    def recover(place: World) -> None:
-        act(place)
-        book.expect()
-        book.sent.clear()
-        book.taken.clear()
-
-    points = each_call(place, prepare, act, recover)
+    points = each_call(
+        place, prepare, lambda place: bill(place, repeat=2), lambda place: billed_in_the_end(place, book, repeat=2)
+    )
     record_property("billing", f"{points} crash points tried, 0 violations")
 
 
@@ -141,18 +138,7 @@ def test_the_refund_of_the_rest_may_die_at_any_call(
         assert book.change(id_, "paid", "cancelled") == 200
         place.read_streams()
 
-    def bill(place: World) -> None:
-        for lane in place.lanes.values():
-            if lane.function == "billing":
-                place.deliver(lane, lane.left, repeat=1)
-
-    def recover(place: World) -> None:
-        bill(place)
-        book.expect()
-        book.sent.clear()
-        book.taken.clear()
-
-    points = each_call(place, prepare, bill, recover)
+    points = each_call(place, prepare, bill, lambda place: billed_in_the_end(place, book))
     record_property("refund of the rest", f"{points} crash points tried, 0 violations")
 
 

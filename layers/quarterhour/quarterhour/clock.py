@@ -4,7 +4,10 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
-from typing import Protocol
+from typing import Final, Protocol
+
+MILLISECOND: Final = timedelta(milliseconds=1)
+"""The finest step of the instants in keys."""
 
 
 class Clock(Protocol):

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from quarterhour import aws, clock, control
 from quarterhour.aws import Item, Request
-from quarterhour.clock import iso_millis
+from quarterhour.clock import MILLISECOND, iso_millis
 from quarterhour.ledger.keys import Partition, Position
 from quarterhour.ledger.log import Place, chunks_between, places_of
 from quarterhour.paging import MAX_BYTES, Page, Paging, size_of, within
@@ -26,7 +26,6 @@ EVENTS_A_PAGE: Final = 1000
 CHUNKS_A_PAGE: Final = 10
 """How many chunks of a source's log are read at a time."""
 
-_ONE_MILLISECOND: Final = timedelta(milliseconds=1)
 _NOT_SHOWN: Final = frozenset({"schema", "quarter_hour"})
 
 
@@ -41,7 +40,7 @@ class Bounds:
 
 def bounds(start: datetime, end: datetime) -> Bounds:
     """Return the bounds of what was recorded from the start to before the end."""
-    return Bounds(*(iso_millis(rounded_up(at, _ONE_MILLISECOND)) for at in (start, end)))
+    return Bounds(*(iso_millis(rounded_up(at, MILLISECOND)) for at in (start, end)))
 
 
 def events_request(table: str, partition: Partition, within_: Bounds, most: int) -> Request:
@@ -72,7 +71,7 @@ class Span:
     @classmethod
     def of(cls, start: datetime, end: datetime, now: datetime) -> Self:
         """Return the span from the start to before the end; nothing is recorded ahead of now."""
-        last = min(Quarter.at(end - _ONE_MILLISECOND), Quarter.at(now).next)
+        last = min(Quarter.at(end - MILLISECOND), Quarter.at(now).next)
         return cls(bounds(start, end), Quarter.at(start), last)
 
     def place(self, name: str, after: str) -> tuple[Quarter, str]:

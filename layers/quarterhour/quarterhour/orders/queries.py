@@ -2,13 +2,12 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from heapq import merge
 from itertools import islice
-from typing import Final
 
 from quarterhour import clock
-from quarterhour.clock import iso_millis
+from quarterhour.clock import MILLISECOND, iso_millis
 from quarterhour.errors import NotFoundError
 from quarterhour.fields import shown
 from quarterhour.orders.keys import (
@@ -27,8 +26,6 @@ from quarterhour.orders.plan import INDEX_LAG, Values, is_there, shown_bought, s
 from quarterhour.paging import Page, Paging, within
 from quarterhour.parameters import instant, rounded_up
 from quarterhour.reading import EntityReader, IndexRange, Range
-
-_ONE_MILLISECOND: Final = timedelta(milliseconds=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +51,7 @@ class OrderQueries:
 
     def of_customer(self, customers: Sequence[str], start: datetime, end: datetime, paging: Paging) -> Page:
         """Return a customer's orders placed from the start to before the end, the oldest first."""
-        low, high = (placed_sk(iso_millis(rounded_up(at, _ONE_MILLISECOND))) for at in (start, end))
+        low, high = (placed_sk(iso_millis(rounded_up(at, MILLISECOND))) for at in (start, end))
 
         def read(customer: str) -> Page:
             return self._page("gsi1", [customer_pk(customer)], low, high, paging)
@@ -63,7 +60,7 @@ class OrderQueries:
 
     def queue(self, status: str, start: datetime, end: datetime, paging: Paging) -> Page:
         """Return the orders in a status that were placed from the start to before the end, the oldest first."""
-        low, high = (queue_sk(iso_millis(rounded_up(at, _ONE_MILLISECOND))) for at in (start, end))
+        low, high = (queue_sk(iso_millis(rounded_up(at, MILLISECOND))) for at in (start, end))
         return self._page("gsi2", queue_partitions(status), low, high, paging)
 
     def _page(self, index: str, partitions: Sequence[str], low: str, high: str, paging: Paging) -> Page:

@@ -1,10 +1,10 @@
 """The rates' keys in the Entity table, built and parsed here alone."""
 
 import re
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Final
 
-from quarterhour.clock import iso_millis
+from quarterhour.clock import MILLISECOND, iso_millis
 from quarterhour.entity import LATEST, Key
 from quarterhour.parameters import rounded_up
 from quarterhour.reading import Range
@@ -14,7 +14,6 @@ RATES: Final = "RATE#"
 CODE: Final = "three capital letters, a currency of now or of the past, such as GBP"
 
 _AS_OF: Final = "AS_OF#"
-_ONE_MILLISECOND: Final = timedelta(milliseconds=1)
 _CODE: Final = re.compile(r"[A-Z]{3}", re.ASCII)
 
 
@@ -49,8 +48,8 @@ def stated_key(currency: str, as_of: datetime) -> Key:
 
 def stated_between(currency: str, start: datetime, end: datetime) -> Range:
     """Return the rates that were stated as of an instant from the start to before the end, the oldest first."""
-    first, behind = (rounded_up(at, _ONE_MILLISECOND) for at in (start, end))
-    low, high = (stated_key(currency, at)["sk"] for at in (first, behind - _ONE_MILLISECOND))
+    first, behind = (rounded_up(at, MILLISECOND) for at in (start, end))
+    low, high = (stated_key(currency, at)["sk"] for at in (first, behind - MILLISECOND))
     return Range(rate_pk(currency), low, high)
 
 

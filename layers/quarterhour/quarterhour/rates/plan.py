@@ -1,17 +1,15 @@
 """Stating a rate, the pure part: what follows from a statement and what stands."""
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
-from typing import Any, Final
+from datetime import datetime
+from typing import Any
 
-from quarterhour.clock import iso_millis
+from quarterhour.clock import MILLISECOND, iso_millis
 from quarterhour.entity import LATEST, window_index
 from quarterhour.errors import ConflictError
 from quarterhour.rates.keys import latest_key, stated_key
 from quarterhour.rates.rate import Rate, Statement
 from quarterhour.reading import Values
-
-_ONE_MILLISECOND: Final = timedelta(milliseconds=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +36,7 @@ def place_of(statement: Statement, base: str, latest: Values | None, now: dateti
         return at
     in_force = Rate.of(latest)
     same = in_force.same(Rate(statement.units_per_base, statement.source, base, at))
-    return in_force.as_of if same else max(at, in_force.as_of + _ONE_MILLISECOND)
+    return in_force.as_of if same else max(at, in_force.as_of + MILLISECOND)
 
 
 def decide(currency: str, rate: Rate, latest: Values | None, standing: Values | None) -> Move | Values:

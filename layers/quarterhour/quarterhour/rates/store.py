@@ -1,13 +1,14 @@
 """The rates' calls to DynamoDB, and the requests they make."""
 
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
-from typing import Any, Final
+from datetime import datetime
+from typing import Any
 
 from botocore.exceptions import ClientError
 
 from quarterhour import aws, clock
 from quarterhour.aws import Request
+from quarterhour.clock import MILLISECOND
 from quarterhour.errors import UnavailableError
 from quarterhour.paging import Page, Paging, within
 from quarterhour.parameters import ALWAYS
@@ -17,8 +18,6 @@ from quarterhour.rates.rate import Rate, Statement, shown
 from quarterhour.reading import EntityReader, Range, Values
 from quarterhour.settings import Layer
 from quarterhour.snapshots.keys import window_start
-
-_ONE_MILLISECOND: Final = timedelta(milliseconds=1)
 
 
 def move_request(table: str, move: Move) -> Request:
@@ -60,7 +59,7 @@ class RateStore:
         """
         at = Rate.of(latest).as_of
         start = window_start(at, layer.window) if layer.window else at
-        return self.as_of(currency_of(latest["pk"]), start - _ONE_MILLISECOND)
+        return self.as_of(currency_of(latest["pk"]), start - MILLISECOND)
 
     def span(self, currency: str, start: datetime, end: datetime, paging: Paging) -> Page:
         """Return the rates stated as of an instant from the start to before the end, the oldest first."""

@@ -3,7 +3,7 @@
 import heapq
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from hashlib import sha256
 from typing import IO, Any, Final
 
@@ -11,6 +11,7 @@ from botocore.exceptions import ClientError
 
 from quarterhour import aws, control
 from quarterhour.aws import Item, Request
+from quarterhour.clock import MILLISECOND
 from quarterhour.counters.keys import account_of, partition_of, quarter_key
 from quarterhour.errors import OvertakenError, SealedFileError
 from quarterhour.ledger.keys import Account, Partition
@@ -187,7 +188,7 @@ class ReportStore(SealedLedger):
     def rate(self, currency: str, before: datetime, base: str) -> Rate | None:
         """Return the rate of a currency that was in force right before an instant; ``None`` where there was none."""
         entities = EntityReader(self.dynamodb, self.entity_table)
-        values = next(entities.read(stated_until(currency, before - timedelta(milliseconds=1)), 1), None)
+        values = next(entities.read(stated_until(currency, before - MILLISECOND), 1), None)
         rate = Rate.of(values) if values else None
         return rate if rate and rate.base == base else None
 

@@ -8,7 +8,7 @@ from itertools import chain
 from typing import Any, Final
 
 from quarterhour import money
-from quarterhour.clock import iso_millis, iso_seconds, parse_iso
+from quarterhour.clock import MILLISECOND, iso_millis, iso_seconds, parse_iso
 from quarterhour.entity import LATEST, window_index, window_partitions
 from quarterhour.errors import NotFoundError
 from quarterhour.paging import Page, Paging, within
@@ -18,7 +18,6 @@ from quarterhour.settings import CHANGE, Layer
 from quarterhour.snapshots.keys import change_sk, layer_sk, start_of, window_name, window_start
 from quarterhour.snapshots.kind import Figures, Kind
 
-_ONE_MILLISECOND: Final = timedelta(milliseconds=1)
 _FIRST: Final = ""
 _LAST: Final = "9999"
 """What sorts before, and behind, every instant of a layer."""
@@ -55,14 +54,14 @@ class Layers:
 def before(layer: Layer, end: datetime) -> str:
     """Return the last sort key at which a state of a window, or a change, before the instant can stand."""
     if layer.window is None:
-        return layer_sk(layer, iso_millis(rounded_up(end, _ONE_MILLISECOND)))
+        return layer_sk(layer, iso_millis(rounded_up(end, MILLISECOND)))
     return window_name(layer, rounded_up(end, layer.window) - layer.window)
 
 
 def not_before(layer: Layer, start: datetime) -> str:
     """Return the first sort key at which a state of a window, or a change, at or after the instant can stand."""
     if layer.window is None:
-        return layer_sk(layer, iso_millis(rounded_up(start, _ONE_MILLISECOND)))
+        return layer_sk(layer, iso_millis(rounded_up(start, MILLISECOND)))
     return window_name(layer, rounded_up(start, layer.window))
 
 
