@@ -18,7 +18,10 @@ SAM := SAM_CLI_TELEMETRY=0 $(VENV_SAM)/bin/sam
 PYENV_3_13 := $(lastword $(wildcard $(or $(PYENV_ROOT),$(HOME)/.pyenv)/versions/3.13.*/bin))
 WITH_LAMBDA_PYTHON := $(if $(PYENV_3_13),PATH="$(PYENV_3_13):$$PATH")
 
-SIDE_BY_SIDE := --numprocesses auto --dist worksteal
+# Python keeps what it has compiled, whatever the machine's habit: each process would compile all of it again.
+unexport PYTHONDONTWRITEBYTECODE
+
+SIDE_BY_SIDE := --numprocesses auto --dist
 
 # $(call new_venv,FOLDER): an empty environment, or a plain word on what is missing.
 define new_venv
@@ -49,10 +52,10 @@ demo: setup  ## Run a day of a made-up marketplace through the local stack
 	@$(BIN)/quarterhour demo
 
 test: setup  ## Run the tests, less those that take long
-	@$(BIN)/pytest $(SIDE_BY_SIDE) -m "not slow"
+	@$(BIN)/pytest $(SIDE_BY_SIDE) loadfile -m "not slow"
 
-proof: setup $(STAMP_SAM)  ## Run the tests that take long: crash points, stalls, interleavings, both engines, a deployment
-	@$(BIN)/pytest $(SIDE_BY_SIDE) -m slow
+proof: setup $(STAMP_SAM)  ## Run the tests that take long: crash points, interleavings, both engines, all examples of the laws
+	@$(BIN)/pytest $(SIDE_BY_SIDE) worksteal -m "slow or law" --hypothesis-profile=full
 
 bench: setup  ## Measure every budget of the design
 	@$(BIN)/python -m benchmarks
@@ -61,10 +64,11 @@ openapi: setup  ## Write what describes the HTTP API anew
 	@mkdir -p build
 	@$(BIN)/quarterhour openapi >build/openapi.json && mv build/openapi.json functions/api/openapi.json
 
-lint: setup  ## Check style and types
+lint: setup  ## Check style, types and the direction of imports
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
+	PYTHONPATH=.:layers/quarterhour $(BIN)/lint-imports --no-logo
 
 format: setup  ## Put the code into the project's format
 	$(BIN)/ruff check --fix
@@ -78,7 +82,7 @@ security: setup $(STAMP_SAM) $(STAMP_SECURITY)  ## Look for weaknesses in the te
 	@AWS_DEFAULT_REGION=us-east-1 $(BIN)/python -c '$(TRANSLATE)' >$(TRANSLATED)
 	$(VENV_SAM)/bin/cfn-lint --ignore-checks W1020 -- $(TRANSLATED)
 	$(VENV_SECURITY)/bin/checkov --file $(TRANSLATED)
-	$(VENV_SECURITY)/bin/bandit --quiet --recursive layers/quarterhour/quarterhour functions local
+	$(VENV_SECURITY)/bin/bandit --quiet --recursive layers/quarterhour/quarterhour functions quarterhour_tools
 	$(VENV_SECURITY)/bin/python .ci/audit.py layers/quarterhour/requirements.txt $(sort $(wildcard requirements/*.txt))
 
 sam: validate build  ## Validate the template and build what a deployment ships
@@ -104,10 +108,10 @@ $(STAMP_SECURITY): requirements/security.txt
 # The widest set first; the narrower ones take its versions.
 LOCK := uv pip compile --quiet --universal --python-version $(OLDEST) --generate-hashes --no-emit-index-url
 LAYER := requirements/layer.in
-LOCAL := $(LAYER) requirements/local.in
+TOOLS := $(LAYER) requirements/tools.in
 lock:  ## Lock the dependencies anew (needs uv)
-	$(LOCK) $(LOCAL) requirements/dev.in -o requirements/dev.txt
-	$(LOCK) $(LOCAL) -c requirements/dev.txt -o requirements/local.txt
+	$(LOCK) $(TOOLS) requirements/dev.in -o requirements/dev.txt
+	$(LOCK) $(TOOLS) -c requirements/dev.txt -o requirements/tools.txt
 	$(LOCK) $(LAYER) -c requirements/dev.txt -o layers/quarterhour/requirements.txt
 	$(LOCK) requirements/sam.in -o requirements/sam.txt
 	$(LOCK) requirements/security.in -o requirements/security.txt

@@ -17,7 +17,7 @@ from benchmarks.orders import AT_A_TIME, SIZES, costs, rush
 from benchmarks.starting import starts
 from benchmarks.table import MISSED, Line, at_least, at_most, show
 from benchmarks.writing import cost
-from local.errors import LocalError
+from quarterhour_tools.errors import ToolError
 
 Ledger = Mapping[str, int]
 """What a made-up ledger is made of."""
@@ -251,7 +251,7 @@ def metering(extent: Extent) -> Iterator[Line]:
     """Hold the meter against DynamoDB Local, where that is to be had."""
     try:
         differing = len(crosscheck(extent.calls))
-    except LocalError as error:
+    except ToolError as error:
         yield Line("the meter against DynamoDB Local", "not compared", notes=(str(error),))
         return
     yield Line(

@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from benchmarks.functions import LAYER, ROOT
-from local.engines import environment
-from local.stack import TEMPLATE
-from local.template import Template
+from quarterhour_tools.emulator.engines import environment
+from quarterhour_tools.emulator.stack import TEMPLATE
+from quarterhour_tools.emulator.template import Template
 
 
 def run(function: str, arguments: list[str], parameters: Mapping[str, str | int] | None = None) -> Any:  # noqa: ANN401

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from botocore.exceptions import ClientError
 
 from benchmarks.metering import Meter, Tables
-from local.engines import DYNAMODB_LOCAL, open_engine
+from quarterhour_tools.emulator.engines import DYNAMODB_LOCAL, open_engine
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -54,7 +54,7 @@ def crosscheck(calls: int, seed: int = 1) -> list[Difference]:
     Raises ``LocalError`` where it is not to be had.
     """
     with open_engine(DYNAMODB_LOCAL) as engine:
-        client = engine.dynamodb()
+        client = engine.own_dynamodb()
         client.create_table(**_CREATE)
         draw = random.Random(seed)  # noqa: S311 - to be repeated, not to be secret
         for key in _keys(_STABLE):

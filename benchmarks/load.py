@@ -26,11 +26,11 @@ from uuid import uuid4
 
 from benchmarks.functions import LAYER, ROOT
 from benchmarks.shop import CURRENCY, Orders, Sales, run
-from local.errors import LocalError
-from quarterhour.clock import iso_seconds
-from quarterhour.ledger.protocol import MAX_BATCH
-from quarterhour.quarters import Quarter
-from quarterhour.totals import Totals
+from quarterhour.ledger.http import MAX_BATCH
+from quarterhour.model.clock import iso_seconds
+from quarterhour.model.quarter_hours import QuarterHour
+from quarterhour.model.totals import Totals
+from quarterhour_tools.errors import ToolError
 
 MOST_SECONDS: Final = 3600
 MOST_EVENTS_A_SECOND: Final = 100_000
@@ -38,7 +38,7 @@ MOST_PROCESSES: Final = 64
 CATCH_UP_SECONDS: Final = 120.0
 """For the counters, after the last event."""
 
-_UP: Final = "import sys; from local.cli import main; sys.exit(main())"
+_UP: Final = "import sys; from quarterhour_tools.cli import main; sys.exit(main())"
 _URL: Final = re.compile(r"http://[0-9.:]+")
 _CANNOT: Final = 2
 _PAGE: Final = 1000
@@ -120,7 +120,7 @@ def started() -> Iterator[str]:
             first = process.stdout.readline() if process.stdout else ""
             url = _URL.search(first)
             if url is None:
-                raise LocalError("`quarterhour up` did not start: run it by itself to see why")
+                raise ToolError("`quarterhour up` did not start: run it by itself to see why")
             yield url[0]
         finally:
             process.terminate()
@@ -156,7 +156,7 @@ def problems(url: str, load: Load, since: datetime, name: str) -> list[str]:
 
 def in_ledger(url: str, since: datetime, name: str) -> Counter[tuple[str, str]]:
     """Count the events of the shops of this name in the ledger, by source and id."""
-    end = Quarter.at(datetime.now(UTC)).end
+    end = QuarterHour.at(datetime.now(UTC)).end
     parameters = {"from": iso_seconds(since), "to": iso_seconds(end), "limit": str(_PAGE)}
     found: Counter[tuple[str, str]] = Counter()
     token: str | None = ""
@@ -204,11 +204,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         with ExitStack() as during:
             url = args.url or during.enter_context(started())
-            since = Quarter.at(datetime.now(UTC)).start
+            since = QuarterHour.at(datetime.now(UTC)).start
             load = loaded(url, name, args.processes, orders)
             print(summary(load))
             found = problems(url, load, since, name)
-    except (LocalError, OSError) as error:
+    except (ToolError, OSError) as error:
         print(f"load: {error}", file=sys.stderr)
         return _CANNOT
     events = sum(totals.events for totals in load.standing.values())

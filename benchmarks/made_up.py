@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any, Final
 from botocore.awsrequest import AWSResponse
 from botocore.handlers import BUILTIN_HANDLERS
 
-from quarterhour.clock import iso_millis
-from quarterhour.ledger.keys import Partition
-from quarterhour.quarters import LENGTH, Quarter
+from quarterhour.model.clock import iso_millis
+from quarterhour.model.identifiers import Partition
+from quarterhour.model.quarter_hours import LENGTH, QuarterHour
 
 if TYPE_CHECKING:
     from botocore.awsrequest import AWSPreparedRequest
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 Json = dict[str, Any]
 MakePage = Callable[[tuple[str, ...], str | None, int | None], bytes]
 
-BUCKET: Final = Quarter(datetime(2026, 10, 23, 1, 30, tzinfo=UTC))
+BUCKET: Final = QuarterHour(datetime(2026, 10, 23, 1, 30, tzinfo=UTC))
 """The newest bucket of every ledger that is made up."""
 ITEM_BYTES: Final = 250
 """Of an item without details."""
@@ -56,24 +56,24 @@ class Ledger:
     item_bytes: int = ITEM_BYTES
 
     @property
-    def first(self) -> Quarter:
+    def first(self) -> QuarterHour:
         """The first bucket."""
-        return Quarter(BUCKET.start - LENGTH * (self.buckets - 1))
+        return QuarterHour(BUCKET.start - LENGTH * (self.buckets - 1))
 
     def partitions(self) -> Iterator[Partition]:
         """Yield all partitions, the oldest first."""
         starts = (self.first.start + LENGTH * bucket for bucket in range(self.buckets))
-        return (Partition(Quarter(start), shard) for start in starts for shard in range(self.shards))
+        return (Partition(QuarterHour(start), shard) for start in starts for shard in range(self.shards))
 
     def numbers(self, partition: Partition, after: str | None = None) -> range:
         """Return the numbers, within their bucket, of a partition's events behind a position."""
-        in_ledger = self.first <= partition.quarter <= BUCKET and partition.shard < self.shards
+        in_ledger = self.first <= partition.quarter_hour <= BUCKET and partition.shard < self.shards
         first = partition.shard if after is None else int(after.rpartition(".")[2]) + self.shards
         return range(first, self.events if in_ledger else 0, self.shards)
 
     def item(self, partition: Partition, number: int) -> str:
         """Return an event's item as JSON."""
-        at = iso_millis(partition.quarter.start + timedelta(microseconds=number * 900_000_000 // self.events))
+        at = iso_millis(partition.quarter_hour.start + timedelta(microseconds=number * 900_000_000 // self.events))
         padding = "x" * (self.item_bytes - ITEM_BYTES - _EXTRA_NAME)
         extra = _EXTRA.format(padding=padding) if padding else ""
         return _ITEM.format(partition=partition, at=at, number=number, agency=number % self.accounts, extra=extra)
@@ -88,7 +88,7 @@ class MadeUp:
         ``keeps_pages``: make each page of the ledger once, so that its making is not timed again.
         """
         self._ledger = ledger
-        self._sealed_through = Quarter(BUCKET.start - LENGTH * unsealed)
+        self._sealed_through = QuarterHour(BUCKET.start - LENGTH * unsealed)
         self._page: MakePage = lru_cache(_PAGES_KEPT)(self._make_page) if keeps_pages else self._make_page
         self._items: dict[tuple[str, str], Json] = {}
         self.reset()

@@ -13,20 +13,21 @@ from typing import Any, Final
 from benchmarks.metering import Tables, charges, standing
 from benchmarks.turns import Turns
 from benchmarks.writing import system
-from local.capacity import Capacity, Price, Units
-from local.engines import MOTO, environment
-from local.faults import Faults
-from local.http_api import Request
-from local.stack import Stack, open_stack
-from quarterhour import aws
-from quarterhour.clock import ManualClock, sleep, using
-from quarterhour.errors import NotFoundError, UnavailableError
-from quarterhour.orders.keeper import OrderKeeper
+from quarterhour.aws import clients
+from quarterhour.aws.entity_table import EntityReader
+from quarterhour.aws.workers import Workers
+from quarterhour.model.clock import ManualClock, sleep, using
+from quarterhour.model.errors import NotFoundError, UnavailableError
 from quarterhour.orders.order import Order, read_order
 from quarterhour.orders.queries import OrderQueries
+from quarterhour.orders.service import OrderService
 from quarterhour.orders.store import OrderStore
-from quarterhour.paging import Paging
-from quarterhour.reading import EntityReader
+from quarterhour.web.paging import Paging
+from quarterhour_tools.emulator.capacity import Capacity, Price, Units
+from quarterhour_tools.emulator.engines import MOTO, environment
+from quarterhour_tools.emulator.faults import Faults
+from quarterhour_tools.emulator.http_api import Request
+from quarterhour_tools.emulator.stack import Stack, open_stack
 
 SIZES: Final = (1, 10, 100, 1000)
 """Items of the orders."""
@@ -141,9 +142,9 @@ def rush(units_a_second: float, sizes: Sequence[int] = SIZES) -> Rush:
         during.enter_context(faults.installed())
         stack = during.enter_context(open_stack(MOTO, virtual=True))
         with environment({"AWS_ENDPOINT_URL_DYNAMODB": stack.engine.dynamodb_url}):
-            client, once = aws.dynamodb(), aws.dynamodb_once()
+            client, once = clients.dynamodb(), clients.dynamodb_once()
         table = stack.ref("EntityTable")
-        keeper = OrderKeeper(OrderStore(client, once, table, aws.Workers(1)))
+        keeper = OrderService(OrderStore(client, once, table, Workers(1)))
         faults.capacity = Capacity(table, units_a_second, _price(stack, table))
         orders = [read_order(body(number, items)) for number, items in enumerate(sizes)]
         rushed = Rush()
@@ -154,7 +155,7 @@ def rush(units_a_second: float, sizes: Sequence[int] = SIZES) -> Rush:
         return rushed
 
 
-def _insist(keeper: OrderKeeper, order: Order, turns: Turns, rushed: Rush) -> None:
+def _insist(keeper: OrderService, order: Order, turns: Turns, rushed: Rush) -> None:
     """Send an order as a client does: again, a little later, for as long as the answer is to do so."""
     while True:
         rushed.requests += 1

@@ -19,7 +19,7 @@ from botocore.handlers import BUILTIN_HANDLERS
 from benchmarks.functions import ROOT, Context, load
 from benchmarks.made_up import Ledger, MadeUp
 from benchmarks.timing import in_turns, ratio
-from quarterhour.ledger.protocol import MAX_BATCH
+from quarterhour.ledger.http import MAX_BATCH
 
 _BATCHES: Final = 2
 """In each round."""

@@ -19,7 +19,7 @@ from benchmarks.functions import Context, Handler, load
 from benchmarks.made_up import BUCKET, Ledger, MadeUp
 from benchmarks.metering import Meter, Tables
 from benchmarks.timing import in_turns, ratio
-from quarterhour.clock import ManualClock, using
+from quarterhour.model.clock import ManualClock, using
 
 _CLOSED: Final = BUCKET.end + timedelta(minutes=10)
 

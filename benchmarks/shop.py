@@ -11,7 +11,7 @@ from decimal import Decimal
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from quarterhour.totals import Totals
+from quarterhour.model.totals import Totals
 
 CURRENCY: Final = "EUR"
 RATE: Final = Decimal("0.125")

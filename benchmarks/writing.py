@@ -10,11 +10,11 @@ from typing import Any, Final
 from benchmarks.metering import Bill, Meter, Tables
 from benchmarks.recording import batch
 from benchmarks.sizes import WRITE_BYTES, item_size
-from local.engines import MOTO
-from local.http_api import Request
-from local.stack import Stack, open_stack
-from quarterhour.clock import ManualClock, using
-from quarterhour.ledger.protocol import MAX_BATCH
+from quarterhour.ledger.http import MAX_BATCH
+from quarterhour.model.clock import ManualClock, using
+from quarterhour_tools.emulator.engines import MOTO
+from quarterhour_tools.emulator.http_api import Request
+from quarterhour_tools.emulator.stack import Stack, open_stack
 
 AGENCIES: Final = 5
 """Of a batch of 500 events: 100 events each."""

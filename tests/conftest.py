@@ -7,9 +7,12 @@ from pathlib import Path
 from typing import Final
 
 import pytest
+from hypothesis import is_hypothesis_test
 
-from local import dynamodb_local
-from local.errors import LocalError
+from quarterhour_tools.emulator import dynamodb_local
+from quarterhour_tools.emulator.engines import DYNAMODB_LOCAL, MOTO
+from quarterhour_tools.errors import ToolError
+from tests.support import laws
 
 # As in Lambda: Powertools reads it once, at import, whichever test imports it first.
 os.environ["POWERTOOLS_METRICS_NAMESPACE"] = "Quarterhour"
@@ -20,17 +23,46 @@ def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
     return argname if isinstance(val, bytes) else None
 
 
-LONG = ("invariants", "e2e/test_rehearsal.py", "e2e/test_replay.py")
+LONG: Final = (
+    "invariants",
+    "e2e/test_rehearsal.py",
+    "e2e/test_replay.py",
+    "handlers/test_openapi_any_request.py",
+)
 """What takes its time, below this folder."""
+QUICK: Final = "not slow"
+"""How ``make test`` chooses its tests."""
+LONGEST_SECONDS: Final = 1200
+"""For a slow test; others have what pyproject.toml says."""
 WITHOUT_JAVA: Final = "QUARTERHOUR_WITHOUT_JAVA"
+
+laws.register()
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Do not even import what ``make test`` leaves out."""
+    return True if config.option.markexpr == QUICK and _takes_long(collection_path) else None
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Load the plugin that only long tests need."""
+    if config.option.markexpr != QUICK:
+        config.pluginmanager.import_plugin("schemathesis.pytest.plugin")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark as slow what takes long, or needs more than Python."""
+    """Mark as slow what takes long, or needs more than Python; and the laws."""
     for item in items:
-        place = item.path.relative_to(Path(__file__).parent).as_posix()
-        if place.startswith(LONG) or "dynamodb-local" in item.nodeid or _needs(item, "dynamodb-local"):
+        if _takes_long(item.path) or "dynamodb-local" in item.nodeid or _needs(item, "dynamodb-local"):
             item.add_marker("slow")
+        if item.get_closest_marker("slow"):
+            item.add_marker(pytest.mark.timeout(LONGEST_SECONDS))
+        if is_hypothesis_test(getattr(item, "obj", None)):
+            item.add_marker("law")
+
+
+def _takes_long(path: Path) -> bool:
+    return path.relative_to(Path(__file__).parent).as_posix().startswith(LONG)
 
 
 def _needs(item: pytest.Item, engine: str) -> bool:
@@ -50,8 +82,15 @@ def dynamodb_local_url() -> Iterator[str]:
     with ExitStack() as running:
         try:
             url = running.enter_context(dynamodb_local.running())
-        except LocalError as error:
+        except ToolError as error:
             if os.environ.get("CI") and not os.environ.get(WITHOUT_JAVA):
                 pytest.fail(f"{error} (to go without: {WITHOUT_JAVA}=1)", pytrace=False)
             pytest.skip(f"moto alone was tested: {error}")
         yield url
+
+
+@pytest.fixture(scope="module", params=[MOTO, pytest.param(DYNAMODB_LOCAL, marks=pytest.mark.engine(DYNAMODB_LOCAL))])
+def engine(request: pytest.FixtureRequest) -> str:
+    """The engine of a stack, as ``open_stack`` takes it: moto here, DynamoDB Local beside it where it can run."""
+    url: str = MOTO if request.param == MOTO else request.getfixturevalue("dynamodb_local_url")
+    return url

@@ -8,43 +8,50 @@ from typing import Any, Final
 
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
-from quarterhour import aws, fields, http, parameters
-from quarterhour.access import everyone, machines, own_agency
+from quarterhour.aws import clients
+from quarterhour.aws.entity import Values
+from quarterhour.aws.entity_table import EntityReader
+from quarterhour.aws.settings import Environment
+from quarterhour.aws.telemetry import observed
+from quarterhour.aws.workers import Workers
 from quarterhour.counters.keys import account_pk
 from quarterhour.counters.queries import ACCOUNT_STATES, CounterQueries
 from quarterhour.documents.keys import report
 from quarterhour.documents.queries import DocumentQueries
-from quarterhour.ledger.explainer import Explainer
-from quarterhour.ledger.keys import Account, Identity
-from quarterhour.ledger.queries import LedgerQueries
+from quarterhour.exchange_rates.exchange_rate import EXCHANGE_RATE_STATES
+from quarterhour.ledger.queries import EventLookup, ExplanationQueries, LedgerQueries
 from quarterhour.locations.keys import read_place
 from quarterhour.locations.plan import MOST_LEVELS, levels
 from quarterhour.locations.queries import LocationQueries
-from quarterhour.parameters import ALWAYS, DAY, MOMENT, NAME, PAGE, among, one_of
-from quarterhour.rates.rate import RATE_STATES
-from quarterhour.reading import EntityReader, Values
+from quarterhour.model import fields, instants
+from quarterhour.model.fields import NAME
+from quarterhour.model.identifiers import Account, Identity
+from quarterhour.model.instants import ALWAYS, DAY
 from quarterhour.reports.keys import is_run_id
 from quarterhour.reports.queries import ReportQueries, no_run
-from quarterhour.routing import Routes
-from quarterhour.settings import Environment
-from quarterhour.snapshots.asked import PARAMETERS as STATES
-from quarterhour.snapshots.asked import states
+from quarterhour.snapshots.layers import LAYERS, parse_layers
 from quarterhour.snapshots.queries import Layers, SnapshotQueries
-from quarterhour.telemetry import observed
+from quarterhour.snapshots.requests import PARAMETERS as STATES
+from quarterhour.snapshots.requests import states
+from quarterhour.web import http, parameters
+from quarterhour.web.access import everyone, machines, own_agency
+from quarterhour.web.parameters import MOMENT, PAGE, among, one_of
+from quarterhour.web.routing import Routes
 
 env = Environment.of_process()
-dynamodb = aws.dynamodb()
+dynamodb = clients.dynamodb()
 entities = EntityReader(dynamodb, env.text("ENTITY_TABLE"))
 counters = CounterQueries(entities)
 snapshots = SnapshotQueries(entities, ACCOUNT_STATES)
-kinds = {"accounts": snapshots, "rates": SnapshotQueries(entities, RATE_STATES)}
-layers = Layers(env.layers("SNAPSHOT_LAYERS"))
+kinds = {"accounts": snapshots, "exchange-rates": SnapshotQueries(entities, EXCHANGE_RATE_STATES)}
+layers = Layers(env.parsed("SNAPSHOT_LAYERS", LAYERS, parse_layers))
 documents = DocumentQueries(entities)
-reports = ReportQueries(entities, aws.s3(), env.text("REPORT_BUCKET"))
-workers = aws.Workers(env.integer("MAX_CONCURRENCY", least=1))
+reports = ReportQueries(entities, clients.s3(), env.text("REPORT_BUCKET"))
+workers = Workers(env.integer("MAX_CONCURRENCY", least=1))
 ledger = LedgerQueries(dynamodb, env.text("LEDGER_TABLE"), entities, workers)
 locations = LocationQueries(entities)
-explainer = Explainer(dynamodb, env.text("IDENTITY_TABLE"), env.text("LEDGER_TABLE"), entities)
+lookup = EventLookup(dynamodb, env.text("IDENTITY_TABLE"), env.text("LEDGER_TABLE"))
+explanations = ExplanationQueries(lookup, entities)
 routes = Routes(env)
 
 DESCRIPTION: Final = Path(__file__).with_name("openapi.json")
@@ -60,21 +67,21 @@ def account_totals(agency: Names, currency: str) -> http.Response:
     return _answer(counters.totals(*_account(agency, currency)))
 
 
-@routes.get("/accounts/<agency>/<currency>/quarters", allow=own_agency, query=("from", "to", *PAGE))
-def account_quarters(agency: Names, currency: str) -> http.Response:
+@routes.get("/accounts/<agency>/<currency>/quarter-hours", allow=own_agency, query=("from", "to", *PAGE))
+def account_quarter_hours(agency: Names, currency: str) -> http.Response:
     """Answer an account's totals per quarter-hour."""
     asked = routes.parameters()
-    start, end = asked.span(MOMENT, parameters.moment)
+    start, end = asked.span(MOMENT, instants.moment)
     paging = asked.paging()
     account, _ = _account(agency, currency)
-    return _answer(paging.body(counters.quarters(account, start, end, paging)))
+    return _answer(paging.body(counters.quarter_hours(account, start, end, paging)))
 
 
 @routes.get("/accounts/<agency>/<currency>/days", allow=own_agency, query=("from", "to", *PAGE))
 def account_days(agency: Names, currency: str) -> http.Response:
     """Answer an account's totals per day."""
     asked = routes.parameters()
-    first, end = asked.span(DAY, parameters.day)
+    first, end = asked.span(DAY, instants.day)
     paging = asked.paging()
     account, _ = _account(agency, currency)
     return _answer(paging.body(counters.days(account, first, end, paging)))
@@ -109,7 +116,7 @@ def window(layer: str, start: str) -> http.Response:
     """Answer all accounts, or rates, that changed in a window, as they stood at its end."""
     asked = routes.parameters()
     wanted = parameters.parsed("layer", parameters.plain(layer), layers.expected_windows, layers.with_windows)
-    at = parameters.parsed("start", parameters.plain(start), MOMENT, parameters.moment)
+    at = parameters.parsed("start", parameters.plain(start), MOMENT, instants.moment)
     kind = asked.optional("kind", one_of(kinds), lambda name: among(kinds, name), snapshots)
     paging = asked.paging()
     return _answer(kind.window(wanted, at, paging))
@@ -135,7 +142,7 @@ def report_run(run: str) -> http.Response:
 def events() -> http.Response:
     """Answer the events recorded in a span, in the order of their positions."""
     asked = routes.parameters()
-    start, end = asked.span(MOMENT, parameters.moment)
+    start, end = asked.span(MOMENT, instants.moment)
     agency = routes.caller().narrowed(asked.optional("agency", NAME, parameters.name, None))
     paging = asked.paging()
     return _answer(paging.body(ledger.events(start, end, agency, paging)))
@@ -146,7 +153,7 @@ def explanation(source: str, event: str) -> http.Response:
     """Answer how the commission of an event came about."""
     sources, ids = parameters.names("source", source), parameters.names("event", event)
     possible = (Identity(one, other) for one in sources for other in ids)
-    return _answer(explainer.explain(possible, routes.caller()))
+    return _answer(explanations.explain(possible, routes.caller()))
 
 
 @routes.get("/sources/<source>/events", allow=machines, query=("from", "to", "after", "before", *PAGE))
@@ -157,11 +164,11 @@ def source_events(source: str) -> http.Response:
     start, end = ALWAYS
     match asked.choose(SOURCE_EVENTS):
         case "after":
-            start = asked.required("after", MOMENT, parameters.moment) + timedelta.resolution
+            start = asked.required("after", MOMENT, instants.moment) + timedelta.resolution
         case "before":
-            end = asked.required("before", MOMENT, parameters.moment)
+            end = asked.required("before", MOMENT, instants.moment)
         case _:
-            start, end = asked.span(MOMENT, parameters.moment)
+            start, end = asked.span(MOMENT, instants.moment)
     paging = asked.paging()
     return _answer(paging.body(ledger.of_source(name, start, end, paging)))
 
@@ -192,7 +199,7 @@ def _description() -> dict[str, Any]:
 
 def _sales(place: str) -> http.Response:
     asked = routes.parameters()
-    span = asked.span(DAY, parameters.day)
+    span = asked.span(DAY, instants.day)
     least = max(1, levels(place))
     level = asked.whole("level", least, MOST_LEVELS, least)
     paging = asked.paging()

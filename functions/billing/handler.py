@@ -7,25 +7,26 @@ from typing import Any
 
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
-from quarterhour import aws
-from quarterhour.ledger.recorder import Recorder
-from quarterhour.ledger.recording import Terms
+from quarterhour.aws import clients
+from quarterhour.aws.parking import Parking
+from quarterhour.aws.settings import Environment
+from quarterhour.aws.telemetry import observed
+from quarterhour.aws.workers import Workers
+from quarterhour.billing.service import Biller
+from quarterhour.ledger.plan import RecordingTerms
+from quarterhour.ledger.service import Recorder
 from quarterhour.ledger.store import LedgerStore
-from quarterhour.orders.biller import Biller
 from quarterhour.orders.store import OrderStore
-from quarterhour.ratecards.store import CardStore
-from quarterhour.settings import Environment
-from quarterhour.streams import Parking
-from quarterhour.telemetry import observed
+from quarterhour.rate_cards.store import RateCardStore
 
 env = Environment.of_process()
-dynamodb = aws.dynamodb()
-workers = aws.Workers(env.integer("MAX_CONCURRENCY", least=1))
+dynamodb = clients.dynamodb()
+workers = Workers(env.integer("MAX_CONCURRENCY", least=1))
 entity_table = env.text("ENTITY_TABLE")
 biller = Biller(
     OrderStore(dynamodb, dynamodb, entity_table, workers),  # reads alone
     Recorder(
-        Terms(
+        RecordingTerms(
             shards=env.integer("LEDGER_SHARDS", least=1),
             commission_rate=env.rate("DEFAULT_COMMISSION_RATE"),
             grace=env.seconds("GRACE_SECONDS"),
@@ -33,9 +34,9 @@ biller = Biller(
             retention=env.days("DEDUP_RETENTION_DAYS") or None,
         ),
         LedgerStore(dynamodb, env.text("IDENTITY_TABLE"), env.text("LEDGER_TABLE"), entity_table, workers),
-        CardStore(dynamodb, entity_table, workers).read,
+        RateCardStore(dynamodb, entity_table, workers).read,
     ),
-    Parking(aws.sqs(), env.text("PARKED_QUEUE_URL")),
+    Parking(clients.sqs(), env.text("PARKED_QUEUE_URL")),
     workers,
 )
 

@@ -4,20 +4,21 @@ from typing import Any
 
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
-from quarterhour import aws
-from quarterhour.counters.applier import Counting
+from quarterhour.aws import clients
+from quarterhour.aws.parking import Parking
+from quarterhour.aws.settings import Environment
+from quarterhour.aws.telemetry import observed
+from quarterhour.aws.workers import Workers
 from quarterhour.counters.plan import Retention
+from quarterhour.counters.service import CounterUpdater
 from quarterhour.counters.store import CounterStore
-from quarterhour.settings import Environment
-from quarterhour.streams import Parking
-from quarterhour.telemetry import observed
 
 env = Environment.of_process()
-counting = Counting(
-    CounterStore(aws.dynamodb(), env.text("ENTITY_TABLE")),
-    Parking(aws.sqs(), env.text("PARKED_QUEUE_URL")),
-    Retention(env.days("QUARTER_RETENTION_DAYS"), env.days("DAY_RETENTION_DAYS")),
-    aws.Workers(env.integer("MAX_CONCURRENCY", least=1)),
+counting = CounterUpdater(
+    CounterStore(clients.dynamodb(), env.text("ENTITY_TABLE")),
+    Parking(clients.sqs(), env.text("PARKED_QUEUE_URL")),
+    Retention(env.days("QUARTER_HOUR_RETENTION_DAYS"), env.days("DAY_RETENTION_DAYS")),
+    Workers(env.integer("MAX_CONCURRENCY", least=1)),
 )
 
 

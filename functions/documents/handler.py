@@ -4,34 +4,40 @@ from typing import Any
 
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
-from quarterhour import aws, http, parameters
-from quarterhour.access import everyone, machines
+from quarterhour.aws import clients
+from quarterhour.aws.entity import Values
+from quarterhour.aws.entity_table import EntityReader
+from quarterhour.aws.settings import Environment
+from quarterhour.aws.telemetry import observed
 from quarterhour.documents.keys import NAME, NUMBER, document_name, version_number
 from quarterhour.documents.permissions import read_permissions
 from quarterhour.documents.plan import read_draft, shown_version
 from quarterhour.documents.queries import DocumentQueries
+from quarterhour.documents.service import DocumentService
 from quarterhour.documents.store import DocumentStore
-from quarterhour.documents.writer import DocumentWriter
-from quarterhour.parameters import PAGE
-from quarterhour.reading import EntityReader, Values
-from quarterhour.routing import Routes
-from quarterhour.settings import Environment
-from quarterhour.telemetry import observed
+from quarterhour.rate_cards.rate_card import RATE_CARDS
+from quarterhour.web import http, parameters
+from quarterhour.web.access import everyone, machines
+from quarterhour.web.parameters import PAGE
+from quarterhour.web.routing import Routes
 
 env = Environment.of_process()
-dynamodb = aws.dynamodb()
+dynamodb = clients.dynamodb()
 table = env.text("ENTITY_TABLE")
 entities = EntityReader(dynamodb, table)
 documents = DocumentQueries(entities)
-writer = DocumentWriter(entities, DocumentStore(dynamodb, table))
+service = DocumentService(entities, DocumentStore(dynamodb, table))
 routes = Routes(env)
+
+KINDS = (RATE_CARDS,)
+"""The kinds of document whose content has a schema."""
 
 
 @routes.put("/documents/<document>", allow=machines)
 def write(document: str) -> http.Response:
     """Write a new version on top of the one that was seen; the first one creates the document."""
-    draft = read_draft(_name(document), routes.body())
-    values, is_new = writer.write(draft, routes.caller().name)
+    draft = read_draft(_name(document), routes.body(), KINDS)
+    values, is_new = service.write(draft, routes.caller().name)
     return http.response(201 if is_new else 200, shown_version(draft.document, values))
 
 
@@ -67,7 +73,7 @@ def metadata(document: str) -> http.Response:
 def permit(document: str) -> http.Response:
     """Write who may read the document, in place of who might before."""
     permissions = read_permissions(routes.body())
-    writer.permit(_name(document), permissions, routes.caller().name)
+    service.permit(_name(document), permissions, routes.caller().name)
     return http.response(200, permissions.as_dict())
 
 

@@ -4,26 +4,28 @@ from typing import Any
 
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
-from quarterhour import aws, http
-from quarterhour.access import Gate, machines
+from quarterhour.aws import clients
+from quarterhour.aws.settings import Environment
+from quarterhour.aws.telemetry import Metric, count, observed
+from quarterhour.aws.workers import Workers
 from quarterhour.ledger.event import read_event
-from quarterhour.ledger.protocol import answer, read_items
-from quarterhour.ledger.recorder import Recorder
-from quarterhour.ledger.recording import Terms, Verdict
+from quarterhour.ledger.http import answer, read_items
+from quarterhour.ledger.plan import RecordingTerms, Verdict
+from quarterhour.ledger.service import Recorder
 from quarterhour.ledger.store import LedgerStore
 from quarterhour.orders.events import unreserved
-from quarterhour.parameters import Parameters
-from quarterhour.ratecards.store import CardStore
-from quarterhour.settings import Environment
-from quarterhour.telemetry import Metric, count, observed
+from quarterhour.rate_cards.store import RateCardStore
+from quarterhour.web import http
+from quarterhour.web.access import Gate, machines
+from quarterhour.web.parameters import Parameters
 
 env = Environment.of_process()
 gate = Gate(env)
-dynamodb = aws.dynamodb()
-workers = aws.Workers(env.integer("MAX_CONCURRENCY", least=1))
+dynamodb = clients.dynamodb()
+workers = Workers(env.integer("MAX_CONCURRENCY", least=1))
 entity_table = env.text("ENTITY_TABLE")
 recorder = Recorder(
-    Terms(
+    RecordingTerms(
         shards=env.integer("LEDGER_SHARDS", least=1),
         commission_rate=env.rate("DEFAULT_COMMISSION_RATE"),
         grace=env.seconds("GRACE_SECONDS"),
@@ -31,7 +33,7 @@ recorder = Recorder(
         retention=env.days("DEDUP_RETENTION_DAYS") or None,
     ),
     LedgerStore(dynamodb, env.text("IDENTITY_TABLE"), env.text("LEDGER_TABLE"), entity_table, workers),
-    CardStore(dynamodb, entity_table, workers).read,
+    RateCardStore(dynamodb, entity_table, workers).read,
 )
 
 

@@ -4,25 +4,30 @@ from typing import Any
 
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
-from quarterhour import aws, http, parameters
-from quarterhour.access import machines
-from quarterhour.orders.keeper import OrderKeeper
+from quarterhour.aws import clients
+from quarterhour.aws.entity_table import EntityReader
+from quarterhour.aws.settings import Environment
+from quarterhour.aws.telemetry import Metric, count, observed
+from quarterhour.aws.workers import Workers
+from quarterhour.model import instants
+from quarterhour.model.fields import NAME
+from quarterhour.model.instants import ALWAYS
 from quarterhour.orders.order import read_order
-from quarterhour.orders.plan import WORK, Step, shown_order
+from quarterhour.orders.plan import WORK, StatusChange, shown_order
 from quarterhour.orders.queries import OrderQueries
+from quarterhour.orders.service import OrderService
 from quarterhour.orders.store import OrderStore
-from quarterhour.parameters import ALWAYS, MOMENT, NAME, PAGE
-from quarterhour.reading import EntityReader
-from quarterhour.routing import Routes
-from quarterhour.settings import Environment
-from quarterhour.telemetry import Metric, count, observed
+from quarterhour.web import http, parameters
+from quarterhour.web.access import machines
+from quarterhour.web.parameters import MOMENT, PAGE
+from quarterhour.web.routing import Routes
 
 env = Environment.of_process()
-dynamodb = aws.dynamodb()
+dynamodb = clients.dynamodb()
 table = env.text("ENTITY_TABLE")
-workers = aws.Workers(env.integer("MAX_CONCURRENCY", least=1))
-store = OrderStore(dynamodb, aws.dynamodb_once(), table, workers)
-keeper = OrderKeeper(store)
+workers = Workers(env.integer("MAX_CONCURRENCY", least=1))
+store = OrderStore(dynamodb, clients.dynamodb_once(), table, workers)
+keeper = OrderService(store)
 queries = OrderQueries(EntityReader(dynamodb, table))
 routes = Routes(env)
 
@@ -44,7 +49,7 @@ def waiting() -> http.Response:
     """Answer the orders in a status, the oldest first: the queue of open work."""
     asked = routes.parameters()
     status = WORK[asked.required("status", STATUSES, WORK.index)]
-    start, end = asked.span(MOMENT, parameters.moment, ALWAYS)
+    start, end = asked.span(MOMENT, instants.moment, ALWAYS)
     paging = asked.paging()
     return http.response(200, paging.body(queries.queue(status, start, end, paging)))
 
@@ -60,14 +65,14 @@ def one(order: str) -> http.Response:
 def change(order: str) -> http.Response:
     """Change an order's status, if it is the one that the request names."""
     name = parameters.parsed("order", parameters.plain(order), NAME, parameters.name)
-    return http.response(200, shown_order(keeper.change(name, Step.of(routes.body()))))
+    return http.response(200, shown_order(keeper.change(name, StatusChange.of(routes.body()))))
 
 
 @routes.get("/customers/<customer>/orders", allow=machines, query=("from", "to", *PAGE))
 def of_customer(customer: str) -> http.Response:
     """Answer a customer's orders by date."""
     asked = routes.parameters()
-    start, end = asked.span(MOMENT, parameters.moment, ALWAYS)
+    start, end = asked.span(MOMENT, instants.moment, ALWAYS)
     paging = asked.paging()
     return http.response(
         200, paging.body(queries.of_customer(parameters.names("customer", customer), start, end, paging))

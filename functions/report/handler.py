@@ -8,39 +8,46 @@ from typing import Any
 
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
-from quarterhour import aws
-from quarterhour.reading import EntityReader
-from quarterhour.reports.plan import Terms
-from quarterhour.reports.reporter import Reporter
-from quarterhour.reports.reseal import reseal
-from quarterhour.reports.store import ReportStore
-from quarterhour.schedule.store import read_wish
-from quarterhour.settings import Environment
-from quarterhour.telemetry import Metric, count, is_tick, logger, observed
+from quarterhour.aws import clients
+from quarterhour.aws.entity_table import EntityReader
+from quarterhour.aws.settings import Environment
+from quarterhour.aws.telemetry import Metric, count, is_tick, logger, observed
+from quarterhour.aws.workers import Workers
+from quarterhour.reports.plan import ReportTerms
+from quarterhour.reports.reseal import Resealer
+from quarterhour.reports.sealed_files import SealedFiles
+from quarterhour.reports.service import Reporter, ReportStores
+from quarterhour.reports.store import CheckpointStore, CounterReader, LedgerReader, PinStore, ProjectionStore, RunStore
+from quarterhour.schedule.store import read_desired
 
 env = Environment.of_process()
-entities = EntityReader(aws.dynamodb(), env.text("ENTITY_TABLE"))
-store = ReportStore(
-    entities.client,
-    aws.s3(),
-    entities.table,
-    env.text("REPORT_BUCKET"),
-    env.text("LEDGER_TABLE"),
-    aws.Workers(env.integer("MAX_CONCURRENCY", least=1)),
+dynamodb = clients.dynamodb()
+table = env.text("ENTITY_TABLE")
+workers = Workers(env.integer("MAX_CONCURRENCY", least=1))
+stores = ReportStores(
+    CheckpointStore(dynamodb, table),
+    RunStore(dynamodb, table),
+    LedgerReader(dynamodb, env.text("LEDGER_TABLE"), workers),
+    CounterReader(dynamodb, table, workers),
+    PinStore(dynamodb, table, workers),
+    ProjectionStore(dynamodb, table, workers),
+    SealedFiles(clients.s3(), env.text("REPORT_BUCKET")),
 )
-terms = Terms(env.seconds("GRACE_SECONDS"), env.text("CODE_VERSION"), env.currency("BASE_CURRENCY"))
-reporter = Reporter(store, terms)
+entities = EntityReader(dynamodb, table)
+terms = ReportTerms(env.seconds("GRACE_SECONDS"), env.text("CODE_VERSION"), env.currency("BASE_CURRENCY"))
+reporter = Reporter(stores, terms)
+resealer = Resealer(stores)
 
 
 @observed
 def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
     """Report what is closed, or reseal a run; answer what was done, and whether another invocation must go on."""
     if "reseal" in event:
-        resealed = reseal(store, event["reseal"]).as_dict()
+        resealed = resealer.reseal(event["reseal"]).as_dict()
         logger.info("resealed", **resealed)
         return resealed
     # A deployment may have set the schedule going again; until the watch has stopped it, its ticks do nothing.
-    if is_tick(event) and read_wish(entities).paused:
+    if is_tick(event) and read_desired(entities).paused:
         logger.info("paused")
         return {"paused": True}
     result = reporter.run(lambda: context.get_remaining_time_in_millis() / 1000)

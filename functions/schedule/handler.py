@@ -2,22 +2,23 @@
 
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
-from quarterhour import aws, http
-from quarterhour.access import machines
-from quarterhour.parameters import PAGE
-from quarterhour.reading import EntityReader
-from quarterhour.routing import Routes
+from quarterhour.aws import clients
+from quarterhour.aws.entity_table import EntityReader
+from quarterhour.aws.settings import Environment
+from quarterhour.aws.telemetry import observed
 from quarterhour.schedule.expression import EXPECTED, checked
-from quarterhour.schedule.keeper import ScheduleKeeper
-from quarterhour.schedule.plan import Asked
+from quarterhour.schedule.plan import ScheduleRequest
+from quarterhour.schedule.service import ScheduleReconciler
 from quarterhour.schedule.store import ScheduleStore
-from quarterhour.settings import Environment
-from quarterhour.telemetry import observed
+from quarterhour.web import http
+from quarterhour.web.access import machines
+from quarterhour.web.parameters import PAGE
+from quarterhour.web.routing import Routes
 
 env = Environment.of_process()
-entities = EntityReader(aws.dynamodb(), env.text("ENTITY_TABLE"))
-store = ScheduleStore(aws.scheduler(), env.text("SCHEDULE_NAME"), entities)
-keeper = ScheduleKeeper(store, env.parsed("REPORT_RATE", EXPECTED, checked))
+entities = EntityReader(clients.dynamodb(), env.text("ENTITY_TABLE"))
+store = ScheduleStore(clients.scheduler(), env.text("SCHEDULE_NAME"), entities)
+reconciler = ScheduleReconciler(store, env.parsed("REPORT_RATE", EXPECTED, checked))
 routes = Routes(env)
 
 
@@ -25,14 +26,14 @@ routes = Routes(env)
 def show_schedule() -> http.Response:
     """Answer the schedule as it stands, what is wanted of it, and its changes, the newest first."""
     paging = routes.parameters().paging()
-    return http.response(200, {**keeper.show(), **paging.body(keeper.changes(paging))})
+    return http.response(200, {**reconciler.show(), **paging.body(reconciler.changes(paging))})
 
 
 @routes.put("/schedule", allow=machines)
 def change_schedule() -> http.Response:
     """Change the schedule; answer it as it stands then."""
-    keeper.change(Asked.of(routes.body()), routes.caller().name)
-    return http.response(200, keeper.show())
+    reconciler.change(ScheduleRequest.of(routes.body()), routes.caller().name)
+    return http.response(200, reconciler.show())
 
 
 @observed

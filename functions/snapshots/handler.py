@@ -4,19 +4,21 @@ from typing import Any
 
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
-from quarterhour import aws
-from quarterhour.settings import Environment
-from quarterhour.snapshots.keeper import Keeper
+from quarterhour.aws import clients
+from quarterhour.aws.parking import Parking
+from quarterhour.aws.settings import Environment
+from quarterhour.aws.telemetry import observed
+from quarterhour.aws.workers import Workers
+from quarterhour.snapshots.layers import LAYERS, parse_layers
+from quarterhour.snapshots.service import SnapshotWriter
 from quarterhour.snapshots.store import SnapshotStore
-from quarterhour.streams import Parking
-from quarterhour.telemetry import observed
 
 env = Environment.of_process()
-keeper = Keeper(
-    SnapshotStore(aws.dynamodb(), env.text("ENTITY_TABLE")),
-    Parking(aws.sqs(), env.text("PARKED_QUEUE_URL")),
-    env.layers("SNAPSHOT_LAYERS"),
-    aws.Workers(env.integer("MAX_CONCURRENCY", least=1)),
+keeper = SnapshotWriter(
+    SnapshotStore(clients.dynamodb(), env.text("ENTITY_TABLE")),
+    Parking(clients.sqs(), env.text("PARKED_QUEUE_URL")),
+    env.parsed("SNAPSHOT_LAYERS", LAYERS, parse_layers),
+    Workers(env.integer("MAX_CONCURRENCY", least=1)),
 )
 
 

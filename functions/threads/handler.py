@@ -5,26 +5,31 @@ from typing import Any
 
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
-from quarterhour import aws, http, parameters
-from quarterhour.access import everyone
+from quarterhour.aws import clients
+from quarterhour.aws.entity_table import EntityReader
+from quarterhour.aws.settings import Environment
+from quarterhour.aws.telemetry import observed
 from quarterhour.documents.queries import DocumentQueries
-from quarterhour.parameters import NAME, PAGE
-from quarterhour.reading import EntityReader
-from quarterhour.routing import Routes
-from quarterhour.settings import Environment
-from quarterhour.telemetry import observed
+from quarterhour.ledger.queries import EventLookup
+from quarterhour.model.fields import NAME
 from quarterhour.threads.keys import Thread
 from quarterhour.threads.message import PERIOD, period, read_message
 from quarterhour.threads.queries import ThreadQueries, Wanted
+from quarterhour.threads.service import ThreadService
 from quarterhour.threads.store import ThreadStore
 from quarterhour.threads.subjects import Subjects
+from quarterhour.web import http, parameters
+from quarterhour.web.access import everyone
+from quarterhour.web.parameters import PAGE
+from quarterhour.web.routing import Routes
 
 env = Environment.of_process()
-dynamodb = aws.dynamodb()
+dynamodb = clients.dynamodb()
 entities = EntityReader(dynamodb, env.text("ENTITY_TABLE"))
 may_read = DocumentQueries(entities).may_read
-subjects = Subjects(dynamodb, env.text("IDENTITY_TABLE"), env.text("LEDGER_TABLE"), entities, may_read)
-store = ThreadStore(dynamodb, env.text("ENTITY_TABLE"))
+events = EventLookup(dynamodb, env.text("IDENTITY_TABLE"), env.text("LEDGER_TABLE"))
+subjects = Subjects(events, entities, may_read)
+service = ThreadService(ThreadStore(dynamodb, env.text("ENTITY_TABLE")))
 queries = ThreadQueries(entities)
 routes = Routes(env)
 
@@ -36,7 +41,7 @@ def write(kind: str, subject: str) -> http.Response:
     """Take a message; a retry is answered as the first time."""
     caller = routes.caller()
     message = read_message(_thread(kind, (parameters.plain(subject),)), routes.body(), caller)
-    written, is_new = store.write(message)
+    written, is_new = service.write(message)
     return http.response(201 if is_new else 200, written)
 
 

@@ -4,26 +4,26 @@ from typing import Any
 
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
-from quarterhour import aws
-from quarterhour.reading import EntityReader
+from quarterhour.aws import clients
+from quarterhour.aws.entity_table import EntityReader
+from quarterhour.aws.settings import Environment
+from quarterhour.aws.telemetry import Metric, count, logger, observed
 from quarterhour.schedule.expression import EXPECTED, checked
-from quarterhour.schedule.keeper import ScheduleKeeper
+from quarterhour.schedule.service import ScheduleReconciler
 from quarterhour.schedule.store import ScheduleStore
-from quarterhour.settings import Environment
-from quarterhour.telemetry import Metric, count, logger, observed
 
 env = Environment.of_process()
-entities = EntityReader(aws.dynamodb(), env.text("ENTITY_TABLE"))
-store = ScheduleStore(aws.scheduler(), env.text("SCHEDULE_NAME"), entities)
-keeper = ScheduleKeeper(store, env.parsed("REPORT_RATE", EXPECTED, checked))
+entities = EntityReader(clients.dynamodb(), env.text("ENTITY_TABLE"))
+store = ScheduleStore(clients.scheduler(), env.text("SCHEDULE_NAME"), entities)
+reconciler = ScheduleReconciler(store, env.parsed("REPORT_RATE", EXPECTED, checked))
 grace = env.seconds("GRACE_SECONDS")
 
 
 @observed
 def handler(_event: dict[str, Any], _context: LambdaContext) -> dict[str, Any]:
     """Put the schedule right where it does something else than wanted; answer what was found."""
-    tick = keeper.tick(grace)
-    count(Metric.SCHEDULE_MENDED, int(tick.mended))
+    tick = reconciler.tick(grace)
+    count(Metric.SCHEDULE_MENDED, int(tick.reconciled))
     count(Metric.SCHEDULE_PAUSED, int(tick.setting.paused))
     count(Metric.REPORT_DELAY, tick.delay.rates)
     count(Metric.REPORT_DELAY_SECONDS, tick.delay.seconds)

@@ -2,24 +2,23 @@
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from itertools import count
 from typing import Final
+from zlib import crc32
 
 import pytest
 
-from local.engines import DYNAMODB_LOCAL, MOTO
-from quarterhour.clock import ManualClock, using
-from tests.contract.storage import ON_DYNAMODB_LOCAL, Storage, opened
+from quarterhour.model.clock import ManualClock, using
+from tests.contract.storage import Storage, opened
 
 _FIRST_DAY: Final = datetime(2026, 1, 1, 1, 30, 12, 345000, tzinfo=UTC)
-_tests: Final = count()
+_DAYS: Final = 200_000
+"""So many that two tests hardly ever meet."""
 
 
-@pytest.fixture(scope="module", params=[MOTO, pytest.param(DYNAMODB_LOCAL, marks=ON_DYNAMODB_LOCAL)])
-def engine(request: pytest.FixtureRequest) -> str:
-    """The engine of a stack, as ``open_stack`` takes it."""
-    url: str = MOTO if request.param == MOTO else request.getfixturevalue("dynamodb_local_url")
-    return url
+@pytest.fixture(scope="module")
+def days() -> dict[int, str]:
+    """The days that the module's tests have taken, each with its test."""
+    return {}
 
 
 @pytest.fixture(scope="module")
@@ -30,9 +29,13 @@ def storage(engine: str) -> Iterator[Storage]:
 
 
 @pytest.fixture
-def at() -> datetime:
-    """An instant on a day that no other test uses."""
-    return _FIRST_DAY + timedelta(days=next(_tests))
+def at(request: pytest.FixtureRequest, days: dict[int, str]) -> datetime:
+    """An instant on a day that no other test of the module uses; a test has the same day in every run."""
+    test = request.node.name
+    day = crc32(test.encode()) % _DAYS
+    while days.setdefault(day, test) != test:
+        day += 1
+    return _FIRST_DAY + timedelta(days=day)
 
 
 @pytest.fixture

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from benchmarks.metering import Bill, Meter, Tables
-from local.engines import environment
-from quarterhour import aws
+from quarterhour.aws import clients
+from quarterhour_tools.emulator.engines import environment
 from tests.contract.storage import Storage
 
 Record = Callable[[str, object], None]
@@ -28,7 +28,7 @@ class Metered:
 def metered(storage: Storage) -> Metered:
     """Return the stores of an engine with a client of their own that is metered."""
     with environment({"AWS_ENDPOINT_URL_DYNAMODB": storage.stack.engine.dynamodb_url}):
-        client = aws.dynamodb()
+        client = clients.dynamodb()
     meter = Meter(Tables(storage.stack.dynamodb))
     meter.attach(client)
     return Metered(replace(storage, dynamodb=client), meter)

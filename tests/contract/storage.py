@@ -7,16 +7,21 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from local.engines import DYNAMODB_LOCAL, environment
-from local.stack import Stack, open_stack
-from quarterhour import aws
+from quarterhour.aws import clients
+from quarterhour.aws.entity_table import EntityReader
+from quarterhour.aws.items import to_item
+from quarterhour.aws.tables import query_pages
+from quarterhour.aws.workers import Workers
 from quarterhour.counters.store import CounterStore
 from quarterhour.ledger.queries import LedgerQueries
 from quarterhour.ledger.store import LedgerStore
-from quarterhour.reading import EntityReader
-from quarterhour.reports.store import ReportStore
+from quarterhour.reports.sealed_files import SealedFiles
+from quarterhour.reports.service import ReportStores
+from quarterhour.reports.store import CheckpointStore, CounterReader, LedgerReader, PinStore, ProjectionStore, RunStore
 from quarterhour.schedule.store import ScheduleStore
 from quarterhour.snapshots.store import SnapshotStore
+from quarterhour_tools.emulator.engines import DYNAMODB_LOCAL, environment
+from quarterhour_tools.emulator.stack import Stack, open_stack
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -41,7 +46,7 @@ class Storage:
     s3: "S3Client"
     sqs: "SQSClient"
     scheduler: "EventBridgeSchedulerClient"
-    workers: aws.Workers
+    workers: Workers
 
     @property
     def identity_table(self) -> str:
@@ -68,9 +73,17 @@ class Storage:
         return SnapshotStore(self.dynamodb, self.entity_table)
 
     @property
-    def reports(self) -> ReportStore:
-        bucket = self.stack.ref("ReportBucket")
-        return ReportStore(self.dynamodb, self.s3, self.entity_table, bucket, self.ledger_table, self.workers)
+    def reports(self) -> ReportStores:
+        table = self.entity_table
+        return ReportStores(
+            CheckpointStore(self.dynamodb, table),
+            RunStore(self.dynamodb, table),
+            LedgerReader(self.dynamodb, self.ledger_table, self.workers),
+            CounterReader(self.dynamodb, table, self.workers),
+            PinStore(self.dynamodb, table, self.workers),
+            ProjectionStore(self.dynamodb, table, self.workers),
+            SealedFiles(self.s3, self.stack.ref("ReportBucket")),
+        )
 
     @property
     def entities(self) -> EntityReader:
@@ -86,7 +99,7 @@ class Storage:
 
     def write(self, values: dict[str, Any]) -> None:
         """Write an entity past all stores."""
-        self.dynamodb.put_item(TableName=self.entity_table, Item=aws.to_item(values))
+        self.dynamodb.put_item(TableName=self.entity_table, Item=to_item(values))
 
     def forget(self, pk: str) -> None:
         """Delete a partition of the Entity table."""
@@ -95,7 +108,7 @@ class Storage:
             "KeyConditionExpression": "pk = :pk",
             "ExpressionAttributeValues": {":pk": {"S": pk}},
         }
-        for items in aws.query_pages(self.dynamodb, wanted, aws.Workers(1)):
+        for items in query_pages(self.dynamodb, wanted, Workers(1)):
             for item in items:
                 self.dynamodb.delete_item(TableName=self.entity_table, Key={"pk": item["pk"], "sk": item["sk"]})
 
@@ -105,5 +118,5 @@ def opened(engine: str) -> Iterator[Storage]:
     """Deploy the template on an engine for the length of the block."""
     with open_stack(engine, virtual=True) as stack:
         with environment({"AWS_ENDPOINT_URL_DYNAMODB": stack.engine.dynamodb_url}):
-            clients = aws.dynamodb(), aws.s3(), aws.sqs(), aws.scheduler()
-        yield Storage(stack, *clients, aws.Workers(4 if stack.engine.concurrent else 1))
+            opened_clients = clients.dynamodb(), clients.s3(), clients.sqs(), clients.scheduler()
+        yield Storage(stack, *opened_clients, Workers(4 if stack.engine.concurrent else 1))

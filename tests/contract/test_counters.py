@@ -9,15 +9,18 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from quarterhour import aws
-from quarterhour.clock import iso_millis
+from quarterhour.aws.items import from_item
+from quarterhour.aws.retries import is_cancelled, is_transient
+from quarterhour.aws.tables import get_items
+from quarterhour.aws.workers import Workers
 from quarterhour.counters.distinct import MARKERS, Sighting, missing, sightings
 from quarterhour.counters.keys import customers_key, latest_key
 from quarterhour.counters.plan import Change, Retention, counter_keys, moved
 from quarterhour.counters.store import sighting_request
-from quarterhour.ledger.keys import Account, Partition
-from quarterhour.quarters import LENGTH, Quarter
-from quarterhour.totals import Totals
+from quarterhour.model.clock import iso_millis
+from quarterhour.model.identifiers import Account, Partition
+from quarterhour.model.quarter_hours import LENGTH, QuarterHour
+from quarterhour.model.totals import Totals
 from tests.contract.storage import Storage, only_dynamodb_local
 
 KEPT = Retention(timedelta(days=35), timedelta(days=800))
@@ -34,13 +37,13 @@ def account(own: str) -> Account:
 
 def counted(storage: Storage, account: Account, at: datetime, delta: Totals = SOLD, *, shard: int = 0) -> list[Change]:
     """Plan three counters with a difference added to what is stored."""
-    partition = Partition(Quarter.at(at), shard)
+    partition = Partition(QuarterHour.at(at), shard)
     stored = storage.counters.read(counter_keys(account, partition))
     return moved(account, partition, stored, delta, seq=SEQ, last_updated=iso_millis(at), retention=KEPT)
 
 
 def stored(storage: Storage, account: Account, at: datetime) -> list[dict[str, Any]]:
-    found = storage.counters.read(counter_keys(account, Partition(Quarter.at(at), 0)))
+    found = storage.counters.read(counter_keys(account, Partition(QuarterHour.at(at), 0)))
     return [found[sk] for sk in sorted(found)]
 
 
@@ -76,7 +79,7 @@ def test_none_of_three_is_written_where_one_has_changed_since_it_was_read(
     before = stored(storage, account, at)
     with pytest.raises(ClientError) as failure:
         storage.counters.write(planned)
-    assert aws.is_cancelled(failure.value)
+    assert is_cancelled(failure.value)
     assert stored(storage, account, at) == before
 
 
@@ -88,7 +91,7 @@ def test_none_of_three_is_written_for_the_first_time_where_one_stands(
     storage.write(planned[standing].values)
     with pytest.raises(ClientError) as failure:
         storage.counters.write(planned)
-    assert aws.is_cancelled(failure.value)
+    assert is_cancelled(failure.value)
     assert stored(storage, account, at) == [planned[standing].values]
 
 
@@ -101,7 +104,7 @@ def test_of_writers_at_the_same_time_one_goes_through(storage: Storage, account:
         try:
             storage.counters.write(planned)
         except ClientError as error:
-            if not (aws.is_cancelled(error) or aws.is_transient(error)):
+            if not (is_cancelled(error) or is_transient(error)):
                 raise
             return False
         return True
@@ -114,9 +117,9 @@ def test_of_writers_at_the_same_time_one_goes_through(storage: Storage, account:
 def test_figures_and_watermark_keep_all_their_digits(storage: Storage, account: Account, at: datetime) -> None:
     gross = Decimal("12345678901234567890.123456789012345678")
     storage.counters.write(counted(storage, account, at, Totals(1, gross)))
-    _, quarter, _ = stored(storage, account, at)
-    assert (quarter["gross"], quarter["seq"]) == (str(gross), SEQ)
-    assert Totals.of(quarter).gross == gross
+    _, quarter_hour, _ = stored(storage, account, at)
+    assert (quarter_hour["gross"], quarter_hour["seq"]) == (str(gross), SEQ)
+    assert Totals.of(quarter_hour).gross == gross
 
 
 # ---------------------------------------------------------------- counted from one quarter-hour to another
@@ -125,15 +128,15 @@ def test_figures_and_watermark_keep_all_their_digits(storage: Storage, account: 
 def test_what_was_counted_of_quarter_hours_is_all_of_those_from_first_to_last(
     storage: Storage, account: Account, at: datetime
 ) -> None:
-    for quarters, shard in ((0, 0), (1, 0), (1, 7), (2, 0), (90, 0), (90, 63), (91, 0)):
-        storage.counters.write(counted(storage, account, at + quarters * LENGTH, shard=shard))
+    for quarter_hours, shard in ((0, 0), (1, 0), (1, 7), (2, 0), (90, 0), (90, 63), (91, 0)):
+        storage.counters.write(counted(storage, account, at + quarter_hours * LENGTH, shard=shard))
     other = Account(f"{account.agency}-other", "GBP")
     storage.counters.write(counted(storage, other, at + 2 * LENGTH))
     within = [(1, 0), (1, 7), (2, 0), (90, 0), (90, 63)]
-    assert storage.counters.counted(account, Quarter.at(at + LENGTH), Quarter.at(at + 90 * LENGTH)) == {
-        Partition(Quarter.at(at + quarters * LENGTH), shard): SOLD for quarters, shard in within
+    assert storage.counters.counted(account, QuarterHour.at(at + LENGTH), QuarterHour.at(at + 90 * LENGTH)) == {
+        Partition(QuarterHour.at(at + quarter_hours * LENGTH), shard): SOLD for quarter_hours, shard in within
     }
-    assert len(storage.counters.counted(account, Quarter.at(at + LENGTH), Quarter.last_of(date.max))) == 6
+    assert len(storage.counters.counted(account, QuarterHour.at(at + LENGTH), QuarterHour.last_of(date.max))) == 6
 
 
 # ---------------------------------------------------------------- distinct customers
@@ -194,10 +197,10 @@ def test_neither_count_nor_marker_is_written_where_one_marker_stands(
     assert len(request["TransactItems"]) == 100
     with pytest.raises(ClientError) as failure:
         storage.dynamodb.transact_write_items(**request)
-    assert aws.is_cancelled(failure.value)
+    assert is_cancelled(failure.value)
     assert customers(storage, account, at) == [0, 0]
-    found = aws.get_items(storage.dynamodb, storage.entity_table, sighting.markers, aws.Workers(1))
-    assert [aws.from_item(item) for item in found] == [sighting.markers[standing]]
+    found = get_items(storage.dynamodb, storage.entity_table, sighting.markers, Workers(1))
+    assert [from_item(item) for item in found] == [sighting.markers[standing]]
     storage.counters.count_missing(sighting)
     assert customers(storage, account, at) == [MARKERS - 1, 0]
 
@@ -206,8 +209,8 @@ def test_what_expires_says_when(storage: Storage, account: Account, at: datetime
     seen(storage, account, at, "ann")
     lifetime, day = sightings(account, at.date(), {"ann"}, KEPT)
     for sighting in (lifetime, day):
-        (marker,) = aws.get_items(storage.dynamodb, storage.entity_table, sighting.markers, aws.Workers(1))
-        assert aws.from_item(marker).get("expires_at") == sighting.markers_expire
+        (marker,) = get_items(storage.dynamodb, storage.entity_table, sighting.markers, Workers(1))
+        assert from_item(marker).get("expires_at") == sighting.markers_expire
         count = storage.counters.read([sighting.counter])[sighting.counter["sk"]]
         assert count.get("expires_at") == sighting.counter_expires
     assert list(missing(lifetime, {lifetime.markers[0]["pk"]})) == []

@@ -10,26 +10,29 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from benchmarks.metering import Bill, Meter, Tables
-from local.engines import environment
-from quarterhour import aws
-from quarterhour.access import Caller
-from quarterhour.documents.keys import latest_key, rate_card
+from quarterhour.aws import clients
+from quarterhour.aws.entity_table import EntityReader
+from quarterhour.aws.items import to_item
+from quarterhour.aws.workers import Workers
+from quarterhour.documents.keys import latest_key, rate_card_name
 from quarterhour.documents.permissions import Permissions
 from quarterhour.documents.plan import MAX_CONTENT, Draft, read_draft
 from quarterhour.documents.queries import DocumentQueries
+from quarterhour.documents.service import DocumentService
 from quarterhour.documents.store import DocumentStore
-from quarterhour.documents.writer import DocumentWriter
-from quarterhour.errors import ConflictError, NotFoundError
-from quarterhour.ledger.explainer import Explainer
-from quarterhour.ledger.keys import Account, Identity
-from quarterhour.ledger.recorder import Recorder
-from quarterhour.ledger.recording import Verdict
+from quarterhour.ledger.plan import Verdict
+from quarterhour.ledger.queries import EventLookup, ExplanationQueries
+from quarterhour.ledger.service import Recorder
 from quarterhour.ledger.store import LedgerStore
-from quarterhour.paging import Paging
-from quarterhour.ratecards.store import CardStore
-from quarterhour.reading import EntityReader
+from quarterhour.model.errors import ConflictError, NotFoundError
+from quarterhour.model.identifiers import Account, Identity
+from quarterhour.rate_cards.rate_card import RATE_CARDS
+from quarterhour.rate_cards.store import RateCardStore
+from quarterhour.web.access import Caller
+from quarterhour.web.paging import Paging
+from quarterhour_tools.emulator.engines import environment
 from tests.contract.storage import Storage, only_dynamodb_local
-from tests.unit.core.builders import event, terms
+from tests.support.builders import event, terms
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -44,9 +47,9 @@ class Archive:
     """Documents on an engine, with a meter on what they cost."""
 
     client: "DynamoDBClient"
-    writer: DocumentWriter
+    writer: DocumentService
     queries: DocumentQueries
-    cards: CardStore
+    cards: RateCardStore
     meter: Meter
 
     def write(self, document: str, seen: int, content: Any, by: str = "shop") -> dict[str, Any]:
@@ -72,7 +75,7 @@ class Archive:
 
 
 def draft(document: str, seen: int, content: Any) -> Draft:
-    return read_draft(document, {"seen": Decimal(seen), "content": content})
+    return read_draft(document, {"seen": Decimal(seen), "content": content}, [RATE_CARDS])
 
 
 def card(percent: str, valid_from: str) -> dict[str, Any]:
@@ -88,13 +91,13 @@ def told(bill: Bill) -> str:
 def archive(storage: Storage) -> Archive:
     """The documents' stores with a client that is metered."""
     with environment({"AWS_ENDPOINT_URL_DYNAMODB": storage.stack.engine.dynamodb_url}):
-        client = aws.dynamodb()
+        client = clients.dynamodb()
     meter = Meter(Tables(storage.stack.dynamodb))
     meter.attach(client)
     entities = EntityReader(client, storage.entity_table)
-    writer = DocumentWriter(entities, DocumentStore(client, storage.entity_table))
+    writer = DocumentService(entities, DocumentStore(client, storage.entity_table))
     return Archive(
-        client, writer, DocumentQueries(entities), CardStore(client, storage.entity_table, aws.Workers(1)), meter
+        client, writer, DocumentQueries(entities), RateCardStore(client, storage.entity_table, Workers(1)), meter
     )
 
 
@@ -198,7 +201,7 @@ def in_force(archive: Archive, agency: str, *days: str) -> list[int | None]:
 
 
 def test_the_card_in_force_is_found_for_any_instant(archive: Archive, own: str) -> None:
-    document = rate_card(own)
+    document = rate_card_name(own)
     for seen, valid_from in enumerate(("2026-01-01", "2026-03-01", "2026-06-01", "2026-05-01")):
         archive.write(document, seen, card(str(seen + 1), valid_from))
     days = ("2025-12-31", "2026-01-01", "2026-02-28", "2026-03-01", "2026-04-30", "2026-05-01", "2026-07-01")
@@ -210,7 +213,7 @@ def test_the_card_in_force_is_found_for_any_instant(archive: Archive, own: str) 
 def test_cards_of_more_agencies_than_a_call_takes_are_read(archive: Archive, own: str) -> None:
     agencies = [f"{own}-{number}" for number in range(120)]
     for agency in agencies[::40]:
-        archive.write(rate_card(agency), 0, card("1", "2026-01-01"))
+        archive.write(rate_card_name(agency), 0, card("1", "2026-01-01"))
     at = datetime(2026, 7, 1, tzinfo=UTC)
     cards = archive.cards.read({(agency, at) for agency in agencies})
     assert [agency for agency in agencies if cards.at(agency, at)] == agencies[::40]
@@ -221,9 +224,7 @@ def test_cards_of_more_agencies_than_a_call_takes_are_read(archive: Archive, own
 
 def record(archive: Archive, storage: Storage, own: str, at: datetime, numbers: range) -> list[Verdict]:
     """Record sales of an agency that leave their commission to its card."""
-    ledger = LedgerStore(
-        archive.client, storage.identity_table, storage.ledger_table, storage.entity_table, aws.Workers(1)
-    )
+    ledger = LedgerStore(archive.client, storage.identity_table, storage.ledger_table, storage.entity_table, Workers(1))
     sold = [event(f"{own}-{number}", amount="100", category="books") for number in numbers]
     events = [replace(one, account=Account(own, "GBP"), time=at) for one in sold]
     recorder = Recorder(terms(), ledger, archive.cards.read)
@@ -234,7 +235,7 @@ def test_what_a_card_charges_is_recorded_at_no_more_writes_and_explained_by_thre
     archive: Archive, storage: Storage, own: str, at: datetime, record_property: Record
 ) -> None:
     rules = [{"percent": "8", "category": "books", "currency": "GBP", "fixed": "0.30", "maximum": "20"}]
-    archive.write(rate_card(own), 0, {"valid_from": "2026-01-01T00:00:00Z", "rules": rules})
+    archive.write(rate_card_name(own), 0, {"valid_from": "2026-01-01T00:00:00Z", "rules": rules})
     assert record(archive, storage, own, at, range(1)) == [Verdict.RECORDED]
     bill = archive.bill(lambda: record(archive, storage, own, at, range(1, 101)))
     record_property("record 100 events that a card charges, and look after 2 control items", told(bill))
@@ -243,7 +244,8 @@ def test_what_a_card_charges_is_recorded_at_no_more_writes_and_explained_by_thre
     assert bill.calls.total() - prepared == 100 + 4 + 1
     assert bill.read_units == 1
 
-    explainer = Explainer(archive.client, storage.identity_table, storage.ledger_table, archive.queries.entities)
+    lookup = EventLookup(archive.client, storage.identity_table, storage.ledger_table)
+    explainer = ExplanationQueries(lookup, archive.queries.entities)
     explain = archive.bill(lambda: explainer.explain([Identity("shop", f"{own}-7")], MACHINE))
     record_property("explain a commission", told(explain))
     assert (explain.write_units, explain.read_units, explain.calls.total()) == (0, 3, 3)
@@ -260,7 +262,7 @@ def test_what_a_card_charges_is_recorded_at_no_more_writes_and_explained_by_thre
 def test_each_access_pattern_costs_what_the_data_model_says(
     archive: Archive, own: str, record_property: Record
 ) -> None:
-    document = rate_card(own)
+    document = rate_card_name(own)
     bills = {
         "create a document": archive.bill(lambda: archive.write(document, 0, card("1", "2026-01-01"))),
         "write a version": archive.bill(lambda: archive.write(document, 1, card("2", "2026-02-01"))),
@@ -300,6 +302,6 @@ def test_the_latest_version_stands_before_all_of_the_history(archive: Archive, o
     items = storage.dynamodb.query(
         TableName=storage.entity_table,
         KeyConditionExpression="pk = :pk AND begins_with(sk, :version)",
-        ExpressionAttributeValues=aws.to_item({":pk": latest_key(own)["pk"], ":version": "v_"}),
+        ExpressionAttributeValues=to_item({":pk": latest_key(own)["pk"], ":version": "v_"}),
     )["Items"]
     assert [item["sk"]["S"] for item in items] == ["v_0", "v_00000001"]

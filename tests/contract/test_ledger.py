@@ -10,15 +10,18 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from quarterhour import aws
-from quarterhour.ledger.keys import Identity
-from quarterhour.ledger.recording import Claim, Claimed, ledger_values
+from quarterhour.aws.items import from_item, to_item
+from quarterhour.aws.retries import is_cancelled, is_failed_condition, is_transient
+from quarterhour.aws.tables import put_items_request, query_pages
+from quarterhour.aws.workers import Workers
+from quarterhour.ledger.plan import Claim, Claimed, ledger_values
 from quarterhour.ledger.refunds import LinkedRefund, linked_refund
-from quarterhour.ledger.store import Entry, append_request, claim_request, refund_request
-from quarterhour.quarters import Quarter
+from quarterhour.ledger.store import Entry, claim_request, refund_request
+from quarterhour.model.identifiers import Identity
+from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.reports.store import partition_request
 from tests.contract.storage import Storage, only_dynamodb_local
-from tests.unit.core.builders import claim, event, terms
+from tests.support.builders import claim, event, terms
 
 LATER = timedelta(minutes=20)
 
@@ -27,7 +30,7 @@ def in_time() -> bool:
     return True
 
 
-def always(_: Quarter) -> bool:
+def always(_: QuarterHour) -> bool:
     return True
 
 
@@ -42,7 +45,7 @@ def standing(storage: Storage, one: Claim) -> Claim:
 
 def entries(own: str, at: datetime, count: int, **data: Any) -> list[Entry]:
     sold = [event(f"{own}-{i}", **data) for i in range(count)]
-    return [(Quarter.at(at), ledger_values(one, claim(one, at))) for one in sold]
+    return [(QuarterHour.at(at), ledger_values(one, claim(one, at))) for one in sold]
 
 
 def keys(of: list[Entry]) -> set[tuple[str, str]]:
@@ -51,8 +54,8 @@ def keys(of: list[Entry]) -> set[tuple[str, str]]:
 
 def ledger(storage: Storage, one: Claim) -> Iterator[dict[str, Any]]:
     request = partition_request(storage.ledger_table, one.partition, 100)
-    pages = aws.query_pages(storage.dynamodb, request, aws.Workers(1))
-    return (aws.from_item(item) for items in pages for item in items)
+    pages = query_pages(storage.dynamodb, request, Workers(1))
+    return (from_item(item) for items in pages for item in items)
 
 
 # ---------------------------------------------------------------- claims
@@ -140,8 +143,10 @@ def test_a_refund_against_what_is_not_left_any_more_leaves_no_claim(
     storage: Storage, sale: Claim, at: datetime
 ) -> None:
     first, second = refund(sale, "-4.00", at, "first"), refund(sale, "-7.00", at, "second")
-    assert storage.ledger.claim_refund(first, "one")
-    assert storage.ledger.claim_refund(second, "other") is None
+    storage.ledger.claim_refund(first, "one")
+    with pytest.raises(ClientError) as lost:
+        storage.ledger.claim_refund(second, "other")
+    assert is_cancelled(lost.value)
     assert not storage.ledger.claims([second.claim.identity])
     assert left(storage, sale) == Decimal("6.00")
 
@@ -151,7 +156,7 @@ def test_a_refund_claimed_again_is_not_taken_off_twice(
     storage: Storage, sale: Claim, at: datetime, request_: str, *, fresh: bool
 ) -> None:
     planned = refund(sale, "-4.00", at)
-    assert storage.ledger.claim_refund(planned, "same")
+    storage.ledger.claim_refund(planned, "same")
     again = replace(refund(standing(storage, sale), "-4.00", at + LATER), sale=standing(storage, sale))
     assert storage.ledger.claim_refund(again, request_) == Claimed(planned.claim, fresh=fresh)
     assert left(storage, sale) == Decimal("6.00")
@@ -183,7 +188,7 @@ def test_an_append_is_read_at_once_just_as_it_was_written(storage: Storage, own:
     batch = entries(own, at, 1, customer="Zoë ✓", extra={"note": "x" * 4000, "deep": {"a": [1, None]}})
     assert storage.ledger.append(batch, always) == keys(batch)
     one = claim(event(f"{own}-0"), at)
-    assert storage.ledger.standing([one]) == {one.key}
+    assert storage.ledger.posted([one]) == {one.key}
     assert list(ledger(storage, one)) == [values for _, values in batch]
 
 
@@ -199,7 +204,7 @@ def test_an_append_repeated_in_part_and_whole_writes_nothing_twice(storage: Stor
 def test_nothing_is_appended_to_a_bucket_that_is_not_open(storage: Storage, own: str, at: datetime) -> None:
     shut, open_ = entries(f"{own}-shut", at, 20), entries(f"{own}-open", at + LATER, 20)
     mixed = [one for pair in zip(shut, open_, strict=True) for one in pair]
-    assert storage.ledger.append(mixed, lambda quarter: quarter == Quarter.at(at + LATER)) == keys(open_)
+    assert storage.ledger.append(mixed, lambda quarter_hour: quarter_hour == QuarterHour.at(at + LATER)) == keys(open_)
     assert not list(ledger(storage, claim(at=at)))
 
 
@@ -207,8 +212,8 @@ def test_what_stands_is_told_from_what_does_not_however_many(storage: Storage, o
     claims = [claim(event(f"{own}-{i}"), at) for i in range(130)]
     batch = entries(own, at, 110)
     storage.ledger.append(batch, always)
-    assert storage.ledger.standing(claims) == keys(batch)
-    assert storage.ledger.standing([]) == set()
+    assert storage.ledger.posted(claims) == keys(batch)
+    assert storage.ledger.posted([]) == set()
 
 
 # ---------------------------------------------------------------- what it costs
@@ -226,7 +231,7 @@ def test_claim_and_append_cost_a_unit_each_and_a_kibibyte_more_another(
     assert put["ConsumedCapacity"]["CapacityUnits"] == 1
     for size, units in ((10, 1), (1000, 2)):
         ((_, values),) = entries(f"{own}-{size}", at, 1, extra={"note": "x" * size})
-        request = append_request(storage.ledger_table, [aws.to_item(dict(values))])
+        request = put_items_request(storage.ledger_table, [to_item(dict(values))])
         answer = storage.dynamodb.batch_write_item(**request, ReturnConsumedCapacity="TOTAL")
         assert answer["ConsumedCapacity"][0]["CapacityUnits"] == units
 
@@ -236,5 +241,5 @@ def test_a_failed_condition_of_a_claim_is_no_error_to_try_again(storage: Storage
     storage.dynamodb.put_item(**request)
     with pytest.raises(ClientError) as failure:
         storage.dynamodb.put_item(**request)
-    assert aws.is_failed_condition(failure.value)
-    assert not aws.is_transient(failure.value)
+    assert is_failed_condition(failure.value)
+    assert not is_transient(failure.value)

@@ -9,8 +9,8 @@ import pytest
 from quarterhour.locations import queries
 from quarterhour.locations.plan import sales
 from quarterhour.locations.queries import LocationQueries
-from quarterhour.paging import Paging
-from quarterhour.totals import Totals
+from quarterhour.model.totals import Totals
+from quarterhour.web.paging import Paging
 from tests.contract.metered import Metered, Record, metered, told
 from tests.contract.storage import Storage
 
@@ -56,7 +56,7 @@ def day(desk: Metered, at: datetime) -> date:
 
 
 def settle(desk: Metered, day: date, run: str, places: Sold) -> None:
-    desk.storage.reports.settle(sales(day, f"{day.isoformat()}T{run}", places))
+    desk.storage.reports.projections.write(sales(day, f"{day.isoformat()}T{run}", places))
 
 
 def read(desk: Metered, place: str, level: int, span: tuple[date, date], limit: int = 100) -> list[dict[str, Any]]:
@@ -157,7 +157,7 @@ def test_a_run_settles_its_places_for_at_most_one_write_unit_an_event(
             (f"{own}#{'x' * 150}#{number}", "EUR"): sold("123456789012.50", events // places)
             for number in range(places)
         }
-        bill = desk.bill(lambda found=found: desk.storage.reports.settle(sales(at.date(), run, found)))  # type: ignore[misc]
+        bill = desk.bill(lambda found=found: desk.storage.reports.projections.write(sales(at.date(), run, found)))  # type: ignore[misc]
         assert (bill.write_units, bill.read_units) == (places, 0)
         assert bill.calls == {"dynamodb.BatchWriteItem": -(-places // 25)}
         record_property(f"settle {events} events at {places} places", told(bill))

@@ -11,27 +11,30 @@ import pytest
 
 from benchmarks.metering import Meter
 from benchmarks.sizes import item_size, read_units
-from quarterhour import aws, clock
-from quarterhour.clock import ManualClock, iso_millis, using
-from quarterhour.errors import ConflictError, InvalidError, NotFoundError, UnavailableError
-from quarterhour.ledger.recorder import Recorder
-from quarterhour.ledger.recording import Terms
-from quarterhour.orders.biller import Biller
-from quarterhour.orders.keeper import OrderKeeper
+from quarterhour.aws.entity import Values
+from quarterhour.aws.items import to_item
+from quarterhour.aws.parking import Parking
+from quarterhour.aws.tables import BATCH_WRITE
+from quarterhour.billing.service import Biller
+from quarterhour.ledger.plan import RecordingTerms
+from quarterhour.ledger.service import Recorder
+from quarterhour.model import clock
+from quarterhour.model.clock import ManualClock, iso_millis, using
+from quarterhour.model.errors import ConflictError, InvalidError, NotFoundError, UnavailableError
+from quarterhour.model.instants import ALWAYS
 from quarterhour.orders.keys import QUEUE_SHARDS
 from quarterhour.orders.order import Order
-from quarterhour.orders.plan import INDEX_LAG, Values, claim, items
+from quarterhour.orders.plan import INDEX_LAG, OrderHeader, claim, items
 from quarterhour.orders.queries import OrderQueries
+from quarterhour.orders.service import OrderService
 from quarterhour.orders.store import OrderStore
-from quarterhour.paging import Page, Paging
-from quarterhour.parameters import ALWAYS
-from quarterhour.ratecards.force import Cards
-from quarterhour.streams import Parking
+from quarterhour.rate_cards.plan import RateCards
+from quarterhour.web.paging import Page, Paging
 from tests.contract.metered import Record, metered, told
 from tests.contract.storage import Storage
-from tests.unit.core.builders import ABSENT
-from tests.unit.orders.builders import change as change_record
-from tests.unit.orders.builders import item, order, step
+from tests.support.events import ABSENT
+from tests.support.orders import change as change_record
+from tests.support.orders import item, order, step
 
 SECONDS = 20
 MINUTE = timedelta(minutes=1)
@@ -46,14 +49,14 @@ class Desk:
     queries: OrderQueries
     meter: Meter
 
-    def create(self, one: Order, at: datetime | None = None) -> Values:
+    def create(self, one: Order, at: datetime | None = None) -> OrderHeader:
         """Create an order, now or at an instant."""
         with using(ManualClock(at or clock.now())):
-            header, _ = OrderKeeper(self.store).create(one, SECONDS)
+            header, _ = OrderService(self.store).create(one, SECONDS)
         return header
 
-    def change(self, one: str, before: str, after: str) -> Values:
-        return OrderKeeper(self.store).change(one, step(before, after))
+    def change(self, one: str, before: str, after: str) -> OrderHeader:
+        return OrderService(self.store).change(one, step(before, after))
 
     def order(self, one: str, limit: int = 1000, token: str | None = None) -> dict[str, Any]:
         return self.queries.order([one], Paging.of("order", limit, token))
@@ -71,8 +74,13 @@ class Desk:
     def half_written(self, one: Order, written: int, at: datetime | None = None) -> None:
         """Leave an order behind as a process that died: claimed, and so many items written."""
         header = claim(one, at or clock.now())
-        for values in chain([header], list(items(one, header))[:written]):
+        for values in chain([header.values()], list(items(one, header))[:written]):
             self.storage.write(values)
+
+
+def stored_header(header: OrderHeader) -> Values:
+    """Return a header with its history, as the stream shows it."""
+    return {**header.values(), "history": [entry._asdict() for entry in header.history]}
 
 
 def pages(read: Callable[[Paging], Page], limit: int) -> Iterator[dict[str, Any]]:
@@ -116,7 +124,7 @@ def test_an_order_costs_two_write_units_an_item_and_four_for_itself(
     desk.meter.take()
     desk.create(one)
     bill = desk.meter.take()
-    batches = -(-number // aws.BATCH_WRITE)
+    batches = -(-number // BATCH_WRITE)
     assert (bill.write_units, bill.read_units) == (2 * number + 4, 0)
     assert bill.calls == {"dynamodb.PutItem": 1, "dynamodb.BatchWriteItem": batches, "dynamodb.UpdateItem": 1}
     record_property(f"create an order of {number} items", told(bill))
@@ -138,10 +146,10 @@ def test_an_order_sent_again_is_found_as_it_stands(desk: Desk, own: str, at: dat
     paid = desk.change(own, "open", "paid")
     desk.meter.take()
     with using(ManualClock(at + timedelta(days=3))):
-        header, created = OrderKeeper(desk.store).create(one, SECONDS)
+        header, created = OrderService(desk.store).create(one, SECONDS)
     bill = desk.meter.take()
     assert (header, created) == (paid, False)
-    assert header["placed_at"] == first["placed_at"] == iso_millis(at)
+    assert header.placed_at == first.placed_at == iso_millis(at)
     assert (bill.write_units, bill.read_units, bill.calls.total()) == (1, 0, 1)
     record_property("an order of 100 items sent again", told(bill))
 
@@ -171,7 +179,7 @@ def test_what_a_dead_sender_left_shows_nowhere_until_its_retry_completes_it(
     desk.meter.take()
     header = desk.create(one)
     bill = desk.meter.take()
-    assert header["placed_at"] == iso_millis(at - MINUTE)
+    assert header.placed_at == iso_millis(at - MINUTE)
     assert len(desk.order(own)["items"]) == len(desk.bought(own)) == 60
     # Only what was missing is written: a failed claim, the items left, the commit.
     assert bill.write_units == 1 + 2 * (60 - written) + 3
@@ -189,17 +197,17 @@ def test_an_order_left_behind_is_its_first_contents_for_ever(desk: Desk, own: st
 def test_two_senders_of_one_order_complete_it_together(desk: Desk, own: str, at: datetime) -> None:
     one = many(own, 30)
     header = claim(one, at)
-    assert desk.store.claim(header).changed
+    assert desk.store.claim(header).applied
     desk.store.write(items(one, header), lambda: True)
-    first, second = (desk.store.commit(own, header, lambda: True) for _ in range(2))
-    assert (first.changed, second.changed) == (True, False)
+    first, second = (desk.store.commit(header, lambda: True) for _ in range(2))
+    assert (first.applied, second.applied) == (True, False)
     assert first.header == second.header
     assert desk.create(one) == first.header
 
 
 def test_nothing_shows_of_an_order_for_which_there_was_no_time(desk: Desk, own: str) -> None:
     with pytest.raises(UnavailableError):
-        OrderKeeper(desk.store).create(many(own, 30), 0)
+        OrderService(desk.store).create(many(own, 30), 0)
     with pytest.raises(NotFoundError):
         desk.order(own)
 
@@ -217,7 +225,7 @@ def test_an_order_is_read_with_its_items_as_they_stand(
     found = desk.order(own)
     bill = desk.meter.take()
     assert (found["lines"], len(found["items"]), found["next"]) == (number, number, None)
-    size = sum(item_size(aws.to_item(values)) for values in items(one, claim(one, at)))
+    size = sum(item_size(to_item(values)) for values in items(one, claim(one, at)))
     assert (bill.read_units, bill.calls.total()) == (1 + read_units(size, consistent=True), 2)
     record_property(f"read an order of {number} items", told(bill))
 
@@ -351,7 +359,7 @@ def test_a_status_changes_from_the_one_before_and_its_history_is_kept(
             desk.meter.take()
             changed = desk.change(own, before, after)
             bill = desk.meter.take()
-        assert changed["status"] == after
+        assert changed.status == after
         assert (bill.write_units, bill.calls.total()) == (units, 1)
         record_property(f"{before} to {after}", told(bill))
     history = [(one["status"], one["at"]) for one in desk.order(own)["history"]]
@@ -416,15 +424,15 @@ def test_many_orders_are_billed_side_by_side_each_item_once(
     desk: Desk, own: str, at: datetime, record_property: Record
 ) -> None:
     storage = desk.storage
-    terms = Terms(1, Decimal("0.10"), timedelta(seconds=120), timedelta(seconds=30), None)
-    recorder = Recorder(terms, storage.ledger, lambda _: Cards({}, {}))
+    terms = RecordingTerms(1, Decimal("0.10"), timedelta(seconds=120), timedelta(seconds=30), None)
+    recorder = Recorder(terms, storage.ledger, lambda _: RateCards({}, {}))
     parking = Parking(storage.sqs, storage.stack.ref("BillingParkedQueue"))
     biller = Biller(desk.store, recorder, parking, storage.workers)
     orders = [f"{own}-{number}" for number in range(12)]
     records = []
     for number, one in enumerate(orders):
         desk.create(order(item(), item(), order=one))
-        records.append(change_record(number, desk.change(one, "open", "paid")))
+        records.append(change_record(number, stored_header(desk.change(one, "open", "paid"))))
     recorder.record([], "warm", SECONDS)
     for again in (False, True):
         desk.meter.take()

@@ -7,21 +7,21 @@ from typing import Any
 
 import pytest
 
-from quarterhour.clock import iso_millis
+from quarterhour.aws.entity import Range
 from quarterhour.counters.distinct import sightings
 from quarterhour.counters.keys import account_pk
 from quarterhour.counters.plan import Retention, counter_keys, moved
 from quarterhour.counters.queries import CounterQueries
-from quarterhour.errors import NotFoundError
-from quarterhour.ledger.keys import Account, Partition
-from quarterhour.ledger.recording import ledger_values
-from quarterhour.money import ZERO
-from quarterhour.paging import Page, Paging
-from quarterhour.quarters import LENGTH, Quarter
-from quarterhour.reading import Range
-from quarterhour.totals import Totals
+from quarterhour.ledger.plan import ledger_values
+from quarterhour.model.clock import iso_millis
+from quarterhour.model.errors import NotFoundError
+from quarterhour.model.identifiers import Account, Partition
+from quarterhour.model.money import ZERO
+from quarterhour.model.quarter_hours import LENGTH, QuarterHour
+from quarterhour.model.totals import Totals
+from quarterhour.web.paging import Page, Paging
 from tests.contract.storage import Storage
-from tests.unit.core.builders import claim, event
+from tests.support.builders import claim, event
 
 KEPT = Retention(timedelta(days=35), timedelta(days=800))
 DAY = timedelta(days=1)
@@ -53,7 +53,7 @@ def everything(read: Callable[[Paging], Page], limit: int) -> list[dict[str, Any
 
 def count(storage: Storage, account: Account, at: datetime, shard: int = 0) -> None:
     """Count one event of nothing."""
-    partition = Partition(Quarter.at(at), shard)
+    partition = Partition(QuarterHour.at(at), shard)
     stored = storage.counters.read(counter_keys(account, partition))
     more: Any = {"seq": "1".zfill(40), "last_updated": iso_millis(at), "retention": KEPT}
     storage.counters.write(moved(account, partition, stored, Totals(1, ZERO, ZERO, ZERO), **more))
@@ -68,10 +68,12 @@ def test_quarter_hours_come_in_order_their_shards_added_up(
 ) -> None:
     for number, shard in ((0, 0), (1, 0), (1, 1), (1, 2), (2, 1), (5, 0), (6, 0)):
         count(storage, account, at + number * LENGTH, shard)
-    start, end = (Quarter.at(at + number * LENGTH).start for number in (1, 6))
-    found = everything(lambda paging: CounterQueries(storage.entities).quarters(account, start, end, paging), limit)
+    start, end = (QuarterHour.at(at + number * LENGTH).start for number in (1, 6))
+    found = everything(
+        lambda paging: CounterQueries(storage.entities).quarter_hours(account, start, end, paging), limit
+    )
     assert [one["events"] for one in found] == [3, 1, 1]
-    assert [one["bucket"] for one in found] == [str(Quarter.at(at + number * LENGTH)) for number in (1, 2, 5)]
+    assert [one["bucket"] for one in found] == [str(QuarterHour.at(at + number * LENGTH)) for number in (1, 2, 5)]
 
 
 @pytest.mark.parametrize("limit", [1, 2, 100])
@@ -131,9 +133,9 @@ def recorded(storage: Storage, own: str, at: datetime) -> list[str]:
     ids = [f"{own}-{number}" for number in range(12)]
     instants = [at - timedelta(hours=1) + number * 5 * MINUTE for number in range(12)]
     claims = [claim(event(id_), instant, shards=SHARDS) for id_, instant in zip(ids, instants, strict=True)]
-    storage.ledger.prepare(SHARDS, Quarter.at(at))
+    storage.ledger.prepare(SHARDS, QuarterHour.at(at))
     storage.ledger.append(
-        [(one.partition.quarter, ledger_values(event(one.identity.id), one)) for one in claims], lambda _: True
+        [(one.partition.quarter_hour, ledger_values(event(one.identity.id), one)) for one in claims], lambda _: True
     )
     return ids
 

@@ -10,22 +10,24 @@ from typing import Any
 
 import pytest
 
-from quarterhour.aws import to_item
-from quarterhour.clock import ManualClock, iso_millis, iso_seconds, using
-from quarterhour.errors import ConflictError, NotFoundError
-from quarterhour.paging import Page, Paging
-from quarterhour.parameters import ALWAYS
-from quarterhour.quarters import Quarter
-from quarterhour.rates.keys import rate_pk
-from quarterhour.rates.rate import RATE_STATES, Rate, Statement
-from quarterhour.rates.store import RateStore
-from quarterhour.reading import EntityReader
-from quarterhour.settings import Layer, parse_layers
+from quarterhour.aws.entity_table import EntityReader
+from quarterhour.aws.items import to_item
+from quarterhour.exchange_rates.exchange_rate import EXCHANGE_RATE_STATES, ExchangeRate, Statement
+from quarterhour.exchange_rates.keys import rate_pk
+from quarterhour.exchange_rates.queries import ExchangeRateQueries
+from quarterhour.exchange_rates.service import ExchangeRateService
+from quarterhour.exchange_rates.store import ExchangeRateStore
+from quarterhour.model.clock import ManualClock, iso_millis, iso_seconds, using
+from quarterhour.model.errors import ConflictError, NotFoundError
+from quarterhour.model.instants import ALWAYS
+from quarterhour.model.quarter_hours import QuarterHour
+from quarterhour.snapshots.layers import Layer, parse_layers
 from quarterhour.snapshots.plan import snapshots
 from quarterhour.snapshots.queries import SnapshotQueries
+from quarterhour.web.paging import Page, Paging
 from tests.contract.metered import Metered, Record, metered, told
 from tests.contract.storage import Storage
-from tests.unit.core.builders import record
+from tests.support.builders import record
 
 LAYERS = parse_layers("change=1h,5m=24h,1h=31d")
 CHANGE, FIVE_MINUTES, HOUR = LAYERS
@@ -47,12 +49,17 @@ def currency() -> str:
     return "Q" + chr(ord("A") + number // 26) + chr(ord("A") + number % 26)
 
 
-def rates(desk: Metered) -> RateStore:
-    return RateStore(desk.storage.entities)
+def rates(desk: Metered) -> ExchangeRateQueries:
+    return ExchangeRateQueries(desk.storage.entities)
+
+
+def service(entities: EntityReader, base: str = EUR) -> ExchangeRateService:
+    store = ExchangeRateStore(entities.client, entities.table)
+    return ExchangeRateService(ExchangeRateQueries(entities), store, base)
 
 
 def windows(desk: Metered) -> SnapshotQueries:
-    return SnapshotQueries(desk.storage.entities, RATE_STATES)
+    return SnapshotQueries(desk.storage.entities, EXCHANGE_RATE_STATES)
 
 
 def said(units: str, at: datetime | None) -> Statement:
@@ -60,7 +67,7 @@ def said(units: str, at: datetime | None) -> Statement:
 
 
 def state(desk: Metered, currency: str, statement: Statement, base: str) -> dict[str, Any]:
-    return rates(desk).state(currency, statement, base)[0]
+    return service(desk.storage.entities, base).state(currency, statement)[0]
 
 
 def keep(desk: Metered, latest: dict[str, Any]) -> None:
@@ -98,7 +105,7 @@ def test_a_rate_comes_into_force_with_one_transaction(
     latest = rates(desk).latest(currency)
     assert latest
     assert (latest["version"], latest["last_updated"]) == (2, iso_millis(at + MINUTE))
-    assert Rate.of(latest) == Rate(Decimal("1.09"), "ECB", EUR, at + MINUTE)
+    assert ExchangeRate.of(latest) == ExchangeRate(Decimal("1.09"), "ECB", EUR, at + MINUTE)
 
 
 def test_a_rate_stated_again_changes_nothing_however_late(
@@ -110,7 +117,7 @@ def test_a_rate_stated_again_changes_nothing_however_late(
     again = desk.bill(lambda: state(desk, currency, said("1.08420", at - MINUTE), EUR))
     assert (again.write_units, again.read_units) == (0, 2)
     record_property("state a rate again", told(again))
-    values, is_new = rates(desk).state(currency, said("1.0842", at - MINUTE), EUR)
+    values, is_new = service(desk.storage.entities).state(currency, said("1.0842", at - MINUTE))
     assert (values["version"], is_new) == (first["version"], False)
     assert rates(desk).latest(currency) == latest
 
@@ -152,17 +159,17 @@ class Racing:
 def test_who_was_overtaken_reads_again_and_comes_behind(desk: Metered, currency: str, at: datetime) -> None:
     storage = desk.storage
 
-    def racing(come: Callable[[], object]) -> RateStore:
+    def racing(come: Callable[[], object]) -> ExchangeRateService:
         client: Any = Racing(storage.dynamodb, come)
-        return RateStore(EntityReader(client, storage.entity_table))
+        return service(EntityReader(client, storage.entity_table))
 
     other = said("1.07", at - 2 * MINUTE)
-    values, is_new = racing(lambda: state(desk, currency, other, EUR)).state(currency, said("1.08", at - MINUTE), EUR)
+    values, is_new = racing(lambda: state(desk, currency, other, EUR)).state(currency, said("1.08", at - MINUTE))
     assert (values["version"], is_new) == (2, True)
     with pytest.raises(ConflictError):
-        racing(lambda: state(desk, currency, said("1.10", at), EUR)).state(currency, said("1.09", at - MINUTE / 2), EUR)
+        racing(lambda: state(desk, currency, said("1.10", at), EUR)).state(currency, said("1.09", at - MINUTE / 2))
     same = said("1.10", at)
-    assert racing(lambda: None).state(currency, same, EUR) == (rates(desk).as_of(currency, at), False)
+    assert racing(lambda: None).state(currency, same) == (rates(desk).as_of(currency, at), False)
 
 
 # ---------------------------------------------------------------- reading
@@ -246,19 +253,19 @@ def test_a_trend_is_that_since_the_window_before(  # noqa: PLR0913, PLR0917 - wh
     for minutes, units in ((0, "1.08"), (59, "1.09"), (60, "1.10"), (65, "1.11")):
         state(desk, currency, said(units, hour + minutes * MINUTE), EUR)
     latest = state(desk, currency, said("1.12", hour + 70 * MINUTE), EUR)
-    found = rates(desk).before(layer, latest)
+    found = rates(desk).before_window(layer, latest)
     assert found
     told_ = windows(desk).compared(layer, latest, found)
     change = str(Decimal("1.12") - Decimal(before))
     figure = {"now": "1.12", "before": before, "change": change, "trend": "up"}
     assert (told_["trend"], told_["figures"]) == ("up", {"units_per_base": figure})
-    bill = desk.bill(lambda: rates(desk).before(layer, latest))
+    bill = desk.bill(lambda: rates(desk).before_window(layer, latest))
     assert (bill.read_units, bill.calls.total()) == (1, 1)
     record_property("a rate's trend", told(bill))
 
 
 def test_the_first_rate_has_none_before_it(desk: Metered, currency: str, at: datetime) -> None:
-    assert rates(desk).before(CHANGE, state(desk, currency, said("1.08", at), EUR)) is None
+    assert rates(desk).before_window(CHANGE, state(desk, currency, said("1.08", at), EUR)) is None
 
 
 @pytest.mark.parametrize("limit", [1, 2, 100])
@@ -309,27 +316,27 @@ def test_what_has_expired_is_not_shown_but_the_history_stands(desk: Metered, cur
 
 
 def test_who_pins_first_decides_for_ever(desk: Metered, currency: str, at: datetime, record_property: Record) -> None:
-    quarter, store = Quarter.at(at), desk.storage.reports
+    quarter_hour, store = QuarterHour.at(at), desk.storage.reports.pins
     state(desk, currency, said("1.5", at), EUR)
-    found = store.rate(currency, quarter.end, EUR)
-    assert found == Rate(Decimal("1.5"), "ECB", EUR, at)
+    found = store.in_force(currency, quarter_hour.end, EUR)
+    assert found == ExchangeRate(Decimal("1.5"), "ECB", EUR, at)
     first = {currency: found, "ZZZ": None}
-    bill = desk.bill(lambda: store.pin(quarter, EUR, first))
+    bill = desk.bill(lambda: store.pin(quarter_hour, EUR, first))
     assert (bill.write_units, bill.read_units) == (1, 0)
     record_property("pin the rates of a quarter-hour", told(bill))
     with using(ManualClock(at + MINUTE)):
         other = {currency: replace(found, units_per_base=Decimal(9)), "ZZZ": found}
-        assert store.pin(quarter, EUR, other) == store.pinned(quarter, EUR) == first
-    assert store.pinned(quarter, "USD") == {}
-    assert store.pin(quarter, "USD", {}) == {}
+        assert store.pin(quarter_hour, EUR, other) == store.pinned(quarter_hour, EUR) == first
+    assert store.pinned(quarter_hour, "USD") == {}
+    assert store.pin(quarter_hour, "USD", {}) == {}
 
 
 def test_a_rate_counts_in_a_quarter_hour_if_it_was_in_force_before_its_end_and_of_the_same_base(
     desk: Metered, currency: str, at: datetime
 ) -> None:
-    quarter, store = Quarter.at(at), desk.storage.reports
-    with using(ManualClock(quarter.end)):
-        state(desk, currency, said("1.5", quarter.end), EUR)
-    assert store.rate(currency, quarter.end, EUR) is None
-    assert store.rate(currency, quarter.next.end, EUR)
-    assert store.rate(currency, quarter.next.end, "USD") is None
+    quarter_hour, store = QuarterHour.at(at), desk.storage.reports.pins
+    with using(ManualClock(quarter_hour.end)):
+        state(desk, currency, said("1.5", quarter_hour.end), EUR)
+    assert store.in_force(currency, quarter_hour.end, EUR) is None
+    assert store.in_force(currency, quarter_hour.next.end, EUR)
+    assert store.in_force(currency, quarter_hour.next.end, "USD") is None

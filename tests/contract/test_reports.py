@@ -10,18 +10,20 @@ from typing import Any
 
 import pytest
 
-from quarterhour import aws, control
+from quarterhour.aws.entity import CHECKPOINT_KEY
+from quarterhour.aws.items import Item, from_item
+from quarterhour.aws.tables import query_pages
 from quarterhour.counters.plan import Retention, moved
-from quarterhour.errors import OvertakenError, SealedFileError
-from quarterhour.ledger.keys import Account, Partition
-from quarterhour.ledger.recording import ledger_values
-from quarterhour.quarters import Quarter
+from quarterhour.ledger.plan import ledger_values
+from quarterhour.model.errors import OvertakenError, SealedFileError
+from quarterhour.model.identifiers import Account, Partition
+from quarterhour.model.quarter_hours import QuarterHour
+from quarterhour.model.totals import Totals
 from quarterhour.reports.keys import RUNS
-from quarterhour.reports.plan import Checkpoint, Plan, Sealed, Verdict, run_values, with_verdicts
+from quarterhour.reports.plan import Checkpoint, Plan, Proof, Sealed, run_values, with_proofs
 from quarterhour.reports.store import partition_request
-from quarterhour.totals import Totals
 from tests.contract.storage import Storage
-from tests.unit.core.builders import claim, event
+from tests.support.builders import claim, event
 
 MANIFEST = "f" * 64
 KEPT = Retention(timedelta(days=35), timedelta(days=800))
@@ -30,21 +32,21 @@ KEPT = Retention(timedelta(days=35), timedelta(days=800))
 @pytest.fixture(autouse=True)
 def _no_control_items(storage: Storage) -> None:
     """The control items have one place each, so every test begins without them."""
-    storage.forget(control.CHECKPOINT["pk"])
+    storage.forget(CHECKPOINT_KEY["pk"])
     storage.forget(RUNS)
 
 
 @pytest.fixture
 def started(storage: Storage, at: datetime) -> Checkpoint:
     """The checkpoint as it stands before the first report."""
-    storage.ledger.prepare(1, Quarter.at(at).previous)
-    return Checkpoint(Quarter.at(at).previous, ("", ""), None)
+    storage.ledger.prepare(1, QuarterHour.at(at).previous)
+    return Checkpoint(QuarterHour.at(at).previous, ("", ""), None)
 
 
 def plan(at: Checkpoint, count: int = 4, planned_at: str = "2026-10-23T02:32:00.000Z") -> Plan:
     """Plan so many quarter-hours after a checkpoint."""
     first = at.sealed_through.next
-    last = Quarter(first.start + (count - 1) * (first.end - first.start))
+    last = QuarterHour(first.start + (count - 1) * (first.end - first.start))
     return Plan(first, last, planned_at, "abc", 3, at.previous)
 
 
@@ -58,107 +60,107 @@ def sealed(count: int) -> tuple[Sealed, ...]:
 def test_the_highest_number_of_shards_is_raised_and_never_lowered(storage: Storage, at: datetime) -> None:
     seen = []
     for shards in (2, 1, 4, 3, 4):
-        storage.ledger.prepare(shards, Quarter.at(at))
-        seen.append(storage.reports.shards())
+        storage.ledger.prepare(shards, QuarterHour.at(at))
+        seen.append(storage.reports.checkpoints.shards())
     assert seen == [2, 2, 4, 4, 4]
 
 
 def test_before_the_first_event_there_is_one_shard_and_no_checkpoint(storage: Storage) -> None:
-    assert (storage.reports.shards(), storage.reports.checkpoint()) == (1, None)
+    assert (storage.reports.checkpoints.shards(), storage.reports.checkpoints.checkpoint()) == (1, None)
 
 
 def test_the_reports_start_once(storage: Storage, started: Checkpoint) -> None:
     storage.ledger.prepare(1, started.sealed_through.previous)
     storage.ledger.prepare(1, started.sealed_through.next)
-    assert storage.reports.checkpoint() == started
+    assert storage.reports.checkpoints.checkpoint() == started
 
 
 def test_a_plan_once_fixed_stands(storage: Storage, started: Checkpoint) -> None:
     first, other = plan(started), plan(started, 2, "2026-10-23T02:40:00.000Z")
-    storage.reports.fix(started, first)
-    storage.reports.fix(started, other)
-    assert storage.reports.checkpoint() == replace(started, plan=first)
+    storage.reports.checkpoints.fix(started, first)
+    storage.reports.checkpoints.fix(started, other)
+    assert storage.reports.checkpoints.checkpoint() == replace(started, plan=first)
 
 
 def test_a_plan_from_where_the_checkpoint_is_not_is_not_fixed(storage: Storage, started: Checkpoint) -> None:
     elsewhere = replace(started, sealed_through=started.sealed_through.next)
-    storage.reports.fix(elsewhere, plan(elsewhere))
-    assert storage.reports.checkpoint() == started
+    storage.reports.checkpoints.fix(elsewhere, plan(elsewhere))
+    assert storage.reports.checkpoints.checkpoint() == started
 
 
 def test_progress_is_noted_with_the_plan_under_way_alone(storage: Storage, started: Checkpoint) -> None:
     under_way = plan(started)
-    storage.reports.progress(under_way, sealed(1))
-    assert storage.reports.checkpoint() == started
-    storage.reports.fix(started, under_way)
-    storage.reports.progress(under_way, sealed(2))
-    storage.reports.progress(plan(started, planned_at="2026-10-23T02:40:00.000Z"), sealed(4))
-    assert storage.reports.checkpoint() == replace(started, plan=replace(under_way, sealed=sealed(2)))
+    storage.reports.checkpoints.note_progress(under_way, sealed(1))
+    assert storage.reports.checkpoints.checkpoint() == started
+    storage.reports.checkpoints.fix(started, under_way)
+    storage.reports.checkpoints.note_progress(under_way, sealed(2))
+    storage.reports.checkpoints.note_progress(plan(started, planned_at="2026-10-23T02:40:00.000Z"), sealed(4))
+    assert storage.reports.checkpoints.checkpoint() == replace(started, plan=replace(under_way, sealed=sealed(2)))
 
 
 def test_finishing_moves_the_checkpoint_and_clears_the_plan(storage: Storage, started: Checkpoint) -> None:
     done = plan(started)
-    storage.reports.fix(started, done)
-    storage.reports.progress(done, sealed(4))
-    storage.reports.finish(done, MANIFEST)
-    assert storage.reports.checkpoint() == Checkpoint(done.last, (done.run, MANIFEST), None)
+    storage.reports.checkpoints.fix(started, done)
+    storage.reports.checkpoints.note_progress(done, sealed(4))
+    storage.reports.checkpoints.finish(done, MANIFEST)
+    assert storage.reports.checkpoints.checkpoint() == Checkpoint(done.last, (done.run, MANIFEST), None)
 
 
 def test_finishing_again_changes_nothing_even_while_the_next_plan_is_under_way(
     storage: Storage, started: Checkpoint
 ) -> None:
     done = plan(started)
-    storage.reports.fix(started, done)
-    storage.reports.finish(done, MANIFEST)
+    storage.reports.checkpoints.fix(started, done)
+    storage.reports.checkpoints.finish(done, MANIFEST)
     after = Checkpoint(done.last, (done.run, MANIFEST), None)
     following = plan(after, 1)
-    storage.reports.fix(after, following)
-    storage.reports.finish(done, "e" * 64)
-    storage.reports.progress(replace(done, planned_at="2026-10-23T02:00:00.000Z"), sealed(4))
-    assert storage.reports.checkpoint() == replace(after, plan=following)
+    storage.reports.checkpoints.fix(after, following)
+    storage.reports.checkpoints.finish(done, "e" * 64)
+    storage.reports.checkpoints.note_progress(replace(done, planned_at="2026-10-23T02:00:00.000Z"), sealed(4))
+    assert storage.reports.checkpoints.checkpoint() == replace(after, plan=following)
 
 
 def test_who_finishes_what_is_not_under_way_is_told(storage: Storage, started: Checkpoint) -> None:
     with pytest.raises(OvertakenError):
-        storage.reports.finish(plan(started), MANIFEST)
+        storage.reports.checkpoints.finish(plan(started), MANIFEST)
     under_way = plan(started)
-    storage.reports.fix(started, under_way)
+    storage.reports.checkpoints.fix(started, under_way)
     with pytest.raises(OvertakenError):
-        storage.reports.finish(plan(started, planned_at="2026-10-23T02:40:00.000Z"), MANIFEST)
-    assert storage.reports.checkpoint() == replace(started, plan=under_way)
+        storage.reports.checkpoints.finish(plan(started, planned_at="2026-10-23T02:40:00.000Z"), MANIFEST)
+    assert storage.reports.checkpoints.checkpoint() == replace(started, plan=under_way)
 
 
 # ---------------------------------------------------------------- runs
 
 
-def run(day: int, verdict: Verdict) -> dict[str, Any]:
+def run(day: int, verdict: Proof) -> dict[str, Any]:
     """Return a run's control item, one a day, with what the counters say to it."""
-    first = Quarter.parse(f"202610{day:02d}0130")
+    first = QuarterHour.parse(f"202610{day:02d}0130")
     covered = Plan(first, first.next, "2026-10-23T02:32:00.000Z", "abc", 1, ("", ""))
-    said = {first: verdict, first.next: Verdict.VERIFIED}
-    return with_verdicts(run_values(covered, sealed(2), MANIFEST), said)
+    said = {first: verdict, first.next: Proof.VERIFIED}
+    return with_proofs(run_values(covered, sealed(2), MANIFEST), said)
 
 
 def test_runs_come_in_the_order_of_time(storage: Storage) -> None:
-    runs = [run(day, Verdict.VERIFIED) for day in (1, 2, 3)]
+    runs = [run(day, Proof.VERIFIED) for day in (1, 2, 3)]
     for one in reversed(runs):
-        storage.reports.keep_run(one)
-    through = Quarter.parse("202610020145")
-    found = storage.reports.days(date(2026, 10, 1), through)
+        storage.reports.runs.put(one)
+    through = QuarterHour.parse("202610020145")
+    found = storage.reports.runs.days(date(2026, 10, 1), through)
     assert list(found) == [(date(2026, 10, day), [runs[day - 1]]) for day in (1, 2)]
-    assert list(storage.reports.days(date(2026, 10, 2), through)) == [(date(2026, 10, 2), [runs[1]])]
-    assert list(storage.reports.days(date(2026, 10, 2), through.previous)) == [], "the run goes on behind it"
-    assert list(storage.reports.days(date(2026, 10, 3), through)) == []
+    assert list(storage.reports.runs.days(date(2026, 10, 2), through)) == [(date(2026, 10, 2), [runs[1]])]
+    assert list(storage.reports.runs.days(date(2026, 10, 2), through.previous)) == [], "the run goes on behind it"
+    assert list(storage.reports.runs.days(date(2026, 10, 3), through)) == []
 
 
 def test_pending_runs_are_listed_until_their_verdict_is_given(storage: Storage) -> None:
-    runs = [run(1, Verdict.PENDING), run(2, Verdict.VERIFIED), run(3, Verdict.DRIFT), run(4, Verdict.PENDING)]
+    runs = [run(1, Proof.PENDING), run(2, Proof.VERIFIED), run(3, Proof.DRIFT), run(4, Proof.PENDING)]
     for one in reversed(runs):
-        storage.reports.keep_run(one)
-    assert storage.reports.pending_runs() == [runs[0], runs[3]]
-    storage.reports.keep_run(with_verdicts(runs[0], {Quarter.parse("202610010130"): Verdict.VERIFIED}))
-    assert storage.reports.pending_runs() == [runs[3]]
-    days = storage.reports.days(date.min, Quarter.parse("202610042345"))
+        storage.reports.runs.put(one)
+    assert storage.reports.runs.pending() == [runs[0], runs[3]]
+    storage.reports.runs.put(with_proofs(runs[0], {QuarterHour.parse("202610010130"): Proof.VERIFIED}))
+    assert storage.reports.runs.pending() == [runs[3]]
+    days = storage.reports.runs.days(date.min, QuarterHour.parse("202610042345"))
     assert [run["counters"] for _, [run] in days] == ["verified", "verified", "drift", "pending"]
 
 
@@ -175,23 +177,23 @@ def sold(storage: Storage, own: str, at: datetime) -> list[dict[str, str]]:
     ]
     after = event(f"{own}-after")
     late = ledger_values(after, claim(after, at + timedelta(minutes=15), shards=3))
-    storage.ledger.append([(Quarter.at(at), one) for one in [*values, late]], lambda _: True)
+    storage.ledger.append([(QuarterHour.at(at), one) for one in [*values, late]], lambda _: True)
     return sorted(values, key=lambda one: one["position"])
 
 
 def shards(at: datetime, count: int) -> list[Partition]:
-    return [Partition(Quarter.at(at), shard) for shard in range(count)]
+    return [Partition(QuarterHour.at(at), shard) for shard in range(count)]
 
 
-def plain(items: Iterator[aws.Item]) -> list[dict[str, Any]]:
-    return [aws.from_item(item) for item in items]
+def plain(items: Iterator[Item]) -> list[dict[str, Any]]:
+    return [from_item(item) for item in items]
 
 
 @pytest.mark.parametrize("count", [3, 5])
 def test_a_quarter_hour_is_read_from_all_its_partitions_in_one_order(
     storage: Storage, sold: list[dict[str, str]], at: datetime, count: int
 ) -> None:
-    assert plain(storage.reports.read(shards(at, count))) == sold
+    assert plain(storage.reports.ledger.read(shards(at, count))) == sold
 
 
 @pytest.mark.parametrize("page", [1, 7, 1000])
@@ -200,7 +202,7 @@ def test_a_partition_is_read_whole_page_by_page(
 ) -> None:
     partition = shards(at, 1)[0]
     wanted = partition_request(storage.ledger_table, partition, page)
-    pages = list(aws.query_pages(storage.dynamodb, wanted, storage.workers))
+    pages = list(query_pages(storage.dynamodb, wanted, storage.workers))
     assert max(map(len, pages)) <= page
     read = plain(item for items in pages for item in items)
     assert read == [one for one in sold if one["quarter_hour"] == str(partition)]
@@ -214,7 +216,7 @@ def test_what_was_counted_is_read_for_each_account_and_partition_that_has_a_coun
     totals = Totals(3, Decimal("12.50"), Decimal(-1), Decimal("1.15"))
     storage.counters.write(moved(ours, partition, {}, totals, seq="1".zfill(40), last_updated="2026", retention=KEPT))
     wanted = [(ours, partition), (ours, other), (theirs, partition)]
-    assert storage.reports.counted(wanted) == {(ours, partition): totals}
+    assert storage.reports.counters.counted(wanted) == {(ours, partition): totals}
 
 
 # ---------------------------------------------------------------- the bucket
@@ -228,17 +230,17 @@ def digest(content: bytes) -> str:
 def test_an_object_is_created_once_and_again_with_the_same_bytes(storage: Storage, own: str, *, streamed: bool) -> None:
     key, content = f"reports/{own}/{streamed}", b"lines" * 1000
     for _ in range(2):
-        storage.reports.create(key, BytesIO(content) if streamed else content, digest(content))
-    assert storage.reports.open(key).read() == content
+        storage.reports.files.create(key, BytesIO(content) if streamed else content, digest(content))
+    assert storage.reports.files.open(key).read() == content
 
 
 def test_other_bytes_than_those_sealed_are_refused_and_change_nothing(storage: Storage, own: str) -> None:
-    storage.reports.create(f"reports/{own}", b"sealed", digest(b"sealed"))
+    storage.reports.files.create(f"reports/{own}", b"sealed", digest(b"sealed"))
     with pytest.raises(SealedFileError, match="other bytes"):
-        storage.reports.create(f"reports/{own}", b"others", digest(b"others"))
-    assert storage.reports.open(f"reports/{own}").read() == b"sealed"
+        storage.reports.files.create(f"reports/{own}", b"others", digest(b"others"))
+    assert storage.reports.files.open(f"reports/{own}").read() == b"sealed"
 
 
 def test_an_object_that_is_gone_is_told_of(storage: Storage, own: str) -> None:
     with pytest.raises(SealedFileError, match="gone"):
-        storage.reports.open(f"reports/{own}/none")
+        storage.reports.files.open(f"reports/{own}/none")

@@ -5,14 +5,15 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from botocore.exceptions import ClientError
 
-from quarterhour import aws
-from quarterhour.errors import ConflictError
-from quarterhour.paging import Paging
-from quarterhour.schedule.keeper import ScheduleKeeper
+from quarterhour.aws.retries import is_cancelled
+from quarterhour.model.errors import ConflictError
 from quarterhour.schedule.keys import SCHEDULE
-from quarterhour.schedule.plan import Asked, Change, Wish, change
+from quarterhour.schedule.plan import Change, DesiredSchedule, ScheduleRequest, change
+from quarterhour.schedule.service import ScheduleReconciler
 from quarterhour.schedule.store import update_request
+from quarterhour.web.paging import Paging
 from tests.contract.storage import Storage
 
 NOW = datetime(2026, 10, 23, 8, 0, tzinfo=UTC)
@@ -21,8 +22,8 @@ NIGHTLY = "cron(0 2 * * ? *)"
 OFTEN = "rate(15 minutes)"
 
 
-def planned(standing: Wish, by: str = "ann", **asked: Any) -> Change:
-    made = change(standing, Asked(asked, None), DEPLOYED, by, NOW)
+def planned(standing: DesiredSchedule, by: str = "ann", **asked: Any) -> Change:
+    made = change(standing, ScheduleRequest(asked, None), DEPLOYED, by, NOW)
     assert made
     return made
 
@@ -32,14 +33,14 @@ def _as_deployed(storage: Storage) -> Iterator[None]:
     """The schedule has one place, so every test begins and ends with it as it was deployed."""
     yield
     storage.forget(SCHEDULE)
-    request = update_request(storage.schedule.standing(), Wish().setting(DEPLOYED))
+    request = update_request(storage.schedule.actual(), DesiredSchedule().setting(DEPLOYED))
     if request:
         storage.schedule.update(request)
 
 
 @pytest.fixture
-def keeper(storage: Storage) -> ScheduleKeeper:
-    return ScheduleKeeper(storage.schedule, DEPLOYED)
+def reconciler(storage: Storage) -> ScheduleReconciler:
+    return ScheduleReconciler(storage.schedule, DEPLOYED)
 
 
 def told(storage: Storage) -> list[tuple[str, Any]]:
@@ -51,46 +52,50 @@ def told(storage: Storage) -> list[tuple[str, Any]]:
 
 
 def test_nothing_is_wanted_at_first(storage: Storage) -> None:
-    assert storage.schedule.wish() == Wish()
+    assert storage.schedule.desired() == DesiredSchedule()
     assert told(storage) == []
 
 
 def test_a_wish_is_kept_together_with_the_record_of_its_change(storage: Storage) -> None:
-    first = planned(Wish(), expression=NIGHTLY)
-    assert storage.schedule.record(first)
-    second = planned(first.wish, "bob", paused=True, expression=None)
-    assert storage.schedule.record(second)
-    assert storage.schedule.wish() == second.wish
+    first = planned(DesiredSchedule(), expression=NIGHTLY)
+    storage.schedule.record(first)
+    second = planned(first.desired, "bob", paused=True, expression=None)
+    storage.schedule.record(second)
+    assert storage.schedule.desired() == second.desired
     assert told(storage) == [("bob", DEPLOYED), ("ann", NIGHTLY)]
 
 
 def test_of_two_first_changes_one_is_kept(storage: Storage) -> None:
-    first, other = planned(Wish(), expression=NIGHTLY), planned(Wish(), "bob", expression=OFTEN)
-    assert storage.schedule.record(first)
-    assert not storage.schedule.record(other)
-    assert storage.schedule.wish() == first.wish
+    first, other = planned(DesiredSchedule(), expression=NIGHTLY), planned(DesiredSchedule(), "bob", expression=OFTEN)
+    storage.schedule.record(first)
+    with pytest.raises(ClientError) as lost:
+        storage.schedule.record(other)
+    assert is_cancelled(lost.value)
+    assert storage.schedule.desired() == first.desired
     assert told(storage) == [("ann", NIGHTLY)]
 
 
 def test_of_two_later_changes_one_is_kept(storage: Storage) -> None:
-    before = planned(Wish(), expression=NIGHTLY)
+    before = planned(DesiredSchedule(), expression=NIGHTLY)
     storage.schedule.record(before)
-    first, other = planned(before.wish, expression=OFTEN), planned(before.wish, "bob", paused=True)
-    assert storage.schedule.record(other)
-    assert not storage.schedule.record(first)
-    assert storage.schedule.wish() == other.wish
+    first, other = planned(before.desired, expression=OFTEN), planned(before.desired, "bob", paused=True)
+    storage.schedule.record(other)
+    with pytest.raises(ClientError) as lost:
+        storage.schedule.record(first)
+    assert is_cancelled(lost.value)
+    assert storage.schedule.desired() == other.desired
     assert told(storage) == [("bob", NIGHTLY), ("ann", NIGHTLY)]
 
 
-def test_changes_are_listed_newest_first_page_by_page(storage: Storage, keeper: ScheduleKeeper) -> None:
-    wish = Wish()
+def test_changes_are_listed_newest_first_page_by_page(storage: Storage, reconciler: ScheduleReconciler) -> None:
+    desired = DesiredSchedule()
     for number in range(5):
-        made = planned(wish, f"user-{number}", expression=f"rate({15 + number} minutes)")
+        made = planned(desired, f"user-{number}", expression=f"rate({15 + number} minutes)")
         storage.schedule.record(made)
-        wish = made.wish
+        desired = made.desired
     listed, after = [], None
     for _ in range(3):
-        page = keeper.changes(Paging(2, "request", after))
+        page = reconciler.changes(Paging(2, "request", after))
         listed.append([one["version"] for one in page.items])
         after = page.after
     assert (listed, after) == ([[5, 4], [3, 2], [1]], None)
@@ -100,11 +105,11 @@ def test_changes_are_listed_newest_first_page_by_page(storage: Storage, keeper: 
 
 
 def test_an_update_changes_when_it_fires_and_nothing_else(storage: Storage) -> None:
-    before = storage.schedule.standing()
-    request = update_request(before, Wish(1, NIGHTLY, paused=True).setting(DEPLOYED))
+    before = storage.schedule.actual()
+    request = update_request(before, DesiredSchedule(1, NIGHTLY, paused=True).setting(DEPLOYED))
     assert request
     storage.schedule.update(request)
-    after = storage.schedule.standing()
+    after = storage.schedule.actual()
     assert (after.expression, after.paused) == (NIGHTLY, True)
     changed = {"ScheduleExpression", "State", "LastModificationDate", "ResponseMetadata"}
     assert {name: value for name, value in after.fields.items() if name not in changed} == {
@@ -112,18 +117,20 @@ def test_an_update_changes_when_it_fires_and_nothing_else(storage: Storage) -> N
     }
 
 
-def test_settling_makes_the_schedule_do_what_is_wanted_once(storage: Storage, keeper: ScheduleKeeper) -> None:
-    storage.schedule.record(planned(Wish(), expression=NIGHTLY))
-    assert [mended for _, mended in (keeper.settle(), keeper.settle())] == [True, False]
-    assert storage.schedule.standing().expression == NIGHTLY
+def test_settling_makes_the_schedule_do_what_is_wanted_once(storage: Storage, reconciler: ScheduleReconciler) -> None:
+    storage.schedule.record(planned(DesiredSchedule(), expression=NIGHTLY))
+    assert [mended for _, mended in (reconciler.reconcile(), reconciler.reconcile())] == [True, False]
+    assert storage.schedule.actual().expression == NIGHTLY
 
 
-def test_without_a_wish_the_deployed_expression_is_kept(storage: Storage, keeper: ScheduleKeeper) -> None:
-    request = update_request(storage.schedule.standing(), Wish(1, "rate(1 minute)", paused=True).setting(DEPLOYED))
+def test_without_a_wish_the_deployed_expression_is_kept(storage: Storage, reconciler: ScheduleReconciler) -> None:
+    request = update_request(
+        storage.schedule.actual(), DesiredSchedule(1, "rate(1 minute)", paused=True).setting(DEPLOYED)
+    )
     assert request
     storage.schedule.update(request)
-    assert keeper.settle()[1], "somebody has changed it by hand"
-    assert (storage.schedule.standing().expression, storage.schedule.standing().paused) == (DEPLOYED, False)
+    assert reconciler.reconcile()[1], "somebody has changed it by hand"
+    assert (storage.schedule.actual().expression, storage.schedule.actual().paused) == (DEPLOYED, False)
 
 
 # ---------------------------------------------------------------- two at once
@@ -144,46 +151,47 @@ def meanwhile(storage: Storage, operation: str, act: Callable[[], None]) -> None
     client.meta.events.register(event, interrupt)
 
 
-def test_who_loses_the_race_is_told_and_changes_nothing(storage: Storage, keeper: ScheduleKeeper) -> None:
-    other = ScheduleKeeper(storage.schedule, DEPLOYED)
-    meanwhile(storage, "TransactWriteItems", lambda: other.change(Asked({"expression": OFTEN}, None), "bob"))
+def test_who_loses_the_race_is_told_and_changes_nothing(storage: Storage, reconciler: ScheduleReconciler) -> None:
+    other = ScheduleReconciler(storage.schedule, DEPLOYED)
+    meanwhile(storage, "TransactWriteItems", lambda: other.change(ScheduleRequest({"expression": OFTEN}, None), "bob"))
     with pytest.raises(ConflictError):
-        keeper.change(Asked({"expression": NIGHTLY}, None), "ann")
+        reconciler.change(ScheduleRequest({"expression": NIGHTLY}, None), "ann")
     assert told(storage) == [("bob", OFTEN)]
-    assert storage.schedule.standing().expression == OFTEN
+    assert storage.schedule.actual().expression == OFTEN
 
 
 def test_two_who_want_the_same_at_once_both_get_it_and_it_is_one_change(
-    storage: Storage, keeper: ScheduleKeeper
+    storage: Storage, reconciler: ScheduleReconciler
 ) -> None:
-    other = ScheduleKeeper(storage.schedule, DEPLOYED)
-    meanwhile(storage, "TransactWriteItems", lambda: other.change(Asked({"expression": OFTEN}, None), "bob"))
-    keeper.change(Asked({"expression": OFTEN}, None), "ann")
+    other = ScheduleReconciler(storage.schedule, DEPLOYED)
+    meanwhile(storage, "TransactWriteItems", lambda: other.change(ScheduleRequest({"expression": OFTEN}, None), "bob"))
+    reconciler.change(ScheduleRequest({"expression": OFTEN}, None), "ann")
     assert told(storage) == [("bob", OFTEN)]
 
 
 @pytest.mark.parametrize("operation", ["GetSchedule", "UpdateSchedule"])
 def test_whoever_comes_last_the_newest_wish_is_what_the_schedule_does(
-    storage: Storage, keeper: ScheduleKeeper, operation: str
+    storage: Storage, reconciler: ScheduleReconciler, operation: str
 ) -> None:
-    other = ScheduleKeeper(storage.schedule, DEPLOYED)
-    meanwhile(storage, operation, lambda: other.change(Asked({"expression": OFTEN}, None), "bob"))
-    keeper.change(Asked({"expression": NIGHTLY}, None), "ann")
+    other = ScheduleReconciler(storage.schedule, DEPLOYED)
+    meanwhile(storage, operation, lambda: other.change(ScheduleRequest({"expression": OFTEN}, None), "bob"))
+    reconciler.change(ScheduleRequest({"expression": NIGHTLY}, None), "ann")
     assert told(storage) == [("bob", OFTEN), ("ann", NIGHTLY)]
-    assert storage.schedule.standing().expression == OFTEN
+    assert storage.schedule.actual().expression == OFTEN
 
 
 def test_a_transaction_that_only_met_another_is_tried_again(
-    storage: Storage, keeper: ScheduleKeeper, monkeypatch: pytest.MonkeyPatch
+    storage: Storage, reconciler: ScheduleReconciler, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     attempts: list[Change] = []
     record = storage.schedule.record
 
-    def once_in_vain(_: object, made: Change) -> bool:
+    def once_in_vain(_: object, made: Change) -> None:
         attempts.append(made)
-        return len(attempts) > 1 and record(made)
+        if len(attempts) == 1:
+            raise ClientError({"Error": {"Code": "TransactionConflictException"}}, "TransactWriteItems")
+        record(made)
 
     monkeypatch.setattr("quarterhour.schedule.store.ScheduleStore.record", once_in_vain)
-    monkeypatch.setattr(aws, "pause", lambda _: None)
-    keeper.change(Asked({"expression": OFTEN}, None), "ann")
+    reconciler.change(ScheduleRequest({"expression": OFTEN}, None), "ann")
     assert (len(attempts), told(storage)) == (2, [("ann", OFTEN)])

@@ -7,19 +7,19 @@ from typing import Any
 
 import pytest
 
-from quarterhour.clock import iso_millis, iso_seconds
+from quarterhour.aws.entity import LATEST, window_partitions
 from quarterhour.counters.keys import account_pk
 from quarterhour.counters.queries import ACCOUNT_STATES
-from quarterhour.entity import LATEST, window_partitions
-from quarterhour.errors import InvalidError, NotFoundError
-from quarterhour.ledger.keys import Account
-from quarterhour.paging import Page, Paging
-from quarterhour.settings import Layer, parse_layers
+from quarterhour.model.clock import iso_millis, iso_seconds
+from quarterhour.model.errors import InvalidError, NotFoundError
+from quarterhour.model.identifiers import Account
+from quarterhour.model.totals import Totals
+from quarterhour.snapshots.layers import Layer, parse_layers
 from quarterhour.snapshots.plan import snapshots
 from quarterhour.snapshots.queries import SnapshotQueries
-from quarterhour.totals import Totals
+from quarterhour.web.paging import Page, Paging
 from tests.contract.storage import Storage
-from tests.unit.core.builders import record
+from tests.support.builders import record
 
 LAYERS = parse_layers("change=1h,5m=24h,1h=31d")
 CHANGE, FIVE_MINUTES, HOUR = LAYERS

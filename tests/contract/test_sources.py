@@ -8,19 +8,20 @@ from typing import Any
 
 import pytest
 
-from quarterhour import control
-from quarterhour.ledger import log, queries
+from quarterhour.aws.entity import CHECKPOINT_KEY, SHARDS_KEY
+from quarterhour.ledger import queries
+from quarterhour.ledger import source_index as log
 from quarterhour.ledger.event import Event
-from quarterhour.ledger.keys import Identity
-from quarterhour.ledger.log import SourceLog
+from quarterhour.ledger.plan import ledger_values
 from quarterhour.ledger.queries import LedgerQueries
-from quarterhour.ledger.recording import ledger_values
-from quarterhour.paging import Paging
-from quarterhour.parameters import ALWAYS
-from quarterhour.quarters import LENGTH, Quarter
+from quarterhour.ledger.source_index import SourceIndex
+from quarterhour.model.identifiers import Identity
+from quarterhour.model.instants import ALWAYS
+from quarterhour.model.quarter_hours import LENGTH, QuarterHour
+from quarterhour.web.paging import Paging
 from tests.contract.metered import Metered, Record, metered, told
 from tests.contract.storage import Storage
-from tests.unit.core.builders import claim, event
+from tests.support.builders import claim, event
 
 SHARDS = 3
 MINUTE = timedelta(minutes=1)
@@ -41,27 +42,27 @@ def record(desk: Metered, source: str, instants: Sequence[datetime]) -> list[dic
     found = []
     for number, instant in enumerate(instants):
         one = of(source, number)
-        found.append((Quarter.at(instant), ledger_values(one, claim(one, instant, shards=SHARDS))))
+        found.append((QuarterHour.at(instant), ledger_values(one, claim(one, instant, shards=SHARDS))))
     desk.storage.ledger.append(found, lambda _: True)
     return sorted((values for _, values in found), key=lambda values: values["position"])
 
 
 def seal(desk: Metered, events: Sequence[dict[str, str]], through: datetime, times: int = 1) -> None:
     """Note the events that were recorded up to a quarter-hour, as a report does that seals it, and may do it again."""
-    quarter = Quarter.at(through)
+    quarter_hour = QuarterHour.at(through)
     for _ in range(times):
-        noting = SourceLog(desk.storage.reports.settle)
+        noting = SourceIndex()
         before = None
         for one in sorted(events, key=lambda values: values["position"]):
-            if one["quarter_hour"] > f"{quarter}#99":
+            if one["quarter_hour"] > f"{quarter_hour}#99":
                 break
             if before and one["quarter_hour"].split("#")[0] != before:
-                noting.flush()
+                desk.storage.reports.projections.write(noting.take())
             before = one["quarter_hour"].split("#")[0]
             noting.add(one)
-        noting.flush()
-    desk.storage.write({**control.CHECKPOINT, "sealed_through": str(quarter)})
-    desk.storage.write({**control.SHARDS, "shards": SHARDS})
+        desk.storage.reports.projections.write(noting.take())
+    desk.storage.write({**CHECKPOINT_KEY, "sealed_through": str(quarter_hour)})
+    desk.storage.write({**SHARDS_KEY, "shards": SHARDS})
 
 
 def read(desk: Metered, source: str, start: datetime, end: datetime, limit: int = 100) -> list[dict[str, Any]]:
@@ -132,7 +133,7 @@ def test_before_the_first_report_there_is_no_log_but_the_ledger_is_searched(
     told_ = record(desk, own, [at])
     seal(desk, [], at - LENGTH)
     assert ids(read(desk, own, *ALWAYS)) == ids(told_)
-    desk.storage.forget(control.CHECKPOINT["pk"])
+    desk.storage.forget(CHECKPOINT_KEY["pk"])
     assert read(desk, own, *ALWAYS) == []
 
 
@@ -140,7 +141,7 @@ def test_chunks_that_overlap_tell_each_event_once(
     desk: Metered, own: str, at: datetime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A quarter-hour that was begun by one version, and sealed by another that waits for more."""
-    start = Quarter.at(at).start
+    start = QuarterHour.at(at).start
     told_ = record(desk, own, [start + timedelta(seconds=number) for number in range(40)])
     for waiting in (7, 16, 5000):
         monkeypatch.setattr(log, "MOST_WAITING", waiting)
@@ -177,7 +178,7 @@ def test_a_page_of_large_events_is_cut_where_it_is_full(
 def test_the_log_costs_a_write_unit_for_thirty_events_and_at_most_one_for_each(  # noqa: PLR0913, PLR0917 - a case
     desk: Metered, own: str, at: datetime, events: int, sources: int, units: int, record_property: Record
 ) -> None:
-    start = Quarter.at(at).start
+    start = QuarterHour.at(at).start
     facts = []
     for number in range(events):
         one = of(f"{own}-{number % sources}", number)
@@ -188,10 +189,12 @@ def test_the_log_costs_a_write_unit_for_thirty_events_and_at_most_one_for_each( 
 
 
 def seal_all(desk: Metered, facts: Sequence[dict[str, str]]) -> None:
-    noting = SourceLog(desk.storage.reports.settle)
+    noting = SourceIndex()
     for one in facts:
         noting.add(one)
-    noting.flush()
+        if noting.is_full:
+            desk.storage.reports.projections.write(noting.take())
+    desk.storage.reports.projections.write(noting.take())
 
 
 def test_reading_a_log_costs_what_it_tells_and_not_what_others_recorded(

@@ -10,21 +10,23 @@ from typing import Any
 
 import pytest
 
-from local.delivery import lambda_record
-from local.filters import matches
-from quarterhour import aws, streams
-from quarterhour.clock import iso_millis
+from quarterhour.aws import streams
+from quarterhour.aws.items import from_item, to_item
+from quarterhour.aws.parking import Parking
+from quarterhour.aws.streams import SEQUENCE_DIGITS, Poison, Record, is_insert
 from quarterhour.counters.keys import account_pk, latest_key
 from quarterhour.counters.plan import Retention, counter_keys, group, moved
-from quarterhour.ledger.keys import Account, Partition
-from quarterhour.ledger.recording import Claim, ledger_values
-from quarterhour.quarters import Quarter
-from quarterhour.settings import parse_layers
+from quarterhour.ledger.plan import Claim, ledger_values
+from quarterhour.model.clock import iso_millis
+from quarterhour.model.identifiers import Account, Partition
+from quarterhour.model.quarter_hours import QuarterHour
+from quarterhour.model.totals import Totals
+from quarterhour.snapshots.layers import parse_layers
 from quarterhour.snapshots.plan import snapshots
-from quarterhour.streams import SEQUENCE_DIGITS, Parking, Poison, Record, is_insert
-from quarterhour.totals import Totals
+from quarterhour_tools.emulator.delivery import lambda_record
+from quarterhour_tools.emulator.filters import matches
 from tests.contract.storage import Storage, only_dynamodb_local
-from tests.unit.core.builders import claim, event
+from tests.support.builders import claim, event
 
 KEPT = Retention(timedelta(days=35), timedelta(days=800))
 
@@ -40,7 +42,7 @@ def recorded(storage: Storage, own: str, at: datetime, count: int = 1) -> list[t
     events = [event(f"{own}-{number}") for number in range(count)]
     made = [(claim(one, at), ledger_values(one, claim(one, at))) for one in events]
     for one, values in made:
-        storage.ledger.append([(one.partition.quarter, values)], lambda _: True)
+        storage.ledger.append([(one.partition.quarter_hour, values)], lambda _: True)
     return made
 
 
@@ -83,9 +85,9 @@ def test_each_event_comes_once_with_its_image_in_the_order_of_the_writes(
 ) -> None:
     made = recorded(storage, own, at, 15)
     records = of_ledger(delivered(storage, "counters", at), own)
-    assert [aws.from_item(streams.new_image(one)) for one in records] == [values for _, values in made]
+    assert [from_item(streams.new_image(one)) for one in records] == [values for _, values in made]
     assert all(is_insert(one) and one["eventSource"] == "aws:dynamodb" for one in records)
-    keys = [aws.from_item(one["dynamodb"]["Keys"]) for one in records]
+    keys = [from_item(one["dynamodb"]["Keys"]) for one in records]
     assert keys == [{"quarter_hour": one.key[0], "position": one.key[1]} for one, _ in made]
     assert filtered(storage, "counters", records) == records
 
@@ -116,7 +118,7 @@ def test_an_append_repeated_is_no_second_record(storage: Storage, own: str, at: 
 
 def test_a_write_over_an_event_reaches_no_counter(storage: Storage, own: str, at: datetime) -> None:
     ((_, values),) = recorded(storage, own, at)
-    storage.dynamodb.put_item(TableName=storage.ledger_table, Item=aws.to_item({**values, "amount": "99"}))
+    storage.dynamodb.put_item(TableName=storage.ledger_table, Item=to_item({**values, "amount": "99"}))
     records = of_ledger(delivered(storage, "counters", at), own)
     assert [one["eventName"] for one in records] == ["INSERT", "MODIFY"]
     assert filtered(storage, "counters", records) == records[:1]
@@ -128,7 +130,7 @@ def test_a_write_over_an_event_reaches_no_counter(storage: Storage, own: str, at
 
 def count(storage: Storage, account: Account, at: datetime) -> None:
     """Count one event of nothing."""
-    partition = Partition(Quarter.at(at), 0)
+    partition = Partition(QuarterHour.at(at), 0)
     stored = storage.counters.read(counter_keys(account, partition))
     more: Any = {"seq": "1".zfill(40), "last_updated": iso_millis(at), "retention": KEPT}
     storage.counters.write(moved(account, partition, stored, Totals(1), **more))

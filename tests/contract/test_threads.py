@@ -6,14 +6,15 @@ from typing import Any
 
 import pytest
 
-from quarterhour import clock
-from quarterhour.clock import ManualClock, using
-from quarterhour.errors import ConflictError, InvalidError
-from quarterhour.paging import Paging
+from quarterhour.model import clock
+from quarterhour.model.clock import ManualClock, using
+from quarterhour.model.errors import ConflictError, InvalidError
 from quarterhour.threads.keys import Kind, Thread
 from quarterhour.threads.message import Message
 from quarterhour.threads.queries import ThreadQueries, Wanted
+from quarterhour.threads.service import ThreadService
 from quarterhour.threads.store import ThreadStore
+from quarterhour.web.paging import Paging
 from tests.contract.storage import Storage
 
 USERS = ("ann", "bob", "cyd", "dan", "eve")
@@ -27,13 +28,13 @@ def thread(own: str) -> Thread:
 
 
 @pytest.fixture
-def store(storage: Storage) -> ThreadStore:
+def store(storage: Storage) -> ThreadService:
     """The messages, as the function writes them."""
-    return ThreadStore(storage.dynamodb, storage.entity_table)
+    return ThreadService(ThreadStore(storage.dynamodb, storage.entity_table))
 
 
 @pytest.fixture
-def talk(store: ThreadStore, thread: Thread, at: datetime) -> list[tuple[str, str]]:
+def talk(store: ThreadService, thread: Thread, at: datetime) -> list[tuple[str, str]]:
     """Twelve messages of five users, one every four hours, and one of a thread beside: who said what, in order."""
     said = [(USERS[number % len(USERS)], f"m-{number}") for number in range(12)]
     for number, (user, id_) in enumerate(said):
@@ -97,7 +98,7 @@ def test_a_period_is_the_beginning_of_an_instant(
 
 
 def test_a_retry_is_the_same_message_and_another_text_a_conflict(
-    storage: Storage, store: ThreadStore, thread: Thread, at: datetime
+    storage: Storage, store: ThreadService, thread: Thread, at: datetime
 ) -> None:
     message = Message(thread, "ann", "m-1", "once")
     first, is_new = store.write(message)
@@ -111,7 +112,7 @@ def test_a_retry_is_the_same_message_and_another_text_a_conflict(
 
 
 def test_a_message_that_died_between_claim_and_writing_is_mended_by_its_retry(
-    storage: Storage, store: ThreadStore, thread: Thread, at: datetime
+    storage: Storage, store: ThreadService, thread: Thread, at: datetime
 ) -> None:
     message = Message(thread, "ann", "m-1", "at last")
     storage.write(message.claim(at))
@@ -122,7 +123,7 @@ def test_a_message_that_died_between_claim_and_writing_is_mended_by_its_retry(
     assert through(storage, Wanted(thread, "ann", "", newest_first=False), 10) == ["m-1"]
 
 
-def test_two_messages_of_one_millisecond_both_stand(storage: Storage, store: ThreadStore, thread: Thread) -> None:
+def test_two_messages_of_one_millisecond_both_stand(storage: Storage, store: ThreadService, thread: Thread) -> None:
     for number in range(3):
         store.write(Message(thread, "ann", f"m-{number}", "at once"))
     assert sorted(through(storage, Wanted(thread, None, "", newest_first=True), 2)) == ["m-0", "m-1", "m-2"]
@@ -161,7 +162,7 @@ def test_what_each_reading_costs(  # noqa: PLR0913, PLR0917 - what it is about, 
 
 
 def test_what_writing_a_message_costs(
-    storage: Storage, store: ThreadStore, thread: Thread, record_property: Record
+    storage: Storage, store: ThreadService, thread: Thread, record_property: Record
 ) -> None:
     """The claim, the message, its index entry: a unit each, up to 1 KB."""
     calls: list[str] = []

@@ -18,10 +18,10 @@ from urllib.request import Request, urlopen
 import boto3
 import pytest
 
-from local.engines import environment
-from local.pump import Pump
-from local.template import REF, Function, Template
-from quarterhour.clock import ManualClock
+from quarterhour.model.clock import ManualClock
+from quarterhour_tools.emulator.engines import environment
+from quarterhour_tools.emulator.pump import Pump
+from quarterhour_tools.emulator.template import REF, Function, Template
 from tests.template.calls import REGION, World
 from tests.template.stack import CONFIGURATIONS, ROOT, Properties, configured, overrides, parsed, translated
 

@@ -6,21 +6,15 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
-START = datetime(2026, 10, 23, 8, 0, tzinfo=UTC)
+from tests.support.events import Cloud as Event
+from tests.support.events import by_sign
 
-Event = dict[str, Any]
+START = datetime(2026, 10, 23, 8, 0, tzinfo=UTC)
 
 
 def event(number: int, minutes: float | None = 0, amount: str = "1.50", agency: str = "42", **more: Any) -> Event:
     """Make an event; its type follows the amount's sign, its time is so many minutes after the start."""
-    made: Event = {
-        "specversion": "1.0",
-        "id": f"sale-{number}",
-        "source": "shop",
-        "type": "sale.refunded" if amount.startswith("-") else "sale.recorded",
-        "subject": agency,
-        "data": {"amount": amount, "currency": "GBP", "commission_rate": "0.125"},
-    }
+    made = by_sign(f"sale-{number}", amount, agency=agency, commission_rate="0.125")
     if minutes is not None:
         made["time"] = (START + timedelta(minutes=minutes)).isoformat()
     return {**made, **more}

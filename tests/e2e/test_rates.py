@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from local.cli import main
+from quarterhour_tools.cli import main
 from tests.e2e.sales import event, lines
 from tests.e2e.test_rerate import serving
-from tests.handlers.world import opened
+from tests.support.system import opened
 
 HEADER = "date,currency,units_per_eur\n"
 HISTORY = "2026-10-01,GBP,0.5\n2026-10-23T08:20:00Z,GBP,0.8\n2026-10-24,GBP,0.4\n2026-10-25,GBP,0.1\n"
@@ -56,7 +56,7 @@ def test_rates_are_stated_in_a_system_that_is_up_and_again_change_nothing(
         for _ in range(2):
             assert main(["rates", str(rates), "--url", url]) == 0
             assert capsys.readouterr().out == "2 stated, 0 refused\n"
-        assert world.read("/rates/USD")["version"] == 1
+        assert world.read("/exchange-rates/USD")["version"] == 1
         rates.write_text(HEADER + "2026-10-21,USD,1.2\n")
         assert main(["rates", str(rates), "--url", url]) == 1
         assert "in the order of time" in capsys.readouterr().out

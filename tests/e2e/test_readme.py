@@ -11,9 +11,9 @@ from botocore.auth import SigV4Auth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 
-from local.http_api import Request, Response
-from local.server import Server
-from local.stack import open_stack
+from quarterhour_tools.emulator.http_api import Request, Response
+from quarterhour_tools.emulator.server import Server
+from quarterhour_tools.emulator.stack import open_stack
 from tests.template.stack import ROOT
 
 KEY = {"AWS_ACCESS_KEY_ID": "AKIDEXAMPLE", "AWS_SECRET_ACCESS_KEY": "EXAMPLEKEY", "AWS_REGION": "eu-west-1"}
@@ -35,7 +35,7 @@ def shown(text: str) -> list[str]:
 @pytest.mark.slow
 def test_the_demo_prints_what_the_readme_shows() -> None:
     (told,) = re.findall(r"```\n(A day of a made-up marketplace.*?)```", README, re.DOTALL)
-    run = "import sys; from local.cli import main; sys.exit(main(['demo']))"
+    run = "import sys; from quarterhour_tools.cli import main; sys.exit(main(['demo']))"
     ended = subprocess.run([sys.executable, "-c", run], capture_output=True, text=True, check=False)  # noqa: S603
     assert (ended.returncode, ended.stderr) == (0, "")
     assert shown(ended.stdout) == shown(told)

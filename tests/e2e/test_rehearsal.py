@@ -14,11 +14,11 @@ import boto3
 import pytest
 from botocore.exceptions import ClientError
 
-from local.bucket import Bucket
-from quarterhour.clock import ManualClock, using
-from quarterhour.errors import SettingsError
-from quarterhour.ledger.keys import Account
+from quarterhour.model.clock import ManualClock, using
+from quarterhour.model.errors import SettingsError
+from quarterhour.model.identifiers import Account
 from quarterhour.reports.verify import verify
+from quarterhour_tools.bucket import Bucket
 from tests.e2e.rehearsal import SAM, Deployed, clear, deploy, endpoint, sam_deploy
 from tests.template.day import PARAMETERS, live_through
 from tests.template.stack import Properties, overrides, parsed, translated
@@ -213,4 +213,6 @@ def test_a_template_that_lacks_something_fails(
 
 @pytest.mark.usefixtures("url")
 def test_an_untouched_template_fails_in_nothing(clock: ManualClock, monkeypatch: pytest.MonkeyPatch) -> None:
-    pipeline(deploy(parsed()), clock, monkeypatch)
+    told = pipeline(deploy(parsed()), clock, monkeypatch)
+    assert [run["counters"] for run in told["runs"]] == ["verified"]
+    assert (told["proof"].lines, told["proof"].problems) == (4, [])

@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from local.bucket import Folder
-from local.cli import main
-from local.faults import Faults, Kind, Spec
-from local.replay import Replay, replaying
-from local.stack import open_stack
 from quarterhour.reports.verify import verify
+from quarterhour_tools.bucket import Folder
+from quarterhour_tools.cli import main
+from quarterhour_tools.emulator.faults import Faults, Kind, Spec
+from quarterhour_tools.emulator.stack import open_stack
+from quarterhour_tools.replay.replay import Replay, replaying
 from tests.e2e.sales import START, day, event, lines, totals
 
 
@@ -136,9 +136,10 @@ def test_what_is_wrong_is_told_of_and_sinks_nothing_else() -> None:
     with replay("moto", told) as tested:
         tested.play(lines(mixed))
         outcome = tested.finish()
-    assert outcome.sent == len(mixed)
-    assert outcome.verdicts == {"recorded": 3, "conflict": 1, "rejected": 5, "duplicate": 1}
-    assert outcome.verified
+    assert (outcome.sent, outcome.unread) == (len(mixed) - 2, 2)
+    assert outcome.verdicts == {"recorded": 3, "conflict": 1, "rejected": 3, "duplicate": 1}
+    assert (outcome.counters, outcome.problems) == (outcome.ledger, ())
+    assert not outcome.verified
     assert sorted(line.split(":")[0] for line in told) == [f"line {n}" for n in (2, 4, 5, 6, 7, 8)]
 
 
@@ -236,18 +237,19 @@ def test_the_command_prints_one_object_and_writes_the_bucket(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "events.ndjson.gz"
-    file.write_bytes(gzip.compress(b"".join(lines([*day(), "no json"]))))
+    file.write_bytes(gzip.compress(b"".join(lines([*day(), {"no": "event"}]))))
     out = tmp_path / "out"
     assert main(["replay", str(file), str(file), "--json", "--out", str(out), "--rate", "rate(2 hours)"]) == 0
     printed = capsys.readouterr()
     told = json.loads(printed.out)
     assert list(told) == [
         *("sent", "recorded", "duplicate", "conflict", "rejected", "unavailable"),
-        *("runs", "sealed_buckets", "lines", "accounts", "ledger", "verified"),
+        *("unread", "runs", "sealed_buckets", "lines", "accounts", "ledger", "verified"),
     ]
     assert (told["sent"], told["recorded"], told["duplicate"], told["rejected"]) == (122, 60, 60, 2)
     assert exact(told["accounts"]) == totals(day())
-    assert printed.err.count("line 61: rejected: is no JSON") == 2
+    assert printed.err.count("line 61: rejected: ") == 2
+    assert (told["unread"], told["verified"]) == (0, True)
 
     assert main(["verify", str(out)]) == 0
     assert "proven" in capsys.readouterr().out
@@ -255,6 +257,39 @@ def test_the_command_prints_one_object_and_writes_the_bucket(
     sealed.write_bytes(sealed.read_bytes()[:-1])
     assert main(["verify", str(out), "--json"]) == 1
     assert json.loads(capsys.readouterr().out)["proven"] is False
+
+
+TEXT = b"".join(lines([event(1), event(2)]))
+RUBBISH = {
+    "UTF-16": (TEXT.decode().encode("utf-16"), 0),
+    "zeros": (bytes(10_000), 0),
+    "bytes": (bytes(range(256)) * 10, 0),
+    "half a line at the end": (TEXT + TEXT[:50], 2),
+}
+
+
+@pytest.mark.parametrize(("content", "recorded"), RUBBISH.values(), ids=RUBBISH)
+def test_input_that_was_not_read_whole_is_no_success(
+    content: bytes, recorded: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "events.ndjson"
+    file.write_bytes(content)
+    assert main(["replay", str(file), "--json"]) == 1
+    printed = capsys.readouterr()
+    told = json.loads(printed.out)
+    assert (told["sent"], told["recorded"], told["rejected"]) == (recorded, recorded, 0)
+    assert told["unread"] == printed.err.count("unread: is no JSON") > 0
+    assert told["verified"] is False
+
+
+def test_the_table_tells_of_lines_that_could_not_be_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "events.ndjson"
+    file.write_bytes(RUBBISH["half a line at the end"][0])
+    assert main(["replay", str(file)]) == 1
+    shown = capsys.readouterr()
+    assert "line 3: unread: is no JSON" in shown.err
+    assert "2 sent: 2 recorded" in shown.out
+    assert "NOT verified: 1 line could not be read" in shown.out
 
 
 def test_the_table_shows_the_accounts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -14,16 +14,18 @@ import pytest
 from botocore.awsrequest import AWSPreparedRequest
 from botocore.credentials import Credentials
 
-from local import rerate
-from local.bucket import Folder
-from local.cli import main
-from local.errors import LocalError
-from local.remote import Remote
-from local.server import Server
 from quarterhour.reports.verify import verify
-from tests.handlers.postbox import ledger, post, refund, sale
+from quarterhour_tools.bucket import Folder
+from quarterhour_tools.cli import main
+from quarterhour_tools.emulator.server import Server
+from quarterhour_tools.errors import ToolError
+from quarterhour_tools.operations import rerate
+from quarterhour_tools.operations.remote import Remote
 from tests.handlers.test_ratecards import keep
-from tests.handlers.world import World, opened
+from tests.support.events import refund, sale
+from tests.support.requests import post
+from tests.support.system import World, opened
+from tests.support.tables import ledger
 
 SPAN = ["--from", "2026-10-23", "--to", "2026-10-24"]
 
@@ -173,5 +175,5 @@ def test_an_api_that_does_not_answer_as_it_should_is_told(status: int, content: 
     remote = Remote("http://127.0.0.1:1")
     network: Any = Listening(status, content)
     remote._http = network
-    with pytest.raises(LocalError, match=str(status)):
+    with pytest.raises(ToolError, match=str(status)):
         remote.get("/events", {})

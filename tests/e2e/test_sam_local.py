@@ -28,14 +28,16 @@ import boto3
 import pytest
 from botocore.config import Config
 
-from local.bucket import Bucket
-from local.template import Template
-from quarterhour.clock import SystemClock, iso_millis, iso_seconds
-from quarterhour.ledger.store import append_request, first_checkpoint_request
-from quarterhour.quarters import Quarter
+from quarterhour.aws.tables import put_items_request
+from quarterhour.ledger.store import first_checkpoint_request
+from quarterhour.model.clock import SystemClock, iso_millis, iso_seconds
+from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.reports.keys import lines_key
 from quarterhour.reports.verify import verify
+from quarterhour_tools.bucket import Bucket
+from quarterhour_tools.emulator.template import Template
 from tests.e2e.sales import event, totals
+from tests.template.stack import function_of
 
 ROOT: Final = Path(__file__).parents[2]
 README: Final = (ROOT / "README.md").read_text("utf-8")
@@ -57,14 +59,14 @@ FIRST: Final = (
     "orders-create",
     "orders-work",  # while there is an open one
     "api-openapi",
-    "rates-put",
+    "exchange-rates-put",
     "documents-write",
     "documents-permit",
 )
 """What the other samples find something of."""
 SAMPLES: Final = {
     name: sorted(
-        (path.stem for path in (ROOT / "events").iterdir() if path.stem.split("-")[0] == name),
+        (path.stem for path in (ROOT / "events").iterdir() if function_of(path.stem) == name),
         key=lambda sample: (FIRST.index(sample) if sample in FIRST else len(FIRST), sample),
     )
     for name in FUNCTIONS
@@ -75,7 +77,7 @@ STATUSES: Final = {
     "ingest-bad": 422,
     "orders-create": 201,
     "documents-write": 201,
-    "rates-put": 201,
+    "exchange-rates-put": 201,
     "threads-write": 201,
     # Nobody has let that person see it.
     "threads-person": 403,
@@ -94,7 +96,7 @@ class Machine:
     folder: Path
     url: str
     environment: Mapping[str, str]
-    earlier: Quarter
+    earlier: QuarterHour
 
     def run(self, command: str) -> str:
         """Run a command of the README's to its end, and return what it prints."""
@@ -196,15 +198,15 @@ def path() -> str:
     return os.pathsep.join([*map(str, folders), os.environ["PATH"]])
 
 
-def postings(quarter: Quarter) -> list[dict[str, Any]]:
+def postings(quarter_hour: QuarterHour) -> list[dict[str, Any]]:
     """Return the postings of a sample as if they had been recorded in another quarter-hour."""
     sample = json.loads((ROOT / "events" / "counters-batch.json").read_text("utf-8"))
-    instant = iso_millis(quarter.start)
+    instant = iso_millis(quarter_hour.start)
     moved = []
     for record in sample["Records"]:
         item = record["dynamodb"]["NewImage"]
         position = f"{instant}.{item['position']['S'].rpartition('.')[2]}"
-        own = {"quarter_hour": f"{quarter}#00", "position": position, "recorded_at": instant}
+        own = {"quarter_hour": f"{quarter_hour}#00", "position": position, "recorded_at": instant}
         moved.append({**item, **{name: {"S": value} for name, value in own.items()}})
     return moved
 
@@ -219,8 +221,8 @@ def machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
     # A machine that is slow is no fault of a function's.
     template = re.sub(r"\bTimeout: \d+", "Timeout: 900", (ROOT / "template.yaml").read_text("utf-8"))
     (folder / "template.yaml").write_text(template, "utf-8")
-    earlier = Quarter.at(SystemClock().now() - timedelta(hours=1))
-    rate = folder / "events" / "rates-put.json"  # a window's snapshot is kept for a month
+    earlier = QuarterHour.at(SystemClock().now() - timedelta(hours=1))
+    rate = folder / "events" / "exchange-rates-put.json"  # a window's snapshot is kept for a month
     rate.write_text(rate.read_text("utf-8").replace("2026-10-22T14:15:00Z", iso_seconds(earlier.start)), "utf-8")
     kept = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
     environment = {**kept, "PATH": path(), "SAM_CLI_TELEMETRY": "0", "SAM_SKIP_PULL_IMAGE": "1"}
@@ -234,7 +236,7 @@ def machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
         machine.run(documented("sam build --config-env local"))
         dynamodb = machine.client("dynamodb")
         dynamodb.put_item(**first_checkpoint_request("EntityTable", machine.earlier.previous))
-        dynamodb.batch_write_item(**append_request("LedgerTable", postings(machine.earlier)))
+        dynamodb.batch_write_item(**put_items_request("LedgerTable", postings(machine.earlier)))
         yield machine
 
 
@@ -288,10 +290,10 @@ def of_here(sample: str, machine: Machine, run: str) -> Any:
     if "reseal" in event:
         return {"reseal": run}
     query, path = (event.get(name) or {} for name in ("queryStringParameters", "pathParameters"))
-    quarter, now = machine.earlier, SystemClock().now()
+    quarter_hour, now = machine.earlier, SystemClock().now()
     if sample.startswith("api-") and "from" in query:
-        days = {"from": str(quarter.day), "to": str(quarter.day + timedelta(days=1))}
-        instants = {"from": iso_seconds(quarter.start), "to": iso_seconds(quarter.end)}
+        days = {"from": str(quarter_hour.day), "to": str(quarter_hour.day + timedelta(days=1))}
+        instants = {"from": iso_seconds(quarter_hour.start), "to": iso_seconds(quarter_hour.end)}
         query |= instants if "T" in query["from"] else days
     query |= {"at": iso_millis(now)} if "at" in query else {}
     query |= {"period": str(now.date())[:7]} if "period" in query else {}

@@ -6,19 +6,21 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from datetime import timedelta
+from datetime import datetime, timedelta
 from http.client import HTTPConnection
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 import pytest
 
-from local.replay import replaying
-from local.server import Server
-from local.stack import Stack, open_stack
-from quarterhour import clock
-from quarterhour.clock import ManualClock
+from quarterhour.model import clock
+from quarterhour.model.clock import ManualClock
+from quarterhour_tools.emulator.http_api import Response
+from quarterhour_tools.emulator.server import Server
+from quarterhour_tools.emulator.stack import Stack, open_stack
+from quarterhour_tools.replay.replay import replaying
 from tests.e2e.sales import START, day, event, lines
 
 
@@ -156,7 +158,7 @@ def test_links_that_the_api_signs_open_the_sealed_files() -> None:
 
 def operator(*arguments: str) -> tuple[int, str]:
     """Run a command in a process of its own, as moto would take the calls of this one."""
-    command = [sys.executable, "-c", "from local.cli import main; raise SystemExit(main())", *arguments]
+    command = [sys.executable, "-c", "from quarterhour_tools.cli import main; raise SystemExit(main())", *arguments]
     ended = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - our own
     return ended.returncode, ended.stdout + ended.stderr
 
@@ -165,7 +167,7 @@ def test_the_operator_reaches_a_stack_that_is_up(up: tuple[Server, Stack]) -> No
     server, _ = up
     nothing = "0 days and 0 accounts looked at, 0 counters mended\n"
     assert operator("rebuild", "--all", "--url", server.url) == (0, nothing)
-    unparked = "snapshots: 0 applied, 0 kept\nbilling: 0 applied, 0 kept\n"
+    unparked = "snapshots: 0 applied, 0 kept\ncounters: 0 applied, 0 kept\nbilling: 0 applied, 0 kept\n"
     assert operator("unpark", "--url", server.url) == (0, unparked)
     code, told = operator("rebuild", "42", "--url", server.url)
     assert (code, "write AGENCY#CURRENCY" in told) == (2, True)
@@ -208,3 +210,40 @@ def test_an_engine_of_ones_own_may_name_all_as_sam_local_does() -> None:
         assert {name: stack.ref(name) for name in names} == {name: name for name in names}
         assert stack.ref("CountersParkedQueue").endswith("/CountersParkedQueue")
         assert stack.invoke("report", {})["sealed_buckets"] == 0
+
+
+class _Pump:
+    """Delivers twice, the first time until somebody waits; notes what happens when."""
+
+    def __init__(self, server: Server, order: list[str]) -> None:
+        self._server = server
+        self._order = order
+        self.began = threading.Event()
+
+    def read(self, _: datetime) -> None:
+        pass
+
+    def deliver_next(self, _: datetime) -> bool:
+        if len(self._order) >= 3:
+            return False
+        self._order.append("delivery")
+        self.began.set()
+        if len(self._order) == 1:
+            until(lambda: self._server.turns.waiting)
+        return True
+
+
+def test_a_request_waits_for_one_delivery_and_not_for_all() -> None:
+    server, order = Server(0), list[str]()
+    pump = _Pump(server, order)
+
+    def answered(_: object) -> Response:
+        order.append("request")
+        return Response(200, {}, b"{}")
+
+    stack = SimpleNamespace(pumps=[pump], schedules=list, ref=str, request=answered)
+    with serving(server, cast("Stack", stack)):
+        assert pump.began.wait(20)
+        assert call(f"{server.url}/reports") == (200, {})
+        until(lambda: len(order) == 3)
+    assert order == ["delivery", "request", "delivery"]

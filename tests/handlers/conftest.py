@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.handlers.world import World, opened
+from tests.support.system import World, opened
 
 
 @pytest.fixture

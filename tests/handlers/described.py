@@ -10,8 +10,8 @@ from requests.adapters import HTTPAdapter
 from requests.models import PreparedRequest
 from urllib3 import HTTPHeaderDict, HTTPResponse
 
-from local.http_api import Request
-from local.stack import TEMPLATE, Stack
+from quarterhour_tools.emulator.http_api import Request
+from quarterhour_tools.emulator.stack import TEMPLATE, Stack
 
 Json = dict[str, Any]
 

@@ -4,10 +4,10 @@ import json
 from typing import Any
 from urllib.parse import quote
 
-from local.http_api import Request, Response
-from tests.handlers.postbox import ledger
-from tests.handlers.world import World
-from tests.unit.orders.builders import body, item
+from quarterhour_tools.emulator.http_api import Request, Response
+from tests.support.orders import body, item
+from tests.support.system import World
+from tests.support.tables import ledger
 
 JSON = (("Content-Type", "application/json"),)
 

@@ -18,13 +18,13 @@ from botocore.client import BaseClient
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, generate_private_key
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
-from local.authorizer import JwtAuthorizer
-from local.http_api import Request, Response, path_parameters
-from local.template import Route
+from quarterhour_tools.emulator.authorizer import JwtAuthorizer
+from quarterhour_tools.emulator.http_api import Request, Response, path_parameters
+from quarterhour_tools.emulator.template import Route
 from tests.handlers.described import OPERATIONS
-from tests.handlers.postbox import items
 from tests.handlers.test_bad_input import GOOD, as_dynamodb_would, bad_paths
-from tests.handlers.world import World, opened
+from tests.support.system import World, opened
+from tests.support.tables import items
 
 AUDIENCE: Final = "quarterhour"
 CLAIM: Final = "custom:agency"
@@ -32,7 +32,7 @@ SPAN: Final = "from=2026-10-23&to=2026-10-24"
 
 OWN = {
     "GET /accounts/{agency}/{currency}": "/accounts/42/GBP",
-    "GET /accounts/{agency}/{currency}/quarters": f"/accounts/42/GBP/quarters?{SPAN}",
+    "GET /accounts/{agency}/{currency}/quarter-hours": f"/accounts/42/GBP/quarter-hours?{SPAN}",
     "GET /accounts/{agency}/{currency}/days": f"/accounts/42/GBP/days?{SPAN}",
     "GET /accounts/{agency}/{currency}/snapshots": "/accounts/42/GBP/snapshots?layer=5m&last=3",
     "GET /accounts/{agency}/{currency}/trend": "/accounts/42/GBP/trend",
@@ -56,11 +56,11 @@ PERMITTED = {
 """Routes of what a person may read if its permissions say so; else it is not there for them."""
 COMMON = {
     "GET /openapi.json": "/openapi.json",
-    "GET /rates": "/rates",
-    "GET /rates/{currency}": "/rates/USD",
-    "GET /rates/{currency}/history": "/rates/USD/history?last=3",
-    "GET /rates/{currency}/snapshots": "/rates/USD/snapshots?layer=5m&last=3",
-    "GET /rates/{currency}/trend": "/rates/USD/trend",
+    "GET /exchange-rates": "/exchange-rates",
+    "GET /exchange-rates/{currency}": "/exchange-rates/USD",
+    "GET /exchange-rates/{currency}/history": "/exchange-rates/USD/history?last=3",
+    "GET /exchange-rates/{currency}/snapshots": "/exchange-rates/USD/snapshots?layer=5m&last=3",
+    "GET /exchange-rates/{currency}/trend": "/exchange-rates/USD/trend",
 }
 """Routes of what is no secret among agencies."""
 CLOSED = {
@@ -79,7 +79,7 @@ CLOSED = {
     "PUT /documents/{document}": "/documents/terms",
     "PUT /documents/{document}/permissions": "/documents/terms/permissions",
     "GET /documents/{document}/permissions": "/documents/terms/permissions",
-    "PUT /rates/{currency}": "/rates/USD",
+    "PUT /exchange-rates/{currency}": "/exchange-rates/USD",
     "GET /schedule": "/schedule",
     "PUT /schedule": "/schedule",
 }
@@ -151,7 +151,7 @@ def world(issuer: Issuer) -> Iterator[World]:
 
 
 STATED: Final = {
-    "/rates/USD": {"units_per_base": "1.08", "source": "test"},
+    "/exchange-rates/USD": {"units_per_base": "1.08", "source": "test"},
     "/documents/terms": {"seen": 0, "content": {"title": "Terms"}},
 }
 """What machines have put in place."""
@@ -298,10 +298,14 @@ def test_a_person_gets_nothing_that_shows_all_agencies(world: World, issuer: Iss
     assert items(world, "LedgerTable") == before
 
 
-def test_a_name_that_reads_like_ones_own_when_decoded_again_opens_nothing(world: World, issuer: Issuer) -> None:
-    """``50%25 off`` is another agency; decoded once more it is one's own name."""
-    answer = ask(world, issuer.token(**{CLAIM: "50% off"}), "", "/accounts/50%2525%20off/GBP")
-    assert answer.status == 404 or answer.json()["gross"] == "1.00"
+def test_of_two_agencies_that_a_path_can_mean_each_person_sees_their_own(world: World, issuer: Issuer) -> None:
+    """``50%25 off``, decoded once more, is ``50% off``."""
+    both = "GET /accounts/{agency}/{currency}", "/accounts/50%2525%20off/GBP"
+    for agency, gross in (("50% off", "1.00"), ("50%25 off", "2.00")):
+        answer = ask(world, issuer.token(**{CLAIM: agency}), *both)
+        assert (answer.status, answer.json().get("gross")) == (200, gross), agency
+    for agency in ("50", "50%2525 off"):
+        assert ask(world, issuer.token(**{CLAIM: agency}), *both).status == 403
 
 
 @pytest.mark.parametrize("route", ROUTES)

@@ -12,14 +12,17 @@ from urllib.parse import quote, urlencode
 
 import pytest
 from botocore.client import BaseClient
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from local.http_api import Request, Response
-from quarterhour.telemetry import logger
-from tests.handlers.postbox import BATCH, ONE, items, ledger, post, sale
-from tests.handlers.world import World, opened
-from tests.unit.orders.builders import body as order
+from quarterhour.aws.telemetry import logger
+from quarterhour_tools.emulator.http_api import Request, Response
+from tests.support.events import sale
+from tests.support.laws import examples
+from tests.support.orders import body as order
+from tests.support.requests import BATCH, ONE, post
+from tests.support.system import World, opened
+from tests.support.tables import items, ledger
 
 JSON: Final = "application/json"
 DAY: Final = {"from": "2026-10-23", "to": "2026-10-24", "limit": "10"}
@@ -96,7 +99,7 @@ GOOD: dict[str, Good] = {
     "POST /events": Good(body=sale("good", product="tea", quantity=2), content_type=ONE, answers=(202,)),
     "GET /events": Good(query={**DAY, "agency": "42"}),
     "GET /accounts/{agency}/{currency}": Good(ACCOUNT),
-    "GET /accounts/{agency}/{currency}/quarters": Good(ACCOUNT, DAY),
+    "GET /accounts/{agency}/{currency}/quarter-hours": Good(ACCOUNT, DAY),
     "GET /accounts/{agency}/{currency}/days": Good(ACCOUNT, DAY),
     "GET /accounts/{agency}/{currency}/snapshots": Good(ACCOUNT, STATES),
     "GET /accounts/{agency}/{currency}/changes": Good(ACCOUNT, {"limit": "10"}),
@@ -136,14 +139,14 @@ GOOD: dict[str, Good] = {
         RULES, body={"agencies": ["42"], "people": ["ann"]}, takes={"document": NAMES}
     ),
     "GET /documents/{document}/permissions": Good(RULES, takes={"document": NAMES}),
-    "PUT /rates/{currency}": Good(
+    "PUT /exchange-rates/{currency}": Good(
         {"currency": "USD"}, body={"units_per_base": "1.25", "source": "bank"}, answers=(200, 201)
     ),
-    "GET /rates": Good(query={"limit": "10"}),
-    "GET /rates/{currency}": Good({"currency": "USD"}, {"at": "2026-10-24T00:00:00Z"}),
-    "GET /rates/{currency}/history": Good({"currency": "USD"}, {"last": "3"}),
-    "GET /rates/{currency}/snapshots": Good({"currency": "USD"}, STATES),
-    "GET /rates/{currency}/trend": Good({"currency": "USD"}, {"layer": "5m"}),
+    "GET /exchange-rates": Good(query={"limit": "10"}),
+    "GET /exchange-rates/{currency}": Good({"currency": "USD"}, {"at": "2026-10-24T00:00:00Z"}),
+    "GET /exchange-rates/{currency}/history": Good({"currency": "USD"}, {"last": "3"}),
+    "GET /exchange-rates/{currency}/snapshots": Good({"currency": "USD"}, STATES),
+    "GET /exchange-rates/{currency}/trend": Good({"currency": "USD"}, {"layer": "5m"}),
 }
 """Every route of the template."""
 
@@ -516,21 +519,21 @@ def assert_nothing_lost(world: World, answer: Response, before: int) -> None:
     assert len(ledger(world)) == before + recorded
 
 
-@settings(deadline=None, max_examples=150)
+@examples(150)
 @given(body=st.binary(max_size=200), kind=st.sampled_from([ONE, BATCH, JSON, f"{ONE}; charset=utf-8"]) | st.text())
 def test_any_bytes_get_a_clear_answer(world: World, body: bytes, kind: str) -> None:
     before = len(ledger(world))
     assert_nothing_lost(world, post(world, body, kind), before)
 
 
-@settings(deadline=None, max_examples=150)
+@examples(150)
 @given(body=VALUES_AT_ALL | nearly_events() | st.lists(nearly_events() | VALUES_AT_ALL, max_size=4))
 def test_any_json_gets_a_clear_answer_and_what_is_recorded_stands(world: World, body: Any) -> None:
     before = len(ledger(world))
     assert_nothing_lost(world, post(world, body, BATCH if isinstance(body, list) else ONE), before)
 
 
-@settings(deadline=None, max_examples=300)
+@examples(300)
 @given(data=st.data(), route=st.sampled_from([route for route in GOOD if route.startswith("GET")]))
 def test_any_text_in_path_and_query_gets_a_clear_answer(world: World, data: st.DataObject, route: str) -> None:
     texts = st.text(st.characters(exclude_categories=["Cs"]))

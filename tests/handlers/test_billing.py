@@ -9,14 +9,15 @@ from typing import Any
 
 import pytest
 
-from local.bill import bill, found
-from local.errors import LocalError
-from quarterhour.streams import Record
+from quarterhour.aws.streams import Record
+from quarterhour_tools.errors import ToolError
+from quarterhour_tools.operations.bill import bill, found
 from tests.handlers.desk import billed, change, paid, place
-from tests.handlers.postbox import deliver, faulty, items, ledger, number, parked, post, refund, stream, verdicts
-from tests.handlers.world import START, World, opened
-from tests.unit.core.builders import ABSENT
-from tests.unit.orders.builders import item
+from tests.support.events import ABSENT, refund
+from tests.support.orders import item
+from tests.support.requests import post, verdicts
+from tests.support.system import START, World, faulty, opened
+from tests.support.tables import deliver, items, ledger, number, parked, stream
 
 TEA = item(product="tea", amount="10.00", location="GB#London", commission_rate="0.125")
 CUP = item(product="cup", amount="2.50", agency="7")
@@ -103,6 +104,7 @@ def test_a_cancelled_order_is_refunded_what_is_left_of_it(world: World, parts: l
     assert (billed(world), parked(world, "BillingParkedQueue")) == (before, [])
 
 
+@pytest.mark.slow
 def test_another_refund_may_come_at_any_call_of_the_billing_of_a_cancelled_order() -> None:
     met = 0
     with faulty() as (world, faults):
@@ -197,6 +199,7 @@ def test_a_function_that_runs_out_of_time_goes_on_from_there(world: World) -> No
     assert billed(world) == ALL
 
 
+@pytest.mark.slow
 def test_a_thousand_items_are_posted_and_taken_back(world: World) -> None:
     paid(world, "1001", *[item(amount="0.10", agency=str(one % 3)) for one in range(1000)])
     world.settle()
@@ -326,7 +329,8 @@ def test_parked_orders_are_billed_whatever_has_become_of_them_since(world: World
 def test_a_parked_order_that_owes_nothing_is_kept(world: World, order: str) -> None:
     lives(world)
     park(world, order)
-    assert world.stack.invoke("billing", {}) == {"billing": {"applied": 0, "kept": 1}}
+    for _ in range(2):  # it is not hidden from the second run
+        assert world.stack.invoke("billing", {}) == {"billing": {"applied": 0, "kept": 1}}
     assert ledger(world) == []
 
 
@@ -366,5 +370,5 @@ def test_billing_that_takes_nothing_more_is_told(world: World) -> None:
         assert records
         return {"batchItemFailures": [{"itemIdentifier": number} for number in next(answers)]}
 
-    with pytest.raises(LocalError, match="after 3 of 5"):
+    with pytest.raises(ToolError, match="after 3 of 5"):
         bill(lost, give)

@@ -7,12 +7,12 @@ from urllib.parse import quote
 
 import pytest
 
-from local.faults import Killed, Kind
-from local.http_api import Request, Response
+from quarterhour_tools.emulator.faults import Killed, Kind
+from quarterhour_tools.emulator.http_api import Request, Response
 from tests.handlers.desk import JSON, send
-from tests.handlers.postbox import faulty, items
-from tests.handlers.world import World
-from tests.unit.ratecards.builders import content
+from tests.support.system import World, faulty
+from tests.support.tables import items
+from tests.unit.rate_cards.builders import content
 
 RULES = "/documents/house%20rules"
 CARD = "/documents/rate-card:42"

@@ -5,20 +5,11 @@ from typing import Any
 
 import pytest
 
-from local.faults import Killed, Kind
-from tests.handlers.postbox import (
-    entity,
-    faulty,
-    items,
-    ledger,
-    post,
-    receipt,
-    redeploy,
-    refund,
-    sale,
-    verdicts,
-)
-from tests.handlers.world import START, World
+from quarterhour_tools.emulator.faults import Killed, Kind
+from tests.support.events import refund, sale
+from tests.support.requests import post, receipt, verdicts
+from tests.support.system import START, World, faulty
+from tests.support.tables import entity, items, ledger, redeploy
 
 CARD_READ = 1
 """The call that comes before the claims: it asks for the agency's rate card."""

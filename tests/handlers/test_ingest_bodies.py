@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 
-from tests.handlers.postbox import BATCH, ONE, items, ledger, post, sale
-from tests.handlers.world import World, opened
+from tests.support.events import sale
+from tests.support.requests import BATCH, ONE, post
+from tests.support.system import World, opened
+from tests.support.tables import items, ledger
 
 GOOD = json.dumps(sale())
 

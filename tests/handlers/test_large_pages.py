@@ -6,14 +6,15 @@ import pytest
 
 from quarterhour.orders.plan import INDEX_LAG
 from tests.handlers.desk import place, send
-from tests.handlers.world import World
-from tests.unit.orders.builders import body, item
+from tests.support.orders import body, item
+from tests.support.system import World
 
 TALK = "/threads/orders/1001/messages"
 MESSAGES = [f"m-{number}" for number in range(300)]
 LONG = "🎉" * 96
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("one", ["Ж", "🎉", '"'], ids=["Cyrillic", "emoji", "quotes"])
 def test_long_messages_are_read_both_ways(world: World, one: str) -> None:
     place(world, "1001")
@@ -29,6 +30,7 @@ def test_long_messages_are_read_both_ways(world: World, one: str) -> None:
     assert [said["id"] for said in world.all(TALK, limit=1000, order="newest")] == MESSAGES[::-1]
 
 
+@pytest.mark.slow
 def test_long_names_of_a_customers_items_are_read_page_by_page(world: World) -> None:
     named = {"agency": "🎉" * 200, "location": "🎉" * 200, "category": "🎉" * 200}
     for order in range(10):

@@ -5,11 +5,11 @@ from typing import Final
 
 from openapi_spec_validator import validate
 
-from local.openapi.document import text
-from local.openapi.told import ROUTES
-from local.stack import TEMPLATE
+from quarterhour_tools.emulator.stack import TEMPLATE
+from quarterhour_tools.openapi.document import text
+from quarterhour_tools.openapi.routes import ROUTES
 from tests.handlers.described import DOCUMENT, FILE, OPERATIONS, WRITES
-from tests.handlers.world import World
+from tests.support.system import World
 
 PAGE: Final = TEMPLATE.parent / "docs" / "api.md"
 

@@ -7,14 +7,14 @@ from urllib.parse import quote
 import pytest
 
 from benchmarks.orders import rush
-from local.faults import Kind
-from local.stack import load
 from quarterhour.orders.plan import INDEX_LAG
+from quarterhour_tools.emulator.faults import Kind
+from quarterhour_tools.emulator.stack import load
 from tests.handlers.desk import change, place, send
-from tests.handlers.postbox import faulty, items
-from tests.handlers.world import START, World
-from tests.unit.core.builders import ABSENT
-from tests.unit.orders.builders import body, item
+from tests.support.events import ABSENT
+from tests.support.orders import body, item
+from tests.support.system import START, World, faulty
+from tests.support.tables import items
 
 AT = "2026-10-23T01:30:00.000Z"
 

@@ -7,15 +7,17 @@ from urllib.parse import quote
 
 import pytest
 
-from local.faults import Killed, Kind
-from quarterhour.errors import UnavailableError
-from quarterhour.ledger.explain import reckoned
-from quarterhour.ratecards.store import CardStore
+from quarterhour.ledger.explanation import reckoned
+from quarterhour.model.errors import UnavailableError
+from quarterhour.rate_cards.store import RateCardStore
 from quarterhour.reports.lines import read_lines
+from quarterhour_tools.emulator.faults import Killed, Kind
 from tests.handlers.desk import send
-from tests.handlers.postbox import Cloud, faulty, items, ledger, post, receipt, refund, sale, stream, verdicts
-from tests.handlers.world import START, World
-from tests.unit.ratecards.builders import content
+from tests.support.events import Cloud, refund, sale
+from tests.support.requests import post, receipt, verdicts
+from tests.support.system import START, World, faulty
+from tests.support.tables import items, ledger, stream
+from tests.unit.rate_cards.builders import content
 
 BOOKS = {"percent": "8", "category": "books", "currency": "GBP", "fixed": "0.30", "minimum": "2", "maximum": "9"}
 
@@ -129,7 +131,7 @@ def test_where_the_cards_cannot_be_read_only_what_needs_one_has_to_wait(
         raise UnavailableError("the table did not answer in time")
 
     with monkeypatch.context() as patch:
-        patch.setattr(CardStore, "read", out_of_reach)
+        patch.setattr(RateCardStore, "read", out_of_reach)
         answer = post(world, [sale("a"), sale("b", commission_rate="0.1"), refund("r", "-1", of="b")])
         assert (answer.status, verdicts(answer)) == (207, ["unavailable", "recorded", "recorded"])
     world.stack.cold_start("ingest")

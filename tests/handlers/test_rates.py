@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from local.http_api import Request, Response
-from tests.handlers.world import World, opened
+from quarterhour_tools.emulator.http_api import Request, Response
+from tests.support.system import World, opened
 
-SNAPSHOTS = "/rates/GBP/snapshots"
-HISTORY = "/rates/GBP/history"
+SNAPSHOTS = "/exchange-rates/GBP/snapshots"
+HISTORY = "/exchange-rates/GBP/history"
 CHANGES = [("01:30", "0.80"), ("01:32", "0.81"), ("01:35", "0.79"), ("02:00", "0.82")]
 """When the rate of the pound was stated, and how many were worth a euro."""
 
@@ -18,7 +18,7 @@ CHANGES = [("01:30", "0.80"), ("01:32", "0.81"), ("01:35", "0.79"), ("02:00", "0
 def put(world: World, currency: str, body: Any, content_type: str = "application/json") -> Response:
     content = body if isinstance(body, bytes) else json.dumps(body).encode()
     return world.stack.request(
-        Request("PUT", f"/rates/{currency}", headers=(("content-type", content_type),), body=content)
+        Request("PUT", f"/exchange-rates/{currency}", headers=(("content-type", content_type),), body=content)
     )
 
 
@@ -60,7 +60,7 @@ def seen(items: list[dict[str, Any]]) -> list[tuple[str, str]]:
 
 
 def test_a_rate_is_answered_as_it_stands(world: World) -> None:
-    assert world.read("/rates/GBP") == {
+    assert world.read("/exchange-rates/GBP") == {
         "currency": "GBP",
         "units_per_base": "0.82",
         "source": "ECB",
@@ -81,7 +81,7 @@ def test_a_rate_that_is_stated_now_is_told_from_one_that_stood_there(world: Worl
 def test_sent_again_a_rate_is_the_one_that_it_was(world: World) -> None:
     assert state(world, "0.79", as_of="2026-10-23T01:35:00Z")["version"] == 3
     assert state(world, "0.82")["version"] == 4
-    assert world.read("/rates/GBP")["version"] == 4
+    assert world.read("/exchange-rates/GBP")["version"] == 4
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_what_a_rate_was_is_not_said_anew(world: World, body: dict[str, str], to
     answer = put(world, "GBP", body)
     assert (answer.status, answer.headers["content-type"]) == (409, "application/problem+json")
     assert told in answer.json()["detail"]
-    assert world.read("/rates/GBP", at="2026-10-23T01:37:00Z")["units_per_base"] == "0.79"
+    assert world.read("/exchange-rates/GBP", at="2026-10-23T01:37:00Z")["units_per_base"] == "0.79"
 
 
 @pytest.mark.parametrize(
@@ -131,18 +131,18 @@ def test_a_rate_is_json(world: World) -> None:
     [("01:30:00", "0.80"), ("01:31:59.999", "0.80"), ("01:32:00", "0.81"), ("01:59:59", "0.79"), ("23:00:00", "0.82")],
 )
 def test_the_rate_as_of_an_instant_is_the_newest_stated_by_then(world: World, at: str, units: str) -> None:
-    assert world.read("/rates/GBP", at=f"2026-10-23T{at}Z")["units_per_base"] == units
+    assert world.read("/exchange-rates/GBP", at=f"2026-10-23T{at}Z")["units_per_base"] == units
 
 
 def test_what_was_never_stated_is_not_there(world: World) -> None:
-    before = world.missing("/rates/GBP", at="2026-10-23T01:29:59.999Z")
+    before = world.missing("/exchange-rates/GBP", at="2026-10-23T01:29:59.999Z")
     assert before == "no rate of GBP was stated as of 2026-10-23T01:29:59.999Z or before"
-    for path in ("/rates/USD", "/rates/USD/trend"):
+    for path in ("/exchange-rates/USD", "/exchange-rates/USD/trend"):
         assert world.missing(path) == "no rate of USD was ever stated"
-    assert world.missing("/rates/USD/history", last=1) == "no rate of USD was ever stated"
-    assert world.missing("/rates/USD/snapshots", layer="5m", last=1)
-    assert world.refused("/rates/pounds")["field"] == "currency"
-    assert world.refused("/rates/GBP", at="2026-10-23")["field"] == "at"
+    assert world.missing("/exchange-rates/USD/history", last=1) == "no rate of USD was ever stated"
+    assert world.missing("/exchange-rates/USD/snapshots", layer="5m", last=1)
+    assert world.refused("/exchange-rates/pounds")["field"] == "currency"
+    assert world.refused("/exchange-rates/GBP", at="2026-10-23")["field"] == "at"
 
 
 def test_a_rate_is_read_in_its_windows(world: World) -> None:
@@ -162,7 +162,7 @@ def test_the_history_tells_all_that_was_stated(world: World) -> None:
     assert seen(world.all(HISTORY, from_="2026-10-23T01:32:00Z", to="2026-10-23T02:00:00Z")) == CHANGES[1:3]
     assert world.all(HISTORY, date="2026-10-22") == []
     assert world.read(HISTORY, last=1)["items"] == [
-        {name: value for name, value in world.read("/rates/GBP").items() if name != "currency"}
+        {name: value for name, value in world.read("/exchange-rates/GBP").items() if name != "currency"}
     ]
     assert world.refused(HISTORY, last=0)["field"] == "last"
     assert world.refused(HISTORY, last=1, date="2026-10-23")["field"] == "date"
@@ -173,7 +173,7 @@ def test_rates_of_long_ago_are_read_in_every_way(world: World) -> None:
     for day in range(1, 10):
         state(world, f"0.9{day}", "SEK", as_of=f"2026-06-0{day}T14:15:00Z")
     world.settle()
-    path = "/rates/SEK/history"
+    path = "/exchange-rates/SEK/history"
     days = [(f"2026-06-0{day}", f"0.9{day}") for day in range(1, 10)]
 
     def told(**asked: Any) -> list[tuple[str, str]]:
@@ -183,25 +183,25 @@ def test_rates_of_long_ago_are_read_in_every_way(world: World) -> None:
     assert told(date="2026-06-03") == days[2:3]
     assert told(from_="2026-06-02", to="2026-06-08") == days[1:7]
     for layer, window in (("change", None), ("5m", "2026-06-08T14:15:00Z"), ("1h", "2026-06-08T14:00:00Z")):
-        trend = world.read("/rates/SEK/trend", layer=layer)
+        trend = world.read("/exchange-rates/SEK/trend", layer=layer)
         assert trend["figures"]["units_per_base"] == {"now": "0.99", "before": "0.98", "change": "0.01", "trend": "up"}
         assert trend["before"].get("window") == window
 
 
 def test_the_trend_compares_with_the_window_before(world: World) -> None:
-    told = world.read("/rates/GBP/trend", layer="1h")
+    told = world.read("/exchange-rates/GBP/trend", layer="1h")
     assert (told["latest"]["units_per_base"], told["before"]["units_per_base"]) == ("0.82", "0.79")
     assert told["figures"] == {"units_per_base": {"now": "0.82", "before": "0.79", "change": "0.03", "trend": "up"}}
 
 
 @pytest.mark.parametrize("limit", [1, 100])
 def test_all_rates_are_listed(world: World, limit: int) -> None:
-    found = {one["currency"]: one["units_per_base"] for one in world.all("/rates", limit=limit)}
+    found = {one["currency"]: one["units_per_base"] for one in world.all("/exchange-rates", limit=limit)}
     assert found.items() >= {"GBP": "0.82", "JPY": "160.5"}.items()
 
 
 def test_a_window_lists_rates_where_they_are_asked_for_and_accounts_otherwise(world: World) -> None:
-    window = world.read("/windows/5m/2026-10-23T02:01:00Z", kind="rates")
+    window = world.read("/windows/5m/2026-10-23T02:01:00Z", kind="exchange-rates")
     assert [(one["currency"], one["units_per_base"]) for one in window["items"]] == [("GBP", "0.82")]
     assert world.missing("/windows/5m/2026-10-23T02:01:00Z")
     assert world.missing("/windows/5m/2026-10-23T02:01:00Z", kind="accounts")

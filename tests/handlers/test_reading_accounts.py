@@ -3,15 +3,16 @@
 from datetime import timedelta
 from typing import Any
 
-from tests.handlers.world import World, account
+from tests.support.requests import account
+from tests.support.system import World
 
 ACCOUNT = account()
-QUARTERS = account(part="quarters")
+QUARTERS = account(part="quarter-hours")
 DAYS = account(part="days")
 DAY = {"from_": "2026-10-23", "to": "2026-10-24"}
 
 
-def quarter(bucket: str, events: int, gross: str, commission: str) -> dict[str, Any]:
+def quarter_hour(bucket: str, events: int, gross: str, commission: str) -> dict[str, Any]:
     start = f"{bucket[:4]}-{bucket[4:6]}-{bucket[6:8]}T{bucket[8:10]}:{bucket[10:]}:00Z"
     figures = {"events": events, "gross": gross, "refunds": "0", "commission": commission, "net": gross}
     return {"bucket": bucket, "start": start, **figures}
@@ -47,8 +48,8 @@ def test_amounts_of_38_digits_stay_exact(world: World) -> None:
 def test_an_unknown_account_is_told_with_a_reason(world: World) -> None:
     world.sell("1.00")
     world.settle()
-    parts: dict[str, dict[str, Any]] = {"quarters": DAY, "days": DAY, "snapshots": {"layer": "5m", "last": 1}}
-    for part in ("", "quarters", "days", "snapshots", "trend"):
+    parts: dict[str, dict[str, Any]] = {"quarter-hours": DAY, "days": DAY, "snapshots": {"layer": "5m", "last": 1}}
+    for part in ("", "quarter-hours", "days", "snapshots", "trend"):
         asked = parts.get(part, {})
         assert world.missing(account("43", part=part), **asked) == "there is no account '43' in 'GBP'"
         assert world.missing(account(currency="EUR", part=part), **asked) == "there is no account '42' in 'EUR'"
@@ -75,7 +76,10 @@ def test_a_quarter_hour_is_the_sum_of_its_shards(sharded: World) -> None:
     table = sharded.stack.dynamodb.scan(TableName=sharded.stack.ref("EntityTable"))["Items"]
     assert len([item for item in table if item["sk"]["S"].startswith("QUARTER#202610230130")]) > 1
     assert sharded.read(QUARTERS, **DAY) == {
-        "items": [quarter("202610230130", 6, "63.00", "7.87500"), quarter("202610230145", 1, "0.50", "0.06250")],
+        "items": [
+            quarter_hour("202610230130", 6, "63.00", "7.87500"),
+            quarter_hour("202610230145", 1, "0.50", "0.06250"),
+        ],
         "next": None,
     }
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from local.http_api import Request
-from local.stack import TEMPLATE
-from tests.handlers.world import World, opened
+from quarterhour_tools.emulator.http_api import Request
+from quarterhour_tools.emulator.stack import TEMPLATE
+from tests.support.system import World, opened
 
 PAGE = TEMPLATE.parent / "docs" / "api.md"
 EXAMPLE = re.compile(r"```http\n(?P<method>[A-Z]+) (?P<target>\S+)\n```\n+```json\n(?P<answer>.*?)\n```", re.DOTALL)
@@ -31,7 +31,7 @@ def world() -> Iterator[World]:
         assert world.stack.request(Request("POST", "/orders", headers=headers, body=order[1].encode())).status == 201
         for as_of, units in (("2026-10-22T14:15:00Z", "0.8705"), ("2026-10-23T01:30:00Z", "0.8712")):
             rate = {"units_per_base": units, "source": "ECB", "as_of": as_of}
-            sent = Request("PUT", "/rates/GBP", headers=headers, body=json.dumps(rate).encode())
+            sent = Request("PUT", "/exchange-rates/GBP", headers=headers, body=json.dumps(rate).encode())
             assert world.stack.request(sent).status == 201
         world.sell("120.00", customer="c-1", order_id="1001")
         world.pass_time(minutes=2)

@@ -7,8 +7,9 @@ from urllib.parse import quote
 import pytest
 
 from quarterhour.ledger import queries
-from tests.handlers.postbox import post, sale
-from tests.handlers.world import START, World
+from tests.support.events import sale
+from tests.support.requests import post
+from tests.support.system import START, World
 
 DAY = {"from_": "2026-10-23", "to": "2026-10-24"}
 
@@ -138,7 +139,7 @@ def test_a_source_is_told_and_explained_under_the_same_name(world: World) -> Non
         assert event["source"] == world.read(f"/events/{name}/order-1/explain")["source"] == source
 
 
-def test_nothing_is_there_before_the_first_event(world: World) -> None:
+def test_nothing_is_complete_before_the_first_event(world: World) -> None:
     assert START.day == 23
     assert world.all("/events", **DAY) == []
 

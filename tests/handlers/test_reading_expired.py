@@ -2,7 +2,8 @@
 
 from datetime import timedelta
 
-from tests.handlers.world import START, World, account
+from tests.support.requests import account
+from tests.support.system import START, World
 
 SNAPSHOTS = account(part="snapshots")
 

@@ -7,8 +7,9 @@ from urllib.parse import quote
 
 import pytest
 
-from local.authorizer import MACHINE
-from tests.handlers.world import World, account, opened
+from quarterhour_tools.emulator.authorizer import MACHINE
+from tests.support.requests import account
+from tests.support.system import World, opened
 
 AGENCIES = [
     "United Kingdom",
@@ -28,7 +29,7 @@ AGENCIES = [
     "x" * 200,
     "🎉" * 200,
 ]
-NO_AGENCIES = ["42#GBP", "#", "x" * 201, "x" * 5000, "a\nb", "\x00", "\ud800", ""]
+NO_AGENCIES = ["42#GBP", "#", "x" * 201, "x" * 5000, "a\nb", "\x00", ""]
 ROUTE = "GET /accounts/{agency}/{currency}"
 
 
@@ -77,8 +78,8 @@ def test_any_agency_is_found_encoded_or_not(world: World, agency: str) -> None:
 
 @pytest.mark.parametrize("agency", AGENCIES)
 def test_an_agencys_pages_follow_each_other(world: World, agency: str) -> None:
-    quarters = world.all(account(agency, part="quarters"), from_="2026-10-23", to="2026-10-24", limit=1)
-    assert [one["gross"] for one in quarters] == ["1.00", "2.00"]
+    quarter_hours = world.all(account(agency, part="quarter-hours"), from_="2026-10-23", to="2026-10-24", limit=1)
+    assert [one["gross"] for one in quarter_hours] == ["1.00", "2.00"]
 
 
 @pytest.mark.parametrize("agency", NO_AGENCIES)
@@ -87,6 +88,36 @@ def test_what_can_be_no_agency_is_no_account_and_no_error(world: World, agency: 
     assert (status, answer["title"]) == (404, "Not found")
     status, answer = asked(world, ROUTE, "/accounts", {"agency": "c/d", "currency": agency})
     assert (status, answer["title"]) == (404, "Not found")
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *(
+            "/accounts/%ff/GBP",
+            "/accounts/a%25ff/GBP",
+            "/accounts/42/%25ed%25a0%2580",
+            "/orders/a%25ff",
+            "/reports/a%ff",
+        ),
+        *(
+            "/customers/a%ff/orders",
+            "/documents/bad%25fe",
+            "/threads/orders/a%25ff/messages",
+            "/events/shop/%ff/explain",
+        ),
+    ],
+)
+def test_a_path_that_is_no_utf_8_is_refused(world: World, path: str) -> None:
+    """Decoded loosely, two names would become one, and a request could reach the wrong one."""
+    answer = world.get(path)
+    assert (answer.status, answer.json()["title"]) == (400, "Invalid parameter")
+
+
+@pytest.mark.parametrize("agency", ["\ud800", "a\ufffd"])
+def test_a_name_that_was_decoded_with_a_loss_is_refused(world: World, agency: str) -> None:
+    status, answer = asked(world, ROUTE, "/accounts", {"agency": agency, "currency": "GBP"})
+    assert (status, answer["title"]) == (400, "Invalid parameter")
 
 
 def test_a_name_that_is_encoded_twice_is_taken_for_no_other(world: World) -> None:

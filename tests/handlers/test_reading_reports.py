@@ -9,8 +9,8 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 import pytest
 
-from quarterhour import aws
-from tests.handlers.world import World, opened
+from quarterhour.aws.items import to_item
+from tests.support.system import World, opened
 
 FIRST = "2026-10-23T0130-0145"
 SECOND = "2026-10-23T0145-0215"
@@ -64,7 +64,7 @@ def test_a_run_whose_counters_lag_is_pending_until_the_next(world: World) -> Non
     world.clock.advance_to(world.clock.now().replace(hour=1, minute=50))
     world.report()
     assert [(item["run"], item["counters"]) for item in world.read("/reports")["items"]] == [(FIRST, "pending")]
-    assert world.read(f"/reports/{FIRST}")["verdicts"] == {"202610230130": "pending"}
+    assert world.read(f"/reports/{FIRST}")["proofs"] == {"202610230130": "pending"}
     world.settle()
     world.report()
     assert [(item["run"], item["counters"]) for item in world.read("/reports")["items"]] == [(FIRST, "verified")]
@@ -72,7 +72,7 @@ def test_a_run_whose_counters_lag_is_pending_until_the_next(world: World) -> Non
 
 def test_a_run_is_told_with_its_manifest_and_links_to_its_files(reported: World) -> None:
     run = reported.read(f"/reports/{FIRST}")
-    assert (run["run"], run["counters"], run["verdicts"]) == (FIRST, "verified", {"202610230130": "verified"})
+    assert (run["run"], run["counters"], run["proofs"]) == (FIRST, "verified", {"202610230130": "verified"})
     assert run["manifest"]["accounts"][0]["gross"] == "1.00"
     assert [file["key"] for file in run["files"]] == [
         "reports/2026/10/23/0130-0145/manifest.json",
@@ -87,7 +87,7 @@ def test_a_run_is_told_with_its_manifest_and_links_to_its_files(reported: World)
     assert len(reported.read(f"/reports/{SECOND}")["files"]) == 3
 
 
-def test_links_are_signed_for_a_quarter_of_an_hour(reported: World) -> None:
+def test_links_are_signed_for_a_quarter_hour_of_an_hour(reported: World) -> None:
     run = reported.read(f"/reports/{FIRST}")
     assert run["links_valid_seconds"] == 900
     for file in run["files"]:
@@ -133,8 +133,8 @@ def test_a_run_that_is_not_there_is_told(reported: World) -> None:
 
 def test_only_runs_stand_among_the_runs(reported: World) -> None:
     table: dict[str, Any] = {"TableName": reported.stack.ref("EntityTable")}
-    reported.stack.dynamodb.put_item(**table, Item=aws.to_item({"pk": "RUNS", "sk": FIRST}))
-    reported.stack.dynamodb.put_item(**table, Item=aws.to_item({"pk": "RUN#pending", "sk": FIRST}))
+    reported.stack.dynamodb.put_item(**table, Item=to_item({"pk": "RUNS", "sk": FIRST}))
+    reported.stack.dynamodb.put_item(**table, Item=to_item({"pk": "RUN#pending", "sk": FIRST}))
     assert [item["run"] for item in reported.all("/reports", limit=1)] == [SECOND, FIRST]
 
 

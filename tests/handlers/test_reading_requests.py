@@ -7,22 +7,23 @@ from urllib.parse import quote
 
 import pytest
 
-from local.authorizer import MACHINE
-from quarterhour.aws import persist
-from quarterhour.errors import UnavailableError
-from quarterhour.paging import request_name, write_token
-from tests.handlers.world import World, account, opened
+from quarterhour.aws.retries import with_retries
+from quarterhour.model.errors import UnavailableError
+from quarterhour.web.paging import request_name, write_token
+from quarterhour_tools.emulator.authorizer import MACHINE
+from tests.support.requests import account
+from tests.support.system import World, opened
 
 DAY = {"from_": "2026-10-23", "to": "2026-10-24"}
 PAGED: dict[str, dict[str, Any]] = {
-    account(part="quarters"): DAY,
+    account(part="quarter-hours"): DAY,
     account(part="days"): {"from_": "2026-10-01", "to": "2026-11-01"},
     account(part="snapshots"): {"layer": "1h", "from_": "2026-10-23", "to": "2026-10-26"},
     "/windows/1h/2026-10-23T01:00:00Z": {},
     "/reports": {},
     "/events": DAY,
 }
-SPANS = [account(part="quarters"), account(part="days"), "/events"]
+SPANS = [account(part="quarter-hours"), account(part="days"), "/events"]
 
 
 @pytest.fixture(scope="module")
@@ -102,7 +103,7 @@ def test_a_bad_span_is_told_by_its_field(
     assert (told["field"], told["problem"]) == (field, problem)
 
 
-@pytest.mark.parametrize("path", [account(part="quarters"), "/events"])
+@pytest.mark.parametrize("path", [account(part="quarter-hours"), "/events"])
 @pytest.mark.parametrize(
     "instant",
     [
@@ -160,7 +161,7 @@ def test_a_token_of_another_request_is_refused(world: World, path: str) -> None:
 @pytest.mark.parametrize(
     ("path", "changed"),
     [
-        (account(part="quarters"), {"to": "2026-10-25"}),
+        (account(part="quarter-hours"), {"to": "2026-10-25"}),
         (account(part="days"), {"from_": "2026-10-02"}),
         (account(part="snapshots"), {"layer": "5m"}),
         ("/events", {"agency": "42"}),
@@ -171,8 +172,8 @@ def test_a_token_is_bound_to_the_parameters(world: World, path: str, changed: di
 
 
 def test_a_token_is_bound_to_the_account(world: World) -> None:
-    path = account(part="quarters")
-    assert world.refused(account("agency 1", part="quarters"), **DAY, next=token(world, path))["field"] == "next"
+    path = account(part="quarter-hours")
+    assert world.refused(account("agency 1", part="quarter-hours"), **DAY, next=token(world, path))["field"] == "next"
     path = account(part="snapshots")
     assert world.refused(path, layer="1h", date="2026-10-23", next=token(world, path))["field"] == "next"
 
@@ -226,7 +227,7 @@ def forged(path: str, *place: str) -> str:
 
 
 BAD_PLACES: dict[str, list[tuple[str, ...]]] = {
-    account(part="quarters"): [
+    account(part="quarter-hours"): [
         ("202610222345",),
         ("202610240015",),
         ("QUARTER#202610230130#00",),
@@ -281,7 +282,7 @@ def test_a_token_whose_place_is_not_in_the_request_is_refused(world: World, path
 @pytest.mark.parametrize(
     ("path", "place"),
     [
-        (account(part="quarters"), ("202610230145",)),
+        (account(part="quarter-hours"), ("202610230145",)),
         (account(part="days"), ("2026-10-23",)),
         (account(part="snapshots"), ("1h#2026-10-23T01:30:00Z",)),
         ("/windows/1h/2026-10-23T01:00:00Z", ("ACCOUNT#nobody#EUR",)),
@@ -303,8 +304,8 @@ def test_a_table_that_does_not_answer_is_told_as_unavailable(world: World, monke
     def unavailable(_call: object, what: str) -> None:
         raise UnavailableError(f"{what} did not answer in time")
 
-    assert persist is not unavailable
-    monkeypatch.setattr("quarterhour.aws.persist", unavailable)
+    assert with_retries is not unavailable
+    monkeypatch.setattr("quarterhour.aws.tables.with_retries", unavailable)
     answer = world.get("/reports")
     assert (answer.status, answer.headers["retry-after"]) == (503, "5")
     assert answer.json()["title"] == "Unavailable"

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from tests.handlers.world import World, account, opened
+from tests.support.requests import account
+from tests.support.system import World, opened
 
 SNAPSHOTS = account(part="snapshots")
 TREND = account(part="trend")

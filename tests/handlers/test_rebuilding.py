@@ -6,9 +6,11 @@ from typing import Any
 
 import pytest
 
-from quarterhour.errors import InvalidError, SealedFileError
-from tests.handlers.postbox import deliver, entity, items, post, refund, sale, stream
-from tests.handlers.world import World, opened
+from quarterhour.model.errors import InvalidError, SealedFileError
+from tests.support.events import refund, sale
+from tests.support.requests import post
+from tests.support.system import World, opened
+from tests.support.tables import deliver, entity, items, stream
 
 MANY = 1000
 SHORT = 60.0
@@ -17,7 +19,7 @@ SHORT = 60.0
 
 @pytest.fixture
 def world() -> Iterator[World]:
-    with opened({"QuarterRetentionDays": 14, "LedgerShards": 1}) as world:
+    with opened({"QuarterHourRetentionDays": 14, "LedgerShards": 1}) as world:
         yield world
 
 
@@ -72,6 +74,7 @@ def lose(world: World, *, markers_of: str) -> int:
 # ---------------------------------------------------------------- distinct customers
 
 
+@pytest.mark.slow
 def test_the_customers_of_a_day_are_the_same_after_every_rebuild_though_its_markers_are_gone(world: World) -> None:
     post(world, [sale(f"s{n}", "1", customer=f"c{n}") for n in range(3)])
     world.pass_time(days=4)
@@ -79,10 +82,10 @@ def test_the_customers_of_a_day_are_the_same_after_every_rebuild_though_its_mark
     assert lose(world, markers_of="SEEN#") == 3
     right = counted(world)
     for _ in range(2):
-        assert world.stack.invoke("rebuild", {})["mended"] == 0
+        assert world.stack.invoke("operator", {"action": "rebuild"})["repaired"] == 0
         assert counted(world) == right
     change(world, "CUSTOMERS#2026-10-23", customers={"N": "9"})
-    assert world.stack.invoke("rebuild", {})["mended"] == 1
+    assert world.stack.invoke("operator", {"action": "rebuild"})["repaired"] == 1
     assert counted(world) == right
     assert {right["ACCOUNT#42#GBP", sk]["customers"] for sk in ("CUSTOMERS", "CUSTOMERS#2026-10-23")} == {"3"}
 
@@ -96,7 +99,7 @@ def test_a_day_whose_customers_were_lost_gets_them_back_with_their_expiry(world:
     world.stack.dynamodb.delete_item(
         TableName=world.stack.ref("EntityTable"), Key={name: {"S": text} for name, text in key.items()}
     )
-    assert world.stack.invoke("rebuild", {})["mended"] == 1
+    assert world.stack.invoke("operator", {"action": "rebuild"})["repaired"] == 1
     assert entity(world, key["sk"]) == before
 
 
@@ -106,9 +109,9 @@ def test_a_young_days_customers_are_right_while_the_stream_delivers_again(world:
     world.report()
     records = stream(world, "LedgerTable")
     assert deliver(world, "counters", records[:1]) == []
-    world.stack.invoke("rebuild", {})
+    world.stack.invoke("operator", {"action": "rebuild"})
     assert deliver(world, "counters", records) == []
-    world.stack.invoke("rebuild", {})
+    world.stack.invoke("operator", {"action": "rebuild"})
     for sk in ("CUSTOMERS", "CUSTOMERS#2026-10-23"):
         assert entity(world, sk)["customers"] == "3"
     assert entity(world, "latest")["events"] == "3"
@@ -121,28 +124,33 @@ def test_a_rebuild_goes_on_from_the_day_that_it_did_not_come_to(world: World) ->
     sell_for_days(world)
     right = counted(world)
     break_everything(world)
-    event: dict[str, str] = {}
+    event = {"action": "rebuild"}
     came_to = []
     mended = 0
     while True:
-        answer = world.stack.invoke("rebuild", event, SHORT)
+        answer = world.stack.invoke("operator", event, SHORT)
         came_to.append(answer["next"])
-        mended += answer["mended"]
+        mended += answer["repaired"]
         if answer["next"] is None:
             break
-        event = {"from": answer["next"]}
+        event["from"] = answer["next"]
     assert came_to == ["2026-10-24", "2026-10-25", "2026-10-26", "2026-10-27", None]
     assert answer["accounts"] == 4
     assert mended > 0
     assert counted(world) == right
-    assert world.stack.invoke("rebuild", {}) == {"days": 4, "accounts": 4, "mended": 0, "next": None}
+    assert world.stack.invoke("operator", {"action": "rebuild"}) == {
+        "days": 4,
+        "accounts": 4,
+        "repaired": 0,
+        "next": None,
+    }
 
 
 def test_days_before_the_one_to_begin_with_are_left_alone(world: World) -> None:
     sell_for_days(world)
     right = counted(world)
     break_everything(world)
-    world.stack.invoke("rebuild", {"account": "42#GBP", "from": "2026-10-24"})
+    world.stack.invoke("operator", {"action": "rebuild", "account": "42#GBP", "from": "2026-10-24"})
     found = counted(world)
     assert found["ACCOUNT#42#GBP", "DAY#2026-10-23"]["events"] == str(MANY)
     assert found["ACCOUNT#agency 1#GBP", "latest"]["events"] == str(MANY)
@@ -150,6 +158,7 @@ def test_days_before_the_one_to_begin_with_are_left_alone(world: World) -> None:
         assert found["ACCOUNT#42#GBP", sk] == right["ACCOUNT#42#GBP", sk]
 
 
+@pytest.mark.slow
 def test_for_one_account_no_file_is_read_of_a_run_that_does_not_name_it(world: World) -> None:
     sell_for_days(world)
     right = counted(world)
@@ -159,12 +168,13 @@ def test_for_one_account_no_file_is_read_of_a_run_that_does_not_name_it(world: W
         if "dt=2026-10-24" not in found["Key"]:
             s3.delete_object(Bucket=bucket, Key=found["Key"])
     change(world, "latest", "ACCOUNT#agency 1#GBP", gross={"S": "1"})
-    assert world.stack.invoke("rebuild", {"account": "agency 1#GBP"})["mended"] == 1
+    assert world.stack.invoke("operator", {"action": "rebuild", "account": "agency 1#GBP"})["repaired"] == 1
     assert counted(world) == right
     with pytest.raises(SealedFileError, match="is gone"):
-        world.stack.invoke("rebuild", {"account": "42#GBP"})
+        world.stack.invoke("operator", {"action": "rebuild", "account": "42#GBP"})
 
 
+@pytest.mark.slow
 def test_a_manifest_that_is_not_the_one_sealed_is_no_truth(world: World) -> None:
     sell_for_days(world)
     bucket = world.stack.ref("ReportBucket")
@@ -173,12 +183,14 @@ def test_a_manifest_that_is_not_the_one_sealed_is_no_truth(world: World) -> None
     content = s3.get_object(Bucket=bucket, Key=key)["Body"].read()
     s3.put_object(Bucket=bucket, Key=key, Body=content.replace(b"7.50", b"7.51"))
     with pytest.raises(SealedFileError, match="is not the file that was sealed"):
-        world.stack.invoke("rebuild", {})
+        world.stack.invoke("operator", {"action": "rebuild"})
 
 
 def test_what_cannot_be_rebuilt_is_refused(world: World) -> None:
+    with pytest.raises(InvalidError, match="action is missing: expected rebuild or unpark"):
+        world.stack.invoke("operator", {})
     with pytest.raises(InvalidError, match="AGENCY#CURRENCY"):
-        world.stack.invoke("rebuild", {"account": "42"})
+        world.stack.invoke("operator", {"action": "rebuild", "account": "42"})
 
 
 # ---------------------------------------------------------------- parked records
@@ -197,7 +209,9 @@ def park(world: World, *records: dict[str, Any]) -> None:
         sqs.send_message(QueueUrl=queue, MessageBody=message["Body"].replace("of a later version", "1"))
 
 
-@pytest.mark.parametrize("days", [1, 13.5], ids=["that is kept", "that has expired"])
+@pytest.mark.parametrize(
+    "days", [pytest.param(1, id="that is kept"), pytest.param(13.5, id="that has expired", marks=pytest.mark.slow)]
+)
 def test_a_parked_record_is_applied_by_its_own_day(world: World, days: float) -> None:
     post(world, [sale("kept", "2.00", customer="bob"), sale("parked", "3.00", customer="ann")])
     kept, parked = sorted(stream(world, "LedgerTable"), key=lambda one: one["dynamodb"]["NewImage"]["id"]["S"])
@@ -206,10 +220,10 @@ def test_a_parked_record_is_applied_by_its_own_day(world: World, days: float) ->
     world.clock.advance(timedelta(days=days))
     world.report()
     assert entity(world, "latest")["gross"] == "2.00"
-    assert world.stack.invoke("unpark", {})["counters"] == {"applied": 1, "kept": 0}
+    assert world.stack.invoke("operator", {"action": "unpark"})["counters"] == {"applied": 1, "kept": 0}
     assert entity(world, "latest")["gross"] == entity(world, "DAY#2026-10-23")["gross"] == "5.00"
     assert {entity(world, sk)["customers"] for sk in ("CUSTOMERS", "CUSTOMERS#2026-10-23")} == {"2"}
-    assert world.stack.invoke("rebuild", {})["mended"] == 0
+    assert world.stack.invoke("operator", {"action": "rebuild"})["repaired"] == 0
 
 
 def test_a_parked_record_mends_no_other_day(world: World) -> None:
@@ -220,7 +234,50 @@ def test_a_parked_record_mends_no_other_day(world: World) -> None:
     world.clock.advance(timedelta(days=1))
     world.report()
     change(world, "DAY#2026-10-23", gross={"S": "1"})
-    assert world.stack.invoke("unpark", {})["counters"] == {"applied": 1, "kept": 0}
+    assert world.stack.invoke("operator", {"action": "unpark"})["counters"] == {"applied": 1, "kept": 0}
     assert entity(world, "DAY#2026-10-24")["gross"] == "3.00"
     assert entity(world, "DAY#2026-10-23")["gross"] == "1"
     assert entity(world, "latest")["gross"] == "5.00"
+
+
+def visible(world: World, queue: str = "CountersParkedQueue") -> int:
+    """Count the messages that can be received from a queue now, and leave them so."""
+    sqs, url = world.stack.engine.sqs(), world.stack.ref(queue)
+    answer: Any = sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=10, VisibilityTimeout=0)
+    return len(answer.get("Messages", []))
+
+
+MORE_THAN_A_BATCH = 12
+"""Parked records: SQS takes and changes 10 messages a call."""
+
+
+@pytest.mark.parametrize("sealed", [True, False], ids=["something is sealed", "nothing is sealed"])
+def test_a_record_that_must_stay_can_be_seen_as_soon_as_the_run_ends(world: World, *, sealed: bool) -> None:
+    """Its alarm looks at the visible messages alone."""
+    if sealed:
+        post(world, sale("before", "2.00"))
+        world.pass_time(days=1)
+        world.report()
+    post(world, [sale(f"parked {number}", "3.00") for number in range(MORE_THAN_A_BATCH)])
+    for record in stream(world, "LedgerTable")[-MORE_THAN_A_BATCH:]:
+        park(world, record)
+    unpark = {"action": "unpark"}
+    kept = {"applied": 0, "kept": MORE_THAN_A_BATCH}
+    assert world.stack.invoke("operator", unpark)["counters"] == kept, "each is tried once a run"
+    assert visible(world) == 10
+    assert world.stack.invoke("operator", unpark)["counters"] == kept, "none is hidden"
+
+
+def test_what_a_failed_run_had_received_can_be_seen_as_soon_as_it_ends(world: World) -> None:
+    post(world, [sale("one", "2.00"), sale("two", "3.00")])
+    for record in stream(world, "LedgerTable"):
+        park(world, record)
+    world.pass_time(days=1)
+    world.report()
+    bucket = world.stack.ref("ReportBucket")
+    s3: Any = world.stack.engine.s3()
+    for found in s3.list_objects_v2(Bucket=bucket, Prefix="ledger/")["Contents"]:
+        s3.delete_object(Bucket=bucket, Key=found["Key"])
+    with pytest.raises(SealedFileError):
+        world.stack.invoke("operator", {"action": "unpark"})
+    assert visible(world) == 2

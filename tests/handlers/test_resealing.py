@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from quarterhour.errors import NotFoundError, SealedFileError
+from quarterhour.model.errors import NotFoundError, SealedFileError
 from quarterhour.reports.verify import verify
-from tests.handlers.postbox import ledger
-from tests.handlers.world import World, opened
+from tests.support.system import World, opened
+from tests.support.tables import ledger
 
 RUN = "2026-10-23T0130-0215"
 LINES = [f"ledger/dt=2026-10-23/quarter={start}/lines.csv.gz" for start in ("0130", "0145")]

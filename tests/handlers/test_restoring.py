@@ -4,11 +4,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from local.errors import LocalError
-from local.restore import Restored, restore
-from local.template import table_request
-from tests.handlers.postbox import entity, items, ledger, post, sale, verdicts
-from tests.handlers.world import World, opened
+from quarterhour_tools.emulator.template import table_request
+from quarterhour_tools.errors import ToolError
+from quarterhour_tools.operations.restore import Restored, restore
+from tests.support.events import sale
+from tests.support.requests import post, verdicts
+from tests.support.system import World, opened
+from tests.support.tables import entity, items, ledger
 
 TABLES = ("IdentityTable", "LedgerTable", "EntityTable")
 
@@ -68,7 +70,7 @@ def test_lost_events_are_put_back_and_the_counters_mended_of_what_the_stream_the
     assert put_back(reported, "LedgerTable") == Restored(same=20, missing=20)
     reported.settle()
     assert entity(reported, "latest")["gross"] == "100.00", "a put-back event looks like a new one to the stream"
-    reported.stack.invoke("rebuild", {})
+    reported.stack.invoke("operator", {"action": "rebuild"})
     assert entity(reported, "latest")["gross"] == "60.00"
     assert entity(reported, "DAY#2026-10-23")["gross"] == "60.00"
     post(reported, sale("later", "5.00"))
@@ -86,7 +88,7 @@ def test_lost_states_are_put_back_and_what_went_on_meanwhile_is_left(reported: W
     assert written_since
     found = put_back(reported, "EntityTable")
     assert found.missing + found.changed + found.same + found.expired == lost
-    reported.stack.invoke("rebuild", {})
+    reported.stack.invoke("operator", {"action": "rebuild"})
     assert entity(reported, "latest")["gross"] == "67.00"
     assert [run["lines"] for run in reported.read("/reports")["items"]] == [20, 20]
 
@@ -107,5 +109,5 @@ def test_what_has_expired_is_left_to_rest(reported: World) -> None:
 
 
 def test_a_table_that_is_no_copy_is_refused(reported: World) -> None:
-    with pytest.raises(LocalError, match="is no copy of"):
+    with pytest.raises(ToolError, match="is no copy of"):
         restore(reported.stack.dynamodb, "IdentityTable-copy", reported.stack.ref("LedgerTable"), write=True)

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from local.http_api import Request, Response
-from local.stack import TEMPLATE, open_stack
-from quarterhour.clock import ManualClock, using
-from tests.handlers.world import START, World
+from quarterhour.model.clock import ManualClock, using
+from quarterhour_tools.emulator.http_api import Request, Response
+from quarterhour_tools.emulator.stack import TEMPLATE, open_stack
+from tests.support.system import START, World
 
 DEPLOYED = "rate(1 hour)"
 WEEKDAYS = "cron(0,30 6-20 ? * MON-FRI *)"
@@ -82,7 +82,7 @@ def test_it_stands_as_it_was_deployed_until_somebody_changes_it(world: World) ->
     assert shown == {
         "expression": DEPLOYED,
         "state": "enabled",
-        "wanted": {"expression": DEPLOYED, "paused": False, "pinned": False},
+        "desired": {"expression": DEPLOYED, "paused": False, "pinned": False},
         "deployed": DEPLOYED,
         "items": [],
         "next": None,
@@ -104,7 +104,7 @@ def test_what_somebody_has_set_past_quarterhour_is_shown_as_it_is(world: World) 
     redeploy(world, ScheduleExpression="rate(1 minute)")
     shown = world.read("/schedule")
     assert (shown["expression"], shown["firings"]) == ("rate(1 minute)", [])
-    assert shown["wanted"]["expression"] == DEPLOYED
+    assert shown["desired"]["expression"] == DEPLOYED
 
 
 # ---------------------------------------------------------------- changing it
@@ -219,7 +219,7 @@ def test_a_deployment_that_resets_the_schedule_is_put_right_within_a_tick(world:
     changed(world, expression=WEEKDAYS, paused=True)
     redeploy(world)
     assert world.read("/schedule")["state"] == "enabled"
-    assert [watch(world)["mended"] for _ in range(2)] == [True, False]
+    assert [watch(world)["reconciled"] for _ in range(2)] == [True, False]
     shown = world.read("/schedule")
     assert (shown["expression"], shown["state"], len(shown["items"])) == (WEEKDAYS, "paused", 1)
 
@@ -239,8 +239,8 @@ def test_a_pause_holds_while_a_deployment_has_set_the_schedule_going(world: Worl
 def test_another_parameter_rules_only_where_no_expression_was_asked_for(world: World) -> None:
     changed(world, paused=True)
     deploy_rate(world, "rate(2 hours)")
-    assert watch(world)["mended"]
-    assert world.read("/schedule")["wanted"] == {"expression": "rate(2 hours)", "paused": True, "pinned": False}
+    assert watch(world)["reconciled"]
+    assert world.read("/schedule")["desired"] == {"expression": "rate(2 hours)", "paused": True, "pinned": False}
     changed(world, expression=WEEKDAYS)
     deploy_rate(world, "rate(3 hours)")
     watch(world)

@@ -9,9 +9,10 @@ from urllib.parse import quote
 
 import pytest
 
-from local.http_api import Request
 from quarterhour.reports.verify import verify
-from tests.handlers.world import World, account, opened
+from quarterhour_tools.emulator.http_api import Request
+from tests.support.requests import account
+from tests.support.system import World, opened
 
 DAY = {"from_": "2026-10-23", "to": "2026-10-24"}
 SOURCE = "/sources/shop/events"
@@ -20,7 +21,7 @@ SOURCE = "/sources/shop/events"
 def state(world: World, currency: str, units: str) -> None:
     body = json.dumps({"units_per_base": units, "source": "ECB"}).encode()
     headers = (("content-type", "application/json"),)
-    assert world.stack.request(Request("PUT", f"/rates/{currency}", headers=headers, body=body)).status == 201
+    assert world.stack.request(Request("PUT", f"/exchange-rates/{currency}", headers=headers, body=body)).status == 201
 
 
 @pytest.fixture(scope="module")

@@ -9,8 +9,9 @@ from decimal import Decimal
 import pytest
 
 from quarterhour.reports.lines import read_lines
-from tests.handlers.postbox import post, sale
-from tests.handlers.world import World, opened
+from tests.support.events import sale
+from tests.support.requests import post
+from tests.support.system import World, opened
 
 FORMULAS = [
     "=1+1",

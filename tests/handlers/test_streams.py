@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 
-from tests.handlers.postbox import deliver, entity, faulty, items, number, parked, post, sale, stream
-from tests.handlers.world import World
+from tests.support.events import sale
+from tests.support.requests import post
+from tests.support.system import World, faulty
+from tests.support.tables import deliver, entity, items, number, parked, stream
 
 FIGURES = ("events", "gross", "refunds", "commission")
 PK = "ACCOUNT#42#GBP"
@@ -153,9 +155,9 @@ def test_counters_agree_with_the_ledger_after_many_events(sharded: World) -> Non
         deliver(sharded, "counters", records[max(0, start - 3) : start + 7])
     total = sum(Decimal(f"{i}.{i:02d}") for i in range(60))
     assert figures(sharded)[:2] == ("60", str(total))
-    quarters = [item for item in items(sharded, "EntityTable") if item["sk"].startswith("QUARTER#")]
-    assert len(quarters) == 3
-    assert sum(Decimal(item["gross"]) for item in quarters) == total
+    quarter_hours = [item for item in items(sharded, "EntityTable") if item["sk"].startswith("QUARTER#")]
+    assert len(quarter_hours) == 3
+    assert sum(Decimal(item["gross"]) for item in quarter_hours) == total
     assert entity(sharded, "CUSTOMERS")["customers"] == "7"
 
 

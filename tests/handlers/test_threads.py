@@ -1,14 +1,15 @@
 """Discussions over HTTP: on an order, a line of a statement, a report; and who may take part."""
 
 import json
+from collections.abc import Iterator
 from typing import Any
 from urllib.parse import quote
 
 import pytest
 
-from local.http_api import Request, Response
+from quarterhour_tools.emulator.http_api import Request, Response
 from tests.handlers.desk import place
-from tests.handlers.world import World
+from tests.support.system import World, opened
 
 LINE = "/threads/lines/shop%23e0/messages"
 
@@ -16,10 +17,22 @@ LINE = "/threads/lines/shop%23e0/messages"
 @pytest.fixture
 def sold(world: World) -> World:
     """The system with a sale, sealed in a report."""
+    seal_a_sale(world)
+    return world
+
+
+@pytest.fixture(scope="module")
+def untouched() -> Iterator[World]:
+    """The same for all tests that only hear what is wrong."""
+    with opened() as world:
+        seal_a_sale(world)
+        yield world
+
+
+def seal_a_sale(world: World) -> None:
     world.sell("12.50")
     world.pass_time(hours=1)
     world.report()
-    return world
 
 
 def say(world: World, path: str = LINE, **body: Any) -> Response:
@@ -84,9 +97,9 @@ def test_a_report_is_discussed_under_its_run(sold: World) -> None:
         "/threads/people/ann/messages",
     ],
 )
-def test_of_what_is_not_there_nothing_is_said(sold: World, path: str) -> None:
-    assert say(sold, path).status == 404
-    assert sold.missing(path)
+def test_of_what_is_not_there_nothing_is_said(untouched: World, path: str) -> None:
+    assert say(untouched, path).status == 404
+    assert untouched.missing(path)
 
 
 @pytest.mark.parametrize(
@@ -100,8 +113,8 @@ def test_of_what_is_not_there_nothing_is_said(sold: World, path: str) -> None:
         ({"more": 1}, "more"),
     ],
 )
-def test_a_bad_parameter_is_told(sold: World, parameters: dict[str, Any], field: str) -> None:
-    assert sold.refused(LINE, **parameters)["field"] == field
+def test_a_bad_parameter_is_told(untouched: World, parameters: dict[str, Any], field: str) -> None:
+    assert untouched.refused(LINE, **parameters)["field"] == field
 
 
 @pytest.mark.parametrize(
@@ -109,7 +122,7 @@ def test_a_bad_parameter_is_told(sold: World, parameters: dict[str, Any], field:
     [("text/plain", b"{}", 415), ("application/json", b"{", 400), ("application/json", b"[]", 400),
      ("application/json", b'"' + b"x" * 1_000_001 + b'"', 413)],
 )  # fmt: skip
-def test_a_body_that_is_none_is_told(sold: World, content_type: str, body: bytes, status: int) -> None:
+def test_a_body_that_is_none_is_told(untouched: World, content_type: str, body: bytes, status: int) -> None:
     request = Request("POST", LINE, headers=(("Content-Type", content_type),), body=body)
-    answer = sold.stack.request(request)
+    answer = untouched.stack.request(request)
     assert (answer.status, answer.headers["content-type"]) == (status, "application/problem+json")

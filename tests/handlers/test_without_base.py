@@ -6,7 +6,8 @@ from collections.abc import Iterator
 import pytest
 
 from tests.handlers.test_rates import state
-from tests.handlers.world import World, account, opened
+from tests.support.requests import account
+from tests.support.system import World, opened
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +31,7 @@ def test_a_report_says_nothing_of_a_base_currency(world: World) -> None:
 
 
 def test_rates_are_kept_of_no_base_currency(world: World) -> None:
-    assert world.read("/rates/GBP")["base"] is None
+    assert world.read("/exchange-rates/GBP")["base"] is None
     assert state(world, "1", "EUR")["base"] is None
 
 

@@ -2,17 +2,17 @@
 
 from collections.abc import Callable
 
-from local.faults import Kind
-from tests.invariants.world import World
+from quarterhour_tools.emulator.faults import Kind
+from tests.invariants.trial import Trial
 
 DEATHS = (Kind.KILL_BEFORE, Kind.KILL_AFTER)
 CHECKED_EVERY = 8
 
-Step = Callable[[World], None]
+Step = Callable[[Trial], None]
 Record = Callable[[str, object], None]
 
 
-def each_call(place: World, prepare: Step, act: Step, recover: Step) -> int:
+def each_call(place: Trial, prepare: Step, act: Step, recover: Step) -> int:
     """Do something once in peace to count its calls, then once for each call and death. Returns the crash points."""
     prepare(place)
     before = len(place.faults.calls)

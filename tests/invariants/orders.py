@@ -5,13 +5,14 @@ from decimal import Decimal
 from typing import Any
 from urllib.parse import urlencode
 
-from local.http_api import Request, Response
-from quarterhour import clock, money
-from quarterhour.clock import ManualClock
+from quarterhour.model import clock, money
+from quarterhour.model.clock import ManualClock
 from quarterhour.orders.events import SOURCE, refund, sale
 from quarterhour.orders.plan import INDEX_LAG
-from tests.invariants.world import Cloud, World
-from tests.invariants.world import refund as given_back
+from quarterhour_tools.emulator.http_api import Request, Response
+from tests.invariants.trial import Trial
+from tests.support.events import Cloud
+from tests.support.events import refund as given_back
 
 CURRENCY = "GBP"
 PAGE = 1000
@@ -30,7 +31,7 @@ def order(id_: str, *amounts: str, customer: str = "ann") -> Body:
 class OrderBook:
     """All orders of a world, and what their clients know of them."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: Trial) -> None:
         self._world = world
         self.sent: dict[str, list[Body]] = {}
         self.taken: dict[str, Body] = {}
@@ -66,7 +67,7 @@ class OrderBook:
     def give_back(self, id_: str, amount: str, number: int = 0, line: int = 1) -> list[str]:
         """Refund a part of an item by hand; return the verdict, none where no answer came."""
         agency = str((line - 1) % 2)
-        part = given_back(f"{id_}:{line}:part-{number}", amount, f"{id_}:{line}", agency)
+        part = given_back(f"{id_}:{line}:part-{number}", amount, f"{id_}:{line}", agency=agency)
         return self._world.send([{**part, "source": SOURCE}])
 
     # ------------------------------------------------------------ what readers see
@@ -121,7 +122,15 @@ class OrderBook:
         if "paid" in statuses:
             for item in found["items"]:
                 line, facts = item["line"], {name: value for name, value in item.items() if name != "line"}
-                yield (sold := sale(found, line, facts))
+                sold = sale(
+                    found["order"],
+                    line,
+                    facts,
+                    currency=found["currency"],
+                    customer=found.get("customer"),
+                    placed_at=found["placed_at"],
+                )
+                yield sold
                 if statuses[-1] == "cancelled":
                     yield self._rest(refund(sold, found["history"][-1]["at"]))
 

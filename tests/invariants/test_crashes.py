@@ -7,7 +7,8 @@ from itertools import count
 import pytest
 
 from tests.invariants.crashing import Record, each_call
-from tests.invariants.world import GRACE, World, refund, sale, view, world
+from tests.invariants.trial import GRACE, Trial, on_trial
+from tests.support.events import refund, sale, view
 
 
 def batch(n: int) -> list[dict[str, object]]:
@@ -24,8 +25,8 @@ def batch(n: int) -> list[dict[str, object]]:
 
 
 @pytest.fixture
-def place() -> Iterator[World]:
-    with world() as made:
+def place() -> Iterator[Trial]:
+    with on_trial() as made:
         yield made
 
 
@@ -34,28 +35,28 @@ def number() -> Callable[[], int]:
     return count().__next__
 
 
-def test_an_ingest_may_die_at_any_call(place: World, number: Callable[[], int], record_property: Record) -> None:
-    def send(place: World) -> None:
+def test_an_ingest_may_die_at_any_call(place: Trial, number: Callable[[], int], record_property: Record) -> None:
+    def send(place: Trial) -> None:
         place.send(batch(number()))
 
     points = each_call(
         place,
         prepare=lambda place: place.stack.cold_start("ingest"),
         act=send,
-        recover=World.send_again,
+        recover=Trial.send_again,
     )
     record_property("ingest", f"{points} crash points tried, 0 violations")
 
 
-def test_a_stream_batch_may_die_at_any_call(place: World, number: Callable[[], int], record_property: Record) -> None:
+def test_a_stream_batch_may_die_at_any_call(place: Trial, number: Callable[[], int], record_property: Record) -> None:
     place.lanes_a_stream = 1
 
-    def prepare(place: World) -> None:
+    def prepare(place: Trial) -> None:
         n = number()
         place.send([sale(f"{n}-{i}", f"{i}.5", agency=str(i % 2), customer=f"{n}-{i}") for i in range(3)])
         place.read_streams()
 
-    def act(place: World) -> None:
+    def act(place: Trial) -> None:
         for lane in list(place.lanes.values()):
             place.deliver(lane, lane.left, repeat=2)
         place.read_streams()
@@ -64,12 +65,12 @@ def test_a_stream_batch_may_die_at_any_call(place: World, number: Callable[[], i
     record_property("stream batch", f"{points} crash points tried, 0 violations")
 
 
-def test_a_report_may_die_at_any_call(place: World, number: Callable[[], int], record_property: Record) -> None:
-    def prepare(place: World) -> None:
+def test_a_report_may_die_at_any_call(place: Trial, number: Callable[[], int], record_property: Record) -> None:
+    def prepare(place: Trial) -> None:
         for _ in range(2):
             place.send(batch(number()))
             place.clock.advance(timedelta(minutes=15))
         place.clock.advance(GRACE)
 
-    points = each_call(place, prepare, act=World.report, recover=World.report)
+    points = each_call(place, prepare, act=Trial.report, recover=Trial.report)
     record_property("report", f"{points} crash points tried, 0 violations")

@@ -6,23 +6,23 @@ from itertools import count
 
 import pytest
 
-from local.faults import Kind
+from quarterhour_tools.emulator.faults import Kind
 from tests.invariants.crashing import Record, each_call
 from tests.invariants.orders import OrderBook, order
-from tests.invariants.world import World, world
+from tests.invariants.trial import Trial, on_trial
 
 LONG = [f"{line}.5" for line in range(60)]
 """The amounts of an order that takes three batches."""
 
 
 @pytest.fixture
-def place() -> Iterator[World]:
-    with world() as made:
+def place() -> Iterator[Trial]:
+    with on_trial() as made:
         yield made
 
 
 @pytest.fixture
-def book(place: World) -> OrderBook:
+def book(place: Trial) -> OrderBook:
     return OrderBook(place)
 
 
@@ -40,14 +40,14 @@ def created_in_the_end(book: OrderBook) -> None:
     book.close()
 
 
-def bill(place: World, repeat: int = 1) -> None:
+def bill(place: Trial, repeat: int = 1) -> None:
     """Deliver to the billing all that its streams hold, so many times over."""
     for lane in place.lanes.values():
         if lane.function == "billing":
             place.deliver(lane, lane.left, repeat=repeat)
 
 
-def billed_in_the_end(place: World, book: OrderBook, repeat: int = 1) -> None:
+def billed_in_the_end(place: Trial, book: OrderBook, repeat: int = 1) -> None:
     """Deliver once more, and hold the ledger to the orders."""
     bill(place, repeat)
     book.expect()
@@ -55,9 +55,9 @@ def billed_in_the_end(place: World, book: OrderBook, repeat: int = 1) -> None:
 
 
 def test_the_creation_of_an_order_may_die_at_any_call(
-    place: World, book: OrderBook, number: Callable[[], int], record_property: Record
+    place: Trial, book: OrderBook, number: Callable[[], int], record_property: Record
 ) -> None:
-    def act(_: World) -> None:
+    def act(_: Trial) -> None:
         n = number()
         book.create(order(f"o{n}", *LONG, customer=f"c{n}"))
 
@@ -66,9 +66,9 @@ def test_the_creation_of_an_order_may_die_at_any_call(
 
 
 def test_the_completion_of_what_a_dead_sender_left_may_die_too(
-    place: World, book: OrderBook, number: Callable[[], int], record_property: Record
+    place: Trial, book: OrderBook, number: Callable[[], int], record_property: Record
 ) -> None:
-    def prepare(place: World) -> None:
+    def prepare(place: Trial) -> None:
         n = number()
         place.faults.arm(Kind.KILL_AFTER, 1)
         book.create(order(f"o{n}", *LONG, customer=f"c{n}"))
@@ -79,17 +79,17 @@ def test_the_completion_of_what_a_dead_sender_left_may_die_too(
 
 
 def test_a_change_of_status_may_die_at_any_call(
-    place: World, book: OrderBook, number: Callable[[], int], record_property: Record
+    place: Trial, book: OrderBook, number: Callable[[], int], record_property: Record
 ) -> None:
-    def prepare(_: World) -> None:
+    def prepare(_: Trial) -> None:
         book.create(order(f"o{number()}", "1.5", "2"))
 
-    def act(_: World) -> None:
+    def act(_: Trial) -> None:
         for id_ in book.sent:
             book.change(id_, "open", "paid")
             book.change(id_, "paid", "cancelled")
 
-    def recover(_: World) -> None:
+    def recover(_: Trial) -> None:
         for id_ in book.sent:
             assert book.change(id_, "open", "paid") == 200
             assert book.change(id_, "paid", "cancelled") == 200
@@ -103,11 +103,11 @@ def test_a_change_of_status_may_die_at_any_call(
 
 
 def test_the_billing_of_orders_may_die_at_any_call(
-    place: World, book: OrderBook, number: Callable[[], int], record_property: Record
+    place: Trial, book: OrderBook, number: Callable[[], int], record_property: Record
 ) -> None:
     place.lanes_a_stream = 1
 
-    def prepare(place: World) -> None:
+    def prepare(place: Trial) -> None:
         n = number()
         kept, cancelled = f"k{n}", f"c{n}"
         book.create(order(kept, "10.00", "0.001"))
@@ -124,11 +124,11 @@ def test_the_billing_of_orders_may_die_at_any_call(
 
 
 def test_the_refund_of_the_rest_may_die_at_any_call(
-    place: World, book: OrderBook, number: Callable[[], int], record_property: Record
+    place: Trial, book: OrderBook, number: Callable[[], int], record_property: Record
 ) -> None:
     place.lanes_a_stream = 1
 
-    def prepare(place: World) -> None:
+    def prepare(place: Trial) -> None:
         id_ = f"r{number()}"
         book.create(order(id_, "10.00", "7.5"))
         assert book.change(id_, "open", "paid") == 200
@@ -142,7 +142,7 @@ def test_the_refund_of_the_rest_may_die_at_any_call(
     record_property("refund of the rest", f"{points} crash points tried, 0 violations")
 
 
-def test_refunds_follow_their_sales_though_those_were_posted_the_day_before(place: World, book: OrderBook) -> None:
+def test_refunds_follow_their_sales_though_those_were_posted_the_day_before(place: Trial, book: OrderBook) -> None:
     book.create(order("o1", "10.00", "0.001", "0"))
     book.change("o1", "open", "paid")
     place.drain()

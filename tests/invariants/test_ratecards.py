@@ -8,11 +8,12 @@ from itertools import count
 
 import pytest
 
-from local.faults import Killed
-from local.http_api import Request
-from quarterhour.ledger.explain import is_due
+from quarterhour.ledger.explanation import is_due
+from quarterhour_tools.emulator.faults import Killed
+from quarterhour_tools.emulator.http_api import Request
 from tests.invariants.crashing import Record, each_call
-from tests.invariants.world import World, refund, sale, world
+from tests.invariants.trial import Trial, on_trial
+from tests.support.events import refund, sale
 
 CARD = "/documents/rate-card:42"
 HEADERS = (("content-type", "application/json"),)
@@ -24,7 +25,7 @@ class Office:
     def __init__(self) -> None:
         self.seen = 0
 
-    def write(self, place: World) -> None:
+    def write(self, place: Trial) -> None:
         """Write the next version, or try to."""
         rules = [{"percent": str(self.seen % 7), "currency": "GBP", "fixed": f"0.{self.seen:03d}", "maximum": "3"}]
         card = {"valid_from": "2026-10-01T00:00:00Z", "rules": rules}
@@ -36,23 +37,23 @@ class Office:
 
 
 @pytest.fixture
-def place() -> Iterator[World]:
-    with world() as made:
+def place() -> Iterator[Trial]:
+    with on_trial() as made:
         yield made
 
 
-def test_an_ingest_may_die_at_any_call_while_the_card_changes(place: World, record_property: Record) -> None:
+def test_an_ingest_may_die_at_any_call_while_the_card_changes(place: Trial, record_property: Record) -> None:
     office, numbers = Office(), count()
 
-    def prepare(place: World) -> None:
+    def prepare(place: Trial) -> None:
         office.write(place)
         place.stack.cold_start("ingest")
 
-    def act(place: World) -> None:
+    def act(place: Trial) -> None:
         n = next(numbers)
         place.send([sale(f"s{n}", "10.00"), sale(f"t{n}", "0.07"), *(refund(f"r{n}-{i}", "-3", f"s{n}") for i in "ab")])
 
-    def recover(place: World) -> None:
+    def recover(place: Trial) -> None:
         office.write(place)
         place.send_again()
 
@@ -68,14 +69,14 @@ def test_an_ingest_may_die_at_any_call_while_the_card_changes(place: World, reco
             assert left[item["refers_to"]] >= 0, "refunds took back more than their sale was charged"
 
 
-def test_a_writer_may_die_at_any_call_and_writes_each_version_once(place: World, record_property: Record) -> None:
+def test_a_writer_may_die_at_any_call_and_writes_each_version_once(place: Trial, record_property: Record) -> None:
     office, wanted = Office(), count(1)
 
-    def act(place: World) -> None:
+    def act(place: Trial) -> None:
         with suppress(Killed), place.faults.at_work():
             office.write(place)
 
-    def recover(place: World) -> None:
+    def recover(place: Trial) -> None:
         if office.seen < next(wanted):
             place.stack.cold_start("documents")
             office.write(place)

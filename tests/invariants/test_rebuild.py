@@ -8,33 +8,34 @@ from typing import Any
 import pytest
 
 from tests.invariants.crashing import DEATHS, Record
-from tests.invariants.world import GRACE, World, refund, sale, world
+from tests.invariants.trial import GRACE, Trial, on_trial
+from tests.support.events import refund, sale
 
 
 @pytest.fixture
-def place() -> Iterator[World]:
-    with world() as made:
+def place() -> Iterator[Trial]:
+    with on_trial() as made:
         yield made
 
 
-def a_sealed_quarter_hour(place: World) -> None:
+def a_sealed_quarter_hour(place: Trial) -> None:
     place.send([sale("s1", "10.00", customer="bob"), sale("s2", "0.001"), refund("r1", "-4", of="s1")])
     deliver_all(place)
     place.clock.advance(timedelta(minutes=15) + GRACE)
     place.report()
 
 
-def deliver_all(place: World) -> None:
+def deliver_all(place: Trial) -> None:
     place.read_streams()
     for lane in place.lanes.values():
         place.deliver(lane, lane.left)
 
 
-def verdicts(place: World) -> set[str]:
+def verdicts(place: Trial) -> set[str]:
     return {item["counters"]["S"] for item in place.entities() if item["pk"]["S"] == "RUN"}
 
 
-def break_counters(place: World) -> None:
+def break_counters(place: Trial) -> None:
     """Change what was counted, by hand."""
     table = place.stack.ref("EntityTable")
     for item in place.entities():
@@ -42,7 +43,7 @@ def break_counters(place: World) -> None:
             place.dynamodb.put_item(TableName=table, Item={**item, "gross": {"S": "1"}, "events": {"N": "99"}})
 
 
-def test_a_rebuild_mends_broken_counters_while_events_keep_coming(place: World) -> None:
+def test_a_rebuild_mends_broken_counters_while_events_keep_coming(place: Trial) -> None:
     a_sealed_quarter_hour(place)
     break_counters(place)
     for position in range(14):
@@ -53,15 +54,15 @@ def test_a_rebuild_mends_broken_counters_while_events_keep_coming(place: World) 
             deliver_all(place)
 
         place.faults.meanwhile(position, meanwhile)
-        place.invoke("rebuild", {"account": "42#GBP"})
+        place.invoke("operator", {"action": "rebuild", "account": "42#GBP"})
         if position % 3 == 0:
             break_counters_of_sealed(place)
-    place.invoke("rebuild", {})
+    place.invoke("operator", {"action": "rebuild"})
     place.drain()
     place.check()
 
 
-def break_counters_of_sealed(place: World) -> None:
+def break_counters_of_sealed(place: Trial) -> None:
     """Change the lifetime and the sealed quarter-hour, leave the ones that the stream is at."""
     table = place.stack.ref("EntityTable")
     for item in place.entities():
@@ -69,19 +70,19 @@ def break_counters_of_sealed(place: World) -> None:
             place.dynamodb.put_item(TableName=table, Item={**item, "commission": {"S": "-7"}})
 
 
-def test_a_rebuild_may_die_at_any_call(place: World, record_property: Record) -> None:
+def test_a_rebuild_may_die_at_any_call(place: Trial, record_property: Record) -> None:
     a_sealed_quarter_hour(place)
     right = counted(place)
     lose_counters(place)
     before = len(place.faults.calls)
-    place.invoke("rebuild", {})
+    place.invoke("operator", {"action": "rebuild"})
     points = (len(place.faults.calls) - before) * len(DEATHS)
     assert counted(place) == right
     for point in range(points):
         lose_counters(place)
         place.faults.arm(DEATHS[point % len(DEATHS)], point // len(DEATHS))
-        place.invoke("rebuild", {})
-        place.invoke("rebuild", {})
+        place.invoke("operator", {"action": "rebuild"})
+        place.invoke("operator", {"action": "rebuild"})
         assert counted(place) == right
     assert len(place.faults.struck) == points, "a crash point was not reached"
     place.drain()
@@ -89,7 +90,7 @@ def test_a_rebuild_may_die_at_any_call(place: World, record_property: Record) ->
     record_property("rebuild", f"{points} crash points tried, 0 violations")
 
 
-def counted(place: World) -> dict[tuple[str, str], Any]:
+def counted(place: Trial) -> dict[tuple[str, str], Any]:
     """Return what is counted of all accounts, but for versions and watermarks."""
     figures = ("events", "gross", "refunds", "commission", "customers")
     return {
@@ -99,7 +100,7 @@ def counted(place: World) -> dict[tuple[str, str], Any]:
     }
 
 
-def lose_counters(place: World) -> None:
+def lose_counters(place: Trial) -> None:
     """Lose all that was counted."""
     table = place.stack.ref("EntityTable")
     for item in place.entities():
@@ -107,7 +108,7 @@ def lose_counters(place: World) -> None:
             place.dynamodb.delete_item(TableName=table, Key={"pk": item["pk"], "sk": item["sk"]})
 
 
-def test_a_report_tells_of_drift_and_of_counters_that_lag(place: World) -> None:
+def test_a_report_tells_of_drift_and_of_counters_that_lag(place: Trial) -> None:
     place.send([sale("s1", "10.00")])
     place.clock.advance(timedelta(minutes=15) + GRACE)
     place.report()
@@ -117,21 +118,21 @@ def test_a_report_tells_of_drift_and_of_counters_that_lag(place: World) -> None:
     place.clock.advance(timedelta(minutes=15))
     assert place.report()["drift"] == 1
     assert "drift" in verdicts(place)
-    place.invoke("rebuild", {})
+    place.invoke("operator", {"action": "rebuild"})
     place.drain()
     place.check()
 
 
-def test_a_rebuild_counts_what_the_stream_still_has_to_bring_only_once(place: World) -> None:
+def test_a_rebuild_counts_what_the_stream_still_has_to_bring_only_once(place: Trial) -> None:
     place.send([sale("s1", "10.00", customer="bob"), sale("s2", "3")])
     place.clock.advance(timedelta(minutes=15) + GRACE)
     place.report()
-    assert place.invoke("rebuild", {})["mended"] > 0
+    assert place.invoke("operator", {"action": "rebuild"})["repaired"] > 0
     place.drain()
     place.check()
 
 
-def test_a_parked_record_is_left_out_alone_and_applied_by_unpark(place: World) -> None:
+def test_a_parked_record_is_left_out_alone_and_applied_by_unpark(place: Trial) -> None:
     place.send([sale(f"s{number}", "1.50", customer="bob") for number in range(5)])
     place.read_streams()
     lane = max(place.lanes.values(), key=lambda lane: len(lane.records))
@@ -143,17 +144,17 @@ def test_a_parked_record_is_left_out_alone_and_applied_by_unpark(place: World) -
     counted = sum(int(item["events"]["N"]) for item in place.entities() if item["sk"]["S"] == "latest")
     assert counted == 4, "all around the parked record are counted"
 
-    assert place.invoke("unpark", {})["counters"] == {"applied": 0, "kept": 1}
+    assert place.invoke("operator", {"action": "unpark"})["counters"] == {"applied": 0, "kept": 1}
     place.clock.advance(timedelta(minutes=15) + GRACE)
     place.report()
     schema_of(message)["S"] = "1"
     place.sqs.send_message(QueueUrl=place.stack.ref("CountersParkedQueue"), MessageBody=json.dumps(message))
-    assert place.invoke("unpark", {})["counters"]["applied"] == 1
+    assert place.invoke("operator", {"action": "unpark"})["counters"]["applied"] == 1
     place.drain()
     place.check()
 
 
-def parked(place: World) -> list[dict[str, Any]]:
+def parked(place: Trial) -> list[dict[str, Any]]:
     """Return the messages of parked ledger records, and leave them there."""
     url = place.stack.ref("CountersParkedQueue")
     answer = place.sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=10, VisibilityTimeout=0)

@@ -11,11 +11,12 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from local.faults import Kind
-from local.http_api import Request
 from quarterhour.schedule.expression import upcoming
+from quarterhour_tools.emulator.faults import Kind
+from quarterhour_tools.emulator.http_api import Request
 from tests.invariants.crashing import Record, each_call
-from tests.invariants.world import World, sale, world
+from tests.invariants.trial import Trial, on_trial
+from tests.support.events import sale
 
 DEPLOYED = "rate(1 hour)"
 EXPRESSIONS = [
@@ -32,7 +33,7 @@ SPANS = [timedelta(minutes=minutes) for minutes in (1, 16, 59, 200)]
 class Schedule:
     """The reports' schedule in a world: an operator's requests, deployments, and the firings that come of it."""
 
-    def __init__(self, place: World) -> None:
+    def __init__(self, place: Trial) -> None:
         self.place = place
         self._scheduler: Any = place.stack.engine.scheduler()
         self._name = place.stack.functions["watch"].environment["SCHEDULE_NAME"]
@@ -51,8 +52,8 @@ class Schedule:
         """Tell whether it does what is wanted of it."""
         shown = self.shown()
         return (shown["expression"], shown["state"] == "paused") == (
-            shown["wanted"]["expression"],
-            shown["wanted"]["paused"],
+            shown["desired"]["expression"],
+            shown["desired"]["paused"],
         )
 
     def reset(self) -> None:
@@ -90,57 +91,57 @@ class Schedule:
             assert one["from"] == wanted
             assert one["to"] != wanted
             wanted = one["to"]
-        assert self.shown()["wanted"] == wanted
+        assert self.shown()["desired"] == wanted
 
 
 # ---------------------------------------------------------------- a crash at every call
 
 
 @pytest.fixture
-def place() -> Iterator[World]:
-    with world() as made:
+def place() -> Iterator[Trial]:
+    with on_trial() as made:
         yield made
 
 
 @pytest.mark.parametrize("recovery", ["asked again", "watched"])
-def test_a_change_may_die_at_any_call(place: World, recovery: str, record_property: Record) -> None:
+def test_a_change_may_die_at_any_call(place: Trial, recovery: str, record_property: Record) -> None:
     schedule, number = Schedule(place), count()
     asked: dict[str, Any] = {}
 
-    def prepare(place: World) -> None:
+    def prepare(place: Trial) -> None:
         turn = next(number)
         asked.update(expression=EXPRESSIONS[turn % 2], paused=bool(turn % 2))
         place.send([sale(f"s{turn}", "1.00")])
         place.stack.cold_start("schedule")
 
-    def recover(place: World) -> None:
+    def recover(place: Trial) -> None:
         place.faults.disarm()
         before = schedule.shown()
         if recovery == "asked again":
             assert schedule.put(**asked) == 200
-            assert schedule.shown()["wanted"] == {**asked, "pinned": True}
+            assert schedule.shown()["desired"] == {**asked, "pinned": True}
         else:
             place.invoke("watch", {})
-            assert schedule.shown()["wanted"] == before["wanted"], "what was not kept is not made up"
+            assert schedule.shown()["desired"] == before["desired"], "what was not kept is not made up"
         assert schedule.stands_as_wanted()
         schedule.check()
 
-    def ask(_: World) -> None:
+    def ask(_: Trial) -> None:
         schedule.put(**asked)
 
     points = each_call(place, prepare, ask, recover)
     record_property(f"change of the schedule, {recovery}", f"{points} crash points tried, 0 violations")
 
 
-def test_the_watch_may_die_at_any_call(place: World, record_property: Record) -> None:
+def test_the_watch_may_die_at_any_call(place: Trial, record_property: Record) -> None:
     schedule = Schedule(place)
     schedule.put(expression="rate(15 minutes)", paused=True)
 
-    def prepare(place: World) -> None:
+    def prepare(place: Trial) -> None:
         schedule.reset()
         place.stack.cold_start("watch")
 
-    def recover(place: World) -> None:
+    def recover(place: Trial) -> None:
         place.faults.disarm()
         assert place.invoke("watch", {})
         assert schedule.stands_as_wanted()
@@ -165,7 +166,7 @@ class Scheduled(RuleBasedStateMachine):
 
     @initialize()
     def deploy(self) -> None:
-        self.place = self._open.enter_context(world())
+        self.place = self._open.enter_context(on_trial())
         self.schedule = Schedule(self.place)
 
     @rule(fault=faults)
@@ -185,11 +186,11 @@ class Scheduled(RuleBasedStateMachine):
 
     @rule(paused=st.booleans(), fault=faults)
     def an_operator_pauses_or_resumes(self, *, paused: bool, fault: tuple[Kind, int] | None) -> None:
-        before = self.schedule.shown()["wanted"]
+        before = self.schedule.shown()["desired"]
         with self._struck_by(fault):
             status = self.schedule.put(paused=paused)
         if status == 200:
-            assert self.schedule.shown()["wanted"] == {**before, "paused": paused}
+            assert self.schedule.shown()["desired"] == {**before, "paused": paused}
 
     @rule(first=st.sampled_from(EXPRESSIONS), second=st.sampled_from(EXPRESSIONS), after=st.integers(0, 8))
     def two_operators_ask_at_once(self, first: str | None, second: str | None, after: int) -> None:

@@ -5,8 +5,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from local.faults import Kind
-from tests.invariants.world import GRACE, World, refund, sale, world
+from quarterhour_tools.emulator.faults import Kind
+from tests.invariants.trial import GRACE, Trial, on_trial
+from tests.support.events import refund, sale
 
 TIMEOUT = timedelta(seconds=30)
 """The longest run of an ingest, as the template has it."""
@@ -17,12 +18,12 @@ LAST_OPEN = GRACE - TIMEOUT - SAFETY
 
 
 @pytest.fixture
-def place() -> Iterator[World]:
-    with world(start=BUCKET_END - timedelta(seconds=10)) as made:
+def place() -> Iterator[Trial]:
+    with on_trial(start=BUCKET_END - timedelta(seconds=10)) as made:
         yield made
 
 
-def seal_and_race(place: World) -> None:
+def seal_and_race(place: Trial) -> None:
     """What others do while an ingest stands still: a client sends the same again, and the schedule fires."""
     place.report()
     place.send(EVENTS)
@@ -30,7 +31,7 @@ def seal_and_race(place: World) -> None:
 
 
 @pytest.mark.parametrize("position", range(12))
-def test_a_first_attempt_that_stops_over_the_bucket_end_leaves_each_event_once(place: World, position: int) -> None:
+def test_a_first_attempt_that_stops_over_the_bucket_end_leaves_each_event_once(place: Trial, position: int) -> None:
     def stop() -> None:
         place.clock.advance(TIMEOUT)
         seal_and_race(place)
@@ -46,7 +47,7 @@ def test_a_first_attempt_that_stops_over_the_bucket_end_leaves_each_event_once(p
 )
 @pytest.mark.parametrize("position", range(6))
 def test_a_retry_that_stops_until_the_seal_leaves_each_event_once(
-    place: World, position: int, begins_after_end: float
+    place: Trial, position: int, begins_after_end: float
 ) -> None:
     crash_between_claim_and_append(place)
     place.outbox.clear()
@@ -62,7 +63,7 @@ def test_a_retry_that_stops_until_the_seal_leaves_each_event_once(
     place.check()
 
 
-def test_a_claim_whose_append_never_came_is_moved_when_its_bucket_is_settled(place: World) -> None:
+def test_a_claim_whose_append_never_came_is_moved_when_its_bucket_is_settled(place: Trial) -> None:
     crash_between_claim_and_append(place)
     place.clock.advance_to(BUCKET_END + LAST_OPEN)
     assert place.send(EVENTS[:1]) == ["unavailable"], "nobody may write now, and nobody may move it yet"
@@ -74,7 +75,7 @@ def test_a_claim_whose_append_never_came_is_moved_when_its_bucket_is_settled(pla
     place.check()
 
 
-def crash_between_claim_and_append(place: World) -> None:
+def crash_between_claim_and_append(place: Trial) -> None:
     """Leave claims of all but the refund, and none of their events."""
     place.send([sale("warm", "1")])
     place.faults.arm(Kind.KILL_BEFORE, 2)

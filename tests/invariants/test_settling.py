@@ -8,16 +8,17 @@ from typing import Any
 
 import pytest
 
-from quarterhour.aws import from_item
-from quarterhour.clock import iso_millis
-from quarterhour.quarters import LENGTH, Quarter
+from quarterhour.aws.items import from_item
+from quarterhour.model.clock import iso_millis
+from quarterhour.model.quarter_hours import LENGTH, QuarterHour
 from tests.invariants.crashing import Record, each_call
-from tests.invariants.world import GRACE, World, sale, world
+from tests.invariants.trial import GRACE, Trial, on_trial
+from tests.support.events import sale
 
 
 @pytest.fixture
-def place() -> Iterator[World]:
-    with world(base="EUR") as made:
+def place() -> Iterator[Trial]:
+    with on_trial(base="EUR") as made:
         yield made
 
 
@@ -40,59 +41,59 @@ def sold(n: int) -> list[dict[str, Any]]:
     return sales
 
 
-def state(place: World, currency: str, units: str, as_of: str | None = None) -> None:
+def state(place: Trial, currency: str, units: str, as_of: str | None = None) -> None:
     """State a rate; where the function dies, nobody tells."""
     said = {"units_per_base": units, "source": "ECB", **({"as_of": as_of} if as_of else {})}
-    answer = place.request("rates", "PUT", f"/rates/{currency}", said)
+    answer = place.request("exchange_rates", "PUT", f"/exchange-rates/{currency}", said)
     assert answer is None or answer.status in {200, 201, 409, 500}, answer.body
 
 
-def documents(place: World) -> list[dict[str, Any]]:
+def documents(place: Trial) -> list[dict[str, Any]]:
     """Return all manifests, in the order of time."""
     objects = place.objects()
     return [json.loads(objects[key]) for key in sorted(objects) if key.endswith("manifest.json")]
 
 
 def test_a_report_in_a_base_currency_may_die_at_any_call_and_the_rates_may_change_meanwhile(
-    place: World, number: Callable[[], int], record_property: Record
+    place: Trial, number: Callable[[], int], record_property: Record
 ) -> None:
     """The rates that an attempt has pinned stand, though others for the same instants are stated before the next."""
 
-    def prepare(place: World) -> None:
+    def prepare(place: Trial) -> None:
         for _ in range(2):
             state(place, "GBP", f"0.8{number()}")
             place.send(sold(number()))
             place.clock.advance(LENGTH)
         place.clock.advance(GRACE)
 
-    def recover(place: World) -> None:
+    def recover(place: Trial) -> None:
         place.faults.disarm()
-        meanwhile = Quarter.at(place.clock.now() - GRACE).start - timedelta(seconds=1)
+        meanwhile = QuarterHour.at(place.clock.now() - GRACE).start - timedelta(seconds=1)
         state(place, "GBP", f"0.9{number()}", iso_millis(meanwhile))
         state(place, "USD", f"1.1{number()}", iso_millis(meanwhile))
         place.report()
 
-    points = each_call(place, prepare, act=World.report, recover=recover)
+    points = each_call(place, prepare, act=Trial.report, recover=recover)
     record_property("report in a base currency", f"{points} crash points tried, 0 violations")
     pinned = [one for document in documents(place) for bucket in document["buckets"] for one in bucket["rates"]]
     assert {one["currency"] for one in pinned} == {"GBP", "USD"}
     assert {one["units_per_base"] is None for one in pinned} == {True, False}, "some had a rate, some had none"
 
 
-def test_stating_a_rate_may_die_at_any_call(place: World, number: Callable[[], int], record_property: Record) -> None:
+def test_stating_a_rate_may_die_at_any_call(place: Trial, number: Callable[[], int], record_property: Record) -> None:
     """Sent again, it stands once: in force, and in the history."""
     stated: dict[str, str] = {}
 
-    def prepare(place: World) -> None:
-        place.stack.cold_start("rates")
+    def prepare(place: Trial) -> None:
+        place.stack.cold_start("exchange_rates")
         place.clock.advance(timedelta(seconds=1))
         stated[iso_millis(place.clock.now())] = f"1.{number()}"
 
-    def say(place: World) -> None:
+    def say(place: Trial) -> None:
         as_of, units = max(stated.items())
         state(place, "GBP", units, as_of)
 
-    def check(place: World) -> None:
+    def check(place: Trial) -> None:
         place.faults.disarm()
         say(place)
         items = [from_item(item) for item in place.entities() if item["pk"]["S"] == "RATE#GBP"]
@@ -105,13 +106,13 @@ def test_stating_a_rate_may_die_at_any_call(place: World, number: Callable[[], i
     record_property("state a rate", f"{points} crash points tried, 0 violations")
 
 
-def test_a_base_currency_that_is_changed_meanwhile_holds_for_the_next_plan(place: World) -> None:
+def test_a_base_currency_that_is_changed_meanwhile_holds_for_the_next_plan(place: Trial) -> None:
     state(place, "GBP", "0.8")
     place.send(sold(1))
     place.clock.advance(LENGTH + GRACE)
     place.report()
     place.set_environment("report", "BASE_CURRENCY", "USD")
-    place.set_environment("rates", "BASE_CURRENCY", "USD")
+    place.set_environment("exchange_rates", "BASE_CURRENCY", "USD")
     place.send(sold(2))
     place.drain()
     place.check()

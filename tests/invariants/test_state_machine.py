@@ -11,10 +11,11 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
-from local.faults import Kind
 from quarterhour.orders.plan import NEXT
+from quarterhour_tools.emulator.faults import Kind
 from tests.invariants.orders import OrderBook, order
-from tests.invariants.world import Cloud, refund, sale, view, world
+from tests.invariants.trial import on_trial
+from tests.support.events import Cloud, refund, sale, view
 
 IDS = [f"e{i}" for i in range(12)]
 AMOUNTS = ["10.00", "0.001", "12345678901234567890.12", "0"]
@@ -33,12 +34,14 @@ def an_event(draw: st.DrawFn) -> Cloud:
     match draw(st.sampled_from(["sale", "sale", "sale", "refund", "unlinked", "view"])):
         case "sale":
             customer: dict[str, Any] = draw(st.sampled_from([{}, {"customer": "bob"}, {"customer": "eve"}]))
-            return sale(id_, draw(st.sampled_from(AMOUNTS)), draw(st.sampled_from(AGENCIES)), **customer)
+            return sale(id_, draw(st.sampled_from(AMOUNTS)), agency=draw(st.sampled_from(AGENCIES)), **customer)
         case "refund":
             of = draw(st.sampled_from([other for other in IDS if other != id_]))
-            return refund(id_, draw(st.sampled_from(["-4", "-10.00", "-0.001"])), of, draw(st.sampled_from(AGENCIES)))
+            return refund(
+                id_, draw(st.sampled_from(["-4", "-10.00", "-0.001"])), of, agency=draw(st.sampled_from(AGENCIES))
+            )
         case "unlinked":
-            return refund(id_, "-3.5", None, draw(st.sampled_from(AGENCIES)))
+            return refund(id_, "-3.5", None, agency=draw(st.sampled_from(AGENCIES)))
         case _:
             return view(id_, "/index", draw(st.sampled_from(["bob", "eve"])))
 
@@ -55,7 +58,7 @@ class Marketplace(RuleBasedStateMachine):
 
     @initialize(shards=st.integers(1, 3))
     def deploy(self, shards: int) -> None:
-        self.place = self._open.enter_context(world(shards=shards))
+        self.place = self._open.enter_context(on_trial(shards=shards))
         self.book = OrderBook(self.place)
 
     @rule(events=st.lists(an_event(), min_size=1, max_size=6), fault=faults)

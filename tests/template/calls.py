@@ -14,12 +14,12 @@ from typing import Any, Final, NamedTuple
 import boto3
 import pytest
 
-from local.schedule import create_request
-from local.template import Function, Template, table_request
-from quarterhour.clock import ManualClock
-from quarterhour.settings import Environment
-from quarterhour.telemetry import logger, metrics
-from tests.template.stack import ROOT, Properties, Stack
+from quarterhour.aws.settings import Environment
+from quarterhour.aws.telemetry import logger, metrics
+from quarterhour.model.clock import ManualClock
+from quarterhour_tools.emulator.schedules import create_request
+from quarterhour_tools.emulator.template import Function, Template, table_request
+from tests.template.stack import ROOT, Properties, Stack, function_of
 
 REGION: Final = "eu-west-1"
 LAMBDA = {"AWS_DEFAULT_REGION": REGION, "AWS_ACCESS_KEY_ID": "none", "AWS_SECRET_ACCESS_KEY": "none"}
@@ -44,7 +44,8 @@ def calls_of(service: str, operation: str, request: dict[str, Any]) -> Iterator[
                 assert request["IfNoneMatch"] == "*", "the bucket's policy takes a sealed file only so"
             yield Call(f"s3:{operation}", f"ReportBucket/{request['Key']}")
         case "sqs", _:
-            yield Call(f"sqs:{operation}", request["QueueUrl"].rpartition("/")[2])
+            # A batch needs the permission of its single operation.
+            yield Call(f"sqs:{operation.removesuffix('Batch')}", request["QueueUrl"].rpartition("/")[2])
         case "scheduler", _:
             yield Call(f"scheduler:{operation}", f"arn:aws:scheduler:{REGION}:none:schedule/default/{request['Name']}")
             if operation == "UpdateSchedule":
@@ -176,7 +177,7 @@ class World:
         for parameter, text in path.items():
             event["rawPath"] = event["rawPath"].replace(event["pathParameters"][parameter], text)
             event["pathParameters"][parameter] = text
-        return self.run(name.partition("-")[0], event)
+        return self.run(function_of(name), event)
 
     def stream(self, name: str, *images: Properties) -> Any:
         """Invoke a function with the images of new items."""

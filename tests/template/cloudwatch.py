@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, Self
 
-from local.template import Template
+from quarterhour_tools.emulator.template import Template
 from tests.template.stack import Properties, Stack, attribute
 
 MINUTE: Final = 60

@@ -2,7 +2,7 @@
 
 import pytest
 
-from local.template import Template
+from quarterhour_tools.emulator.template import Template
 from tests.template.stack import ROOT, Properties, Stack, deployed, parsed
 
 

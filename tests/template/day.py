@@ -4,11 +4,11 @@ import json
 
 import pytest
 
-from quarterhour.errors import SealedFileError
+from quarterhour.model.errors import SealedFileError
 from tests.template.calls import World
 from tests.template.stack import ROOT, Properties
 
-PARAMETERS = {"SnapshotLayers": "change=1h,5m=24h,1h=31d,1d=90d", "BaseCurrency": "EUR"}
+PARAMETERS = {"SnapshotLayers": "change=1h,5m=24h,30m=2d,1h=31d,12h=60d,1d=90d", "BaseCurrency": "EUR"}
 """With which the functions have the most to do."""
 
 ALL_DONE: Properties = {"batchItemFailures": []}
@@ -32,9 +32,9 @@ def live_with_documents(world: World) -> None:
 
 def live_with_events(world: World) -> None:
     """Let events be recorded, counted, reported, read, discussed, and mended after all kinds of losses."""
-    assert [world.sample("rates-put")["statusCode"] for _ in range(2)] == [201, 200]
+    assert [world.sample("exchange-rates-put")["statusCode"] for _ in range(2)] == [201, 200]
     for name in ("all", "one"):
-        assert world.sample(f"rates-{name}")["statusCode"] == 200, name
+        assert world.sample(f"exchange-rates-{name}")["statusCode"] == 200, name
 
     recorded = world.sample("ingest-batch")
     assert recorded["statusCode"] == 202, recorded
@@ -64,7 +64,7 @@ def live_with_events(world: World) -> None:
     world.sample("report-schedule")
 
     for name in ("history", "snapshots", "trend"):
-        assert world.sample(f"rates-{name}")["statusCode"] == 200, name
+        assert world.sample(f"exchange-rates-{name}")["statusCode"] == 200, name
 
     states = [item for item in world.standing("EntityTable") if item["sk"]["S"] == "latest"]
     assert states
@@ -83,12 +83,12 @@ def live_with_events(world: World) -> None:
     for name in ("put", "get"):
         assert world.sample(f"schedule-{name}")["statusCode"] == 200, name
     world.deploy_schedule()
-    assert world.sample("watch-tick")["mended"], "what was asked for goes before what was deployed"
+    assert world.sample("watch-tick")["reconciled"], "what was asked for goes before what was deployed"
 
     forget_counters(world)
     with world.without_sealed_lines(), pytest.raises(SealedFileError, match="is gone"):
-        world.sample("rebuild-account")
-    assert world.sample("rebuild-account")["mended"] > 0
+        world.sample("operator-rebuild-account")
+    assert world.sample("operator-rebuild-account")["repaired"] > 0
 
     # Parked by a version that could not read them; this one can.
     forget_counters(world)
@@ -96,14 +96,14 @@ def live_with_events(world: World) -> None:
     kinds = {item["pk"]["S"].partition("#")[0]: item for item in states}
     for state in kinds.values():
         world.park("SnapshotsParkedQueue", state)
-    unparked = world.sample("unpark")
+    unparked = world.sample("operator-unpark")
     assert unparked == {"snapshots": {"applied": len(kinds), "kept": 1}, "counters": {"applied": 1, "kept": 1}}, (
         "poison stays"
     )
     assert any(item["sk"]["S"] == "latest" for item in world.standing("EntityTable"))
     world.park("CountersParkedQueue", next(item for item in world.standing("LedgerTable") if "customer" in item))
     with world.without_sealed_lines(), pytest.raises(SealedFileError, match="is gone"):
-        world.sample("unpark")
+        world.sample("operator-unpark")
 
 
 def live_with_orders(world: World) -> None:
@@ -131,7 +131,7 @@ def read_everything(world: World, run: str) -> None:
         "openapi",
         "account",
         "changes",
-        "quarters",
+        "quarter-hours",
         "days",
         "snapshots",
         "trend",
@@ -144,7 +144,7 @@ def read_everything(world: World, run: str) -> None:
         "locations",
     ):
         assert world.sample(f"api-{name}")["statusCode"] == 200, name
-    for layer in ("5m", "1d"):
+    for layer in ("5m", "30m", "12h", "1d"):
         world.sample("api-window", layer=layer)
     assert world.sample("api-report", run=run)["statusCode"] == 200
     assert world.sample("api-report-person", run=run)["statusCode"] == 404, "nobody has allowed it"

@@ -53,6 +53,24 @@ def parsed() -> Properties:
     return document
 
 
+@cache
+def function_names() -> list[str]:
+    """Return the functions' names, which are those of their code's folders."""
+    resources = parsed()["Resources"].values()
+    return [Path(one["Properties"]["CodeUri"]).name for one in resources if one["Type"] == "AWS::Serverless::Function"]
+
+
+def function_of(sample: str) -> str:
+    """Return the name of the function that a sample in events/ is for."""
+    (function,) = (name for name in function_names() if sample.startswith(f"{name.replace('_', '-')}-"))
+    return function
+
+
+def logical_id(function: str, kind: str) -> str:
+    """Return the logical id of a function's resource: of ``exchange_rates`` and ``Role``, ``ExchangeRatesRole``."""
+    return "".join(part.capitalize() for part in function.split("_")) + kind
+
+
 class NoManagedPolicies:
     """Stands for the loader of AWS's managed policies, which are too wide for any function here."""
 

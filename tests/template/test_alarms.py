@@ -9,9 +9,9 @@ from decimal import Decimal
 import pytest
 from moto import mock_aws
 
-from local.template import Template
-from quarterhour.clock import ManualClock, using
-from quarterhour.telemetry import Metric as Own
+from quarterhour.aws.telemetry import Metric as Own
+from quarterhour.model.clock import ManualClock, using
+from quarterhour_tools.emulator.template import Template
 from tests.template.calls import World
 from tests.template.cloudwatch import (
     AWS_METRICS,

@@ -2,13 +2,13 @@
 
 import pytest
 
-from local.template import Template
+from quarterhour_tools.emulator.template import Template
 from tests.template.calls import started
 from tests.template.stack import attribute
 
 FUNCTIONS = [
-    *("ingest", "counters", "snapshots", "report", "rebuild", "unpark", "api"),
-    *("threads", "rates", "documents", "orders", "billing"),
+    *("ingest", "counters", "snapshots", "report", "operator", "api"),
+    *("threads", "exchange_rates", "documents", "orders", "billing"),
     "schedule",
     "watch",
 ]

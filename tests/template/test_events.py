@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from local.filters import matches
-from local.template import Template
 from quarterhour.counters.plan import group
 from quarterhour.ledger.event import Event, Rejection, read_event
-from quarterhour.ledger.protocol import BATCH, ONE, read_items
-from tests.template.stack import ROOT, attribute
+from quarterhour.ledger.http import BATCH, ONE, read_items
+from quarterhour_tools.emulator.filters import matches
+from quarterhour_tools.emulator.template import Template
+from tests.template.stack import ROOT, attribute, function_of
 
 SAMPLES = sorted((ROOT / "events").iterdir())
 
@@ -21,19 +21,15 @@ def sample(name: str) -> dict[str, Any]:
     return content
 
 
-def function_of(path: Path) -> str:
-    return path.stem.split("-")[0]
-
-
 @pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.stem)
 def test_a_sample_is_json_for_a_function_that_exists(template: Template, path: Path) -> None:
     assert path.suffix == ".json"
     assert isinstance(json.loads(path.read_text("utf-8")), dict)
-    assert function_of(path) in template.functions(attribute)
+    assert function_of(path.stem) in template.functions(attribute)
 
 
 def test_every_function_has_a_sample(template: Template) -> None:
-    assert {function_of(path) for path in SAMPLES} == set(template.functions(attribute))
+    assert {function_of(path.stem) for path in SAMPLES} == set(template.functions(attribute))
 
 
 def test_every_route_has_a_sample_as_the_api_sends_it(template: Template) -> None:
@@ -42,7 +38,7 @@ def test_every_route_has_a_sample_as_the_api_sends_it(template: Template) -> Non
         for function in template.functions(attribute).values()
         for route in function.routes
     }
-    requests = [(function_of(path), one) for path in SAMPLES if "routeKey" in (one := sample(path.stem))]
+    requests = [(function_of(path.stem), one) for path in SAMPLES if "routeKey" in (one := sample(path.stem))]
     assert {(function, request["routeKey"]) for function, request in requests} == routes
     for _, request in requests:
         method, _, route = request["routeKey"].partition(" ")

@@ -12,13 +12,12 @@ FUNCTIONS = [
     "CountersFunction",
     "SnapshotsFunction",
     "ReportFunction",
-    "RebuildFunction",
-    "UnparkFunction",
+    "OperatorFunction",
     "ApiFunction",
     "ThreadsFunction",
     "OrdersFunction",
     "BillingFunction",
-    "RatesFunction",
+    "ExchangeRatesFunction",
     "DocumentsFunction",
     "ScheduleFunction",
     "WatchFunction",
@@ -183,7 +182,7 @@ class TestTheReportsSchedule:
 
 
 class TestTheWatch:
-    def test_looks_every_quarter_of_an_hour_and_tries_no_longer_than_until_the_next(self, stack: Stack) -> None:
+    def test_looks_every_quarter_hour_of_an_hour_and_tries_no_longer_than_until_the_next(self, stack: Stack) -> None:
         schedule = schedule_of(stack, "WatchFunction")
         assert schedule["ScheduleExpression"] == "rate(15 minutes)"
         assert schedule["Target"]["RetryPolicy"]["MaximumEventAgeInSeconds"] < 15 * 60

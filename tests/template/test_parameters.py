@@ -6,12 +6,13 @@ from typing import Any
 
 import pytest
 
-from local.errors import LocalError
-from local.template import Template
-from quarterhour.errors import SettingsError
-from quarterhour.ledger.recording import SAFETY
+from quarterhour.aws.settings import Environment
+from quarterhour.ledger.plan import SAFETY
+from quarterhour.model.errors import SettingsError
 from quarterhour.schedule.expression import LONGEST, checked
-from quarterhour.settings import Environment
+from quarterhour.snapshots.layers import LAYERS, parse_layers
+from quarterhour_tools.emulator.template import Template
+from quarterhour_tools.errors import ToolError
 from tests.template.calls import started
 from tests.template.stack import ROOT, Properties, Stack, attribute, overrides, parsed
 
@@ -20,7 +21,7 @@ def accepts(parameter: str, value: str) -> bool:
     """Tell whether a deployment takes the value."""
     try:
         Template(parsed(), ROOT, {parameter: value})
-    except LocalError:
+    except ToolError:
         return False
     return True
 
@@ -96,7 +97,7 @@ def test_the_longest_rate_seals_a_bucket_while_its_counters_stand(document: Prop
     taken = [rate for rate in rates if re.search(pattern(document, "ReportRate"), rate)]
     assert taken
     assert list(map(checked, taken)) == taken, "the functions take no other"
-    assert timedelta(days=least(document, "QuarterRetentionDays")) > LONGEST
+    assert timedelta(days=least(document, "QuarterHourRetentionDays")) > LONGEST
 
 
 @pytest.mark.parametrize(
@@ -107,7 +108,9 @@ def test_the_longest_rate_seals_a_bucket_while_its_counters_stand(document: Prop
 )
 def test_good_snapshot_layers_are_taken_and_can_be_read(layers: str) -> None:
     assert accepts("SnapshotLayers", layers)
-    assert len(Environment({"SNAPSHOT_LAYERS": layers}).layers("SNAPSHOT_LAYERS")) == layers.count("=")
+    assert len(
+        Environment({"SNAPSHOT_LAYERS": layers}).parsed("SNAPSHOT_LAYERS", LAYERS, parse_layers)
+    ) == layers.count("=")
 
 
 @pytest.mark.parametrize(
@@ -141,7 +144,7 @@ def test_an_alarm_topic_is_an_arn_of_sns_or_none(topic: str) -> None:
     ("parameter", "value"),
     [
         *(("LedgerShards", "0"), ("LedgerShards", "65"), ("LedgerShards", "many"), ("GraceSeconds", "59")),
-        *(("GraceSeconds", "901"), ("DedupRetentionDays", "-1"), ("QuarterRetentionDays", "13")),
+        *(("GraceSeconds", "901"), ("DedupRetentionDays", "-1"), ("QuarterHourRetentionDays", "13")),
         *(("DayRetentionDays", "0"), ("MaxConcurrency", "0"), ("CodeVersion", "")),
         *(("Stage", ""), ("Stage", "Prod"), ("Stage", "a" * 17)),
         *(("S3Endpoint", "localhost:9000"), ("LogLevel", "TRACE"), ("LogRetentionDays", "15")),

@@ -8,15 +8,19 @@ from fnmatch import fnmatchcase
 import pytest
 from moto import mock_aws
 
-from local.template import Template
-from quarterhour.clock import ManualClock, using
+from quarterhour.aws.entity import LATEST, window_partitions
+from quarterhour.model.clock import ManualClock, using
+from quarterhour.orders.keys import customer_pk
+from quarterhour.reports.keys import PENDING
+from quarterhour.threads.keys import Kind, Thread
+from quarterhour_tools.emulator.template import Template
 from tests.template.calls import Call, World
 from tests.template.day import PARAMETERS, live_through
-from tests.template.stack import ROOT, Properties, Stack, arn_of, listed, parsed
+from tests.template.stack import ROOT, Properties, Stack, arn_of, listed, logical_id, parsed
 
 FUNCTIONS = [
-    *("ingest", "counters", "snapshots", "report", "rebuild", "unpark", "api"),
-    *("threads", "rates", "documents", "orders", "billing"),
+    *("ingest", "counters", "snapshots", "report", "operator", "api"),
+    *("threads", "exchange_rates", "documents", "orders", "billing"),
     "schedule",
     "watch",
 ]
@@ -82,14 +86,14 @@ def test_the_functions_are_those_known_here(world: World) -> None:
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_a_function_may_make_every_call_that_it_makes(world: World, stack: Stack, name: str) -> None:
-    statements = stack.statements(f"{name.capitalize()}Function")
+    statements = stack.statements(logical_id(name, "Function"))
     assert world.calls[name]
     assert [call for call in sorted(world.calls[name]) if not list(grants(statements, call))] == []
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_a_function_makes_a_call_of_every_kind_that_it_may_make(world: World, stack: Stack, name: str) -> None:
-    statements = stack.statements(f"{name.capitalize()}Function")
+    statements = stack.statements(logical_id(name, "Function"))
     used = {grant for call in world.calls[name] for grant in grants(statements, call)}
     given = {
         (one["Sid"], action, str(pattern), keys)
@@ -105,12 +109,12 @@ def test_a_function_makes_a_call_of_every_kind_that_it_may_make(world: World, st
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_lambda_may_do_in_a_functions_name_what_its_events_need_and_no_more(stack: Stack, name: str) -> None:
-    function = {"Ref": f"{name.capitalize()}Function"}
+    function = {"Ref": logical_id(name, "Function")}
     mappings = [one for one in stack.of("AWS::Lambda::EventSourceMapping").values() if one["FunctionName"] == function]
     invocations = [
         one for one in stack.of("AWS::Lambda::EventInvokeConfig").values() if one["FunctionName"] == function
     ]
-    needed = {f"logs:{action} {name.capitalize()}LogGroup" for action in ("CreateLogStream", "PutLogEvents")}
+    needed = {f"logs:{action} {logical_id(name, 'LogGroup')}" for action in ("CreateLogStream", "PutLogEvents")}
     for mapping in mappings:
         needed |= {f"dynamodb:{action} {arn_of(mapping['EventSourceArn'])}" for action in STREAM_READING}
     for one in mappings + invocations:
@@ -128,9 +132,47 @@ def test_lambda_may_do_in_a_functions_name_what_its_events_need_and_no_more(stac
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_what_is_open_by_its_keys_opens_nothing_to_a_call_that_names_none(stack: Stack, name: str) -> None:
     """ForAllValues holds for a call without any key, such as a Scan: so none of those is permitted."""
-    for one in stack.statements(f"{name.capitalize()}Function"):
+    for one in stack.statements(logical_id(name, "Function")):
         tables = [resource for resource in listed(one["Resource"]) if "Table" in str(resource)]
         if tables and one["Sid"] not in STANDING:
             assert {action.removeprefix("dynamodb:") for action in listed(one["Action"])} <= BY_KEY, one["Sid"]
         if any("EntityTable" in str(table) for table in tables) and one["Sid"] not in STANDING:
             assert leading_keys(one), f"{one['Sid']} is about the keys of every entity"
+
+
+# ---------------------------------------------------------------- the partitions of windows
+
+
+def window_patterns(stack: Stack) -> list[str]:
+    """Return the key patterns of the partitions of windows that the API may read."""
+    (statement,) = (one for one in stack.statements("ApiFunction") if one["Sid"] == "ReadWindows")
+    return leading_keys(statement)
+
+
+def layers() -> list[str]:
+    """Return every length of a window that the template allows."""
+    allowed = parsed()["Parameters"]["SnapshotLayers"]["AllowedPattern"]
+    names = [f"{number}{unit}" for unit in "mhd" for number in range(1, 61)]
+    return [name for name in names if re.search(allowed, f"{name}=1d")]
+
+
+def test_the_api_may_read_the_windows_of_every_layer_that_can_be_set(stack: Stack) -> None:
+    patterns = window_patterns(stack)
+    assert len(layers()) > 10
+    for layer in layers():
+        for partition in window_partitions(f"{layer}#2026-10-23T01:30:00Z"):
+            assert any(fnmatchcase(partition, one) for one in patterns), partition
+
+
+@pytest.mark.parametrize("name", ["tom", "smith", "5m", "1h", "1d", "12h", "m", "h"])
+def test_the_api_may_read_nothing_else_of_the_windows_index(stack: Stack, name: str) -> None:
+    others = [
+        *(partition for kind in Kind for partition in Thread(kind, name).partitions),
+        *Thread(Kind.LINES, f"shop#{name}").partitions,
+        *window_partitions(LATEST),
+        customer_pk(name),
+        customer_pk(f"{name}#1"),
+        PENDING,
+    ]
+    patterns = window_patterns(stack)
+    assert [partition for partition in others if any(fnmatchcase(partition, one) for one in patterns)] == []

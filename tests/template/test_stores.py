@@ -3,7 +3,7 @@
 import pytest
 import yaml
 
-from tests.template.stack import FILE, Properties, Stack
+from tests.template.stack import FILE, Properties, Stack, arn_of, listed
 
 TABLES = {
     "IdentityTable": ["event"],
@@ -66,6 +66,18 @@ class TestEachTable:
 def test_each_queue_is_encrypted_and_keeps_as_long_as_it_can(stack: Stack, name: str) -> None:
     queue = stack.of("AWS::SQS::Queue")[name]
     assert (queue["SqsManagedSseEnabled"], queue["MessageRetentionPeriod"]) == (True, TWO_WEEKS)
+
+
+def test_no_run_receives_a_parked_message_twice(stack: Stack) -> None:
+    """A received message stays hidden for as long as the function that received it can run."""
+    hidden = {}
+    for function, properties in stack.of("AWS::Lambda::Function").items():
+        for statement in stack.statements(function):
+            if "sqs:ReceiveMessage" in listed(statement["Action"]):
+                for queue in map(arn_of, listed(statement["Resource"])):
+                    hidden[queue] = stack.of("AWS::SQS::Queue")[queue]["VisibilityTimeout"]
+                    assert hidden[queue] >= properties["Timeout"], f"{function} may receive from {queue} twice"
+    assert hidden.keys() == {queue for queue in QUEUES if queue.endswith("ParkedQueue")}
 
 
 @pytest.mark.parametrize("name", BUCKETS)

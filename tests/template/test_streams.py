@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from local.filters import matches
-from local.template import Template
+from quarterhour_tools.emulator.filters import matches
+from quarterhour_tools.emulator.template import Template
 from tests.template.stack import attribute
 
 

@@ -13,15 +13,15 @@ from typing import Any
 import pytest
 from moto import mock_aws
 
-from local.template import Template
-from quarterhour.clock import ManualClock, using
-from quarterhour.telemetry import correlation_id
+from quarterhour.aws.telemetry import correlation_id
+from quarterhour.model.clock import ManualClock, using
+from quarterhour_tools.emulator.template import Template
 from tests.template.calls import World
-from tests.template.stack import ROOT, Properties, Stack, attribute, parsed
+from tests.template.stack import ROOT, Properties, Stack, attribute, function_of, parsed
 
 FUNCTIONS = sorted(Template(parsed(), ROOT).functions(attribute))
 SAMPLES = sorted((ROOT / "events").iterdir())
-BY_HAND = ("rebuild", "unpark")
+BY_HAND = ("operator",)
 """What an operator starts, and whose own words may come back as an error."""
 NAME = "Zoë Quine"
 PERSON = 'Zoë Quine <zoe.quine@example.org> eyJhbGciOi.c2VjcmV0\r\n{"level":"ERROR","message":"forged"}'
@@ -81,7 +81,7 @@ def world(template: Template, stack: Stack) -> Iterator[World]:
         for path in SAMPLES:
             event = json.loads(path.read_text("utf-8"))
             for one in (event, *variants(event, AWS_OWN)):
-                invoked(world, path.stem.partition("-")[0], one)
+                invoked(world, function_of(path.stem), one)
         recorded = world.standing("LedgerTable")
         assert any("Quine" in str(item) for item in recorded)
         world.stream("counters", *recorded)
@@ -90,9 +90,11 @@ def world(template: Template, stack: Stack) -> Iterator[World]:
         for queue in stack.of("AWS::SQS::Queue"):
             if queue.endswith("ParkedQueue"):
                 world.park(queue, {name: {"S": PERSON} for name in ("pk", "sk", "quarter_hour", "customer")})
-        for name in ("report", *BY_HAND):
+        world.pass_time(hours=3)
+        invoked(world, "report", {})
+        for action in ("rebuild", "unpark"):
             world.pass_time(hours=3)
-            invoked(world, name, {})
+            invoked(world, "operator", {"action": action})
         yield world
 
 
@@ -173,8 +175,8 @@ def test_at_debug_no_library_tells_what_it_sends() -> None:
     script = """
 import logging
 logging.getLogger().setLevel("DEBUG")
-import quarterhour.telemetry
-print(logging.getLogger("botocore.auth").isEnabledFor(logging.INFO), quarterhour.telemetry.logger.log_level)
+import quarterhour.aws.telemetry
+print(logging.getLogger("botocore.auth").isEnabledFor(logging.INFO), quarterhour.aws.telemetry.logger.log_level)
 """
     variables = {"POWERTOOLS_LOG_LEVEL": "DEBUG", "POWERTOOLS_SERVICE_NAME": "api", "AWS_LAMBDA_LOG_LEVEL": "DEBUG"}
     told = subprocess.run(  # noqa: S603 - our own

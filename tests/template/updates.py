@@ -7,9 +7,8 @@ import json
 import operator
 import os
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from typing import Any, Final
-
-from cfnlint.schema import PROVIDER_SCHEMA_MANAGER
 
 from tests.template.stack import Properties, listed, parsed, translated
 
@@ -60,8 +59,11 @@ def dangers(before: Properties, after: Properties) -> list[str]:
     return [*_names(before, after), *_resources(before["resources"], after["resources"])]
 
 
+@cache
 def fixed(kind: str) -> list[str]:
     """Return the properties of a kind of resource whose change replaces it."""
+    from cfnlint.schema import PROVIDER_SCHEMA_MANAGER  # noqa: PLC0415 - takes seconds, which no other test needs
+
     schema = PROVIDER_SCHEMA_MANAGER.get_resource_schema(REGION, kind).schema
     pointers = [*schema.get("createOnlyProperties", []), *schema.get("conditionalCreateOnlyProperties", [])]
     return [*(pointer.removeprefix("/properties/") for pointer in pointers), *UNSAID.get(kind, [])]

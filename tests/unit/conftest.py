@@ -1,16 +1,24 @@
 """Unit tests touch no network: whoever opens a socket fails."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
 
-# A busy machine must not fail a law that holds.
-settings.register_profile("unit", deadline=None)
-settings.load_profile("unit")
+from quarterhour.model import clock
+from quarterhour.model.clock import ManualClock
+from tests.support.builders import AT
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if Path(__file__).parent in item.path.parents:
             item.add_marker("disable_socket")
+
+
+@pytest.fixture
+def hands() -> Iterator[ManualClock]:
+    """Give a clock in use that only the test moves; waiting takes no time on it."""
+    manual = ManualClock(AT)
+    with clock.using(manual):
+        yield manual

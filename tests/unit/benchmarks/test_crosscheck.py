@@ -3,7 +3,7 @@
 import pytest
 
 from benchmarks.crosscheck import crosscheck
-from local.errors import LocalError
+from quarterhour_tools.errors import ToolError
 
 
 @pytest.mark.slow
@@ -12,6 +12,6 @@ from local.errors import LocalError
 def test_dynamodb_local_counts_the_same_units() -> None:
     try:
         differences = crosscheck(200)
-    except LocalError as error:
+    except ToolError as error:
         pytest.skip(str(error))
     assert differences == []

@@ -14,11 +14,11 @@ import pytest
 from benchmarks import load as loading
 from benchmarks.load import Load, loopback, main, percentile, summary
 from benchmarks.shop import Event, Orders, Sales, Shop
-from quarterhour.clock import ManualClock
-from quarterhour.jsontext import parse
 from quarterhour.ledger.event import Event as ReadEvent
 from quarterhour.ledger.event import read_event
-from quarterhour.totals import Totals
+from quarterhour.model.clock import ManualClock
+from quarterhour.model.exact_json import parse
+from quarterhour.model.totals import Totals
 
 AT = datetime(2026, 10, 23, 1, 30, tzinfo=UTC)
 ORDERS = Orders(seconds=0.05, rate=4000, batch=20, again=0.25, agencies=("a", "b"))

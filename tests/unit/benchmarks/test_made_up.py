@@ -13,10 +13,10 @@ import pytest
 from benchmarks.made_up import BUCKET, ITEM_BYTES, Ledger, MadeUp
 from benchmarks.sizes import item_size
 from quarterhour.ledger.event import Event, read_event
-from quarterhour.ledger.keys import Partition, Position
+from quarterhour.ledger.plan import Claim, RecordingTerms, ledger_values
 from quarterhour.ledger.posting import Posting
 from quarterhour.ledger.pricing import price_of
-from quarterhour.ledger.recording import Claim, Terms, ledger_values
+from quarterhour.model.identifiers import Partition, Position
 
 SALE = {
     "specversion": "1.0",
@@ -26,7 +26,7 @@ SALE = {
     "subject": "agency-01",
     "data": {"amount": "12.50", "currency": "EUR"},
 }
-TERMS = Terms(1, Decimal("0.10"), timedelta(seconds=120), timedelta(seconds=30), None)
+TERMS = RecordingTerms(1, Decimal("0.10"), timedelta(seconds=120), timedelta(seconds=30), None)
 TABLE = "Ledger"
 
 

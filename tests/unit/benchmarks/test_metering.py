@@ -9,7 +9,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from benchmarks.metering import Bill, Meter, Tables, reads
-from local.engines import MOTO, open_engine
+from quarterhour_tools.emulator.engines import MOTO, open_engine
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -62,7 +62,7 @@ def things() -> Iterator[Metered]:
             ],
             BillingMode="PAY_PER_REQUEST",
         )
-        yield Metered(engine.dynamodb(), plain)
+        yield Metered(engine.own_dynamodb(), plain)
 
 
 def key(number: int) -> dict[str, Any]:

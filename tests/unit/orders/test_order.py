@@ -6,18 +6,19 @@ from typing import Any
 
 import pytest
 
-from quarterhour import jsontext
-from quarterhour.errors import InvalidError
-from quarterhour.fields import MAX_PROBLEMS, MAX_TEXT
+from quarterhour.model import exact_json
+from quarterhour.model.errors import InvalidError
+from quarterhour.model.fields import MAX_PROBLEMS, MAX_TEXT
 from quarterhour.orders.keys import MAX_ITEMS, Bought
 from quarterhour.orders.order import MAX_ID, Order, read_order
-from tests.unit.core.builders import ABSENT, utc
-from tests.unit.orders.builders import body, item, order
+from tests.support.builders import utc
+from tests.support.events import ABSENT
+from tests.support.orders import body, item, order
 
 
 def problems(sent: object) -> list[tuple[str, str, str]]:
     with pytest.raises(InvalidError) as refused:
-        read_order(jsontext.parse(json.dumps(sent)))
+        read_order(exact_json.parse(json.dumps(sent)))
     return [(one.field, one.problem, one.expected) for one in refused.value.problems]
 
 
@@ -144,5 +145,5 @@ def test_the_same_content_however_written_has_the_same_digest() -> None:
     sent: dict[str, Any] = body(item(amount=12.5, quantity="3"), placed_at="2026-10-23T01:30:00Z")
     again = {**dict(reversed(sent.items())), "placed_at": "2026-10-23T03:30:00.0004+02:00"}
     again["items"] = [{**item(amount="12.5"), "quantity": 3}]
-    first, second = (read_order(jsontext.parse(json.dumps(one))) for one in (sent, again))
+    first, second = (read_order(exact_json.parse(json.dumps(one))) for one in (sent, again))
     assert first.digest == second.digest

@@ -5,25 +5,37 @@ from itertools import pairwise, product
 
 import pytest
 
-from quarterhour.errors import InvalidError
+from quarterhour.model.errors import InvalidError
 from quarterhour.orders import keys
-from quarterhour.orders.plan import NEXT, WORK, Step, claim, committed, facts, is_there, items, shown_item, shown_order
-from tests.unit.core.builders import ABSENT, AT
-from tests.unit.orders.builders import WHOLE_WAY, header, item, order, step, stored
+from quarterhour.orders.plan import (
+    NEXT,
+    WORK,
+    OrderHeader,
+    StatusChange,
+    claim,
+    committed,
+    facts,
+    items,
+    shown_item,
+    shown_order,
+)
+from tests.support.builders import AT
+from tests.support.events import ABSENT
+from tests.support.orders import WHOLE_WAY, header, item, order, read, step, stored
 
 PLACED = "2026-10-23T01:30:12.345Z"
 
 
 def test_a_claim_is_listed_nowhere_and_shows_nothing() -> None:
-    values = claim(order(), AT)
-    assert values["placed_at"] == PLACED
-    assert not is_there(values)
-    assert not [name for name in values if name.startswith("gsi")]
+    claimed = claim(order(), AT)
+    assert claimed.placed_at == PLACED
+    assert not claimed.is_complete
+    assert not [name for name in claimed.values() if name.startswith("gsi")]
 
 
 def test_a_committed_order_is_listed_by_its_customer_and_in_the_queue_of_the_open_ones() -> None:
     values = header(order(), "open")
-    assert is_there(values)
+    assert OrderHeader.of(values).is_complete
     assert (values["gsi1pk"], values["gsi1sk"]) == ("CUSTOMER#ann", f"ORDER#{PLACED}#1001")
     assert values["gsi2pk"] in keys.queue_partitions("open")
     assert values["gsi2sk"] == f"{PLACED}#1001"
@@ -37,10 +49,11 @@ def test_a_guests_order_waits_in_the_queue_and_stands_under_no_customer() -> Non
     assert "gsi1pk" not in stored(guest)[0]
 
 
-def test_an_order_is_there_from_the_instant_of_its_commit() -> None:
-    values = {**claim(order(), AT), **committed(claim(order(), AT), AT + timedelta(seconds=2))}
-    assert not is_there(values, PLACED)
-    assert is_there(values, "2026-10-23T01:30:14.345Z")
+def test_an_order_is_complete_from_the_instant_of_its_commit() -> None:
+    claimed = claim(order(), AT)
+    whole = OrderHeader.of({**claimed.values(), **committed(claimed, AT + timedelta(seconds=2))})
+    assert not whole.was_complete(PLACED)
+    assert whole.was_complete("2026-10-23T01:30:14.345Z")
 
 
 def test_items_are_the_same_bytes_however_late_they_are_written() -> None:
@@ -52,12 +65,12 @@ def test_items_are_the_same_bytes_however_late_they_are_written() -> None:
 
 
 def test_the_time_that_a_sender_gives_is_that_of_the_order() -> None:
-    assert claim(order(placed_at="2020-02-29T12:00:00Z"), AT)["placed_at"] == "2020-02-29T12:00:00.000Z"
+    assert claim(order(placed_at="2020-02-29T12:00:00Z"), AT).placed_at == "2020-02-29T12:00:00.000Z"
 
 
 def test_what_is_shown_holds_no_keys() -> None:
     one = order(item(quantity="2"))
-    shown = shown_order(header(one, "open"))
+    shown = shown_order(read(one, "open"))
     assert shown == {
         "order": "1001",
         "customer": "ann",
@@ -84,7 +97,7 @@ def test_what_is_shown_holds_no_keys() -> None:
 @pytest.mark.parametrize(("before", "after"), list(product(NEXT, NEXT)))
 def test_a_status_is_followed_by_what_may_follow_it_alone(before: str, after: str) -> None:
     if after in NEXT[before]:
-        assert step(before, after) == Step(before, after)
+        assert step(before, after) == StatusChange(before, after)
     else:
         with pytest.raises(InvalidError):
             step(before, after)
@@ -103,13 +116,13 @@ def test_a_status_is_followed_by_what_may_follow_it_alone(before: str, after: st
 )
 def test_what_no_status_can_be_is_told_with_what_it_could(sent: dict[str, object], field: str, expected: str) -> None:
     with pytest.raises(InvalidError) as refused:
-        Step.of(sent)
+        StatusChange.of(sent)
     (problem,) = refused.value.problems
     assert (problem.field, problem.expected) == (field, expected)
 
 
 def test_no_status_comes_twice_so_a_step_that_was_taken_is_known_for_ever() -> None:
-    done = header(order(), *WHOLE_WAY)
+    done = read(order(), *WHOLE_WAY)
     for before, after in pairwise(WHOLE_WAY):
         assert step(before, after).is_in(done)
     assert not step("open", "cancelled").is_in(done)
@@ -118,7 +131,7 @@ def test_no_status_comes_twice_so_a_step_that_was_taken_is_known_for_ever() -> N
 
 @pytest.mark.parametrize("status", NEXT)
 def test_an_order_waits_in_a_queue_while_something_is_left_to_do(status: str) -> None:
-    taken = Step("open", status).queue("1001")
+    taken = StatusChange("open", status).queue("1001")
     assert (taken is not None) == (status in WORK)
     assert taken is None or taken in keys.queue_partitions(status)
 

@@ -7,7 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quarterhour.schedule.expression import LONGEST, SHORTEST, Cron, Expression, ExpressionError, Rate, parse, upcoming
+from quarterhour.schedule.expression import (
+    LONGEST,
+    SHORTEST,
+    Cron,
+    Expression,
+    ExpressionError,
+    FixedRate,
+    parse,
+    upcoming,
+)
 
 
 def at(hour: int, minute: int = 0, day: int = 23, month: int = 10) -> datetime:
@@ -61,7 +70,7 @@ def test_a_cron_fires_when_aws_would(text: str, fires: list[datetime]) -> None:
     ],
 )
 def test_a_rate_has_its_period(text: str, period: timedelta) -> None:
-    assert parse(text) == Rate(period)
+    assert parse(text) == FixedRate(period)
 
 
 def test_a_rate_counts_from_when_it_was_set() -> None:
@@ -278,7 +287,7 @@ def taken(text: str) -> Expression | None:
 
 @given(st.integers(15, 12960), instants, instants)
 def test_a_rate_fires_once_in_each_period_and_never_now(minutes: int, instant: datetime, since: datetime) -> None:
-    rate = Rate(timedelta(minutes=minutes))
+    rate = FixedRate(timedelta(minutes=minutes))
     first = rate.after(instant, since)
     assert instant < first <= instant + rate.period
     assert rate.after(first, since) == first + rate.period

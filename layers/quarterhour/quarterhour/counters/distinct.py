@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Final
 
-from quarterhour.aws import chunks
+from quarterhour.aws.entity import Key
+from quarterhour.aws.items import chunks
 from quarterhour.counters.keys import customers_key, seen_key
 from quarterhour.counters.plan import Retention, epoch
-from quarterhour.entity import Key
-from quarterhour.ledger.keys import Account
-from quarterhour.quarters import Quarter
+from quarterhour.model.identifiers import Account
+from quarterhour.model.quarter_hours import QuarterHour
 
 MARKERS: Final = 99
 """So many markers and their count make a transaction of 100 items, the most there may be."""
@@ -35,7 +35,7 @@ def sightings(account: Account, day: date, customers: Collection[str], retention
     """Return the counts that customers seen on a day may change: of the lifetime and of the day."""
     if not customers:
         return []
-    end = Quarter.last_of(day).end
+    end = QuarterHour.last_of(day).end
     expiries = {None: (None, None), day: (epoch(end + retention.day), epoch(end + MARKERS_KEPT))}
     return [_sighting(customers_key(account, scope), customers, *expires) for scope, expires in expiries.items()]
 

@@ -6,9 +6,9 @@ from typing import Final
 
 from base58 import b58encode
 
-from quarterhour.entity import LATEST, Key
-from quarterhour.ledger.keys import Account, Partition
-from quarterhour.quarters import Quarter
+from quarterhour.aws.entity import LATEST, Key
+from quarterhour.model.identifiers import Account, Partition
+from quarterhour.model.quarter_hours import QuarterHour
 
 ACCOUNTS: Final = "ACCOUNT#"
 """What the partition keys of all accounts begin with."""
@@ -38,7 +38,7 @@ def latest_key(account: Account) -> Key:
     return {"pk": account_pk(account), "sk": LATEST}
 
 
-def quarter_key(account: Account, partition: Partition) -> Key:
+def quarter_hour_key(account: Account, partition: Partition) -> Key:
     """Return the key of a partition's totals, which is the watermark too."""
     return {"pk": account_pk(account), "sk": f"{_QUARTER}{partition}"}
 
@@ -64,14 +64,14 @@ def seen_key(counter: Key, customer: str) -> Key:
     return {"pk": _SEEN + b58encode(digest).decode()[:_SEEN_LENGTH], "sk": "seen"}
 
 
-def quarter_sk(quarter: Quarter) -> str:
+def quarter_hour_sk(quarter_hour: QuarterHour) -> str:
     """Return where a quarter-hour's counters begin in the sort order."""
-    return f"{_QUARTER}{quarter}"
+    return f"{_QUARTER}{quarter_hour}"
 
 
-def quarter_sks(first: Quarter, last: Quarter) -> tuple[str, str]:
+def quarter_hour_sks(first: QuarterHour, last: QuarterHour) -> tuple[str, str]:
     """Return the bounds of the sort keys of quarter-hours' counters, from one to another, both included."""
-    return quarter_sk(first), quarter_sk(last) + _BEHIND_SHARDS
+    return quarter_hour_sk(first), quarter_hour_sk(last) + _BEHIND_SHARDS
 
 
 def partition_of(sk: str) -> Partition:

@@ -6,20 +6,20 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any, Final
 
-from quarterhour.clock import iso_millis
-from quarterhour.counters.keys import day_key, latest_key, quarter_key
-from quarterhour.entity import LATEST, Key, window_index
-from quarterhour.ledger.keys import Account, Partition
+from quarterhour.aws.entity import LATEST, Key, window_index
+from quarterhour.aws.streams import Poison, Record, is_insert, new_image, sequence
+from quarterhour.counters.keys import day_key, latest_key, quarter_hour_key
 from quarterhour.ledger.posting import Posting
-from quarterhour.streams import Poison, Record, is_insert, new_image, sequence
-from quarterhour.totals import Totals
+from quarterhour.model.clock import iso_millis
+from quarterhour.model.identifiers import Account, Partition
+from quarterhour.model.totals import Totals
 
 Counter = dict[str, Any]
 """A counter item in plain values."""
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class StreamPosting:
     """One posting, at its place in the stream (a padded sequence number)."""
 
     seq: str
@@ -32,7 +32,7 @@ class Group:
 
     account: Account
     partition: Partition
-    steps: tuple[Step, ...]
+    steps: tuple[StreamPosting, ...]
 
     @property
     def keys(self) -> tuple[Key, Key, Key]:
@@ -42,7 +42,7 @@ class Group:
 
 def counter_keys(account: Account, partition: Partition) -> tuple[Key, Key, Key]:
     """Return the counters that a posting of an account in a partition changes: quarter-hour, lifetime, day."""
-    return quarter_key(account, partition), latest_key(account), day_key(account, partition.quarter.day)
+    return quarter_hour_key(account, partition), latest_key(account), day_key(account, partition.quarter_hour.day)
 
 
 def group(records: Iterable[Record]) -> tuple[list[Group], list[Poison]]:
@@ -50,7 +50,7 @@ def group(records: Iterable[Record]) -> tuple[list[Group], list[Poison]]:
 
     Anything but a first write of a ledger item is no event and left out.
     """
-    steps: dict[tuple[Account, Partition], list[Step]] = {}
+    steps: dict[tuple[Account, Partition], list[StreamPosting]] = {}
     poison = []
     for record in filter(is_insert, records):
         try:
@@ -58,7 +58,7 @@ def group(records: Iterable[Record]) -> tuple[list[Group], list[Poison]]:
         except ValueError as error:
             poison.append(Poison(record, str(error)))
             continue
-        steps.setdefault((posting.account, posting.partition), []).append(Step(sequence(record), posting))
+        steps.setdefault((posting.account, posting.partition), []).append(StreamPosting(sequence(record), posting))
     groups = [
         Group(account, partition, tuple(sorted(some, key=lambda step: step.seq)))
         for (account, partition), some in steps.items()
@@ -78,7 +78,7 @@ def by_account(groups: Iterable[Group]) -> list[list[Group]]:
 class Retention:
     """How long quarter-hour and day counters are kept; the first outlives the stream's 24 hours by far."""
 
-    quarter: timedelta
+    quarter_hour: timedelta
     day: timedelta
 
 
@@ -95,8 +95,8 @@ def changes(group_: Group, stored: Mapping[str, Counter], retention: Retention) 
 
     The quarter-hour counter is the watermark: records at or before its ``seq`` have been counted.
     """
-    quarter, _, _ = group_.keys
-    applied = stored.get(quarter["sk"], {}).get("seq", "")
+    quarter_hour, _, _ = group_.keys
+    applied = stored.get(quarter_hour["sk"], {}).get("seq", "")
     steps = [step for step in group_.steps if step.seq > applied]
     if not steps:
         return []
@@ -126,12 +126,12 @@ def moved(  # noqa: PLR0913 - the whole of what three counters hold
     retention: Retention,
 ) -> list[Change]:
     """Return the three counters of a partition with a difference added, and the watermark at ``seq``."""
-    quarter, latest, day = counter_keys(account, partition)
-    until = partition.quarter.end
+    quarter_hour, latest, day = counter_keys(account, partition)
+    until = partition.quarter_hour.end
     updated = max(last_updated, stored.get(LATEST, {}).get("last_updated", ""))
     index = window_index(LATEST, latest["pk"])
     return [
-        changed(quarter, stored, delta, {"seq": seq, "expires_at": epoch(until + retention.quarter)}),
+        changed(quarter_hour, stored, delta, {"seq": seq, "expires_at": epoch(until + retention.quarter_hour)}),
         changed(latest, stored, delta, {"last_updated": updated, **index}),
         changed(day, stored, delta, {"expires_at": epoch(until + retention.day)}),
     ]

@@ -8,7 +8,8 @@ from itertools import groupby
 from operator import add
 from typing import Any, Final
 
-from quarterhour.clock import iso_seconds
+from quarterhour.aws.entity import Range, Values
+from quarterhour.aws.entity_table import EntityReader
 from quarterhour.counters.keys import (
     ACCOUNTS,
     account_of,
@@ -19,18 +20,29 @@ from quarterhour.counters.keys import (
     day_of,
     latest_key,
     partition_of,
-    quarter_sk,
+    quarter_hour_sk,
 )
-from quarterhour.errors import NotFoundError
-from quarterhour.ledger.keys import Account
-from quarterhour.paging import Page, Paging, within
-from quarterhour.parameters import is_name, name, rounded_up, shown
-from quarterhour.quarters import LENGTH, Quarter
-from quarterhour.reading import EntityReader, Range, Values, figures, state
+from quarterhour.model.clock import iso_seconds
+from quarterhour.model.errors import NotFoundError
+from quarterhour.model.fields import is_name, shown
+from quarterhour.model.identifiers import Account
+from quarterhour.model.instants import rounded_up
+from quarterhour.model.quarter_hours import LENGTH, QuarterHour
+from quarterhour.model.totals import Totals, figures
 from quarterhour.snapshots.kind import Figures, Kind
-from quarterhour.totals import Totals
+from quarterhour.web.paging import Page, Paging, within
+from quarterhour.web.parameters import name
 
 _DAY: Final = timedelta(days=1)
+
+
+def state(values: Values) -> dict[str, Any]:
+    """Return an account's state as the API shows it: totals, version, and when it last changed."""
+    return {
+        **figures(Totals.of(values)),
+        "version": int(values["version"]),
+        "last_updated": values["last_updated"],
+    }
 
 
 def _names(pk: str) -> dict[str, str]:
@@ -53,10 +65,10 @@ ACCOUNT_STATES: Final = Kind(ACCOUNTS, _names, state, _compared, main="net")
 """How the states of accounts are shown, and compared by their net."""
 
 
-def by_quarter(counters: Iterable[Values]) -> Iterator[tuple[Quarter, Totals]]:
+def by_quarter_hour(counters: Iterable[Values]) -> Iterator[tuple[QuarterHour, Totals]]:
     """Add up the shards' counters, which come in the order of their keys, to the totals of each quarter-hour."""
-    for quarter, shards in groupby(counters, key=lambda values: partition_of(values["sk"]).quarter):
-        yield quarter, reduce(add, map(Totals.of, shards))
+    for quarter_hour, shards in groupby(counters, key=lambda values: partition_of(values["sk"]).quarter_hour):
+        yield quarter_hour, reduce(add, map(Totals.of, shards))
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,13 +94,13 @@ class CounterQueries:
         customers = _customers(counter) if counter else 0
         return {"agency": account.agency, "currency": account.currency, **state(latest), "customers": customers}
 
-    def quarters(self, account: Account, start: datetime, end: datetime, paging: Paging) -> Page:
+    def quarter_hours(self, account: Account, start: datetime, end: datetime, paging: Paging) -> Page:
         """Return the totals of each quarter-hour that begins from the start to before the end, where there are any."""
-        first, behind = (Quarter(rounded_up(at, LENGTH)) for at in (start, end))
-        before = paging.start(lambda name: within(first, Quarter.parse(name), behind), first.previous)
-        wanted = Range(account_pk(account), quarter_sk(before.next), quarter_sk(behind))
-        entries = by_quarter(self.entities.read(wanted, paging.limit + 1))
-        return paging.cut(entries, _shown_quarter, lambda entry: str(entry[0]))
+        first, behind = (QuarterHour(rounded_up(at, LENGTH)) for at in (start, end))
+        before = paging.start(lambda name: within(first, QuarterHour.parse(name), behind), first.previous)
+        wanted = Range(account_pk(account), quarter_hour_sk(before.next), quarter_hour_sk(behind))
+        entries = by_quarter_hour(self.entities.read(wanted, paging.limit + 1))
+        return paging.cut(entries, _shown_quarter_hour, lambda entry: str(entry[0]))
 
     def days(self, account: Account, first: date, end: date, paging: Paging) -> Page:
         """Return the totals of each day from the first to before the end, where there are any."""
@@ -112,9 +124,9 @@ def _customers(counter: Values) -> int:
     return int(counter["customers"])
 
 
-def _shown_quarter(entry: tuple[Quarter, Totals]) -> dict[str, Any]:
-    quarter, totals = entry
-    return {"bucket": str(quarter), "start": iso_seconds(quarter.start), **figures(totals)}
+def _shown_quarter_hour(entry: tuple[QuarterHour, Totals]) -> dict[str, Any]:
+    quarter_hour, totals = entry
+    return {"bucket": str(quarter_hour), "start": iso_seconds(quarter_hour.start), **figures(totals)}
 
 
 def _shown_day(values: Values) -> dict[str, Any]:

@@ -4,15 +4,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from quarterhour import aws
-from quarterhour.aws import Request
+from quarterhour.aws.entity import Key
+from quarterhour.aws.items import Request, from_item, to_item
+from quarterhour.aws.tables import get_items, query_pages
+from quarterhour.aws.workers import Workers
 from quarterhour.counters.distinct import Sighting, missing
-from quarterhour.counters.keys import account_pk, partition_of, quarter_sks
+from quarterhour.counters.keys import account_pk, partition_of, quarter_hour_sks
 from quarterhour.counters.plan import Change, Counter
-from quarterhour.entity import Key
-from quarterhour.ledger.keys import Account, Partition
-from quarterhour.quarters import Quarter
-from quarterhour.totals import Totals
+from quarterhour.model.identifiers import Account, Partition
+from quarterhour.model.quarter_hours import QuarterHour
+from quarterhour.model.totals import Totals
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -24,7 +25,7 @@ def write_request(table: str, changes: Sequence[Change]) -> Request:
 
 
 def _put(table: str, change: Change) -> dict[str, Any]:
-    put: dict[str, Any] = {"TableName": table, "Item": aws.to_item(change.values)}
+    put: dict[str, Any] = {"TableName": table, "Item": to_item(change.values)}
     if change.version is None:
         return {**put, "ConditionExpression": "attribute_not_exists(pk)"}
     return {
@@ -41,7 +42,7 @@ def sighting_request(table: str, sighting: Sighting) -> Request:
         {
             "Put": {
                 "TableName": table,
-                "Item": aws.to_item({**marker, **expires}),
+                "Item": to_item({**marker, **expires}),
                 "ConditionExpression": "attribute_not_exists(pk)",
             }
         }
@@ -51,9 +52,9 @@ def sighting_request(table: str, sighting: Sighting) -> Request:
     update = "ADD customers :new" + (" SET expires_at = :expires" if sighting.counter_expires else "")
     count = {
         "TableName": table,
-        "Key": aws.to_item(dict(sighting.counter)),
+        "Key": to_item(dict(sighting.counter)),
         "UpdateExpression": update,
-        "ExpressionAttributeValues": aws.to_item(values),
+        "ExpressionAttributeValues": to_item(values),
     }
     return {"TransactItems": [*markers, {"Update": count}]}
 
@@ -62,15 +63,15 @@ def customers_request(table: str, counter: Key, customers: int, expires: int) ->
     """Build the UpdateItem that says how many distinct customers a day had, whatever was counted of it."""
     return {
         "TableName": table,
-        "Key": aws.to_item(dict(counter)),
+        "Key": to_item(dict(counter)),
         "UpdateExpression": "SET customers = :right, expires_at = :expires",
-        "ExpressionAttributeValues": aws.to_item({":right": customers, ":expires": expires}),
+        "ExpressionAttributeValues": to_item({":right": customers, ":expires": expires}),
     }
 
 
-def counted_request(table: str, account: Account, first: Quarter, last: Quarter) -> Request:
+def counted_request(table: str, account: Account, first: QuarterHour, last: QuarterHour) -> Request:
     """Build the Query for an account's quarter-hour counters from one to another, strongly consistent."""
-    lowest, highest = quarter_sks(first, last)
+    lowest, highest = quarter_hour_sks(first, last)
     return {
         "TableName": table,
         "KeyConditionExpression": "pk = :account AND sk BETWEEN :first AND :last",
@@ -92,18 +93,18 @@ class CounterStore:
 
     def read(self, keys: Sequence[Key]) -> Mapping[str, Counter]:
         """Return the counters at these keys of one account, by sort key, strongly consistent."""
-        items = aws.get_items(self.client, self.table, keys, aws.Workers(1))
-        return {item["sk"]["S"]: aws.from_item(item) for item in items}
+        items = get_items(self.client, self.table, keys, Workers(1))
+        return {item["sk"]["S"]: from_item(item) for item in items}
 
-    def counted(self, account: Account, first: Quarter, last: Quarter) -> dict[Partition, Totals]:
+    def counted(self, account: Account, first: QuarterHour, last: QuarterHour) -> dict[Partition, Totals]:
         """Return what was counted of the partitions from one quarter-hour to another, both included."""
         request = counted_request(self.table, account, first, last)
-        pages = aws.query_pages(self.client, request, aws.Workers(1))
-        return {partition_of(item["sk"]["S"]): Totals.of(aws.from_item(item)) for items in pages for item in items}
+        pages = query_pages(self.client, request, Workers(1))
+        return {partition_of(item["sk"]["S"]): Totals.of(from_item(item)) for items in pages for item in items}
 
     def count_missing(self, sighting: Sighting) -> None:
         """Set the markers that are missing and count them; raise ``ClientError`` where one was set meanwhile."""
-        seen = aws.get_items(self.client, self.table, sighting.markers, aws.Workers(1))
+        seen = get_items(self.client, self.table, sighting.markers, Workers(1))
         for new in missing(sighting, {item["pk"]["S"] for item in seen}):
             self.client.transact_write_items(**sighting_request(self.table, new))
 

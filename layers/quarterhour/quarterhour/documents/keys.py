@@ -2,9 +2,9 @@
 
 from typing import Final
 
-from quarterhour.entity import Key
-from quarterhour.fields import MAX_TEXT
-from quarterhour.ledger.keys import SEPARATOR
+from quarterhour.aws.entity import Key
+from quarterhour.model.fields import MAX_TEXT, is_name
+from quarterhour.model.identifiers import SEPARATOR
 
 DOCUMENTS: Final = f"DOCUMENT{SEPARATOR}"
 """What the partition keys of all documents begin with."""
@@ -50,11 +50,6 @@ def version_of(sk: str) -> int:
     return version
 
 
-def history_bounds() -> tuple[str, str]:
-    """Return the first and the last sort key that a version in the history can have."""
-    return version_sk(1), version_sk(MAX_VERSION)
-
-
 def metadata_key(document: str) -> Key:
     """Return the key of what is told of the document as a whole."""
     return {"pk": document_pk(document), "sk": "metadata"}
@@ -67,7 +62,7 @@ def permissions_key(document: str) -> Key:
 
 def document_name(text: str) -> str:
     """Read a document's name; raise ``ValueError`` where none can have it."""
-    if not (1 <= len(text) <= MAX_NAME and text.isprintable() and SEPARATOR not in text):
+    if not is_name(text, MAX_NAME):
         raise ValueError(text)
     return text
 
@@ -77,14 +72,9 @@ def version_number(text: str) -> int:
     return version_of(f"{_VERSION}{text:0>{_DIGITS}}")
 
 
-def rate_card(agency: str) -> str:
+def rate_card_name(agency: str) -> str:
     """Return the name of an agency's rate card."""
     return f"{RATE_CARD}{agency}"
-
-
-def is_rate_card(document: str) -> bool:
-    """Tell whether the document of this name is an agency's rate card."""
-    return document.startswith(RATE_CARD)
 
 
 def agency_of(pk: str) -> str:

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, Self
 
-from quarterhour import fields
-from quarterhour.access import Caller
-from quarterhour.clock import iso_millis
 from quarterhour.documents.keys import permissions_key
-from quarterhour.fields import NAME, TEXT, Fields
+from quarterhour.model import fields
+from quarterhour.model.clock import iso_millis
+from quarterhour.model.fields import NAME, TEXT, Fields
+from quarterhour.web.access import Caller
 
 MOST: Final = 200
 """Names in each of the two lists, so that they fit into an item however they are written."""

@@ -1,20 +1,19 @@
 """Documents, the pure part: what a request wants to write, the items that a new version makes, and what is shown."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 from hashlib import sha256
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
-from quarterhour import fields, jsontext
-from quarterhour.clock import iso_exact, iso_millis
-from quarterhour.documents.keys import MAX_VERSION, is_rate_card, latest_key, metadata_key, version_key
-from quarterhour.errors import ConflictError, FieldProblem
-from quarterhour.fields import Fields
-from quarterhour.ratecards.card import RateCard, read_card
-from quarterhour.ratecards.force import Start, timeline_of, timeline_values, with_start
-from quarterhour.reading import Values
+from quarterhour.aws.entity import Values
+from quarterhour.documents.keys import MAX_VERSION, latest_key, metadata_key, version_key
+from quarterhour.documents.timeline import Start, timeline_of, timeline_values, with_start
+from quarterhour.model import exact_json, fields
+from quarterhour.model.clock import iso_exact, iso_millis
+from quarterhour.model.errors import ConflictError, FieldProblem
+from quarterhour.model.fields import Fields
 
 MAX_CONTENT: Final = 200_000
 """Bytes of a document as canonical JSON; two of its versions and their keys are written in one transaction."""
@@ -23,17 +22,30 @@ _SEEN: Final = "the version that was seen, a whole number, or 0 for a new docume
 _ANYTHING: Final = f"any JSON of at most {MAX_CONTENT:,} bytes"
 
 
+class Kind(NamedTuple):
+    """A kind of document whose content has a schema.
+
+    ``prefix`` begins the names of its documents. ``validate`` returns the instant from which a content is valid, or
+    every problem in it.
+    """
+
+    name: str
+    prefix: str
+    validate: Callable[[object], datetime | tuple[FieldProblem, ...]]
+
+
 @dataclass(frozen=True)
 class Draft:
-    """A version that somebody wants to write on top of the one that they have seen (0: none).
+    """A version that somebody wants to write as the successor of the version they have seen (0: none).
 
-    ``content`` is canonical JSON; ``card`` what it says, where the document is a rate card.
+    ``content`` is canonical JSON. ``valid_from`` is ``None`` for a document without a schema.
     """
 
     document: str
     seen: int
     content: str
-    card: RateCard | None
+    kind: str = "document"
+    valid_from: datetime | None = None
 
     @cached_property
     def sha256(self) -> str:
@@ -46,21 +58,20 @@ class Draft:
         return self.seen + 1
 
 
-def read_draft(document: str, body: Mapping[str, Any]) -> Draft:
-    """Read the body of a request; raise ``InvalidError`` that tells every problem in it at once."""
+def read_draft(document: str, body: Mapping[str, Any], kinds: Sequence[Kind]) -> Draft:
+    """Read the body of a request; raise ``InvalidError`` that names every problem in it."""
     outer = Fields(body)
     outer.no_others(_BODY)
     seen = outer.value("seen", _SEEN, _seen)
     content = outer.value("content", _ANYTHING, _canonical)
-    card = None
-    if is_rate_card(document) and content is not None:
-        read = read_card(body["content"])
-        if isinstance(read, RateCard):
-            card = read
-        else:
-            outer.problems.extend(read)
+    kind = next((one for one in kinds if document.startswith(one.prefix)), None)
+    valid = kind.validate(body["content"]) if kind and content is not None else None
+    if isinstance(valid, tuple):
+        outer.problems.extend(valid)
     fields.refuse(outer.problems, "a document's version as described")
-    return Draft(document, seen, content, card)
+    if kind and isinstance(valid, datetime):
+        return Draft(document, seen, content, kind.name, valid)
+    return Draft(document, seen, content)
 
 
 def _seen(value: object) -> int | None:
@@ -70,7 +81,7 @@ def _seen(value: object) -> int | None:
 
 def _canonical(value: object) -> str | None:
     try:
-        text = jsontext.canonical(value)  # in ASCII: characters are bytes
+        text = exact_json.canonical(value)  # in ASCII: characters are bytes
     except ValueError:
         return None
     return text if len(text) <= MAX_CONTENT else None
@@ -88,9 +99,9 @@ def repeated(draft: Draft, standing: Values | None, latest: int) -> Values:
 
 
 def new_version(draft: Draft, latest: Values | None, by: str, now: datetime) -> list[Values]:
-    """Return the items that make the draft the newest version: the latest, the history's, and with the first metadata.
+    """Return the items that make a draft the newest version: the latest, the history's, with the first one metadata.
 
-    The latest version of a rate card also holds from when on each version is in force.
+    The latest version of a document with a schema also holds the instant from which each version is in force.
     """
     version: Values = {
         "version": draft.version,
@@ -100,9 +111,9 @@ def new_version(draft: Draft, latest: Values | None, by: str, now: datetime) -> 
         "written_by": by,
     }
     starts: Values = {}
-    if draft.card is not None:
-        version["valid_from"] = iso_exact(draft.card.valid_from)
-        timeline = with_start(timeline_of(latest) if latest else (), Start(draft.version, draft.card.valid_from))
+    if draft.valid_from is not None:
+        version["valid_from"] = iso_exact(draft.valid_from)
+        timeline = with_start(timeline_of(latest) if latest else (), Start(draft.version, draft.valid_from))
         starts["timeline"] = timeline_values(timeline)
     items = [
         {**latest_key(draft.document), **version, **starts},
@@ -114,9 +125,8 @@ def new_version(draft: Draft, latest: Values | None, by: str, now: datetime) -> 
 
 
 def first_metadata(draft: Draft, by: str, now: datetime) -> Values:
-    """Return what is told of a new document as a whole."""
-    kind = "document" if draft.card is None else "rate card"
-    return {**metadata_key(draft.document), "kind": kind, "created_at": iso_millis(now), "created_by": by}
+    """Return the metadata of a new document."""
+    return {**metadata_key(draft.document), "kind": draft.kind, "created_at": iso_millis(now), "created_by": by}
 
 
 def shown_version(document: str, values: Mapping[str, Any]) -> Values:

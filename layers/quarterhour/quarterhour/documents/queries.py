@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 from typing import Any, Final
 
-from quarterhour.access import Caller
+from quarterhour.aws.entity import Key, Range, Values
+from quarterhour.aws.entity_table import EntityReader
 from quarterhour.documents.keys import (
     MAX_VERSION,
     document_pk,
@@ -16,11 +17,10 @@ from quarterhour.documents.keys import (
 )
 from quarterhour.documents.permissions import Permissions, may_read
 from quarterhour.documents.plan import shown_metadata, shown_version
-from quarterhour.entity import Key
-from quarterhour.errors import NotFoundError
-from quarterhour.paging import Page, Paging, within
-from quarterhour.parameters import shown
-from quarterhour.reading import EntityReader, Range, Values
+from quarterhour.model.errors import NotFoundError
+from quarterhour.model.fields import shown
+from quarterhour.web.access import Caller
+from quarterhour.web.paging import Page, Paging, within
 
 _FIRST: Final = version_sk(1)
 _LAST: Final = version_sk(MAX_VERSION)

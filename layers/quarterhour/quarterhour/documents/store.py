@@ -4,11 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from botocore.exceptions import ClientError
-
-from quarterhour import aws
-from quarterhour.aws import Request
-from quarterhour.reading import Values
+from quarterhour.aws.entity import Values
+from quarterhour.aws.items import Request, to_item
+from quarterhour.aws.retries import with_retries
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -18,7 +16,7 @@ _TABLE = "the Entity table"
 
 def version_request(table: str, items: Sequence[Values], seen: int) -> Request:
     """Build the transaction that makes a version the latest, and adds it to the history, while the one seen is it."""
-    latest, *others = ({"TableName": table, "Item": aws.to_item(item)} for item in items)
+    latest, *others = ({"TableName": table, "Item": to_item(item)} for item in items)
     unwritten = {"ConditionExpression": "attribute_not_exists(pk)"}
     unchanged = {
         "ConditionExpression": "version = :seen",
@@ -35,18 +33,12 @@ class DocumentStore:
     client: "DynamoDBClient"
     table: str
 
-    def add(self, items: Sequence[Values], seen: int) -> bool:
-        """Write a version's items; ``False`` where the one that was seen is not, or may not be, the latest any more."""
+    def add(self, items: Sequence[Values], seen: int) -> None:
+        """Write a version's items; raise botocore's ``ClientError`` where ``seen`` is no longer the latest version."""
         request = version_request(self.table, items, seen)
-        try:
-            aws.persist(lambda: self.client.transact_write_items(**request), _TABLE)
-        except ClientError as error:
-            if not aws.is_cancelled(error):
-                raise
-            return False
-        return True
+        with_retries(lambda: self.client.transact_write_items(**request), _TABLE)
 
     def put(self, values: Mapping[str, Any]) -> None:
         """Write an item that replaces whatever stood there."""
-        item = aws.to_item(dict(values))
-        aws.persist(lambda: self.client.put_item(TableName=self.table, Item=item), _TABLE)
+        item = to_item(dict(values))
+        with_retries(lambda: self.client.put_item(TableName=self.table, Item=item), _TABLE)

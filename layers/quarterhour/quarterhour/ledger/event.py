@@ -8,10 +8,10 @@ from functools import cached_property
 from hashlib import sha256
 from typing import Any, Final, NamedTuple
 
-from quarterhour import fields, jsontext, money
-from quarterhour.errors import FieldProblem
-from quarterhour.fields import MAX_TEXT, NAME, TEXT, Fields
-from quarterhour.ledger.keys import Account, Identity
+from quarterhour.model import exact_json, fields, money
+from quarterhour.model.errors import FieldProblem
+from quarterhour.model.fields import MAX_TEXT, NAME, TEXT, Fields
+from quarterhour.model.identifiers import Account, Identity
 
 SALE: Final = "sale.recorded"
 REFUND: Final = "sale.refunded"
@@ -67,7 +67,7 @@ class Event:
         }
         if self.commission is not None:
             content["commission"] = money.plain(self.commission)
-        return sha256(jsontext.canonical(content).encode()).hexdigest()
+        return sha256(exact_json.canonical(content).encode()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +180,7 @@ def _json_type(value: object) -> str | None:
 def _extra(value: object) -> str | None:
     if not isinstance(value, dict):
         return None
-    text = jsontext.canonical(value)  # in ASCII: characters are bytes
+    text = exact_json.canonical(value)  # in ASCII: characters are bytes
     if len(text) > MAX_EXTRA_BYTES:
         raise ValueError(f"has {len(text)} bytes as JSON")
     return text

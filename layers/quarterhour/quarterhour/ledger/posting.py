@@ -5,10 +5,10 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Self
 
-from quarterhour import money
-from quarterhour.aws import Item
-from quarterhour.ledger.keys import Account, Partition, Position
-from quarterhour.ledger.recording import SCHEMA
+from quarterhour.aws.items import Item
+from quarterhour.ledger.plan import SCHEMA
+from quarterhour.model import money
+from quarterhour.model.identifiers import Account, Partition, Position
 
 
 @dataclass(frozen=True, slots=True)

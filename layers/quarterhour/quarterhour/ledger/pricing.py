@@ -8,12 +8,12 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Final, NamedTuple
 
-from quarterhour import money
 from quarterhour.ledger.event import ADJUSTMENT, Event
-from quarterhour.ratecards import arithmetic
-from quarterhour.ratecards.arithmetic import Charge, Named, Share
-from quarterhour.ratecards.card import Sold
-from quarterhour.ratecards.force import InForce, Wanted
+from quarterhour.model import money
+from quarterhour.rate_cards import arithmetic
+from quarterhour.rate_cards.arithmetic import Charge, Named, Share
+from quarterhour.rate_cards.plan import InForce, Wanted
+from quarterhour.rate_cards.rate_card import Sold
 
 BY_EVENT: Final = "event"
 """The terms of an event that names its rate, or its commission."""

@@ -1,4 +1,4 @@
-"""Reading the ledger: the events recorded from one instant to another, in the order of their positions."""
+"""Reading the ledger: events by identity, events of a span in the order of their positions, explanations."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -6,15 +6,24 @@ from datetime import datetime
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from quarterhour import aws, clock, control
-from quarterhour.aws import Item, Request
-from quarterhour.clock import MILLISECOND, iso_millis
-from quarterhour.ledger.keys import Partition, Position
-from quarterhour.ledger.log import Place, chunks_between, places_of
-from quarterhour.paging import MAX_BYTES, Page, Paging, size_of, within
-from quarterhour.parameters import rounded_up
-from quarterhour.quarters import LENGTH, Quarter, span
-from quarterhour.reading import EntityReader
+from quarterhour.aws.entity import CHECKPOINT_KEY, SHARDS_KEY
+from quarterhour.aws.entity_table import EntityReader
+from quarterhour.aws.items import Item, Request, to_item
+from quarterhour.aws.retries import with_retries
+from quarterhour.aws.tables import get_item, get_items
+from quarterhour.aws.workers import Workers
+from quarterhour.documents.keys import rate_card_name, version_key
+from quarterhour.ledger.explanation import Facts, card_version, explained
+from quarterhour.ledger.source_index import Place, chunks_between, places_of
+from quarterhour.model import clock
+from quarterhour.model.clock import MILLISECOND, iso_millis
+from quarterhour.model.errors import NotFoundError
+from quarterhour.model.identifiers import Identity, Partition, Position
+from quarterhour.model.instants import rounded_up
+from quarterhour.model.quarter_hours import LENGTH, QuarterHour, span
+from quarterhour.rate_cards.rate_card import RateCard, rate_card_of
+from quarterhour.web.access import Caller
+from quarterhour.web.paging import MAX_BYTES, Page, Paging, size_of, within
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -49,7 +58,7 @@ def events_request(table: str, partition: Partition, within_: Bounds, most: int)
         "TableName": table,
         "KeyConditionExpression": "quarter_hour = :partition AND #position BETWEEN :low AND :high",
         "ExpressionAttributeNames": {"#position": "position"},
-        "ExpressionAttributeValues": aws.to_item(
+        "ExpressionAttributeValues": to_item(
             {":partition": str(partition), ":low": within_.low, ":high": within_.high}
         ),
         "ConsistentRead": True,
@@ -57,7 +66,7 @@ def events_request(table: str, partition: Partition, within_: Bounds, most: int)
     }
     if not within_.after:
         return request
-    return {**request, "ExclusiveStartKey": aws.to_item({"quarter_hour": str(partition), "position": within_.after})}
+    return {**request, "ExclusiveStartKey": to_item({"quarter_hour": str(partition), "position": within_.after})}
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,21 +74,21 @@ class Span:
     """What is asked for: from and before which position, and the first and the last quarter-hour that can hold any."""
 
     bounds: Bounds
-    first: Quarter
-    last: Quarter
+    first: QuarterHour
+    last: QuarterHour
 
     @classmethod
     def of(cls, start: datetime, end: datetime, now: datetime) -> Self:
         """Return the span from the start to before the end; nothing is recorded ahead of now."""
-        last = min(Quarter.at(end - MILLISECOND), Quarter.at(now).next)
-        return cls(bounds(start, end), Quarter.at(start), last)
+        last = min(QuarterHour.at(end - MILLISECOND), QuarterHour.at(now).next)
+        return cls(bounds(start, end), QuarterHour.at(start), last)
 
-    def place(self, name: str, after: str) -> tuple[Quarter, str]:
+    def place(self, name: str, after: str) -> tuple[QuarterHour, str]:
         """Read the place at which a page begins; raise ``ValueError`` where it is none of this span."""
-        quarter = within(self.first, Quarter.parse(name), self.last)
-        if after and _quarter_of(within(self.bounds.low, after, self.bounds.high)) != quarter:
-            raise ValueError(f"{after} is not in {quarter}")
-        return quarter, after
+        quarter_hour = within(self.first, QuarterHour.parse(name), self.last)
+        if after and _quarter_hour_of(within(self.bounds.low, after, self.bounds.high)) != quarter_hour:
+            raise ValueError(f"{after} is not in {quarter_hour}")
+        return quarter_hour, after
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,13 +145,55 @@ class Collected:
 
 
 @dataclass(frozen=True, slots=True)
+class EventLookup:
+    """Finds recorded events by their identity."""
+
+    client: "DynamoDBClient"
+    identity_table: str
+    ledger_table: str
+
+    def find(self, identity: Identity) -> Facts | None:
+        """Return the facts of an event; ``None`` where it is not in the ledger, or its identity has expired."""
+        claim = get_item(self.client, self.identity_table, {"event": str(identity)})
+        if claim is None:
+            return None
+        key = {name: claim[name]["S"] for name in ("quarter_hour", "position")}
+        item = get_item(self.client, self.ledger_table, key)
+        return {name: value["S"] for name, value in item.items()} if item else None
+
+
+@dataclass(frozen=True, slots=True)
+class ExplanationQueries:
+    """Explains the commissions of recorded events."""
+
+    events: EventLookup
+    entities: EntityReader
+
+    def explain(self, identities: Iterable[Identity], caller: Caller) -> dict[str, Any]:
+        """Return the explanation of the first of these events that is recorded and that the caller may see.
+
+        Raises ``NotFoundError`` where there is none.
+        """
+        for identity in identities:
+            facts = self.events.find(identity)
+            if facts and caller.may_see(facts["agency"]):
+                return explained(facts, self._rate_card(facts))
+        raise NotFoundError("there is no such event, or none that you may see")
+
+    def _rate_card(self, facts: Facts) -> RateCard | None:
+        version = card_version(facts)
+        values = self.entities.get(version_key(rate_card_name(facts["agency"]), version)) if version else None
+        return rate_card_of(values) if values else None
+
+
+@dataclass(frozen=True, slots=True)
 class LedgerQueries:
     """What readers ask of the ledger."""
 
     client: "DynamoDBClient"
     ledger_table: str
     entities: EntityReader
-    workers: aws.Workers
+    workers: Workers
 
     def events(self, start: datetime, end: datetime, agency: str | None, paging: Paging) -> Page:
         """Return the events recorded from the start to before the end, of one agency or (``None``) of all.
@@ -171,9 +222,9 @@ class LedgerQueries:
             for item in self._logged(source, left, sealed_until, paging.limit + 1):
                 if collected.full:
                     last = collected.items[-1]["position"]
-                    return Page(collected.items, (str(_quarter_of(last)), last))
+                    return Page(collected.items, (str(_quarter_hour_of(last)), last))
                 collected.add(item)
-            first, after = Quarter.at(sealed_until), ""
+            first, after = QuarterHour.at(sealed_until), ""
             if collected.items or first > span_.last:
                 return Page(collected.items, (str(first), "") if first <= span_.last else None)
         return self._collect(span_, (first, after), collected)
@@ -185,46 +236,48 @@ class LedgerQueries:
         places = (place for chunk in chunks for place in places_of(chunk))
         wanted = islice(_rising(places, within_.after, within_.low, end), most)
         keys = [{"quarter_hour": partition, "position": position} for partition, position in wanted]
-        items = aws.get_items(self.client, self.ledger_table, keys, self.workers)
+        items = get_items(self.client, self.ledger_table, keys, self.workers)
         return sorted(items, key=_position)
 
     def _sealed_until(self) -> datetime | None:
         """Return up to when the ledger is sealed; ``None`` before the first event."""
-        values = self.entities.get(control.CHECKPOINT)
-        return Quarter.parse(values["sealed_through"]).end if values else None
+        values = self.entities.get(CHECKPOINT_KEY)
+        return QuarterHour.parse(values["sealed_through"]).end if values else None
 
-    def _collect(self, span_: Span, begin: tuple[Quarter, str], page: Collected) -> Page:
+    def _collect(self, span_: Span, begin: tuple[QuarterHour, str], page: Collected) -> Page:
         """Put a page together from the partitions themselves."""
         at, after = begin
         shards = self._shards()
-        until = min(span_.last, Quarter(at.start + (max(1, PARTITIONS_A_PAGE // shards) - 1) * LENGTH))
-        for quarter in span(at, until):
-            bounds_ = replace(span_.bounds, after=after if quarter == at else "")
-            items, known = self._quarter(quarter, shards, bounds_, page.most)
+        until = min(span_.last, QuarterHour(at.start + (max(1, PARTITIONS_A_PAGE // shards) - 1) * LENGTH))
+        for quarter_hour in span(at, until):
+            bounds_ = replace(span_.bounds, after=after if quarter_hour == at else "")
+            items, known = self._quarter_hour(quarter_hour, shards, bounds_, page.most)
             for item in items:
                 page.add(item)
                 if page.full:
-                    return Page(page.items, (str(quarter), _position(item)))
+                    return Page(page.items, (str(quarter_hour), _position(item)))
             if known:
-                return Page(page.items, (str(quarter), known))
+                return Page(page.items, (str(quarter_hour), known))
         return Page(page.items, (str(until.next), "") if until < span_.last else None)
 
-    def _quarter(self, quarter: Quarter, shards: int, within_: Bounds, most: int) -> tuple[list[Item], str]:
+    def _quarter_hour(
+        self, quarter_hour: QuarterHour, shards: int, within_: Bounds, most: int
+    ) -> tuple[list[Item], str]:
         """Read about so many events of a quarter-hour, from all of its partitions side by side."""
         each = -(-most // shards)
         requests = [
-            events_request(self.ledger_table, Partition(quarter, shard), within_, each) for shard in range(shards)
+            events_request(self.ledger_table, Partition(quarter_hour, shard), within_, each) for shard in range(shards)
         ]
         return merged(self.workers.map(self._answer, requests))
 
     def _answer(self, request: Request) -> Answer:
-        answer = aws.persist(lambda: self.client.query(**request), "the Ledger table")
+        answer = with_retries(lambda: self.client.query(**request), "the Ledger table")
         last = answer.get("LastEvaluatedKey")
         return Answer(answer["Items"], last["position"]["S"] if last else "")
 
     def _shards(self) -> int:
         """Return the highest number of shards ever used, so that none is left out."""
-        values = self.entities.get(control.SHARDS)
+        values = self.entities.get(SHARDS_KEY)
         return int(values["shards"]) if values else 1
 
 
@@ -232,8 +285,8 @@ def _position(item: Item) -> str:
     return str(item["position"]["S"])
 
 
-def _quarter_of(position: str) -> Quarter:
-    return Quarter.at(Position.parse(position).recorded_at)
+def _quarter_hour_of(position: str) -> QuarterHour:
+    return QuarterHour.at(Position.parse(position).recorded_at)
 
 
 def _rising(places: Iterable[Place], after: str, low: str, end: str) -> Iterator[Place]:

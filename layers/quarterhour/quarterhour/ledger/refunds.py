@@ -4,11 +4,11 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
 
-from quarterhour import money
-from quarterhour.errors import FieldProblem
 from quarterhour.ledger.event import Event, Rejection
+from quarterhour.ledger.plan import Claim, RecordingTerms, Refundable
 from quarterhour.ledger.pricing import refund_price
-from quarterhour.ledger.recording import Claim, Refundable, Terms
+from quarterhour.model import money
+from quarterhour.model.errors import FieldProblem
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,7 @@ class LinkedRefund:
     after: Decimal
 
 
-def linked_refund(event: Event, sale: Claim | None, now: datetime, terms: Terms) -> LinkedRefund | Rejection:
+def linked_refund(event: Event, sale: Claim | None, now: datetime, terms: RecordingTerms) -> LinkedRefund | Rejection:
     """Claim a refund against its sale as that stands, or tell why the sale does not allow it."""
     if sale is None or sale.refundable is None:
         return _refuse(event, "data.refers_to", "is no recorded sale of this source", "the id of the sale, sent before")

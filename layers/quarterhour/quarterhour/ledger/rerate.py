@@ -12,13 +12,13 @@ from typing import Any, Final
 
 import base58
 
-from quarterhour import money
-from quarterhour.clock import parse_iso
 from quarterhour.ledger.event import ADJUSTMENT, REFUND
-from quarterhour.ledger.explain import Facts
-from quarterhour.ledger.keys import Account, Identity
+from quarterhour.ledger.explanation import Facts
 from quarterhour.ledger.pricing import BY_CARD, BY_DEFAULT, Price, charged, refund_price, sold_by
-from quarterhour.ratecards.card import RateCard
+from quarterhour.model import money
+from quarterhour.model.clock import parse_iso
+from quarterhour.model.identifiers import Account, Identity
+from quarterhour.rate_cards.rate_card import RateCard
 
 _SUFFIX_LENGTH: Final = 22
 _OURS: Final = "rerate-"

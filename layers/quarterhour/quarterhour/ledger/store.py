@@ -1,4 +1,4 @@
-"""The ledger's calls to DynamoDB, and the requests they make."""
+"""The ledger's calls to DynamoDB, and the requests they send."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -7,19 +7,23 @@ from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import ClientError
 
-from quarterhour import aws, control, money
-from quarterhour.aws import Item, Request
-from quarterhour.errors import UnavailableError
-from quarterhour.ledger.keys import Account, Identity, Partition, Position
+from quarterhour.aws.entity import CHECKPOINT_KEY, SHARDS_KEY
+from quarterhour.aws.items import Item, Request, to_item
+from quarterhour.aws.retries import is_cancelled, with_retries
+from quarterhour.aws.tables import conditional_write, get_items, put_items
+from quarterhour.aws.workers import Workers
+from quarterhour.ledger.plan import Claim, Claimed, Refundable
 from quarterhour.ledger.pricing import Price
-from quarterhour.ledger.recording import Claim, Claimed, Refundable
 from quarterhour.ledger.refunds import LinkedRefund
-from quarterhour.quarters import Quarter
+from quarterhour.model import money
+from quarterhour.model.errors import UnavailableError
+from quarterhour.model.identifiers import Account, Identity, Partition, Position
+from quarterhour.model.quarter_hours import QuarterHour
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
-Entry = tuple[Quarter, dict[str, str]]
+Entry = tuple[QuarterHour, dict[str, str]]
 """A bucket, and the ledger's attributes of an event that goes there."""
 
 
@@ -62,7 +66,7 @@ def claim_request(table: str, claim: Claim, request_id: str) -> Request:
     """Build the PutItem that claims an event for the first time, and tells of the claim that stands if it is not."""
     return {
         "TableName": table,
-        "Item": aws.to_item(claim_values(claim, request_id)),
+        "Item": to_item(claim_values(claim, request_id)),
         "ConditionExpression": "attribute_not_exists(event)",
         "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
     }
@@ -110,25 +114,20 @@ def shards_request(table: str, shards: int) -> Request:
     """Build the UpdateItem that raises the highest number of shards ever used, and never lowers it."""
     return {
         "TableName": table,
-        "Key": aws.to_item(dict(control.SHARDS)),
+        "Key": to_item(dict(SHARDS_KEY)),
         "UpdateExpression": "SET shards = :shards",
         "ConditionExpression": "attribute_not_exists(shards) OR shards < :shards",
         "ExpressionAttributeValues": {":shards": {"N": str(shards)}},
     }
 
 
-def first_checkpoint_request(table: str, before: Quarter) -> Request:
+def first_checkpoint_request(table: str, before: QuarterHour) -> Request:
     """Build the PutItem that starts the reports after the given bucket, unless they have started."""
     return {
         "TableName": table,
-        "Item": aws.to_item({**control.CHECKPOINT, "sealed_through": str(before)}),
+        "Item": to_item({**CHECKPOINT_KEY, "sealed_through": str(before)}),
         "ConditionExpression": "attribute_not_exists(pk)",
     }
-
-
-def append_request(table: str, items: Sequence[Item]) -> Request:
-    """Build the BatchWriteItem that appends up to 25 items; repeating it writes the same bytes again."""
-    return {"RequestItems": {table: [{"PutRequest": {"Item": item}} for item in items]}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,111 +138,87 @@ class LedgerStore:
     identity_table: str
     ledger_table: str
     entity_table: str
-    workers: aws.Workers
+    workers: Workers
 
-    def prepare(self, shards: int, before: Quarter) -> None:
+    def prepare(self, shards: int, before: QuarterHour) -> None:
         """Make sure, before the first append of a process, that the reports will read it."""
-        for request, call in (
-            (shards_request(self.entity_table, shards), self.client.update_item),
-            (first_checkpoint_request(self.entity_table, before), self.client.put_item),
-        ):
-            self._unless_failed(lambda call=call, request=request: call(**request))
+        shards_ = shards_request(self.entity_table, shards)
+        checkpoint = first_checkpoint_request(self.entity_table, before)
+        conditional_write(lambda: self.client.update_item(**shards_), "the Entity table")
+        conditional_write(lambda: self.client.put_item(**checkpoint), "the Entity table")
 
     def claim(self, claims: Sequence[Claim], request_id: str, in_time: Callable[[], bool]) -> list[Claimed | None]:
-        """Claim each, and return what stands then, in their order; ``None`` where DynamoDB or time was lacking."""
+        """Claim each event; return the claims that count, in their order: these, or the first ones.
+
+        ``None``: the claim could not be written in time.
+        """
         return self.workers.map(lambda claim: self._claim(claim, request_id) if in_time() else None, claims)
 
     def _claim(self, claim: Claim, request_id: str) -> Claimed | None:
         request = claim_request(self.identity_table, claim, request_id)
         try:
-            aws.persist(lambda: self.client.put_item(**request), "the Identity table")
+            write = conditional_write(lambda: self.client.put_item(**request), "the Identity table")
         except UnavailableError:
             return None
-        except ClientError as error:
-            if not aws.is_failed_condition(error):
-                raise
-            return _claimed_before(error.response["Item"], request_id)  # type: ignore[typeddict-item]
-        return Claimed(claim, fresh=True)
+        return Claimed(claim, fresh=True) if write.applied else _claimed_before(write.item, request_id)
 
     def claims(self, identities: Sequence[Identity]) -> dict[Identity, Claim]:
-        """Return the claims that stand for these identities, strongly consistent."""
+        """Return the claims of these identities, strongly consistent."""
         keys = [{"event": str(identity)} for identity in identities]
-        items = aws.get_items(self.client, self.identity_table, keys, self.workers)
+        items = get_items(self.client, self.identity_table, keys, self.workers)
         return {claim.identity: claim for claim in map(claim_of, items)}
 
-    def claim_refund(self, refund: LinkedRefund, request_id: str) -> Claimed | None:
-        """Claim a refund against its sale; ``None`` where sale or refund changed meanwhile, so read them again."""
+    def claim_refund(self, refund: LinkedRefund, request_id: str) -> Claimed:
+        """Claim a refund against its sale; return the claim that counts, this one or the first.
+
+        Raises botocore's ``ClientError`` where the sale has changed since it was read.
+        """
         request = refund_request(self.identity_table, refund, request_id)
         try:
-            aws.persist(lambda: self.client.transact_write_items(**request), "the Identity table")
+            with_retries(lambda: self.client.transact_write_items(**request), "the Identity table")
         except ClientError as error:
-            if not aws.is_cancelled(error):
+            if not is_cancelled(error):
                 raise
-            standing: Any = error.response["CancellationReasons"][0].get("Item")
-            return _claimed_before(standing, request_id) if standing else None
+            first: Any = error.response["CancellationReasons"][0].get("Item")
+            if not first:
+                raise
+            return _claimed_before(first, request_id)
         return Claimed(refund.claim, fresh=True)
 
     def move(self, old: Claim, new: Claim) -> bool:
-        """Move a claim; ``False`` where somebody else has moved it, or DynamoDB was not available."""
+        """Move a claim; ``False`` where another request has moved it, or DynamoDB was not available."""
+        request = move_request(self.identity_table, old, new)
         try:
-            return self._unless_failed(lambda: self.client.update_item(**move_request(self.identity_table, old, new)))
+            return conditional_write(lambda: self.client.update_item(**request), "the Identity table").applied
         except UnavailableError:
             return False
 
-    def standing(self, claims: Sequence[Claim]) -> set[tuple[str, str]]:
-        """Return the keys (partition, position) of those claims whose event is in the ledger, strongly consistent."""
+    def posted(self, claims: Sequence[Claim]) -> set[tuple[str, str]]:
+        """Return the keys (partition, position) of the claims whose event is in the ledger, strongly consistent."""
         keys = [{"quarter_hour": str(claim.partition), "position": str(claim.position)} for claim in claims]
-        items = aws.get_items(self.client, self.ledger_table, keys, self.workers)
+        items = get_items(self.client, self.ledger_table, keys, self.workers)
         return {_key(item) for item in items}
 
-    def append(self, entries: Sequence[Entry], is_open: Callable[[Quarter], bool]) -> set[tuple[str, str]]:
-        """Append entries and return the keys of those that are in the ledger now.
+    def append(self, entries: Sequence[Entry], is_open: Callable[[QuarterHour], bool]) -> set[tuple[str, str]]:
+        """Append entries; return the keys of those that are in the ledger now.
 
-        Asks before each call whether the bucket still takes appends: one issued too late could land behind a seal.
+        ``is_open`` is called before each call to DynamoDB: an append sent too late could land after the seal.
         """
-        appended = self.workers.map(
-            lambda some: self._append(some, is_open), list(aws.chunks(entries, aws.BATCH_WRITE))
+        quarter_hours = {values["quarter_hour"]: quarter_hour for quarter_hour, values in entries}
+        items = {_key(item): item for item in (_as_item(values) for _, values in entries)}
+        unwritten = put_items(
+            self.client,
+            self.ledger_table,
+            list(items.values()),
+            self.workers,
+            lambda item: is_open(quarter_hours[item["quarter_hour"]["S"]]),
         )
-        return set().union(*appended)
-
-    def _append(self, entries: Sequence[Entry], is_open: Callable[[Quarter], bool]) -> set[tuple[str, str]]:
-        pending = {_key(item): (quarter, item) for quarter, item in ((q, _as_item(values)) for q, values in entries)}
-        appended: set[tuple[str, str]] = set()
-        for attempt in range(aws.ATTEMPTS):
-            if attempt:
-                aws.pause(attempt)
-            pending = {key: (quarter, item) for key, (quarter, item) in pending.items() if is_open(quarter)}
-            if not pending:
-                break
-            try:
-                answer = self.client.batch_write_item(
-                    **append_request(self.ledger_table, [i for _, i in pending.values()])
-                )
-            except (ClientError, *aws.NETWORK_ERRORS) as error:
-                if not aws.is_transient(error):
-                    raise
-                continue
-            left = {
-                _key(request["PutRequest"]["Item"]) for request in answer["UnprocessedItems"].get(self.ledger_table, [])
-            }
-            appended |= pending.keys() - left
-            pending = {key: pending[key] for key in left}
-        return appended
-
-    @staticmethod
-    def _unless_failed(call: Any) -> bool:  # noqa: ANN401
-        try:
-            aws.persist(call, "DynamoDB")
-        except ClientError as error:
-            if not aws.is_failed_condition(error):
-                raise
-            return False
-        return True
+        return items.keys() - {_key(item) for item in unwritten}
 
 
-def _claimed_before(standing: Item, request_id: str) -> Claimed:
-    # A claim of this very request stands where the answer to its first try was lost.
-    return Claimed(claim_of(standing), fresh=standing["request"]["S"] == request_id)
+def _claimed_before(first: Item, request_id: str) -> Claimed:
+    # A claim of this very request is there where the response to its first try was lost.
+    return Claimed(claim_of(first), fresh=first["request"]["S"] == request_id)
 
 
 def _text(item: Item, name: str) -> str:

@@ -7,10 +7,9 @@ paths, so that what lies below any place is one range. No part of a path is empt
 from datetime import date
 from typing import Final
 
-from quarterhour import fields
-from quarterhour.entity import Key
-from quarterhour.ledger.keys import SEPARATOR
-from quarterhour.reading import Range
+from quarterhour.aws.entity import Key, Range
+from quarterhour.model import fields
+from quarterhour.model.identifiers import SEPARATOR
 
 _PLACES: Final = "PLACE#"
 _END: Final = SEPARATOR * 2

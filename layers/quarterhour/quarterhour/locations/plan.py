@@ -6,10 +6,10 @@ from datetime import date
 from itertools import groupby
 from typing import Any, Final
 
-from quarterhour.fields import MAX_TEXT
-from quarterhour.ledger.keys import SEPARATOR
 from quarterhour.locations.keys import location_of, sales_key
-from quarterhour.totals import Totals
+from quarterhour.model.fields import MAX_TEXT
+from quarterhour.model.identifiers import SEPARATOR
+from quarterhour.model.totals import Totals
 
 MOST_LEVELS: Final = MAX_TEXT // 2
 """Of a location: each has a separator behind it, but the last."""

@@ -5,10 +5,12 @@ from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from typing import Any, Final
 
+from quarterhour.aws.entity import Values
+from quarterhour.aws.entity_table import EntityReader
 from quarterhour.locations.keys import below
 from quarterhour.locations.plan import Sales, by_place
-from quarterhour.paging import MAX_BYTES, Page, Paging, size_of, within
-from quarterhour.reading import EntityReader, Values, figures
+from quarterhour.model.totals import figures
+from quarterhour.web.paging import MAX_BYTES, Page, Paging, size_of, within
 
 DAYS_A_PAGE: Final = 31
 """How many days a page looks into at the most."""

@@ -1,52 +1,54 @@
-"""What the ledger is told of an order: a sale of each item, and its refund."""
+"""What the ledger is facts of an order: a sale of each item, and its refund."""
 
 from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any, Final
 
-from quarterhour import money
-from quarterhour.errors import FieldProblem
 from quarterhour.ledger.event import REFUND, SALE, Event, Rejection
+from quarterhour.model import money
+from quarterhour.model.errors import FieldProblem
 
 SOURCE: Final = "orders"
 """The source of all events that come of orders."""
 
 _REFUND: Final = ":refund"
 
-Cloud = dict[str, Any]
+CloudEvent = dict[str, Any]
 """A CloudEvent."""
 
 
-def sale(order: Mapping[str, str | None], line: int, facts: Mapping[str, str]) -> Cloud:
-    """Return the sale of an item: what the order tells of all its items, and the facts of this one."""
-    told = {name: value for name, value in facts.items() if name != "agency"}
+def sale(  # noqa: PLR0913 - what an order says of all its items, by name
+    order: str,
+    line: int,
+    facts: Mapping[str, str],
+    *,
+    currency: str,
+    customer: str | None = None,
+    placed_at: str | None = None,
+) -> CloudEvent:
+    """Return the sale of an item, from the facts of its order and its own."""
+    own = {name: value for name, value in facts.items() if name != "agency"}
     return {
         "specversion": "1.0",
         "source": SOURCE,
-        "id": f"{order['order']}:{line}",
+        "id": f"{order}:{line}",
         "type": SALE,
         "subject": facts.get("agency"),
-        "time": order.get("placed_at"),
-        "data": {
-            **told,
-            "currency": order["currency"],
-            "customer": order.get("customer"),
-            "order_id": order["order"],
-            "line": str(line),
-        },
+        "time": placed_at,
+        "data": {**own, "currency": currency, "customer": customer, "order_id": order, "line": str(line)},
     }
 
 
-def refund(sold: Cloud, at: str) -> Cloud:
+def refund(sold: CloudEvent, at: str) -> CloudEvent:
     """Return what takes a sale back, all of it that is left, at an instant; its commission is the sale's."""
     amount = money.plain(money.negated(Decimal(sold["data"]["amount"])))
-    told = {name: value for name, value in sold["data"].items() if name != "commission_rate"}
+    facts = {name: value for name, value in sold["data"].items() if name != "commission_rate"}
     return {
         **sold,
         "id": f"{sold['id']}{_REFUND}",
         "type": REFUND,
         "time": at,
-        "data": {**told, "amount": amount, "refers_to": sold["id"]},
+        "data": {**facts, "amount": amount, "refers_to": sold["id"]},
     }
 
 

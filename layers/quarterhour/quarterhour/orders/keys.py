@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Final, Self
 
-from quarterhour.entity import Key
-from quarterhour.ledger.keys import SEPARATOR
+from quarterhour.aws.entity import Key
+from quarterhour.model.identifiers import SEPARATOR
 
 ORDERS: Final = "ORDER#"
 """What the partition keys of all orders begin with."""

@@ -8,14 +8,14 @@ from functools import cached_property, reduce
 from hashlib import sha256
 from typing import Any, Final
 
-from quarterhour import fields, jsontext, money
-from quarterhour.clock import iso_millis
-from quarterhour.errors import FieldProblem
-from quarterhour.fields import NAME, Fields
 from quarterhour.ledger.event import DETAILS, Event, Rejection, read_event
+from quarterhour.model import exact_json, fields, money
+from quarterhour.model.clock import iso_millis
+from quarterhour.model.errors import FieldProblem
+from quarterhour.model.fields import NAME, Fields
+from quarterhour.model.instants import YEARS
 from quarterhour.orders.events import sale
 from quarterhour.orders.keys import MAX_ITEMS
-from quarterhour.parameters import YEARS
 
 MAX_ID: Final = 100
 """Characters of an order and of a product: with an instant they make a sort key, of at most 1,024 bytes."""
@@ -28,7 +28,6 @@ ITEM_FIELDS: Final = frozenset({"agency", "amount", "commission_rate", *DETAILS}
 _ID: Final = f"1 to {MAX_ID} printable characters without '#'"
 _PLACED: Final = f"{fields.INSTANT}, of the years {YEARS[0]} to {YEARS[1]}"
 _ITEMS: Final = f"a list of 1 to {MAX_ITEMS:,} objects with agency, product and amount"
-_ANY_ORDER: Final = {"order": "any", "currency": "EUR"}
 
 
 @dataclass(frozen=True)
@@ -59,7 +58,7 @@ class Order:
             "placed_at": iso_millis(self.placed_at) if self.placed_at else None,
             "items": [dict(item) for item in self.items],
         }
-        return sha256(jsontext.canonical(content).encode()).hexdigest()
+        return sha256(exact_json.canonical(content).encode()).hexdigest()
 
 
 def read_order(body: Mapping[str, Any]) -> Order:
@@ -85,7 +84,7 @@ def _item(sent: object, name: str, problems: list[FieldProblem]) -> dict[str, st
     item.no_others(ITEM_FIELDS)
     item.value("product", _ID, _id)
     known = {field: value for field, value in sent.items() if field in ITEM_FIELDS}
-    read = read_event(sale(_ANY_ORDER, 1, known))
+    read = read_event(sale("any", 1, known, currency="EUR"))
     if isinstance(read, Rejection):
         for problem in read.problems:
             field = "agency" if problem.field == "subject" else problem.field.removeprefix("data.")

@@ -6,10 +6,13 @@ from datetime import datetime
 from heapq import merge
 from itertools import islice
 
-from quarterhour import clock
-from quarterhour.clock import MILLISECOND, iso_millis
-from quarterhour.errors import NotFoundError
-from quarterhour.fields import shown
+from quarterhour.aws.entity import IndexRange, Range, Values
+from quarterhour.aws.entity_table import EntityReader
+from quarterhour.model import clock
+from quarterhour.model.clock import MILLISECOND, iso_millis
+from quarterhour.model.errors import NotFoundError
+from quarterhour.model.fields import shown
+from quarterhour.model.instants import instant, rounded_up
 from quarterhour.orders.keys import (
     HEADER,
     MAX_ITEMS,
@@ -22,10 +25,8 @@ from quarterhour.orders.keys import (
     queue_partitions,
     queue_sk,
 )
-from quarterhour.orders.plan import INDEX_LAG, Values, is_there, shown_bought, shown_item, shown_order
-from quarterhour.paging import Page, Paging, within
-from quarterhour.parameters import instant, rounded_up
-from quarterhour.reading import EntityReader, IndexRange, Range
+from quarterhour.orders.plan import INDEX_LAG, OrderHeader, shown_bought, shown_item, shown_order
+from quarterhour.web.paging import Page, Paging, within
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +38,9 @@ class OrderQueries:
     def order(self, orders: Sequence[str], paging: Paging) -> Values:
         """Return the first order that exists with a page of its items; raise ``NotFoundError`` where none does."""
         for order in orders:
-            header = self.entities.get(header_key(order))
-            if header and is_there(header):
+            values = self.entities.get(header_key(order))
+            header = OrderHeader.of(values) if values else None
+            if header and header.is_complete:
                 return {**shown_order(header), **paging.body(self._items(order, paging))}
         raise NotFoundError(f"there is no order {shown(orders[0])}")
 
@@ -70,7 +72,7 @@ class OrderQueries:
         each = -(-(paging.limit + 2) // len(partitions))
         listed = (self.entities.listed(IndexRange(index, pk, after, high), each) for pk in partitions)
         entries = (entry for entry in merge(*listed, key=lambda entry: entry[sk]) if entry[sk] > after)
-        return paging.cut(entries, shown_order, lambda entry: entry[sk])
+        return paging.cut(entries, lambda entry: shown_order(OrderHeader.of(entry)), lambda entry: str(entry[sk]))
 
     def items_of_customer(self, customers: Sequence[str], product: str | None, paging: Paging) -> Page:
         """Return a customer's items by product, and of one product by date: of all, or of one.
@@ -98,8 +100,8 @@ class OrderQueries:
         while some := list(islice(entries, at_once)):
             keys = {entry["pk"]: {"pk": entry["pk"], "sk": HEADER} for entry in some}
             headers = self.entities.several(list(keys.values()))
-            there = {header["pk"] for header in headers if is_there(header, by)}
-            yield from (entry for entry in some if entry["pk"] in there)
+            whole = {header["pk"] for header in headers if OrderHeader.of(header).was_complete(by)}
+            yield from (entry for entry in some if entry["pk"] in whole)
 
 
 def _first(names: Sequence[str], read: Callable[[str], Page]) -> Page:

@@ -4,12 +4,14 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from botocore.exceptions import ClientError
-
-from quarterhour import aws, clock
-from quarterhour.aws import Request
+from quarterhour.aws.entity import Values
+from quarterhour.aws.items import Request, from_item, to_item
+from quarterhour.aws.tables import conditional_write, put_items, query_pages
+from quarterhour.aws.workers import Workers
+from quarterhour.model import clock
+from quarterhour.model.errors import UnavailableError
 from quarterhour.orders.keys import ITEMS, header_key, order_pk
-from quarterhour.orders.plan import WRITING, Step, Values, committed
+from quarterhour.orders.plan import WRITING, OrderHeader, StatusChange, committed
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -21,7 +23,7 @@ def claim_request(table: str, claim: Values) -> Request:
     """Build the PutItem that claims an order, and tells of the header that stands if it is claimed already."""
     return {
         "TableName": table,
-        "Item": aws.to_item(claim),
+        "Item": to_item(claim),
         "ConditionExpression": "attribute_not_exists(pk)",
         "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
     }
@@ -33,28 +35,28 @@ def commit_request(table: str, order: str, commit: Values) -> Request:
     values = {f":{name}": value for name, value in commit.items()}
     return {
         "TableName": table,
-        "Key": aws.to_item(dict(header_key(order))),
+        "Key": to_item(dict(header_key(order))),
         "UpdateExpression": "SET " + ", ".join(f"#{name} = :{name}" for name in commit),
         "ConditionExpression": "#status = :writing",
         "ExpressionAttributeNames": names,
-        "ExpressionAttributeValues": aws.to_item({**values, ":writing": WRITING}),
+        "ExpressionAttributeValues": to_item({**values, ":writing": WRITING}),
         "ReturnValues": "ALL_NEW",
         "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
     }
 
 
-def step_request(table: str, order: str, step: Step, at: str) -> Request:
+def status_request(table: str, order: str, change: StatusChange, at: str) -> Request:
     """Build the UpdateItem that takes an order from one status to another, if it is in the first."""
-    queue = step.queue(order)
-    entry = {":after": step.after, ":before": step.before, ":entry": [{"status": step.after, "at": at}]}
+    queue = change.queue(order)
+    entry = {":after": change.after, ":before": change.before, ":entry": [{"status": change.after, "at": at}]}
     return {
         "TableName": table,
-        "Key": aws.to_item(dict(header_key(order))),
+        "Key": to_item(dict(header_key(order))),
         "UpdateExpression": "SET #status = :after, history = list_append(history, :entry)"
         + (", gsi2pk = :queue" if queue else " REMOVE gsi2pk, gsi2sk"),
         "ConditionExpression": "#status = :before",
         "ExpressionAttributeNames": {"#status": "status"},
-        "ExpressionAttributeValues": aws.to_item({**entry, **({":queue": queue} if queue else {})}),
+        "ExpressionAttributeValues": to_item({**entry, **({":queue": queue} if queue else {})}),
         "ReturnValues": "ALL_NEW",
         "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
     }
@@ -71,60 +73,58 @@ def items_request(table: str, order: str) -> Request:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
-    """A header as it stands after a write was tried: changed by it, or (``None`` if there is none) as it stood."""
+class HeaderWrite:
+    """The outcome of a conditional write of a header: whether it was applied, and the header after it.
 
-    header: Values | None
-    changed: bool
+    ``header`` is ``None`` where there is no such order.
+    """
+
+    header: OrderHeader | None
+    applied: bool
 
 
 @dataclass(frozen=True, slots=True)
 class OrderStore:
-    """The orders in the Entity table. ``once``: the client that commits them, each call of which is one try."""
+    """The orders in the Entity table. ``once`` is a client that sends each call once: it commits the orders."""
 
     client: "DynamoDBClient"
     once: "DynamoDBClient"
     table: str
-    workers: aws.Workers
+    workers: Workers
 
-    def claim(self, claim: Values) -> Standing:
-        """Claim an order, unless it is claimed already."""
-        request = claim_request(self.table, claim)
-        standing = self._unless_failed(lambda: self.client.put_item(**request))
-        return Standing(claim, changed=True) if standing.changed else standing
+    def claim(self, claim: OrderHeader) -> HeaderWrite:
+        """Write the claim of an order, unless it is claimed already."""
+        request = claim_request(self.table, claim.values())
+        write = self._write(lambda: self.client.put_item(**request))
+        return HeaderWrite(claim, applied=True) if write.applied else write
 
     def items(self, order: str) -> list[Values]:
-        """Return the items of an order that stand, in the order of their lines."""
-        # In turn: orders are read side by side by these very workers, who would wait for each other.
-        pages = aws.query_pages(self.client, items_request(self.table, order), aws.Workers(1))
-        return [aws.from_item(item) for items in pages for item in items]
+        """Return the items of an order that are in the table, in the order of their lines."""
+        # One worker: orders are read side by side by these very workers, which would wait for each other.
+        pages = query_pages(self.client, items_request(self.table, order), Workers(1))
+        return [from_item(item) for items in pages for item in items]
 
     def write(self, items: Iterable[Values], in_time: Callable[[], bool]) -> None:
         """Write items; raise ``UnavailableError`` where some could not be written in time."""
-        aws.put_items(self.client, self.table, [aws.to_item(item) for item in items], self.workers, in_time)
+        wanted = [to_item(item) for item in items]
+        if put_items(self.client, self.table, wanted, self.workers, lambda _: in_time()):
+            raise UnavailableError(f"{_TABLE} did not take all items in time")
 
-    def commit(self, order: str, header: Values, in_time: Callable[[], bool]) -> Standing:
-        """Show an order, unless it is shown already; tried for as long as there is time."""
-        # The instant is that of each try, and a try is short: whoever lists items relies on the commit's taking effect
-        # soon after its instant, or never.
-        return self._unless_failed(
-            lambda: self.once.update_item(**commit_request(self.table, order, committed(header, clock.now()))),
+    def commit(self, header: OrderHeader, in_time: Callable[[], bool]) -> HeaderWrite:
+        """Make an order complete, unless it is already; the call is repeated for as long as there is time."""
+        # Each try carries its own instant, and is short: listings rely on a commit taking effect soon after its
+        # instant, or never.
+        return self._write(
+            lambda: self.once.update_item(**commit_request(self.table, header.order, committed(header, clock.now()))),
             in_time,
         )
 
-    def step(self, order: str, step: Step, at: str) -> Standing:
-        """Change an order's status, if it is the one that the step begins with."""
-        request = step_request(self.table, order, step, at)
-        return self._unless_failed(lambda: self.client.update_item(**request))
+    def change_status(self, order: str, change: StatusChange, at: str) -> HeaderWrite:
+        """Change an order's status if it is the one that the change begins with."""
+        request = status_request(self.table, order, change, at)
+        return self._write(lambda: self.client.update_item(**request))
 
     @staticmethod
-    def _unless_failed(call: Callable[[], Any], in_time: Callable[[], bool] | None = None) -> Standing:
-        """Make a conditional write of a header; tell how it stands then."""
-        try:
-            answer = aws.persist(call, _TABLE, in_time)
-        except ClientError as error:
-            if not aws.is_failed_condition(error):
-                raise
-            stood: Any = error.response.get("Item")
-            return Standing(aws.from_item(stood) if stood else None, changed=False)
-        return Standing(aws.from_item(answer.get("Attributes", {})), changed=True)
+    def _write(call: Callable[[], Any], in_time: Callable[[], bool] | None = None) -> HeaderWrite:
+        write = conditional_write(call, _TABLE, in_time)
+        return HeaderWrite(OrderHeader.of(from_item(write.item)) if write.item else None, write.applied)

@@ -4,8 +4,8 @@ import re
 from datetime import date, datetime, timedelta
 from typing import Final
 
-from quarterhour.entity import Key
-from quarterhour.quarters import Quarter
+from quarterhour.aws.entity import Key
+from quarterhour.model.quarter_hours import QuarterHour
 
 LEDGER: Final = "ledger/"
 REPORTS: Final = "reports/"
@@ -23,18 +23,18 @@ _RUN: Final = re.compile(r"(\d{4})-(\d{2})-(\d{2})T(\d{4})-(\d{4})", re.ASCII)
 _LINES: Final = re.compile(r"ledger/dt=(\d{4})-(\d{2})-(\d{2})/quarter=(\d{4})/lines\.csv\.gz", re.ASCII)
 
 
-def lines_key(quarter: Quarter) -> str:
+def lines_key(quarter_hour: QuarterHour) -> str:
     """Return the object of a quarter-hour's lines: ``ledger/dt=2026-10-23/quarter=0130/lines.csv.gz``."""
-    return f"{LEDGER}dt={quarter.start:%Y-%m-%d}/quarter={quarter.start:%H%M}/lines.csv.gz"
+    return f"{LEDGER}dt={quarter_hour.start:%Y-%m-%d}/quarter={quarter_hour.start:%H%M}/lines.csv.gz"
 
 
-def quarter_of_lines(key: str) -> Quarter | None:
+def quarter_hour_of_lines(key: str) -> QuarterHour | None:
     """Read the quarter-hour from the key of its lines, ``None`` where it is another object."""
     match = _LINES.fullmatch(key)
-    return Quarter.parse("".join(match.groups())) if match else None
+    return QuarterHour.parse("".join(match.groups())) if match else None
 
 
-def run_id(first: Quarter, last: Quarter) -> str:
+def run_id(first: QuarterHour, last: QuarterHour) -> str:
     """Return the name of a run by what it covers: ``2026-10-23T0130-0230``; the end of a day is ``2400``."""
     end = "2400" if last.end.date() > first.start.date() else f"{last.end:%H%M}"
     return f"{first.start:%Y-%m-%dT%H%M}-{end}"
@@ -51,8 +51,8 @@ def run_bounds(run: str) -> tuple[datetime, datetime]:
     if match is None:
         raise ValueError(f"{run!r} is no run")
     year, month, day, start, end = match.groups()
-    first = Quarter.parse(f"{year}{month}{day}{start}")
-    midnight = Quarter.parse(f"{year}{month}{day}0000").start
+    first = QuarterHour.parse(f"{year}{month}{day}{start}")
+    midnight = QuarterHour.parse(f"{year}{month}{day}0000").start
     return first.start, midnight + timedelta(hours=int(end[:2]), minutes=int(end[2:]))
 
 
@@ -66,9 +66,9 @@ def runs_between(first: date, last: date) -> tuple[str, str]:
     return first.isoformat(), f"{last.isoformat()}{_BEHIND_TIMES}"
 
 
-def pins_key(quarter: Quarter, base: str) -> Key:
+def pins_key(quarter_hour: QuarterHour, base: str) -> Key:
     """Return the key of the rates that a quarter-hour's summary is converted at: ``PINNED#202610230130``, ``EUR``."""
-    return {"pk": f"PINNED#{quarter}", "sk": base}
+    return {"pk": f"PINNED#{quarter_hour}", "sk": base}
 
 
 def run_prefix(run: str) -> str:
@@ -80,6 +80,6 @@ def run_prefix(run: str) -> str:
     return f"{REPORTS}{year}/{month}/{day}/{start}-{end}/"
 
 
-def last_closed(now: datetime, grace: timedelta) -> Quarter:
+def last_closed(now: datetime, grace: timedelta) -> QuarterHour:
     """Return the newest quarter-hour that is over, and past its grace."""
-    return Quarter.at(now - grace).previous
+    return QuarterHour.at(now - grace).previous

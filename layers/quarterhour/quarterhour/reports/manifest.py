@@ -4,26 +4,65 @@ import csv
 import io
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, Final
 
-from quarterhour import money
-from quarterhour.clock import iso_seconds
-from quarterhour.ledger.keys import Account
-from quarterhour.reports.base import FIGURES, InBase, Pins, as_list, in_base
+from quarterhour.model import money
+from quarterhour.model.clock import iso_seconds
+from quarterhour.model.identifiers import Account
+from quarterhour.model.totals import Totals
+from quarterhour.reports.base_currency import FIGURES, Conversion, as_list
 from quarterhour.reports.keys import MANIFEST, SUMMARY, lines_key, run_prefix
 from quarterhour.reports.lines import harmless
 from quarterhour.reports.plan import Plan, Sealed, Tally, by_account
-from quarterhour.totals import Totals
 
 _IN_BASE: Final = ("base_currency", *(f"{name}_in_base_rounded_half_even" for name in FIGURES), "base_note")
-_NONE: Final[Mapping[Account, InBase]] = {}
 
 
-def summary(accounts: Mapping[Account, Totals], base: str = "", converted: Mapping[Account, InBase] = _NONE) -> bytes:
-    """Return the CSV summary: a line an account, exact, and the commission as a statement would show it.
+@dataclass(frozen=True, slots=True)
+class File:
+    """A file of a run: its key in the bucket and its content."""
 
-    With a base currency, each account's figures in it follow; where a rate is missing, a note says so in their place.
+    key: str
+    content: bytes
+
+    @property
+    def sha256(self) -> str:
+        """The SHA-256 of the content, in hexadecimal."""
+        return hexdigest(self.content)
+
+
+@dataclass(frozen=True, slots=True)
+class RunFiles:
+    """The files of a run beside its lines."""
+
+    summary: File
+    manifest: File
+
+    @property
+    def in_order(self) -> tuple[File, File]:
+        """The order in which they are written: the manifest last, as it names every other file."""
+        return self.summary, self.manifest
+
+
+def run_files(
+    plan: Plan, sealed: Sequence[Sealed], tallies: Sequence[Tally], conversion: Conversion | None
+) -> RunFiles:
+    """Return the files of a run beside its lines; the same plan and ledger give the same bytes."""
+    prefix = run_prefix(plan.run)
+    accounts = by_account(tallies)
+    summary_ = summary(accounts, conversion)
+    return RunFiles(
+        File(prefix + SUMMARY, summary_),
+        File(prefix + MANIFEST, manifest(plan, sealed, accounts, summary_, conversion)),
+    )
+
+
+def summary(accounts: Mapping[Account, Totals], conversion: Conversion | None = None) -> bytes:
+    """Return the CSV summary: a line an account, exact, and the commission rounded as on a statement.
+
+    With a conversion, each account's figures in the base currency follow; a note names the rates that are missing.
     """
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\n")
@@ -37,23 +76,24 @@ def summary(accounts: Mapping[Account, Totals], base: str = "", converted: Mappi
             "net",
             "commission",
             "commission_rounded_half_even",
-            *(_IN_BASE if base else ()),
+            *(_IN_BASE if conversion else ()),
         ]
     )
     for account, totals in accounts.items():
         figures = [money.plain(value) for value in (totals.gross, totals.refunds, totals.net, totals.commission)]
         rounded = money.plain(money.on_statement(totals.commission, account.currency))
-        in_base = _in_base(account, converted[account], base) if base else []
+        in_base = _in_base(account, conversion) if conversion else []
         writer.writerow([harmless(account.agency), account.currency, totals.events, *figures, rounded, *in_base])
     return text.getvalue().encode()
 
 
-def _in_base(account: Account, converted: InBase, base: str) -> list[str]:
-    rounded = converted.rounded(base)
+def _in_base(account: Account, conversion: Conversion) -> list[str]:
+    converted = conversion.accounts[account]
+    rounded = converted.rounded(conversion.base)
     if rounded is None:
-        quarters = " ".join(map(str, converted.missing))
-        return [base, *("" for _ in FIGURES), f"no rate of {account.currency} at the end of {quarters}"]
-    return [base, *map(money.plain, rounded), ""]
+        quarter_hours = " ".join(map(str, converted.missing))
+        return [conversion.base, *("" for _ in FIGURES), f"no rate of {account.currency} at the end of {quarter_hours}"]
+    return [conversion.base, *map(money.plain, rounded), ""]
 
 
 def manifest(
@@ -61,13 +101,12 @@ def manifest(
     sealed: Sequence[Sealed],
     accounts: Mapping[Account, Totals],
     summary_: bytes,
-    pins: Sequence[Pins] = (),
+    conversion: Conversion | None = None,
 ) -> bytes:
-    """Return the manifest of a run; nothing in it depends on when or how often it is written.
-
-    ``pins``: the rates of each of its quarter-hours, where it has a base currency.
-    """
+    """Return the manifest of a run; nothing in it depends on when or how often it is written."""
     run, digest = plan.previous
+    base = {"base_currency": conversion.base} if conversion else {}
+    rates = [{"rates": as_list(pins)} for pins in conversion.pins] if conversion else [{} for _ in sealed]
     document: dict[str, Any] = {
         "schema": plan.schema,
         "run": plan.run,
@@ -77,16 +116,16 @@ def manifest(
         "code_version": plan.code_version,
         "shards": plan.shards,
         "previous": {"run": run, "sha256": digest} if run else None,
-        **({"base_currency": plan.base} if plan.base else {}),
+        **base,
         "buckets": [
             {
-                "bucket": str(quarter),
+                "bucket": str(quarter_hour),
                 "shards": plan.shards,
                 "lines": one.lines,
-                "file": {"key": lines_key(quarter), "sha256": one.sha256, "size": one.size} if one.lines else None,
-                **({"rates": as_list(pins[number])} if plan.base else {}),
+                "file": {"key": lines_key(quarter_hour), "sha256": one.sha256, "size": one.size} if one.lines else None,
+                **rates_,
             }
-            for number, (quarter, one) in enumerate(zip(plan.quarters, sealed, strict=True))
+            for quarter_hour, one, rates_ in zip(plan.quarter_hours, sealed, rates, strict=True)
         ],
         "lines": sum(one.lines for one in sealed),
         "accounts": [
@@ -99,20 +138,8 @@ def manifest(
 
 
 def accounts_of(document: Mapping[str, Any]) -> dict[Account, Totals]:
-    """Read from a manifest what each account comes to in its run."""
+    """Read each account's totals from a manifest."""
     return {Account(one["agency"], one["currency"]): Totals.of(one) for one in document["accounts"]}
-
-
-def documents(plan: Plan, sealed: Sequence[Sealed], tallies: Sequence[Tally], pins: Sequence[Pins]) -> dict[str, bytes]:
-    """Return what stands beside the lines of a run, by key: the manifest comes last, as it names the others.
-
-    ``pins``: the rates of each of its quarter-hours, where it has a base currency.
-    """
-    prefix = run_prefix(plan.run)
-    accounts = by_account(tallies)
-    converted = in_base(zip(plan.quarters, tallies, pins, strict=True), plan.base) if plan.base else {}
-    summary_ = summary(accounts, plan.base, converted)
-    return {prefix + SUMMARY: summary_, prefix + MANIFEST: manifest(plan, sealed, accounts, summary_, pins)}
 
 
 def hexdigest(content: bytes) -> str:

@@ -6,14 +6,16 @@ from datetime import datetime, timedelta
 from enum import Enum
 from typing import Any, Final, Self
 
-from quarterhour.clock import iso_millis
-from quarterhour.ledger.keys import Account, Partition
-from quarterhour.quarters import Quarter, span
+from quarterhour.model.clock import iso_millis
+from quarterhour.model.identifiers import Account, Partition
+from quarterhour.model.quarter_hours import QuarterHour, span
+from quarterhour.model.totals import Totals
 from quarterhour.reports.keys import PENDING, last_closed, run_id, run_key
-from quarterhour.totals import Totals
 
 Tally = dict[tuple[Account, Partition], Totals]
 """What was read from the ledger, as the counters keep it: per account and partition."""
+Run = dict[str, Any]
+"""The control item of a run that is done."""
 Places = dict[tuple[str, str], Totals]
 """What was sold where, per location (``GB#London``) and currency."""
 
@@ -67,8 +69,8 @@ class Plan:
     every account in, too; empty for none.
     """
 
-    first: Quarter
-    last: Quarter
+    first: QuarterHour
+    last: QuarterHour
     planned_at: str
     code_version: str
     shards: int
@@ -83,13 +85,13 @@ class Plan:
         return run_id(self.first, self.last)
 
     @property
-    def quarters(self) -> list[Quarter]:
+    def quarter_hours(self) -> list[QuarterHour]:
         """The quarter-hours that it covers."""
         return list(span(self.first, self.last))
 
-    def partitions(self, quarter: Quarter) -> list[Partition]:
+    def partitions(self, quarter_hour: QuarterHour) -> list[Partition]:
         """Return the ledger partitions of one of its quarter-hours."""
-        return [Partition(quarter, shard) for shard in range(self.shards)]
+        return [Partition(quarter_hour, shard) for shard in range(self.shards)]
 
     def as_dict(self) -> dict[str, Any]:
         """Return it in plain values, to be stored."""
@@ -109,8 +111,8 @@ class Plan:
     def of(cls, values: Mapping[str, Any]) -> Self:
         """Read what ``as_dict`` wrote."""
         return cls(
-            Quarter.parse(values["first"]),
-            Quarter.parse(values["last"]),
+            QuarterHour.parse(values["first"]),
+            QuarterHour.parse(values["last"]),
             values["planned_at"],
             values["code_version"],
             int(values["shards"]),
@@ -122,7 +124,7 @@ class Plan:
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class ReportTerms:
     """What the deployment says of its reports: when a quarter-hour is closed, by which code, in which base currency."""
 
     grace: timedelta
@@ -134,21 +136,28 @@ class Terms:
 class Checkpoint:
     """How far the reports have come: the last sealed quarter-hour, the last run, and the plan under way."""
 
-    sealed_through: Quarter
+    sealed_through: QuarterHour
     previous: tuple[str, str]
     plan: Plan | None
 
+    @classmethod
+    def of(cls, values: Mapping[str, Any]) -> Self:
+        """Read the checkpoint from its control item."""
+        plan = values.get("plan")
+        run, digest = values.get("previous", ("", ""))
+        return cls(QuarterHour.parse(values["sealed_through"]), (run, digest), Plan.of(plan) if plan else None)
 
-def next_plan(at: Checkpoint, now: datetime, terms: Terms, shards: int) -> Plan | None:
+
+def next_plan(at: Checkpoint, now: datetime, terms: ReportTerms, shards: int) -> Plan | None:
     """Plan the closed quarter-hours after the checkpoint, at most to the end of their UTC day; ``None`` if none is."""
     first = at.sealed_through.next
-    last = min(last_closed(now, terms.grace), Quarter.last_of(first.day))
+    last = min(last_closed(now, terms.grace), QuarterHour.last_of(first.day))
     if first > last:
         return None
     return Plan(first, last, iso_millis(now), terms.code_version, shards, at.previous, base=terms.base)
 
 
-class Verdict(Enum):
+class Proof(Enum):
     """What the counters say to a sealed quarter-hour."""
 
     VERIFIED = "verified"
@@ -156,16 +165,18 @@ class Verdict(Enum):
     DRIFT = "drift"
 
 
-def verdict(quarter: Quarter, ledger: Mapping[Any, Totals], counters: Mapping[Any, Totals], now: datetime) -> Verdict:
+def proof(
+    quarter_hour: QuarterHour, ledger: Mapping[Any, Totals], counters: Mapping[Any, Totals], now: datetime
+) -> Proof:
     """Compare what the ledger holds of a quarter-hour with what was counted.
 
     A counter that has seen fewer events lags behind the stream, as long as that can still deliver them.
     """
     differing = [(totals, counters.get(key, Totals())) for key, totals in ledger.items() if counters.get(key) != totals]
     if not differing:
-        return Verdict.VERIFIED
+        return Proof.VERIFIED
     lagging = all(counted.events < totals.events for totals, counted in differing)
-    return Verdict.PENDING if lagging and now < quarter.end + STREAM_LIFE else Verdict.DRIFT
+    return Proof.PENDING if lagging and now < quarter_hour.end + STREAM_LIFE else Proof.DRIFT
 
 
 def by_place(contents: Iterable[Content]) -> Places:
@@ -188,7 +199,7 @@ def by_account(tallies: Iterable[Tally]) -> dict[Account, Totals]:
 
 def run_values(plan: Plan, sealed: Sequence[Sealed], manifest_sha256: str) -> dict[str, Any]:
     """Return a run's control item: its plan, what it sealed, and the hash of its manifest."""
-    files = zip(plan.quarters, sealed, strict=True)
+    files = zip(plan.quarter_hours, sealed, strict=True)
     return {
         **run_key(plan.run),
         "plan": replace(plan, sealed=()).as_dict(),
@@ -196,20 +207,20 @@ def run_values(plan: Plan, sealed: Sequence[Sealed], manifest_sha256: str) -> di
         "buckets": len(sealed),
         "lines": sum(one.lines for one in sealed),
         "manifest_sha256": manifest_sha256,
-        "sealed": {str(quarter): one.as_list() for quarter, one in files if one.lines},
+        "sealed": {str(quarter_hour): one.as_list() for quarter_hour, one in files if one.lines},
         "verdicts": {},
     }
 
 
 def sealed_of(plan: Plan, sealed: Mapping[str, Sequence[Any]]) -> list[Sealed]:
     """Return what a run's control item says was sealed, one for each quarter-hour of its plan."""
-    return [Sealed.of(sealed[str(one)]) if str(one) in sealed else Sealed(0) for one in plan.quarters]
+    return [Sealed.of(sealed[str(one)]) if str(one) in sealed else Sealed(0) for one in plan.quarter_hours]
 
 
-def with_verdicts(run: Mapping[str, Any], verdicts: Mapping[Quarter, Verdict]) -> dict[str, Any]:
+def with_proofs(run: Mapping[str, Any], proofs: Mapping[QuarterHour, Proof]) -> dict[str, Any]:
     """Return a run's control item with what the counters say now; it stands in the index while any is pending."""
-    said = {**run["verdicts"], **{str(quarter): one.value for quarter, one in verdicts.items()}}
-    worst = next((one for one in (Verdict.DRIFT, Verdict.PENDING) if one.value in said.values()), Verdict.VERIFIED)
-    index = {"gsi1pk": PENDING, "gsi1sk": run["sk"]} if Verdict.PENDING.value in said.values() else {}
+    said = {**run["verdicts"], **{str(quarter_hour): one.value for quarter_hour, one in proofs.items()}}
+    worst = next((one for one in (Proof.DRIFT, Proof.PENDING) if one.value in said.values()), Proof.VERIFIED)
+    index = {"gsi1pk": PENDING, "gsi1sk": run["sk"]} if Proof.PENDING.value in said.values() else {}
     values = {name: value for name, value in run.items() if name not in {"gsi1pk", "gsi1sk"}}
     return {**values, "verdicts": said, "counters": worst.value, **index}

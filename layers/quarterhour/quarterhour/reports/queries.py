@@ -6,14 +6,15 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 
-from quarterhour import aws
-from quarterhour.aws import Request
-from quarterhour.clock import iso_seconds
-from quarterhour.errors import NotFoundError
-from quarterhour.paging import Page, Paging
-from quarterhour.parameters import shown
-from quarterhour.reading import EntityReader, Range, Values
+from quarterhour.aws.entity import Range, Values
+from quarterhour.aws.entity_table import EntityReader
+from quarterhour.aws.items import Request
+from quarterhour.aws.retries import with_retries
+from quarterhour.model.clock import iso_seconds
+from quarterhour.model.errors import NotFoundError
+from quarterhour.model.fields import shown
 from quarterhour.reports.keys import MANIFEST, RUNS, is_run_id, run_bounds, run_key, run_prefix
+from quarterhour.web.paging import Page, Paging
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -89,7 +90,7 @@ class ReportQueries:
         manifest = json.loads(content)
         return {
             **shown_run(values),
-            "verdicts": values["verdicts"],
+            "proofs": values["verdicts"],
             "links_valid_seconds": int(LINKS_VALID.total_seconds()),
             "files": [{**file, "url": self._link(file["key"])} for file in files_of(values, manifest, len(content))],
             "manifest": manifest if len(content) <= LARGEST_MANIFEST else None,
@@ -99,7 +100,7 @@ class ReportQueries:
         def read() -> bytes:
             return self.s3.get_object(**manifest_request(self.bucket, run))["Body"].read()
 
-        return aws.persist(read, "S3")
+        return with_retries(read, "S3")
 
     def _link(self, key: str) -> str:
         return self.s3.generate_presigned_url(**link_request(self.bucket, key))

@@ -1,30 +1,34 @@
-"""The reports' calls to DynamoDB and S3, and the requests they make."""
+"""The reports' calls to DynamoDB, a store for each kind of item, and the requests they send."""
 
 import heapq
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from hashlib import sha256
-from typing import IO, Any, Final
+from datetime import date, datetime
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, Final
 
-from botocore.exceptions import ClientError
+from quarterhour.aws.entity import CHECKPOINT_KEY, SHARDS_KEY
+from quarterhour.aws.entity_table import EntityReader
+from quarterhour.aws.items import Item, Request, from_item, to_item
+from quarterhour.aws.retries import with_retries
+from quarterhour.aws.tables import conditional_write, get_item, get_items, put_items, query_pages
+from quarterhour.aws.workers import Workers
+from quarterhour.counters.keys import account_of, partition_of, quarter_hour_key
+from quarterhour.exchange_rates.exchange_rate import ExchangeRate
+from quarterhour.exchange_rates.keys import stated_until
+from quarterhour.model.clock import MILLISECOND
+from quarterhour.model.errors import OvertakenError, UnavailableError
+from quarterhour.model.identifiers import Account, Partition
+from quarterhour.model.quarter_hours import QuarterHour
+from quarterhour.model.totals import Totals
+from quarterhour.reports.base_currency import Pins, as_list, pins_of
+from quarterhour.reports.keys import PENDING, RUNS, pins_key, run_bounds, run_key, runs_between
+from quarterhour.reports.plan import Checkpoint, Plan, Run, Sealed
 
-from quarterhour import aws, control
-from quarterhour.aws import Item, Request
-from quarterhour.clock import MILLISECOND
-from quarterhour.counters.keys import account_of, partition_of, quarter_key
-from quarterhour.errors import OvertakenError, SealedFileError
-from quarterhour.ledger.keys import Account, Partition
-from quarterhour.quarters import Quarter
-from quarterhour.rates.keys import stated_until
-from quarterhour.rates.rate import Rate
-from quarterhour.reading import EntityReader
-from quarterhour.reports.base import Pins, as_list, pins_of
-from quarterhour.reports.keys import PENDING, pins_key
-from quarterhour.reports.plan import Checkpoint, Plan, Sealed
-from quarterhour.reports.sealed import SealedLedger
-from quarterhour.totals import Totals
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb import DynamoDBClient
 
+_TABLE: Final = "the Entity table"
 _ITEMS_IN_MEMORY: Final = 10_000
 _FEWEST_A_PAGE: Final = 100
 
@@ -79,19 +83,19 @@ def _checkpoint_update(table: str, update: str, condition: str, values: dict[str
     names = {name: name.removeprefix("#") for name in ("#plan", "#previous") if name in update + condition}
     return {
         "TableName": table,
-        "Key": aws.to_item(dict(control.CHECKPOINT)),
+        "Key": to_item(dict(CHECKPOINT_KEY)),
         "UpdateExpression": update,
         "ConditionExpression": condition,
         "ExpressionAttributeNames": names,
-        "ExpressionAttributeValues": aws.to_item(values),
+        "ExpressionAttributeValues": to_item(values),
     }
 
 
-def pin_request(table: str, quarter: Quarter, base: str, pins: Pins) -> Request:
+def pin_request(table: str, quarter_hour: QuarterHour, base: str, pins: Pins) -> Request:
     """Build the PutItem that pins rates, if none are pinned, and tells of those that are."""
     return {
         "TableName": table,
-        "Item": aws.to_item({**pins_key(quarter, base), "rates": as_list(pins)}),
+        "Item": to_item({**pins_key(quarter_hour, base), "rates": as_list(pins)}),
         "ConditionExpression": "attribute_not_exists(pk)",
         "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
     }
@@ -107,33 +111,95 @@ def pending_request(table: str) -> Request:
     }
 
 
-@dataclass(frozen=True, slots=True)
-class ReportStore(SealedLedger):
-    """What was sealed, and beside it the ledger that is still to be."""
+def runs_request(table: str, first: date, last: date) -> Request:
+    """Build the Query for the control items of the runs of some days, in the order of time, strongly consistent."""
+    lowest, highest = runs_between(first, last)
+    return {
+        "TableName": table,
+        "KeyConditionExpression": "pk = :runs AND sk BETWEEN :first AND :last",
+        "ExpressionAttributeValues": {":runs": {"S": RUNS}, ":first": {"S": lowest}, ":last": {"S": highest}},
+        "ConsistentRead": True,
+    }
 
-    ledger_table: str
-    workers: aws.Workers
+
+@dataclass(frozen=True, slots=True)
+class CheckpointStore:
+    """The control items: the checkpoint with the plan under way, and the number of shards."""
+
+    client: "DynamoDBClient"
+    table: str
+
+    def checkpoint(self) -> Checkpoint | None:
+        """Return the checkpoint; ``None`` before the first event."""
+        item = get_item(self.client, self.table, CHECKPOINT_KEY)
+        return Checkpoint.of(from_item(item)) if item else None
 
     def shards(self) -> int:
         """Return the highest number of ledger shards ever used."""
-        values = self._entity(control.SHARDS)
-        return int(values["shards"]) if values else 1
+        item = get_item(self.client, self.table, SHARDS_KEY)
+        return int(from_item(item)["shards"]) if item else 1
 
     def fix(self, at: Checkpoint, plan: Plan) -> None:
-        """Fix a plan, unless another run was faster: then its plan stands."""
-        self._update(fix_request(self.entity_table, at, plan))
+        """Fix a plan, unless another run was faster: then its plan counts."""
+        self._update(fix_request(self.table, at, plan))
 
-    def progress(self, plan: Plan, sealed: Sequence[Sealed]) -> None:
+    def note_progress(self, plan: Plan, sealed: Sequence[Sealed]) -> None:
         """Note how far a plan has come, unless another run has finished it."""
-        self._update(progress_request(self.entity_table, plan, sealed))
+        self._update(progress_request(self.table, plan, sealed))
 
     def finish(self, plan: Plan, manifest_sha256: str) -> None:
         """Move the checkpoint and clear the plan; raise ``OvertakenError`` where the plan is not the one under way."""
-        if self._update(finish_request(self.entity_table, plan, manifest_sha256)):
+        if self._update(finish_request(self.table, plan, manifest_sha256)):
             return
         at = self.checkpoint()
         if at is None or at.sealed_through < plan.last:
             raise OvertakenError(f"the plan of run {plan.run} is not the one under way")
+
+    def _update(self, request: Request) -> bool:
+        return conditional_write(lambda: self.client.update_item(**request), _TABLE).applied
+
+
+@dataclass(frozen=True, slots=True)
+class RunStore:
+    """The control items of the runs that are done."""
+
+    client: "DynamoDBClient"
+    table: str
+
+    def get(self, run: str) -> Run | None:
+        """Return the control item of a run; ``None`` where there is none."""
+        item = get_item(self.client, self.table, run_key(run))
+        return from_item(item) if item else None
+
+    def put(self, run: Run) -> None:
+        """Write the control item of a run."""
+        item = to_item(run)
+        with_retries(lambda: self.client.put_item(TableName=self.table, Item=item), _TABLE)
+
+    def pending(self) -> list[Run]:
+        """Return the runs whose counters have not caught up yet, the oldest first."""
+        pages = query_pages(self.client, pending_request(self.table), Workers(1))
+        return [from_item(item) for items in pages for item in items]
+
+    def days(self, first: date, last: QuarterHour) -> Iterator[tuple[date, list[Run]]]:
+        """Yield the days from one to that of a quarter-hour, each with its runs up to there, the oldest first."""
+        if first > last.day:
+            return
+        pages = query_pages(self.client, runs_request(self.table, first, last.day), Workers(1))
+        runs = (from_item(item) for items in pages for item in items)
+        # A run that crashed right before it moved the checkpoint has an item too.
+        done = (run for run in runs if run_bounds(run["sk"])[1] <= last.end)
+        for day, some in groupby(done, lambda run: run_bounds(run["sk"])[0].date()):
+            yield day, list(some)
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerReader:
+    """The ledger, read a quarter-hour at a time."""
+
+    client: "DynamoDBClient"
+    table: str
+    workers: Workers
 
     def read(self, partitions: Sequence[Partition]) -> Iterator[Item]:
         """Return the events of a quarter-hour's partitions, read side by side, in the order of their positions."""
@@ -141,98 +207,78 @@ class ReportStore(SealedLedger):
         streams = [
             (item for items in pages for item in items)
             for pages in [
-                aws.query_pages(self.dynamodb, partition_request(self.ledger_table, partition, page), self.workers)
+                query_pages(self.client, partition_request(self.table, partition, page), self.workers)
                 for partition in partitions
             ]
         ]
-        return heapq.merge(*streams, key=lambda item: item["position"]["S"])
+        return heapq.merge(*streams, key=_position)
+
+
+def _position(item: Item) -> str:
+    return str(item["position"]["S"])
+
+
+@dataclass(frozen=True, slots=True)
+class CounterReader:
+    """The quarter-hour counters, to compare sealed lines with."""
+
+    client: "DynamoDBClient"
+    table: str
+    workers: Workers
 
     def counted(self, keys: Iterable[tuple[Account, Partition]]) -> dict[tuple[Account, Partition], Totals]:
-        """Return what the quarter-hour counters say for each account and partition that has one.
+        """Return the totals of each account and partition that has a counter.
 
-        They may be a moment old: that looks like a stream that lags, and is looked at again.
+        They may be a moment old: that looks like a stream that lags, and is checked again.
         """
-        wanted = [quarter_key(account, partition) for account, partition in keys]
-        items = aws.get_items(self.dynamodb, self.entity_table, wanted, self.workers, consistent=False)
+        wanted = [quarter_hour_key(account, partition) for account, partition in keys]
+        items = get_items(self.client, self.table, wanted, self.workers, consistent=False)
         return {
-            (account_of(item["pk"]["S"]), partition_of(item["sk"]["S"])): Totals.of(aws.from_item(item))
-            for item in items
+            (account_of(item["pk"]["S"]), partition_of(item["sk"]["S"])): Totals.of(from_item(item)) for item in items
         }
 
-    def create(self, key: str, content: IO[bytes] | bytes, digest: str) -> bool:
-        """Create an object that must never change; tell whether it was not there yet.
 
-        Raises ``SealedFileError`` where another stands in its place.
-        """
+@dataclass(frozen=True, slots=True)
+class PinStore:
+    """The exchange rates in force, and those pinned for a quarter-hour."""
 
-        def put() -> None:
-            if not isinstance(content, bytes):
-                content.seek(0)
-            self.s3.put_object(Bucket=self.bucket, Key=key, Body=content, IfNoneMatch="*")
+    client: "DynamoDBClient"
+    table: str
+    workers: Workers
 
-        try:
-            aws.persist(put, "S3")
-        except ClientError as error:
-            if aws.code_of(error) != "PreconditionFailed":
-                raise
-            if self._digest(key) != digest:
-                raise SealedFileError(f"{key} is sealed with other bytes than the ledger gives now") from error
-            return False
-        return True
+    def pinned_or_pin(self, quarter_hour: QuarterHour, base: str, currencies: Sequence[str]) -> Pins:
+        """Return the rates pinned for a quarter-hour; where there are none, pin those in force at its end."""
+        rates = self.workers.map(lambda currency: self.in_force(currency, quarter_hour.end, base), currencies)
+        return self.pin(quarter_hour, base, dict(zip(currencies, rates, strict=True)))
 
-    def settle(self, entries: Sequence[Mapping[str, Any]]) -> None:
-        """Write what follows from sealed lines and stands at a place of its own: however often, it is the same."""
-        items = [aws.to_item(dict(values)) for values in entries]
-        aws.put_items(self.dynamodb, self.entity_table, items, self.workers, lambda: True)
-
-    def rate(self, currency: str, before: datetime, base: str) -> Rate | None:
-        """Return the rate of a currency that was in force right before an instant; ``None`` where there was none."""
-        entities = EntityReader(self.dynamodb, self.entity_table)
+    def in_force(self, currency: str, before: datetime, base: str) -> ExchangeRate | None:
+        """Return a currency's rate in force right before an instant; ``None`` where there was none."""
+        entities = EntityReader(self.client, self.table)
         values = next(entities.read(stated_until(currency, before - MILLISECOND), 1), None)
-        rate = Rate.of(values) if values else None
+        rate = ExchangeRate.of(values) if values else None
         return rate if rate and rate.base == base else None
 
-    def pinned(self, quarter: Quarter, base: str) -> dict[str, Rate | None]:
-        """Return the rates that are pinned for a quarter-hour; none where it needs none."""
-        values = self._entity(pins_key(quarter, base))
-        return pins_of(values["rates"], base) if values else {}
+    def pinned(self, quarter_hour: QuarterHour, base: str) -> Pins:
+        """Return the rates pinned for a quarter-hour; empty where none are."""
+        item = get_item(self.client, self.table, pins_key(quarter_hour, base))
+        return pins_of(from_item(item)["rates"], base) if item else {}
 
-    def pin(self, quarter: Quarter, base: str, pins: Pins) -> Pins:
-        """Pin the rates of a quarter-hour, unless some are pinned: those stand for ever. Returns those that stand."""
-        try:
-            aws.persist(
-                lambda: self.dynamodb.put_item(**pin_request(self.entity_table, quarter, base, pins)),
-                "the Entity table",
-            )
-        except ClientError as error:
-            if not aws.is_failed_condition(error):
-                raise
-            standing: Any = error.response
-            return pins_of(aws.from_item(standing["Item"])["rates"], base)
-        return pins
+    def pin(self, quarter_hour: QuarterHour, base: str, pins: Pins) -> Pins:
+        """Pin the rates of a quarter-hour unless some are pinned; return the rates that are pinned for ever."""
+        request = pin_request(self.table, quarter_hour, base, pins)
+        write = conditional_write(lambda: self.client.put_item(**request), _TABLE)
+        return pins if write.applied else pins_of(from_item(write.item)["rates"], base)
 
-    def keep_run(self, values: Mapping[str, Any]) -> None:
-        """Write a run's control item."""
-        item = aws.to_item(dict(values))
-        aws.persist(lambda: self.dynamodb.put_item(TableName=self.entity_table, Item=item), "the Entity table")
 
-    def pending_runs(self) -> list[dict[str, Any]]:
-        """Return the control items of the runs whose counters have not caught up yet, the oldest first."""
-        pages = aws.query_pages(self.dynamodb, pending_request(self.entity_table), aws.Workers(1))
-        return [aws.from_item(item) for items in pages for item in items]
+@dataclass(frozen=True, slots=True)
+class ProjectionStore:
+    """Items derived from sealed lines: writing one again writes the same bytes."""
 
-    def _digest(self, key: str) -> str:
-        digest = sha256()
-        body = self.open(key)
-        while block := body.read(1 << 20):
-            digest.update(block)
-        return digest.hexdigest()
+    client: "DynamoDBClient"
+    table: str
+    workers: Workers
 
-    def _update(self, request: Request) -> bool:
-        try:
-            aws.persist(lambda: self.dynamodb.update_item(**request), "the Entity table")
-        except ClientError as error:
-            if not aws.is_failed_condition(error):
-                raise
-            return False
-        return True
+    def write(self, projections: Sequence[Mapping[str, Any]]) -> None:
+        """Write items; raise ``UnavailableError`` where some could not be written."""
+        if put_items(self.client, self.table, [to_item(values) for values in projections], self.workers):
+            raise UnavailableError(f"{_TABLE} did not take all items in time")

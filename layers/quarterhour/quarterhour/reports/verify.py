@@ -8,22 +8,31 @@ from hashlib import sha256
 from tempfile import SpooledTemporaryFile
 from typing import IO, TYPE_CHECKING, Any, Final
 
-from quarterhour.clock import iso_seconds, parse_iso
-from quarterhour.ledger.explain import is_due
-from quarterhour.ledger.keys import Account, Position
-from quarterhour.quarters import Quarter, span
-from quarterhour.reports.base import InBase, foreign, in_base, pins_of
-from quarterhour.reports.keys import LEDGER, MANIFEST, REPORTS, SUMMARY, lines_key, quarter_of_lines, run_id, run_prefix
+from quarterhour.ledger.explanation import is_due
+from quarterhour.model.clock import iso_seconds, parse_iso
+from quarterhour.model.identifiers import Account, Identity, Position
+from quarterhour.model.quarter_hours import QuarterHour, span
+from quarterhour.model.totals import Totals
+from quarterhour.reports.base_currency import Conversion, Pins, convert, foreign, pins_of
+from quarterhour.reports.keys import (
+    LEDGER,
+    MANIFEST,
+    REPORTS,
+    SUMMARY,
+    lines_key,
+    quarter_hour_of_lines,
+    run_id,
+    run_prefix,
+)
 from quarterhour.reports.lines import COLUMNS, read_lines, tally_lines
 from quarterhour.reports.manifest import accounts_of, hexdigest, summary
 from quarterhour.reports.plan import SCHEMA, Tally, by_account
-from quarterhour.totals import Totals
 
 if TYPE_CHECKING:
     from datetime import datetime
 
 Open = Callable[[str], IO[bytes]]
-"""Opens an object by its key; raises ``FileNotFoundError`` where it is not there."""
+"""Opens an object by its key; raises ``FileNotFoundError`` where it cannot: ``strerror`` may say why."""
 
 _IN_MEMORY: Final = 16 << 20
 _SHOWN: Final = 100
@@ -61,9 +70,9 @@ def verify(open_object: Open, keys: Iterable[str], retention: timedelta | None =
     covered = proof.until
     for key in names:
         if key.startswith(LEDGER) and key not in proof.files:
-            quarter = quarter_of_lines(key)
+            quarter_hour = quarter_hour_of_lines(key)
             # Lines after the last manifest are of a run under way.
-            if quarter is None or (covered is not None and quarter.end <= covered):
+            if quarter_hour is None or (covered is not None and quarter_hour.end <= covered):
                 found.problems.append(f"{key}: stands in no manifest")
         elif key.startswith(REPORTS) and key < last and not key.endswith("/" + MANIFEST) and key not in proof.files:
             found.problems.append(f"{key}: stands in no manifest")
@@ -84,8 +93,12 @@ class _Proof:
         self.files: set[str] = set()
 
     def run(self, key: str) -> None:
-        with self._open(key) as file:
-            content = file.read()
+        try:
+            with self._open(key) as file:
+                content = file.read()
+        except FileNotFoundError as error:
+            self._problem(key, _reason(error))
+            return
         try:
             document = json.loads(content)
             previous, self._previous = self._previous, {"run": document["run"], "sha256": hexdigest(content)}
@@ -93,7 +106,7 @@ class _Proof:
             self._envelope(key, document)
             tallies = [self._bucket(key, bucket) for bucket in document["buckets"]]
             sums = by_account(tallies)
-            self._sums(key, document, sums, self._in_base(key, document, tallies))
+            self._sums(key, document, sums, self._conversion(key, document, tallies))
         except (ValueError, KeyError, TypeError, AttributeError, ArithmeticError, RecursionError) as error:
             self._problem(key, f"cannot be read: {error!r}")
             return
@@ -110,29 +123,29 @@ class _Proof:
         if self.until is not None:
             self._expect(key, "from", document["from"], iso_seconds(self.until))
         self.until = end
-        first, last = Quarter.at(start), Quarter.at(end).previous
+        first, last = QuarterHour.at(start), QuarterHour.at(end).previous
         run = run_id(first, last)
         self._expect(key, "run", document["run"], run)
         self._expect(key, "place", key, run_prefix(run) + MANIFEST)
         self._expect(key, "files", [file["key"] for file in document["files"]], [run_prefix(run) + SUMMARY])
-        wanted = [str(quarter) for quarter in span(first, last)]
+        wanted = [str(quarter_hour) for quarter_hour in span(first, last)]
         self._expect(key, "buckets", [bucket["bucket"] for bucket in document["buckets"]], wanted)
 
     def _bucket(self, key: str, bucket: Mapping[str, Any]) -> Tally:
         """Prove a quarter-hour's file and return its tally, an empty one where there is none to prove."""
         self._found.buckets += 1
-        quarter = Quarter.parse(bucket["bucket"])
+        quarter_hour = QuarterHour.parse(bucket["bucket"])
         if bucket["file"] is None:
-            self._expect(key, f"lines of {quarter} without a file", bucket["lines"], 0)
+            self._expect(key, f"lines of {quarter_hour} without a file", bucket["lines"], 0)
             return {}
         name = bucket["file"]["key"]
-        self._expect(key, "file", name, lines_key(quarter))
+        self._expect(key, "file", name, lines_key(quarter_hour))
         self.files.add(name)
         with SpooledTemporaryFile(_IN_MEMORY) as file:
             if not self._same_bytes(name, bucket["file"], file):
                 return {}
             try:
-                content = tally_lines(self._in_order(name, quarter, file))
+                content = tally_lines(self._in_order(name, quarter_hour, file))
             except (ValueError, ArithmeticError) as error:
                 self._problem(name, f"cannot be read: {error!r}")
                 return {}
@@ -148,8 +161,8 @@ class _Proof:
                 while block := body.read(1 << 20):
                     digest.update(block)
                     copy.write(block)
-        except FileNotFoundError:
-            self._problem(name, "is missing")
+        except FileNotFoundError as error:
+            self._problem(name, _reason(error))
             return False
         size = copy.tell()
         copy.seek(0)
@@ -157,58 +170,76 @@ class _Proof:
         self._expect(name, "SHA-256", digest.hexdigest(), wanted["sha256"])
         return bool(digest.hexdigest() == wanted["sha256"])
 
-    def _in_order(self, name: str, quarter: Quarter, file: Any) -> Iterable[dict[str, str]]:  # noqa: ANN401
+    def _in_order(self, name: str, quarter_hour: QuarterHour, file: Any) -> Iterable[dict[str, str]]:  # noqa: ANN401
         """Yield a file's lines: each of this quarter-hour, after the one before, of an event not seen, by its terms."""
         last = ""
         for line in read_lines(file, self._schema):
             position = Position.parse(line["position"])
-            if not line["quarter_hour"].startswith(f"{quarter}#") or Quarter.at(position.recorded_at) != quarter:
+            if (
+                not line["quarter_hour"].startswith(f"{quarter_hour}#")
+                or QuarterHour.at(position.recorded_at) != quarter_hour
+            ):
                 self._problem(name, f"{line['position']} is of another quarter-hour")
             if line["position"] <= last:
                 self._problem(name, f"{line['position']} stands behind {last}")
             last = line["position"]
-            before = self._recorded.get(position.suffix)
+            identity = Identity(line["source"], line["id"])
+            # By what the identity hashes to, not by what the line says: a wrong position hides no repetition.
+            suffix = Position.of(identity, position.recorded_at).suffix
+            if position.suffix != suffix:
+                self._problem(name, f"{line['position']} is not the position of {identity}")
+            before = self._recorded.get(suffix)
             if before is not None and (self._retention is None or position.recorded_at < before + self._retention):
-                self._problem(name, f"{line['source']}#{line['id']} was sealed before")
-            self._recorded[position.suffix] = position.recorded_at
+                self._problem(name, f"{identity} was sealed before")
+            self._recorded[suffix] = position.recorded_at
             if "terms" in line and not is_due(line):
-                self._problem(name, f"{line['source']}#{line['id']} pays another commission than its terms give")
+                self._problem(name, f"{identity} pays another commission than its terms give")
             yield line
 
-    def _in_base(
-        self, key: str, document: Mapping[str, Any], tallies: Sequence[Tally]
-    ) -> tuple[str, Mapping[Account, InBase]]:
-        """Hold the pinned rates to what they are for; return the base currency, and the sums in it at these rates."""
-        base = document.get("base_currency", "")
-        if not base:
-            return "", {}
-        pinned = []
-        for bucket, tally in zip(document["buckets"], tallies, strict=True):
-            quarter = Quarter.parse(bucket["bucket"])
-            pins = pins_of(bucket["rates"], base)
-            named = [one["currency"] for one in bucket["rates"]]
-            self._expect(key, f"currencies of the rates of {quarter}", named, foreign(tally, base))
-            for currency, rate in pins.items():
-                if rate and not (rate.units_per_base > 0 and rate.as_of < quarter.end):
-                    self._problem(key, f"the rate of {currency} in {quarter} is none that was in force at its end")
-            pinned.append((quarter, tally, pins))
-        return base, in_base(pinned, base)
+    def _conversion(self, key: str, document: Mapping[str, Any], tallies: Sequence[Tally]) -> Conversion | None:
+        """Check the pinned rates; return the run in the base currency at these rates, ``None`` where it has none."""
+        rates = {bucket["bucket"]: bucket.get("rates") for bucket in document["buckets"]}
+
+        def pinned(quarter_hour: QuarterHour, base: str, _: Sequence[str]) -> Pins:
+            return pins_of(rates[str(quarter_hour)], base)
+
+        tallied = [(QuarterHour.parse(name), tally) for name, tally in zip(rates, tallies, strict=True)]
+        conversion = convert(document.get("base_currency", ""), tallied, pinned)
+        if conversion:
+            for quarter_hour, tally in tallied:
+                self._rates(key, quarter_hour, foreign(tally, conversion.base), rates[str(quarter_hour)], conversion)
+        return conversion
+
+    def _rates(
+        self,
+        key: str,
+        quarter_hour: QuarterHour,
+        currencies: Sequence[str],
+        rates: Sequence[Mapping[str, Any]],
+        conversion: Conversion,
+    ) -> None:
+        """Check that a quarter-hour has a rate for each currency that needs one, in force at its end."""
+        named = [one["currency"] for one in rates]
+        self._expect(key, f"currencies of the rates of {quarter_hour}", named, currencies)
+        for currency, rate in pins_of(rates, conversion.base).items():
+            if rate and not (rate.units_per_base > 0 and rate.as_of < quarter_hour.end):
+                self._problem(key, f"the rate of {currency} in {quarter_hour} was not in force at its end")
 
     def _sums(
         self,
         key: str,
         document: Mapping[str, Any],
         sums: Mapping[Account, Totals],
-        converted: tuple[str, Mapping[Account, InBase]],
+        conversion: Conversion | None,
     ) -> None:
-        """Hold the run's counts and sums, and its other files."""
+        """Check the run's counts and sums, and its other files."""
         self._expect(key, "accounts", accounts_of(document), dict(sums))
         self._expect(key, "lines", document["lines"], sum(totals.events for totals in sums.values()))
         for file in document["files"]:
             self.files.add(file["key"])
             with SpooledTemporaryFile(_IN_MEMORY) as copy:
                 self._same_bytes(file["key"], file, copy)
-                self._expect(file["key"], "sums", copy.read(), summary(sums, *converted))
+                self._expect(file["key"], "sums", copy.read(), summary(sums, conversion))
 
     def _expect(self, key: str, what: str, found: object, wanted: object) -> None:
         if found != wanted:
@@ -216,6 +247,10 @@ class _Proof:
 
     def _problem(self, key: str, problem: str) -> None:
         self._found.problems.append(f"{key}: {problem}")
+
+
+def _reason(error: FileNotFoundError) -> str:
+    return error.strerror or "is missing"
 
 
 def _short(value: object) -> str:

@@ -51,7 +51,7 @@ class Expression(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Rate:
+class FixedRate:
     """Fires once in each period, counted from when it was set."""
 
     period: timedelta
@@ -115,7 +115,7 @@ def parse(text: str) -> Expression:
         number, unit, plural = match.groups()
         if (number == "1") == bool(plural):
             raise ExpressionError(f"says {number} {unit}{plural}", "1 hour, but 2 hours")
-        rate = Rate(int(number) * _UNITS[unit])
+        rate = FixedRate(int(number) * _UNITS[unit])
         _bound(rate.period, rate.period)
         return rate
     if match := _CRON.fullmatch(text):

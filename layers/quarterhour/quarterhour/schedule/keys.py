@@ -1,19 +1,19 @@
-"""The keys of what is wanted of the schedule, and of its changes."""
+"""The schedule's keys in the Entity table, built and parsed here alone."""
 
 from typing import Final
 
-from quarterhour.entity import Key
+from quarterhour.aws.entity import Key
 
 SCHEDULE: Final = "SCHEDULE"
-"""The partition of all that concerns the schedule."""
-WANTED: Final[Key] = {"pk": SCHEDULE, "sk": "wanted"}
-"""The item that says what is wanted now."""
+"""The partition of the desired schedule and its changes."""
+DESIRED_KEY: Final[Key] = {"pk": SCHEDULE, "sk": "wanted"}
+"""The item of the desired schedule."""
 
 _CHANGE: Final = "change#"
 _DIGITS: Final = 12
 FIRST_CHANGE: Final = _CHANGE
 LAST_CHANGE: Final = _CHANGE + ":"
-"""What sorts before, and behind, every change."""
+"""What sorts before, and after, every change."""
 
 
 def change_key(version: int) -> Key:

@@ -1,25 +1,25 @@
-"""The schedule, the pure part: what is wanted of it, how that may change, how late the reports are."""
+"""The schedule, the pure part: the desired schedule, how a request changes it, how late the reports are."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, Final, Self
 
-from quarterhour.clock import iso_millis, parse_iso
-from quarterhour.errors import InvalidError
-from quarterhour.fields import TEXT, Fields, bounded, shown, text
-from quarterhour.quarters import Quarter
+from quarterhour.model.clock import iso_millis, parse_iso
+from quarterhour.model.errors import InvalidError
+from quarterhour.model.fields import TEXT, Fields, bounded, shown, text
+from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.schedule.expression import EXPECTED, Expression, ExpressionError, parse
-from quarterhour.schedule.keys import WANTED, change_key
+from quarterhour.schedule.keys import DESIRED_KEY, change_key
 
 _FIELDS: Final = frozenset({"expression", "paused", "reason"})
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What the schedule does: when it fires, and whether it does at all.
+    """When the schedule fires, and whether it is paused.
 
-    ``pinned``: the expression was asked for, so no deployment changes it.
+    ``pinned``: the expression was set at run time, so no deployment changes it.
     """
 
     expression: str
@@ -27,15 +27,15 @@ class Setting:
     pinned: bool
 
     def as_dict(self) -> dict[str, Any]:
-        """Return it as it is shown and stored."""
+        """Return it as it is stored, and shown by the API."""
         return {"expression": self.expression, "paused": self.paused, "pinned": self.pinned}
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
-    """What was asked for at run time: an expression (``None``: the deployed one), whether to pause, and since when.
+class DesiredSchedule:
+    """The schedule that was set at run time: an expression (``None``: the deployed one), a pause, and since when.
 
-    ``version`` counts the changes; 0 is before the first.
+    ``version`` counts the changes; it is 0 before the first.
     """
 
     version: int = 0
@@ -44,14 +44,14 @@ class Wish:
     since: datetime | None = None
 
     def setting(self, deployed: str) -> Setting:
-        """Return what the schedule is to do, where it was deployed with an expression."""
+        """Return the setting that follows from it and from the deployed expression."""
         return Setting(self.expression or deployed, self.paused, self.expression is not None)
 
     def as_values(self) -> dict[str, Any]:
         """Return it as an item's values."""
         since = iso_millis(self.since) if self.since else None
         return {
-            **WANTED,
+            **DESIRED_KEY,
             "version": self.version,
             "expression": self.expression,
             "paused": self.paused,
@@ -66,30 +66,30 @@ class Wish:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """What a request asks for: the fields of a wish that it names, and why."""
+class ScheduleRequest:
+    """A request to change the schedule: the fields of the desired schedule that it sets, and the reason."""
 
     fields: Mapping[str, Any]
     reason: str | None
 
     @classmethod
     def of(cls, body: Mapping[str, Any]) -> Self:
-        """Read a request's body; raise ``InvalidError`` that names the fields to mend."""
+        """Read a request's body; raise ``InvalidError`` that names every bad field."""
         fields = Fields(body)
         fields.no_others(_FIELDS)
-        wished: dict[str, Any] = {}
+        changed: dict[str, Any] = {}
         if "expression" in body:
-            wished["expression"] = _expression(body["expression"], fields)
+            changed["expression"] = _expression(body["expression"], fields)
         if "paused" in body:
-            wished["paused"] = fields.value("paused", "true or false", _flag)
-        if not wished:
+            changed["paused"] = fields.value("paused", "true or false", _flag)
+        if not changed:
             fields.problem("expression", "is missing, and so is paused", "at least one of them")
         reason = fields.value("reason", TEXT, text, optional=True)
         if fields.problems:
             raise InvalidError(
                 "the schedule cannot be changed like this", *bounded(fields.problems, "expression, paused, reason")
             )
-        return cls(wished, reason)
+        return cls(changed, reason)
 
 
 def _expression(value: object, fields: Fields) -> str | None:
@@ -112,32 +112,32 @@ def _flag(value: object) -> bool | None:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A change of what is wanted: the wish that it makes, and the item that tells of it for ever."""
+    """A change: the desired schedule that it makes, and its record, which is kept for ever."""
 
-    wish: Wish
+    desired: DesiredSchedule
     record: dict[str, Any]
 
 
-def change(standing: Wish, asked: Asked, deployed: str, by: str, now: datetime) -> Change | None:
-    """Plan what a request changes; ``None`` where all that it asks for is wanted already."""
-    same = replace(standing, **asked.fields)
-    if same == standing:
+def change(current: DesiredSchedule, request: ScheduleRequest, deployed: str, by: str, now: datetime) -> Change | None:
+    """Plan the change that a request makes; ``None`` where the desired schedule already is as requested."""
+    same = replace(current, **request.fields)
+    if same == current:
         return None
-    wish = replace(same, version=standing.version + 1, since=now)
+    desired = replace(same, version=current.version + 1, since=now)
     record = {
-        **change_key(wish.version),
+        **change_key(desired.version),
         "at": iso_millis(now),
         "by": by,
-        "from": standing.setting(deployed).as_dict(),
-        "to": wish.setting(deployed).as_dict(),
-        "reason": asked.reason,
+        "from": current.setting(deployed).as_dict(),
+        "to": desired.setting(deployed).as_dict(),
+        "reason": request.reason,
     }
-    return Change(wish, record)
+    return Change(desired, record)
 
 
 @dataclass(frozen=True, slots=True)
 class Delay:
-    """How long the oldest quarter-hour that is closed waits for its report: in seconds, and in firings gone by."""
+    """How long the oldest closed quarter-hour has waited for its report: in seconds, and in firings gone by."""
 
     seconds: float
     rates: float
@@ -146,15 +146,21 @@ class Delay:
 ON_TIME: Final = Delay(0, 0)
 
 
-def delay(sealed_through: Quarter | None, grace: timedelta, expression: Expression, wish: Wish, now: datetime) -> Delay:
-    """Reckon how late the reports are; up to one firing is no delay, and before the first event nothing is due.
+def delay(
+    sealed_through: QuarterHour | None,
+    grace: timedelta,
+    expression: Expression,
+    desired: DesiredSchedule,
+    now: datetime,
+) -> Delay:
+    """Return how late the reports are; up to one firing is no delay, and before the first event nothing is due.
 
-    Firings count from the last change on: a schedule that was just made faster is not late yet. A pause stops nothing:
-    one that was forgotten must be noticed.
+    Firings count from the last change: a schedule that was just made faster is not late yet. A pause does not stop
+    the count, so that a forgotten pause is noticed.
     """
     if sealed_through is None:
         return ON_TIME
     due = sealed_through.next.end + grace
     if now < due:
         return ON_TIME
-    return Delay((now - due).total_seconds(), expression.firings(max(due, wish.since or due), now))
+    return Delay((now - due).total_seconds(), expression.firings(max(due, desired.since or due), now))

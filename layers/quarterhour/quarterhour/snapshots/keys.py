@@ -3,8 +3,8 @@
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from quarterhour.clock import iso_seconds
-from quarterhour.settings import Layer
+from quarterhour.model.clock import iso_seconds
+from quarterhour.snapshots.layers import Layer
 
 _VERSION_DIGITS: Final = 12
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from quarterhour.reading import Values
+from quarterhour.aws.entity import Values
 
 Figures = Mapping[str, Decimal | int]
 

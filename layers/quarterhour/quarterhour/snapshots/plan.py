@@ -6,12 +6,12 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any, Final
 
-from quarterhour import aws
-from quarterhour.clock import parse_iso
-from quarterhour.entity import LATEST, window_index
-from quarterhour.settings import Layer
+from quarterhour.aws.entity import LATEST, window_index
+from quarterhour.aws.items import from_item
+from quarterhour.aws.streams import Poison, Record, new_image, sequence
+from quarterhour.model.clock import parse_iso
 from quarterhour.snapshots.keys import change_sk, window_name, window_start
-from quarterhour.streams import Poison, Record, new_image, sequence
+from quarterhour.snapshots.layers import Layer
 
 _NOT_STATE: Final = frozenset({"pk", "sk", "gsi1pk", "gsi1sk", "gsi2pk", "gsi2sk", "expires_at"})
 
@@ -33,7 +33,7 @@ def snapshots(records: Iterable[Record], layers: Sequence[Layer]) -> tuple[list[
     poison = []
     for record in filter(_is_change_of_latest, records):
         try:
-            states = _states(aws.from_item(new_image(record)), layers)
+            states = _states(from_item(new_image(record)), layers)
         except (ValueError, KeyError, TypeError, OverflowError) as error:
             poison.append(Poison(record, f"no state of an entity: {error!r}"))
             continue

@@ -7,16 +7,17 @@ from decimal import Decimal
 from itertools import chain
 from typing import Any, Final
 
-from quarterhour import money
-from quarterhour.clock import MILLISECOND, iso_millis, iso_seconds, parse_iso
-from quarterhour.entity import LATEST, window_index, window_partitions
-from quarterhour.errors import NotFoundError
-from quarterhour.paging import Page, Paging, within
-from quarterhour.parameters import among, one_of, rounded_up
-from quarterhour.reading import EntityReader, Range, Values
-from quarterhour.settings import CHANGE, Layer
+from quarterhour.aws.entity import LATEST, Range, Values, window_index, window_partitions
+from quarterhour.aws.entity_table import EntityReader
+from quarterhour.model import money
+from quarterhour.model.clock import MILLISECOND, iso_millis, iso_seconds, parse_iso
+from quarterhour.model.errors import NotFoundError
+from quarterhour.model.instants import rounded_up
 from quarterhour.snapshots.keys import change_sk, layer_sk, start_of, window_name, window_start
 from quarterhour.snapshots.kind import Figures, Kind
+from quarterhour.snapshots.layers import CHANGE, Layer
+from quarterhour.web.paging import Page, Paging, within
+from quarterhour.web.parameters import among, one_of
 
 _FIRST: Final = ""
 _LAST: Final = "9999"

@@ -7,8 +7,8 @@ from typing import Final, Self
 
 import base58
 
-from quarterhour.entity import Key
-from quarterhour.ledger.keys import SEPARATOR
+from quarterhour.aws.entity import Key
+from quarterhour.model.identifiers import SEPARATOR
 
 THREADS: Final = f"THREAD{SEPARATOR}"
 """What the partition keys of all messages begin with."""

@@ -8,12 +8,12 @@ from functools import cached_property
 from hashlib import sha256
 from typing import Any, Final
 
-from quarterhour import fields
-from quarterhour.access import Caller
-from quarterhour.clock import iso_millis
-from quarterhour.errors import ForbiddenError
-from quarterhour.fields import NAME, Fields
+from quarterhour.model import fields
+from quarterhour.model.clock import iso_millis
+from quarterhour.model.errors import ForbiddenError
+from quarterhour.model.fields import NAME, Fields
 from quarterhour.threads.keys import Place, Thread, claim_hash, claim_key
+from quarterhour.web.access import Caller
 
 MAX_TEXT: Final = 4000
 """Characters of a message."""
@@ -22,6 +22,8 @@ _TEXT: Final = f"1 to {MAX_TEXT} printable characters and line breaks, not all b
 _ID: Final = f"{NAME}: the same each time the message is sent"
 _FIELDS: Final = frozenset({"id", "user", "text"})
 _PERIOD: Final = re.compile(r"\d{4}(-\d{2}(-\d{2}(T\d{2}(:\d{2}(:\d{2})?)?)?)?)?", re.ASCII)
+_REST: Final = "0001-01-01T00:00:00+00:00"
+"""Completes each beginning of an instant, from its length on."""
 PERIOD: Final = "the beginning of a UTC instant: 2026, 2026-10, 2026-10-23, 2026-10-23T01, 2026-10-23T01:30"
 
 
@@ -86,6 +88,7 @@ def period(text: str) -> str:
     """Read the beginning of an instant; raise ``ValueError`` where it is none."""
     if not _PERIOD.fullmatch(text):
         raise ValueError(text)
+    datetime.fromisoformat(text + _REST[len(text) :])
     return text
 
 

@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from heapq import merge
 from typing import Any, Final
 
-from quarterhour.paging import Paging, within, write_token
-from quarterhour.reading import EntityReader, IndexRange, Range, Values
+from quarterhour.aws.entity import IndexRange, Range, Values
+from quarterhour.aws.entity_table import EntityReader
 from quarterhour.threads.keys import Thread, bounds_by_time, bounds_by_user
 from quarterhour.threads.message import shown
+from quarterhour.web.paging import Paging, within, write_token
 
 _ON: Final = "on"
 _BACK: Final = "back"

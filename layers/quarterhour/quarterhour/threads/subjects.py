@@ -2,31 +2,25 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from quarterhour import aws
-from quarterhour.access import Caller
+from quarterhour.aws.entity_table import EntityReader
 from quarterhour.documents.keys import report
-from quarterhour.errors import ForbiddenError, NotFoundError
-from quarterhour.ledger.keys import SEPARATOR
+from quarterhour.ledger.queries import EventLookup
+from quarterhour.model.errors import ForbiddenError, NotFoundError
+from quarterhour.model.fields import is_name, shown
+from quarterhour.model.identifiers import SEPARATOR, Identity
 from quarterhour.orders.keys import header_key
-from quarterhour.orders.plan import WRITING
-from quarterhour.parameters import is_name, shown
-from quarterhour.reading import EntityReader, Values
+from quarterhour.orders.plan import OrderHeader
 from quarterhour.reports.keys import is_run_id, run_key
 from quarterhour.threads.keys import Kind, Thread
-
-if TYPE_CHECKING:
-    from mypy_boto3_dynamodb import DynamoDBClient
+from quarterhour.web.access import Caller
 
 
 @dataclass(frozen=True, slots=True)
 class Subjects:
     """The things that can be discussed, in all tables."""
 
-    client: "DynamoDBClient"
-    identity_table: str
-    ledger_table: str
+    events: EventLookup
     entities: EntityReader
     may_read: Callable[[str, Caller], bool]
     """Tells whether a caller may read a document."""
@@ -50,26 +44,18 @@ class Subjects:
 
     def _order(self, name: str, caller: Caller) -> bool:
         """Tell whether an order is there; its items may be of several agencies, so it is for machines."""
-        header = self.entities.get(header_key(name)) if caller.is_machine and is_name(name) else None
-        return header is not None and header["status"] != WRITING
+        values = self.entities.get(header_key(name)) if caller.is_machine and is_name(name) else None
+        return values is not None and OrderHeader.of(values).is_complete
 
     def _line(self, name: str, caller: Caller) -> bool:
         """Tell whether an event is there, and of the person's agency."""
         source, _, id_ = name.partition(SEPARATOR)
         if not (is_name(source) and is_name(id_)):
             return False
-        claim = self._get(self.identity_table, {"event": name})
-        if claim is None:
-            return False
-        event = self._get(self.ledger_table, {key: claim[key] for key in ("quarter_hour", "position")})
+        event = self.events.find(Identity(source, id_))
         return event is not None and caller.may_see(event["agency"])
 
     def _report(self, name: str, caller: Caller) -> bool:
         """Tell whether a run is there, and one that a person may read."""
         found = is_run_id(name) and self.may_read(report(name), caller)
         return found and self.entities.get(run_key(name)) is not None
-
-    def _get(self, table: str, key: dict[str, str]) -> Values | None:
-        request = aws.get_item_request(table, key)
-        item = aws.persist(lambda: self.client.get_item(**request), f"the table {table}").get("Item")
-        return aws.from_item(item) if item else None

@@ -1,0 +1,82 @@
+"""The operator's actions: rebuild counters from the sealed ledger, and apply parked records.
+
+An operator invokes it with one of:
+
+- `{"action": "rebuild", "account": "42#GBP", "from": "2026-10-23"}`: `account` and `from` are optional. While the
+  response holds a `next`, invoke it again with that as `from`.
+- `{"action": "unpark"}`: apply what the counters and the snapshots have parked, once the cause is fixed. A parked
+  ledger record is applied by rebuilding its account's day, so that nothing is counted twice.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from aws_lambda_powertools.utilities.typing import LambdaContext
+
+from quarterhour.aws import clients
+from quarterhour.aws.parking import Parking
+from quarterhour.aws.settings import Environment
+from quarterhour.aws.telemetry import Metric, count, logger, observed
+from quarterhour.aws.workers import Workers
+from quarterhour.counters.plan import Retention
+from quarterhour.counters.store import CounterStore
+from quarterhour.rebuild.requests import RebuildRequest, read_request
+from quarterhour.rebuild.service import Rebuild
+from quarterhour.reports.sealed_files import SealedFiles
+from quarterhour.reports.store import CheckpointStore, RunStore
+from quarterhour.snapshots.layers import LAYERS, parse_layers
+from quarterhour.snapshots.service import SnapshotWriter
+from quarterhour.snapshots.store import SnapshotStore
+
+env = Environment.of_process()
+dynamodb = clients.dynamodb()
+sqs = clients.sqs()
+workers = Workers(env.integer("MAX_CONCURRENCY", least=1))
+entity_table = env.text("ENTITY_TABLE")
+counters = Rebuild(
+    CheckpointStore(dynamodb, entity_table),
+    RunStore(dynamodb, entity_table),
+    SealedFiles(clients.s3(), env.text("REPORT_BUCKET")),
+    CounterStore(dynamodb, entity_table),
+    Retention(env.days("QUARTER_HOUR_RETENTION_DAYS"), env.days("DAY_RETENTION_DAYS")),
+    workers,
+)
+counters_parked = Parking(sqs, env.text("COUNTERS_PARKED_QUEUE_URL"))
+snapshots_parked = Parking(sqs, env.text("SNAPSHOTS_PARKED_QUEUE_URL"))
+layers = env.parsed("SNAPSHOT_LAYERS", LAYERS, parse_layers)
+snapshots = SnapshotWriter(SnapshotStore(dynamodb, entity_table), snapshots_parked, layers, workers)
+
+REBUILD_RESERVE_SECONDS = 450
+"""A rebuild begins no other day with less time left than this: half of the function's timeout."""
+UNPARK_RESERVE_SECONDS = 120
+"""No other parked record is applied with less time left than this."""
+
+
+@observed
+def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
+    """Run the action that the event names, and return its result."""
+    request = read_request(event)
+    return rebuild(request, context) if isinstance(request, RebuildRequest) else unpark(context)
+
+
+def rebuild(request: RebuildRequest, context: LambdaContext) -> dict[str, Any]:
+    """Return how many counters differed from the sealed ledger, and from which day on another run must continue."""
+    rebuilt = counters.rebuild(request, in_time(context, REBUILD_RESERVE_SECONDS))
+    count(Metric.COUNTERS_MENDED, rebuilt.repaired)
+    return rebuilt.as_dict()
+
+
+def unpark(context: LambdaContext) -> dict[str, Any]:
+    """Return, by queue, how many parked records were applied and how many had to stay."""
+    more = in_time(context, UNPARK_RESERVE_SECONDS)
+    result = {
+        "snapshots": snapshots_parked.replay(snapshots.replay, more).as_dict(),
+        "counters": counters_parked.replay(counters.unparker(), more).as_dict(),
+    }
+    logger.info("unparked", queues=result)
+    return result
+
+
+def in_time(context: LambdaContext, reserve_seconds: int) -> Callable[[], bool]:
+    """Return a check whether more than the reserve is left of the run's time."""
+    return lambda: context.get_remaining_time_in_millis() / 1000 > reserve_seconds

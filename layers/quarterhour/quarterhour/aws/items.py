@@ -1,0 +1,75 @@
+"""Items and plain values: DynamoDB's attribute values built and read without loading boto3."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from decimal import Context, Decimal, Inexact, InvalidOperation, Overflow, Rounded, Underflow
+from typing import Any, Final, TypeVar
+
+T = TypeVar("T")
+Item = dict[str, Any]
+"""An item in DynamoDB's attribute values: ``{"pk": {"S": "…"}}``."""
+Request = dict[str, Any]
+"""The keyword arguments of one AWS call."""
+
+# DynamoDB's numbers: 38 digits, exponents of -130 to 125. What would be rounded raises.
+_NUMBERS: Final = Context(prec=38, Emin=-128, Emax=126, traps=[Inexact, InvalidOperation, Overflow, Rounded, Underflow])
+
+
+def to_item(values: Mapping[str, Any]) -> Item:
+    """Return plain values as an item; ``None`` at the top level is left out.
+
+    Raises ``TypeError`` for a type that no table holds: float, bytes or set.
+    """
+    return {name: _attribute(value) for name, value in values.items() if value is not None}
+
+
+def from_item(item: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an item as plain values; numbers are ``Decimal``. Raises ``TypeError`` for bytes and sets."""
+    return {name: _plain(attribute) for name, attribute in item.items()}
+
+
+def chunks(sequence: Sequence[T], size: int) -> Iterator[Sequence[T]]:
+    """Yield the sequence in pieces of at most ``size``."""
+    return (sequence[at : at + size] for at in range(0, len(sequence), size))
+
+
+def _attribute(value: object) -> dict[str, Any]:
+    match value:
+        case str():
+            return {"S": value}
+        case bool():
+            return {"BOOL": value}
+        case int() | Decimal():
+            return {"N": _number(value)}
+        case None:
+            return {"NULL": True}
+        case Mapping():
+            return {"M": {name: _attribute(one) for name, one in value.items()}}
+        case list() | tuple():
+            return {"L": [_attribute(one) for one in value]}
+        case _:
+            raise TypeError(f"no table holds a {type(value).__name__}")
+
+
+def _number(value: int | Decimal) -> str:
+    number = _NUMBERS.create_decimal(value)
+    if not number.is_finite():
+        raise TypeError(f"{number} is no number of DynamoDB")
+    return str(number)
+
+
+def _plain(attribute: Mapping[str, Any]) -> Any:  # noqa: ANN401 - an attribute is any value
+    ((kind, value),) = attribute.items()
+    try:
+        return _READERS[kind](value)
+    except KeyError:
+        raise TypeError(f"no table holds attributes of type {kind}") from None
+
+
+_READERS: Final[Mapping[str, Callable[[Any], Any]]] = {
+    "S": str,
+    "N": _NUMBERS.create_decimal,
+    "BOOL": bool,
+    "NULL": lambda _: None,
+    "M": from_item,
+    "L": lambda values: [_plain(value) for value in values],
+}

@@ -1,0 +1,114 @@
+"""Retries: which errors may pass, how long to wait, and the two loops that call again."""
+
+import random
+from collections.abc import Callable
+from itertools import count
+from typing import Final, TypeVar
+
+from botocore.exceptions import ClientError, HTTPClientError
+from botocore.exceptions import ConnectionError as BotoConnectionError
+
+from quarterhour.model import clock
+from quarterhour.model.errors import UnavailableError
+
+R = TypeVar("R")
+
+ATTEMPTS: Final = 6
+"""How often a call is sent before its caller gets the error."""
+NETWORK_ERRORS: Final = (HTTPClientError, BotoConnectionError)
+
+_TRANSIENT: Final = frozenset(
+    {
+        "ConditionalRequestConflict",
+        "ConflictException",
+        "InternalServerError",
+        "LimitExceededException",
+        "ProvisionedThroughputExceededException",
+        "RequestLimitExceeded",
+        "RequestTimeout",
+        "ServiceUnavailable",
+        "SlowDown",
+        "ThrottlingException",
+        "TransactionConflictException",
+        "TransactionInProgressException",
+    }
+)
+_STALE: Final = frozenset(
+    {
+        "None",
+        "ConditionalCheckFailed",
+        "TransactionConflict",
+        "ProvisionedThroughputExceeded",
+        "ThrottlingError",
+    }
+)
+_FIRST_PAUSE: Final = 0.05
+_LONGEST_PAUSE: Final = 2.0
+_SERVER_FAULT: Final = 500
+
+
+def is_transient(error: Exception) -> bool:
+    """Tell whether the same call may succeed later: after throttling, a conflict, or a fault of server or network."""
+    if isinstance(error, ClientError):
+        status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
+        return code_of(error) in _TRANSIENT or status >= _SERVER_FAULT
+    return isinstance(error, NETWORK_ERRORS)
+
+
+def code_of(error: Exception) -> str:
+    """Return the service's error code; empty for an error that no service sent."""
+    return error.response.get("Error", {}).get("Code", "") if isinstance(error, ClientError) else ""
+
+
+def is_failed_condition(error: Exception) -> bool:
+    """Tell whether a write failed because its condition did not hold."""
+    return code_of(error) == "ConditionalCheckFailedException"
+
+
+def is_cancelled(error: Exception) -> bool:
+    """Tell whether a transaction was cancelled for reasons that another read and another try can overcome."""
+    if code_of(error) != "TransactionCanceledException" or not isinstance(error, ClientError):
+        return False
+    reasons = {reason.get("Code", "None") for reason in error.response.get("CancellationReasons", [])}
+    return reasons <= _STALE
+
+
+def pause(attempt: int) -> None:
+    """Wait before the next attempt: exponential, capped at 2 seconds, with full jitter."""
+    clock.sleep(random.uniform(0, min(_LONGEST_PAUSE, _FIRST_PAUSE * 2**attempt)))  # noqa: S311 - jitter is no secret  # nosec B311
+
+
+def with_retries(call: Callable[[], R], what: str, in_time: Callable[[], bool] | None = None) -> R:
+    """Return the result of a call; repeat the call after a transient error.
+
+    It is sent at most ``ATTEMPTS`` times, or (with ``in_time``) for as long as there is time. Raises
+    ``UnavailableError`` after the last transient error, any other error at once.
+    """
+    for attempt in count():
+        try:
+            return call()
+        except (ClientError, *NETWORK_ERRORS) as error:
+            if not is_transient(error):
+                raise
+            if not (in_time() if in_time else attempt + 1 < ATTEMPTS):
+                raise UnavailableError(f"{what} did not answer in time") from error
+        pause(attempt)
+    raise AssertionError  # the last attempt has returned or raised
+
+
+def optimistically(attempt: Callable[[], R], what: str, in_time: Callable[[], bool] = lambda: True) -> R:
+    """Return the result of an attempt that reads, plans and writes under a condition; repeat it when it lost a race.
+
+    An attempt lost a race when its transaction was cancelled, or failed for a transient reason. Raises
+    ``UnavailableError`` after ``ATTEMPTS`` lost races or when time runs out, any other error at once.
+    """
+    for number in range(ATTEMPTS):
+        if not in_time():
+            break
+        try:
+            return attempt()
+        except (ClientError, *NETWORK_ERRORS) as error:
+            if not (is_cancelled(error) or is_transient(error)):
+                raise
+        pause(number)
+    raise UnavailableError(f"{what} was changed by others at each attempt: send the request again")

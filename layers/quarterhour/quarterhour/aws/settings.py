@@ -1,0 +1,76 @@
+"""What a function reads from its environment, checked once, when it starts."""
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from decimal import Decimal
+from typing import Self, TypeVar
+
+from quarterhour.model import money
+from quarterhour.model.errors import SettingsError
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """The variables of a process; each read names the variable, what stood there and what would be right."""
+
+    variables: Mapping[str, str]
+
+    @classmethod
+    def of_process(cls) -> Self:
+        """Return the environment of this process."""
+        return cls(os.environ)
+
+    def text(self, name: str) -> str:
+        """Return a variable that must not be empty."""
+        value = self.variables.get(name, "")
+        if not value:
+            raise SettingsError(f"{name} is not set")
+        return value
+
+    def integer(self, name: str, least: int = 0) -> int:
+        """Return a whole number of at least ``least``."""
+        return self.parsed(name, f"a whole number of at least {least}", lambda text: _at_least(least, int(text)))
+
+    def days(self, name: str) -> timedelta:
+        """Return a number of days."""
+        return timedelta(days=self.integer(name))
+
+    def seconds(self, name: str) -> timedelta:
+        """Return a number of seconds."""
+        return timedelta(seconds=self.integer(name))
+
+    def rate(self, name: str) -> Decimal:
+        """Return a share between 0 and 1."""
+        return self.parsed(name, "a decimal from 0 to 1", _share)
+
+    def currency(self, name: str) -> str:
+        """Return the code of a currency; empty where there is to be none."""
+        code = self.variables.get(name, "")
+        if code and not money.is_currency(code):
+            raise SettingsError(f"{name} is {code!r}: expected an ISO 4217 code such as EUR, or nothing")
+        return code
+
+    def parsed(self, name: str, expected: str, parse: Callable[[str], T]) -> T:
+        """Return a variable as ``parse`` reads it, which raises ``ValueError`` for what does not fit."""
+        text = self.text(name)
+        try:
+            return parse(text)
+        except ValueError as error:
+            raise SettingsError(f"{name} is {text!r}: expected {expected}") from error
+
+
+def _at_least(least: int, value: int) -> int:
+    if value < least:
+        raise ValueError(value)
+    return value
+
+
+def _share(text: str) -> Decimal:
+    value = money.parse_decimal(text)
+    if value is None or not 0 <= value <= 1:
+        raise ValueError(text)
+    return value

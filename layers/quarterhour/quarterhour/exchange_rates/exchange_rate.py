@@ -1,0 +1,114 @@
+"""A rate: what a statement of one must hold, how it is stored, how it is shown."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from typing import Any, Final, Self
+
+from quarterhour.aws.entity import Values
+from quarterhour.exchange_rates.keys import RATES, currency_of
+from quarterhour.model import fields, money
+from quarterhour.model.clock import iso_millis, parse_iso
+from quarterhour.model.fields import Fields
+from quarterhour.model.instants import YEARS
+from quarterhour.snapshots.kind import Kind
+
+MAX_SOURCE: Final = 64
+
+_FIELDS: Final = frozenset({"units_per_base", "source", "as_of"})
+_UNITS: Final = f"a decimal above 0 of at most {money.MAX_DIGITS} digits, as a string or a number"
+_SOURCE: Final = f"1 to {MAX_SOURCE} printable characters: who says so"
+_AS_OF: Final = f"{fields.INSTANT}, of {YEARS[0]} or later, not ahead of now"
+
+
+@dataclass(frozen=True, slots=True)
+class ExchangeRate:
+    """How many units of a currency are worth one unit of the base currency, by whom, from an instant on.
+
+    ``base`` is empty where the deployment had none when the rate was stated.
+    """
+
+    units_per_base: Decimal
+    source: str
+    base: str
+    as_of: datetime
+
+    def same(self, other: "ExchangeRate") -> bool:
+        """Tell whether both say the same, whenever they were stated."""
+        return (self.units_per_base, self.source, self.base) == (other.units_per_base, other.source, other.base)
+
+    def values(self, version: int) -> dict[str, Any]:
+        """Return the Entity table's attributes of it, without keys."""
+        return {
+            "units_per_base": money.plain(self.units_per_base),
+            "source": self.source,
+            "base": self.base or None,
+            "version": version,
+            "last_updated": iso_millis(self.as_of),
+        }
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any]) -> Self:
+        """Read what ``values`` returned."""
+        units = Decimal(values["units_per_base"])
+        return cls(units, values["source"], values.get("base", ""), parse_iso(values["last_updated"]))
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """What somebody says about a rate; ``as_of`` is ``None`` where it is meant from now on."""
+
+    units_per_base: Decimal
+    source: str
+    as_of: datetime | None
+
+
+def read_statement(body: Mapping[str, Any], now: datetime) -> Statement:
+    """Read the body of a request; raise ``InvalidError`` that tells every problem in it at once."""
+    sent = Fields(body)
+    sent.no_others(_FIELDS)
+    units = sent.value("units_per_base", _UNITS, _units)
+    source = sent.value("source", _SOURCE, _source)
+    as_of = sent.value("as_of", _AS_OF, lambda value: _not_ahead(value, now), optional=True)
+    fields.refuse(sent.problems, "a rate as described")
+    return Statement(units, source, as_of)
+
+
+def shown(values: Values) -> dict[str, Any]:
+    """Return a rate as it is shown, with the names that it was stated by."""
+    return {
+        "units_per_base": values["units_per_base"],
+        "source": values["source"],
+        "base": values.get("base"),
+        "version": int(values["version"]),
+        "as_of": values["last_updated"],
+    }
+
+
+EXCHANGE_RATE_STATES: Final = Kind(
+    RATES,
+    lambda pk: {"currency": currency_of(pk)},
+    shown,
+    lambda values: {"units_per_base": Decimal(values["units_per_base"])},
+    main="units_per_base",
+)
+"""How the states of rates are shown, and compared."""
+
+
+def _units(value: object) -> Decimal | None:
+    units = money.parse_decimal(value)
+    return units if units is not None and units > 0 else None
+
+
+def _source(value: object) -> str | None:
+    text = fields.text(value)
+    return text if text and len(text) <= MAX_SOURCE else None
+
+
+def _not_ahead(value: object, now: datetime) -> datetime | None:
+    """Read an instant, kept to the millisecond; a rate that is not in force yet would hide the one that is."""
+    instant = fields.instant(value)
+    if instant is None or instant.year < YEARS[0] or instant > now:
+        return None
+    return instant.replace(microsecond=instant.microsecond // 1000 * 1000)

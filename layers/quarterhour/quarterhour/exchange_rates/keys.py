@@ -1,0 +1,58 @@
+"""The rates' keys in the Entity table, built and parsed here alone."""
+
+import re
+from datetime import datetime
+from typing import Final
+
+from quarterhour.aws.entity import LATEST, Key, Range
+from quarterhour.model.clock import MILLISECOND, iso_millis
+from quarterhour.model.instants import rounded_up
+
+RATES: Final = "RATE#"
+"""What the partition keys of all currencies' rates begin with."""
+CODE: Final = "three capital letters, a currency of now or of the past, such as GBP"
+
+_AS_OF: Final = "AS_OF#"
+_CODE: Final = re.compile(r"[A-Z]{3}", re.ASCII)
+
+
+def code(text: str) -> str:
+    """Read a currency's code; raise ``ValueError`` where none can be so. Currencies that have ended had rates, too."""
+    if not _CODE.fullmatch(text):
+        raise ValueError(text)
+    return text
+
+
+def rate_pk(currency: str) -> str:
+    """Return the partition of a currency's rates: ``RATE#GBP``."""
+    return f"{RATES}{currency}"
+
+
+def currency_of(pk: str) -> str:
+    """Read the currency from its partition key; raise ``ValueError`` where it is none."""
+    if not pk.startswith(RATES):
+        raise ValueError(f"{pk!r} is of no currency")
+    return code(pk.removeprefix(RATES))
+
+
+def latest_key(currency: str) -> Key:
+    """Return the key of the rate in force now."""
+    return {"pk": rate_pk(currency), "sk": LATEST}
+
+
+def stated_key(currency: str, as_of: datetime) -> Key:
+    """Return the key of the rate that was stated as of an instant: ``AS_OF#2026-10-23T01:30:00.000Z``."""
+    return {"pk": rate_pk(currency), "sk": f"{_AS_OF}{iso_millis(as_of)}"}
+
+
+def stated_between(currency: str, start: datetime, end: datetime) -> Range:
+    """Return the rates that were stated as of an instant from the start to before the end, the oldest first."""
+    first, behind = (rounded_up(at, MILLISECOND) for at in (start, end))
+    low, high = (stated_key(currency, at)["sk"] for at in (first, behind - MILLISECOND))
+    return Range(rate_pk(currency), low, high)
+
+
+def stated_until(currency: str, at: datetime) -> Range:
+    """Return the rates that were stated as of an instant or before, the newest first."""
+    last = stated_key(currency, at)
+    return Range(last["pk"], _AS_OF, last["sk"], falling=True, consistent=True)

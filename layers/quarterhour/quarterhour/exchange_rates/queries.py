@@ -1,0 +1,55 @@
+"""Reading exchange rates: the one in force now, or at an instant, and all that were ever stated."""
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from quarterhour.aws.entity import Range, Values
+from quarterhour.aws.entity_table import EntityReader
+from quarterhour.exchange_rates.exchange_rate import ExchangeRate, shown
+from quarterhour.exchange_rates.keys import currency_of, latest_key, stated_between, stated_key, stated_until
+from quarterhour.model.clock import MILLISECOND
+from quarterhour.model.instants import ALWAYS
+from quarterhour.snapshots.keys import window_start
+from quarterhour.snapshots.layers import Layer
+from quarterhour.web.paging import Page, Paging, within
+
+
+@dataclass(frozen=True, slots=True)
+class ExchangeRateQueries:
+    """What readers ask of the exchange rates."""
+
+    entities: EntityReader
+
+    def latest(self, currency: str) -> Values | None:
+        """Return the rate in force now; ``None`` where there is none."""
+        return self.entities.get(latest_key(currency))
+
+    def stated(self, currency: str, at: datetime) -> Values | None:
+        """Return the rate stated as of exactly this instant; ``None`` where there is none."""
+        return self.entities.get(stated_key(currency, at))
+
+    def as_of(self, currency: str, at: datetime) -> Values | None:
+        """Return the rate that was in force at an instant, however long ago; ``None`` where there was none."""
+        return next(self.entities.read(stated_until(currency, at), 1), None)
+
+    def before_window(self, layer: Layer, latest: Values) -> Values | None:
+        """Return the rate that was in force before the window of the latest rate, or before that was stated.
+
+        It is read from the history: rates can be stated less often than windows are kept.
+        """
+        at = ExchangeRate.of(latest).as_of
+        start = window_start(at, layer.window) if layer.window else at
+        return self.as_of(currency_of(latest["pk"]), start - MILLISECOND)
+
+    def span(self, currency: str, start: datetime, end: datetime, paging: Paging) -> Page:
+        """Return the rates stated as of an instant from ``start`` to before ``end``, the oldest first."""
+        return self._page(stated_between(currency, start, end), paging)
+
+    def last(self, currency: str, paging: Paging) -> Page:
+        """Return the rates that were ever stated, the newest first."""
+        return self._page(replace(stated_between(currency, *ALWAYS), falling=True), paging)
+
+    def _page(self, wanted: Range, paging: Paging) -> Page:
+        after = paging.start(lambda sk: within(wanted.low, sk, wanted.high), None)
+        entries = self.entities.read(replace(wanted, after=after), paging.limit + 1)
+        return paging.cut(entries, shown, lambda values: str(values["sk"]))

@@ -1,0 +1,160 @@
+"""The fields of a JSON object that somebody sent: each read into a value, and every problem told at once."""
+
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from decimal import Decimal
+from typing import Any, Final
+
+from quarterhour.model import money
+from quarterhour.model.errors import FieldProblem, InvalidError
+from quarterhour.model.identifiers import SEPARATOR
+from quarterhour.model.instants import parse_rfc_3339
+
+MAX_TEXT: Final = 200
+MAX_PROBLEMS: Final = 10
+_SHOWN: Final = 60
+REPLACEMENT: Final = "\ufffd"
+"""What decoders put in place of bytes that are no UTF-8: two names that hold it may have been different."""
+
+NAME: Final = f"1 to {MAX_TEXT} printable characters without {SEPARATOR!r}"
+TEXT: Final = f"1 to {MAX_TEXT} printable characters"
+AMOUNT: Final = f"a decimal of at most {money.MAX_DIGITS} digits, as a string or a number"
+SHARE: Final = "a decimal from 0 to 1"
+CURRENCY: Final = "an ISO 4217 code such as EUR"
+PLACE: Final = f"a path such as GB{SEPARATOR}London without an empty part"
+INSTANT: Final = "an RFC 3339 instant such as 2026-10-23T01:30:00Z"
+
+
+class Fields:
+    """The fields of one object, and the problems found in them so far.
+
+    ``prefix`` goes before each field's name, ``problems`` collects those of several objects.
+    """
+
+    def __init__(self, values: Mapping[str, Any], prefix: str = "", problems: list[FieldProblem] | None = None) -> None:
+        self._values = values
+        self._prefix = prefix
+        self.problems: list[FieldProblem] = [] if problems is None else problems
+
+    def problem(self, field: str, problem: str, expected: str) -> None:
+        """Note what is wrong with a field."""
+        self.problems.append(FieldProblem(self._prefix + field, problem, expected))
+
+    def no_others(self, known: frozenset[str], hint: str = "") -> None:
+        """Note every field but these; ``hint`` tells what to do with one's own."""
+        expected = f"one of {', '.join(sorted(known))}{hint}"
+        for name in sorted(self._values.keys() - known):
+            self.problem(named(name), "is not known", expected)
+
+    def value(self, name: str, expected: str, read: Callable[[Any], Any], *, optional: bool = False) -> Any:  # noqa: ANN401
+        """Return the field as read, ``None`` where it is missing or does not fit (noted as a problem).
+
+        ``read`` answers ``None`` for what does not fit, or raises ``ValueError`` with a reason that is no value.
+        """
+        sent = self._values.get(name)
+        if sent is None:
+            if not optional:
+                self.problem(name, "is missing", expected)
+            return None
+        try:
+            value = read(sent)
+        except ValueError as error:
+            self.problem(name, str(error), expected)
+            return None
+        if value is None:
+            self.problem(name, f"is {shown(sent)}", expected)
+        return value
+
+
+def bounded(problems: list[FieldProblem], expected: str) -> tuple[FieldProblem, ...]:
+    """Tell no more than a person would read: one bad item must not make the whole answer too large."""
+    more = len(problems) - MAX_PROBLEMS
+    if more <= 0:
+        return tuple(problems)
+    return (*problems[:MAX_PROBLEMS], FieldProblem("", f"has {more} more problems", expected))
+
+
+def refuse(problems: list[FieldProblem], expected: str) -> None:
+    """Raise ``InvalidError`` where there are problems."""
+    if problems:
+        told = bounded(problems, expected)
+        raise InvalidError("; ".join(f"{one.field} {one.problem}: expected {one.expected}" for one in told), *told)
+
+
+def shown(value: object) -> str:
+    """Show a value in a message: short, printable, whatever was sent."""
+    match value:
+        case dict():
+            return f"an object of {len(value)}"
+        case list():
+            return f"a list of {len(value)}"
+        case bool():
+            return "true" if value else "false"
+        case Decimal() if not value.is_finite():
+            return "no finite number"
+        case str():
+            return _short(ascii(value), len(value))
+        case _:
+            return _short(number := str(value), len(number))
+
+
+def named(name: str) -> str:
+    """Show a field's name in a message: short, printable, whatever was sent."""
+    return _short(ascii(name)[1:-1], len(name))
+
+
+def _short(text: str, length: int) -> str:
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}... ({length} characters)"
+
+
+def is_name(value: str, most: int = MAX_TEXT) -> bool:
+    """Tell whether an agency, a currency or another part of a key can have this name."""
+    return 1 <= len(value) <= most and value.isprintable() and SEPARATOR not in value and REPLACEMENT not in value
+
+
+def name(value: object) -> str | None:
+    """Read a name, which can be a part of a key."""
+    return value if isinstance(value, str) and is_name(value) else None
+
+
+def text(value: object) -> str | None:
+    """Read a line of text."""
+    return value if isinstance(value, str) and 1 <= len(value) <= MAX_TEXT and value.isprintable() else None
+
+
+def place(value: object) -> str | None:
+    """Read a place: its parts from the largest to the smallest."""
+    return text(value) if isinstance(value, str) and all(value.split(SEPARATOR)) else None
+
+
+def decimal_text(value: object) -> str | None:
+    """Read a decimal as it is stored: text in full, in the scale that came in."""
+    decimal = money.parse_decimal(value)
+    return None if decimal is None else money.plain(decimal)
+
+
+def whole(value: object) -> int | None:
+    """Read a whole number of 0 or more."""
+    number = money.parse_decimal(value) if isinstance(value, Decimal) else None
+    return int(number) if number is not None and number >= 0 and number == int(number) else None
+
+
+def share(value: object) -> Decimal | None:
+    """Read a decimal from 0 to 1."""
+    decimal = money.parse_decimal(value)
+    return decimal if decimal is not None and 0 <= decimal <= 1 else None
+
+
+def currency(value: object) -> str | None:
+    """Read the code of a currency."""
+    return str(value) if money.is_currency(value) else None
+
+
+def instant(value: object) -> datetime | None:
+    """Read an RFC 3339 instant, to UTC."""
+    if not isinstance(value, str):
+        return None
+    try:
+        return parse_rfc_3339(value)
+    except ValueError:
+        return None

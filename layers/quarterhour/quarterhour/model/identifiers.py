@@ -1,0 +1,110 @@
+"""The ledger's keys, built and parsed here alone: identities, partitions, positions, accounts."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+from hashlib import sha256
+from typing import Final, Self
+
+import base58
+
+from quarterhour.model.clock import iso_millis, parse_iso
+from quarterhour.model.quarter_hours import QuarterHour
+
+SEPARATOR: Final = "#"
+MAX_SHARDS: Final = 64
+_SUFFIX_LENGTH: Final = 16
+
+
+@dataclass(frozen=True)
+class Identity:
+    """Who an event is, for ever: its source and its id there."""
+
+    source: str
+    id: str
+
+    def __str__(self) -> str:
+        """Return the key, ``<source>#<id>``."""
+        return f"{self.source}{SEPARATOR}{self.id}"
+
+    @classmethod
+    def parse(cls, key: str) -> Self:
+        """Read ``<source>#<id>``."""
+        source, id_ = key.split(SEPARATOR)
+        return cls(source, id_)
+
+    @cached_property
+    def hash(self) -> bytes:
+        """The SHA-256 of the key: spreads events over shards and ends their positions."""
+        return sha256(str(self).encode()).digest()
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Partition:
+    """A share of a quarter-hour's events: the partition key of the ledger, ``202610230130#03``."""
+
+    quarter_hour: QuarterHour
+    shard: int
+
+    def __str__(self) -> str:
+        """Return the key."""
+        return f"{self.quarter_hour}{SEPARATOR}{self.shard:02d}"
+
+    @classmethod
+    def parse(cls, key: str) -> Self:
+        """Read ``<YYYYMMDDHHMM>#<shard>``; raise ``ValueError`` where it is none."""
+        quarter_hour, shard = key.split(SEPARATOR)
+        partition = cls(QuarterHour.parse(quarter_hour), int(shard))
+        if str(partition) != key or partition.shard < 0:
+            raise ValueError(f"{key!r} is no partition")
+        return partition
+
+    @classmethod
+    def of(cls, identity: Identity, recorded_at: datetime, shards: int) -> Self:
+        """Return the partition that an event recorded at this instant goes to."""
+        return cls(QuarterHour.at(recorded_at), int.from_bytes(identity.hash[:8]) % shards)
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Position:
+    """Where an event stands in its partition: ``2026-10-23T01:30:12.345Z.<16 base58 of the identity's hash>``."""
+
+    recorded_at: datetime
+    suffix: str
+
+    def __str__(self) -> str:
+        """Return the key; sorts as text by time, then by suffix."""
+        return f"{iso_millis(self.recorded_at)}.{self.suffix}"
+
+    @classmethod
+    def parse(cls, key: str) -> Self:
+        """Read a position; raise ``ValueError`` where it is none."""
+        instant, millis, suffix = key.split(".")
+        position = cls(parse_iso(f"{instant}.{millis}"), suffix)
+        if len(suffix) != _SUFFIX_LENGTH or str(position) != key:
+            raise ValueError(f"{key!r} is no position")
+        return position
+
+    @classmethod
+    def of(cls, identity: Identity, recorded_at: datetime) -> Self:
+        """Return the position of an event recorded at this instant (kept to the millisecond)."""
+        instant = recorded_at.replace(microsecond=recorded_at.microsecond // 1000 * 1000)
+        return cls(instant, base58.b58encode(identity.hash).decode()[:_SUFFIX_LENGTH])
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Account:
+    """What an agency owes in one currency: ``42#GBP``. Money never mixes currencies."""
+
+    agency: str
+    currency: str
+
+    def __str__(self) -> str:
+        """Return the key."""
+        return f"{self.agency}{SEPARATOR}{self.currency}"
+
+    @classmethod
+    def parse(cls, key: str) -> Self:
+        """Read ``<agency>#<currency>``."""
+        agency, currency = key.split(SEPARATOR)
+        return cls(agency, currency)

@@ -1,0 +1,72 @@
+"""Quarter-hours: the buckets in which the ledger is kept and sealed. UTC throughout."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+from typing import Self
+
+LENGTH = timedelta(minutes=15)
+_FORMAT = "%Y%m%d%H%M"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class QuarterHour:
+    """One quarter-hour, named by its start: ``202610230130``; orders by time."""
+
+    start: datetime
+
+    @classmethod
+    def at(cls, instant: datetime) -> Self:
+        """Return the quarter-hour that holds the instant."""
+        utc = instant.astimezone(UTC)
+        return cls(utc.replace(minute=utc.minute - utc.minute % 15, second=0, microsecond=0))
+
+    @classmethod
+    def parse(cls, name: str) -> Self:
+        """Read ``YYYYMMDDHHMM``; raise ``ValueError`` where it names no quarter-hour."""
+        quarter_hour = cls(datetime.strptime(name, _FORMAT).replace(tzinfo=UTC))
+        if str(quarter_hour) != name or quarter_hour.start.minute % 15:
+            raise ValueError(f"{name!r} is no quarter-hour: write YYYYMMDDHHMM with MM in 00, 15, 30, 45")
+        return quarter_hour
+
+    @classmethod
+    def first_of(cls, day: date) -> Self:
+        """Return the first quarter-hour of a day, UTC."""
+        return cls(datetime.combine(day, time(), UTC))
+
+    @classmethod
+    def last_of(cls, day: date) -> Self:
+        """Return the last quarter-hour of a day, UTC."""
+        return cls(datetime.combine(day, time(23, 45), UTC))
+
+    def __str__(self) -> str:
+        """Return the name, ``YYYYMMDDHHMM``."""
+        # %Y does not pad years before 1000 on every platform.
+        return f"{self.start.year:04d}" + self.start.strftime(_FORMAT[2:])
+
+    @property
+    def end(self) -> datetime:
+        """The first instant after it."""
+        return self.start + LENGTH
+
+    @property
+    def day(self) -> date:
+        """The day that it is of, UTC."""
+        return self.start.date()
+
+    @property
+    def next(self) -> "QuarterHour":
+        """The quarter-hour after it."""
+        return QuarterHour(self.start + LENGTH)
+
+    @property
+    def previous(self) -> "QuarterHour":
+        """The quarter-hour before it."""
+        return QuarterHour(self.start - LENGTH)
+
+
+def span(first: QuarterHour, last: QuarterHour) -> Iterator[QuarterHour]:
+    """Yield the quarter-hours from the first to the last, both included."""
+    while first <= last:
+        yield first
+        first = first.next

@@ -1,0 +1,65 @@
+"""Totals of an account: the four figures that counters, reports and proofs all speak of."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, Self
+
+from quarterhour.model import money
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """How many events, the sum of the amounts of 0 or more, of those below, and of the commissions; all exact."""
+
+    events: int = 0
+    gross: Decimal = money.ZERO
+    refunds: Decimal = money.ZERO
+    commission: Decimal = money.ZERO
+
+    def plus(self, amount: Decimal, commission: Decimal) -> "Totals":
+        """Return the totals with one more event."""
+        if amount < 0:
+            gross, refunds = self.gross, money.add(self.refunds, amount)
+        else:
+            gross, refunds = money.add(self.gross, amount), self.refunds
+        return Totals(self.events + 1, gross, refunds, money.add(self.commission, commission))
+
+    def __add__(self, other: "Totals") -> "Totals":
+        """Return both together."""
+        return Totals(
+            self.events + other.events,
+            money.add(self.gross, other.gross),
+            money.add(self.refunds, other.refunds),
+            money.add(self.commission, other.commission),
+        )
+
+    def __sub__(self, other: "Totals") -> "Totals":
+        """Return what this has more than the other; counts may become negative."""
+        figures = (other.gross, other.refunds, other.commission)
+        return self + Totals(-other.events, *map(money.negated, figures))
+
+    @property
+    def net(self) -> Decimal:
+        """What was sold less what was refunded."""
+        return money.add(self.gross, self.refunds)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the figures as they are stored and shown: a count, and decimal strings in full."""
+        return {
+            "events": self.events,
+            "gross": money.plain(self.gross),
+            "refunds": money.plain(self.refunds),
+            "commission": money.plain(self.commission),
+        }
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any]) -> Self:
+        """Read what ``as_dict`` wrote."""
+        figures = (Decimal(str(values[name])) for name in ("gross", "refunds", "commission"))
+        return cls(int(values["events"]), *figures)
+
+
+def figures(totals: Totals) -> dict[str, Any]:
+    """Return totals as the API shows them: a count, and exact decimal strings."""
+    return {**totals.as_dict(), "net": money.plain(totals.net)}

@@ -1,0 +1,58 @@
+"""Creating orders: claim the id, write the items, commit; and changing their status."""
+
+from datetime import timedelta
+
+from quarterhour.model import clock
+from quarterhour.model.clock import iso_millis
+from quarterhour.model.errors import ConflictError, NotFoundError
+from quarterhour.model.fields import shown
+from quarterhour.orders.order import Order
+from quarterhour.orders.plan import OrderHeader, StatusChange, claim, items
+from quarterhour.orders.store import OrderStore
+
+
+class OrderService:
+    """Creates each order whole or not at all, and changes its status."""
+
+    def __init__(self, store: OrderStore) -> None:
+        self._store = store
+
+    def create(self, order: Order, seconds: float) -> tuple[OrderHeader, bool]:
+        """Create an order within so many seconds; return its header, and whether this call completed it.
+
+        A repeated request completes the order, or returns it as it is. Raises ``ConflictError`` where the id is
+        claimed for other content, and ``UnavailableError`` where not all items could be written: readers see nothing
+        of the order then.
+        """
+        until = clock.now() + timedelta(seconds=seconds)
+
+        def in_time() -> bool:
+            return clock.now() < until
+
+        claimed = self._store.claim(claim(order, clock.now()))
+        header = claimed.header
+        if header is None or header.digest != order.digest:
+            raise ConflictError(
+                f"the order {shown(order.id)} was sent before with other content: send that again, or use another id"
+            )
+        if header.is_complete:
+            return header, False
+        # Items that an earlier try wrote are not written again: a long order that is throttled must get complete.
+        written = set() if claimed.applied else {item["sk"] for item in self._store.items(order.id)}
+        missing = [item for item in items(order, header) if item["sk"] not in written]
+        self._store.write(missing, in_time)
+        return self._store.commit(header, in_time).header or header, True
+
+    def change(self, order: str, change: StatusChange) -> OrderHeader:
+        """Change an order's status; return its header.
+
+        A repeated request returns the order as it is. Raises ``NotFoundError``, or ``ConflictError`` where the order
+        is in another status than the change begins with.
+        """
+        write = self._store.change_status(order, change, iso_millis(clock.now()))
+        header = write.header
+        if header is None or not header.is_complete:
+            raise NotFoundError(f"there is no order {shown(order)}")
+        if not (write.applied or change.is_in(header)):
+            raise ConflictError(f"the order {shown(order)} is {header.status}, not {change.before}")
+        return header

@@ -1,0 +1,173 @@
+"""A rate card, the pure part: reading one, which rule an event falls under, and what that charges."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from decimal import Decimal
+from typing import Any, Final, NamedTuple
+
+from quarterhour.documents.keys import RATE_CARD
+from quarterhour.documents.plan import Kind
+from quarterhour.model import exact_json, fields, money
+from quarterhour.model.errors import FieldProblem
+from quarterhour.model.fields import Fields
+from quarterhour.model.identifiers import SEPARATOR
+from quarterhour.rate_cards.arithmetic import Charge
+
+MAX_RULES: Final = 200
+_MOST_PERCENT: Final = 100
+_PERCENT_PLACES: Final = 10
+_CARD: Final = frozenset({"valid_from", "rules"})
+_PERCENT: Final = f"a decimal from 0 to {_MOST_PERCENT} with at most {_PERCENT_PLACES} places"
+_FEE: Final = f"0 or more, {fields.AMOUNT}"
+_CONDITIONS: Final = ("category", "location", "currency")
+_FEES: Final = ("fixed", "minimum", "maximum")
+_RULE: Final = frozenset({"percent", *_CONDITIONS, *_FEES})
+
+
+class Sold(NamedTuple):
+    """What a card looks at: an amount, of which sign the commission is, how many items that was for, of what, where.
+
+    ``items`` is ``None`` where no item is sold or given back: only the percentage falls on that.
+    """
+
+    amount: Decimal
+    currency: str
+    items: Decimal | None
+    category: str = ""
+    location: str = ""
+
+
+class Rule(NamedTuple):
+    """What is charged on what: the fees are sums of the rule's currency, each condition left out fits everything."""
+
+    percent: Decimal
+    category: str | None = None
+    location: str | None = None
+    currency: str | None = None
+    fixed: Decimal | None = None
+    minimum: Decimal | None = None
+    maximum: Decimal | None = None
+
+    def covers(self, sold: Sold) -> bool:
+        """Tell whether the rule is for this; a location is for all places within it."""
+        return (
+            self.category in {None, sold.category}
+            and self.currency in {None, sold.currency}
+            and (self.location is None or f"{sold.location}{SEPARATOR}".startswith(f"{self.location}{SEPARATOR}"))
+        )
+
+    @property
+    def rank(self) -> tuple[bool, int, bool]:
+        """How specific the rule is: by its category first, then by the depth of its location, then by its currency."""
+        depth = 0 if self.location is None else len(self.location.split(SEPARATOR))
+        return self.category is not None, depth, self.currency is not None
+
+    @property
+    def is_plain(self) -> bool:
+        """Tell whether it is a percentage alone."""
+        return self.fixed is self.minimum is self.maximum is None
+
+    def charge(self, sold: Sold) -> Charge:
+        """Return what the rule charges on this."""
+        if sold.items is None:
+            return Charge(self.percent, sold.amount)
+        items = None if self.fixed is None else sold.items
+        return Charge(self.percent, sold.amount, self.fixed, items, self.minimum, self.maximum)
+
+    def as_dict(self) -> dict[str, str]:
+        """Return it as it is shown."""
+        values = {name: getattr(self, name) for name in (*_CONDITIONS, "percent", *_FEES)}
+        return {
+            name: money.plain(value) if isinstance(value, Decimal) else value
+            for name, value in values.items()
+            if value is not None
+        }
+
+
+class RateCard(NamedTuple):
+    """An agency's terms from an instant on."""
+
+    valid_from: datetime
+    rules: tuple[Rule, ...]
+
+    def rule_for(self, sold: Sold) -> Rule | None:
+        """Return the most specific rule that covers this, ``None`` where none does. No two are equally specific."""
+        return max((rule for rule in self.rules if rule.covers(sold)), key=lambda rule: rule.rank, default=None)
+
+
+def read_rate_card(content: object) -> RateCard | tuple[FieldProblem, ...]:
+    """Read a card, or tell every problem in it at once."""
+    if not isinstance(content, Mapping):
+        return (FieldProblem("content", "is no object", "an object with valid_from and rules"),)
+    outer = Fields(content, "content.")
+    outer.no_others(_CARD)
+    valid_from = outer.value("valid_from", fields.INSTANT, fields.instant)
+    listed = outer.value("rules", f"a list of 1 to {MAX_RULES} rules", _listed) or ()
+    rules = [_read_rule(one, f"content.rules[{number}].", outer) for number, one in enumerate(listed)]
+    _note_doubles(rules, outer)
+    if outer.problems:
+        return fields.bounded(outer.problems, "a rate card as described")
+    return RateCard(valid_from, tuple(rule for rule in rules if rule))
+
+
+def _valid_from(content: object) -> datetime | tuple[FieldProblem, ...]:
+    card = read_rate_card(content)
+    return card.valid_from if isinstance(card, RateCard) else card
+
+
+RATE_CARDS: Final = Kind("rate card", RATE_CARD, _valid_from)
+"""Rate cards as a kind of document."""
+
+
+def rate_card_of(version: Mapping[str, Any]) -> RateCard:
+    """Read the card that a version of its document holds; raise ``ValueError`` where it is none after all."""
+    card = read_rate_card(exact_json.parse(version["content"]))
+    if not isinstance(card, RateCard):
+        raise ValueError(f"no rate card: {card}")  # noqa: TRY004 - it is a tuple of problems, not a wrong type
+    return card
+
+
+def _read_rule(value: object, prefix: str, outer: Fields) -> Rule | None:
+    if not isinstance(value, Mapping):
+        outer.problems.append(FieldProblem(prefix.rstrip("."), "is no object", "an object with percent"))
+        return None
+    before = len(outer.problems)
+    inner = Fields(value, prefix, outer.problems)
+    inner.no_others(_RULE)
+    percent = inner.value("percent", _PERCENT, _percent)
+    category = inner.value("category", fields.TEXT, fields.text, optional=True)
+    location = inner.value("location", fields.PLACE, fields.place, optional=True)
+    currency = inner.value("currency", fields.CURRENCY, fields.currency, optional=True)
+    fixed, least, most = (inner.value(name, _FEE, _fee, optional=True) for name in _FEES)
+    if currency is None and not (fixed is least is most is None):
+        inner.problem("currency", "is missing", "the currency of fixed, minimum and maximum")
+    if least is not None and most is not None and least > most:
+        inner.problem("minimum", f"is {money.plain(least)}", f"the maximum, {money.plain(most)}, or less")
+    if len(outer.problems) > before:
+        return None
+    return Rule(percent, category, location, currency, fixed, least, most)
+
+
+def _note_doubles(rules: list[Rule | None], outer: Fields) -> None:
+    """Note rules for the very same: nothing would tell which of them counts."""
+    first: dict[tuple[str | None, ...], int] = {}
+    for number, rule in enumerate(rules):
+        if rule is not None:
+            conditions = (rule.category, rule.location, rule.currency)
+            if first.setdefault(conditions, number) != number:
+                outer.problem(f"rules[{number}]", f"is for the same as rules[{first[conditions]}]", "one rule for it")
+
+
+def _listed(value: object) -> list[object] | None:
+    return value if isinstance(value, list) and 1 <= len(value) <= MAX_RULES else None
+
+
+def _percent(value: object) -> Decimal | None:
+    percent = money.parse_decimal(value)
+    fits = percent is not None and 0 <= percent <= _MOST_PERCENT and money.places(percent) <= _PERCENT_PLACES
+    return percent if fits else None
+
+
+def _fee(value: object) -> Decimal | None:
+    fee = money.parse_decimal(value)
+    return fee if fee is not None and fee >= 0 else None

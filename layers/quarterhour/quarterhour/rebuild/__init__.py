@@ -1,0 +1,1 @@
+"""Rebuild: repairs counters from the sealed files."""

@@ -1,0 +1,69 @@
+"""The requests that an operator's event can hold: `rebuild` and `unpark`."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import date
+from typing import Any, Final
+
+from quarterhour.model import instants
+from quarterhour.model.fields import Fields, is_name, refuse
+from quarterhour.model.identifiers import Account
+
+_ACCOUNT: Final = "AGENCY#CURRENCY, such as 42#GBP"
+
+
+@dataclass(frozen=True, slots=True)
+class RebuildRequest:
+    """Rebuild the counters of one account, or (``None``) of all, from the day ``first`` on."""
+
+    account: Account | None
+    first: date
+
+
+@dataclass(frozen=True, slots=True)
+class UnparkRequest:
+    """Apply the parked records of the counters and of the snapshots."""
+
+
+def read_request(event: Mapping[str, Any]) -> RebuildRequest | UnparkRequest:
+    """Return the request that an operator's event holds; raise ``InvalidError`` with every field that is wrong."""
+    fields = Fields(event)
+    read = fields.value("action", _ACTION, lambda sent: _ACTIONS.get(sent) if isinstance(sent, str) else None)
+    refuse(fields.problems, _ACTION)
+    request: RebuildRequest | UnparkRequest = read(fields)
+    refuse(fields.problems, _ACTION)
+    return request
+
+
+def _rebuild(fields: Fields) -> RebuildRequest:
+    fields.no_others(frozenset({"action", "account", "from"}))
+    account = fields.value("account", _ACCOUNT, _account, optional=True)
+    first = fields.value("from", instants.DAY, _day, optional=True)
+    return RebuildRequest(account, first or date.min)
+
+
+def _unpark(fields: Fields) -> UnparkRequest:
+    fields.no_others(frozenset({"action"}))
+    return UnparkRequest()
+
+
+_ACTIONS: Final[Mapping[str, Callable[[Fields], RebuildRequest | UnparkRequest]]] = {
+    "rebuild": _rebuild,
+    "unpark": _unpark,
+}
+_ACTION: Final = " or ".join(_ACTIONS)
+
+
+def _account(value: object) -> Account | None:
+    try:
+        account = Account.parse(value) if isinstance(value, str) else None
+    except ValueError:
+        return None
+    return account if account and is_name(account.agency) and is_name(account.currency) else None
+
+
+def _day(value: object) -> date | None:
+    try:
+        return instants.day(value) if isinstance(value, str) else None
+    except ValueError:
+        return None

@@ -1,0 +1,134 @@
+"""Rebuilding counters from the sealed files: day by day, or for one parked record."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from functools import cache
+from typing import Any
+
+from quarterhour.aws.streams import Record, new_image
+from quarterhour.aws.workers import Workers
+from quarterhour.counters.plan import Retention
+from quarterhour.counters.store import CounterStore
+from quarterhour.ledger.posting import Posting
+from quarterhour.model.identifiers import Account
+from quarterhour.model.quarter_hours import QuarterHour
+from quarterhour.model.totals import Totals
+from quarterhour.rebuild.repair import CounterRepair
+from quarterhour.rebuild.requests import RebuildRequest
+from quarterhour.reports.keys import run_bounds
+from quarterhour.reports.plan import Run
+from quarterhour.reports.sealed_files import SealedFiles
+from quarterhour.reports.store import CheckpointStore, RunStore
+
+
+@dataclass(slots=True)
+class RebuildResult:
+    """The days and accounts that a rebuild compared, and the counters that it repaired.
+
+    ``next`` is the day from which another rebuild must go on, ``None`` at the end. Lifetimes are compared after the
+    last day.
+    """
+
+    days: int = 0
+    accounts: int = 0
+    repaired: int = 0
+    next: date | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as the function answers it."""
+        return {
+            "days": self.days,
+            "accounts": self.accounts,
+            "repaired": self.repaired,
+            "next": self.next.isoformat() if self.next else None,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Rebuild:
+    """Compares the counters with the sealed files, and repairs those that differ."""
+
+    checkpoints: CheckpointStore
+    runs: RunStore
+    files: SealedFiles
+    counters: CounterStore
+    retention: Retention
+    workers: Workers
+
+    def rebuild(self, request: RebuildRequest, in_time: Callable[[], bool]) -> RebuildResult:
+        """Repair the counters of one account or of all, day by day while there is time, and their lifetimes at the end.
+
+        Raises ``UnavailableError`` where an account keeps changing, ``SealedFileError`` where a file is not the sealed
+        one. What was repaired stays repaired; the rebuild can be run again.
+        """
+        result = RebuildResult()
+        at = self.checkpoints.checkpoint()
+        if at is None:
+            return result
+        through = at.sealed_through
+        repair = self._repair(through)
+        for day, runs in self.runs.days(request.first, through):
+            if result.days and not in_time():
+                result.next = day
+                return result
+            result.repaired += repair.repair_day(day, self._lines(runs, request.account), request.account)
+            result.days += 1
+        if result.days and not in_time():
+            result.next = through.day + timedelta(days=1)
+            return result
+        result.accounts, repaired = repair.repair_lifetimes(self._sums(through), request.account)
+        result.repaired += repaired
+        return result
+
+    def unparker(self) -> Callable[[Record], bool]:
+        """Return a function that applies a parked ledger record, and returns whether it could.
+
+        It rebuilds the day of the record's account, once for all records of that day, which moves the lifetime by the
+        same. A record stays parked while it is no posting, or while its quarter-hour is not sealed.
+        """
+        at = self.checkpoints.checkpoint()
+        if at is None:
+            return lambda _: False
+        through = at.sealed_through
+        repair = self._repair(through)
+
+        @cache
+        def repair_day(account: Account, day: date) -> None:
+            for _, runs in self.runs.days(day, min(through, QuarterHour.last_of(day))):
+                repair.repair_day(day, self._lines(runs, account), account)
+
+        @cache
+        def repair_lifetime(account: Account) -> None:
+            repair.repair_lifetimes(self._sums(through), account)
+
+        def unpark(record: Record) -> bool:
+            try:
+                posting = Posting.of(new_image(record))
+            except ValueError:
+                return False
+            quarter_hour = posting.partition.quarter_hour
+            if quarter_hour > through:
+                return False
+            repair_day(posting.account, quarter_hour.day)
+            # A counter that has expired has no difference to move the lifetime by.
+            if quarter_hour < repair.kept_from:
+                repair_lifetime(posting.account)
+            return True
+
+        return unpark
+
+    def _repair(self, through: QuarterHour) -> CounterRepair:
+        return CounterRepair(self.counters, self.retention, through, self.workers)
+
+    def _lines(self, runs: Sequence[Run], only: Account | None) -> Iterator[dict[str, str]]:
+        """Yield the lines of runs; none of runs that do not name the account."""
+        if only is not None:
+            runs = [run for run, accounts in self.files.accounts(runs, self.workers) if only in accounts]
+        return self.files.lines_of(runs)
+
+    def _sums(self, through: QuarterHour) -> Iterator[tuple[datetime, Mapping[Account, Totals]]]:
+        """Yield the end of each run, and its accounts' totals."""
+        for _, runs in self.runs.days(date.min, through):
+            for run, accounts in self.files.accounts(runs, self.workers):
+                yield run_bounds(run["sk"])[1], accounts

@@ -1,0 +1,118 @@
+"""The sealed files in the bucket: created once, never changed, read back against the hash they were sealed with."""
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from hashlib import sha256
+from tempfile import TemporaryFile
+from typing import IO, TYPE_CHECKING, Final
+
+from botocore.exceptions import ClientError
+
+from quarterhour.aws.items import chunks
+from quarterhour.aws.retries import code_of, with_retries
+from quarterhour.aws.workers import Workers
+from quarterhour.model.errors import SealedFileError
+from quarterhour.model.identifiers import Account
+from quarterhour.model.quarter_hours import QuarterHour
+from quarterhour.model.totals import Totals
+from quarterhour.reports.keys import MANIFEST, lines_key, run_prefix
+from quarterhour.reports.lines import read_lines, tally_lines
+from quarterhour.reports.manifest import accounts_of, hexdigest
+from quarterhour.reports.plan import Content, Run, Sealed
+
+if TYPE_CHECKING:
+    from botocore.response import StreamingBody
+    from mypy_boto3_s3 import S3Client
+
+_MANIFESTS_AT_ONCE: Final = 32
+"""Manifests in memory at a time: each names all accounts of its run."""
+
+
+@dataclass(frozen=True, slots=True)
+class SealedFiles:
+    """The sealed files."""
+
+    client: "S3Client"
+    bucket: str
+
+    def create(self, key: str, content: IO[bytes] | bytes, digest: str) -> bool:
+        """Create an object that must never change; tell whether it is new.
+
+        Raises ``SealedFileError`` where an object with other bytes exists.
+        """
+
+        def put() -> None:
+            if not isinstance(content, bytes):
+                content.seek(0)
+            self.client.put_object(Bucket=self.bucket, Key=key, Body=content, IfNoneMatch="*")
+
+        try:
+            with_retries(put, "S3")
+        except ClientError as error:
+            if code_of(error) != "PreconditionFailed":
+                raise
+            if self._digest(key) != digest:
+                raise SealedFileError(f"{key} is sealed with other bytes than the ledger gives now") from error
+            return False
+        return True
+
+    def open(self, key: str) -> "StreamingBody":
+        """Return an object's content as a stream; raise ``SealedFileError`` where there is none."""
+        try:
+            return with_retries(lambda: self.client.get_object(Bucket=self.bucket, Key=key)["Body"], "S3")
+        except ClientError as error:
+            if code_of(error) != "NoSuchKey":
+                raise
+            raise SealedFileError(f"{key} is gone") from error
+
+    def content(self, quarter_hour: QuarterHour, sealed: Sealed) -> Content:
+        """Return what the lines of a sealed quarter-hour add up to."""
+        if not sealed.lines:
+            return Content()
+        with self.lines(quarter_hour, sealed) as lines:
+            return tally_lines(lines)
+
+    @contextmanager
+    def lines(self, quarter_hour: QuarterHour, sealed: Sealed) -> Iterator[Iterator[dict[str, str]]]:
+        """Open the lines of a sealed quarter-hour; raise ``SealedFileError`` where the file is not the sealed one."""
+        with TemporaryFile() as file:
+            digest = sha256()
+            body = self.open(lines_key(quarter_hour))
+            while block := body.read(1 << 20):
+                digest.update(block)
+                file.write(block)
+            if digest.hexdigest() != sealed.sha256:
+                raise SealedFileError(f"{lines_key(quarter_hour)} is not the file that was sealed")
+            file.seek(0)
+            yield read_lines(file)
+
+    def lines_of(self, runs: Iterable[Run]) -> Iterator[dict[str, str]]:
+        """Yield every line of some runs."""
+        for run in runs:
+            for name, values in sorted(run["sealed"].items()):
+                with self.lines(QuarterHour.parse(name), Sealed.of(values)) as lines:
+                    yield from lines
+
+    def accounts(self, runs: Sequence[Run], workers: Workers) -> Iterator[tuple[Run, dict[Account, Totals]]]:
+        """Yield runs, each with the accounts in its manifest.
+
+        Raises ``SealedFileError`` where a manifest is not the sealed one.
+        """
+        for some in chunks(runs, _MANIFESTS_AT_ONCE):
+            yield from zip(some, workers.map(self._accounts, some), strict=True)
+
+    def _accounts(self, run: Run) -> dict[Account, Totals]:
+        key = run_prefix(run["sk"]) + MANIFEST
+        content = with_retries(lambda: self.open(key).read(), "S3")
+        if hexdigest(content) != run["manifest_sha256"]:
+            raise SealedFileError(f"{key} is not the file that was sealed")
+        return accounts_of(json.loads(content))
+
+    def _digest(self, key: str) -> str:
+        digest = sha256()
+        body = self.open(key)
+        while block := body.read(1 << 20):
+            digest.update(block)
+        return digest.hexdigest()

@@ -1,0 +1,177 @@
+"""A report run: fix the plan, seal each quarter-hour, write summary and manifest, move the checkpoint."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from quarterhour.ledger.source_index import SourceIndex
+from quarterhour.locations.plan import sales
+from quarterhour.model import clock
+from quarterhour.model.quarter_hours import QuarterHour
+from quarterhour.reports.base_currency import convert
+from quarterhour.reports.keys import lines_key
+from quarterhour.reports.manifest import run_files
+from quarterhour.reports.plan import (
+    Content,
+    Plan,
+    Proof,
+    ReportTerms,
+    Sealed,
+    Tally,
+    by_place,
+    next_plan,
+    proof,
+    run_values,
+    with_proofs,
+)
+from quarterhour.reports.sealed_files import SealedFiles
+from quarterhour.reports.store import (
+    CheckpointStore,
+    CounterReader,
+    LedgerReader,
+    PinStore,
+    ProjectionStore,
+    RunStore,
+)
+from quarterhour.reports.writer import SealedFileWriter
+
+RESERVE_SECONDS: Final = 60.0
+"""A run begins no other quarter-hour with less time left than this."""
+
+
+@dataclass(slots=True)
+class Result:
+    """What an invocation did; ``complete`` is false where its time ran short, and another must go on."""
+
+    runs: list[str] = field(default_factory=list)
+    sealed_buckets: int = 0
+    lines: int = 0
+    drift: int = 0
+    complete: bool = True
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as the function answers it."""
+        return {
+            "runs": self.runs,
+            "sealed_buckets": self.sealed_buckets,
+            "lines": self.lines,
+            "drift": self.drift,
+            "complete": self.complete,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class ReportStores:
+    """What a report reads and writes."""
+
+    checkpoints: CheckpointStore
+    runs: RunStore
+    ledger: LedgerReader
+    counters: CounterReader
+    pins: PinStore
+    projections: ProjectionStore
+    files: SealedFiles
+
+
+class Reporter:
+    """Seals every closed quarter-hour in S3, exactly once, whatever interrupts it."""
+
+    def __init__(self, stores: ReportStores, terms: ReportTerms) -> None:
+        self._stores = stores
+        self._terms = terms
+
+    def run(self, remaining_seconds: Callable[[], float]) -> Result:
+        """Report all that is closed, or as much as the time allows.
+
+        Raises ``SealedFileError`` where a sealed file exists with other bytes, ``LedgerItemError`` where a ledger item
+        is no posting, ``OvertakenError`` where another run has taken over, ``UnavailableError`` where AWS keeps
+        failing. The next run goes on from where this one stopped.
+        """
+        result = Result()
+        while plan := self._plan():
+            sealed, contents = self._seal(plan, remaining_seconds)
+            if len(sealed) < len(plan.quarter_hours):
+                self._stores.checkpoints.note_progress(plan, sealed)
+                result.complete = False
+                return result
+            self._publish(plan, sealed, contents, result)
+        self._recheck_pending(remaining_seconds, result)
+        return result
+
+    def _plan(self) -> Plan | None:
+        """Return the plan under way, or a new one; ``None`` where every closed quarter-hour is reported."""
+        checkpoints = self._stores.checkpoints
+        while at := checkpoints.checkpoint():
+            if at.plan:
+                return at.plan
+            plan = next_plan(at, clock.now(), self._terms, checkpoints.shards())
+            if plan is None:
+                return None
+            checkpoints.fix(at, plan)  # whoever was fastest, the plan that counts is read next
+        return None
+
+    def _seal(self, plan: Plan, remaining_seconds: Callable[[], float]) -> tuple[list[Sealed], list[Content]]:
+        """Seal the plan's quarter-hours in turn, as far as the time allows."""
+        sealed: list[Sealed] = []
+        contents: list[Content] = []
+        for quarter_hour in plan.quarter_hours:
+            if len(sealed) < len(plan.sealed):
+                one = plan.sealed[len(sealed)]
+                content = self._stores.files.content(quarter_hour, one)
+            elif sealed and remaining_seconds() < RESERVE_SECONDS:
+                break
+            else:
+                one, content = self._seal_quarter_hour(plan, quarter_hour)
+            sealed.append(one)
+            contents.append(content)
+        return sealed, contents
+
+    def _seal_quarter_hour(self, plan: Plan, quarter_hour: QuarterHour) -> tuple[Sealed, Content]:
+        index = SourceIndex()
+        with SealedFileWriter(plan.schema) as writer:
+            for item in self._stores.ledger.read(plan.partitions(quarter_hour)):
+                index.add(writer.write(item))
+                if index.is_full:
+                    self._stores.projections.write(index.take())
+            self._stores.projections.write(index.take())
+            sealed = writer.seal()
+            if sealed.lines:
+                self._stores.files.create(lines_key(quarter_hour), writer.file, sealed.sha256)
+            return sealed, writer.content()
+
+    def _publish(self, plan: Plan, sealed: list[Sealed], contents: list[Content], result: Result) -> None:
+        """Write the run's files and projections, compare with the counters, and move the checkpoint."""
+        tallies = [content.accounts for content in contents]
+        tallied = list(zip(plan.quarter_hours, tallies, strict=True))
+        files = run_files(plan, sealed, tallies, convert(plan.base, tallied, self._stores.pins.pinned_or_pin))
+        for file in files.in_order:
+            self._stores.files.create(file.key, file.content, file.sha256)
+        self._stores.projections.write(sales(plan.first.day, plan.run, by_place(contents)))
+        proofs = self._proofs(dict(tallied), result)
+        self._stores.runs.put(with_proofs(run_values(plan, sealed, files.manifest.sha256), proofs))
+        self._stores.checkpoints.finish(plan, files.manifest.sha256)
+        result.runs.append(plan.run)
+        result.sealed_buckets += len(sealed)
+        result.lines += sum(one.lines for one in sealed)
+
+    def _recheck_pending(self, remaining_seconds: Callable[[], float], result: Result) -> None:
+        """Compare sealed quarter-hours again whose counters lagged behind."""
+        for run in self._stores.runs.pending():
+            if remaining_seconds() < RESERVE_SECONDS:
+                return
+            pending = [name for name, proof_ in run["verdicts"].items() if proof_ == Proof.PENDING.value]
+            tallies = {
+                quarter_hour: self._stores.files.content(quarter_hour, Sealed.of(run["sealed"][str(quarter_hour)]))
+                for quarter_hour in map(QuarterHour.parse, pending)
+            }
+            proofs = self._proofs({one: content.accounts for one, content in tallies.items()}, result)
+            if any(proof_ is not Proof.PENDING for proof_ in proofs.values()):
+                self._stores.runs.put(with_proofs(run, proofs))
+
+    def _proofs(self, tallies: Mapping[QuarterHour, Tally], result: Result) -> dict[QuarterHour, Proof]:
+        """Compare each quarter-hour that holds events with the counters."""
+        counted = self._stores.counters.counted([key for tally in tallies.values() for key in tally])
+        now = clock.now()
+        proofs = {one: proof(one, tally, counted, now) for one, tally in tallies.items() if tally}
+        result.drift += sum(proof_ is Proof.DRIFT for proof_ in proofs.values())
+        return proofs

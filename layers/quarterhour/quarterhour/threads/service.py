@@ -1,0 +1,30 @@
+"""Writing messages, each once: a claim fixes the instant, then the message goes where that instant puts it."""
+
+from dataclasses import dataclass
+
+from quarterhour.aws.entity import Values
+from quarterhour.model import clock
+from quarterhour.model.errors import ConflictError
+from quarterhour.threads.message import Message, shown
+from quarterhour.threads.store import ThreadStore
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadService:
+    """Writes the messages of the discussions."""
+
+    store: ThreadStore
+
+    def write(self, message: Message) -> tuple[Values, bool]:
+        """Write a message; return it as the API shows it, and whether it is new.
+
+        A retry finds the claim and writes the same bytes to the same place, so it completes what a crash left undone.
+        Raises ``ConflictError`` where the id was used for another text, ``UnavailableError``.
+        """
+        claim = message.claim(clock.now())
+        first = self.store.claim(claim)
+        if first["digest"] != message.digest:
+            raise ConflictError(f"you have sent another text under the id {message.id}: give each message its own id")
+        values = message.values(first["at"])
+        self.store.put(values)
+        return shown(values), first is claim

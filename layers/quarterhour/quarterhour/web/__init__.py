@@ -1,0 +1,1 @@
+"""HTTP: events in and responses out, routes, access, parameters, pages."""

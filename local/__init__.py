@@ -1,1 +1,0 @@
-"""The whole system on one machine, and the command line `quarterhour`."""

@@ -1,0 +1,1 @@
+"""The emulator: runs the template and its functions on one machine."""

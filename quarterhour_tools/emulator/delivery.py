@@ -1,0 +1,155 @@
+"""What Lambda does with a batch of stream records, the pure part: shape, outcome, retries, bisecting, giving up."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from itertools import islice
+from typing import Any, Final
+
+from quarterhour_tools.emulator.template import StreamMapping
+
+Record = dict[str, Any]
+"""A stream record as a function gets it."""
+
+LARGEST_BATCH: Final = 6_000_000
+"""Bytes of records that one invocation can carry."""
+
+_FIRST_PAUSE: Final = timedelta(seconds=1)
+_DOUBLINGS: Final = 6
+
+RETRIES_EXHAUSTED: Final = "RetryAttemptsExhausted"
+AGE_EXCEEDED: Final = "RecordAgeExceeded"
+
+
+def lambda_record(record: Mapping[str, Any], stream_arn: str, region: str, created: datetime) -> Record:
+    """Return a record of the Streams API in the shape that Lambda hands to a function.
+
+    ``created`` stands for the time of the write, which the engine tells by a clock that is not the ledger's.
+    """
+    change = {**record["dynamodb"], "ApproximateCreationDateTime": created.timestamp()}
+    return {
+        "eventID": record["eventID"],
+        "eventName": record["eventName"],
+        "eventVersion": record.get("eventVersion", "1.1"),
+        "eventSource": "aws:dynamodb",
+        "awsRegion": region,
+        "dynamodb": change,
+        "eventSourceARN": stream_arn,
+        **({"userIdentity": record["userIdentity"]} if "userIdentity" in record else {}),
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Records to deliver in one invocation, how often that was tried, and when it may be tried next."""
+
+    records: tuple[Record, ...]
+    due: datetime
+    tries: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class GivenUp:
+    """Records that are delivered no more, and why."""
+
+    records: tuple[Record, ...]
+    condition: str
+    tries: int
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What is left after a delivery: batches to deliver, in their order, and what was given up."""
+
+    batches: tuple[Batch, ...] = ()
+    given_up: GivenUp | None = None
+
+
+def batch_length(records: Sequence[Record], batch_size: int) -> int:
+    """Return how many of the records the next batch takes: so many, and no more bytes than it can carry."""
+    room = LARGEST_BATCH
+    for number, record in enumerate(islice(records, batch_size)):
+        room -= record["dynamodb"]["SizeBytes"]
+        if room < 0 and number:
+            return number
+    return min(len(records), batch_size)
+
+
+def redelivered_from(response: object, records: Sequence[Record], *, reports_failures: bool) -> int | None:
+    """Return the index of the first record to deliver again; their number where all is done.
+
+    ``None`` where the answer fails the batch as a whole: one that is not understood, or names an unknown record.
+    """
+    if not reports_failures or not response:
+        return len(records)
+    if not isinstance(response, dict):
+        return None
+    failed = response.get("batchItemFailures")
+    if not failed:
+        return len(records)
+    places = {record["dynamodb"]["SequenceNumber"]: index for index, record in enumerate(records)}
+    try:
+        return min(places[one["itemIdentifier"]] for one in failed)
+    except (KeyError, TypeError):
+        return None
+
+
+def outcome(batch: Batch, first: int | None, mapping: StreamMapping, now: datetime) -> Outcome:
+    """Plan what follows a delivery, given the index that ``redelivered_from`` told (``None``: failed as a whole).
+
+    Records before the first failed one are done. A batch that failed as a whole is halved where the mapping bisects,
+    which is no retry; one that cannot be halved is tried again, later each time, until its retries are used up.
+    """
+    length = len(batch.records)
+    if first == length:
+        return Outcome()
+    if first:
+        return Outcome((Batch(batch.records[first:], now),))
+    if first is None and mapping.bisect and length > 1:
+        middle = length // 2
+        return Outcome(tuple(replace(batch, records=half) for half in (batch.records[:middle], batch.records[middle:])))
+    tries = batch.tries + 1
+    if mapping.retries is not None and tries > mapping.retries:
+        return Outcome(given_up=GivenUp(batch.records, RETRIES_EXHAUSTED, tries))
+    pause = _FIRST_PAUSE * 2 ** min(tries - 1, _DOUBLINGS)
+    return Outcome((Batch(batch.records, now + pause, tries),))
+
+
+def too_old(batch: Batch, mapping: StreamMapping, now: datetime) -> tuple[GivenUp | None, Batch | None]:
+    """Split a batch that failed before into the records that have become too old to be tried again, and the rest."""
+    if mapping.record_age is None or not batch.tries:
+        return None, batch
+    oldest = (now - mapping.record_age).timestamp()
+    old = tuple(record for record in batch.records if record["dynamodb"]["ApproximateCreationDateTime"] < oldest)
+    if not old:
+        return None, batch
+    young = batch.records[len(old) :]
+    return GivenUp(old, AGE_EXCEEDED, batch.tries), replace(batch, records=young) if young else None
+
+
+def dead_letter(given_up: GivenUp, function: str, stream_arn: str, shard: str, now: datetime) -> dict[str, Any]:
+    """Return the message for the on-failure destination: positions, and no content."""
+    first, last = given_up.records[0]["dynamodb"], given_up.records[-1]["dynamodb"]
+    return {
+        "requestContext": {
+            "functionArn": function,
+            "condition": given_up.condition,
+            "approximateInvokeCount": given_up.tries,
+        },
+        "responseContext": {"statusCode": 200, "executedVersion": "$LATEST", "functionError": "Unhandled"},
+        "version": "1.0",
+        "timestamp": now.isoformat(),
+        "DDBStreamBatchInfo": {
+            "shardId": shard,
+            "startSequenceNumber": first["SequenceNumber"],
+            "endSequenceNumber": last["SequenceNumber"],
+            "approximateArrivalOfFirstRecord": _instant(first),
+            "approximateArrivalOfLastRecord": _instant(last),
+            "batchSize": len(given_up.records),
+            "streamArn": stream_arn,
+        },
+    }
+
+
+def _instant(change: Mapping[str, Any]) -> str:
+    return datetime.fromtimestamp(change["ApproximateCreationDateTime"], UTC).isoformat()

@@ -1,0 +1,162 @@
+"""DynamoDB Local as a process of our own: fetched once, started on a free port, stopped with the block.
+
+Its licence forbids handing it on, so it comes from where Amazon publishes it: Maven Central, into a cache folder.
+"""
+
+import os
+import re
+import shutil
+import socket
+import subprocess  # nosec B404
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final
+
+from quarterhour_tools.errors import ToolError
+
+VERSION: Final = "3.1.0"
+HOME_VARIABLE: Final = "DYNAMODB_LOCAL_HOME"
+"""Names the folder of an unpacked download; where it is not set, Maven fetches the artifact."""
+
+_JAVA: Final = 17
+_MAIN: Final = "software.amazon.dynamodb.services.local.main.ServerRunner"
+_STARTS_WITHIN: Final = 60.0
+_STOPS_WITHIN: Final = 10.0
+_COPY: Final = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies"
+_POM: Final = f"""\
+<project xmlns="http://maven.apache.org/POM/4.0.0">
+  <modelVersion>4.0.0</modelVersion>
+  <groupId>quarterhour</groupId>
+  <artifactId>dynamodb-local</artifactId>
+  <version>1</version>
+  <packaging>pom</packaging>
+  <dependencies>
+    <dependency>
+      <groupId>software.amazon.dynamodb</groupId>
+      <artifactId>DynamoDBLocal</artifactId>
+      <version>{VERSION}</version>
+    </dependency>
+  </dependencies>
+</project>
+"""
+
+
+@contextmanager
+def running() -> Iterator[str]:
+    """Run DynamoDB Local for the length of the block, in memory; gives its URL.
+
+    Raises ``LocalError`` where Java, Maven or the artifact is missing, or it does not start.
+    """
+    java = _java()
+    libraries = _libraries()
+    port = _free_port()
+    with TemporaryDirectory(prefix="quarterhour-") as folder:
+        log = Path(folder) / "log"
+        with log.open("wb") as output:
+            # A session of its own, so that Ctrl-C reaches us alone and it goes last.
+            process = subprocess.Popen(  # noqa: S603 - our own arguments  # nosec B603
+                _command(java, libraries, port), stdout=output, stderr=output, cwd=folder, start_new_session=True
+            )
+        try:
+            _wait_for(port, process, log)
+            yield f"http://127.0.0.1:{port}"
+        finally:
+            process.terminate()
+            try:
+                process.wait(_STOPS_WITHIN)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
+
+def _command(java: str, folders: list[Path], port: int) -> list[str]:
+    return [
+        java,
+        f"-Djava.library.path={os.pathsep.join(map(str, folders))}",
+        "-cp",
+        os.pathsep.join(f"{folder}/*" for folder in folders),
+        _MAIN,
+        *("-inMemory", "-sharedDb", "-disableTelemetry", "-port", str(port)),
+    ]
+
+
+def _java() -> str:
+    home = os.environ.get("JAVA_HOME")
+    java = shutil.which("java", path=f"{home}/bin" if home else None)
+    if java is None:
+        raise ToolError(f"DynamoDB Local needs Java {_JAVA} or later, and there is none on the PATH")
+    told = subprocess.run([java, "-version"], capture_output=True, text=True, check=False)  # noqa: S603 - our own  # nosec B603
+    version = java_version(told.stderr)
+    if version < _JAVA:
+        raise ToolError(f"DynamoDB Local needs Java {_JAVA} or later; {java} is {version or 'of an unknown version'}")
+    return java
+
+
+def java_version(told: str) -> int:
+    """Read the feature release from what ``java -version`` says; 0 where it says none."""
+    match = re.search(r'version "(?:1\.)?(\d+)', told)
+    return int(match[1]) if match else 0
+
+
+def _libraries() -> list[Path]:
+    """Return the folders of its archives and native libraries."""
+    named = os.environ.get(HOME_VARIABLE)
+    if named:
+        home = Path(named)
+        folders = [folder for folder in (home, home / "DynamoDBLocal_lib") if list(folder.glob("*.jar"))]
+        if not folders:
+            raise ToolError(f"{HOME_VARIABLE} names {home}, where there is no DynamoDBLocal.jar")
+        return folders
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "quarterhour"
+    libraries = cache / f"dynamodb-local-{VERSION}"
+    if not libraries.is_dir():
+        _fetch(libraries)
+    return [libraries]
+
+
+def _fetch(target: Path) -> None:
+    """Have Maven fetch the artifact and all that it needs; the folder stands only when it is complete."""
+    maven = shutil.which("mvn")
+    if maven is None:
+        raise ToolError(
+            f"DynamoDB Local is fetched with Maven, and there is no mvn on the PATH; "
+            f"or unpack its download and name the folder in {HOME_VARIABLE}"
+        )
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(dir=target.parent) as folder:
+        pom = Path(folder) / "pom.xml"
+        pom.write_text(_POM, encoding="utf-8")
+        fetched = Path(folder) / "lib"
+        told = subprocess.run(  # noqa: S603 - our own arguments  # nosec B603
+            [maven, "-q", "-B", "-f", str(pom), _COPY, f"-DoutputDirectory={fetched}", "-DincludeScope=runtime"],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if told.returncode:
+            first = next((line for line in told.stdout.splitlines() if "ERROR" in line), "no reason given")
+            raise ToolError(f"Maven could not fetch DynamoDB Local {VERSION}: {first}")
+        fetched.rename(target)
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def _wait_for(port: int, process: "subprocess.Popen[bytes]", log: Path) -> None:
+    until = time.monotonic() + _STARTS_WITHIN
+    while time.monotonic() < until and process.poll() is None:
+        try:
+            socket.create_connection(("127.0.0.1", port), timeout=1).close()
+        except OSError:
+            time.sleep(0.1)
+        else:
+            return
+    last = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()[-1:]
+    raise ToolError(f"DynamoDB Local did not start: {' '.join(last) or 'it said nothing'}")

@@ -1,0 +1,224 @@
+"""The engines that stand in for AWS: where the tables, the bucket and the queues of a local stack live."""
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlsplit
+
+import boto3
+import botocore.session
+import requests
+from botocore.config import Config
+from botocore.handlers import BUILTIN_HANDLERS
+from botocore.loaders import Loader
+from moto import mock_aws
+
+from quarterhour_tools.emulator import dynamodb_local
+from quarterhour_tools.emulator.embedded import adjusted
+from quarterhour_tools.emulator.http_api import Request, Response
+from quarterhour_tools.errors import ToolError
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb import DynamoDBClient
+    from mypy_boto3_dynamodbstreams import DynamoDBStreamsClient
+    from mypy_boto3_s3 import S3Client
+    from mypy_boto3_scheduler import EventBridgeSchedulerClient
+    from mypy_boto3_sqs import SQSClient
+
+MOTO: Final = "moto"
+DYNAMODB_LOCAL: Final = "dynamodb-local"
+
+SERVICES: Final = frozenset({"dynamodb", "s3", "scheduler", "sqs"})
+"""What an engine answers, as AWS's signatures name it."""
+
+REGION: Final = "us-east-1"
+_KEY: Final = "local"
+# moto knows the plain endpoints only, not those with an account's id in their name.
+_CONFIG: Final = Config(account_id_endpoint_mode="disabled", retries={"mode": "standard", "max_attempts": 3})
+
+_ANSWERS_WITHIN: Final = 30.0
+"""Seconds; less would give up on a call that may still take effect."""
+
+_AWS: Final[Mapping[str, str]] = {
+    "AWS_ACCESS_KEY_ID": _KEY,
+    "AWS_SECRET_ACCESS_KEY": _KEY,
+    "AWS_REGION": REGION,
+    "AWS_DEFAULT_REGION": REGION,
+    "AWS_ACCOUNT_ID_ENDPOINT_MODE": "disabled",
+    "AWS_EC2_METADATA_DISABLED": "true",
+}
+_KEPT: Final = ("PATH", "HOME", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT", "LANG", "LC_ALL")
+"""What is seen of the machine's own environment."""
+
+
+@contextmanager
+def environment(variables: Mapping[str, str]) -> Iterator[None]:
+    """Give the process another environment for the block: AWS clients made in it reach the engine and nothing else.
+
+    What the machine knows of AWS, such as profiles and regions, is not seen in it.
+    """
+    session = boto3.DEFAULT_SESSION
+    with _environment_variables(variables):
+        boto3.DEFAULT_SESSION = _session(tuple(BUILTIN_HANDLERS))
+        try:
+            yield
+        finally:
+            boto3.DEFAULT_SESSION = session
+
+
+@contextmanager
+def _environment_variables(variables: Mapping[str, str]) -> Iterator[None]:
+    machine = dict(os.environ)
+    os.environ.clear()
+    os.environ.update({name: machine[name] for name in _KEPT if name in machine})
+    os.environ.update({**_AWS, "AWS_CONFIG_FILE": os.devnull, "AWS_SHARED_CREDENTIALS_FILE": os.devnull, **variables})
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(machine)
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """A running engine. ``dynamodb_url`` is empty where DynamoDB is embedded too; the other services always are."""
+
+    name: str
+    dynamodb_url: str = ""
+
+    @property
+    def concurrent(self) -> bool:
+        """Whether DynamoDB takes calls from several threads; moto does not."""
+        return bool(self.dynamodb_url)
+
+    def dynamodb(self) -> "DynamoDBClient":
+        """Return a DynamoDB client of the tools' own."""
+        client: DynamoDBClient = _client("dynamodb", self.dynamodb_url)
+        return client
+
+    def own_dynamodb(self) -> "DynamoDBClient":
+        """Return a DynamoDB client that nobody else has, to watch its calls."""
+        with _environment_variables({}):
+            session = _session(tuple(BUILTIN_HANDLERS))
+            return session.client("dynamodb", endpoint_url=self.dynamodb_url or None, config=_CONFIG)
+
+    def streams(self) -> "DynamoDBStreamsClient":
+        """Return a DynamoDB Streams client."""
+        client: DynamoDBStreamsClient = _client("dynamodbstreams", self.dynamodb_url)
+        return client
+
+    def s3(self) -> "S3Client":
+        """Return an S3 client."""
+        client: S3Client = _client("s3")
+        return client
+
+    def sqs(self) -> "SQSClient":
+        """Return an SQS client."""
+        client: SQSClient = _client("sqs")
+        return client
+
+    def scheduler(self) -> "EventBridgeSchedulerClient":
+        """Return an EventBridge Scheduler client."""
+        client: EventBridgeSchedulerClient = _client("scheduler")
+        return client
+
+    def answer(self, service: str, request: Request) -> Response:
+        """Answer a request that an AWS client has signed for one of the ``SERVICES``."""
+        # moto takes what is meant for AWS's own addresses: nothing leaves the machine.
+        own = self.dynamodb_url if service == "dynamodb" else ""
+        answer = requests.request(
+            request.method,
+            f"{own or f'https://{service}.{REGION}.amazonaws.com'}{request.path}?{request.query}",
+            headers={name: value for name, value in request.headers if name.lower() != "host"},
+            data=request.body,
+            stream=True,  # as it comes: a compressed file stays compressed
+            timeout=_ANSWERS_WITHIN,
+        )
+        headers = {name.lower(): value for name, value in answer.headers.items()}
+        return Response(answer.status_code, headers, answer.raw.read(decode_content=False))
+
+
+def _client(service: str, url: str = "") -> Any:  # noqa: ANN401 - each service has a type of its own
+    """Return the tools' own client of a service for botocore's handlers as they are now."""
+    return _shared_client(service, url, tuple(BUILTIN_HANDLERS))
+
+
+@lru_cache(maxsize=32)
+def _shared_client(service: str, url: str, handlers: tuple[object, ...]) -> Any:  # noqa: ANN401 - as above
+    """Return a client, made once in a process: that takes longer than most calls."""
+    with _environment_variables({}):
+        return _session(handlers).client(service, endpoint_url=url or None, config=_CONFIG)  # type: ignore[call-overload]
+
+
+@lru_cache(maxsize=4)
+def _session(_handlers: tuple[object, ...]) -> boto3.Session:
+    """Return a session of its own for botocore's handlers as they are now; ``Faults`` changes them.
+
+    What the environment says of AWS is read whenever a client is made, so clients of several functions may share it.
+    """
+    session = botocore.session.get_session()
+    session.register_component("data_loader", _Descriptions())
+    return boto3.Session(botocore_session=session)
+
+
+class _Descriptions(Loader):
+    """botocore's descriptions of AWS's services, each parsed once in a process: that takes longer than most tests."""
+
+    _shared: Final[dict[object, object]] = {}
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._cache = self._shared
+
+
+@contextmanager
+def open_engine(choice: str = MOTO, s3_url: str = "") -> Iterator[Engine]:
+    """Start an engine for the length of the block: ``moto``, ``dynamodb-local`` or the URL of a DynamoDB endpoint.
+
+    ``s3_url``: another address under which the embedded S3 is to be known. Raises ``LocalError`` where the engine
+    cannot be had.
+    """
+    # At its address moto answers for S3, inside the process: nothing needs to listen there. And it makes sessions of
+    # its own, which a profile that the machine does not have would break.
+    variables = {"MOTO_S3_CUSTOM_ENDPOINTS": s3_url or None, "AWS_PROFILE": None, "AWS_DEFAULT_PROFILE": None}
+    # Everybody here has credentials of their own, so moto need not put some into the process's environment.
+    with mock_aws(config={"core": {"mock_credentials": False}}), _process_variables(variables):
+        if choice == MOTO:
+            with adjusted:
+                yield Engine(MOTO)
+        elif choice == DYNAMODB_LOCAL:
+            with dynamodb_local.running() as url:
+                yield Engine(DYNAMODB_LOCAL, url)
+        else:
+            yield Engine(choice, _checked(choice))
+
+
+@contextmanager
+def _process_variables(variables: Mapping[str, str | None]) -> Iterator[None]:
+    """Set variables of the process for the block, or take them away."""
+    before = {name: os.environ.get(name) for name in variables}
+    _set(variables)
+    try:
+        yield
+    finally:
+        _set(before)
+
+
+def _set(variables: Mapping[str, str | None]) -> None:
+    for name, value in variables.items():
+        if value is None:
+            os.environ.pop(name, None)
+        else:
+            os.environ[name] = value
+
+
+def _checked(url: str) -> str:
+    parts = urlsplit(url)
+    if parts.scheme not in {"http", "https"} or not parts.hostname:
+        raise ToolError(f"{url!r} is no engine: choose {MOTO}, {DYNAMODB_LOCAL} or the URL of a DynamoDB endpoint")
+    if parts.hostname.endswith(".amazonaws.com"):
+        raise ToolError(f"{url} is AWS itself: deploy with SAM instead, the local stack makes and drops tables")
+    return url

@@ -1,0 +1,74 @@
+"""Filter criteria of an event source mapping: which stream records a function gets to see."""
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final
+
+from quarterhour_tools.errors import ToolError
+
+Pattern = dict[str, Any]
+Filters = tuple[Pattern, ...]
+"""Patterns of which a record must match one; with none of them, every record matches."""
+
+_MISSING: Final = object()
+
+
+def parse_filters(filters: Iterable[Mapping[str, str]]) -> Filters:
+    """Read the filters of a template; raise ``LocalError`` where one says what is not understood here."""
+    patterns = tuple(json.loads(one["Pattern"]) for one in filters)
+    for pattern in patterns:
+        _check(pattern)
+    return patterns
+
+
+def matches(filters: Filters, record: Mapping[str, Any]) -> bool:
+    """Tell whether a record passes."""
+    return not filters or any(_matches(pattern, record) for pattern in filters)
+
+
+def _matches(pattern: Pattern, value: object) -> bool:
+    """Hold a value to a pattern: each of its keys must match, a list holds what a leaf may be."""
+    for key, wanted in pattern.items():
+        found = value.get(key, _MISSING) if isinstance(value, Mapping) else _MISSING
+        if isinstance(wanted, dict):
+            if not _matches(wanted, found):
+                return False
+        elif not any(_fits(rule, found) for rule in wanted):
+            return False
+    return True
+
+
+def _fits(rule: object, found: object) -> bool:
+    if isinstance(rule, dict):
+        ((operator, operand),) = rule.items()
+        return _OPERATORS[operator](operand, found)
+    return type(rule) is type(found) and rule == found
+
+
+def _anything_but(operand: Any, found: object) -> bool:  # noqa: ANN401 - JSON is any value
+    rules = operand if isinstance(operand, list) else [operand]
+    return found is not _MISSING and not any(_fits(rule, found) for rule in rules)
+
+
+_OPERATORS: Final[Mapping[str, Callable[[Any, object], bool]]] = {
+    "exists": lambda operand, found: (found is not _MISSING) is operand,
+    "prefix": lambda operand, found: isinstance(found, str) and found.startswith(operand),
+    "suffix": lambda operand, found: isinstance(found, str) and found.endswith(operand),
+    "equals-ignore-case": lambda operand, found: isinstance(found, str) and found.lower() == operand.lower(),
+    "anything-but": _anything_but,
+}
+
+
+def _check(pattern: object) -> None:
+    """Refuse a pattern that this module would misread."""
+    if not isinstance(pattern, dict):
+        raise ToolError(f"a filter's pattern holds {pattern!r} where an object should be")
+    for key, wanted in pattern.items():
+        if isinstance(wanted, dict):
+            _check(wanted)
+        elif key.startswith("$") or not isinstance(wanted, list):
+            raise ToolError(f"the local stack does not understand {key!r}: {wanted!r} in a filter's pattern")
+        else:
+            for rule in wanted:
+                if isinstance(rule, dict) and (len(rule) != 1 or not rule.keys() <= _OPERATORS.keys()):
+                    raise ToolError(f"the local stack does not understand {rule!r} in a filter's pattern")

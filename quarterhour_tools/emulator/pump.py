@@ -1,0 +1,215 @@
+"""An event source mapping at work: reads a table's stream and hands its records to a function, as Lambda does."""
+
+import json
+import sys
+from collections import deque
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Final
+
+from quarterhour_tools.emulator.delivery import (
+    Batch,
+    GivenUp,
+    Record,
+    batch_length,
+    dead_letter,
+    lambda_record,
+    outcome,
+    redelivered_from,
+    too_old,
+)
+from quarterhour_tools.emulator.filters import matches
+from quarterhour_tools.emulator.template import StreamMapping
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodbstreams import DynamoDBStreamsClient
+    from mypy_boto3_sqs import SQSClient
+
+Invoke = Callable[[dict[str, Any]], object]
+"""Invokes the function with an event; returns its answer, or raises what it raised."""
+
+_MOST_RECORDS: Final = 1000
+"""That one GetRecords returns; no more than 1 MB of them."""
+_SHORT_ANSWER: Final = 500_000
+"""An answer of fewer bytes than this, and fewer records than it may hold, was not cut: all is read."""
+
+
+class Pump:
+    """Delivers one stream to one function: in order within a shard, at least once, as the mapping says."""
+
+    def __init__(
+        self,
+        mapping: StreamMapping,
+        function: str,
+        invoke: Invoke,
+        streams: "DynamoDBStreamsClient",
+        sqs: "SQSClient",
+    ) -> None:
+        self.mapping = mapping
+        self.function = function
+        """The function's ARN."""
+        self._invoke = invoke
+        self._streams = streams
+        self._sqs = sqs
+        self._lanes: dict[str, _Lane] = {}
+
+    def read(self, now: datetime) -> None:
+        """Take over all that stands in the stream; what the filters let through waits for its delivery."""
+        if self._may_have_split():
+            self._find_shards()
+        for lane in self._open_lanes():
+            for record in lane.read(self._streams):
+                shaped = lambda_record(record, self.mapping.stream, self._streams.meta.region_name, now)
+                if matches(self.mapping.filters, shaped):
+                    lane.take(shaped, now)
+
+    def due(self) -> datetime | None:
+        """Return the instant of the next delivery; ``None`` where nothing waits."""
+        return min((due for lane in self._lanes.values() if (due := lane.due) is not None), default=None)
+
+    def deliver(self, now: datetime) -> int:
+        """Deliver what is due; return the number of invocations."""
+        invocations = 0
+        while self.deliver_next(now):
+            invocations += 1
+        return invocations
+
+    def deliver_next(self, now: datetime) -> bool:
+        """Deliver the next batch that is due, in one invocation; return whether there was one."""
+        for lane in list(self._lanes.values()):
+            while (due := lane.due) is not None and due <= now:
+                given_up, rest = too_old(lane.next(now), self.mapping, now)
+                if given_up:
+                    self._give_up(given_up, lane.shard, now)
+                if rest:
+                    self._deliver(rest, lane, now)
+                    return True
+        return False
+
+    def _deliver(self, batch: Batch, lane: "_Lane", now: datetime) -> None:
+        first: int | None = None
+        try:
+            response = self._invoke({"Records": list(batch.records)})
+            first = redelivered_from(response, batch.records, reports_failures=self.mapping.reports_failures)
+        except Exception:  # noqa: BLE001, S110 - whatever the function raises fails the batch, as in Lambda  # nosec B110
+            pass
+        after = outcome(batch, first, self.mapping, now)
+        lane.put_back(after.batches)
+        if after.given_up:
+            self._give_up(after.given_up, lane.shard, now)
+
+    def _give_up(self, given_up: GivenUp, shard: str, now: datetime) -> None:
+        message = dead_letter(given_up, self.function, self.mapping.stream, shard, now)
+        if self.mapping.dead_letters:
+            queue = self._sqs.get_queue_url(QueueName=self.mapping.dead_letters.rpartition(":")[2])["QueueUrl"]
+            self._sqs.send_message(QueueUrl=queue, MessageBody=json.dumps(message))
+        print(f"{self.function}: gave up {len(given_up.records)} records: {given_up.condition}", file=sys.stderr)
+
+    def _may_have_split(self) -> bool:
+        """Tell whether there may be shards not known yet: at the start, and behind each that has ended."""
+        parents = {lane.parent for lane in self._lanes.values()}
+        return not self._lanes or any(lane.closed and lane.shard not in parents for lane in self._lanes.values())
+
+    def _find_shards(self) -> None:
+        more: dict[str, Any] = {}
+        while True:
+            stream = self._streams.describe_stream(StreamArn=self.mapping.stream, **more)["StreamDescription"]
+            for shard in stream.get("Shards", []):
+                name = shard.get("ShardId", "")
+                self._lanes.setdefault(name, _Lane(self.mapping, name, shard.get("ParentShardId", "")))
+            if "LastEvaluatedShardId" not in stream:
+                return
+            more = {"ExclusiveStartShardId": stream["LastEvaluatedShardId"]}
+
+    def _open_lanes(self) -> list["_Lane"]:
+        """Return the shards that may be read: a child only when its parent is read to its end, and delivered."""
+        return [
+            lane
+            for lane in self._lanes.values()
+            if not lane.closed and (lane.parent not in self._lanes or self._lanes[lane.parent].finished)
+        ]
+
+
+class _Lane:
+    """A shard of the stream: how far it is read, and what of it waits."""
+
+    def __init__(self, mapping: StreamMapping, shard: str, parent: str) -> None:
+        self.shard = shard
+        self.parent = parent
+        self.closed = False
+        self._mapping = mapping
+        self._iterator: str | None = None
+        self._last = ""
+        self._waiting: deque[Record] = deque()
+        self._window_ends: datetime | None = None
+        self._failed: deque[Batch] = deque()
+        """What failed before, and goes before all that waits."""
+
+    @property
+    def finished(self) -> bool:
+        """Whether it is read to its end, and all of it delivered."""
+        return self.closed and not self._waiting and not self._failed
+
+    def read(self, streams: "DynamoDBStreamsClient") -> Iterator[Any]:
+        """Yield the records that came since, to the end."""
+        while not self.closed:
+            answer = self._get(streams)
+            records = answer["Records"]
+            yield from records
+            if records:
+                self._last = records[-1]["dynamodb"]["SequenceNumber"]
+            self._iterator = answer.get("NextShardIterator")
+            self.closed = self._iterator is None
+            if len(records) < _MOST_RECORDS and sum(one["dynamodb"]["SizeBytes"] for one in records) < _SHORT_ANSWER:
+                return
+
+    def _get(self, streams: "DynamoDBStreamsClient") -> Any:  # noqa: ANN401
+        if self._iterator:
+            try:
+                return streams.get_records(ShardIterator=self._iterator, Limit=_MOST_RECORDS)
+            except streams.exceptions.ExpiredIteratorException:
+                pass  # after 15 minutes without reading: go on behind the last record
+            except streams.exceptions.TrimmedDataAccessException:
+                # DynamoDB Local says so of an iterator that was made while a shard held nothing.
+                if self._last:
+                    raise
+        place: Any = (
+            {"ShardIteratorType": "AFTER_SEQUENCE_NUMBER", "SequenceNumber": self._last}
+            if self._last
+            else {"ShardIteratorType": "TRIM_HORIZON"}
+        )
+        iterator = streams.get_shard_iterator(StreamArn=self._mapping.stream, ShardId=self.shard, **place)[
+            "ShardIterator"
+        ]
+        return streams.get_records(ShardIterator=iterator, Limit=_MOST_RECORDS)
+
+    @property
+    def due(self) -> datetime | None:
+        """When the next batch may go; ``None`` where nothing waits."""
+        if self._failed:
+            return self._failed[0].due
+        return self._window_ends
+
+    def take(self, record: Record, now: datetime) -> None:
+        """Let a record wait: until the batch is full, or the window ends that its first record opened."""
+        self._waiting.append(record)
+        if len(self._waiting) == 1 or len(self._waiting) == self._mapping.batch_size:
+            self._open_window(now)
+
+    def next(self, now: datetime) -> Batch:
+        """Take the next batch."""
+        if self._failed:
+            return self._failed.popleft()
+        length = batch_length(self._waiting, self._mapping.batch_size)
+        batch = Batch(tuple(self._waiting.popleft() for _ in range(length)), now)
+        self._open_window(now)
+        return batch
+
+    def put_back(self, batches: tuple[Batch, ...]) -> None:
+        """Let batches go before all that waits."""
+        self._failed.extendleft(reversed(batches))
+
+    def _open_window(self, now: datetime) -> None:
+        full = len(self._waiting) >= self._mapping.batch_size
+        ends = now if full else now + self._mapping.window
+        self._window_ends = ends if self._waiting else None

@@ -1,0 +1,218 @@
+"""`quarterhour up`: the system behind an HTTP server, with streams and schedules on the machine's own clock."""
+
+import json
+import re
+import sys
+import threading
+import time
+import traceback
+from contextlib import suppress
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, Final
+from urllib.parse import parse_qs, unquote
+
+from quarterhour.model import clock
+from quarterhour_tools.emulator.engines import SERVICES
+from quarterhour_tools.emulator.http_api import Request, Response, message
+from quarterhour_tools.emulator.pump import Pump
+from quarterhour_tools.emulator.stack import Stack
+from quarterhour_tools.emulator.turns import Turns
+from quarterhour_tools.output import printable
+
+HOST: Final = "127.0.0.1"
+
+_SIGNED_FOR: Final = re.compile(r"AWS4-HMAC-SHA256 Credential=[^/]+/\d{8}/[^/]+/([\w-]+)/aws4_request\b.*")
+_INVOCATION: Final = re.compile(r"/2015-03-31/functions/(\w+)/invocations")
+_LARGEST_BODY: Final = 10_000_000
+_POLL_SECONDS: Final = 0.25
+_SHOWN: Final = 120
+_TYPES: Final = {".json": "application/json", ".csv": "text/csv; charset=utf-8", ".gz": "application/gzip"}
+
+
+class Server(ThreadingHTTPServer):
+    """Answers requests, and does in the background what is due. One invocation runs at a time."""
+
+    daemon_threads = True
+
+    def __init__(self, port: int, host: str = HOST) -> None:
+        """Take a port of this machine; 0 for any that is free. Raises ``OSError`` where it cannot be had."""
+        super().__init__((host, port), _Handler)
+        self._host = host
+        self._stack: Stack | None = None
+        self.turns = Turns()
+        self._stopped = threading.Event()
+
+    def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ANN401 - as the base has it
+        """Print the trace of what went wrong; a client that goes away is nothing wrong."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
+
+    @property
+    def url(self) -> str:
+        """Where it answers."""
+        return f"http://{self._host}:{self.server_port}"
+
+    def serve(self, stack: Stack) -> None:
+        """Serve a stack until ``stop`` is called, or Ctrl-C is pressed."""
+        self._stack = stack
+        background = threading.Thread(target=self._work, args=(stack,), daemon=True)
+        background.start()
+        try:
+            self.serve_forever()
+        finally:
+            self._stopped.set()
+            background.join()
+            self.server_close()
+
+    def stop(self) -> None:
+        """Let ``serve`` return; for another thread than its own."""
+        self.shutdown()
+
+    def answer(self, request: Request) -> Response:
+        """Answer a request of the API, for a sealed file by a signed link, or of an AWS client to the engine."""
+        stack = self._stack
+        if stack is None:
+            return message(503, "not ready yet")
+        with self.turns.taken():
+            service = service_of(request)
+            if service in SERVICES:
+                return stack.engine.answer(service, request)
+            prefix = f"/{stack.ref('ReportBucket')}/"
+            if request.path.startswith(prefix):
+                return _sealed_file(stack, unquote(request.path.removeprefix(prefix)), request)
+            if match := _INVOCATION.fullmatch(request.path):
+                return _invoked(stack, match[1], request)
+            return stack.request(request)
+
+    def _work(self, stack: Stack) -> None:
+        """Deliver what comes in the streams, and fire the schedules, until stopped."""
+        last = clock.now()
+        while not self._stopped.wait(_POLL_SECONDS):
+            try:
+                for pump in stack.pumps:
+                    self._drain(pump)
+                with self.turns.taken():
+                    now = clock.now()
+                    for schedule in stack.schedules():
+                        if schedule.fires_within(last, now):
+                            _fire(stack, schedule.function)
+                    last = now
+            except Exception:  # noqa: BLE001 - the next round goes on
+                traceback.print_exc(file=sys.stderr)
+
+    def _drain(self, pump: Pump) -> None:
+        """Deliver what is due, each batch in a turn of its own: a request waits for one of them, not for all."""
+        with self.turns.taken():
+            pump.read(clock.now())
+        due = True
+        while due and not self._stopped.is_set():
+            with self.turns.taken():
+                due = pump.deliver_next(clock.now())
+
+
+def service_of(request: Request) -> str:
+    """Return the AWS service that a request is signed for; empty where it is signed for none."""
+    headers = {name.lower(): value for name, value in request.headers}
+    match = _SIGNED_FOR.fullmatch(headers.get("authorization", ""))
+    return match[1] if match else ""
+
+
+def _fire(stack: Stack, function: str) -> None:
+    with suppress(Exception):  # the stack has told of it; the next firing goes on from there, as in AWS
+        stack.invoke(function, {})
+
+
+def _invoked(stack: Stack, function: str, request: Request) -> Response:
+    """Invoke a function by name, as Lambda's own API does: for the operator's, which have no route."""
+    if request.method != "POST" or function not in stack.functions:
+        return message(404, f"there is no function {function}")
+    try:
+        answer = stack.invoke(function, json.loads(request.body or b"{}"))
+    except Exception as error:  # noqa: BLE001 - Lambda answers whatever a function raises in this form
+        told = {"errorType": type(error).__name__, "errorMessage": str(error)}
+        return Response(200, {"x-amz-function-error": "Unhandled"}, json.dumps(told).encode())
+    return Response(200, {"content-type": "application/json"}, json.dumps(answer).encode())
+
+
+def _sealed_file(stack: Stack, key: str, request: Request) -> Response:
+    """Answer a link that the API has signed. Its age is checked; its signature, here on one machine, is not."""
+    query = parse_qs(request.query)
+    try:
+        signed = datetime.strptime(query["X-Amz-Date"][0], "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC)
+        until = signed + timedelta(seconds=int(query["X-Amz-Expires"][0]))
+    except (KeyError, ValueError):
+        return message(403, "the link is not signed")
+    # Signed by the machine's clock, whatever the ledger's is.
+    if request.method != "GET" or clock.SystemClock().now() > until:
+        return message(403, "the link is not valid any more, or for another method")
+    try:
+        with stack.bucket.open(key) as file:
+            content = file.read()
+    except FileNotFoundError:
+        return message(404, f"there is no {key}")
+    kind = next((kind for ending, kind in _TYPES.items() if key.endswith(ending)), "application/octet-stream")
+    return Response(200, {"content-type": kind}, content)
+
+
+class _Handler(BaseHTTPRequestHandler):
+    """Turns what comes over the wire into a request, and its response back."""
+
+    server: Server
+    protocol_version = "HTTP/1.1"
+    server_version = "quarterhour"
+    timeout = 60
+    """Seconds that a connection may be idle, or take for a request: each holds a thread."""
+
+    def _handle(self) -> None:
+        began = time.monotonic()
+        path, _, query = self.path.partition("?")
+        asked = Request(self.command, path, query, tuple(self.headers.items()))
+        length = self.headers.get("Content-Length", "0")
+        if "Transfer-Encoding" in self.headers or not length.isdecimal():
+            self.send_error(411, "send the body with a Content-Length")
+            return
+        if int(length) > _LARGEST_BODY and service_of(asked) not in SERVICES:
+            self.send_error(413, f"the body has more than {_LARGEST_BODY} bytes")
+            return
+        body = self.rfile.read(int(length))
+        if len(body) < int(length):
+            self.close_connection = True  # the client went away in the middle of it
+            return
+        answer = self.server.answer(replace(asked, body=body))
+        self._send(answer)
+        what = self.headers.get("X-Amz-Target") or f"{self.command} {self.path}"
+        _tell(what, f"{answer.status} {1000 * (time.monotonic() - began):.0f} ms")
+
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        """Answer what is no request that can be answered with a problem (RFC 9457), and end the connection."""
+        self.request_version = self.protocol_version  # whatever the client's, which may be unreadable
+        self.close_connection = True
+        title = HTTPStatus(code).phrase
+        detail = printable(explain or message or title)
+        problem = json.dumps({"title": title, "status": code, "detail": detail}).encode()
+        self._send(Response(code, {"content-type": "application/problem+json"}, problem))
+        _tell(self.requestline, str(code))
+
+    def _send(self, answer: Response) -> None:
+        self.send_response(answer.status)
+        for name, value in answer.headers.items():
+            self.send_header(name, value)
+        if "content-length" not in answer.headers:
+            self.send_header("Content-Length", str(len(answer.body)))
+        if self.close_connection:
+            self.send_header("Connection", "close")
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(answer.body)
+
+    do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = do_HEAD = do_OPTIONS = _handle  # noqa: N815 - as the base asks
+
+    def log_message(self, *_: Any) -> None:  # noqa: ANN401
+        """Say nothing: each request is told of when it is answered."""
+
+
+def _tell(what: str, how: str) -> None:
+    print(printable(what, _SHOWN), how, file=sys.stderr)

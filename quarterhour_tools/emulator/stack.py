@@ -1,0 +1,314 @@
+"""The whole system in one process: the template's tables, bucket and queues on an engine, its functions on top."""
+
+import os
+import sys
+import time
+import traceback
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, nullcontext, redirect_stdout
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import partial
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Final, TextIO
+from uuid import uuid4
+
+from quarterhour.model import clock
+from quarterhour_tools.bucket import Bucket
+from quarterhour_tools.emulator.authorizer import MACHINE, JwtAuthorizer, UnauthorizedError, bearer
+from quarterhour_tools.emulator.engines import REGION, Engine, environment, open_engine
+from quarterhour_tools.emulator.faults import Faults, Killed
+from quarterhour_tools.emulator.http_api import Request, Response, event, message, path_parameters, response
+from quarterhour_tools.emulator.pump import Pump
+from quarterhour_tools.emulator.schedules import Schedule, create_request, standing
+from quarterhour_tools.emulator.template import REF, Function, Route, Template, table_request
+from quarterhour_tools.errors import ToolError
+
+TEMPLATE: Final = Path(__file__).parents[2] / "template.yaml"
+
+_ACCOUNT: Final = "123456789012"
+# Never closed: the functions' logger keeps it for as long as the process lives.
+_NOWHERE: Final = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What Lambda tells a function about its invocation."""
+
+    function_name: str
+    memory_limit_in_mb: int
+    aws_request_id: str
+    ends_at: float
+    """On the machine's monotonic clock: work takes real time, whatever the ledger's clock says."""
+
+    @property
+    def invoked_function_arn(self) -> str:
+        """The function's ARN."""
+        return _function_arn(self.function_name)
+
+    @property
+    def function_version(self) -> str:
+        """The function's version."""
+        return "$LATEST"
+
+    @property
+    def log_group_name(self) -> str:
+        """The function's log group."""
+        return f"/aws/lambda/{self.function_name}"
+
+    @property
+    def log_stream_name(self) -> str:
+        """The log stream."""
+        return "local"
+
+    def get_remaining_time_in_millis(self) -> int:
+        """Return how long the invocation may still run."""
+        return max(0, int((self.ends_at - time.monotonic()) * 1000))
+
+
+class DiedError(Exception):
+    """A function's process ended in the middle of its work."""
+
+
+class Stack:
+    """A deployment of the template on an engine; everything it holds goes with the engine.
+
+    Not made for several threads at once: whoever has them takes turns.
+    """
+
+    def __init__(  # noqa: PLR0913 - all but two are options of their own
+        self,
+        template: Template,
+        engine: Engine,
+        *,
+        plain: bool = False,
+        expires: bool = True,
+        logs: TextIO = _NOWHERE,
+        faults: Faults | None = None,
+    ) -> None:
+        """Create the resources.
+
+        ``plain``: name tables, bucket and queues by their logical ids alone, as `sam local` does; for an engine that
+        holds nothing else. ``expires``: have the engine delete what is past its time to live, by the machine's clock.
+        ``logs`` takes what the functions log. ``faults`` strike while a function runs; one that is killed ends in
+        ``DiedError``.
+        """
+        self.template = template
+        self.engine = engine
+        self.name = f"quarterhour-{uuid4().hex[:8]}"
+        self._prefix = "" if plain else f"{self.name}-"
+        self._logs = logs
+        self._faults = faults
+        self._known: dict[tuple[str, str], str] = {}
+        self._dynamodb = engine.dynamodb()
+        self._s3 = engine.s3()
+        self._sqs = engine.sqs()
+        self._create_queues()
+        self._create_buckets()
+        self._create_tables(expires=expires)
+        self.functions = template.functions(self._attribute)
+        self._people = self._authorizer()
+        self._handlers: dict[str, Any] = {}
+        streams = engine.streams()
+        self.pumps = [
+            Pump(mapping, _function_arn(name), partial(self.invoke, name), streams, self._sqs)
+            for name, function in self.functions.items()
+            for mapping in function.mappings
+        ]
+        self._scheduler = engine.scheduler()
+        self._schedules = dict(self._create_schedules())
+
+    # ------------------------------------------------------------ what the tools reach
+
+    def ref(self, resource: str) -> str:
+        """Return what ``!Ref`` gives for a resource: a table's or bucket's name, a queue's URL."""
+        return self._attribute(resource, REF)
+
+    @property
+    def dynamodb(self) -> Any:  # noqa: ANN401 - the stubs are no dependency
+        """A DynamoDB client of the tools' own."""
+        return self._dynamodb
+
+    @property
+    def bucket(self) -> Bucket:
+        """The bucket of the sealed reports."""
+        return Bucket(self._s3, self.ref("ReportBucket"))
+
+    @property
+    def grace(self) -> timedelta:
+        """How long after its end a quarter-hour is sealed."""
+        return timedelta(seconds=int(self.template.parameters["GraceSeconds"]))
+
+    def schedules(self) -> list[Schedule]:
+        """Return the schedules as they stand now: the functions may change them."""
+        return [
+            standing(function, self._scheduler.get_schedule(Name=name)) for name, function in self._schedules.items()
+        ]
+
+    # ------------------------------------------------------------ invocations
+
+    def invoke(self, name: str, event_: Mapping[str, Any], seconds: float | None = None) -> Any:  # noqa: ANN401
+        """Invoke a function and return its answer; raises what it raises. ``seconds`` may cut its time short."""
+        function = self.functions[name]
+        allowed = function.timeout.total_seconds() if seconds is None else seconds
+        context = Context(name, function.memory, str(uuid4()), time.monotonic() + allowed)
+        try:
+            with redirect_stdout(self._logs), self._faults.at_work() if self._faults else nullcontext():
+                return self._handler(function)(event_, context)
+        except Killed as death:
+            if self._faults is None:
+                raise
+            self.cold_start(name)
+            raise DiedError(f"{name} died at call {death}") from None
+        except Exception as error:
+            print(f"{name}: {type(error).__name__}: {error}", file=sys.stderr)
+            traceback.print_exc(file=self._logs)
+            raise
+
+    def cold_start(self, name: str) -> None:
+        """Forget a function's process: its next invocation starts a new one."""
+        self._handlers.pop(name, None)
+
+    def request(self, request: Request) -> Response:
+        """Answer an HTTP request as the API does, or with a token as the people's API does."""
+        token = bearer(request)
+        if token is None:
+            return self._routed(request, self._routes, MACHINE)
+        if self._people is None:
+            return message(403, "Forbidden")
+        try:
+            authorized = self._people.authorize(token)
+        except UnauthorizedError as error:
+            print(f"refused a token: {error}", file=self._logs)
+            return message(401, "Unauthorized")
+        return self._routed(request, self.template.people_routes(), authorized)
+
+    def _routed(self, request: Request, routes: Mapping[Route, str], authorizer: Mapping[str, Any]) -> Response:
+        found = [
+            (route, name, parameters)
+            for route, name in routes.items()
+            if (parameters := path_parameters(route, request.path)) is not None
+        ]
+        # As API Gateway: a full match goes before a greedy one.
+        for route, name, parameters in sorted(found, key=lambda one: (one[0].path.endswith("+}"), -len(one[0].path))):
+            if route.method in {request.method, "ANY"}:
+                return self._answer(name, event(route, parameters, request, authorizer, clock.now()))
+        return message(404, "Not Found")
+
+    def _authorizer(self) -> JwtAuthorizer | None:
+        """Return what checks people's tokens; ``None`` where the parameters name no issuer."""
+        for authorizer in self.template.resources("AWS::ApiGatewayV2::Authorizer").values():
+            jwt = self.template.resolve(authorizer["JwtConfiguration"], self._attribute)
+            if jwt["Issuer"]:
+                return JwtAuthorizer(jwt["Issuer"], tuple(jwt["Audience"]))
+        return None
+
+    @property
+    def _routes(self) -> dict[Route, str]:
+        return {route: name for name, function in self.functions.items() for route in function.routes}
+
+    def _answer(self, name: str, event_: dict[str, Any]) -> Response:
+        try:
+            return response(self.invoke(name, event_))
+        except Exception:  # noqa: BLE001 - API Gateway answers whatever a function raises with 500
+            return message(500, "Internal Server Error")
+
+    # ------------------------------------------------------------ resources
+
+    def _attribute(self, resource: str, name: str) -> str:
+        """Return an attribute of a resource; of those that the local stack does without, a name that says so."""
+        return self._known.get((resource, name), f"{self.name}-{resource}-{name}")
+
+    def _create_queues(self) -> None:
+        for logical in self.template.resources("AWS::SQS::Queue"):
+            name = f"{self._prefix}{logical}"
+            self._known[logical, REF] = self._sqs.create_queue(QueueName=name)["QueueUrl"]
+            self._known[logical, "Arn"] = f"arn:aws:sqs:{REGION}:{_ACCOUNT}:{name}"
+
+    def _create_buckets(self) -> None:
+        for logical in self.template.resources("AWS::S3::Bucket"):
+            # As AWS has them; an upper-case one would have its links in another form.
+            name = f"{self._prefix}{logical.lower()}" if self._prefix else logical
+            self._s3.create_bucket(Bucket=name)
+            self._known[logical, REF] = name
+            self._known[logical, "Arn"] = f"arn:aws:s3:::{name}"
+
+    def _create_tables(self, *, expires: bool) -> None:
+        for logical, properties in self.template.resources("AWS::DynamoDB::Table").items():
+            name = f"{self._prefix}{logical}"
+            made = self._dynamodb.create_table(**table_request(name, properties))["TableDescription"]
+            lifetime = properties.get("TimeToLiveSpecification")
+            if lifetime and expires:
+                self._dynamodb.update_time_to_live(TableName=name, TimeToLiveSpecification=lifetime)
+            self._known[logical, REF] = name
+            self._known[logical, "Arn"] = made["TableArn"]
+            self._known[logical, "StreamArn"] = made.get("LatestStreamArn", "")
+
+    def _create_schedules(self) -> Iterator[tuple[str, str]]:
+        """Make the schedules that start the functions; yields the name of each, and its function's."""
+        role = f"arn:aws:iam::{_ACCOUNT}:role/{self.name}"
+        for function in self.functions.values():
+            for timer in function.schedules:
+                name = timer.name or f"{self.name}-{function.name}"
+                request = create_request(name, timer.expression, _function_arn(function.name), role)
+                self._scheduler.create_schedule(**request)
+                yield name, function.name
+
+    def drop(self) -> None:
+        """Delete the tables: an engine that was running before goes on without them."""
+        for logical in self.template.resources("AWS::DynamoDB::Table"):
+            self._dynamodb.delete_table(TableName=self.ref(logical))
+
+    # ------------------------------------------------------------ functions
+
+    def _handler(self, function: Function) -> Any:  # noqa: ANN401 - whatever a module defines
+        if function.name not in self._handlers:
+            module = load(function, f"{self.name}.{function.name}")
+            self._handlers[function.name] = getattr(module, function.handler.rpartition(".")[2])
+        return self._handlers[function.name]
+
+
+@contextmanager
+def open_stack(  # noqa: PLR0913 - all but two are options of their own
+    choice: str,
+    parameters: Mapping[str, str | int] | None = None,
+    *,
+    s3_url: str = "",
+    plain: bool = False,
+    virtual: bool = False,
+    logs: TextIO = _NOWHERE,
+    faults: Faults | None = None,
+) -> Iterator[Stack]:
+    """Open an engine and deploy the template on it, for the length of the block.
+
+    ``s3_url``: what links that the API signs begin with. ``virtual``: the ledger's clock is not the machine's, so the
+    engine must delete nothing by its own. ``plain``, ``logs`` and ``faults`` are as for ``Stack``.
+    """
+    with open_engine(choice, s3_url) as engine:
+        own: dict[str, str | int] = {"DynamoDBEndpoint": engine.dynamodb_url, "S3Endpoint": s3_url}
+        if not engine.concurrent:
+            own["MaxConcurrency"] = 1
+        template = Template.load(TEMPLATE, {**own, **(parameters or {})})
+        stack = Stack(template, engine, plain=plain, expires=not virtual, logs=logs, faults=faults)
+        try:
+            yield stack
+        finally:
+            stack.drop()
+
+
+def load(function: Function, name: str) -> ModuleType:
+    """Load a function's module anew in the function's environment, apart from every other of another name."""
+    path = function.code / f"{function.handler.rpartition('.')[0]}.py"
+    spec = spec_from_file_location(name, path)
+    if spec is None or spec.loader is None or not path.is_file():
+        raise ToolError(f"the function {function.name} has no {path}")
+    module = module_from_spec(spec)
+    with environment(function.environment):
+        spec.loader.exec_module(module)
+    return module
+
+
+def _function_arn(name: str) -> str:
+    return f"arn:aws:lambda:{REGION}:{_ACCOUNT}:function:{name}"

@@ -1,0 +1,261 @@
+"""template.yaml as the local stack reads it: the only source of tables, functions, mappings, schedule and routes."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+from samtranslator.yaml_helper import yaml_parse
+
+from quarterhour_tools.emulator.filters import Filters, parse_filters
+from quarterhour_tools.errors import ToolError
+
+Properties = dict[str, Any]
+Attributes = Callable[[str, str], str]
+"""Gives a resource's attribute by logical id and name; the name ``Ref`` stands for what ``!Ref`` gives."""
+
+REF: Final = "Ref"
+_SUBSTITUTED: Final = re.compile(r"\$\{([^!}][^}]*)\}")
+_PSEUDO: Final = {
+    "AWS::AccountId": "123456789012",
+    "AWS::Partition": "aws",
+    "AWS::Region": "us-east-1",
+    "AWS::StackName": "quarterhour",
+    "AWS::URLSuffix": "amazonaws.com",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """A route of the HTTP API: ``GET /accounts/{agency}/{currency}``."""
+
+    method: str
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class StreamMapping:
+    """An event source mapping: which stream's records a function gets, how batched, and what when it fails.
+
+    ``retries`` and ``record_age`` are ``None`` where there is no bound; ``dead_letters`` is the ARN of a queue.
+    """
+
+    stream: str
+    batch_size: int
+    window: timedelta
+    filters: Filters
+    bisect: bool
+    retries: int | None
+    record_age: timedelta | None
+    reports_failures: bool
+    dead_letters: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Timer:
+    """A schedule that starts a function: its name (empty where the template gives none), and when it fires."""
+
+    name: str
+    expression: str
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A function as deployed: its code's folder, environment and limits, and the events that start it."""
+
+    name: str
+    code: Path
+    handler: str
+    timeout: timedelta
+    memory: int
+    environment: Mapping[str, str]
+    routes: tuple[Route, ...]
+    mappings: tuple[StreamMapping, ...]
+    schedules: tuple[Timer, ...]
+
+
+class Template:
+    """A SAM template with its parameters set."""
+
+    def __init__(self, document: Properties, folder: Path, parameters: Mapping[str, str | int] | None = None) -> None:
+        """Take a parsed template; ``parameters`` replace defaults, and are held to the template's constraints.
+
+        ``folder`` is what paths in the template are relative to. Raises ``LocalError`` for a bad parameter.
+        """
+        self._document = document
+        self._folder = folder
+        given = dict(parameters or {})
+        declared: Mapping[str, Properties] = document.get("Parameters", {})
+        for name in given.keys() - declared.keys():
+            raise ToolError(f"the template has no parameter {name}")
+        self.parameters: Mapping[str, str] = {
+            name: _parameter(name, rules, given.get(name, rules.get("Default"))) for name, rules in declared.items()
+        }
+
+    @classmethod
+    def load(cls, path: Path, parameters: Mapping[str, str | int] | None = None) -> "Template":
+        """Read a template file."""
+        try:
+            return cls(_parsed(path.read_text(encoding="utf-8")), path.parent, parameters)
+        except FileNotFoundError as error:
+            raise ToolError(f"{path} is not there: run from a clone of the repository") from error
+
+    def resources(self, kind: str) -> dict[str, Properties]:
+        """Return the properties, not yet resolved, of the resources of one type by their logical ids."""
+        return {
+            name: resource.get("Properties", {})
+            for name, resource in self._document["Resources"].items()
+            if resource["Type"] == kind
+        }
+
+    def layers(self) -> list[Path]:
+        """Return the folders of the functions' layers."""
+        return [self._folder / one["ContentUri"] for one in self.resources("AWS::Serverless::LayerVersion").values()]
+
+    def functions(self, attributes: Attributes) -> dict[str, Function]:
+        """Return the functions by name, which is that of their code's folder."""
+        shared = self._document.get("Globals", {}).get("Function", {})
+        functions = (
+            self._function(_merged(shared, properties), attributes)
+            for properties in self.resources("AWS::Serverless::Function").values()
+        )
+        return {function.name: function for function in functions}
+
+    def people_routes(self) -> dict[Route, str]:
+        """Return the routes of the people's API, each with the function that it leads to."""
+        folders = {
+            logical: Path(properties["CodeUri"]).name
+            for logical, properties in self.resources("AWS::Serverless::Function").items()
+        }
+        integrations = self.resources("AWS::ApiGatewayV2::Integration")
+        routes = {}
+        for route in self.resources("AWS::ApiGatewayV2::Route").values():
+            method, _, path = route["RouteKey"].partition(" ")
+            target = _SUBSTITUTED.findall(route["Target"]["Fn::Sub"])[0]
+            logical, _ = integrations[target]["IntegrationUri"]["Fn::GetAtt"]
+            routes[Route(method, path)] = folders[logical]
+        return routes
+
+    def resolve(self, value: Any, attributes: Attributes) -> Any:  # noqa: ANN401 - a template holds any value
+        """Return a value of the template with its intrinsic functions worked out."""
+        match value:
+            case {"Ref": name, **others} if not others:
+                return self._ref(name, attributes)
+            case {"Fn::GetAtt": [name, attribute], **others} if not others:
+                return attributes(name, attribute)
+            case {"Fn::Sub": str(text), **others} if not others:
+                return _SUBSTITUTED.sub(lambda match: str(self._named(match[1], attributes)), text)
+            case dict():
+                unknown = next((key for key in value if key.startswith("Fn::")), None)
+                if unknown:
+                    raise ToolError(f"the local stack does not know {unknown}")
+                return {key: self.resolve(one, attributes) for key, one in value.items()}
+            case list():
+                return [self.resolve(one, attributes) for one in value]
+            case _:
+                return value
+
+    def _named(self, name: str, attributes: Attributes) -> str:
+        resource, dot, attribute = name.partition(".")
+        return attributes(resource, attribute) if dot else self._ref(name, attributes)
+
+    def _ref(self, name: str, attributes: Attributes) -> str:
+        if name in self.parameters:
+            return self.parameters[name]
+        return _PSEUDO[name] if name in _PSEUDO else attributes(name, REF)
+
+    def _function(self, properties: Properties, attributes: Attributes) -> Function:
+        def resolved(value: Any) -> Any:  # noqa: ANN401 - a template holds any value
+            return self.resolve(value, attributes)
+
+        code = self._folder / properties["CodeUri"]
+        environment = resolved(properties.get("Environment", {}).get("Variables", {}))
+        events = list(properties.get("Events", {}).values())
+        return Function(
+            name=code.name,
+            code=code,
+            handler=properties["Handler"],
+            timeout=timedelta(seconds=properties["Timeout"]),
+            memory=properties.get("MemorySize", 128),
+            environment={name: str(value) for name, value in environment.items()},
+            routes=tuple(Route(one["Method"].upper(), one["Path"]) for one in _events(events, "HttpApi")),
+            mappings=tuple(_mapping(resolved(one)) for one in _events(events, "DynamoDB")),
+            schedules=tuple(_timer(resolved(one)) for one in _events(events, "ScheduleV2")),
+        )
+
+
+@cache
+def _parsed(text: str) -> Properties:
+    """Return a template's document, parsed once in a process: nothing changes it."""
+    document: Properties = yaml_parse(text)
+    return document
+
+
+def table_request(name: str, properties: Properties) -> Properties:
+    """Build the CreateTable for a table of the template; what only matters in the cloud is left out."""
+    wanted = ("AttributeDefinitions", "KeySchema", "GlobalSecondaryIndexes", "LocalSecondaryIndexes", "BillingMode")
+    request = {"TableName": name, **{key: properties[key] for key in wanted if key in properties}}
+    if "StreamSpecification" in properties:
+        request["StreamSpecification"] = {"StreamEnabled": True, **properties["StreamSpecification"]}
+    return request
+
+
+def _events(events: list[Properties], kind: str) -> Iterator[Properties]:
+    return (event["Properties"] for event in events if event["Type"] == kind)
+
+
+def _timer(properties: Properties) -> Timer:
+    return Timer(properties.get("Name", ""), properties["ScheduleExpression"])
+
+
+def _mapping(properties: Properties) -> StreamMapping:
+    destination = properties.get("DestinationConfig", {}).get("OnFailure", {})
+    retries = properties.get("MaximumRetryAttempts", -1)
+    record_age = properties.get("MaximumRecordAgeInSeconds", -1)
+    return StreamMapping(
+        stream=properties["Stream"],
+        batch_size=properties.get("BatchSize", 100),
+        window=timedelta(seconds=properties.get("MaximumBatchingWindowInSeconds", 0)),
+        filters=parse_filters(properties.get("FilterCriteria", {}).get("Filters", [])),
+        bisect=properties.get("BisectBatchOnFunctionError", False),
+        retries=None if retries < 0 else retries,
+        record_age=None if record_age < 0 else timedelta(seconds=record_age),
+        reports_failures="ReportBatchItemFailures" in properties.get("FunctionResponseTypes", []),
+        dead_letters=destination.get("Destination"),
+    )
+
+
+def _merged(shared: Properties, own: Properties) -> Properties:
+    """Lay a function's own properties over those of ``Globals``, as SAM does: maps are merged, the rest replaced."""
+    merged = {**shared, **own}
+    for name in shared.keys() & own.keys():
+        if isinstance(shared[name], dict) and isinstance(own[name], dict):
+            merged[name] = _merged(shared[name], own[name])
+    return merged
+
+
+def _parameter(name: str, rules: Properties, value: str | int | None) -> str:
+    """Return a parameter's value; refuse what a deployment would refuse, with the reason that it would give."""
+    if value is None:
+        raise ToolError(f"the parameter {name} has no value")
+    text = str(value)
+    allowed = [str(one) for one in rules.get("AllowedValues", [text])]
+    pattern = rules.get("AllowedPattern", ".*")
+    fits = text in allowed and re.search(pattern, text) is not None
+    if rules["Type"] == "Number":
+        fits = fits and _within(text, rules.get("MinValue"), rules.get("MaxValue"))
+    if not fits:
+        reason = rules.get("ConstraintDescription") or rules.get("Description") or f"one of {', '.join(allowed)}"
+        raise ToolError(f"{name} cannot be {text!r}: {' '.join(reason.split())}")
+    return text
+
+
+def _within(text: str, least: int | None, most: int | None) -> bool:
+    try:
+        number = float(text)
+    except ValueError:
+        return False
+    return (least is None or number >= least) and (most is None or number <= most)

@@ -1,0 +1,31 @@
+"""Where the command `quarterhour` begins: it can be interrupted before, while and after all else is imported."""
+
+import os
+import signal
+from typing import Final, NoReturn
+
+from quarterhour_tools.errors import INTERRUPTED, INTERRUPTED_MESSAGE
+
+_LINE: Final = f"{INTERRUPTED_MESSAGE}\n".encode()
+
+
+def main() -> int:
+    """Run the command line; return its exit code."""
+    _leave_when_interrupted()
+    from quarterhour_tools.cli import main as run  # noqa: PLC0415 - takes a second, in which a signal may come
+
+    try:
+        return run()
+    finally:
+        _leave_when_interrupted()
+
+
+def _leave_when_interrupted() -> None:
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, _leave)
+
+
+def _leave(*_: object) -> NoReturn:
+    """Leave at once: nothing is at work, and what imports or exits may not be able to raise."""
+    os.write(2, _LINE)
+    os._exit(INTERRUPTED)

@@ -1,0 +1,1 @@
+"""Loading: turns files of events, orders and exchange rates into requests."""

@@ -1,0 +1,302 @@
+"""What a CSV map can say about cells: how they are cleaned, read as number or time, and put together.
+
+Everything here is a pure function of the cells of one row. A definition that makes no sense raises ValueError,
+a cell that cannot be used `CellError`.
+"""
+
+import operator
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from functools import lru_cache
+from typing import Final, Generic, TypeVar
+from zoneinfo import ZoneInfo
+
+from quarterhour.model import money
+
+Cells = Mapping[str, str]
+"""One row by column name, cleaned; `row` is its ordinal. The empty text means: no value."""
+
+T_co = TypeVar("T_co", covariant=True)
+
+_LONGEST_FORMULA: Final = 100
+"""Columns, numbers and signs."""
+
+
+class CellError(Exception):
+    """A cell, or what was made of it, is no value of the kind wanted; the text says why."""
+
+
+class EmptyCellError(CellError):
+    """There is no value at all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Expression(Generic[T_co]):
+    """A compiled text of the map: the columns it reads, and its value for a row."""
+
+    columns: frozenset[str]
+    value: Callable[[Cells], T_co]
+
+
+@dataclass(frozen=True, slots=True)
+class CleanUp:
+    """What happens to a cell before anything else sees it: strip, cut, look for emptiness, fill in the default."""
+
+    strip: bool = True
+    cut_prefix: str = ""
+    cut_suffix: str = ""
+    empty: frozenset[str] = frozenset()
+    default: str = ""
+
+    def __call__(self, cell: str) -> str:
+        """Clean one cell; a cell equal to a text of `empty` counts as empty."""
+        text = cell.strip() if self.strip else cell
+        text = text.removeprefix(self.cut_prefix).removesuffix(self.cut_suffix)
+        return self.default if not text or text in self.empty else text
+
+
+@dataclass(frozen=True, slots=True)
+class NumberForm:
+    """How numbers are written: the decimal sign, and what stands between thousands if anything does."""
+
+    decimal: str = "."
+    thousands: str = ""
+
+    def __post_init__(self) -> None:
+        if self.decimal not in {".", ","}:
+            raise ValueError('decimal must be "." or ","')
+        if len(self.thousands) > 1 or self.thousands in {"+", "-", self.decimal} or self.thousands.isalnum():
+            raise ValueError("thousands must be one sign other than the decimal sign, or empty")
+
+    def number(self, text: str) -> Decimal:
+        """Read a number exactly. Thousands must stand in threes: `1.5` is no 15. Exponents are refused."""
+        number = None
+        if _number_pattern(self.decimal, self.thousands).fullmatch(text):
+            number = money.parse_decimal(Decimal(text.replace(self.thousands, "").replace(self.decimal, ".")))
+        if number is None:
+            raise CellError(f"is {text!r}, no number of the form 1{self.thousands}234{self.decimal}56")
+        return number
+
+
+@lru_cache
+def _number_pattern(decimal: str, thousands: str) -> re.Pattern[str]:
+    grouped = rf"[0-9]{{1,3}}(?:{re.escape(thousands)}[0-9]{{3}})+|" if thousands else ""
+    fraction = re.escape(decimal)
+    return re.compile(rf"[+-]?(?:(?:{grouped}[0-9]+)(?:{fraction}[0-9]*)?|{fraction}[0-9]+)")
+
+
+@dataclass(frozen=True, slots=True)
+class TimeForm:
+    """How times are written, and what a local time means that the clocks skipped or showed twice.
+
+    `formats` are strptime formats, tried in order, or `iso` for ISO 8601. A text with an offset of its own
+    needs no zone; any other is local time in `zone`.
+    """
+
+    zone: ZoneInfo
+    formats: tuple[str, ...] = ("iso",)
+    gap: str = "reject"
+    ambiguous: str = "earlier"
+
+    def __post_init__(self) -> None:
+        if self.gap not in {"reject", "shift"}:
+            raise ValueError('gap must be "reject" or "shift"')
+        if self.ambiguous not in {"earlier", "later", "reject"}:
+            raise ValueError('ambiguous must be "earlier", "later" or "reject"')
+
+    def utc(self, text: str, days_before: Decimal = money.ZERO) -> datetime:
+        """Read a time, go back whole days on the local calendar, and answer the instant in UTC."""
+        if days_before != int(days_before):
+            raise CellError(f"cannot go {days_before} days back")
+        return _utc(self, text, int(days_before))
+
+
+@lru_cache(maxsize=4096)  # the lines of one invoice share their time
+def _utc(form: TimeForm, text: str, days_before: int) -> datetime:
+    try:
+        stated = _stated(form.formats, text) - timedelta(days=days_before)
+        if stated.tzinfo:
+            return stated.astimezone(UTC)
+        first, second = (stated.replace(tzinfo=form.zone, fold=fold).astimezone(UTC) for fold in (0, 1))
+        exists = first.astimezone(form.zone).replace(tzinfo=None) == stated
+    except OverflowError:
+        raise CellError(f"{text!r} leaves the calendar") from None
+    if not exists and form.gap == "reject":
+        raise CellError(f"{stated} does not exist in {form.zone}: the clocks skipped it")
+    if exists and first != second and form.ambiguous == "reject":
+        raise CellError(f"{stated} happened twice in {form.zone}: the clocks went back")
+    # In a gap, the first reading keeps the offset from before it: the time moves forward by the gap's length.
+    return second if exists and form.ambiguous == "later" else first
+
+
+def _stated(formats: tuple[str, ...], text: str) -> datetime:
+    for form in formats:
+        try:
+            if form == "iso":
+                return datetime.fromisoformat(text)
+            return datetime.strptime(text, form)  # noqa: DTZ007 - a naive time is given its zone by the caller
+        except ValueError:
+            continue
+    raise CellError(f"{text!r} is no time of the form {' or '.join(formats)}")
+
+
+def column(name: str) -> Expression[str]:
+    """The text of one cell; where it is empty there is no value."""
+
+    def value(cells: Cells) -> str:
+        if text := cells[name]:
+            return text
+        raise EmptyCellError(f"{name} is empty")
+
+    return Expression(frozenset({name}), value)
+
+
+def _constant(text: str) -> Callable[[Cells], str]:
+    return lambda _: text
+
+
+def template(text: str) -> Expression[str]:
+    """Compile `{InvoiceNo}:{row}`. One empty column leaves the whole without a value."""
+    pieces = re.split(r"\{([^{}]+)\}", text)  # in turn what stands between the columns, and their names
+    if not text or any(set("{}") & set(piece) for piece in pieces[::2]):
+        raise ValueError(f"{text!r} must be text with columns in braces")
+    if pieces[::2] == ["", ""]:
+        return column(pieces[1])
+    parts = [column(piece).value if n % 2 else _constant(piece) for n, piece in enumerate(pieces)]
+    return Expression(frozenset(pieces[1::2]), lambda cells: "".join([part(cells) for part in parts]))
+
+
+def formula(text: str, form: NumberForm) -> Expression[Decimal]:
+    """Compile `{adr} * ({nights} + 1)`: columns and numbers under `+`, `-`, `*` and parentheses, exact.
+
+    There is no division, whose result is not always exact. The value keeps its scale; zero has no sign.
+    """
+    result = _Formula(text, form).whole()
+
+    def value(cells: Cells) -> Decimal:
+        number = result.value(cells)
+        return number or number.copy_abs()
+
+    return Expression(result.columns, value)
+
+
+class _Formula:
+    """A parser by recursive descent, one method for each level of binding."""
+
+    def __init__(self, text: str, form: NumberForm) -> None:
+        self._text = text
+        self._form = form
+        self._tokens = re.findall(r"\{[^{}]+\}|[0-9]+(?:\.[0-9]+)?|\S", text)[::-1]
+        # Each may be a call within a call, when the formula is read and when it is reckoned.
+        if len(self._tokens) > _LONGEST_FORMULA:
+            raise ValueError(f"must be a formula of at most {_LONGEST_FORMULA} columns, numbers and signs")
+
+    def whole(self) -> Expression[Decimal]:
+        result = self._sum()
+        if self._tokens:
+            raise self._error()
+        return result
+
+    def _sum(self) -> Expression[Decimal]:
+        result = self._product()
+        while sign := self._accept("+", "-"):
+            term = self._product()
+            result = _combined(money.add, result, term if sign == "+" else _negative(term))
+        return result
+
+    def _product(self) -> Expression[Decimal]:
+        result = self._factor()
+        while self._accept("*"):
+            result = _combined(_times, result, self._factor())
+        return result
+
+    def _factor(self) -> Expression[Decimal]:
+        if self._accept("-"):
+            return _negative(self._factor())
+        if self._accept("("):
+            inner = self._sum()
+            if not self._accept(")"):
+                raise self._error()
+            return inner
+        token = self._tokens.pop() if self._tokens else ""
+        if token[1:] and token.startswith("{"):
+            return self._cell(token[1:-1])
+        if token[:1].isdecimal():
+            return _number(token)
+        raise self._error()
+
+    def _cell(self, name: str) -> Expression[Decimal]:
+        cell = column(name)
+        number = lru_cache(maxsize=4096)(self._form.number)  # a shop sells at few prices
+
+        def value(cells: Cells) -> Decimal:
+            text = cell.value(cells)
+            try:
+                return number(text)
+            except CellError as error:
+                raise CellError(f"{name} {error}") from None
+
+        return Expression(cell.columns, value)
+
+    def _accept(self, *wanted: str) -> str | None:
+        return self._tokens.pop() if self._tokens and self._tokens[-1] in wanted else None
+
+    def _error(self) -> ValueError:
+        return ValueError(f"{self._text!r} must be a formula of {{columns}}, numbers, + - * and parentheses")
+
+
+def _combined(
+    function: Callable[[Decimal, Decimal], Decimal], left: Expression[Decimal], right: Expression[Decimal]
+) -> Expression[Decimal]:
+    return Expression(left.columns | right.columns, lambda cells: function(left.value(cells), right.value(cells)))
+
+
+def _times(left: Decimal, right: Decimal) -> Decimal:
+    product = money.times(left, right)
+    if product is None:
+        raise CellError(f"{left} * {right} has more than {money.MAX_DIGITS} digits")
+    return product
+
+
+def _negative(operand: Expression[Decimal]) -> Expression[Decimal]:
+    return Expression(operand.columns, lambda cells: operand.value(cells).copy_negate())
+
+
+def _number(text: str) -> Expression[Decimal]:
+    number = Decimal(text)
+    return Expression(frozenset(), lambda _: number)
+
+
+def instant(text: str, days_before: str, times: TimeForm, numbers: NumberForm) -> Expression[datetime]:
+    """Compile a time: a template, and a formula for the days to go back from it."""
+    stated, back = template(text), formula(days_before, numbers)
+    return Expression(stated.columns | back.columns, lambda cells: times.utc(stated.value(cells), back.value(cells)))
+
+
+def cell_test(name: str, operation: str, wanted: str) -> Expression[bool]:
+    """Compile a condition on a cell: it `equals` a text, begins with a `prefix`, or `matches` a regular expression.
+
+    The expression may match anywhere in the cell; `equals` the empty text means that there is no value.
+    """
+    if operation == "equals":
+        return Expression(frozenset({name}), lambda cells: cells[name] == wanted)
+    if operation == "prefix":
+        return Expression(frozenset({name}), lambda cells: cells[name].startswith(wanted))
+    try:
+        pattern = re.compile(wanted)
+    except (re.error, OverflowError, RecursionError) as error:
+        raise ValueError(f"{wanted!r} is no regular expression: {error}") from None
+    return Expression(frozenset({name}), lambda cells: pattern.search(cells[name]) is not None)
+
+
+def amount_test(comparison: str) -> Callable[[Decimal], bool]:
+    """Compile a condition on the amount's sign: `< 0`, `<= 0`, `= 0`, `>= 0` or `> 0`."""
+    comparisons = {"<": operator.lt, "<=": operator.le, "=": operator.eq, ">=": operator.ge, ">": operator.gt}
+    sign, _, zero = comparison.rpartition(" ")
+    if sign not in comparisons or zero != "0":
+        raise ValueError("amount must be compared with 0: " + ", ".join(f'"{sign} 0"' for sign in comparisons))
+    compare = comparisons[sign]
+    return lambda amount: bool(compare(amount, 0))

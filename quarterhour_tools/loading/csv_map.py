@@ -1,0 +1,324 @@
+"""The map of `quarterhour csv`: TOML text, compiled to functions of a row. `docs/csv.md` describes it."""
+
+import codecs
+import tomllib
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from typing import Final, ParamSpec, Self, TypeVar
+from zoneinfo import ZoneInfo
+
+from quarterhour.ledger.event import DETAILS
+from quarterhour.model import money
+from quarterhour_tools.loading.csv_cells import (
+    CellError,
+    Cells,
+    CleanUp,
+    EmptyCellError,
+    Expression,
+    NumberForm,
+    TimeForm,
+    amount_test,
+    cell_test,
+    formula,
+    instant,
+    template,
+)
+
+ENVELOPE: Final = ("id", "source", "type", "subject")
+NUMBERS: Final = frozenset({"quantity", "unit_price", "commission_rate"})
+ROW: Final = "row"
+"""The column that every file has: the ordinal of the row."""
+
+Value = Callable[[Cells, Decimal], str]
+
+T = TypeVar("T")
+P = ParamSpec("P")
+
+
+class MapError(Exception):
+    """The map cannot be used; `field` is the dotted name of the entry that is wrong."""
+
+    def __init__(self, field: str, problem: str) -> None:
+        super().__init__(f"{field}: {problem}")
+        self.field = field
+
+
+@dataclass(frozen=True, slots=True)
+class EventMap:
+    """How a row becomes one event, if it does (`when`). `Value` is a text that may depend on the amount's sign."""
+
+    when: Callable[[Cells], bool]
+    amount: Callable[[Cells], Decimal]
+    time: Callable[[Cells], datetime] | None
+    envelope: dict[str, Value]
+    data: dict[str, Value]
+    extra: dict[str, Value]
+
+
+@dataclass(frozen=True, slots=True)
+class Mapping:
+    """A whole map: how the file is written, and the events of a row.
+
+    `header` names the columns of a file without a header line. `clean` has an entry for each column in use,
+    `used_by` the entry of the map that uses it.
+    """
+
+    encoding: str
+    delimiter: str
+    quote: str | None
+    header: list[str] | None
+    zone: ZoneInfo
+    clean: dict[str, CleanUp]
+    used_by: dict[str, str]
+    events: list[EventMap]
+
+
+def load_mapping(text: str) -> Mapping:
+    """Read a map from TOML text; raise MapError, which names the entry, where it cannot be used."""
+    try:
+        top = _Section(tomllib.loads(text), "")
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise MapError("map", f"is no TOML: {error}") from None
+    tables = top.take("event", [])
+    if not isinstance(tables, list) or not tables:
+        raise MapError("event", "at least one [[event]] is needed")
+    with (
+        top,
+        top.section("file") as file,
+        top.section("numbers") as numbers,
+        top.section("time") as time,
+        top.section("text") as texts,
+        top.section("columns") as columns,
+    ):
+        delimiter, quote = _signs(file)
+        times = _time_form(time)
+        compiler = _Compiler(_number_form(numbers), times)
+        events = [_event_map(_Section(table, f"event[{n}]"), compiler) for n, table in enumerate(tables, 1)]
+        return Mapping(
+            encoding=_encoding(file),
+            delimiter=delimiter,
+            quote=quote,
+            header=list(file.texts("columns")) or None,
+            zone=times.zone,
+            clean=_clean_ups(texts, columns, compiler.used_by),
+            used_by=compiler.used_by,
+            events=events,
+        )
+
+
+class _Section:
+    """One table of the map. As a context, it refuses at the end whatever was not taken out of it."""
+
+    def __init__(self, content: object, name: str) -> None:
+        if not isinstance(content, dict):
+            raise MapError(name, "must be a table")
+        self._content: dict[str, object] = dict(content)
+        self.name = name
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, error: object, *_: object) -> None:
+        if error is None:
+            for key in self._content:
+                raise MapError(self.path(key), "is not known here")
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._content
+
+    def path(self, key: str) -> str:
+        return f"{self.name}.{key}" if self.name else key
+
+    def names(self) -> list[str]:
+        return list(self._content)
+
+    def take(self, key: str, default: object = None) -> object:
+        """Take an entry out; without a default it must be there."""
+        value = self._content.pop(key, default)
+        if value is None:
+            raise MapError(self.path(key), "is missing")
+        return value
+
+    def section(self, key: str) -> "_Section":
+        return _Section(self.take(key, {}), self.path(key))
+
+    def text(self, key: str, default: str | None = None) -> str:
+        value = self.take(key, default)
+        if not isinstance(value, str):
+            raise MapError(self.path(key), "must be text in quotes")
+        return value
+
+    def texts(self, key: str, *default: str) -> tuple[str, ...]:
+        value = self.take(key, list(default))
+        if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+            raise MapError(self.path(key), "must be a list of texts")
+        return tuple(value)
+
+    def flag(self, key: str, *, default: bool) -> bool:
+        value = self.take(key, default)
+        if not isinstance(value, bool):
+            raise MapError(self.path(key), "must be true or false")
+        return value
+
+
+def _encoding(file: _Section) -> str:
+    name = file.text("encoding", "utf-8")
+    try:
+        "".encode(name)  # codecs that make no text of bytes, such as rot13, are no encodings
+        codec = codecs.lookup(name).name
+    except (LookupError, ValueError):
+        raise MapError(file.path("encoding"), f"no text encoding is called {name!r}") from None
+    return "utf-8-sig" if codec == "utf-8" else codec  # a byte order mark belongs to no column
+
+
+def _signs(file: _Section) -> tuple[str, str | None]:
+    """Answer the delimiter, and the quote or that there is none."""
+    delimiter, quote = file.text("delimiter", ","), file.text("quote", '"')
+    if len(delimiter) != 1 or delimiter in "\r\n":
+        raise MapError(file.path("delimiter"), "must be one character")
+    if len(quote) > 1 or quote in {"\r", "\n", delimiter}:
+        raise MapError(file.path("quote"), "must be one character other than the delimiter, or empty")
+    return delimiter, quote or None
+
+
+def _number_form(section: _Section) -> NumberForm:
+    try:
+        return NumberForm(section.text("decimal", "."), section.text("thousands", ""))
+    except ValueError as error:
+        raise MapError(section.name, str(error)) from None
+
+
+def _time_form(section: _Section) -> TimeForm:
+    name = section.text("zone", "UTC")
+    try:
+        zone = ZoneInfo(name)
+    except (OSError, ValueError, LookupError):
+        raise MapError(section.path("zone"), f"this machine knows no time zone {name!r}") from None
+    try:
+        return TimeForm(
+            zone,
+            formats=section.texts("formats", "iso"),
+            gap=section.text("gap", "reject"),
+            ambiguous=section.text("ambiguous", "earlier"),
+        )
+    except ValueError as error:
+        raise MapError(section.name, str(error)) from None
+
+
+def _clean_ups(texts: _Section, columns: _Section, used_by: Iterable[str]) -> dict[str, CleanUp]:
+    strip, empty = texts.flag("strip", default=True), frozenset(texts.texts("empty"))
+    clean = dict.fromkeys(used_by, CleanUp(strip=strip, empty=empty))
+    for name in columns.names():
+        if name not in clean:
+            raise MapError(columns.path(name), "no event uses this column")
+        with columns.section(name) as column:
+            clean[name] = CleanUp(
+                strip=column.flag("strip", default=strip),
+                cut_prefix=column.text("cut_prefix", ""),
+                cut_suffix=column.text("cut_suffix", ""),
+                empty=empty.union(column.texts("empty")),
+                default=column.text("default", ""),
+            )
+    return clean
+
+
+def _event_map(event: _Section, compiler: "_Compiler") -> EventMap:
+    with event, event.section("when") as when, event.section("data") as data, data.section("extra") as extra:
+        return EventMap(
+            when=compiler.test(when),
+            amount=compiler.number(data.text("amount"), data.path("amount")),
+            time=compiler.time(event) if "time" in event else None,
+            envelope={name: compiler.value(event, name, compiler.text) for name in ENVELOPE},
+            data={
+                name: compiler.value(data, name, compiler.number_text if name in NUMBERS else compiler.text)
+                for name in ("currency", "commission_rate", *DETAILS)
+                if name in data or name == "currency"
+            },
+            extra={name: compiler.value(extra, name, compiler.text) for name in extra.names()},
+        )
+
+
+def _always(_: object) -> bool:
+    return True
+
+
+class _Compiler:
+    """Compiles the texts of events, and remembers which entry of the map uses which column."""
+
+    def __init__(self, numbers: NumberForm, times: TimeForm) -> None:
+        self._numbers = numbers
+        self._times = times
+        self.used_by: dict[str, str] = {}
+
+    def text(self, text: str, field: str) -> Callable[[Cells], str]:
+        return self._compiled(field, template, text)
+
+    def number(self, text: str, field: str) -> Callable[[Cells], Decimal]:
+        return self._compiled(field, formula, text, self._numbers)
+
+    def number_text(self, text: str, field: str) -> Callable[[Cells], str]:
+        number = self.number(text, field)
+        return lambda cells: money.plain(number(cells))
+
+    def time(self, event: _Section) -> Callable[[Cells], datetime]:
+        text, days_before = event.text("time"), event.text("days_before", "0")
+        return self._compiled(event.path("time"), instant, text, days_before, self._times, self._numbers)
+
+    def value(self, section: _Section, key: str, make: Callable[[str, str], Callable[[Cells], str]]) -> Value:
+        """Compile a field: one text for all rows, or a list of cases of which the first that fits counts."""
+        given, field = section.take(key), section.path(key)
+        if isinstance(given, str):
+            text = make(given, field)
+            return lambda cells, _: text(cells)
+        if not isinstance(given, list):
+            raise MapError(field, "must be text in quotes, or a list of cases")
+        cases = [self._case(_Section(case, f"{field}[{n}]"), make) for n, case in enumerate(given, 1)]
+
+        def first(cells: Cells, amount: Decimal) -> str:
+            for row_fits, amount_fits, text in cases:
+                if row_fits(cells) and amount_fits(amount):
+                    return text(cells)
+            raise EmptyCellError(f"{field}: no case fits")
+
+        return first
+
+    def _case(
+        self, case: _Section, make: Callable[[str, str], Callable[[Cells], str]]
+    ) -> tuple[Callable[[Cells], bool], Callable[[Decimal], bool], Callable[[Cells], str]]:
+        with case:
+            text = make(case.text("is"), case.path("is"))
+            row_fits = self.test(case)
+            try:
+                return row_fits, amount_test(case.text("amount")) if "amount" in case else _always, text
+            except ValueError as error:
+                raise MapError(case.path("amount"), str(error)) from None
+
+    def test(self, section: _Section) -> Callable[[Cells], bool]:
+        """Compile `column` with one of `equals`, `prefix`, `matches`; without them every row passes."""
+        if "column" not in section:
+            return _always
+        column = section.text("column")
+        operations = [key for key in ("equals", "prefix", "matches") if key in section]
+        if len(operations) != 1:
+            raise MapError(section.name, "a column needs one of equals, prefix, matches")
+        return self._compiled(section.name, cell_test, column, operations[0], section.text(operations[0]))
+
+    def _compiled(
+        self, field: str, make: Callable[P, Expression[T]], *args: P.args, **kwargs: P.kwargs
+    ) -> Callable[[Cells], T]:
+        try:
+            expression = make(*args, **kwargs)
+        except ValueError as error:
+            raise MapError(field, str(error)) from None
+        for column in sorted(expression.columns - {ROW}):
+            self.used_by.setdefault(column, field)
+
+        def value(cells: Cells) -> T:
+            try:
+                return expression.value(cells)
+            except CellError as error:
+                raise type(error)(f"{field}: {error}") from None
+
+        return value

@@ -1,0 +1,67 @@
+"""`quarterhour replay --orders`: the sales of a file as the orders that they were made in."""
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from quarterhour.ledger.event import SALE
+from quarterhour.model import exact_json
+from quarterhour.orders.order import ITEM_FIELDS
+from quarterhour_tools.loading.event_file import Line
+
+_SHARED: Final = ("customer", "currency")
+"""What an order tells of all its items."""
+
+Body = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Purchase:
+    """An order as it is sent, and the lines that its items stand in."""
+
+    body: Body
+    lines: tuple[Line, ...]
+
+    @property
+    def id(self) -> str:
+        """The order's id."""
+        return str(self.body["order"])
+
+    @property
+    def content(self) -> bytes:
+        """The body of the request; numbers are written as exact text."""
+        return json.dumps(self.body, default=str).encode()
+
+
+def purchases(lines: Iterable[Line]) -> tuple[list[Purchase], tuple[Line, ...]]:
+    """Put sales that name the same order together, in the order of the lines; the other lines are left as they are."""
+    orders: dict[str, list[tuple[Line, Body]]] = {}
+    left = []
+    for line in lines:
+        match _read(line):
+            case {"type": str(type_), "data": {"order_id": str(order)}} as event if type_ == SALE:
+                orders.setdefault(order, []).append((line, event))
+            case _:
+                left.append(line)
+    return [_purchase(order, sales) for order, sales in orders.items()], tuple(left)
+
+
+def _read(line: Line) -> Any:  # noqa: ANN401 - JSON is any value
+    """Return what a line says; ``None`` where that is for the ledger to refuse."""
+    try:
+        return exact_json.parse(line.text)
+    except ValueError:
+        return None
+
+
+def _purchase(order: str, sales: list[tuple[Line, Body]]) -> Purchase:
+    """Return the order of some sales; what it tells of all of them is the first one's."""
+    _, first = sales[0]
+    shared = {name: first["data"][name] for name in _SHARED if name in first["data"]}
+    items = [
+        {"agency": sale.get("subject"), **{name: fact for name, fact in sale["data"].items() if name in ITEM_FIELDS}}
+        for _, sale in sales
+    ]
+    body = {"order": order, "placed_at": first.get("time"), **shared, "items": items}
+    return Purchase(body, tuple(line for line, _ in sales))

@@ -1,0 +1,95 @@
+"""The values that requests and answers are made of, as JSON Schema tells of them: money, instants, names."""
+
+from typing import Annotated, Final, TypeVar
+
+from pydantic import Field, RootModel
+from pydantic.json_schema import SkipJsonSchema
+
+from quarterhour.model.fields import MAX_TEXT
+from quarterhour.model.money import MAX_DIGITS
+from quarterhour.orders.order import MAX_ID
+
+T = TypeVar("T")
+
+Maybe = Annotated[T | SkipJsonSchema[None], Field(default=None)]
+"""A field that is left out where there is nothing to tell; ``T | None`` is one that is null then."""
+Omittable = Annotated[T | None, Field(default=None)]
+"""A field that may be left out, or null, which is the same."""
+Count = Annotated[int, Field(ge=0)]
+
+_DECIMAL: Final = r"^-?[0-9]+(\.[0-9]+)?$"
+_LINE: Final = r"[^\x00-\x1f\x7f]"
+_NAME: Final = r"[^\x00-\x1f\x7f#]"
+_UTC: Final = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,6})?Z$"
+
+
+class Decimal(RootModel[Annotated[str, Field(pattern=_DECIMAL)]]):
+    """An exact decimal: all of its digits, in the scale that came in."""
+
+
+class SentDecimal(RootModel[Annotated[str, Field(pattern=_DECIMAL, max_length=MAX_DIGITS + 3)] | float]):
+    """A decimal of up to 38 digits, as a string, or as a number, which is taken digit by digit."""
+
+
+class Share(
+    RootModel[Annotated[str, Field(pattern=r"^(0(\.[0-9]+)?|1(\.0+)?)$")] | Annotated[float, Field(ge=0, le=1)]]
+):
+    """A decimal from 0 to 1."""
+
+
+class Percent(
+    RootModel[Annotated[str, Field(pattern=r"^[0-9]{1,3}(\.[0-9]{1,10})?$")] | Annotated[float, Field(ge=0, le=100)]]
+):
+    """A decimal from 0 to 100 with at most 10 places."""
+
+
+class Name(RootModel[Annotated[str, Field(min_length=1, max_length=MAX_TEXT, pattern=f"^{_NAME}+$")]]):
+    """Printable characters without `#`, which separates in keys."""
+
+
+class Text(RootModel[Annotated[str, Field(min_length=1, max_length=MAX_TEXT, pattern=f"^{_LINE}+$")]]):
+    """Printable characters."""
+
+
+class ShortName(RootModel[Annotated[str, Field(min_length=1, max_length=MAX_ID, pattern=f"^{_NAME}+$")]]):
+    """An order, or a product: printable characters without `#`."""
+
+
+class Currency(RootModel[Annotated[str, Field(pattern="^[A-Z]{3}$")]]):
+    """A currency's code of ISO 4217."""
+
+
+class Place(RootModel[Annotated[str, Field(min_length=1, max_length=MAX_TEXT, pattern=f"^{_NAME}+(#{_NAME}+)*$")]]):
+    """A path from the country down, such as `GB#London`."""
+
+
+class Instant(RootModel[Annotated[str, Field(pattern=_UTC, json_schema_extra={"format": "date-time"})]]):
+    """An instant in UTC."""
+
+
+class SentInstant(RootModel[Annotated[str, Field(json_schema_extra={"format": "date-time"})]]):
+    """An RFC 3339 instant, in UTC or with an offset."""
+
+
+class Day(RootModel[Annotated[str, Field(json_schema_extra={"format": "date"})]]):
+    """A day in UTC."""
+
+
+class Moment(RootModel[SentInstant | Day]):
+    """An instant, or a date, which is its midnight UTC."""
+
+
+class Bucket(RootModel[Annotated[str, Field(pattern="^[0-9]{10}(00|15|30|45)$")]]):
+    """A quarter-hour, by the instant in UTC that it begins at: `202610230130`."""
+
+
+class Run(RootModel[Annotated[str, Field(pattern="^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{4}-[0-9]{4}$")]]):
+    """A report run, by what it covers: `2026-10-23T0130-0230`."""
+
+
+class Sha256(RootModel[Annotated[str, Field(pattern="^[0-9a-f]{64}$")]]):
+    """A SHA-256 in hexadecimal."""
+
+
+class Token(RootModel[Annotated[str, Field(pattern="^[A-Za-z0-9_-]+$")]]):
+    """Where a page begins: opaque, and of this very request alone."""

@@ -1,0 +1,1 @@
+"""Operations: commands for a deployed stack."""

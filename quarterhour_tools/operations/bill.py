@@ -1,0 +1,97 @@
+"""`quarterhour bill`: gives changes of orders that billing has missed to it once more, found in the orders themselves.
+
+An order's history tells all that made it due. What was billed is known by its identity, so nothing is posted twice.
+"""
+
+import argparse
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Final
+
+from quarterhour.aws import clients
+from quarterhour.aws.items import from_item, to_item
+from quarterhour.model.clock import parse_iso
+from quarterhour.orders.keys import HEADER, ORDERS
+from quarterhour.orders.plan import DUE
+from quarterhour_tools.errors import ToolError
+from quarterhour_tools.operations.deployment import configure_span, configure_stack, deployed, invoke
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb import DynamoDBClient
+
+    from quarterhour.aws.streams import Record
+
+Bill = Callable[[Sequence["Record"]], dict[str, Any]]
+"""Gives records to billing, and returns its answer."""
+
+_AT_ONCE: Final = 100
+"""Changes that are given to billing together: as many as the stream gives it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A change that made an order due: when it was made, and the header as it left it."""
+
+    at: datetime
+    header: dict[str, Any]
+
+    def record(self, number: int) -> "Record":
+        """Return the stream's record of it, under a number of its own."""
+        image = to_item(self.header)
+        keys = {name: image[name] for name in ("pk", "sk")}
+        return {"eventName": "MODIFY", "dynamodb": {"SequenceNumber": str(number), "Keys": keys, "NewImage": image}}
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of ``quarterhour bill``."""
+    configure_span(parser, "at which orders were paid or cancelled")
+    configure_stack(parser)
+    parser.set_defaults(run=_run)
+
+
+def _run(args: argparse.Namespace) -> int:
+    table = deployed(args.stack, "EntityTableName")
+    changes = found(clients.dynamodb(), table, args.start, args.end)
+    given = bill(changes, lambda records: invoke(args, "Billing", {"Records": list(records)}))
+    print(f"{given} payments and cancellings given to billing")
+    return 0
+
+
+def found(client: "DynamoDBClient", table: str, start: datetime, end: datetime) -> list[Change]:
+    """Return what made orders due from the start to before the end, the oldest first: reads the whole table."""
+    request: Any = {
+        "TableName": table,
+        "ConsistentRead": True,
+        "FilterExpression": "sk = :header AND begins_with(pk, :orders) AND attribute_exists(history)",
+        "ExpressionAttributeValues": {":header": {"S": HEADER}, ":orders": {"S": ORDERS}},
+    }
+    pages = client.get_paginator("scan").paginate(**request)
+    changes = (change for page in pages for item in page["Items"] for change in changes_of(from_item(item)))
+    return sorted((one for one in changes if start <= one.at < end), key=lambda one: one.at)
+
+
+def changes_of(header: dict[str, Any]) -> Iterator[Change]:
+    """Yield what has made an order due, by its history."""
+    history = header["history"]
+    for number, entry in enumerate(history, 1):
+        if entry["status"] in DUE:
+            before = {**header, "status": entry["status"], "history": history[:number]}
+            yield Change(parse_iso(entry["at"]), before)
+
+
+def bill(changes: Sequence[Change], give: Bill) -> int:
+    """Give changes to billing until it has taken all; return how many.
+
+    Raises ``LocalError`` where it takes no more.
+    """
+    records = [change.record(number) for number, change in enumerate(changes, 1)]
+    done = 0
+    while done < len(records):
+        some = records[done : done + _AT_ONCE]
+        failed = [one["itemIdentifier"] for one in give(some)["batchItemFailures"]]
+        taken = min((int(number) - 1 - done for number in failed), default=len(some))
+        if not taken:
+            raise ToolError(f"billing takes no more after {done} of {len(records)}: run it again once it does")
+        done += taken
+    return done

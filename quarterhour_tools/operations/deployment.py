@@ -1,0 +1,149 @@
+"""`quarterhour rebuild`, `unpark`, `reseal`, and what the commands on a deployment have in common."""
+
+import argparse
+import json
+from datetime import datetime
+from typing import Any, Final
+
+import boto3
+from botocore.config import Config
+from botocore.exceptions import BotoCoreError, ClientError
+
+from quarterhour.model import instants
+from quarterhour.model.identifiers import Account
+from quarterhour.reports.keys import is_run_id
+from quarterhour.web import parameters
+from quarterhour_tools.errors import ToolError
+
+_LONGEST_RUN = 905
+"""Seconds; the functions' timeout, and a little."""
+_STACK: Final[dict[str, Any]] = {
+    "metavar": "NAME",
+    "help": "the deployed CloudFormation stack, such as quarterhour-dev",
+}
+
+
+def configure_rebuild(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of ``quarterhour rebuild``."""
+    which = parser.add_mutually_exclusive_group(required=True)
+    which.add_argument("account", nargs="?", metavar="ACCOUNT", help="the account, such as 42#GBP")
+    which.add_argument("--all", action="store_true", help="every account")
+    parser.add_argument(
+        "--from",
+        dest="first",
+        metavar="DAY",
+        help="begin with this day, such as 2026-10-23, where a rebuild was broken off; days before it are left alone",
+    )
+    configure_target(parser)
+    parser.set_defaults(run=_rebuild)
+
+
+def configure_unpark(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of ``quarterhour unpark``."""
+    configure_target(parser)
+    parser.set_defaults(run=_unpark)
+
+
+def configure_reseal(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of ``quarterhour reseal``."""
+    parser.add_argument("report", metavar="RUN", help="the run, such as 2026-10-23T0130-0230")
+    configure_target(parser)
+    parser.set_defaults(run=_reseal)
+
+
+def configure_target(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments that tell which system is meant."""
+    target = parser.add_mutually_exclusive_group(required=True)
+    target.add_argument("--stack", **_STACK)
+    target.add_argument("--url", metavar="URL", help="a local stack that is up, such as http://127.0.0.1:8080")
+
+
+def configure_stack(parser: argparse.ArgumentParser) -> None:
+    """Add the argument that tells which deployed system is meant, for what works in AWS alone."""
+    parser.add_argument("--stack", required=True, **_STACK)
+    parser.set_defaults(url=None)
+
+
+def configure_span(parser: argparse.ArgumentParser, of: str) -> None:
+    """Add the arguments of a span of time."""
+    moment: dict[str, Any] = {"type": _moment, "required": True, "metavar": "INSTANT"}
+    parser.add_argument("--from", dest="start", help=f"the first instant {of}, or a date", **moment)
+    parser.add_argument("--to", dest="end", help="the instant, or date, that ends the span: not included", **moment)
+
+
+def _moment(text: str) -> datetime:
+    try:
+        return instants.moment(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"expected {parameters.MOMENT}") from error
+
+
+def _rebuild(args: argparse.Namespace) -> int:
+    event = {"action": "rebuild"}
+    if args.first:
+        event["from"] = args.first
+    if args.account:
+        try:
+            event["account"] = str(Account.parse(args.account))
+        except ValueError as error:
+            raise ToolError(f"{args.account!r} is no account: write AGENCY#CURRENCY, such as 42#GBP") from error
+    days = mended = 0
+    while True:
+        answer = invoke(args, "Operator", event)
+        days += answer["days"]
+        mended += answer["repaired"]
+        if answer["next"] is None:
+            break
+        event["from"] = answer["next"]
+        print(f"before {answer['next']}: {days} days looked at, {mended} counters mended so far", flush=True)
+    print(f"{days} days and {answer['accounts']} accounts looked at, {mended} counters mended")
+    return 0
+
+
+def _unpark(args: argparse.Namespace) -> int:
+    # Billing takes its own: appends to the ledger must end with a short run, as those of the ingest.
+    answer = {**invoke(args, "Operator", {"action": "unpark"}), **invoke(args, "Billing", {})}
+    for queue, result in answer.items():
+        print(f"{queue}: {result['applied']} applied, {result['kept']} kept")
+    return 0 if not any(result["kept"] for result in answer.values()) else 1
+
+
+def _reseal(args: argparse.Namespace) -> int:
+    if not is_run_id(args.report):
+        raise ToolError(f"{args.report!r} is no run: write it as GET /reports does, such as 2026-10-23T0130-0230")
+    answer = invoke(args, "Report", {"reseal": args.report})
+    for key in answer["written"]:
+        print(f"{key}: written once more")
+    print(f"{answer['files']} files stand as they were sealed")
+    return 0
+
+
+def invoke(args: argparse.Namespace, function: str, event: dict[str, Any]) -> Any:  # noqa: ANN401 - JSON is any value
+    """Invoke an operator's function and return its answer; raise ``LocalError`` where it gives none."""
+    try:
+        name = function.lower() if args.url else deployed(args.stack, f"{function}FunctionName")
+        answer = _client(args.url).invoke(FunctionName=name, Payload=json.dumps(event))
+    except (BotoCoreError, ClientError) as error:
+        raise ToolError(f"{function} could not be invoked: {error}") from error
+    payload = json.loads(answer["Payload"].read())
+    if "FunctionError" in answer:
+        raise ToolError(f"{function} failed: {payload.get('errorType')}: {payload.get('errorMessage')}")
+    return payload
+
+
+def _client(url: str | None) -> Any:  # noqa: ANN401 - the stubs are no dependency
+    # An invocation is not repeated: the first one may still be at work.
+    config = Config(read_timeout=_LONGEST_RUN, retries={"total_max_attempts": 1})
+    if url is None:
+        return boto3.client("lambda", config=config)
+    own = boto3.Session(aws_access_key_id="local", aws_secret_access_key="local", region_name="us-east-1")  # noqa: S106  # nosec B106
+    return own.client("lambda", endpoint_url=url, config=config)
+
+
+def deployed(stack: str, output: str) -> str:
+    """Return what a deployed stack says of itself."""
+    (found,) = boto3.client("cloudformation").describe_stacks(StackName=stack)["Stacks"]
+    for one in found.get("Outputs", []):
+        if one["OutputKey"] == output:
+            return str(one["OutputValue"])
+    raise ToolError(f"the stack {stack} has no {output}: is it a stack of Quarterhour?")

@@ -1,0 +1,66 @@
+"""The HTTP API of a system that is up: a deployment's, its requests signed for IAM, or a local stack's, as they are."""
+
+import json
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+import boto3
+from botocore.auth import SigV4Auth
+from botocore.awsrequest import AWSRequest
+from botocore.credentials import Credentials
+from botocore.httpsession import URLLib3Session
+
+from quarterhour_tools.errors import ToolError
+
+Json = Any
+"""Any value of JSON."""
+
+_SERVICE: Final = "execute-api"
+_TIMEOUT: Final = 35
+"""Seconds; an API answers within 30."""
+
+
+class Remote:
+    """An API, by its address."""
+
+    def __init__(self, url: str, credentials: Credentials | None = None) -> None:
+        """Take the address, and what the requests are signed with (``None``: they go unsigned)."""
+        self._url = url.rstrip("/")
+        self._credentials = credentials
+        self._http = URLLib3Session(timeout=_TIMEOUT)
+
+    @classmethod
+    def deployed(cls, url: str) -> "Remote":
+        """Return a deployment's API; raise ``LocalError`` where this machine has no credentials for AWS."""
+        credentials = boto3.Session().get_credentials()
+        if credentials is None:
+            raise ToolError("there are no credentials for AWS to sign requests with")
+        return cls(url, credentials)
+
+    def get(self, path: str, parameters: dict[str, str]) -> Json:
+        """Return what a reading request answers; raise ``LocalError`` where it fails."""
+        status, answer = self._send(AWSRequest("GET", self._url + path, params=parameters))
+        if status != 200:  # noqa: PLR2004 - HTTP's own
+            raise ToolError(f"GET {path} failed with {status}: {answer}")
+        return answer
+
+    def post(self, path: str, content_type: str, body: Json) -> tuple[int, Json]:
+        """Return the status and the JSON that a writing request is answered with."""
+        headers = {"content-type": content_type}
+        return self._send(AWSRequest("POST", self._url + path, headers, json.dumps(body).encode()))
+
+    def put(self, path: str, body: Json) -> tuple[int, Json]:
+        """Return the status and the JSON that a request to set something is answered with."""
+        headers = {"content-type": "application/json"}
+        return self._send(AWSRequest("PUT", self._url + path, headers, json.dumps(body).encode()))
+
+    def _send(self, request: AWSRequest) -> tuple[int, Json]:
+        if self._credentials:
+            # https://<id>.execute-api.<region>.amazonaws.com
+            _, _, region, *_ = urlsplit(self._url).netloc.split(".")
+            SigV4Auth(self._credentials, _SERVICE, region).add_auth(request)
+        response = self._http.send(request.prepare())
+        try:
+            return response.status_code, json.loads(response.content)
+        except ValueError as error:
+            raise ToolError(f"{self._url} answers {response.status_code} and no JSON") from error

@@ -1,0 +1,144 @@
+"""`quarterhour rerate`: what events would have paid under another rate card, and adjustments that make up for it."""
+
+import argparse
+import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from decimal import Decimal
+from functools import reduce
+from pathlib import Path
+from typing import Any, Final
+
+from rich.console import Console
+from rich.table import Column, Table
+from rich.text import Text
+
+from quarterhour.ledger.explanation import Facts
+from quarterhour.ledger.http import BATCH, MAX_BATCH
+from quarterhour.ledger.rerate import Rerated, rerated
+from quarterhour.model import exact_json, money
+from quarterhour.model.clock import iso_exact
+from quarterhour.model.identifiers import Account
+from quarterhour.rate_cards.rate_card import RateCard, read_rate_card
+from quarterhour_tools.errors import ToolError
+from quarterhour_tools.operations.deployment import configure_span, configure_target, deployed
+from quarterhour_tools.operations.remote import Remote
+
+_PAGE: Final = "1000"
+_NOW: Final = "9998-12-31"
+"""Behind all that can be recorded."""
+_POSTED: Final = ("recorded", "duplicate")
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of ``quarterhour rerate``."""
+    parser.add_argument("--card", type=Path, required=True, metavar="FILE", help="the rate card, as JSON")
+    configure_span(parser, "of recording")
+    whom = parser.add_mutually_exclusive_group()
+    whom.add_argument("--agency", metavar="NAME", help="the agency whose card it is")
+    whom.add_argument("--all-agencies", action="store_true", help="all; without it, posting needs --agency")
+    parser.add_argument("--dry-run", action="store_true", help="show what would change, and post nothing")
+    parser.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
+    configure_target(parser)
+    parser.set_defaults(run=_run)
+
+
+def _run(args: argparse.Namespace) -> int:
+    if not (args.agency or args.all_agencies or args.dry_run):
+        raise ToolError("name the agency whose card it is (--agency), or say --all-agencies")
+    card = _card(args.card)
+    remote = Remote(args.url) if args.url else Remote.deployed(deployed(args.stack, "ApiUrl"))
+    found = rerated(_events(remote, args.start, args.agency), card, args.start, args.end)
+    try:
+        changed = [one for one in found if one.difference]
+    except ValueError as error:
+        raise ToolError(str(error)) from error
+    verdicts = Counter[str]() if args.dry_run else _post(remote, changed)
+    if args.json:
+        print(json.dumps(_told(found, changed, verdicts), indent=2, ensure_ascii=False))
+    else:
+        _show(found, changed, verdicts, dry_run=args.dry_run)
+    return 0 if verdicts.keys() <= set(_POSTED) else 1
+
+
+def _card(file: Path) -> RateCard:
+    try:
+        card = read_rate_card(exact_json.parse(file.read_bytes().decode()))
+    except ValueError as error:
+        raise ToolError(f"{file} is no JSON: {error}") from error
+    if not isinstance(card, RateCard):
+        told = "; ".join(f"{one.field} {one.problem}: expected {one.expected}" for one in card)
+        raise ToolError(f"{file} is no rate card: {told}")
+    return card
+
+
+def _events(remote: Remote, start: datetime, agency: str | None) -> Iterator[Facts]:
+    """Yield what was recorded from an instant until now."""
+    asked = {"from": iso_exact(start), "to": _NOW, "limit": _PAGE, **({"agency": agency} if agency else {})}
+    page = remote.get("/events", asked)
+    yield from page["items"]
+    while page["next"] is not None:
+        page = remote.get("/events", {**asked, "next": page["next"]})
+        yield from page["items"]
+
+
+def _post(remote: Remote, changed: Sequence[Rerated]) -> Counter[str]:
+    """Post the adjustments; return how many came to which verdict."""
+    verdicts: Counter[str] = Counter()
+    for first in range(0, len(changed), MAX_BATCH):
+        batch = [one.adjustment() for one in changed[first : first + MAX_BATCH]]
+        status, answer = remote.post("/events", BATCH, batch)
+        if "counts" not in answer:
+            raise ToolError(f"POST /events failed with {status}: {answer}; run it again to post the rest")
+        verdicts.update(answer["counts"])
+    return verdicts
+
+
+def _sums(some: Sequence[Rerated]) -> dict[str, Any]:
+    paid, due = (reduce(money.add, figures, money.ZERO) for figures in _figures(some))
+    difference = money.add(due, money.negated(paid))
+    return {
+        "events": len(some),
+        "changed": sum(bool(one.difference) for one in some),
+        "commission": money.plain(paid),
+        "would_be": money.plain(due),
+        "difference": money.plain(difference),
+    }
+
+
+def _figures(some: Sequence[Rerated]) -> tuple[Iterator[Decimal], Iterator[Decimal]]:
+    return (one.paid for one in some), (one.due for one in some)
+
+
+def _by_account(found: Sequence[Rerated]) -> dict[Account, list[Rerated]]:
+    accounts: dict[Account, list[Rerated]] = {}
+    for one in found:
+        accounts.setdefault(one.account, []).append(one)
+    return dict(sorted(accounts.items()))
+
+
+def _told(found: Sequence[Rerated], changed: Sequence[Rerated], verdicts: Counter[str]) -> dict[str, Any]:
+    return {
+        "accounts": {str(account): _sums(some) for account, some in _by_account(found).items()},
+        "adjustments": [one.adjustment() for one in changed],
+        "verdicts": dict(verdicts),
+    }
+
+
+def _show(found: Sequence[Rerated], changed: Sequence[Rerated], verdicts: Counter[str], *, dry_run: bool) -> None:
+    console = Console(highlight=False)
+    names = ("events", "changed", "commission", "would be", "difference")
+    table = Table("agency", "currency", *(Column(name, justify="right") for name in names))
+    for account, some in _by_account(found).items():
+        table.add_row(Text(account.agency), account.currency, *map(str, _sums(some).values()))
+    console.print(table)
+    if dry_run:
+        console.print(f"{len(changed):,} adjustments would be posted")
+    else:
+        told = ", ".join(f"{number:,} {verdict}" for verdict, number in verdicts.items())
+        console.print(f"{len(changed):,} adjustments posted" + (f": {told}" if told else ""))
+        if changed:
+            console.print("After later refunds of these events, run it again with the same card and span.")
+    if not verdicts.keys() <= set(_POSTED):
+        console.print("Not all of them stand: run it again.", style="bold red")

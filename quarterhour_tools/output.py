@@ -1,0 +1,22 @@
+"""Text from files and answers as a terminal may show it: no control characters, and no more than a person reads."""
+
+import json
+from typing import Final
+
+MOST: Final = 500
+"""Characters of a message that are shown."""
+
+
+def printable(value: object, most: int = MOST) -> str:
+    """Return a value as text of one line, cut to so many characters, with each unprintable character escaped."""
+    text = str(value)
+    cut = text if len(text) <= most else text[:most] + "..."
+    if cut.isprintable():
+        return cut
+    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in cut)
+
+
+def as_json(value: object) -> str:
+    """Return JSON for people and programs, with each unprintable character of a string escaped."""
+    text = json.dumps(value, indent=2, ensure_ascii=False)
+    return "".join(one if one.isprintable() or one == "\n" else json.dumps(one)[1:-1] for one in text)

@@ -1,0 +1,1 @@
+"""Replay: sends files, or a made-up day, through the emulator on a virtual clock."""

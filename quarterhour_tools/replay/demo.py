@@ -1,0 +1,271 @@
+"""`quarterhour demo`: a made-up day of a marketplace goes through the local stack, and is held against what must be.
+
+The day is sent, looked at, reported and proven; then all of it is sent once more, and nothing new may be recorded.
+"""
+
+import argparse
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from decimal import Decimal
+from http import HTTPStatus
+from itertools import islice
+from pathlib import Path
+from typing import Any, Final, cast
+from urllib.parse import quote
+
+from rich import box
+from rich.console import Console
+from rich.progress import Progress
+from rich.table import Column, Table
+
+from quarterhour.model.totals import Totals
+from quarterhour.reports.keys import MANIFEST, SUMMARY
+from quarterhour.reports.lines import read_lines
+from quarterhour_tools.bucket import Bucket
+from quarterhour_tools.emulator.engines import MOTO
+from quarterhour_tools.emulator.http_api import Request, Response
+from quarterhour_tools.emulator.stack import Stack, open_stack
+from quarterhour_tools.errors import ToolError
+from quarterhour_tools.replay.marketplace import MIDNIGHT, Line, Sums, expected_accounts, marketplace_day
+from quarterhour_tools.replay.replay import Outcome, replaying
+
+NOON: Final = MIDNIGHT + timedelta(hours=12)
+COLUMNS: Final = ("recorded_at", "id", "agency", "currency", "amount", "commission_rate", "commission")
+"""What is shown of a sealed line."""
+WIDTH: Final = 110
+"""Characters a line may have where no terminal sets a limit."""
+
+Figures = tuple[int, Decimal, Decimal, Decimal]
+"""Of an account: events, gross, refunds, commission."""
+
+
+# ---------------------------------------------------------------- what must be against what was
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the ledger said of one line: its verdict, and the fields that it blamed."""
+
+    verdict: str
+    blamed: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """The lines of one kind: how many, the verdict that they must get, how many of them got it."""
+
+    kind: str
+    verdict: str
+    lines: int
+    right: int
+
+
+def judge(day: Sequence[Line], answers: Sequence[Answer]) -> list[Judged]:
+    """Hold the answers to a day's lines against their labels; a rejection must also blame the right field."""
+    lines = Counter((line.kind, line.verdict) for line in day)
+    right = Counter(
+        (line.kind, line.verdict)
+        for line, answer in zip(day, answers, strict=False)
+        if answer.verdict == line.verdict and (line.blamed is None or line.blamed in answer.blamed)
+    )
+    return [Judged(kind, verdict, number, right[kind, verdict]) for (kind, verdict), number in lines.items()]
+
+
+def differing(sources: Iterable[Mapping[str, Figures]]) -> list[str]:
+    """Return the accounts, `<agency>#<currency>`, of which not all sources tell the same figures."""
+    told = list(sources)
+    accounts = sorted({account for source in told for account in source})
+    return [account for account in accounts if len({source.get(account) for source in told}) > 1]
+
+
+def figures(sums: Sums | Totals) -> Figures:
+    """Return the figures alone, so that sums of different makers compare."""
+    return sums.events, sums.gross, sums.refunds, sums.commission
+
+
+@dataclass(frozen=True, slots=True)
+class Sending:
+    """What became of the whole day, sent once: the fate of its lines, and the outcome of the replay so far."""
+
+    judged: list[Judged]
+    outcome: Outcome
+
+    @property
+    def accounts(self) -> list[dict[str, Figures]]:
+        """Return the figures of all accounts, from the counters and from the sealed lines."""
+        return [
+            {str(account): figures(totals) for account, totals in told.items()}
+            for told in (self.outcome.counters, self.outcome.ledger)
+        ]
+
+
+def problems(expected: Mapping[str, Figures], api: Mapping[str, Figures], first: Sending, again: Sending) -> list[str]:
+    """Return all that is not as it must be."""
+    found = [
+        f"{each.lines - each.right} of {each.lines} lines ({each.kind}) were not {each.verdict}"
+        for each in (*first.judged, *again.judged)
+        if each.right != each.lines
+    ]
+    found += [f"{account}: the figures differ" for account in differing([expected, api, *first.accounts])]
+    found += [f"{account}: changed by what was sent again" for account in differing([expected, *again.accounts])]
+    found += [*first.outcome.problems, *again.outcome.problems]
+    return found
+
+
+# ---------------------------------------------------------------- the command
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of `quarterhour demo`."""
+    parser.add_argument("--seed", type=int, default=7, metavar="N", help="make another day (default 7)")
+    parser.add_argument("--out", type=Path, metavar="DIR", help="write the sealed files into this new or empty folder")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the day, show what came of it and hold it against what must be; 0 where all agrees, else 1."""
+    if args.out and args.out.exists() and (not args.out.is_dir() or any(args.out.iterdir())):
+        raise ToolError(f"{args.out} is not empty: name a new folder")
+    console, errors = Console(highlight=False, markup=False), Console(stderr=True)
+    if not console.is_terminal:
+        console.width = WIDTH
+    day = marketplace_day(args.seed)
+    expected = {account: figures(sums) for account, sums in sorted(expected_accounts(day).items())}
+    busiest = max(expected, key=lambda account: expected[account])
+    morning = [line for line in day if line.sent < NOON]
+    with (
+        Progress(console=errors, transient=True, disable=not errors.is_terminal) as bar,
+        open_stack(MOTO, virtual=True) as stack,
+    ):
+        witness = _Witness(stack)
+        with replaying(cast("Stack", witness)) as replay:
+            task = bar.add_task("a day, twice", total=2 * len(day))
+
+            def send(lines: Sequence[Line]) -> None:
+                texts = (f"{line}\n".encode() for line in lines)
+                replay.play(texts, lambda: bar.update(task, completed=replay.sent))
+
+            send(morning)
+            live = _get(stack, busiest)
+            send(day[len(morning) :])
+            first = Sending(judge(day, witness.answers), replay.finish())
+            api = {account: figures(Totals.of(_get(stack, account))) for account in expected}
+            send(day)
+            repeated = [line.again(line.kind, timedelta()) for line in day]
+            again = Sending(judge(repeated, witness.answers[len(day) :]), replay.finish())
+        bar.stop()
+        _show_verdicts(console, args.seed, first)
+        _show_reports(console, first.outcome, stack.bucket)
+        console.print(f"\nAt noon, GET {_path(busiest)} answered")
+        console.print(f"  {json.dumps(live, ensure_ascii=False)}\n", soft_wrap=True)
+        _show_accounts(console, expected, first)
+        wrong = problems(expected, api, first, again)
+        if args.out:
+            stack.bucket.copy_to(args.out)
+            console.print(f"\nThe sealed files are in {args.out}; quarterhour verify {args.out} proves them again.")
+    _show_end(console, len(day), first.outcome, again.outcome, wrong)
+    return 1 if wrong else 0
+
+
+class _Witness:
+    """A stack that remembers the answers to everything recorded through it, in the order of the lines."""
+
+    def __init__(self, stack: Stack) -> None:
+        self._stack = stack
+        self.answers: list[Answer] = []
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - whatever the stack has
+        return getattr(self._stack, name)
+
+    def request(self, request: Request) -> Response:
+        response = self._stack.request(request)
+        if request.method == "POST":
+            self.answers += [
+                Answer(item["verdict"], frozenset(error["field"] for error in item.get("errors", ())))
+                for item in response.json().get("items", ())
+            ]
+        return response
+
+
+def _path(account: str) -> str:
+    return "/accounts/" + "/".join(quote(part, safe="") for part in account.split("#"))
+
+
+def _get(stack: Stack, account: str) -> dict[str, Any]:
+    response = stack.request(Request("GET", _path(account)))
+    if response.status != HTTPStatus.OK:
+        raise ToolError(f"{_path(account)} answered {response.status}: {response.body.decode()}")
+    return cast("dict[str, Any]", response.json())
+
+
+# ---------------------------------------------------------------- what is shown
+
+
+def _show_verdicts(console: Console, seed: int, sending: Sending) -> None:
+    console.print(
+        f"A day of a made-up marketplace (seed {seed}), {sending.outcome.sent:,} lines as its clients sent them"
+    )
+    table = _table("sent", Column("lines", justify="right"), "must be", Column("were", justify="right"))
+    for each in sorted(sending.judged, key=lambda each: -each.lines):
+        table.add_row(each.kind, f"{each.lines:,}", each.verdict, f"{each.right:,}")
+    console.print(table)
+
+
+def _show_reports(console: Console, outcome: Outcome, bucket: Bucket) -> None:
+    """Show the fullest run: its quarter-hours, the first lines of one of them, its summary."""
+    console.print(
+        f"\n{outcome.runs} runs of the hourly report sealed {outcome.sealed_buckets} quarter-hours"
+        f" with {outcome.lines:,} lines. The fullest run:"
+    )
+    keys = bucket.keys()
+    manifests = {key: json.loads(_read(bucket, key)) for key in keys if key.endswith(MANIFEST)}
+    key, manifest = max(manifests.items(), key=lambda pair: int(pair[1]["lines"]))
+    table = _table("file", Column("lines", justify="right"), Column("bytes", justify="right"), "SHA-256")
+    filled = [each for each in manifest["buckets"] if each["file"]]
+    for each in filled:
+        file = each["file"]
+        table.add_row(file["key"], f"{each['lines']:,}", f"{file['size']:,}", file["sha256"][:12] + "…")
+    console.print(table)
+    table = _table(*COLUMNS, title=f"{filled[0]['file']['key']}, first lines")
+    with bucket.open(filled[0]["file"]["key"]) as file:
+        for line in islice(read_lines(file), 3):
+            table.add_row(*(line[column] for column in COLUMNS))
+    console.print(table)
+    console.print(key.replace(MANIFEST, SUMMARY))
+    console.print(_read(bucket, key.replace(MANIFEST, SUMMARY)), end="")
+
+
+def _table(*columns: str | Column, title: str | None = None) -> Table:
+    return Table(*columns, box=box.SIMPLE, padding=(0, 1, 0, 0), title=title, title_justify="left", title_style="")
+
+
+def _read(bucket: Bucket, key: str) -> str:
+    with bucket.open(key) as file:
+        return file.read().decode()
+
+
+def _show_accounts(console: Console, expected: Mapping[str, Figures], sending: Sending) -> None:
+    """Show the counters of all accounts and, beside their commission, that of the sealed lines and of plain sums."""
+    counters, ledger = sending.accounts
+    names = ("events", "gross", "refunds", "commission", "sealed lines", "plain sums")
+    table = _table("account", *(Column(name, justify="right") for name in names))
+    for account, (*rest, commission) in counters.items():
+        others = (source[account][-1] if account in source else "missing" for source in (ledger, expected))
+        table.add_row(account, *(str(figure) for figure in (*rest, commission, *others)))
+    console.print(table)
+
+
+def _show_end(console: Console, day: int, first: Outcome, last: Outcome, wrong: Sequence[str]) -> None:
+    told = ", ".join(
+        f"{last.verdicts.get(name, 0) - first.verdicts.get(name, 0):,} {name}"
+        for name in ("recorded", "duplicate", "conflict", "rejected")
+    )
+    console.print(f"All {day:,} lines sent once more: {told}")
+    proof = "good" if last.verified else "FAILED"
+    console.print(f"Proof of the {last.runs} manifests, their chain, all hashes, lines and sums: {proof}")
+    for problem in wrong:
+        console.print(problem, style="bold red")
+    if not wrong:
+        console.print("Everything agrees.", style="bold green")

@@ -1,0 +1,58 @@
+"""What the OpenAPI document promises, held against the system: every answer is as it says, whatever is sent."""
+
+from collections.abc import Iterator
+from copy import deepcopy
+from typing import Any
+
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, settings
+from hypothesis.stateful import run_state_machine_as_test
+from requests import Session
+from schemathesis.core.transport import Response
+
+from tests.handlers.described import DOCUMENT, Json, session
+from tests.handlers.promised import CHECKS, CONFIG, Case, answered, closed, described_system, schema
+
+
+def familiar(document: Json) -> Json:
+    """Return the document with parameters that often are those of its examples, so that they lead to what is there."""
+    changed = deepcopy(document)
+    for operation in (one for methods in changed["paths"].values() for one in methods.values()):
+        for parameter in operation.get("parameters", []):
+            if "example" in parameter:
+                parameter["schema"] = {"anyOf": [{"const": parameter["example"]}, parameter["schema"]]}
+    return changed
+
+
+known = schemathesis.openapi.from_dict(familiar(closed(DOCUMENT)), config=CONFIG)
+known.config.generation.update(modes=[schemathesis.GenerationMode.POSITIVE])
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[Session]:
+    """A session whose requests reach a system to which every write of the document has been sent."""
+    with described_system() as world:
+        yield session(world.stack)
+
+
+@schema.parametrize()
+def test_whatever_is_sent_has_an_answer_as_promised(case: Case, client: Session) -> None:
+    answered(client, case)
+
+
+@known.parametrize()
+def test_whatever_is_asked_of_what_is_there_has_an_answer_as_promised(case: Case, client: Session) -> None:
+    answered(client, case)
+
+
+def test_wherever_answers_lead_the_next_is_as_promised(client: Session) -> None:
+    class Journey(schema.as_state_machine()):  # type: ignore[misc] # made of the document's links
+        def get_call_kwargs(self, _case: Case) -> Json:
+            return {"session": client}
+
+        def validate_response(self, response: Response, case: Case, **_: Any) -> None:
+            case.validate_response(response, checks=CHECKS)
+
+    calm = settings(max_examples=30, stateful_step_count=6, deadline=None, derandomize=True)
+    run_state_machine_as_test(Journey, settings=settings(calm, suppress_health_check=list(HealthCheck)))

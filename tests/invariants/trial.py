@@ -1,0 +1,366 @@
+"""A whole deployment with a client and with Lambda's part played by hand, and the five invariants that must hold.
+
+Streams are delivered in lanes (shards), each in order and each with a checkpoint of its own; a delivery may repeat
+records before the checkpoint and may end anywhere. Killed functions start anew.
+"""
+
+import csv
+import gzip
+import io
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from hashlib import sha256
+from typing import Any
+
+from quarterhour.aws.items import from_item
+from quarterhour.ledger.source_index import places_of
+from quarterhour.locations.keys import location_of
+from quarterhour.model.totals import Totals
+from quarterhour.reports.verify import verify
+from quarterhour_tools.emulator.delivery import lambda_record
+from quarterhour_tools.emulator.engines import MOTO
+from quarterhour_tools.emulator.faults import Faults, Killed
+from quarterhour_tools.emulator.filters import matches
+from quarterhour_tools.emulator.http_api import Request, Response
+from tests.support.events import Cloud
+from tests.support.requests import events_request
+from tests.support.system import World, opened
+
+START = datetime(2026, 10, 23, 1, 31, tzinfo=UTC)
+GRACE = timedelta(seconds=120)
+LANES = 3
+REPEATED_AT_THE_END = 50
+ANSWERED_ELSEWHERE = ("rejected", "conflict")
+
+
+@dataclass
+class Lane:
+    """A shard of a stream: its records, and how far it was acknowledged."""
+
+    function: str
+    records: list[dict[str, Any]] = field(default_factory=list)
+    checkpoint: int = 0
+
+    @property
+    def left(self) -> int:
+        return len(self.records) - self.checkpoint
+
+
+class Trial(World):
+    """The system on trial, and what its client knows."""
+
+    def __init__(self, world: World, faults: Faults) -> None:
+        super().__init__(world.stack, world.clock)
+        stack = world.stack
+        self.faults = faults
+        self.accepted: dict[str, Cloud] = {}
+        """What was answered as recorded or duplicate, by id."""
+        self.turned_away: list[Cloud] = []
+        self.outbox: list[Cloud] = []
+        """What the client has to send again."""
+        self.sent: dict[str, list[Cloud]] = {}
+        self.sealed: dict[str, str] = {}
+        self.lanes_a_stream = LANES
+        self.lanes: dict[tuple[str, int], Lane] = {}
+        self._iterators: dict[str, Any] = {}
+        self.s3: Any = stack.engine.s3()
+        self.sqs: Any = stack.engine.sqs()
+        self.dynamodb: Any = stack.engine.dynamodb()
+        self._streams: Any = stack.engine.streams()
+
+    # ------------------------------------------------------------ the client
+
+    def send(self, events: list[Cloud]) -> list[str]:
+        """Send a batch once, as it comes; whatever has no final answer waits in the outbox. Returns the verdicts."""
+        for event in events:
+            self.sent.setdefault(event["id"], []).append(event)
+        try:
+            with self.faults.at_work():
+                answer = self.stack.request(events_request(events))
+        except Killed:
+            self.stack.cold_start("ingest")
+            self.outbox += events
+            return []
+        if answer.status >= 500 and "items" not in answer.json():
+            self.outbox += events
+            return []
+        verdicts = [item["verdict"] for item in answer.json()["items"]]
+        for event, verdict in zip(events, verdicts, strict=True):
+            if verdict in {"recorded", "duplicate"}:
+                self.accepted[event["id"]] = event
+            elif verdict == "unavailable":
+                self.outbox.append(event)
+            else:
+                self.turned_away.append(event)
+        return verdicts
+
+    def request(self, function: str, method: str, path: str, body: Any = None) -> Response | None:
+        """Send a request to another function once; ``None`` where it died and gave no answer."""
+        content = b"" if body is None else json.dumps(body).encode()
+        try:
+            with self.faults.at_work():
+                return self.stack.request(
+                    Request(method, path, headers=(("content-type", "application/json"),), body=content)
+                )
+        except Killed:
+            self.stack.cold_start(function)
+            return None
+
+    def send_again(self) -> None:
+        """Send what waits in the outbox."""
+        events, self.outbox = self.outbox, []
+        if events:
+            self.send(events)
+
+    # ------------------------------------------------------------ Lambda's part
+
+    def set_environment(self, function: str, name: str, value: str) -> None:
+        """Deploy a function with another value in its environment."""
+        environment = self.stack.functions[function].environment
+        assert isinstance(environment, dict)
+        environment[name] = value
+        self.stack.cold_start(function)
+
+    def expire(self) -> None:
+        """Delete what is past its time to live, as DynamoDB does some time; the stream tells of it."""
+        now = int(self.clock.now().timestamp())
+        table = self.stack.ref("EntityTable")
+        for item in self.entities():
+            if int(item.get("expires_at", {"N": str(now + 1)})["N"]) <= now:
+                self.dynamodb.delete_item(TableName=table, Key={"pk": item["pk"], "sk": item["sk"]})
+
+    def invoke(self, function: str, event: dict[str, Any], seconds: float | None = None) -> Any:
+        """Invoke a function; ``None`` where it died or failed."""
+        try:
+            with self.faults.at_work():
+                return self.stack.invoke(function, event, seconds)
+        except Killed:
+            self.stack.cold_start(function)
+        except Exception:
+            if not self.faults.struck:
+                raise
+        return None
+
+    def read_streams(self) -> None:
+        """Take what came into the streams, and sort it into lanes by partition key."""
+        for pump in self.stack.pumps:
+            mapping, function = pump.mapping, pump.function.rpartition(":")[2]
+            for record in self._new_records(mapping.stream, function):
+                shaped = lambda_record(record, mapping.stream, "us-east-1", self.clock.now())
+                keys = shaped["dynamodb"]["Keys"]
+                key = next(keys[name]["S"] for name in ("quarter_hour", "pk") if name in keys)
+                if matches(mapping.filters, shaped):
+                    lane = (function, sha256(key.encode()).digest()[0] % self.lanes_a_stream)
+                    self.lanes.setdefault(lane, Lane(function)).records.append(shaped)
+
+    def _new_records(self, stream: str, reader: str) -> Iterator[Any]:
+        client = self._streams
+        while True:
+            iterator = self._iterators.get(reader)
+            if iterator is None:
+                shard = client.describe_stream(StreamArn=stream)["StreamDescription"]["Shards"][0]["ShardId"]
+                iterator = client.get_shard_iterator(StreamArn=stream, ShardId=shard, ShardIteratorType="TRIM_HORIZON")[
+                    "ShardIterator"
+                ]
+            answer = client.get_records(ShardIterator=iterator)
+            self._iterators[reader] = answer["NextShardIterator"]
+            if not answer["Records"]:
+                return
+            yield from answer["Records"]
+
+    def deliver(self, lane: Lane, count: int, repeat: int = 0) -> None:
+        """Deliver the next records of a lane, with some of those before the checkpoint once more."""
+        first = max(0, lane.checkpoint - repeat)
+        batch = lane.records[first : lane.checkpoint + count]
+        if not batch:
+            return
+        answer = self.invoke(lane.function, {"Records": batch})
+        if answer is None:
+            return
+        failed = {failure["itemIdentifier"] for failure in answer["batchItemFailures"]}
+        numbers = [record["dynamodb"]["SequenceNumber"] for record in batch]
+        done = min((numbers.index(number) for number in failed), default=len(batch))
+        lane.checkpoint = max(min(lane.checkpoint, first + done), first + done)
+
+    def report(self, seconds: float | None = None) -> Any:
+        answer = self.invoke("report", {}, seconds)
+        self.watch_sealed()
+        return answer
+
+    # ------------------------------------------------------------ the end
+
+    def drain(self) -> None:
+        """Let everything come to rest without further faults: retries, deliveries, reports."""
+        self.faults.disarm()
+        for _ in range(4):
+            self.send_again()
+            self.clock.advance(GRACE)
+        assert not self.outbox, "the client still waits for an answer"
+        for repeat in (0, 2, REPEATED_AT_THE_END):
+            self.read_streams()
+            for lane in self.lanes.values():
+                self.deliver(lane, lane.left, repeat)
+                assert not lane.left, "a record was not delivered"
+        self.clock.advance(timedelta(minutes=15) + GRACE)
+        answer = self.report()
+        assert answer, "the last report failed"
+        assert answer["complete"]
+
+    # ------------------------------------------------------------ what stands
+
+    def objects(self) -> dict[str, bytes]:
+        bucket = self.stack.ref("ReportBucket")
+        return {key: self.s3.get_object(Bucket=bucket, Key=key)["Body"].read() for key in self._listed()}
+
+    def _listed(self) -> dict[str, str]:
+        pages = self.s3.get_paginator("list_objects_v2").paginate(Bucket=self.stack.ref("ReportBucket"))
+        return {entry["Key"]: entry["ETag"] for page in pages for entry in page.get("Contents", [])}
+
+    def ledger(self) -> list[dict[str, str]]:
+        pages = self.dynamodb.get_paginator("scan").paginate(
+            TableName=self.stack.ref("LedgerTable"), ConsistentRead=True
+        )
+        return [{name: value["S"] for name, value in item.items()} for page in pages for item in page["Items"]]
+
+    def entities(self) -> list[dict[str, Any]]:
+        pages = self.dynamodb.get_paginator("scan").paginate(
+            TableName=self.stack.ref("EntityTable"), ConsistentRead=True
+        )
+        return [item for page in pages for item in page["Items"]]
+
+    def watch_sealed(self) -> None:
+        """Remember what is sealed; a sealed file never changes."""
+        for key, etag in self._listed().items():
+            assert self.sealed.setdefault(key, etag) == etag, f"{key} changed after it was sealed"
+
+    # ------------------------------------------------------------ the invariants
+
+    def check(self) -> None:
+        """Hold the five invariants; everything must have come to rest."""
+        ledger = self.ledger()
+        objects = self.objects()
+        lines = [line for key, content in objects.items() if key.endswith("lines.csv.gz") for line in _lines(content)]
+        self._each_accepted_once(ledger, lines)
+        self._nothing_else(ledger)
+        self.watch_sealed()
+        self._refunds_are_bounded(ledger)
+        self._sums_agree(ledger, lines)
+        self._places_agree(ledger)
+        self._logs_agree(ledger)
+        proof = verify(_opener(objects), objects)
+        assert not proof.problems
+
+    def _each_accepted_once(self, ledger: list[dict[str, str]], lines: list[dict[str, str]]) -> None:
+        assert len(ledger) == len({item["id"] for item in ledger}), "an event stands twice in the ledger"
+        assert set(self.accepted) <= {item["id"] for item in ledger}, "an accepted event is not in the ledger"
+        sealed = Counter(line["id"] for line in lines)
+        assert sealed == Counter(item["id"] for item in ledger), "sealed lines differ from the ledger"
+
+    def _nothing_else(self, ledger: list[dict[str, str]]) -> None:
+        for item in ledger:
+            assert item["id"] in self.sent, "an event that nobody sent"
+            if accepted := self.accepted.get(item["id"]):
+                assert _content(accepted) == (item["type"], item["agency"], item["amount"]), "not what was accepted"
+        stand = {item["id"]: (item["type"], item["agency"], item["amount"]) for item in ledger}
+        for event in self.turned_away:
+            assert stand.get(event["id"]) != _content(event) or event["id"] in self.accepted, "a refused event stands"
+
+    def _refunds_are_bounded(self, ledger: list[dict[str, str]]) -> None:
+        """No sale is refunded by more than it was, nor at another rate."""
+        sales = {item["id"]: item for item in ledger if item["type"] == "sale.recorded"}
+        left = {id_: Decimal(item["amount"]) for id_, item in sales.items()}
+        for item in ledger:
+            if item["type"] == "sale.refunded" and (of := item.get("refers_to")):
+                left[of] += Decimal(item["amount"])
+                assert left[of] >= 0, "more was refunded than sold"
+                assert item["commission_rate"] == sales[of]["commission_rate"], "a refund has a rate of its own"
+
+    def _sums_agree(self, ledger: list[dict[str, str]], lines: list[dict[str, str]]) -> None:
+        accounts = {
+            item["pk"]["S"].removeprefix("ACCOUNT#"): Totals(
+                int(item["events"]["N"]),
+                Decimal(item["gross"]["S"]),
+                Decimal(item["refunds"]["S"]),
+                Decimal(item["commission"]["S"]),
+            )
+            for item in self.entities()
+            if item["sk"]["S"] == "latest" and item["pk"]["S"].startswith("ACCOUNT#")
+        }
+        assert accounts == _sums(ledger), "counters differ from the ledger"
+        assert accounts == _sums(lines), "counters differ from the reports"
+        self._customers_agree(ledger)
+
+    def _places_agree(self, ledger: list[dict[str, str]]) -> None:
+        sold: dict[tuple[str, str], Totals] = {}
+        for item in ledger:
+            if "location" in item and item["currency"] != "XXX":
+                place = item["location"], item["currency"]
+                amount, commission = Decimal(item["amount"]), Decimal(item["commission"])
+                sold[place] = sold.get(place, Totals()).plus(amount, commission)
+        settled: dict[tuple[str, str], Totals] = {}
+        for entity in self.entities():
+            if entity["pk"]["S"].startswith("PLACE#"):
+                place = location_of(entity["sk"]["S"])
+                settled[place] = settled.get(place, Totals()) + Totals.of(from_item(entity))
+        assert settled == sold, "sales by place differ from the ledger"
+
+    def _logs_agree(self, ledger: list[dict[str, str]]) -> None:
+        logged = [
+            (item["pk"]["S"].removeprefix("SOURCE#"), *place)
+            for item in self.entities()
+            if item["pk"]["S"].startswith("SOURCE#")
+            for place in places_of(from_item(item))
+        ]
+        stand = Counter((item["source"], item["quarter_hour"], item["position"]) for item in ledger)
+        assert Counter(logged) == stand, "the sources' logs differ from the ledger"
+
+    def _customers_agree(self, ledger: list[dict[str, str]]) -> None:
+        seen: dict[str, set[str]] = {}
+        for item in ledger:
+            if "customer" in item:
+                seen.setdefault(f"{item['agency']}#{item['currency']}", set()).add(item["customer"])
+        counted = {
+            item["pk"]["S"].removeprefix("ACCOUNT#"): int(item["customers"]["N"])
+            for item in self.entities()
+            if item["sk"]["S"] == "CUSTOMERS"
+        }
+        assert counted == {account: len(customers) for account, customers in seen.items()}, "customers differ"
+
+
+@contextmanager
+def on_trial(engine: str = MOTO, shards: int = 2, start: datetime = START, base: str = "") -> Iterator[Trial]:
+    """Deploy, with faults at hand and a clock that stands still."""
+    own: dict[str, str | int] = {"LedgerShards": shards, "BaseCurrency": base}
+    with Faults().installed() as faults, opened(own, engine=engine, start=start) as world:
+        yield Trial(world, faults)
+
+
+def _lines(content: bytes) -> Iterator[dict[str, str]]:
+    yield from csv.DictReader(io.StringIO(gzip.decompress(content).decode(), newline=""))
+
+
+def _content(event: Cloud) -> tuple[str, str, str]:
+    return event["type"], event["subject"], event["data"].get("amount", "0")
+
+
+def _sums(items: Iterable[dict[str, str]]) -> dict[str, Totals]:
+    sums: dict[str, Totals] = {}
+    for item in items:
+        account = f"{item['agency']}#{item['currency']}"
+        amount, commission = Decimal(item["amount"]), Decimal(item["commission"])
+        sums[account] = sums.get(account, Totals()).plus(amount, commission)
+    return sums
+
+
+def _opener(objects: dict[str, bytes]) -> Any:
+    def open_object(key: str) -> io.BytesIO:
+        if key not in objects:
+            raise FileNotFoundError(key)
+        return io.BytesIO(objects[key])
+
+    return open_object

@@ -1,0 +1,129 @@
+"""Events, claims, stream records and strategies that the core's tests are made of."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from typing import Any, Final
+
+from hypothesis import strategies as st
+
+from quarterhour.ledger.event import Event, Rejection, read_event
+from quarterhour.ledger.plan import Claim, RecordingTerms
+from quarterhour.ledger.pricing import price_of
+from quarterhour.model.clock import iso_millis
+from quarterhour.model.identifiers import Account, Identity, Partition, Position
+from quarterhour.model.quarter_hours import QuarterHour
+from tests.support import events
+from tests.support.events import ABSENT, present
+
+AT: Final = datetime(2026, 10, 23, 1, 30, 12, 345000, tzinfo=UTC)
+"""When things happen here, unless they say otherwise: in the quarter-hour 202610230130."""
+QUARTER: Final = QuarterHour.parse("202610230130")
+
+
+def utc(text: str) -> datetime:
+    """Return an instant of 23 October 2026: ``01:30``, ``01:30:00.5``."""
+    return datetime.fromisoformat(f"2026-10-23T{text}+00:00")
+
+
+def sale(**changed: object) -> dict[str, Any]:
+    """Return a CloudEvent of a sale, parsed, with other fields at the top."""
+    return present({**events.sale(), **changed})
+
+
+def data(**changed: object) -> dict[str, Any]:
+    """Return the data of a sale with other fields."""
+    return present({**events.sale()["data"], **changed})
+
+
+def sale_of(**changed: object) -> dict[str, Any]:
+    """Return a CloudEvent of a sale, parsed, with other fields in its data."""
+    return sale(data=data(**changed))
+
+
+def event(id_: str = "order-1", type_: str = "sale.recorded", **changed: object) -> Event:
+    """Return a valid event with other fields in its data."""
+    read = read_event(sale(id=id_, type=type_, data=data(**changed)))
+    assert isinstance(read, Event), read
+    return read
+
+
+def rejection(id_: str = "order-1") -> Rejection:
+    """Return an item that is no event."""
+    read = read_event({**sale_of(amount=ABSENT), "id": id_})
+    assert isinstance(read, Rejection)
+    return read
+
+
+def terms(**changed: object) -> RecordingTerms:
+    """Return an owner's terms: 2 minutes of grace, ingests of at most 30 seconds."""
+    all_terms: dict[str, Any] = {
+        "shards": 1,
+        "commission_rate": Decimal("0.10"),
+        "grace": timedelta(seconds=120),
+        "longest_run": timedelta(seconds=30),
+        "retention": None,
+        **changed,
+    }
+    return RecordingTerms(**all_terms)
+
+
+def claim(of: Event | None = None, at: datetime = AT, **changed: object) -> Claim:
+    """Return the claim of an event at an instant."""
+    agreed = terms(**changed)
+    claimed = of or event()
+    return Claim.of(claimed, at, agreed, price_of(claimed, None, agreed.commission_rate))
+
+
+def posting_item(account: str = "42#GBP", amount: str = "12.50", **changed: str) -> dict[str, Any]:
+    """Return a ledger item in attribute values."""
+    agency, currency = account.split("#")
+    values = {
+        "quarter_hour": str(Partition(QUARTER, 0)),
+        "position": str(Position.of(Identity("shop", "order-1"), AT)),
+        "recorded_at": iso_millis(AT),
+        "source": "shop",
+        "id": "order-1",
+        "type": "sale.refunded" if amount.startswith("-") else "sale.recorded",
+        "agency": agency,
+        "currency": currency,
+        "amount": amount,
+        "commission_rate": "0.10",
+        "commission": "1.25",
+        "schema": "1",
+        **changed,
+    }
+    return {name: {"S": value} for name, value in values.items()}
+
+
+def record(seq: str | int, image: Mapping[str, Any] | None, name: str = "INSERT", **more: object) -> dict[str, Any]:
+    """Return a stream record, as Lambda hands it over, of an item of any table."""
+    dynamodb: dict[str, Any] = {"SequenceNumber": str(seq)}
+    if image is not None:
+        key = ("pk", "sk") if "pk" in image else ("quarter_hour", "position")
+        dynamodb |= {"Keys": {part: image[part] for part in key if part in image}, "NewImage": dict(image)}
+    return {"eventID": f"event-{seq}", "eventName": name, "eventSource": "aws:dynamodb", "dynamodb": dynamodb, **more}
+
+
+names: Final = st.text(
+    st.one_of(st.characters(exclude_categories=["C", "Z"], exclude_characters="#"), st.just(" ")),
+    min_size=1,
+    max_size=30,
+)
+"""Sources, ids, agencies: printable, without the separator."""
+currencies: Final = st.sampled_from(["GBP", "EUR", "JPY", "KWD"])
+instants: Final = st.datetimes(datetime(2000, 1, 1), datetime(2999, 12, 31), timezones=st.just(UTC))  # noqa: DTZ001 - Hypothesis wants naive bounds
+millis: Final = instants.map(lambda instant: instant.replace(microsecond=instant.microsecond // 1000 * 1000))
+quarter_hours: Final = instants.map(QuarterHour.at)
+partitions: Final = st.builds(Partition, quarter_hours, st.integers(0, 63))
+identities: Final = st.builds(Identity, names, names)
+accounts: Final = st.builds(Account, names, currencies)
+
+
+@st.composite
+def amounts(draw: st.DrawFn, digits: int = 38) -> Decimal:
+    """Draw amounts of any sign and scale, of at most so many digits as written out."""
+    scale = draw(st.integers(0, digits - 1))
+    whole = draw(st.integers(0, 10 ** draw(st.integers(1, digits)) - 1))
+    negative = draw(st.booleans()) and whole > 0
+    return Decimal((int(negative), tuple(map(int, str(whole))), -scale))

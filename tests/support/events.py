@@ -1,0 +1,47 @@
+"""CloudEvents as shops send them: the one place that builds them."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+Cloud = dict[str, Any]
+
+ABSENT: Final = object()
+"""Stands for a field that is left out."""
+
+
+def present(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields that are not left out."""
+    return {name: value for name, value in fields.items() if value is not ABSENT}
+
+
+def cloud_event(id_: str, type_: str, subject: str, **data: object) -> Cloud:
+    """Return a CloudEvent of the shop."""
+    return {"specversion": "1.0", "id": id_, "source": "shop", "type": type_, "subject": subject, "data": present(data)}
+
+
+def sale(
+    id_: str = "order-1",
+    amount: object = "12.50",
+    type_: str = "sale.recorded",
+    *,
+    agency: str = "42",
+    currency: str = "GBP",
+    **data: object,
+) -> Cloud:
+    """Return a CloudEvent of a sale, or of another type with an amount."""
+    return cloud_event(id_, type_, agency, amount=amount, currency=currency, **data)
+
+
+def refund(id_: str, amount: str, of: str | None = "order-1", **data: Any) -> Cloud:
+    """Return a CloudEvent of a refund; ``of`` is the sale that it is linked to, if any."""
+    return sale(id_, amount, "sale.refunded", **data, **({"refers_to": of} if of else {}))
+
+
+def by_sign(id_: str, amount: str, **data: Any) -> Cloud:
+    """Return a CloudEvent of a sale, or of an unlinked refund where the amount is negative."""
+    return sale(id_, amount, "sale.refunded" if amount.startswith("-") else "sale.recorded", **data)
+
+
+def view(id_: str, page: str, viewer: str) -> Cloud:
+    """Return a CloudEvent of a page that somebody looked at."""
+    return cloud_event(id_, "view.recorded", page, customer=viewer)

@@ -1,0 +1,110 @@
+"""Sealed reports in a dict, made by the product's own functions, and ways to tamper with them."""
+
+import gzip
+import json
+from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime
+from decimal import Decimal
+from io import BytesIO
+from typing import IO, Any
+
+from quarterhour.aws.items import Item
+from quarterhour.model.identifiers import Identity, Partition, Position
+from quarterhour.model.quarter_hours import QuarterHour
+from quarterhour.reports.base_currency import Pins, convert
+from quarterhour.reports.keys import MANIFEST, REPORTS, lines_key, run_prefix
+from quarterhour.reports.manifest import hexdigest, run_files
+from quarterhour.reports.plan import SCHEMA, Plan
+from quarterhour.reports.writer import SealedFileWriter
+from tests.support.builders import posting_item
+
+Objects = dict[str, bytes]
+NO_PINS: Mapping[str, Pins] = {}
+
+
+def line(at: datetime, id_: str, amount: str = "12.50", account: str = "42#GBP", **changed: str) -> Item:
+    """Return the ledger item of a sale recorded at an instant, at a tenth of commission."""
+    return posting_item(
+        account,
+        amount,
+        **{
+            "quarter_hour": str(Partition(QuarterHour.at(at), 0)),
+            "position": str(Position.of(Identity(changed.get("source", "shop"), id_), at)),
+            "id": id_,
+            "commission": f"{Decimal(amount) / 10:f}",
+            **changed,
+        },
+    )
+
+
+def seal(  # noqa: PLR0913 - a run of any kind
+    objects: Objects,
+    first: str,
+    last: str,
+    items: Iterable[Item],
+    previous: tuple[str, str],
+    *,
+    schema: int = SCHEMA,
+    base: str = "",
+    pins: Mapping[str, Pins] = NO_PINS,
+) -> tuple[str, str]:
+    """Seal a run, as the reporter does; return its name and the hash of its manifest. ``pins``: rates by bucket."""
+    bounds = QuarterHour.parse(first), QuarterHour.parse(last)
+    plan = Plan(*bounds, "2026-10-23T03:00:00.000Z", "1.0", 1, previous, schema=schema, base=base)
+    sorted_items = sorted(items, key=lambda item: str(item["position"]["S"]))
+    sealed, tallies = [], []
+    for quarter_hour in plan.quarter_hours:
+        its_own = (item for item in sorted_items if item["quarter_hour"]["S"].startswith(str(quarter_hour)))
+        with SealedFileWriter(schema) as writer:
+            for item in its_own:
+                writer.write(item)
+            sealed.append(writer.seal())
+            if sealed[-1].lines:
+                objects[lines_key(quarter_hour)] = writer.file.read()
+            tallies.append(writer.content().accounts)
+    tallied = list(zip(plan.quarter_hours, tallies, strict=True))
+    conversion = convert(base, tallied, lambda quarter_hour, *_: pins.get(str(quarter_hour), {}))
+    objects |= {file.key: file.content for file in run_files(plan, sealed, tallies, conversion).in_order}
+    return plan.run, hexdigest(objects[run_prefix(plan.run) + MANIFEST])
+
+
+def opening(objects: Mapping[str, bytes]) -> Callable[[str], IO[bytes]]:
+    """Return what opens an object of the dict."""
+
+    def open_object(key: str) -> IO[bytes]:
+        if key not in objects:
+            raise FileNotFoundError(key)
+        return BytesIO(objects[key])
+
+    return open_object
+
+
+# ---------------------------------------------------------------- tampering
+
+
+def edit(objects: Objects, key: str, change: Callable[[Any], None]) -> None:
+    """Change the document of a manifest."""
+    document = json.loads(objects[key])
+    change(document)
+    objects[key] = json.dumps(document).encode()
+
+
+def relined(content: bytes, change: Callable[[list[str]], None]) -> bytes:
+    """Change the text lines of a lines file; the first is the header."""
+    lines = gzip.decompress(content).decode().splitlines(keepends=True)
+    change(lines)
+    return gzip.compress("".join(lines).encode(), mtime=0)
+
+
+def cover_up(objects: Objects) -> None:
+    """Make all hashes right again, as somebody with access to everything could."""
+    previous = None
+    for key in sorted(key for key in objects if key.startswith(REPORTS) and key.endswith(MANIFEST)):
+        document = json.loads(objects[key])
+        files = [bucket["file"] for bucket in document["buckets"] if bucket["file"]] + document["files"]
+        for file in files:
+            if file["key"] in objects:
+                file |= {"sha256": hexdigest(objects[file["key"]]), "size": len(objects[file["key"]])}
+        document["previous"] = previous
+        objects[key] = json.dumps(document).encode()
+        previous = {"run": document["run"], "sha256": hexdigest(objects[key])}

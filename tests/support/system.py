@@ -1,0 +1,119 @@
+"""The deployed system, as a shop and its accountants meet it: events go in over HTTP, and answers come out."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from itertools import count
+from typing import Any
+from urllib.parse import urlencode
+
+from quarterhour.model.clock import ManualClock, using
+from quarterhour_tools.emulator.engines import MOTO
+from quarterhour_tools.emulator.faults import Faults, Spec
+from quarterhour_tools.emulator.http_api import Request, Response
+from quarterhour_tools.emulator.stack import Stack, open_stack
+from tests.support.events import by_sign
+from tests.support.requests import events_request
+
+START = datetime(2026, 10, 23, 1, 30, tzinfo=UTC)
+
+# A module's system and a test's own stand side by side in one account.
+_STAGES = count()
+
+
+@dataclass(slots=True)
+class World:
+    """The system on a clock that is set by hand."""
+
+    stack: Stack
+    clock: ManualClock
+    recorded: list[dict[str, Any]] = field(default_factory=list)
+
+    def sell(self, amount: str, agency: str = "42", currency: str = "GBP", **data: Any) -> dict[str, Any]:
+        """Record an event now, and return its receipt."""
+        data.setdefault("commission_rate", "0.125")
+        event = by_sign(f"e{len(self.recorded)}", amount, agency=agency, currency=currency, **data)
+        answer = self.stack.request(events_request(event))
+        (item,) = answer.json()["items"]
+        assert item["verdict"] == "recorded", item
+        self.recorded.append(item)
+        receipt: dict[str, Any] = item["receipt"]
+        return receipt
+
+    def pass_time(self, **span: float) -> None:
+        """Let the streams deliver what has come, then move the clock on."""
+        self.settle()
+        self.clock.advance(timedelta(**span))
+
+    def settle(self) -> None:
+        """Let the streams deliver everything, one function's output being the next one's input."""
+        busy = True
+        while busy:
+            busy = False
+            for pump in self.stack.pumps:
+                pump.read(self.clock.now())
+                busy = bool(pump.deliver(self.clock.now() + timedelta(minutes=1))) or busy
+
+    def report(self) -> dict[str, Any]:
+        """Run the report function."""
+        result: dict[str, Any] = self.stack.invoke("report", {})
+        return result
+
+    def get(self, path: str, **parameters: Any) -> Response:
+        """Send a reading request; ``from_`` stands for ``from``, which is a word of Python's."""
+        query = urlencode({name.rstrip("_"): value for name, value in parameters.items()})
+        return self.stack.request(Request("GET", path, query))
+
+    def read(self, path: str, **parameters: Any) -> Any:
+        """Send a reading request that succeeds, and return what it answers."""
+        answer = self.get(path, **parameters)
+        assert answer.status == 200, answer.body
+        assert answer.headers["content-type"] == "application/json"
+        return answer.json()
+
+    def refused(self, path: str, **parameters: Any) -> dict[str, Any]:
+        """Send a request with a bad parameter, and return what is said of it."""
+        answer = self.get(path, **parameters)
+        assert (answer.status, answer.headers["content-type"]) == (400, "application/problem+json"), answer.body
+        (problem,) = answer.json()["errors"]
+        assert problem["problem"]
+        assert problem["expected"]
+        return dict(problem)
+
+    def missing(self, path: str, **parameters: Any) -> str:
+        """Ask for what is not there, and return the reason that is given."""
+        answer = self.get(path, **parameters)
+        assert (answer.status, answer.headers["content-type"]) == (404, "application/problem+json"), answer.body
+        return str(answer.json()["detail"])
+
+    def pages(self, path: str, **parameters: Any) -> Iterator[dict[str, Any]]:
+        """Yield the pages of a request to the last."""
+        page = self.read(path, **parameters)
+        while True:
+            yield page
+            if page["next"] is None:
+                return
+            page = self.read(path, **{**parameters, "next": page["next"]})
+
+    def all(self, path: str, **parameters: Any) -> list[dict[str, Any]]:
+        """Return the items of all pages of a request."""
+        return [item for page in self.pages(path, **parameters) for item in page["items"]]
+
+
+@contextmanager
+def opened(
+    parameters: Mapping[str, str | int] | None = None, *, engine: str = MOTO, start: datetime = START
+) -> Iterator[World]:
+    """Deploy the system for the length of the block."""
+    clock = ManualClock(start)
+    own = {"Stage": f"test-{next(_STAGES)}", **(parameters or {})}
+    with using(clock), open_stack(engine, own, virtual=True) as stack:
+        yield World(stack, clock)
+
+
+@contextmanager
+def faulty(spec: str = "") -> Iterator[tuple[World, Faults]]:
+    """Deploy the system with faults at hand, which strike while they are at work."""
+    with Faults(Spec.parse(spec)).installed() as faults, opened() as world:
+        yield world, faults

@@ -1,0 +1,62 @@
+"""What stands in the tables, the streams and the queues, and functions that are fed by hand."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from quarterhour_tools.emulator.delivery import lambda_record
+from quarterhour_tools.emulator.engines import REGION
+from tests.support.system import World
+
+
+def items(world: World, table: str) -> list[dict[str, Any]]:
+    """Return all items of a table; attribute values without their types, as all are text or numbers."""
+    pages = world.stack.dynamodb.get_paginator("scan").paginate(TableName=world.stack.ref(table))
+    found = [item for page in pages for item in page["Items"]]
+    return [{name: next(iter(value.values())) for name, value in item.items()} for item in found]
+
+
+def ledger(world: World) -> list[dict[str, str]]:
+    """Return the events in the ledger, in the order of their positions."""
+    return sorted(items(world, "LedgerTable"), key=lambda item: str(item["position"]))
+
+
+def entity(world: World, sk: str, pk: str = "ACCOUNT#42#GBP") -> dict[str, Any]:
+    """Return an item of the Entity table."""
+    (found,) = [item for item in items(world, "EntityTable") if (item["pk"], item["sk"]) == (pk, sk)]
+    return found
+
+
+def parked(world: World, queue: str) -> list[dict[str, Any]]:
+    """Take what waits in a queue."""
+    answer = world.stack.engine.sqs().receive_message(QueueUrl=world.stack.ref(queue), MaxNumberOfMessages=10)
+    return [json.loads(message["Body"]) for message in answer.get("Messages", [])]
+
+
+def stream(world: World, table: str) -> list[dict[str, Any]]:
+    """Return all records of a table's stream, as Lambda hands them over."""
+    client = world.stack.engine.streams()
+    arn = world.stack.dynamodb.describe_table(TableName=world.stack.ref(table))["Table"]["LatestStreamArn"]
+    (shard,) = client.describe_stream(StreamArn=arn)["StreamDescription"]["Shards"]
+    iterator = client.get_shard_iterator(StreamArn=arn, ShardId=shard["ShardId"], ShardIteratorType="TRIM_HORIZON")
+    records = client.get_records(ShardIterator=iterator["ShardIterator"])["Records"]
+    return [lambda_record(one, arn, REGION, world.clock.now()) for one in records]
+
+
+def redeploy(world: World, function: str, **environment: str) -> None:
+    """Deploy a function with other values in its environment."""
+    old = world.stack.functions[function]
+    world.stack.functions[function] = replace(old, environment={**old.environment, **environment})
+    world.stack.cold_start(function)
+
+
+def deliver(world: World, function: str, records: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Hand records to a function, and return the positions that it names as failed."""
+    answer = world.stack.invoke(function, {"Records": list(records)})
+    return [failure["itemIdentifier"] for failure in answer["batchItemFailures"]]
+
+
+def number(record: Mapping[str, Any]) -> str:
+    """Return a record's sequence number as it was delivered."""
+    return str(record["dynamodb"]["SequenceNumber"])

@@ -1,0 +1,221 @@
+"""How the template is laid out: the table at its top agrees with the resources, and every resource has its section."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Final
+
+import pytest
+
+from quarterhour_tools.emulator.template import Template
+from tests.template.cloudwatch import Alarm, alarms
+from tests.template.stack import FILE, Stack, arn_of, function_names, listed, logical_id, parsed
+
+TEXT: Final = FILE.read_text("utf-8")
+COLUMNS: Final = ["function", "trigger", "role", "alarms", "dead letters, parked"]
+SHARED: Final = ["tables", "bucket", "queues", "schedules", "layer", "APIs"]
+"""The sections before those of the functions, in their order."""
+LAST: Final = ["alarms of several functions", "dashboard"]
+"""The sections after those of the functions."""
+ORDER: Final = [
+    {"AWS::Serverless::Function"},
+    {"AWS::IAM::Role"},
+    {"AWS::Logs::LogGroup"},
+    {"AWS::ApiGatewayV2::Integration", "AWS::ApiGatewayV2::Route", "AWS::Lambda::Permission"},
+    {"AWS::CloudWatch::Alarm"},
+]
+"""The kinds of resources that a function's section holds, in their order."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of the table: what starts a function, its role, the alarms that look at it, where its failures go."""
+
+    function: str
+    triggers: set[str]
+    role: str
+    alarms: set[str]
+    queues: set[str]
+
+
+def rows() -> list[Row]:
+    """Return the rows of the table in the template's first comment; a line without a function continues its row."""
+    comment, _, _ = TEXT.partition("AWSTemplateFormatVersion")
+    lines = [[cell.strip() for cell in line[1:].split("|")] for line in comment.splitlines() if "|" in line]
+    assert lines[0] == COLUMNS
+    merged: list[list[str]] = []
+    for line in lines[2:]:
+        if line[0]:
+            merged.append(line)
+        else:
+            merged[-1] = [f"{before} {more}" for before, more in zip(merged[-1], line, strict=True)]
+    return [
+        Row(function.strip(), items(triggers_), role.strip(), items(alarms_), items(queues))
+        for function, triggers_, role, alarms_, queues in merged
+    ]
+
+
+def items(cell: str) -> set[str]:
+    """Return the items of a cell, which commas separate; a dash stands for none."""
+    return {item.strip() for item in cell.split(",") if item.strip() not in ("", "-")}
+
+
+def triggers(name: str) -> Iterator[str]:
+    """Yield what starts a function, as the table names it: a route by its method and first part."""
+    function = parsed()["Resources"][logical_id(name, "Function")]["Properties"]
+    for event in function.get("Events", {}).values():
+        properties = event["Properties"]
+        match event["Type"]:
+            case "HttpApi":
+                yield f"{properties['Method']} /{properties['Path'].split('/')[1]}"
+            case "DynamoDB":
+                yield f"stream of {arn_of(properties['Stream'])}"
+            case "ScheduleV2":
+                expression = properties["ScheduleExpression"]
+                yield f"schedule {expression['Ref'] if isinstance(expression, dict) else expression}"
+    if logical_id(name, "Function") in of_people():
+        yield "PeopleApi"
+    if "Events" not in function:
+        yield "an operator"
+
+
+def of_people() -> set[str]:
+    """Return the logical ids of the functions behind the API for people."""
+    resources = parsed()["Resources"].values()
+    return {
+        arn_of(one["Properties"]["IntegrationUri"])
+        for one in resources
+        if one["Type"] == "AWS::ApiGatewayV2::Integration"
+    }
+
+
+def given_up_to(stack: Stack, name: str) -> set[str]:
+    """Return the queues that a function, or Lambda in its name, may send to."""
+    sends = [
+        one for one in stack.statements(logical_id(name, "Function")) if "sqs:SendMessage" in listed(one["Action"])
+    ]
+    return {arn_of(queue) for one in sends for queue in listed(one["Resource"])}
+
+
+def alarmed(stack: Stack, alarm: Alarm, name: str) -> bool:
+    """Return whether an alarm looks at a function: at itself, its own metrics, its queues or a route of its own."""
+    service = service_of(stack, name)
+    own = {("service", service), ("FunctionName", f"{logical_id(name, 'Function')}.Ref")}
+    own |= {("QueueName", f"{queue}.QueueName") for queue in given_up_to(stack, name)}
+    for metric in alarm.metrics:
+        dimensions = dict(metric.dimensions)
+        if own & metric.dimensions or f"{dimensions.get('Method')} {dimensions.get('Resource')}" in triggers(name):
+            return True
+    return False
+
+
+def service_of(stack: Stack, name: str) -> str:
+    """Return the name under which a function writes its metrics."""
+    function = stack.of("AWS::Lambda::Function")[logical_id(name, "Function")]
+    return str(function["Environment"]["Variables"]["POWERTOOLS_SERVICE_NAME"])
+
+
+@pytest.fixture(scope="module")
+def known(stack: Stack, template: Template) -> dict[str, Alarm]:
+    return alarms(stack, template)
+
+
+# ---------------------------------------------------------------- the table
+
+
+def test_the_table_has_one_row_for_each_function_in_the_order_of_the_sections() -> None:
+    assert [row.function for row in rows()] == function_names()
+
+
+@pytest.mark.parametrize("row", rows(), ids=lambda row: row.function)
+class TestEachRow:
+    def test_names_what_starts_the_function(self, row: Row) -> None:
+        assert row.triggers == set(triggers(row.function))
+
+    def test_names_its_role(self, stack: Stack, row: Row) -> None:
+        assert row.role == arn_of(stack.of("AWS::Lambda::Function")[logical_id(row.function, "Function")]["Role"])
+
+    def test_names_the_alarms_that_look_at_it(self, stack: Stack, known: dict[str, Alarm], row: Row) -> None:
+        assert row.alarms == {one.name for one in known.values() if alarmed(stack, one, row.function)}
+
+    def test_names_the_queues_of_what_it_cannot_do(self, stack: Stack, row: Row) -> None:
+        assert row.queues == given_up_to(stack, row.function)
+
+
+def test_an_alarm_in_no_row_is_named_below_the_table(known: dict[str, Alarm]) -> None:
+    comment, _, _ = TEXT.partition("AWSTemplateFormatVersion")
+    (whole,) = re.findall(r"^# Alarms on a whole API: (.+)\.$", comment, re.MULTILINE)
+    in_rows = {name for row in rows() for name in row.alarms}
+    assert items(whole) == {one.name for one in known.values()} - in_rows
+
+
+# ---------------------------------------------------------------- the sections
+
+
+def sections() -> dict[str, list[str]]:
+    """Return the logical ids of the resources by section, all in the order in which they are written."""
+    resources = TEXT.partition("\nResources:\n")[2].partition("\nOutputs:\n")[0]
+    _, *parts = re.split(r"^  # ---- (.+) ----$", resources, flags=re.MULTILINE)
+    return {
+        name: re.findall(r"^  (\w+):$", text, re.MULTILINE) for name, text in zip(parts[::2], parts[1::2], strict=True)
+    }
+
+
+def kind(resource: str) -> str:
+    return str(parsed()["Resources"][resource]["Type"])
+
+
+def test_the_sections_are_those_shared_then_one_for_each_function() -> None:
+    assert list(sections()) == [*SHARED, *function_names(), *LAST]
+
+
+def test_every_resource_has_one_section() -> None:
+    assert [name for names in sections().values() for name in names] == list(parsed()["Resources"])
+
+
+@pytest.mark.parametrize("function", function_names())
+class TestEachFunctionsSection:
+    def test_begins_with_the_function_its_role_and_its_log_group(self, stack: Stack, function: str) -> None:
+        properties = stack.of("AWS::Lambda::Function")[logical_id(function, "Function")]
+        own = [
+            logical_id(function, "Function"),
+            arn_of(properties["Role"]),
+            properties["LoggingConfig"]["LogGroup"]["Ref"],
+        ]
+        assert sections()[function][:3] == own
+
+    def test_holds_its_resources_in_the_one_order(self, function: str) -> None:
+        places = [next(at for at, kinds in enumerate(ORDER) if kind(one) in kinds) for one in sections()[function]]
+        assert all(before <= after for before, after in pairwise(places))
+
+    def test_holds_what_leads_people_to_it(self, function: str) -> None:
+        leading = [one for one in sections()[function] if kind(one) == "AWS::ApiGatewayV2::Integration"]
+        assert bool(leading) == (logical_id(function, "Function") in of_people())
+        for one in leading:
+            assert arn_of(parsed()["Resources"][one]["Properties"]["IntegrationUri"]) == logical_id(
+                function, "Function"
+            )
+
+    def test_holds_the_alarms_that_look_at_it_alone(self, stack: Stack, known: dict[str, Alarm], function: str) -> None:
+        looking = {
+            name: [one for one in function_names() if alarmed(stack, alarm, one)] for name, alarm in known.items()
+        }
+        alone = {name for name, functions in looking.items() if functions == [function]}
+        assert {one for one in sections()[function] if kind(one) == "AWS::CloudWatch::Alarm"} == alone
+
+
+@pytest.mark.parametrize(
+    ("section", "kinds"),
+    [
+        ("tables", {"AWS::DynamoDB::Table"}),
+        ("bucket", {"AWS::S3::Bucket", "AWS::S3::BucketPolicy"}),
+        ("queues", {"AWS::SQS::Queue"}),
+        ("schedules", {"AWS::IAM::Role"}),
+        ("layer", {"AWS::Serverless::LayerVersion"}),
+        ("alarms of several functions", {"AWS::CloudWatch::Alarm"}),
+        ("dashboard", {"AWS::CloudWatch::Dashboard"}),
+    ],
+)
+def test_a_shared_section_holds_what_its_name_says(section: str, kinds: set[str]) -> None:
+    assert {kind(one) for one in sections()[section]} == kinds

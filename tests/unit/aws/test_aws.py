@@ -1,0 +1,294 @@
+"""What may be tried again, and how long."""
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from botocore.exceptions import ClientError, ConnectTimeoutError, EndpointConnectionError, ReadTimeoutError
+from hypothesis import given
+from hypothesis import strategies as st
+
+from quarterhour.aws.entity_table import EntityReader
+from quarterhour.aws.items import chunks, from_item, to_item
+from quarterhour.aws.retries import ATTEMPTS, is_cancelled, is_transient, pause, with_retries
+from quarterhour.aws.tables import get_item_request, get_items, put_items, query_pages
+from quarterhour.aws.workers import Workers
+from quarterhour.model import clock
+from quarterhour.model.errors import UnavailableError
+from tests.support.clocks import Waits
+from tests.support.script import Scripted, cancelled, service_error
+
+TIMEOUT = ReadTimeoutError(endpoint_url="table")
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        service_error("ProvisionedThroughputExceededException"),
+        service_error("ThrottlingException"),
+        service_error("TransactionConflictException"),
+        service_error("SlowDown", 503),
+        service_error("InternalServerError", 500),
+        service_error("SomethingNew", 502),
+        TIMEOUT,
+        ConnectTimeoutError(endpoint_url="table"),
+        EndpointConnectionError(endpoint_url="table"),
+    ],
+)
+def test_throttling_conflicts_and_faults_of_server_or_network_may_pass(error: Exception) -> None:
+    assert is_transient(error)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        service_error("ConditionalCheckFailedException"),
+        service_error("ValidationException"),
+        service_error("AccessDeniedException"),
+        service_error("ResourceNotFoundException"),
+        service_error("TransactionCanceledException"),
+        ValueError("a mistake of ours"),
+    ],
+)
+def test_what_would_fail_again_is_not_tried_again(error: Exception) -> None:
+    assert not is_transient(error)
+
+
+@pytest.mark.parametrize(
+    ("reasons", "mendable"),
+    [
+        (["ConditionalCheckFailed", "None", "None"], True),
+        (["None", "TransactionConflict"], True),
+        (["ThrottlingError"], True),
+        (["ProvisionedThroughputExceeded", "ConditionalCheckFailed"], True),
+        (["ValidationError", "None"], False),
+        (["ConditionalCheckFailed", "ItemCollectionSizeLimitExceeded"], False),
+    ],
+)
+def test_a_transaction_is_planned_again_only_for_reasons_that_reading_afresh_can_mend(
+    reasons: list[str],
+    mendable: bool,  # noqa: FBT001 - a table's column
+) -> None:
+    assert is_cancelled(cancelled(reasons)) is mendable
+
+
+def test_another_error_is_no_cancelled_transaction() -> None:
+    assert not is_cancelled(service_error("ConditionalCheckFailedException"))
+    assert not is_cancelled(ValueError())
+
+
+def failing(times: int, error: Exception) -> tuple[Callable[[], str], list[int]]:
+    tries: list[int] = []
+
+    def call() -> str:
+        tries.append(len(tries))
+        if len(tries) <= times:
+            raise error
+        return "done"
+
+    return call, tries
+
+
+@pytest.mark.usefixtures("hands")
+def test_a_call_is_made_until_it_succeeds() -> None:
+    call, tries = failing(ATTEMPTS - 1, TIMEOUT)
+    assert with_retries(call, "the table") == "done"
+    assert len(tries) == ATTEMPTS
+
+
+@pytest.mark.usefixtures("hands")
+def test_a_call_that_keeps_failing_is_given_up_with_the_name_of_what_did_not_answer() -> None:
+    call, tries = failing(99, service_error("ThrottlingException"))
+    with pytest.raises(UnavailableError, match="the table did not answer in time"):
+        with_retries(call, "the table")
+    assert len(tries) == ATTEMPTS
+
+
+@pytest.mark.usefixtures("hands")
+def test_a_call_that_would_fail_again_is_made_once() -> None:
+    call, tries = failing(99, service_error("ValidationException"))
+    with pytest.raises(Exception, match="ValidationException"):
+        with_retries(call, "the table")
+    assert len(tries) == 1
+
+
+def test_pauses_grow_up_to_two_seconds_and_are_not_all_the_same() -> None:
+    waits = Waits()
+    with clock.using(waits):
+        for attempt in range(12):
+            for _ in range(20):
+                pause(attempt)
+    longest = [max(waits.waited[i * 20 : i * 20 + 20]) for i in range(12)]
+    assert all(waited <= min(2.0, 0.05 * 2 ** (i // 20)) for i, waited in enumerate(waits.waited))
+    assert longest[0] < 0.05 < longest[-1] <= 2.0
+    assert len(set(waits.waited)) > 200
+
+
+@given(st.lists(st.integers(), max_size=60), st.integers(1, 30))
+def test_chunks_put_together_are_the_whole(sequence: list[int], size: int) -> None:
+    pieces = list(chunks(sequence, size))
+    assert [one for piece in pieces for one in piece] == sequence
+    assert all(len(piece) == size for piece in pieces[:-1])
+
+
+@pytest.mark.parametrize("count", [1, 4])
+def test_workers_answer_in_the_order_of_what_they_were_asked(count: int) -> None:
+    assert Workers(count).map(lambda n: n * n, range(50)) == [n * n for n in range(50)]
+
+
+def test_one_worker_works_in_the_callers_thread() -> None:
+    assert set(Workers(1).map(lambda _: threading.current_thread(), range(3))) == {threading.current_thread()}
+
+
+@pytest.mark.parametrize("count", [1, 4])
+def test_a_workers_error_is_raised(count: int) -> None:
+    with pytest.raises(ZeroDivisionError):
+        Workers(count).map(lambda n: 1 // n, [1, 0])
+
+
+# ---------------------------------------------------------------- reading
+
+
+def item(key: str) -> dict[str, Any]:
+    return {"pk": {"S": key}}
+
+
+@pytest.mark.usefixtures("hands")
+def test_items_that_were_left_out_are_asked_for_again() -> None:
+    keys = [{"pk": "a"}, {"pk": "b"}]
+    left = {"Entity": {"Keys": [item("b")], "ConsistentRead": True}}
+    client: Any = Scripted(
+        {"Responses": {"Entity": [item("a")]}, "UnprocessedKeys": left},
+        TIMEOUT,
+        {"Responses": {"Entity": [item("b")]}, "UnprocessedKeys": {}},
+    )
+    assert get_items(client, "Entity", keys, Workers(1)) == [item("a"), item("b")]
+    assert [request["RequestItems"] for _, request in client.calls[1:]] == [left, left]
+
+
+@pytest.mark.usefixtures("hands")
+def test_items_that_stay_unread_are_no_missing_items() -> None:
+    left = {"Entity": {"Keys": [item("a")]}}
+    client: Any = Scripted({"Responses": {}, "UnprocessedKeys": left})
+    with pytest.raises(UnavailableError, match="Entity did not return all items in time"):
+        get_items(client, "Entity", [{"pk": "a"}], Workers(1))
+
+
+def test_items_are_read_a_hundred_at_a_time_and_strongly_consistent() -> None:
+    client: Any = Scripted({"Responses": {"Entity": []}})
+    get_items(client, "Entity", [{"pk": str(i)} for i in range(201)], Workers(1))
+    reads = [request["RequestItems"]["Entity"] for _, request in client.calls]
+    assert [len(read["Keys"]) for read in reads] == [100, 100, 1]
+    assert all(read["ConsistentRead"] for read in reads)
+
+
+def test_what_is_read_by_its_key_is_read_as_it_stands_now() -> None:
+    """The checkpoint of the reports, the desired schedule and the claims of orders rest on it."""
+    client: Any = Scripted({})
+    key = {"pk": "CONTROL", "sk": "checkpoint"}
+    assert EntityReader(client, "Entity").get(key) is None
+    wanted = {"TableName": "Entity", "Key": to_item(dict(key)), "ConsistentRead": True}
+    assert client.calls == [("get_item", wanted)]
+    assert get_item_request("Entity", key) == wanted
+
+
+def test_no_key_makes_no_call() -> None:
+    client: Any = Scripted({})
+    assert get_items(client, "Entity", [], Workers(1)) == []
+    assert client.calls == []
+
+
+@pytest.mark.usefixtures("hands")
+@pytest.mark.parametrize("count", [1, 3])
+def test_a_query_is_read_to_its_last_page_even_past_an_empty_one(count: int) -> None:
+    client: Any = Scripted(
+        {"Items": [item("a")], "LastEvaluatedKey": item("a")},
+        {"Items": [], "LastEvaluatedKey": item("b")},
+        TIMEOUT,
+        {"Items": [item("c")]},
+    )
+    pages = query_pages(client, {"TableName": "Ledger"}, Workers(count))
+    assert list(pages) == [[item("a")], [], [item("c")]]
+    starts = [request.get("ExclusiveStartKey") for _, request in client.calls]
+    assert starts == [None, item("a"), item("b"), item("b")]
+
+
+# ---------------------------------------------------------------- writing
+
+MOST_CALLS = 100
+"""Far more than any bounded number of attempts takes: a call behind them means that nothing bounds them."""
+
+
+def untaken(count: int | None) -> Callable[[dict[str, Any]], dict[str, Any]]:
+    """Answer that the last so many of what was sent, or (``None``) all but the first, were not taken."""
+
+    def answer(request: dict[str, Any]) -> dict[str, Any]:
+        puts = request["RequestItems"]["Entity"]
+        left = puts[1:] if count is None else puts[-count:]
+        return {"UnprocessedItems": {"Entity": left} if left else {}}
+
+    return answer
+
+
+def never() -> bool:
+    return False
+
+
+def always() -> bool:
+    return True
+
+
+@pytest.mark.usefixtures("hands")
+@pytest.mark.parametrize("answer", [service_error("ThrottlingException"), TIMEOUT, untaken(3)])
+def test_writing_to_a_table_that_takes_nothing_ends_though_there_is_time(answer: Any) -> None:
+    client: Any = Scripted(*[answer] * MOST_CALLS, AssertionError("tried without end"))
+    items = [item(key) for key in "abc"]
+    assert put_items(client, "Entity", items, Workers(1)) == items
+    assert len(client.calls) == ATTEMPTS
+
+
+def test_writing_goes_on_for_as_long_as_it_gets_anywhere() -> None:
+    client: Any = Scripted(untaken(None))
+    items = [item(str(number)) for number in range(3 * ATTEMPTS)]
+    waits = Waits()
+    with clock.using(waits):
+        put_items(client, "Entity", items, Workers(1))
+    sent = [len(request["RequestItems"]["Entity"]) for _, request in client.calls]
+    assert sent == list(range(len(items), 0, -1))
+    assert len(waits.waited) == len(sent) - 1
+
+
+def test_nothing_is_written_when_time_is_over() -> None:
+    client: Any = Scripted({"UnprocessedItems": {}})
+    assert put_items(client, "Entity", [item("a")], Workers(1), lambda _: False) == [item("a")]
+    assert client.calls == []
+
+
+@pytest.mark.usefixtures("hands")
+def test_a_write_that_is_not_allowed_is_an_error_at_once() -> None:
+    client: Any = Scripted(service_error("AccessDeniedException"))
+    with pytest.raises(ClientError, match="AccessDenied"):
+        put_items(client, "Entity", [item("a")], Workers(1))
+    assert len(client.calls) == 1
+
+
+def test_values_come_back_from_items_and_none_is_left_out() -> None:
+    values = {"pk": "a", "n": 5, "list": ["x", 1], "map": {"deep": "y"}}
+    assert from_item(to_item({**values, "gone": None})) == values
+
+
+def test_no_call_is_left_running_when_one_of_them_fails() -> None:
+    ended: list[int] = []
+    others = threading.Event()
+
+    def call(number: int) -> None:
+        if number == 0:
+            others.set()
+            raise ValueError
+        others.wait(5)
+        ended.append(number)
+
+    with pytest.raises(ValueError):  # noqa: PT011 - the call's own
+        Workers(4).map(call, range(4))
+    assert sorted(ended) == [1, 2, 3]

@@ -1,0 +1,93 @@
+"""The settings of a function."""
+
+from datetime import timedelta
+from decimal import Decimal
+
+import pytest
+
+from quarterhour.aws.settings import Environment
+from quarterhour.model.errors import SettingsError
+from quarterhour.snapshots.layers import LAYERS, Layer, parse_layers
+
+GOOD = {
+    "TABLE": "Ledger",
+    "NUMBER": "64",
+    "RATE": "0.125",
+    "LAYERS": "change=1h,5m=24h,1h=31d",
+}
+
+
+def read(name: str, value: str | None) -> object:
+    env = Environment({} if value is None else {name: value})
+    match name:
+        case "TABLE":
+            return env.text(name)
+        case "NUMBER":
+            return env.integer(name)
+        case "RATE":
+            return env.rate(name)
+        case _:
+            return env.parsed(name, LAYERS, parse_layers)
+
+
+def test_settings_are_read_into_values() -> None:
+    env = Environment(GOOD)
+    assert env.text("TABLE") == "Ledger"
+    assert env.integer("NUMBER", least=64) == 64
+    assert env.days("NUMBER") == timedelta(days=64)
+    assert env.seconds("NUMBER") == timedelta(seconds=64)
+    assert env.rate("RATE") == Decimal("0.125")
+    assert env.parsed("LAYERS", LAYERS, parse_layers) == (
+        Layer("change", None, timedelta(hours=1)),
+        Layer("5m", timedelta(minutes=5), timedelta(hours=24)),
+        Layer("1h", timedelta(hours=1), timedelta(days=31)),
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "expected"),
+    [
+        ("NUMBER", "many", "a whole number of at least 0"),
+        ("NUMBER", "1.5", "a whole number of at least 0"),
+        ("NUMBER", "-1", "a whole number of at least 0"),
+        ("RATE", "12.5", "a decimal from 0 to 1"),
+        ("RATE", "-0.1", "a decimal from 0 to 1"),
+        ("RATE", "12.5%", "a decimal from 0 to 1"),
+        ("RATE", "1e-1", "a decimal from 0 to 1"),
+        ("LAYERS", "5m", "layers such as"),
+        ("LAYERS", "5m=", "layers such as"),
+        ("LAYERS", "5m=24h,", "layers such as"),
+        ("LAYERS", "5m=24h,5m=1h", "layers such as"),
+        ("LAYERS", "0m=24h", "layers such as"),
+        ("LAYERS", "7m=24h", "layers such as"),  # windows begin at midnight, so they must fill a day
+        ("LAYERS", "2d=31d", "layers such as"),
+        ("LAYERS", "hourly=31d", "layers such as"),
+        ("LAYERS", "latest=31d", "layers such as"),
+        ("LAYERS", "1h=for ever", "layers such as"),
+    ],
+)
+def test_a_bad_setting_is_told_by_name_with_what_stood_there_and_what_would_be_right(
+    name: str, value: str, expected: str
+) -> None:
+    with pytest.raises(SettingsError) as told:
+        read(name, value)
+    assert str(told.value).startswith(f"{name} is {value!r}: expected {expected}")
+
+
+@pytest.mark.parametrize("value", [None, ""])
+@pytest.mark.parametrize("name", GOOD)
+def test_a_missing_setting_is_told_by_name(name: str, value: str | None) -> None:
+    with pytest.raises(SettingsError, match=f"{name} is not set"):
+        read(name, value)
+
+
+def test_the_least_number_is_told() -> None:
+    with pytest.raises(SettingsError, match="SHARDS is '0': expected a whole number of at least 1"):
+        Environment({"SHARDS": "0"}).integer("SHARDS", least=1)
+
+
+def test_layers_may_be_written_with_blanks_between_them() -> None:
+    assert parse_layers("change=90s, 1d=800d") == (
+        Layer("change", None, timedelta(seconds=90)),
+        Layer("1d", timedelta(days=1), timedelta(days=800)),
+    )

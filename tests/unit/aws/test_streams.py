@@ -1,0 +1,82 @@
+"""Stream records, and what Lambda is told about them."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from quarterhour.aws import streams
+from quarterhour.aws.parking import Parking
+from quarterhour.aws.streams import Poison
+from quarterhour.model.errors import UnavailableError
+from tests.support.builders import posting_item, record
+from tests.support.script import Scripted, service_error
+
+
+@pytest.mark.parametrize(
+    "number", ["1", "000000000000000000001", "4421584500000000017450439092", "0" * 39 + "7", "9" * 40]
+)
+def test_a_failed_record_is_named_just_as_it_was_delivered(number: str) -> None:
+    one = record(number, posting_item())
+    answer = streams.failures([one], [streams.sequence(one)])
+    assert answer == {"batchItemFailures": [{"itemIdentifier": number}]}
+
+
+def test_nothing_failed_is_an_empty_list() -> None:
+    assert streams.failures([record(1, posting_item())], []) == {"batchItemFailures": []}
+
+
+@given(st.lists(st.integers(1, 10**39), min_size=1, unique=True), st.data())
+def test_the_lowest_failed_record_is_where_the_next_delivery_begins(numbers: list[int], data: st.DataObject) -> None:
+    records = [record(number, posting_item()) for number in numbers]
+    failed = data.draw(st.lists(st.sampled_from(records), min_size=1))
+    answer = streams.failures(records, map(streams.sequence, failed))
+    lowest = min(int(one["dynamodb"]["SequenceNumber"]) for one in failed)
+    assert answer == {"batchItemFailures": [{"itemIdentifier": str(lowest)}]}
+
+
+@given(st.integers(0, 10**40 - 1), st.integers(0, 10**40 - 1))
+def test_padded_sequence_numbers_compare_like_numbers(one: int, other: int) -> None:
+    first, second = (streams.sequence(record(number, None)) for number in (one, other))
+    assert (first < second) == (one < other)
+    assert len(first) == streams.SEQUENCE_DIGITS
+
+
+# ---------------------------------------------------------------- parking
+
+
+@pytest.mark.usefixtures("hands")
+def test_a_record_is_parked_with_its_content_and_the_reason() -> None:
+    client: Any = Scripted({})
+    bad = record(5, posting_item(amount="1" * 39))
+    Parking(client, "queue-url").park([Poison(bad, "no amount")])
+    ((operation, request),) = client.calls
+    assert (operation, request["QueueUrl"]) == ("send_message", "queue-url")
+    assert json.loads(request["MessageBody"]) == {"reason": "no amount", "record": bad}
+
+
+@pytest.mark.usefixtures("hands")
+def test_a_record_that_cannot_be_parked_is_not_passed_over() -> None:
+    client: Any = Scripted(service_error("ServiceUnavailable", 503))
+    with pytest.raises(UnavailableError):
+        Parking(client, "queue-url").park([Poison(record(5, posting_item()), "bad")])
+
+
+@pytest.mark.usefixtures("hands")
+def test_parking_is_tried_again() -> None:
+    client: Any = Scripted(service_error("ThrottlingException"), {})
+    Parking(client, "queue-url").park([Poison(record(5, posting_item()), "bad")])
+    assert len(client.calls) == 2
+
+
+def test_what_there_is_no_time_for_stays_parked_and_is_told_so() -> None:
+    messages = [{"Body": json.dumps({"record": number}), "ReceiptHandle": f"handle {number}"} for number in range(3)]
+    client: Any = Scripted({"Messages": messages}, {})
+    time_left = iter([True, True, False, False, False])
+    done = Parking(client, "queue-url").replay(lambda _: True, lambda: next(time_left))
+    assert done.as_dict() == {"applied": 1, "kept": 2}
+    assert [request["ReceiptHandle"] for operation, request in client.calls if operation == "delete_message"] == [
+        "handle 0"
+    ]

@@ -1,0 +1,314 @@
+"""Counting: each posting once, however it is delivered."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from quarterhour.aws.entity import Key, window_partitions
+from quarterhour.aws.streams import SEQUENCE_DIGITS
+from quarterhour.counters.plan import Change, Counter, Group, Retention, changes, group
+from quarterhour.model.clock import iso_millis
+from quarterhour.model.identifiers import Identity, Partition, Position
+from quarterhour.model.quarter_hours import QuarterHour
+from quarterhour.model.totals import Totals
+from tests.support.builders import AT, amounts, posting_item, record, utc
+
+RETENTION = Retention(timedelta(days=35), timedelta(days=800))
+ACCOUNTS = ("42#GBP", "42#EUR", "7#GBP")
+PARTITIONS = ("202610230130#00", "202610230130#01", "202610230145#00", "202610240000#00")
+
+
+class Table:
+    """The counters, and DynamoDB's condition on what is written to them."""
+
+    def __init__(self) -> None:
+        self.items: dict[tuple[str, str], Counter] = {}
+
+    def read(self, keys: Iterable[Key]) -> Mapping[str, Counter]:
+        found = ((key["sk"], self.items.get((key["pk"], key["sk"]))) for key in keys)
+        return {sk: item for sk, item in found if item}
+
+    def write(self, planned: Sequence[Change]) -> bool:
+        """Write all or none; ``False`` where one has changed since it was read."""
+        places = [(change.values["pk"], change.values["sk"]) for change in planned]
+        assert len(set(places)) == len(places), "a transaction takes each item at most once"
+        standing = [self.items.get(place, {}).get("version") for place in places]
+        if standing != [change.version for change in planned]:
+            return False
+        self.items |= {place: dict(change.values) for place, change in zip(places, planned, strict=True)}
+        return True
+
+    def apply(self, one: Group) -> None:
+        planned = changes(one, self.read(one.keys), RETENTION)
+        assert self.write(planned)
+
+    def totals(self, account: str, sk: str) -> Totals:
+        return Totals.of(self.items["ACCOUNT#" + account, sk])
+
+
+def posting(account: str, partition: str, amount: Decimal | str, commission: Decimal | str, i: int) -> dict[str, Any]:
+    at = Partition.parse(partition).quarter_hour.start + timedelta(milliseconds=i)
+    return posting_item(
+        account,
+        str(amount) if isinstance(amount, str) else f"{amount:f}",
+        commission=str(commission) if isinstance(commission, str) else f"{commission:f}",
+        quarter_hour=partition,
+        position=str(Position.of(Identity("shop", str(i)), at)),
+    )
+
+
+def stream(postings: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the records of postings; their sequence numbers grow in length, as real ones do."""
+    return [record(97 + 3 * i, image) for i, image in enumerate(postings)]
+
+
+# ---------------------------------------------------------------- the law
+
+
+def redeliver(
+    table: Table, records: Sequence[dict[str, Any]], done: int, cut: tuple[float, float], failing: int
+) -> int:
+    """Deliver from anywhere within what is done already to anywhere behind; some groups fail. Return what is done."""
+    start = round(cut[0] * done)
+    end = start + 1 + round(cut[1] * (len(records) - start - 1))
+    groups, poison = group(records[start:end])
+    assert not poison
+    failed = [one for i, one in enumerate(groups) if failing >> i & 1]
+    for one in groups:
+        if one not in failed:
+            table.apply(one)
+    firsts = [one.steps[0].seq for one in failed]
+    lowest = [i for i, one in enumerate(records) if one["dynamodb"]["SequenceNumber"].zfill(40) in firsts]
+    return max(done, min(lowest, default=end))
+
+
+@given(
+    sold=st.lists(
+        st.tuples(st.sampled_from(ACCOUNTS), st.sampled_from(PARTITIONS), amounts(12), amounts(12)), min_size=1
+    ),
+    deliveries=st.lists(
+        st.tuples(st.integers(0, 1), st.tuples(st.floats(0, 1), st.floats(0, 1)), st.integers(0, 255)), max_size=12
+    ),
+)
+def test_each_posting_is_counted_once_however_often_and_however_cut_it_is_delivered(
+    sold: list[tuple[str, str, Decimal, Decimal]],
+    deliveries: list[tuple[int, tuple[float, float], int]],
+) -> None:
+    table = Table()
+    records = stream(posting(*one, i) for i, one in enumerate(sold))
+    # Two stream shards; a ledger partition lies in one of them, and its order is kept there alone.
+    shards = [
+        [one for one in records if PARTITIONS.index(one["dynamodb"]["NewImage"]["quarter_hour"]["S"]) % 2 == shard]
+        for shard in (0, 1)
+    ]
+    done = [0, 0]
+    for shard, cut, failing in [*deliveries, (0, (1, 1), 0), (1, (1, 1), 0)]:
+        if done[shard] < len(shards[shard]):
+            done[shard] = redeliver(table, shards[shard], done[shard], cut, failing)
+    assert done == [len(shard) for shard in shards]
+
+    for account in {one[0] for one in sold}:
+        of_account = [one for one in sold if one[0] == account]
+        assert_counted(table.totals(account, "latest"), of_account)
+        for partition in {one[1] for one in of_account}:
+            assert_counted(table.totals(account, f"QUARTER#{partition}"), [x for x in of_account if x[1] == partition])
+        for day in ("2026-10-23", "2026-10-24"):
+            of_day = [one for one in of_account if one[1].startswith(day.replace("-", ""))]
+            if of_day:
+                assert_counted(table.totals(account, f"DAY#{day}"), of_day)
+        newest = max(
+            Partition.parse(one[1]).quarter_hour.start + timedelta(milliseconds=i)
+            for i, one in enumerate(sold)
+            if one[0] == account
+        )
+        assert table.items["ACCOUNT#" + account, "latest"]["last_updated"] == iso_millis(newest)
+
+
+def assert_counted(totals: Totals, sold: Sequence[tuple[str, str, Decimal, Decimal]]) -> None:
+    assert totals.events == len(sold)
+    assert Fraction(totals.gross) == sum(Fraction(one[2]) for one in sold if one[2] >= 0)
+    assert Fraction(totals.refunds) == sum(Fraction(one[2]) for one in sold if one[2] < 0)
+    assert Fraction(totals.commission) == sum(Fraction(one[3]) for one in sold)
+
+
+# ---------------------------------------------------------------- one batch
+
+
+def test_gross_and_refunds_are_told_apart_by_sign() -> None:
+    table = Table()
+    sold = [("10.00", "1.000"), ("0", "0"), ("-2.50", "-0.250"), ("0.005", "0.0005")]
+    (one,), _ = group(stream(posting("42#GBP", PARTITIONS[0], *figures, i) for i, figures in enumerate(sold)))
+    table.apply(one)
+    assert table.totals("42#GBP", "latest").as_dict() == {
+        "events": 4,
+        "gross": "10.005",
+        "refunds": "-2.50",
+        "commission": "0.7505",
+    }
+
+
+def test_one_transaction_moves_quarter_hour_day_and_lifetime_together() -> None:
+    (one,), _ = group(stream([posting("42#GBP", PARTITIONS[0], "10.00", "1.00", 5)]))
+    planned = changes(one, {}, RETENTION)
+    assert [change.values["sk"] for change in planned] == ["QUARTER#202610230130#00", "latest", "DAY#2026-10-23"]
+    assert {change.values["pk"] for change in planned} == {"ACCOUNT#42#GBP"}
+    assert [change.version for change in planned] == [None, None, None]
+    assert [change.values["version"] for change in planned] == [1, 1, 1]
+
+
+def test_a_batch_makes_one_group_of_each_account_and_partition_in_the_order_of_the_stream() -> None:
+    sold = [("42#GBP", 0), ("7#GBP", 0), ("42#GBP", 1), ("42#GBP", 0), ("42#EUR", 0), ("42#GBP", 0)]
+    records = stream(posting(account, PARTITIONS[at], "1", "1", i) for i, (account, at) in enumerate(sold))
+    groups, _ = group([*reversed(records)])
+    found = {(str(one.account), str(one.partition)): [int(step.seq) for step in one.steps] for one in groups}
+    assert found == {
+        ("42#GBP", PARTITIONS[0]): [97, 106, 112],
+        ("7#GBP", PARTITIONS[0]): [100],
+        ("42#GBP", PARTITIONS[1]): [103],
+        ("42#EUR", PARTITIONS[0]): [109],
+    }
+    assert len(groups) == len(found)
+
+
+def test_sequence_numbers_are_compared_as_numbers_whatever_their_length() -> None:
+    table = Table()
+    for seq in ("9", "10", "99", "100", "1" + "0" * 30):
+        (one,), _ = group([record(seq, posting("42#GBP", PARTITIONS[0], "1", "1", 1))])
+        table.apply(one)
+    assert table.totals("42#GBP", "latest").events == 5
+    watermark = table.items["ACCOUNT#42#GBP", f"QUARTER#{PARTITIONS[0]}"]["seq"]
+    assert watermark == ("1" + "0" * 30).zfill(SEQUENCE_DIGITS)
+
+
+def test_a_batch_that_comes_again_changes_nothing() -> None:
+    table = Table()
+    (one,), _ = group(stream(posting("42#GBP", PARTITIONS[0], "1", "1", i) for i in range(3)))
+    table.apply(one)
+    assert changes(one, table.read(one.keys), RETENTION) == []
+
+
+def test_of_two_that_count_the_same_batch_at_once_only_one_writes() -> None:
+    table = Table()
+    (one,), _ = group(stream(posting("42#GBP", PARTITIONS[0], "1", "1", i) for i in range(3)))
+    mine, theirs = (changes(one, table.read(one.keys), RETENTION) for _ in range(2))
+    assert table.write(theirs)
+    assert not table.write(mine)
+    assert changes(one, table.read(one.keys), RETENTION) == []
+
+
+def test_of_two_partitions_of_an_account_counted_at_once_the_slower_is_planned_again() -> None:
+    table = Table()
+    groups, _ = group(stream(posting("42#GBP", PARTITIONS[i], "1", "1", i) for i in (0, 1)))
+    first, second = ((one, changes(one, table.read(one.keys), RETENTION)) for one in groups)
+    assert table.write(first[1])
+    assert not table.write(second[1]), "the lifetime totals have moved"
+    table.apply(second[0])
+    assert table.totals("42#GBP", "latest").events == 2
+
+
+def test_a_late_partition_does_not_turn_last_updated_back() -> None:
+    table = Table()
+    newer, older = (group(stream([posting("42#GBP", PARTITIONS[i], "1", "1", 0)]))[0][0] for i in (2, 0))
+    table.apply(newer)
+    table.apply(older)
+    assert table.items["ACCOUNT#42#GBP", "latest"]["last_updated"] == "2026-10-23T01:45:00.000Z"
+
+
+def test_quarter_hour_and_day_counters_expire_and_the_lifetime_never_does() -> None:
+    (one,), _ = group(stream([posting("42#GBP", PARTITIONS[0], "1", "1", 0)]))
+    quarter_hour, latest, day = (change.values for change in changes(one, {}, RETENTION))
+    assert quarter_hour["expires_at"] == int((utc("01:45") + timedelta(days=35)).timestamp())
+    assert day["expires_at"] == int((utc("01:45") + timedelta(days=800)).timestamp())
+    assert "expires_at" not in latest
+
+
+def test_the_lifetime_totals_stand_in_the_index_of_all_latest_states() -> None:
+    (one,), _ = group(stream([posting("42#GBP", PARTITIONS[0], "1", "1", 0)]))
+    _, latest, _ = (change.values for change in changes(one, {}, RETENTION))
+    assert latest["gsi1pk"] in window_partitions("latest")
+    assert latest["gsi1sk"] == "ACCOUNT#42#GBP"
+
+
+def test_a_posting_counts_for_the_utc_day_of_its_partition() -> None:
+    (one,), _ = group(stream([posting("42#GBP", "202610232345#00", "1", "1", 0)]))
+    assert [key["sk"] for key in one.keys][2] == "DAY#2026-10-23"
+    (one,), _ = group(stream([posting("42#GBP", "202610240000#00", "1", "1", 0)]))
+    assert [key["sk"] for key in one.keys][2] == "DAY#2026-10-24"
+
+
+# ---------------------------------------------------------------- what is no posting
+
+GOOD = posting("42#GBP", PARTITIONS[0], "1.00", "0.10", 0)
+
+
+def without(name: str) -> dict[str, Any]:
+    return {key: value for key, value in GOOD.items() if key != name}
+
+
+@pytest.mark.parametrize(
+    "image",
+    [
+        *(
+            without(name)
+            for name in ("schema", "quarter_hour", "position", "agency", "currency", "amount", "commission")
+        ),
+        {**GOOD, "schema": {"S": "2"}},
+        {**GOOD, "schema": {"N": "1"}},
+        {**GOOD, "quarter_hour": {"S": "202610230131#00"}},
+        {**GOOD, "quarter_hour": {"S": "soon"}},
+        {**GOOD, "position": {"S": "here"}},
+        {**GOOD, "amount": {"S": "NaN"}},
+        {**GOOD, "amount": {"S": "1" * 39}},
+        {**GOOD, "amount": {"N": "1"}},
+        {**GOOD, "commission": {"S": ""}},
+        {**GOOD, "amount": {"NULL": True}},
+        None,
+    ],
+)
+def test_what_can_never_be_counted_is_poison_and_not_in_the_way_of_the_others(image: dict[str, Any] | None) -> None:
+    bad = record(100, image)
+    groups, poison = group([record(97, GOOD), bad, record(103, GOOD)])
+    assert [one.record for one in poison] == [bad]
+    assert poison[0].reason
+    assert [[int(step.seq) for step in one.steps] for one in groups] == [[97, 103]]
+
+
+def test_poison_says_what_is_wrong_with_it() -> None:
+    _, (unknown, lacking, without_image) = group(
+        [record(1, {**GOOD, "schema": {"S": "9"}}), record(2, without("amount")), record(3, None)]
+    )
+    assert unknown.reason == "the ledger schema '9' is not known, only '1'"
+    assert lacking.reason == "the ledger item lacks 'amount'"
+    assert without_image.reason == "the record holds no new image"
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        record(1, GOOD, "MODIFY"),
+        record(1, GOOD, "REMOVE"),
+        record(1, None, "REMOVE", userIdentity={"type": "Service", "principalId": "dynamodb.amazonaws.com"}),
+        record(1, GOOD, "INSERT", userIdentity={"type": "Service", "principalId": "dynamodb.amazonaws.com"}),
+    ],
+)
+def test_what_is_no_first_write_is_no_event_and_no_poison(other: dict[str, Any]) -> None:
+    assert group([other]) == ([], [])
+
+
+@pytest.mark.parametrize("identity", [None, {}, {"principalId": "AIDA", "type": "User"}])
+def test_a_first_write_counts_whoever_made_it(identity: object) -> None:
+    groups, _ = group([record(1, GOOD, userIdentity=identity)])
+    assert len(groups) == 1
+
+
+@given(st.sampled_from(PARTITIONS), st.datetimes(datetime(2026, 1, 1), datetime(2026, 12, 31)))  # noqa: DTZ001 - Hypothesis wants naive bounds
+def test_a_posting_counts_for_its_partition_whatever_instant_its_position_tells(partition: str, at: datetime) -> None:
+    item = posting_item(quarter_hour=partition, position=str(Position.of(Identity("s", "i"), at.astimezone(AT.tzinfo))))
+    (one,), _ = group([record(1, item)])
+    assert one.partition == Partition(QuarterHour.parse(partition[:12]), int(partition[-2:]))

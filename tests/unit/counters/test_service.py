@@ -1,0 +1,120 @@
+"""Counting a batch when the table does not do what it is asked at once."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from botocore.exceptions import ClientError, ReadTimeoutError
+
+from quarterhour.aws.entity import Key
+from quarterhour.aws.retries import ATTEMPTS
+from quarterhour.aws.streams import Poison
+from quarterhour.aws.workers import Workers
+from quarterhour.counters.plan import Change, Counter, Retention
+from quarterhour.counters.service import CounterUpdater
+from quarterhour.model import clock
+from quarterhour.model.errors import UnavailableError
+from quarterhour.model.identifiers import Identity, Position
+from tests.support.builders import AT, posting_item, record
+from tests.support.clocks import Waits
+from tests.support.script import cancelled, service_error
+
+FASTER = cancelled(["ConditionalCheckFailed", "None", "None"])
+THROTTLED = service_error("ThrottlingException")
+TIMEOUT = ReadTimeoutError(endpoint_url="table")
+LATEST = ("ACCOUNT#42#GBP", "latest")
+
+
+class Counters:
+    """The counters in memory; the writes of an account fail, in turn, as ``failing`` says, until nothing is left."""
+
+    def __init__(self, **failing: Sequence[Exception]) -> None:
+        self.failing = {account: list(errors) for account, errors in failing.items()}
+        self.items: dict[tuple[str, str], Counter] = {}
+        self.reads = 0
+
+    def read(self, keys: Sequence[Key]) -> Mapping[str, Counter]:
+        self.reads += 1
+        places = [(key["pk"], key["sk"]) for key in keys]
+        return {sk: self.items[pk, sk] for pk, sk in places if (pk, sk) in self.items}
+
+    def write(self, planned: Sequence[Change]) -> None:
+        _, agency, _ = planned[0].values["pk"].split("#")
+        if errors := self.failing.get(f"of_{agency}"):
+            raise errors.pop(0)
+        self.items |= {(change.values["pk"], change.values["sk"]): dict(change.values) for change in planned}
+
+
+class Lot:
+    """Takes what is parked."""
+
+    def __init__(self) -> None:
+        self.parked: list[Poison] = []
+
+    def park(self, poison: Sequence[Poison]) -> None:
+        self.parked += poison
+
+
+def counting(counters: Counters) -> CounterUpdater:
+    stub: Any = counters
+    lot: Any = Lot()
+    return CounterUpdater(stub, lot, Retention(timedelta(days=35), timedelta(days=800)), Workers(1))
+
+
+def sold(seq: int, account: str = "42#GBP") -> dict[str, Any]:
+    at = AT + timedelta(milliseconds=seq)
+    return record(seq, posting_item(account, position=str(Position.of(Identity("shop", str(seq)), at))))
+
+
+@pytest.fixture(autouse=True)
+def waits(monkeypatch: pytest.MonkeyPatch) -> Iterator[Waits]:
+    """Give a clock that keeps its pauses, each as long as it can become."""
+    monkeypatch.setattr("random.uniform", lambda _, most: most)
+    with clock.using(recording := Waits()):
+        yield recording
+
+
+def test_a_batch_is_counted_at_once_where_nothing_is_in_the_way(waits: Waits) -> None:
+    counters = Counters()
+    assert counting(counters).apply([sold(1), sold(2)]) == {"batchItemFailures": []}
+    assert (counters.items[LATEST]["events"], counters.reads, waits.waited) == (2, 1, [])
+
+
+@pytest.mark.parametrize("error", [FASTER, THROTTLED, TIMEOUT])
+def test_a_write_that_failed_in_passing_is_planned_again_after_a_longer_pause_each_time(
+    waits: Waits, error: Exception
+) -> None:
+    counters = Counters(of_42=[error] * 3)
+    assert counting(counters).apply([sold(1)]) == {"batchItemFailures": []}
+    assert (counters.items[LATEST]["events"], counters.reads) == (1, 4)
+    assert len(waits.waited) == 3
+    assert waits.waited == sorted(set(waits.waited))
+    assert all(waited > 0 for waited in waits.waited)
+
+
+def test_a_group_that_keeps_failing_is_delivered_again_and_the_others_are_counted() -> None:
+    counters = Counters(of_7=[FASTER] * ATTEMPTS)
+    records = [sold(1), sold(2, "7#GBP"), sold(3), sold(4, "7#GBP")]
+    assert counting(counters).apply(records) == {"batchItemFailures": [{"itemIdentifier": "2"}]}
+    assert counters.items[LATEST]["events"] == 2
+    assert counters.failing["of_7"] == []
+    assert counting(counters).apply(records[1:]) == {"batchItemFailures": []}
+    assert [counters.items[f"ACCOUNT#{agency}#GBP", "latest"]["events"] for agency in ("42", "7")] == [2, 2]
+
+
+def test_a_group_whose_counters_cannot_be_reached_is_given_up_at_once(waits: Waits) -> None:
+    """The call has been tried, and waited for, as often as there is a point in it."""
+    counters = Counters(of_42=[UnavailableError("busy")])
+    assert counting(counters).apply([sold(1)]) == {"batchItemFailures": [{"itemIdentifier": "1"}]}
+    assert (counters.reads, waits.waited) == (1, [])
+
+
+@pytest.mark.parametrize(
+    "error", [service_error("AccessDeniedException"), cancelled(["ValidationError", "None", "None"])]
+)
+def test_a_write_that_can_never_work_is_an_error_and_no_silence(waits: Waits, error: ClientError) -> None:
+    counters = Counters(of_42=[error])
+    with pytest.raises(ClientError):
+        counting(counters).apply([sold(1)])
+    assert (counters.items, waits.waited) == ({}, [])

@@ -1,0 +1,349 @@
+"""Recording, the pure part: phases, claims, steps, answers."""
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+from decimal import Decimal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from quarterhour.ledger.event import Event, Rejection
+from quarterhour.ledger.plan import (
+    SAFETY,
+    Claimed,
+    Phase,
+    Verdict,
+    contents,
+    first_of_each,
+    ledger_values,
+    next_step,
+    outcomes,
+    too_long,
+)
+from quarterhour.ledger.posting import Posting
+from quarterhour.ledger.pricing import Price
+from quarterhour.model import clock
+from quarterhour.model.errors import SettingsError
+from quarterhour.model.identifiers import Identity, Partition, Position
+from quarterhour.model.quarter_hours import QuarterHour
+from tests.support.builders import AT, QUARTER, claim, event, identities, instants, rejection, terms, utc
+
+MICROSECOND = timedelta(microseconds=1)
+RECORDED, DUPLICATE, CONFLICT, REJECTED, UNAVAILABLE = Verdict
+
+
+# ---------------------------------------------------------------- phases of a bucket
+
+
+@pytest.mark.parametrize(
+    ("now", "phase"),
+    [
+        (utc("01:30:00"), Phase.OPEN),
+        (utc("01:45:00"), Phase.OPEN),
+        # 120 s of grace, less the 30 s an ingest may live and the 5 s of safety.
+        (utc("01:46:25") - MICROSECOND, Phase.OPEN),
+        (utc("01:46:25"), Phase.CLOSING),
+        (utc("01:47:00") - MICROSECOND, Phase.CLOSING),
+        (utc("01:47:00"), Phase.FINAL),
+        (utc("23:59:59"), Phase.FINAL),
+    ],
+)
+def test_a_bucket_is_open_then_closing_then_settled(now: datetime, phase: Phase) -> None:
+    assert terms().phase(QUARTER, now) is phase
+
+
+@given(
+    issued=instants,
+    now=st.timedeltas(timedelta(0), timedelta(hours=2)),
+    grace=st.integers(0, 3600),
+    longest_run=st.integers(0, 900),
+)
+def test_an_ingest_that_appends_while_its_bucket_is_open_has_ended_when_it_is_settled(
+    issued: datetime, now: timedelta, grace: int, longest_run: int
+) -> None:
+    try:
+        agreed = terms(grace=timedelta(seconds=grace), longest_run=timedelta(seconds=longest_run))
+    except SettingsError:
+        return
+    quarter_hour = QuarterHour.at(issued)
+    later = issued + now
+    if agreed.phase(quarter_hour, issued) is Phase.OPEN and agreed.phase(quarter_hour, later) is Phase.FINAL:
+        assert later >= issued + agreed.longest_run + SAFETY
+
+
+@given(st.timedeltas(timedelta(0), timedelta(minutes=15) - MICROSECOND))
+def test_a_bucket_is_open_as_long_as_it_lasts(into: timedelta) -> None:
+    assert terms(grace=timedelta(seconds=35)).phase(QUARTER, QUARTER.start + into) is Phase.OPEN
+
+
+@pytest.mark.parametrize("grace", [0, 30, 34])
+def test_a_grace_in_which_an_ingest_could_still_write_is_refused(grace: int) -> None:
+    with pytest.raises(SettingsError, match=f"a grace of {grace} s is too short: 35 s at least"):
+        terms(grace=timedelta(seconds=grace))
+    assert terms(grace=timedelta(seconds=35)).grace == timedelta(seconds=35)
+
+
+# ---------------------------------------------------------------- claims
+
+
+def test_a_claim_gives_the_position_of_now_in_the_bucket_of_now() -> None:
+    claimed = claim(event(), AT)
+    assert claimed.receipt == {
+        "recorded_at": "2026-10-23T01:30:12.345Z",
+        "partition": "202610230130#00",
+        "position": str(Position.of(Identity("shop", "order-1"), AT)),
+    }
+    assert claimed.key == (claimed.receipt["partition"], claimed.receipt["position"])
+
+
+def test_the_events_own_time_does_not_decide_its_bucket() -> None:
+    late = replace(event(), time=AT - timedelta(days=400))
+    assert claim(late).partition.quarter_hour == QUARTER
+
+
+@given(identity=identities, at=instants, shards=st.integers(1, 64))
+def test_a_claims_receipt_partition_and_position_agree(identity: Identity, at: datetime, shards: int) -> None:
+    claimed = claim(replace(event(), identity=identity), at, shards=shards)
+    assert claimed.partition.quarter_hour == QuarterHour.at(claimed.position.recorded_at)
+    assert claimed.receipt["recorded_at"] == clock.iso_millis(at)
+
+
+def test_an_identity_is_remembered_for_its_retention_or_for_ever() -> None:
+    assert claim().expires_at is None
+    expires = claim(retention=timedelta(days=30)).expires_at
+    assert expires == int((AT + timedelta(days=30)).timestamp())
+
+
+def test_only_the_claim_of_a_sale_knows_what_may_be_refunded() -> None:
+    refundable = claim(event(amount="12.50")).refundable
+    assert refundable is not None
+    assert (str(refundable.account), refundable.left) == ("42#GBP", Decimal("12.50"))
+    assert claim(event(type_="adjustment.recorded")).refundable is None
+    assert claim(event(type_="sale.refunded", amount="-1")).refundable is None
+
+
+def test_a_moved_claim_points_to_the_bucket_of_now_and_keeps_its_terms() -> None:
+    old = claim(event(commission_rate="0.2"), shards=4, retention=timedelta(days=1))
+    new = old.moved(utc("02:00"), terms(shards=4, commission_rate=Decimal("0.5"), retention=timedelta(days=9)))
+    assert new.partition == Partition(QuarterHour.parse("202610230200"), old.partition.shard)
+    assert new.position == Position.of(old.identity, utc("02:00"))
+    for name in ("identity", "digest", "price", "expires_at", "refundable"):
+        assert getattr(new, name) == getattr(old, name)
+
+
+# ---------------------------------------------------------------- what goes to the ledger
+
+
+def test_the_ledger_holds_all_of_an_event_as_text() -> None:
+    sold = event(
+        amount="-12.50", type_="adjustment.recorded", currency="JPY", product="tea", extra={"a": Decimal("1.0")}
+    )
+    assert ledger_values(sold, claim(sold)) == {
+        "quarter_hour": "202610230130#00",
+        "position": str(Position.of(Identity("shop", "order-1"), AT)),
+        "recorded_at": "2026-10-23T01:30:12.345Z",
+        "source": "shop",
+        "id": "order-1",
+        "type": "adjustment.recorded",
+        "agency": "42",
+        "currency": "JPY",
+        "amount": "-12.50",
+        "commission_rate": "0.10",
+        "commission": "-1.2500",
+        "schema": "1",
+        "product": "tea",
+        "extra": '{"a":1.0}',
+        "terms": "default",
+    }
+
+
+def test_the_events_own_time_travels_along_in_utc() -> None:
+    sold = replace(event(), time=utc("01:30:00.5"))
+    assert ledger_values(sold, claim(sold))["time"] == "2026-10-23T01:30:00.500000Z"
+
+
+@given(at=instants, retried=instants, amount=st.decimals(0, 10**9, places=4))
+def test_the_same_claim_always_gives_the_same_bytes(at: datetime, retried: datetime, amount: Decimal) -> None:
+    first, again = event(amount=amount), event(amount=amount)
+    claimed = claim(first, at)
+    with clock.using(clock.ManualClock(retried)):
+        assert ledger_values(again, claimed) == ledger_values(first, claimed)
+
+
+@given(digits=st.integers(0, 10**20), exponent=st.integers(-5, 15), rate=st.sampled_from(["0.10", "1", "0E+5"]))
+def test_a_retry_that_writes_its_numbers_otherwise_gives_the_same_bytes(digits: int, exponent: int, rate: str) -> None:
+    number = Decimal(digits).scaleb(exponent)
+    as_number = event(amount=number, commission_rate=Decimal(rate))
+    as_text = event(amount=f"{number:f}", commission_rate=f"{Decimal(rate):f}")
+    claimed = claim(as_number)
+    assert as_text.digest == claimed.digest
+    assert ledger_values(as_text, claimed) == ledger_values(as_number, claimed)
+    assert claim(as_text) == claimed
+
+
+def test_what_was_written_to_the_ledger_is_counted_as_it_was_meant() -> None:
+    sold = event(amount="12.50", customer="c7")
+    claimed = claim(sold)
+    item = {name: {"S": value} for name, value in ledger_values(sold, claimed).items()}
+    assert Posting.of(item) == Posting(claimed.partition, sold.account, Decimal("12.50"), Decimal("1.2500"), AT, "c7")
+
+
+def test_a_claim_made_before_terms_were_told_still_gives_the_bytes_that_it_gave() -> None:
+    old = replace(claim(), price=Price(Decimal("0.10"), ""))
+    assert ledger_values(event(), old).keys() == ledger_values(event(), claim()).keys() - {"terms"}
+
+
+def test_a_commission_that_would_be_too_long_is_told_with_what_would_be_right() -> None:
+    refused = too_long(event(amount="1" * 38))
+    assert (refused.source, refused.id) == ("shop", "order-1")
+    assert [one.field for one in refused.problems] == ["data.amount"]
+
+
+# ---------------------------------------------------------------- what a claim without its event needs
+
+
+@pytest.mark.parametrize(
+    ("now", "needs"),
+    [
+        (utc("01:30:30"), "append"),
+        (utc("01:46:25") - MICROSECOND, "append"),
+        (utc("01:46:25"), "wait"),
+        (utc("01:47:00") - MICROSECOND, "wait"),
+        (utc("01:47:00"), "move"),
+    ],
+)
+def test_a_claim_without_its_event_is_appended_waits_or_moves_by_the_phase_of_its_bucket(
+    now: datetime, needs: str
+) -> None:
+    absent = claim()
+    step = next_step([absent], now, terms())
+    assert {name: getattr(step, name) for name in ("append", "wait", "move")} == {
+        "append": [],
+        "wait": [],
+        "move": [],
+        needs: [absent],
+    }
+
+
+@given(st.lists(instants, max_size=10), instants)
+def test_each_claim_needs_exactly_one_thing(made: list[datetime], now: datetime) -> None:
+    absent = [claim(event(str(i)), at) for i, at in enumerate(made)]
+    step = next_step(absent, now, terms())
+    assert sorted([*step.append, *step.move, *step.wait], key=str) == sorted(absent, key=str)
+    assert all(terms().phase(one.partition.quarter_hour, now) is Phase.FINAL for one in step.move)
+
+
+# ---------------------------------------------------------------- answers
+
+OTHER = event(amount="99.00")
+
+
+@pytest.mark.parametrize(
+    ("item", "claimed", "stands", "verdict"),
+    [
+        (event(), Claimed(claim(), fresh=True), True, RECORDED),
+        (event(), Claimed(claim(), fresh=False), True, DUPLICATE),
+        (event(), Claimed(claim(OTHER), fresh=False), True, CONFLICT),
+        (event(), Claimed(claim(OTHER), fresh=False), False, CONFLICT),
+        (event(), Claimed(claim(), fresh=True), False, UNAVAILABLE),
+        (event(), Claimed(claim(), fresh=False), False, UNAVAILABLE),
+        (event(), None, False, UNAVAILABLE),
+        (rejection(), None, False, REJECTED),
+        (rejection(), Claimed(claim(), fresh=True), True, REJECTED),
+    ],
+)
+def test_an_item_is_answered_by_its_claim_and_by_what_stands(
+    item: Event | Rejection,
+    claimed: Claimed | None,
+    stands: bool,  # noqa: FBT001 - a table's column
+    verdict: Verdict,
+) -> None:
+    identity = event().identity
+    claims = {identity: claimed} if claimed else {}
+    standing = {identity: claimed.claim} if claimed and stands else {}
+    (outcome,) = outcomes([item], claims, standing, {})
+    assert outcome.verdict is verdict
+    assert (outcome.source, outcome.id) == ("shop", "order-1")
+    in_ledger = verdict in {RECORDED, DUPLICATE}
+    assert (outcome.receipt is not None) == in_ledger
+    assert bool(outcome.problems) != in_ledger
+
+
+def test_the_receipt_is_of_where_the_event_stands_now() -> None:
+    old = claim()
+    new = old.moved(utc("02:00"), terms())
+    (outcome,) = outcomes([event()], {old.identity: Claimed(old, fresh=False)}, {old.identity: new}, {})
+    assert outcome.receipt == new.receipt
+
+
+@pytest.mark.parametrize(
+    ("items", "fresh", "verdicts"),
+    [
+        ([event(), event()], True, [RECORDED, DUPLICATE]),
+        ([event(), event(), event()], False, [DUPLICATE, DUPLICATE, DUPLICATE]),
+        ([event(), OTHER, event()], True, [RECORDED, CONFLICT, DUPLICATE]),
+        ([OTHER, event(), event()], False, [CONFLICT, DUPLICATE, DUPLICATE]),
+        ([rejection(), event()], True, [REJECTED, RECORDED]),
+    ],
+)
+def test_an_identity_that_comes_twice_in_one_request_is_recorded_once(
+    items: list[Event | Rejection],
+    fresh: bool,  # noqa: FBT001 - a table's column
+    verdicts: list[Verdict],
+) -> None:
+    claimed = claim()
+    found = outcomes(items, {claimed.identity: Claimed(claimed, fresh)}, {claimed.identity: claimed}, {})
+    assert [outcome.verdict for outcome in found] == verdicts
+    assert {str(outcome.receipt) for outcome in found if outcome.receipt} == {str(claimed.receipt)}
+
+
+@given(st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from(["1", "2"])), min_size=1, max_size=8), st.data())
+def test_every_combination_of_items_and_claims_is_answered_by_the_rules(
+    sent: list[tuple[str, str]], draw: st.DataObject
+) -> None:
+    items = [event(id_, amount=amount) for id_, amount in sent]
+    claims: dict[Identity, Claimed] = {}
+    for identity in {item.identity for item in items}:
+        content = draw.draw(st.sampled_from(["1", "2", "earlier", None]))
+        if content:
+            content_ = event(identity.id, amount="7" if content == "earlier" else content)
+            claims[identity] = Claimed(claim(content_), fresh=content != "earlier" and draw.draw(st.booleans()))
+    standing = {one: claims[one].claim for one in claims if draw.draw(st.booleans())}
+    answered = outcomes(items, claims, standing, {})
+    for item, outcome in zip(items, answered, strict=True):
+        same = item.identity in claims and claims[item.identity].claim.digest == item.digest
+        if item.identity not in claims:
+            assert outcome.verdict is UNAVAILABLE
+        elif not same:
+            assert outcome.verdict is CONFLICT
+        elif item.identity not in standing:
+            assert outcome.verdict is UNAVAILABLE
+        else:
+            assert outcome.verdict in {RECORDED, DUPLICATE}
+    recorded = [outcome.id for outcome in answered if outcome.verdict is RECORDED]
+    assert len(set(recorded)) == len(recorded)
+    fresh = {one.id for one, claimed in claims.items() if claimed.fresh and one in standing}
+    matching = {item.identity.id for item in contents(items, claims).values()}
+    assert set(recorded) == fresh & matching
+
+
+@given(st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from(["1", "2"])), max_size=8))
+def test_the_first_event_of_an_identity_is_the_one_that_claims(sent: list[tuple[str, str]]) -> None:
+    items = [event(id_, amount=amount) for id_, amount in sent]
+    firsts = first_of_each(items)
+    assert [one.identity for one in firsts] == list(dict.fromkeys(item.identity for item in items))
+    assert all(items[[item.identity for item in items].index(one.identity)] is one for one in firsts)
+
+
+def test_the_content_that_was_claimed_is_the_one_that_is_written() -> None:
+    claims = {OTHER.identity: Claimed(claim(OTHER), fresh=False)}
+    assert contents([event(), OTHER], claims) == {OTHER.identity: OTHER}
+    assert contents([event()], claims) == {}
+    assert contents([event()], {}) == {}
+
+
+def test_a_conflict_does_not_tell_where_the_other_event_stands() -> None:
+    claimed = Claimed(claim(OTHER), fresh=False)
+    (outcome,) = outcomes([event()], {OTHER.identity: claimed}, {OTHER.identity: claimed.claim}, {})
+    assert "receipt" not in outcome.as_dict(0)

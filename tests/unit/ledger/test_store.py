@@ -1,0 +1,239 @@
+"""The ledger's calls to DynamoDB when DynamoDB does not do what it is asked at once."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from botocore.exceptions import ClientError, ReadTimeoutError
+from hypothesis import given
+from hypothesis import strategies as st
+
+from quarterhour.aws.items import to_item
+from quarterhour.aws.retries import ATTEMPTS, is_cancelled
+from quarterhour.aws.workers import Workers
+from quarterhour.ledger.plan import Claim, Claimed, Phase, ledger_values
+from quarterhour.ledger.pricing import Price
+from quarterhour.ledger.refunds import LinkedRefund, linked_refund
+from quarterhour.ledger.store import Entry, LedgerStore, claim_of, claim_values
+from quarterhour.model import clock
+from quarterhour.model.clock import ManualClock
+from quarterhour.model.identifiers import Identity
+from quarterhour.model.quarter_hours import QuarterHour
+from tests.support.builders import AT, QUARTER, amounts, claim, event, identities, instants, terms, utc
+from tests.support.clocks import Waits
+from tests.support.script import Scripted, cancelled, service_error
+
+TIMEOUT = ReadTimeoutError(endpoint_url="table")
+THROTTLED = service_error("ProvisionedThroughputExceededException")
+TAKEN: dict[str, Any] = {"UnprocessedItems": {}}
+
+
+def store(client: Scripted) -> LedgerStore:
+    stub: Any = client
+    return LedgerStore(stub, "Identity", "Ledger", "Entity", Workers(1))
+
+
+def entries(count: int) -> list[Entry]:
+    sold = [event(str(i)) for i in range(count)]
+    return [(QUARTER, ledger_values(one, claim(one))) for one in sold]
+
+
+def keys(of: list[Entry]) -> set[tuple[str, str]]:
+    return {(values["quarter_hour"], values["position"]) for _, values in of}
+
+
+def always(_: QuarterHour) -> bool:
+    return True
+
+
+def in_time() -> bool:
+    return True
+
+
+def sent(client: Scripted) -> list[int]:
+    return [len(request["RequestItems"]["Ledger"]) for _, request in client.calls]
+
+
+def leaving(count: int) -> Callable[[dict[str, Any]], dict[str, Any]]:
+    """Answer that the last so many of what was sent were not taken."""
+    return lambda request: {"UnprocessedItems": {"Ledger": request["RequestItems"]["Ledger"][-count:]}}
+
+
+pytestmark = pytest.mark.usefixtures("hands")
+
+
+def test_events_are_appended_25_at_a_time() -> None:
+    client = Scripted(TAKEN)
+    batch = entries(60)
+    assert store(client).append(batch, always) == keys(batch)
+    assert sent(client) == [25, 25, 10]
+
+
+def test_what_was_not_taken_is_sent_again_and_nothing_else() -> None:
+    client = Scripted(leaving(3), leaving(1), TAKEN)
+    batch = entries(10)
+    assert store(client).append(batch, always) == keys(batch)
+    assert sent(client) == [10, 3, 1]
+
+
+@pytest.mark.parametrize("error", [THROTTLED, TIMEOUT, service_error("InternalServerError", 500)])
+def test_an_append_that_failed_in_passing_is_sent_again_whole(error: Exception) -> None:
+    client = Scripted(error, TAKEN)
+    batch = entries(4)
+    assert store(client).append(batch, always) == keys(batch)
+    assert sent(client) == [4, 4]
+
+
+def test_an_append_waits_longer_after_each_attempt_that_wrote_nothing_and_not_when_it_is_done(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("random.uniform", lambda _, most: most)
+    throttled: list[Any] = [THROTTLED, TIMEOUT, service_error("InternalServerError", 500)]
+    for failed in range(len(throttled) + 1):
+        waits = Waits()
+        with clock.using(waits):
+            store(Scripted(*throttled[:failed], TAKEN)).append(entries(4), always)
+        assert len(waits.waited) == failed
+        assert waits.waited == sorted(set(waits.waited))
+        assert all(waited > 0 for waited in waits.waited)
+
+
+def test_an_append_that_is_given_up_is_not_waited_for() -> None:
+    waits = Waits()
+    client = Scripted(leaving(2))
+    with clock.using(waits):
+        store(client).append(entries(4), always)
+    assert len(waits.waited) == len(client.calls) - 1 == ATTEMPTS, "one that got somewhere, then so many in vain"
+
+
+def test_what_was_never_taken_is_not_said_to_stand_in_the_ledger() -> None:
+    client = Scripted(leaving(2))
+    batch = entries(10)
+    assert store(client).append(batch, always) == keys(batch[:8])
+    assert len(client.calls) == 1 + ATTEMPTS, "one that got somewhere, then so many that wrote nothing"
+
+
+def test_an_append_that_can_never_work_is_an_error_and_no_silence() -> None:
+    with pytest.raises(ClientError, match="AccessDenied"):
+        store(Scripted(service_error("AccessDeniedException"))).append(entries(1), always)
+
+
+def test_no_append_is_issued_to_a_bucket_that_is_closing(hands: ManualClock) -> None:
+    client = Scripted(TAKEN)
+    hands.advance_to(utc("01:46:25"))
+    assert store(client).append(entries(3), lambda one: terms().phase(one, hands.now()) is Phase.OPEN) == set()
+    assert client.calls == []
+
+
+def test_no_append_is_issued_again_once_its_bucket_is_closing(hands: ManualClock) -> None:
+    def throttle_until_the_bucket_closes(request: dict[str, Any]) -> dict[str, Any]:
+        hands.advance_to(utc("01:46:25"))
+        return leaving(2)(request)
+
+    client = Scripted(throttle_until_the_bucket_closes, TAKEN)
+    batch = entries(5)
+    in_ledger = store(client).append(batch, lambda one: terms().phase(one, hands.now()) is Phase.OPEN)
+    assert in_ledger == keys(batch[:3])
+    assert sent(client) == [5]
+
+
+def test_events_of_the_open_bucket_are_appended_beside_those_of_a_closing_one(hands: ManualClock) -> None:
+    hands.advance_to(utc("01:46:30"))
+    new = event("new")
+    open_entry = (QUARTER.next, ledger_values(new, claim(new, hands.now())))
+    client = Scripted(TAKEN)
+    in_ledger = store(client).append(
+        [*entries(2), open_entry], lambda one: terms().phase(one, hands.now()) is Phase.OPEN
+    )
+    assert in_ledger == keys([open_entry])
+    assert sent(client) == [1]
+
+
+# ---------------------------------------------------------------- claims
+
+
+@given(
+    identity=identities,
+    at=instants,
+    kept=st.none() | st.integers(1, 4000),
+    price=st.builds(Price, amounts(), st.sampled_from(["", "card 3"]), st.sampled_from(["", "named=1"])),
+    amount=st.none() | amounts(),
+)
+def test_a_claim_comes_back_from_its_item(
+    identity: Identity, at: datetime, kept: int | None, price: Price, amount: Decimal | None
+) -> None:
+    agreed = terms(shards=7, retention=timedelta(days=kept) if kept else None)
+    made = replace(Claim.of(replace(event(), identity=identity), at, agreed, price), amount=amount)
+    item = to_item(claim_values(made, "request-1"))
+    # The ledger keeps milliseconds, and so does the claim.
+    assert claim_of(item) == made
+
+
+def standing(made: Claim, request: str) -> ClientError:
+    item = to_item(claim_values(made, request))
+    return service_error("ConditionalCheckFailedException", Item=item)
+
+
+def test_a_claim_that_stands_already_is_told_as_it_was_made() -> None:
+    earlier = claim(at=AT - timedelta(hours=1))
+    client = Scripted(standing(earlier, "request-0"))
+    assert store(client).claim([claim()], "request-1", in_time) == [Claimed(earlier, fresh=False)]
+
+
+def test_a_claim_whose_answer_was_lost_is_still_this_requests_own() -> None:
+    client = Scripted(TIMEOUT, standing(claim(), "request-1"))
+    assert store(client).claim([claim()], "request-1", in_time) == [Claimed(claim(), fresh=True)]
+
+
+def test_a_refund_that_stands_already_is_told_as_it_was_made_and_by_whom() -> None:
+    refund = linked_refund(event("r1", "sale.refunded", amount="-1", refers_to="order-1"), claim(), AT, terms())
+    assert isinstance(refund, LinkedRefund)
+    for request, fresh in (("request-0", False), ("request-1", True)):
+        reasons = [
+            {"Code": "ConditionalCheckFailed", "Item": to_item(claim_values(refund.claim, request))},
+            {"Code": "None"},
+        ]
+        client = Scripted(TIMEOUT, service_error("TransactionCanceledException", CancellationReasons=reasons))
+        assert store(client).claim_refund(refund, "request-1") == Claimed(refund.claim, fresh)
+
+
+def test_a_refund_whose_sale_changed_meanwhile_is_planned_again() -> None:
+    refund = linked_refund(event("r1", "sale.refunded", amount="-1", refers_to="order-1"), claim(), AT, terms())
+    assert isinstance(refund, LinkedRefund)
+    for reasons in (["None", "ConditionalCheckFailed"], ["TransactionConflict", "None"]):
+        with pytest.raises(ClientError) as lost:
+            store(Scripted(cancelled(reasons))).claim_refund(refund, "request-1")
+        assert is_cancelled(lost.value)
+
+
+def test_one_claim_that_could_not_be_made_does_not_sink_the_others() -> None:
+    throttled = [THROTTLED] * ATTEMPTS
+    client = Scripted(*throttled, {})
+    first, second = claim(event("1")), claim(event("2"))
+    assert store(client).claim([first, second], "request-1", in_time) == [None, Claimed(second, fresh=True)]
+
+
+def test_what_the_time_does_not_allow_is_not_claimed() -> None:
+    client = Scripted({})
+    left = iter([True, False])
+    first, second = claim(event("1")), claim(event("2"))
+    assert store(client).claim([first, second], "request-1", lambda: next(left)) == [Claimed(first, fresh=True), None]
+    assert len(client.calls) == 1
+
+
+def test_a_claim_that_somebody_else_moved_is_not_moved_again() -> None:
+    old = claim()
+    new = old.moved(utc("02:00"), terms())
+    assert store(Scripted({})).move(old, new)
+    assert not store(Scripted(service_error("ConditionalCheckFailedException"))).move(old, new)
+    assert not store(Scripted(THROTTLED)).move(old, new)
+
+
+@pytest.mark.parametrize("error", [service_error("ConditionalCheckFailedException"), None])
+def test_the_control_items_are_prepared_once_by_whoever_is_first(error: Exception | None) -> None:
+    client = Scripted(error or {})
+    store(client).prepare(3, QUARTER.previous)
+    assert [operation for operation, _ in client.calls] == ["update_item", "put_item"]

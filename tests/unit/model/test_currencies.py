@@ -1,0 +1,17 @@
+"""The currencies, held to a list that is not ours."""
+
+import iso4217
+import pytest
+
+from quarterhour.model import money
+from quarterhour.model.currencies import MINOR_DIGITS
+
+
+def test_the_currencies_are_those_of_iso_4217_with_a_minor_unit() -> None:
+    listed = {currency.code: currency.exponent for currency in iso4217.Currency if currency.exponent is not None}
+    assert listed == MINOR_DIGITS
+
+
+@pytest.mark.parametrize("code", ["XAU", "XXX", "XTS", "gbp", "GB", "GBPX", "", "ABC", 826, None])
+def test_metals_test_codes_and_what_is_no_code_are_no_currency(code: object) -> None:
+    assert not money.is_currency(code)

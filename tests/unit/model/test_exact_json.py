@@ -1,0 +1,95 @@
+"""JSON without loss."""
+
+import json
+from decimal import Decimal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from quarterhour.model import exact_json
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=20,
+)
+
+
+@pytest.mark.parametrize(
+    "number", ["0.1", "12.50", "1E+400", "-0.0", "123456789012345678901234567890.123456789", "1" * 5000]
+)
+def test_a_number_is_read_digit_for_digit(number: str) -> None:
+    assert exact_json.parse(number).as_tuple() == Decimal(number).as_tuple()
+
+
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e99999999999999999999"])
+def test_what_no_decimal_can_hold_is_read_as_no_number(number: str) -> None:
+    assert exact_json.parse(f'{{"amount": {number}}}')["amount"].is_nan()
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("", "Expecting value"),
+        ("{", "Expecting property name"),
+        ("{'a': 1}", "Expecting property name"),
+        ('{"a": 1} {"b": 2}', "Extra data"),
+        ('{"a": 1, "b": 2, "a": 1}', "'a' stands twice"),
+        ('[{"x": {"deep": 1, "deep": 2}}]', "'deep' stands twice"),
+        (f'{{"{"k" * 100}": 1, "{"k" * 100}": 2}}', f"'{'k' * 60}' stands twice"),
+        ("[" * 200_000, "nested too deeply"),
+        ('{"a":' * 200_000, "nested too deeply"),
+        ('"\x00"', "Invalid control character"),
+    ],
+)
+def test_what_is_no_json_or_says_two_things_at_once_is_refused(text: str, problem: str) -> None:
+    with pytest.raises(ValueError, match=problem):
+        exact_json.parse(text)
+
+
+@given(json_values)
+def test_a_value_comes_back_from_its_canonical_text(value: object) -> None:
+    text = exact_json.canonical(value)
+    assert json.loads(text) == value
+    assert text.isascii()
+    assert exact_json.canonical(exact_json.parse(text)) == text
+
+
+@given(json_values, st.integers(0, 4))
+def test_the_canonical_text_does_not_depend_on_blanks_or_escapes(value: object, indent: int) -> None:
+    for text in (json.dumps(value, indent=indent), json.dumps(value, ensure_ascii=False)):
+        assert exact_json.canonical(exact_json.parse(text)) == exact_json.canonical(exact_json.parse(json.dumps(value)))
+
+
+@given(st.dictionaries(st.text(), st.integers()))
+def test_the_canonical_text_does_not_depend_on_the_order_of_keys(value: dict[str, int]) -> None:
+    turned = dict(reversed(value.items()))
+    assert exact_json.canonical(turned) == exact_json.canonical(value)
+
+
+@pytest.mark.parametrize(("one", "other"), [("1", "1.0"), ("1", '"1"'), ("null", '""'), ("[]", "{}"), ("0", "false")])
+def test_what_was_sent_otherwise_has_another_canonical_text(one: str, other: str) -> None:
+    assert exact_json.canonical(exact_json.parse(one)) != exact_json.canonical(exact_json.parse(other))
+
+
+def test_the_canonical_text_holds_exact_numbers_and_no_blanks() -> None:
+    text = '{ "b" : [ 1.50 , true , null ], "a" : "\u00e9" }'
+    assert exact_json.canonical(exact_json.parse(text)) == '{"a":"\\u00e9","b":[1.50,true,null]}'
+
+
+@pytest.mark.parametrize("value", [exact_json.NOT_A_NUMBER, {"a": [exact_json.NOT_A_NUMBER]}, Decimal("Infinity")])
+def test_what_is_no_number_has_no_canonical_text(value: object) -> None:
+    with pytest.raises(ValueError, match="holds a number that is not finite"):
+        exact_json.canonical(value)
+
+
+def test_a_value_that_nests_too_deeply_has_no_canonical_text() -> None:
+    deep: list[object] = []
+    for _ in range(32):
+        deep = [deep]
+    assert exact_json.canonical(deep) == "[" * 33 + "]" * 33
+    for _ in range(100_000):
+        deep = [deep]
+    with pytest.raises(ValueError, match="nested too deeply"):
+        exact_json.canonical(deep)

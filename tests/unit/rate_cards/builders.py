@@ -1,0 +1,74 @@
+"""Rate cards, and what they are asked about, that tests are made of."""
+
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any
+
+from hypothesis import strategies as st
+
+from quarterhour.ledger.event import Event
+from quarterhour.ledger.pricing import Price, price_of
+from quarterhour.rate_cards.plan import InForce
+from quarterhour.rate_cards.rate_card import RateCard, Rule, Sold, read_rate_card
+
+OCTOBER = datetime(2026, 10, 1, tzinfo=UTC)
+
+
+def content(*rules: dict[str, Any], valid_from: str = "2026-10-01T00:00:00Z") -> dict[str, Any]:
+    """Return a card as it is sent, of these rules or of one that takes a tenth of everything."""
+    return {"valid_from": valid_from, "rules": list(rules) or [{"percent": "10"}]}
+
+
+def card(*rules: dict[str, Any], valid_from: str = "2026-10-01T00:00:00Z") -> RateCard:
+    """Return a valid card."""
+    read = read_rate_card(content(*rules, valid_from=valid_from))
+    assert isinstance(read, RateCard), read
+    return read
+
+
+def sold(amount: str = "100", currency: str = "GBP", items: str | None = "1", **of: str) -> Sold:
+    """Return what a card looks at."""
+    return Sold(Decimal(amount), currency, None if items is None else Decimal(items), **of)
+
+
+def priced(event: Event, *rules: dict[str, Any], version: int = 1) -> Price:
+    """Return an event's price by a card of these rules, or by the default rate where there are none."""
+    return price_of(event, InForce(version, card(*rules)) if rules else None, Decimal("0.25"))
+
+
+categories = st.sampled_from(["", "books", "toys"])
+places = st.sampled_from(["", "GB", "GB#London", "GB#London#Soho", "GBX", "DE"])
+codes = st.sampled_from(["GBP", "EUR"])
+fees = st.none() | st.decimals(0, 50, places=2)
+percents = st.decimals(0, 100, places=3)
+
+
+@st.composite
+def rules(draw: st.DrawFn) -> Rule:
+    """Draw rules of few different conditions, so that many cover the same."""
+    least, most = sorted([draw(st.decimals(0, 50, places=2)) for _ in range(2)])
+    fixed, minimum, maximum = draw(fees), draw(st.none() | st.just(least)), draw(st.none() | st.just(most))
+    return Rule(
+        percent=draw(percents),
+        category=draw(categories) or None,
+        location=draw(places) or None,
+        currency=draw(st.none() | codes if fixed is minimum is maximum is None else codes),
+        fixed=fixed,
+        minimum=minimum,
+        maximum=maximum,
+    )
+
+
+cards = st.builds(
+    RateCard,
+    st.just(OCTOBER),
+    st.lists(rules(), max_size=12, unique_by=lambda rule: (rule.category, rule.location, rule.currency)).map(tuple),
+)
+whatever = st.builds(
+    Sold,
+    st.decimals(-(10**6), 10**6, places=2),
+    codes,
+    st.none() | st.integers(0, 100).map(Decimal),
+    categories,
+    places,
+)

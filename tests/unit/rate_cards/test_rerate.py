@@ -1,0 +1,183 @@
+"""Rerating: what is missing to another card's terms is posted once, and summed up it is just that."""
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from quarterhour.ledger.event import Event, read_event
+from quarterhour.ledger.plan import Claim, Refundable, ledger_values
+from quarterhour.ledger.pricing import price_of
+from quarterhour.ledger.refunds import LinkedRefund, linked_refund
+from quarterhour.ledger.rerate import Rerated, adjustment_id, rerated
+from quarterhour.model import money
+from quarterhour.rate_cards.plan import InForce
+from quarterhour.rate_cards.rate_card import RateCard
+from tests.support.builders import AT, event, terms
+from tests.unit.rate_cards.builders import card, cards, categories, places
+
+START, END = AT - timedelta(hours=1), AT + timedelta(hours=1)
+OLD, NEW = card({"percent": "10"}), card({"percent": "20"})
+
+
+class Book:
+    """A ledger that remembers the claims of its sales."""
+
+    def __init__(self, old: RateCard = OLD) -> None:
+        self._card = InForce(1, old)
+        self._claims: dict[str, Claim] = {}
+        self.facts: list[dict[str, str]] = []
+
+    def record(self, sent: Event, at: datetime = AT) -> None:
+        """Record an event by the old card."""
+        if sent.refunded_sale:
+            sale = self._claims[sent.refunded_sale.id]
+            answer = linked_refund(sent, sale, at, terms())
+            assert isinstance(answer, LinkedRefund), answer
+            assert sale.refundable is not None
+            left = Refundable(sale.refundable.account, answer.after)
+            self._claims[sale.identity.id] = replace(sale, refundable=left)
+            claim = answer.claim
+        else:
+            claim = Claim.of(sent, at, terms(), price_of(sent, self._card, Decimal("0.25")))
+            self._claims[sent.identity.id] = claim
+        self.facts.append(ledger_values(sent, claim))
+
+    def rerate(self, to: RateCard = NEW, start: datetime = START, end: datetime = END) -> list[Rerated]:
+        return rerated(self.facts, to, start, end)
+
+    def post(self, to: RateCard = NEW) -> list[dict[str, Any]]:
+        """Rerate, and record the adjustments that this gives."""
+        posted = [one.adjustment() for one in self.rerate(to) if one.difference]
+        for one in posted:
+            sent = read_event(one)
+            assert isinstance(sent, Event), sent
+            self.record(sent, AT + timedelta(hours=2))
+        return posted
+
+    def commission(self) -> Decimal:
+        return sum((Decimal(one["commission"]) for one in self.facts), Decimal(0))
+
+
+def refund(id_: str, amount: str, of: str = "order-1") -> Event:
+    return event(id_, "sale.refunded", amount=amount, refers_to=of)
+
+
+def test_an_adjustment_is_of_commission_alone_and_linked_to_its_sale() -> None:
+    book = Book()
+    book.record(event(amount="100", category="books", location="GB#London", order_id="7", quantity="2", customer="ann"))
+    (posted,) = book.post()
+    assert posted == {
+        "specversion": "1.0",
+        "source": "shop",
+        "id": adjustment_id(event().identity, 1),
+        "type": "adjustment.recorded",
+        "subject": "42",
+        "data": {
+            "amount": "0",
+            "currency": "GBP",
+            "commission": "10.00",
+            "refers_to": "order-1",
+            "category": "books",
+            "order_id": "7",
+            "location": "GB#London",
+        },
+    }
+    assert book.commission() == 20
+
+
+def test_a_second_run_finds_nothing_and_the_way_back_is_another_adjustment() -> None:
+    book = Book()
+    book.record(event(amount="100"))
+    assert len(book.post()) == 1
+    assert book.post() == []
+    (back,) = book.post(OLD)
+    assert (back["id"], back["data"]["commission"]) == (adjustment_id(event().identity, 2), "-10.00")
+    assert book.commission() == 10
+
+
+def test_what_a_run_was_cut_off_from_posting_the_next_one_posts() -> None:
+    book = Book()
+    for number in range(4):
+        book.record(event(f"s{number}", amount="100"))
+    first, *_ = (one.adjustment() for one in book.rerate())
+    sent = read_event(first)
+    assert isinstance(sent, Event)
+    book.record(sent)
+    assert [one["data"]["refers_to"] for one in book.post()] == ["s1", "s2", "s3"]
+
+
+def test_a_sale_goes_with_its_refunds_whenever_they_were_recorded() -> None:
+    book = Book()
+    book.record(event(amount="100"))
+    book.record(refund("r1", "-25"))
+    book.record(refund("r2", "-75"), END + timedelta(days=3))
+    (one,) = book.rerate(card({"percent": "10", "currency": "GBP", "fixed": "5"}))
+    assert {one.paid, one.due, one.difference} == {Decimal(0)}
+    book = Book()
+    book.record(event(amount="100"))
+    book.record(refund("r1", "-25"))
+    (one,) = book.rerate(card({"percent": "10", "currency": "GBP", "fixed": "5"}))
+    assert (one.paid, one.due) == (Decimal("7.5"), Decimal("11.25"))
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        event(commission_rate="0.1"),
+        event(type_="adjustment.recorded", amount="0", commission="5"),
+        event(category="toys"),
+        replace(event(category="books"), time=datetime.fromisoformat("2026-09-30T12:00:00Z")),
+    ],
+    ids=["named its rate", "named its commission", "not covered", "before the card is valid"],
+)
+def test_what_the_card_is_not_for_stays_as_it_is(sent: Event) -> None:
+    book = Book()
+    book.record(sent)
+    assert book.rerate(card({"percent": "20", "category": "books"})) == []
+
+
+def test_only_what_was_recorded_in_the_span_is_rerated() -> None:
+    book = Book()
+    for minutes in (-60, -61, 59, 60):
+        book.record(event(f"s{minutes}"), AT + timedelta(minutes=minutes))
+    assert [one.identity.id for one in book.rerate()] == ["s-60", "s59"]
+
+
+def test_somebody_elses_adjustment_for_a_sale_is_left_alone() -> None:
+    book = Book()
+    book.record(event(amount="100"))
+    book.record(event("goodwill", "adjustment.recorded", amount="0", commission="-3", refers_to="order-1"))
+    book.record(event("rerate-1-x", "adjustment.recorded", amount="0", commission="-3", refers_to="order-1"))
+    (posted,) = book.post()
+    assert posted["data"]["commission"] == "10.00"
+
+
+@given(
+    old=cards,
+    new=cards,
+    sold=st.lists(st.tuples(st.decimals(0, 10**4, places=2), categories, places, st.integers(0, 1000)), max_size=8),
+)
+def test_after_it_all_sales_have_paid_what_the_new_card_asks_less_what_their_refunds_take_back(
+    old: RateCard, new: RateCard, sold: list[tuple[Decimal, str, str, int]]
+) -> None:
+    book = Book(old)
+    wanted = Decimal(0)
+    for number, (amount, category, place, part) in enumerate(sold):
+        more = {name: text for name, text in {"category": category, "location": place}.items() if text}
+        sent = event(f"s{number}", amount=amount, **more)
+        book.record(sent)
+        back = (amount * part / 1000).quantize(Decimal("0.01"))
+        book.record(refund(f"r{number}", money.plain(money.negated(back)), f"s{number}"))
+    for one in book.rerate(new):
+        amount = Decimal(one.facts["amount"])
+        assert 0 <= one.due <= (one.price.commission(amount) or 0)
+        wanted += one.difference
+    before = book.commission()
+    book.post(new)
+    assert book.commission() == before + wanted
+    assert book.post(new) == []

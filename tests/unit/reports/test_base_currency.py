@@ -1,0 +1,147 @@
+"""The base currency: each quarter-hour's sums at its own rate, exact, rounded once; what lacks a rate says so."""
+
+import csv
+import io
+from collections.abc import Mapping
+from decimal import Decimal
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from quarterhour.aws.items import from_item, to_item
+from quarterhour.exchange_rates.exchange_rate import ExchangeRate
+from quarterhour.model import money
+from quarterhour.model.identifiers import Account, Partition
+from quarterhour.model.totals import Totals
+from quarterhour.reports.base_currency import Pins, as_list, convert, foreign, in_base, pins_of
+from quarterhour.reports.manifest import summary
+from quarterhour.reports.plan import Tally, by_account
+from tests.support.builders import AT, QUARTER, amounts
+
+EUR = "EUR"
+
+
+def rate(units: str) -> ExchangeRate:
+    return ExchangeRate(Decimal(units), "ECB", EUR, AT)
+
+
+def sold(currency: str, gross: str, refunds: str = "0", commission: str = "0", shard: int = 0) -> Tally:
+    partition = Partition(QUARTER, shard)
+    return {(Account("42", currency), partition): Totals(1, Decimal(gross), Decimal(refunds), Decimal(commission))}
+
+
+def rows(*quarter_hours: tuple[Tally, Pins], base: str = EUR) -> list[dict[str, str]]:
+    """Return the summary of quarter-hours that follow each other."""
+    named, pinned = [], {}
+    quarter_hour = QUARTER
+    for tally, pins in quarter_hours:
+        named.append((quarter_hour, tally))
+        pinned[quarter_hour] = pins
+        quarter_hour = quarter_hour.next
+    accounts = by_account(tally for tally, _ in quarter_hours)
+    written = summary(accounts, convert(base, named, lambda one, *_: pinned[one])).decode()
+    return list(csv.DictReader(io.StringIO(written, newline="")))
+
+
+def shown(row: Mapping[str, str]) -> tuple[str, ...]:
+    figures = (row[f"{name}_in_base_rounded_half_even"] for name in ("gross", "refunds", "net", "commission"))
+    return (row["base_currency"], *figures, row["base_note"])
+
+
+def test_each_quarter_hour_counts_at_its_own_rate() -> None:
+    (row,) = rows(
+        (sold("GBP", "100", "-20", "10"), {"GBP": rate("0.8")}),
+        (sold("GBP", "100", "0", "10"), {"GBP": rate("0.5")}),
+    )
+    assert shown(row) == ("EUR", "325.00", "-25.00", "300.00", "32.50", "")
+    assert (row["gross"], row["net"], row["commission"]) == ("200", "180", "20"), "its own currency stays exact"
+
+
+def test_what_is_rounded_is_the_sum_and_not_its_parts() -> None:
+    """A third of a cent, three times, is a cent; each of them rounded would be nothing."""
+    third = (sold("GBP", "0.01"), {"GBP": rate("3")})
+    (row,) = rows(third, third, third)
+    assert row["gross_in_base_rounded_half_even"] == "0.01"
+
+
+@pytest.mark.parametrize(
+    ("gross", "units", "base", "rounded"),
+    [
+        ("0.025", "1", "EUR", "0.02"),
+        ("0.035", "1", "EUR", "0.04"),
+        ("-0.025", "1", "EUR", "-0.02"),
+        ("0.005", "2", "EUR", "0.00"),
+        ("-0.001", "1", "EUR", "0.00"),
+        ("2.5", "1", "JPY", "2"),
+        ("0.0025", "1", "KWD", "0.002"),
+        ("1", "3", "EUR", "0.33"),
+        ("99999999999999999999999999999999999.99", "0.01", "EUR", "9999999999999999999999999999999999999.00"),
+    ],
+)
+def test_a_figure_is_rounded_half_even_to_the_minor_unit_of_the_base(
+    gross: str, units: str, base: str, rounded: str
+) -> None:
+    tally = sold("GBP", gross) if not gross.startswith("-") else sold("GBP", "0", gross)
+    (row,) = rows((tally, {"GBP": rate(units)}), base=base)
+    assert row["net_in_base_rounded_half_even"] == rounded
+
+
+@given(st.lists(st.tuples(amounts(), amounts(12).filter(lambda units: units > 0)), min_size=1, max_size=5))
+def test_the_sum_is_exact_whatever_the_rates(quarter_hours: list[tuple[Decimal, Decimal]]) -> None:
+    exact = sum((Fraction(amount) / Fraction(units) for amount, units in quarter_hours), Fraction(0))
+    tallies = []
+    quarter_hour = QUARTER
+    for amount, units in quarter_hours:
+        tally = {(Account("42", "GBP"), Partition(quarter_hour, 0)): Totals().plus(amount, Decimal(0))}
+        tallies.append((quarter_hour, tally, {"GBP": ExchangeRate(units, "ECB", EUR, AT)}))
+        quarter_hour = quarter_hour.next
+    found = in_base(tallies, EUR)[Account("42", "GBP")]
+    assert found.figures[2] == exact
+    rounded = found.rounded(EUR)
+    assert rounded
+    assert abs(Fraction(rounded[2]) - exact) <= Fraction(1, 200)
+
+
+def test_the_base_currency_itself_needs_no_rate_and_what_is_no_money_has_none() -> None:
+    tally = {**sold("EUR", "12.345", "0", "1.005"), **sold("XXX", "0")}
+    assert foreign(tally, EUR) == []
+    euros, views = rows((tally, {}))
+    assert shown(euros) == ("EUR", "12.34", "0.00", "12.34", "1.00", "")
+    assert shown(views) == ("EUR", "0.00", "0.00", "0.00", "0.00", "")
+
+
+def test_without_a_rate_the_columns_are_empty_and_say_so() -> None:
+    good = (sold("GBP", "100"), {"GBP": rate("0.8")})
+    bad = ({**sold("GBP", "100"), **sold("USD", "5")}, {"GBP": None, "USD": rate("1.1")})
+    pounds, dollars = rows(good, bad, bad)
+    note = "no rate of GBP at the end of 202610230145 202610230200"
+    assert shown(pounds) == ("EUR", "", "", "", "", note), "never a sum of those that could be converted"
+    assert shown(dollars) == ("EUR", "9.09", "0.00", "9.09", "0.00", "")
+    assert pounds["gross"] == "300"
+
+
+def test_the_shards_of_a_quarter_hour_are_added_up() -> None:
+    (row,) = rows(({**sold("GBP", "1"), **sold("GBP", "2", shard=3)}, {"GBP": None}))
+    assert row["base_note"] == "no rate of GBP at the end of 202610230130"
+
+
+def test_without_a_base_currency_the_summary_has_no_more_columns() -> None:
+    accounts = by_account([sold("GBP", "1")])
+    assert summary(accounts).decode().splitlines()[0].endswith("commission,commission_rounded_half_even")
+
+
+def test_pinned_rates_come_back_as_they_were_stored() -> None:
+    pins = {"USD": rate("1.10"), "GBP": None}
+    stored = from_item(to_item({"rates": as_list(pins)}))["rates"]
+    assert pins_of(stored, EUR) == pins
+    assert as_list(pins) == [
+        {"currency": "GBP", "units_per_base": None},
+        {"currency": "USD", "units_per_base": "1.10", "source": "ECB", "as_of": "2026-10-23T01:30:12.345Z"},
+    ]
+
+
+@given(amounts(), st.sampled_from(["EUR", "JPY", "KWD"]))
+def test_a_decimal_is_rounded_as_on_a_statement(amount: Decimal, currency: str) -> None:
+    assert str(money.rounded(Fraction(amount), currency)) == str(money.on_statement(amount, currency))

@@ -1,0 +1,225 @@
+"""The sealed lines of a quarter-hour."""
+
+import csv
+import gzip
+import io
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from hashlib import sha256
+from io import BytesIO
+from typing import Any, NamedTuple
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from quarterhour.aws.items import Item
+from quarterhour.ledger.event import DETAILS
+from quarterhour.ledger.plan import ledger_values
+from quarterhour.model.identifiers import Account, Partition
+from quarterhour.model.money import NO_CURRENCY
+from quarterhour.model.totals import Totals
+from quarterhour.reports.lines import COLUMNS, harmless, original, read_lines, tally_lines
+from quarterhour.reports.plan import SCHEMA, Content, Sealed
+from quarterhour.reports.writer import SealedFileWriter
+from tests.support.builders import AT, QUARTER, claim, event, names
+from tests.support.sealing import line
+
+RUN_BY_SPREADSHEETS = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+texts = st.text(st.sampled_from("=+-@\t\r'ab") | st.characters(codec="utf-8"), max_size=20)
+
+
+class Packed(NamedTuple):
+    """What the writer says of a file."""
+
+    sealed: Sealed
+    content: Content
+
+
+def sealed(items: Iterable[Item]) -> tuple[bytes, Packed]:
+    with SealedFileWriter(SCHEMA) as writer:
+        for item in items:
+            writer.write(item)
+        sealed_ = writer.seal()
+        return writer.file.read(), Packed(sealed_, writer.content())
+
+
+def cells(content: bytes) -> list[list[str]]:
+    """Read a lines file as any CSV reader does."""
+    return list(csv.reader(io.StringIO(gzip.decompress(content).decode(), newline="")))
+
+
+# ---------------------------------------------------------------- cells that a spreadsheet would run
+
+
+@given(texts)
+def test_a_harmless_cell_is_never_run_and_gives_its_text_back(text: str) -> None:
+    cell = harmless(text)
+    assert not cell.startswith(RUN_BY_SPREADSHEETS)
+    assert original(cell) == text
+
+
+@given(one=texts, other=texts)
+def test_two_texts_never_share_a_cell(one: str, other: str) -> None:
+    assert (harmless(one) == harmless(other)) == (one == other)
+
+
+@pytest.mark.parametrize("text", ["=1+1", "+44 20", "-5", "@SUM(A1)", "\tx", "\rx", "\nx", "\uff1d1", "'quoted'"])
+def test_a_dangerous_cell_starts_with_a_quote_mark(text: str) -> None:
+    assert harmless(text) == "'" + text
+
+
+@pytest.mark.parametrize("text", ["", "tea", "a=b", " =1", "1-2", "ä'", "{}"])
+def test_any_other_cell_stays_as_it_is(text: str) -> None:
+    assert harmless(text) == text
+
+
+def test_every_text_of_a_sender_is_written_harmless_and_numbers_stay_numbers() -> None:
+    bad = "=cmd|' /C calc'!A0"
+    details = dict.fromkeys(("product", "customer", "order_id", "line", "location", "refers_to"), bad)
+    sold = event("+1", type_="adjustment.recorded", amount="-5.00", quantity="-1", unit_price="-5", **details)
+    item = {name: {"S": value} for name, value in ledger_values(sold, claim(sold)).items()}
+    content, _ = sealed([{**item, "agency": {"S": bad}, "source": {"S": bad}}])
+    header, row = cells(content)
+    found = dict(zip(header, row, strict=True))
+    numbers = {"amount": "-5.00", "commission": "-0.5000", "quantity": "-1", "unit_price": "-5"}
+    assert {name: found[name] for name in numbers} == numbers
+    dangerous = {name for name, cell in found.items() if cell.startswith(RUN_BY_SPREADSHEETS)}
+    assert dangerous == numbers.keys()
+    assert {name for name, cell in found.items() if cell == "'" + bad} == {"agency", "source", *details}
+    assert found["id"] == "'+1"
+
+
+# ---------------------------------------------------------------- the file
+
+
+@st.composite
+def ledgers(draw: st.DrawFn) -> list[Item]:
+    """Draw the ledger of a quarter-hour, in order."""
+    items = []
+    for i in range(draw(st.integers(1, 6))):
+        at = AT + timedelta(milliseconds=i)
+        more = {name: draw(names) for name in draw(st.sets(st.sampled_from(DETAILS), max_size=3))}
+        account = f"{draw(st.sampled_from(['42', '7']))}#{draw(st.sampled_from(['GBP', 'EUR']))}"
+        items.append(line(at, f"{i}{draw(names)}", draw(st.sampled_from(["12.50", "0", "-3.20"])), account, **more))
+    return items
+
+
+@given(ledgers())
+def test_reading_a_sealed_file_gives_back_what_stood_in_the_ledger(items: list[Item]) -> None:
+    content, packed = sealed(items)
+    values = [{name: value["S"] for name, value in item.items() if name != "schema"} for item in items]
+    read = list(read_lines(BytesIO(content)))
+    assert [{name: cell for name, cell in one.items() if cell and name != "flag"} for one in read] == values
+    assert tally_lines(read) == packed.content
+
+
+@given(ledgers())
+def test_the_same_events_always_give_the_same_bytes(items: list[Item]) -> None:
+    shuffled = [dict(reversed(item.items())) for item in items]
+    content, first = sealed(items)
+    again, second = sealed(shuffled)
+    assert content == again
+    assert first.sealed == second.sealed
+
+
+def test_the_bytes_do_not_depend_on_when_they_are_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    items = [line(AT, "a")]
+    content, _ = sealed(items)
+    monkeypatch.setattr("time.time", lambda: 0.0)
+    assert sealed(items)[0] == content
+
+
+@given(ledgers())
+def test_a_sealed_file_knows_its_lines_its_hash_its_size_and_its_totals(items: list[Item]) -> None:
+    content, packed = sealed(items)
+    assert packed.sealed.lines == len(items)
+    assert packed.sealed.sha256 == sha256(content).hexdigest()
+    assert packed.sealed.size == len(content)
+    assert sum(one.events for one in packed.content.accounts.values()) == len(items)
+    for (account, partition), totals in packed.content.accounts.items():
+        of_account = [item for item in items if (item["agency"]["S"], item["currency"]["S"]) == _names(account)]
+        wanted = sum((_totals(item) for item in of_account), Totals())
+        assert (partition, totals) == (Partition(QUARTER, 0), wanted)
+
+
+def _names(account: Account) -> tuple[str, str]:
+    return account.agency, account.currency
+
+
+def _figures(amount: str) -> dict[str, Any]:
+    gross, refunds = ("0", amount) if amount.startswith("-") else (amount, "0")
+    return {"events": 1, "gross": gross, "refunds": refunds}
+
+
+def _totals(item: Item) -> Totals:
+    return Totals.of({**_figures(item["amount"]["S"]), "commission": item["commission"]["S"]})
+
+
+def test_an_empty_quarter_hour_has_no_file() -> None:
+    _, packed = sealed([])
+    assert (packed.sealed.lines, packed.sealed.sha256, packed.sealed.size, packed.content.accounts) == (0, "", 0, {})
+
+
+def test_a_line_holds_every_column_in_a_fixed_order() -> None:
+    content, _ = sealed([line(AT, "a", product="tea, green", customer='say "hi"')])
+    header, row = cells(content)
+    assert tuple(header) == COLUMNS[SCHEMA]
+    assert header[:8] == ["quarter_hour", "position", "recorded_at", "source", "id", "type", "agency", "currency"]
+    assert (row[header.index("product")], row[header.index("customer")]) == ("tea, green", 'say "hi"')
+
+
+@pytest.mark.parametrize(
+    ("amount", "more", "flag"),
+    [
+        ("12.50", {}, ""),
+        ("-1.00", {"refers_to": "order-1"}, ""),
+        ("-1.00", {}, "unlinked refund"),
+        ("-1.00", {"type": "adjustment.recorded"}, ""),
+    ],
+)
+def test_a_refund_that_names_no_sale_is_flagged(amount: str, more: dict[str, str], flag: str) -> None:
+    content, _ = sealed([line(AT, "a", amount, **more)])
+    assert [one["flag"] for one in read_lines(BytesIO(content))] == [flag]
+
+
+def test_only_what_was_sold_at_a_place_makes_a_row_of_it() -> None:
+    of_place = {"location": "GB#London"}
+    view = line(AT, "v", "0", f"42#{NO_CURRENCY}", type="view.recorded", customer="ann", **of_place)
+    sold = line(AT + timedelta(seconds=1), "s", "12.50", **of_place)
+    content, packed = sealed([view, sold])
+    assert packed.content.places == {("GB#London", "GBP"): Totals.of({**_figures("12.50"), "commission": "1.250"})}
+    assert tally_lines(read_lines(BytesIO(content))) == packed.content
+    assert sealed([view])[1].content.places == {}
+
+
+CONTENT = sealed([line(AT, "a"), line(AT + timedelta(seconds=1), "b")])[0]
+TEXT = gzip.decompress(CONTENT)
+HEADER, ROW, _ = TEXT.splitlines(keepends=True)
+BROKEN = {
+    "no gzip": TEXT,
+    "nothing": b"",
+    "cut off": CONTENT[: len(CONTENT) // 2],
+    "damaged": CONTENT[:20] + b"\0\0\0\0" + CONTENT[24:],
+    "another checksum": CONTENT[:-8] + b"\0\0\0\0" + CONTENT[-4:],
+    "no header": gzip.compress(ROW),
+    "other columns": gzip.compress(TEXT.replace(b"agency", b"agent")),
+    "no text": gzip.compress(HEADER + b"\xff\xfe"),
+    "an open quote": gzip.compress(HEADER + b'"' + ROW),
+    "a cell too few": gzip.compress(HEADER + ROW.replace(b",", b"", 1)),
+    "a cell too many": gzip.compress(HEADER + b"x," + ROW),
+    "an empty line": gzip.compress(HEADER + b"\n" + ROW),
+}
+
+
+@pytest.mark.parametrize("content", BROKEN.values(), ids=BROKEN)
+def test_what_is_no_sealed_file_is_refused(content: bytes) -> None:
+    with pytest.raises(ValueError, match=r".+"):
+        list(read_lines(BytesIO(content)))
+
+
+@given(st.datetimes(datetime(2026, 1, 1), datetime(2026, 12, 31)))  # noqa: DTZ001 - Hypothesis wants naive bounds
+def test_lines_of_one_account_in_two_partitions_are_tallied_apart(at: datetime) -> None:
+    first, second = (line(at.astimezone(AT.tzinfo), "a", quarter_hour=f"202610230130#0{i}") for i in (0, 1))
+    _, packed = sealed([first, second])
+    assert packed.content.accounts.keys() == {(Account("42", "GBP"), Partition(QUARTER, shard)) for shard in (0, 1)}

@@ -1,0 +1,114 @@
+"""A run's manifest and summary."""
+
+import csv
+import io
+import json
+from decimal import Decimal
+from hashlib import sha256
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from quarterhour.model import money
+from quarterhour.model.identifiers import Account
+from quarterhour.model.totals import Totals
+from quarterhour.reports.manifest import manifest, summary
+from quarterhour.reports.plan import Plan, Sealed
+from tests.support.builders import QUARTER, accounts, amounts
+
+PLAN = Plan(QUARTER, QUARTER.next, "2026-10-23T02:05:00.000Z", "1.0", 2, ("2026-10-23T0115-0130", "hash-0"))
+SEALED = [Sealed(3, "abc", 99), Sealed(0)]
+SUMS = {Account("42", "GBP"): Totals(3, Decimal("10.005"), Decimal("-2.50"), Decimal("0.7505"))}
+
+
+def test_the_summary_is_exact_and_says_which_figure_is_rounded_and_how() -> None:
+    assert summary(SUMS).decode().splitlines() == [
+        "agency,currency,events,gross,refunds,net,commission,commission_rounded_half_even",
+        "42,GBP,3,10.005,-2.50,7.505,0.7505,0.75",
+    ]
+
+
+def test_the_summary_rounds_to_each_currencys_own_minor_unit() -> None:
+    sums = {Account("a", code): Totals(1, Decimal(1), Decimal(0), Decimal("1.23455")) for code in ("JPY", "EUR", "KWD")}
+    rows = csv.DictReader(io.StringIO(summary(sums).decode()))
+    assert [row["commission_rounded_half_even"] for row in rows] == ["1", "1.23", "1.235"]
+
+
+def test_an_agency_that_a_spreadsheet_would_run_is_written_harmless() -> None:
+    sums = {Account("=1+1", "GBP"): Totals(1, Decimal(1), Decimal(0), Decimal(0))}
+    assert summary(sums).decode().splitlines()[1].startswith("'=1+1,GBP,")
+
+
+@given(st.dictionaries(accounts, st.tuples(amounts(), amounts(), amounts()), max_size=4))
+def test_the_summary_adds_up_to_the_last_decimal(figures: dict[Account, tuple[Decimal, Decimal, Decimal]]) -> None:
+    sums = {account: Totals(1, *three) for account, three in figures.items()}
+    rows = list(csv.DictReader(io.StringIO(summary(sums).decode(), newline="")))
+    assert len(rows) == len(sums)
+    for row, totals in zip(rows, sums.values(), strict=True):
+        assert Totals.of(row) == totals
+        assert Decimal(row["net"]) == money.add(Decimal(row["gross"]), Decimal(row["refunds"]))
+
+
+def test_the_manifest_tells_what_was_covered_and_what_it_came_to() -> None:
+    summary_ = summary(SUMS)
+    assert json.loads(manifest(PLAN, SEALED, SUMS, summary_)) == {
+        "schema": 2,
+        "run": "2026-10-23T0130-0200",
+        "from": "2026-10-23T01:30:00Z",
+        "to": "2026-10-23T02:00:00Z",
+        "planned_at": "2026-10-23T02:05:00.000Z",
+        "code_version": "1.0",
+        "shards": 2,
+        "previous": {"run": "2026-10-23T0115-0130", "sha256": "hash-0"},
+        "buckets": [
+            {
+                "bucket": "202610230130",
+                "shards": 2,
+                "lines": 3,
+                "file": {"key": "ledger/dt=2026-10-23/quarter=0130/lines.csv.gz", "sha256": "abc", "size": 99},
+            },
+            {"bucket": "202610230145", "shards": 2, "lines": 0, "file": None},
+        ],
+        "lines": 3,
+        "accounts": [
+            {
+                "agency": "42",
+                "currency": "GBP",
+                "events": 3,
+                "gross": "10.005",
+                "refunds": "-2.50",
+                "commission": "0.7505",
+            }
+        ],
+        "files": [
+            {
+                "key": "reports/2026/10/23/0130-0200/summary.csv",
+                "sha256": sha256(summary_).hexdigest(),
+                "size": len(summary_),
+            }
+        ],
+    }
+
+
+def test_the_first_run_has_none_before_it() -> None:
+    first = Plan(QUARTER, QUARTER, "2026-10-23T02:05:00.000Z", "1.0", 1, ("", ""))
+    assert json.loads(manifest(first, [Sealed(0)], {}, summary({})))["previous"] is None
+
+
+@given(st.dictionaries(accounts, st.tuples(amounts(), amounts(), amounts()), max_size=4))
+def test_a_plan_and_its_totals_always_give_the_same_bytes(
+    figures: dict[Account, tuple[Decimal, Decimal, Decimal]],
+) -> None:
+    sums = {account: Totals(1, *three) for account, three in figures.items()}
+    again = {
+        Account(*one.split("#")): Totals.of(totals.as_dict())
+        for one, totals in zip(map(str, sums), sums.values(), strict=True)
+    }
+    written, rewritten = (manifest(PLAN, SEALED, some, summary(some)) for some in (sums, again))
+    assert written == rewritten
+    assert written.endswith(b"\n")
+
+
+def test_an_agencys_name_can_be_read_in_the_manifest() -> None:
+    sums = {Account("Österreich", "EUR"): Totals()}
+    assert "Österreich" in manifest(PLAN, SEALED, sums, b"").decode()

@@ -1,0 +1,227 @@
+"""What a run covers, and what the counters say to it."""
+
+from datetime import datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from quarterhour.aws.items import from_item, to_item
+from quarterhour.model.identifiers import Account, Partition
+from quarterhour.model.quarter_hours import QuarterHour, span
+from quarterhour.model.totals import Totals
+from quarterhour.reports.plan import (
+    SCHEMA,
+    STREAM_LIFE,
+    Checkpoint,
+    Plan,
+    Proof,
+    ReportTerms,
+    Sealed,
+    by_account,
+    next_plan,
+    proof,
+    run_values,
+    with_proofs,
+)
+from tests.support.builders import QUARTER, accounts, amounts, instants, partitions, quarter_hours, utc
+
+GRACE = timedelta(seconds=120)
+MICROSECOND = timedelta(microseconds=1)
+VERIFIED, PENDING, DRIFT = Proof
+
+
+def plan_after(sealed_through: QuarterHour, now: datetime, grace: timedelta = GRACE) -> Plan | None:
+    return next_plan(Checkpoint(sealed_through, ("run-0", "hash-0"), None), now, ReportTerms(grace, "1.0"), 4)
+
+
+# ---------------------------------------------------------------- the plan of a run
+
+
+@given(
+    sealed_through=quarter_hours, later=st.timedeltas(timedelta(days=-1), timedelta(days=4)), grace=st.integers(0, 3600)
+)
+def test_a_plan_goes_on_from_the_checkpoint_and_covers_only_closed_quarter_hours_of_one_day(
+    sealed_through: QuarterHour, later: timedelta, grace: int
+) -> None:
+    now = sealed_through.end + later
+    plan = plan_after(sealed_through, now, timedelta(seconds=grace))
+    closed_at = sealed_through.next.end + timedelta(seconds=grace)
+    if plan is None:
+        assert now < closed_at
+    else:
+        assert now >= closed_at
+        assert plan.first == sealed_through.next
+        assert plan.quarter_hours == list(span(plan.first, plan.last))
+        assert len({quarter_hour.start.date() for quarter_hour in plan.quarter_hours}) == 1
+        assert all(quarter_hour.end + timedelta(seconds=grace) <= now for quarter_hour in plan.quarter_hours)
+
+
+@given(sealed_through=quarter_hours, later=st.timedeltas(timedelta(0), timedelta(days=10)))
+def test_plans_in_turn_cover_everything_closed_without_gap_or_overlap(
+    sealed_through: QuarterHour, later: timedelta
+) -> None:
+    now = sealed_through.end + later
+    covered: list[QuarterHour] = []
+    at = sealed_through
+    while plan := plan_after(at, now):
+        covered += plan.quarter_hours
+        at = plan.last
+    assert covered == list(span(sealed_through.next, at))
+    assert at.next.end + GRACE > now
+
+
+@pytest.mark.parametrize(
+    ("now", "run"),
+    [
+        (utc("01:47") - MICROSECOND, None),
+        (utc("01:47"), "2026-10-23T0130-0145"),
+        (utc("02:02") - MICROSECOND, "2026-10-23T0130-0145"),
+        (utc("02:02"), "2026-10-23T0130-0200"),
+        (utc("23:59"), "2026-10-23T0130-2345"),
+        (utc("00:02") + timedelta(days=1), "2026-10-23T0130-2400"),
+        (utc("12:00") + timedelta(days=3), "2026-10-23T0130-2400"),
+    ],
+)
+def test_a_run_is_named_by_what_it_covers_up_to_the_end_of_its_day(now: datetime, run: str | None) -> None:
+    plan = plan_after(QUARTER.previous, now)
+    assert (plan.run if plan else None) == run
+
+
+def test_a_plan_tells_when_and_by_which_code_it_was_made_and_what_ran_before() -> None:
+    plan = plan_after(QUARTER.previous, utc("01:47"))
+    assert plan is not None
+    assert (plan.planned_at, plan.code_version, plan.previous) == (
+        "2026-10-23T01:47:00.000Z",
+        "1.0",
+        ("run-0", "hash-0"),
+    )
+    assert plan.sealed == ()
+
+
+def test_a_plan_reads_all_shards_that_were_ever_used() -> None:
+    plan = plan_after(QUARTER.previous, utc("01:47"))
+    assert plan is not None
+    assert [str(one) for one in plan.partitions(QUARTER)] == [f"202610230130#0{shard}" for shard in range(4)]
+
+
+@given(
+    first=quarter_hours,
+    more=st.integers(0, 20),
+    shards=st.integers(1, 64),
+    sealed=st.lists(st.builds(Sealed, st.integers(0, 10**6), st.text(), st.integers(0, 10**9)), max_size=5),
+)
+def test_a_plan_comes_back_from_its_control_item_just_as_it_was_fixed(
+    first: QuarterHour, more: int, shards: int, sealed: list[Sealed]
+) -> None:
+    last = QuarterHour(first.start + more * timedelta(minutes=15))
+    plan = Plan(first, last, "2026-10-23T01:47:00.000Z", "1.0", shards, ("", ""), tuple(sealed))
+    assert Plan.of(from_item(to_item({"plan": plan.as_dict()}))["plan"]) == plan
+
+
+def test_a_plan_that_was_fixed_before_plans_named_a_schema_is_completed_with_the_first() -> None:
+    plan = plan_after(QUARTER.previous, utc("01:47"))
+    assert plan is not None
+    stored = {name: value for name, value in plan.as_dict().items() if name != "schema"}
+    assert (plan.schema, Plan.of(stored).schema) == (SCHEMA, 1)
+
+
+# ---------------------------------------------------------------- what the counters say
+
+KEY = Account("42", "GBP"), Partition(QUARTER, 0)
+OTHER = Account("7", "GBP"), Partition(QUARTER, 0)
+
+
+def totals(*sold: str) -> Totals:
+    return Totals.of({"events": len(sold), "gross": sum(map(int, sold)), "refunds": "0", "commission": "0"})
+
+
+IN_TIME = QUARTER.end + STREAM_LIFE - MICROSECOND
+TOO_LATE = QUARTER.end + STREAM_LIFE
+
+
+@pytest.mark.parametrize(
+    ("ledger", "counters", "now", "said"),
+    [
+        ({KEY: totals("5")}, {KEY: totals("5")}, IN_TIME, VERIFIED),
+        ({KEY: totals("5")}, {KEY: totals("5")}, TOO_LATE, VERIFIED),
+        ({}, {}, TOO_LATE, VERIFIED),
+        ({KEY: totals("5"), OTHER: totals("1")}, {KEY: totals("5"), OTHER: totals("1")}, TOO_LATE, VERIFIED),
+        # The stream lags: fewer events counted than stand in the ledger.
+        ({KEY: totals("5")}, {}, IN_TIME, PENDING),
+        ({KEY: totals("5", "6")}, {KEY: totals("5")}, IN_TIME, PENDING),
+        ({KEY: totals("5"), OTHER: totals("1")}, {KEY: totals("5")}, IN_TIME, PENDING),
+        # It cannot catch up any more.
+        ({KEY: totals("5", "6")}, {KEY: totals("5")}, TOO_LATE, DRIFT),
+        ({KEY: totals("5")}, {}, TOO_LATE, DRIFT),
+        # No lag explains these.
+        ({KEY: totals("5")}, {KEY: totals("6")}, IN_TIME, DRIFT),
+        ({KEY: totals("5")}, {KEY: totals("5", "6")}, IN_TIME, DRIFT),
+        ({KEY: totals("5"), OTHER: totals("1")}, {KEY: totals("6")}, IN_TIME, DRIFT),
+    ],
+)
+def test_counters_are_verified_or_lag_or_drift(
+    ledger: dict[object, Totals], counters: dict[object, Totals], now: datetime, said: Proof
+) -> None:
+    assert proof(QUARTER, ledger, counters, now) is said
+
+
+def test_figures_written_in_another_scale_are_the_same_figures() -> None:
+    stored = Totals.of({"events": 1, "gross": "5.00", "refunds": "0.0", "commission": "0.000"})
+    assert proof(QUARTER, {KEY: totals("5")}, {KEY: stored}, IN_TIME) is VERIFIED
+
+
+@given(st.lists(st.dictionaries(st.tuples(accounts, partitions), amounts(10), max_size=4), max_size=4))
+def test_a_runs_totals_are_those_of_its_quarter_hours_by_account_in_order(
+    counted: list[dict[tuple[Account, Partition], object]],
+) -> None:
+    tallies = [
+        {key: Totals.of({"events": 1, "gross": amount, "refunds": 0, "commission": 0}) for key, amount in one.items()}
+        for one in counted
+    ]
+    sums = by_account(tallies)
+    assert list(sums) == sorted({account for tally in tallies for account, _ in tally})
+    assert sum(one.events for one in sums.values()) == sum(len(tally) for tally in tallies)
+    for account, total in sums.items():
+        parts = [one for tally in tallies for (of, _), one in tally.items() if of == account]
+        assert total == sum(parts, Totals())
+
+
+# ---------------------------------------------------------------- a run's control item
+
+PLAN = Plan(QUARTER, QUARTER.next, "2026-10-23T02:05:00.000Z", "1.0", 1, ("", ""))
+RUN = run_values(PLAN, [Sealed(3, "abc", 99), Sealed(0)], "hash-1")
+
+
+def test_a_runs_control_item_tells_what_it_sealed() -> None:
+    assert (RUN["pk"], RUN["sk"]) == ("RUN", "2026-10-23T0130-0200")
+    assert (RUN["buckets"], RUN["lines"], RUN["manifest_sha256"]) == (2, 3, "hash-1")
+    assert RUN["sealed"] == {"202610230130": [3, "abc", 99]}
+
+
+@pytest.mark.parametrize(
+    ("said", "counters"),
+    [
+        ({}, "verified"),
+        ({QUARTER: VERIFIED}, "verified"),
+        ({QUARTER: PENDING, QUARTER.next: VERIFIED}, "pending"),
+        ({QUARTER: PENDING, QUARTER.next: DRIFT}, "drift"),
+        ({QUARTER: DRIFT, QUARTER.next: VERIFIED}, "drift"),
+    ],
+)
+def test_a_run_is_as_good_as_its_worst_quarter_hour(said: dict[QuarterHour, Proof], counters: str) -> None:
+    assert with_proofs(RUN, said)["counters"] == counters
+
+
+def test_a_run_is_looked_at_again_as_long_as_a_quarter_hour_is_pending() -> None:
+    first = with_proofs(RUN, {QUARTER: PENDING, QUARTER.next: DRIFT})
+    assert (first["gsi1pk"], first["gsi1sk"]) == ("RUN#pending", RUN["sk"])
+    then = with_proofs(first, {QUARTER: VERIFIED})
+    assert not {"gsi1pk", "gsi1sk"} & then.keys()
+    assert then["verdicts"] == {"202610230130": "verified", "202610230145": "drift"}
+    assert then["counters"] == "drift"
+
+
+@given(instants)
+def test_nothing_is_planned_before_the_first_quarter_hour_is_closed(now: datetime) -> None:
+    assert plan_after(QuarterHour.at(now).previous, now) is None

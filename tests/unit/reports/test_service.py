@@ -1,0 +1,509 @@
+"""A report run from its plan to the checkpoint, over a ledger, a table and a bucket in memory."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+from decimal import Decimal
+from typing import IO, Any
+
+import pytest
+
+from quarterhour.aws.items import Item
+from quarterhour.exchange_rates.exchange_rate import ExchangeRate
+from quarterhour.model import clock
+from quarterhour.model.clock import ManualClock
+from quarterhour.model.errors import OvertakenError, SealedFileError
+from quarterhour.model.identifiers import Account, Partition
+from quarterhour.model.quarter_hours import QuarterHour
+from quarterhour.model.totals import Totals
+from quarterhour.reports.base_currency import Pins
+from quarterhour.reports.keys import lines_key
+from quarterhour.reports.lines import read_lines, tally_lines
+from quarterhour.reports.manifest import hexdigest
+from quarterhour.reports.plan import Checkpoint, Content, Plan, ReportTerms, Sealed, run_values, with_proofs
+from quarterhour.reports.plan import Proof as Counted
+from quarterhour.reports.service import Reporter, ReportStores, Result
+from quarterhour.reports.verify import verify
+from tests.support.builders import utc
+from tests.support.sealing import line, opening
+
+GRACE = timedelta(minutes=2)
+START = QuarterHour.parse("202610230115")
+RUN = "2026-10-23T0130-0215"
+FOLDER = "reports/2026/10/23/0130-0215/"
+SOLD = (
+    line(utc("01:30:01"), "a", location="GB#London"),
+    line(utc("01:31"), "b", "-2.50", location="GB#London"),
+    line(utc("01:31:01"), "c", "7", "7#EUR", source="till"),
+    line(utc("02:00"), "d", "3"),
+)
+"""Two quarter-hours with events, and an empty one between them."""
+
+
+class CrashError(Exception):
+    """Ends a run in the middle."""
+
+
+class Store:
+    """What a run reads and writes, in memory, behind the calls of the report's stores.
+
+    ``calls`` keeps the name of each writing call, ``before`` what happens, once, before such a call is made,
+    ``crash_at`` the number of the one at which the run ends.
+    """
+
+    def __init__(self, sold: Iterable[Item] = SOLD, shards: int = 1) -> None:
+        self.ledger = sorted(sold, key=lambda item: str(item["position"]["S"]))
+        self.at: Checkpoint | None = Checkpoint(START, ("", ""), None)
+        self.objects: dict[str, bytes] = {}
+        self.entities: dict[tuple[str, str], dict[str, Any]] = {}
+        self.runs: dict[str, dict[str, Any]] = {}
+        self.rates: dict[tuple[str, datetime], ExchangeRate] = {}
+        self.pins: dict[tuple[QuarterHour, str], Pins] = {}
+        self.lagging: dict[QuarterHour, Totals] = {}
+        self.calls: list[str] = []
+        self.read_partitions: list[Partition] = []
+        self.read_files: list[QuarterHour] = []
+        self.files: list[IO[bytes]] = []
+        self.before: dict[str, Callable[[], object]] = {}
+        self.crash_at: int | None = None
+        self._shards = shards
+
+    def _begin(self, call: str) -> None:
+        if len(self.calls) == self.crash_at:
+            self.crash_at = None
+            raise CrashError
+        self.calls.append(call)
+        self.before.pop(call, bool)()
+
+    def checkpoint(self) -> Checkpoint | None:
+        return self.at
+
+    def shards(self) -> int:
+        return self._shards
+
+    def fix(self, at: Checkpoint, plan: Plan) -> None:
+        self._begin("fix")
+        if self.at == at and at.plan is None:
+            self.at = replace(at, plan=plan)
+
+    def note_progress(self, plan: Plan, sealed: Sequence[Sealed]) -> None:
+        self._begin("progress")
+        assert self.at
+        assert self.at.plan == plan
+        self.at = replace(self.at, plan=replace(plan, sealed=tuple(sealed)))
+
+    def finish(self, plan: Plan, manifest_sha256: str) -> None:
+        self._begin("finish")
+        if self.at is None or self.at.plan is None or self.at.plan.planned_at != plan.planned_at:
+            raise OvertakenError(plan.run)
+        self.at = Checkpoint(plan.last, (plan.run, manifest_sha256), None)
+
+    def read(self, partitions: Sequence[Partition]) -> Iterator[Item]:
+        self.read_partitions += partitions
+        wanted = set(map(str, partitions))
+        return (item for item in self.ledger if item["quarter_hour"]["S"] in wanted)
+
+    def content(self, quarter_hour: QuarterHour, sealed: Sealed) -> Content:
+        self.read_files.append(quarter_hour)
+        if not sealed.lines:
+            return Content()
+        content = self.objects[lines_key(quarter_hour)]
+        assert hexdigest(content) == sealed.sha256
+        with opening(self.objects)(lines_key(quarter_hour)) as file:
+            return tally_lines(read_lines(file))
+
+    def create(self, key: str, content: IO[bytes] | bytes, digest: str) -> bool:
+        self._begin("create")
+        if not isinstance(content, bytes):
+            self.files.append(content)
+            content = content.read()
+        assert hexdigest(content) == digest
+        if self.objects.setdefault(key, content) != content:
+            raise SealedFileError(key)
+        return True
+
+    def write(self, entries: Sequence[Mapping[str, Any]]) -> None:
+        if not entries:
+            return
+        self._begin("write")
+        self.entities |= {(values["pk"], values["sk"]): dict(values) for values in entries}
+
+    def put(self, values: Mapping[str, Any]) -> None:
+        self._begin("put")
+        self.runs[values["sk"]] = dict(values)
+
+    def pending(self) -> list[dict[str, Any]]:
+        return [values for _, values in sorted(self.runs.items()) if "gsi1pk" in values]
+
+    def counted(self, keys: Iterable[tuple[Account, Partition]]) -> dict[tuple[Account, Partition], Totals]:
+        """Return what was counted: all that stands in the ledger, or what ``lagging`` says of a quarter-hour."""
+        sums: dict[tuple[Account, Partition], Totals] = {}
+        for item in self.ledger:
+            values = {name: value["S"] for name, value in item.items()}
+            key = Account(values["agency"], values["currency"]), Partition.parse(values["quarter_hour"])
+            sums[key] = sums.get(key, Totals()).plus(Decimal(values["amount"]), Decimal(values["commission"]))
+        return {key: self.lagging.get(key[1].quarter_hour, sums[key]) for key in keys}
+
+    def in_force(self, currency: str, before: datetime, base: str) -> ExchangeRate | None:
+        stated = [rate for (of, at), rate in sorted(self.rates.items()) if of == currency and at < before]
+        return stated[-1] if stated and stated[-1].base == base else None
+
+    def pinned_or_pin(self, quarter_hour: QuarterHour, base: str, currencies: Sequence[str]) -> Pins:
+        self._begin("pin")
+        pins = {one: self.in_force(one, quarter_hour.end, base) for one in currencies}
+        return self.pins.setdefault((quarter_hour, base), pins)
+
+
+def long() -> float:
+    return 900.0
+
+
+def report(store: Store, remaining: Callable[[], float] = long, base: str = "", code: str = "1.0") -> Result:
+    stub: Any = store
+    return Reporter(ReportStores(*[stub] * 7), ReportTerms(GRACE, code, base)).run(remaining)
+
+
+def proven(store: Store) -> bool:
+    """Tell whether all that is sealed holds together, with a line for each event of the ledger."""
+    found = verify(opening(store.objects), store.objects)
+    assert found.problems == []
+    return found.lines == len(store.ledger)
+
+
+@pytest.fixture(autouse=True)
+def hands() -> Iterator[ManualClock]:
+    """Give a clock by which the quarter-hours from 01:30 to 02:15 are just closed."""
+    with clock.using(manual := ManualClock(utc("02:17"))):
+        yield manual
+
+
+# ---------------------------------------------------------------- a run
+
+
+def test_a_run_seals_every_closed_quarter_hour_and_moves_the_checkpoint() -> None:
+    store = Store()
+    result = report(store)
+    assert sorted(store.objects) == [
+        "ledger/dt=2026-10-23/quarter=0130/lines.csv.gz",
+        "ledger/dt=2026-10-23/quarter=0200/lines.csv.gz",
+        f"{FOLDER}manifest.json",
+        f"{FOLDER}summary.csv",
+    ]
+    assert proven(store)
+    digest = hexdigest(store.objects[f"{FOLDER}manifest.json"])
+    assert store.at == Checkpoint(QuarterHour.parse("202610230200"), (RUN, digest), None)
+    assert result.as_dict() == {"runs": [RUN], "sealed_buckets": 3, "lines": 4, "drift": 0, "complete": True}
+
+
+def test_a_run_is_noted_with_its_manifest_its_files_and_what_the_counters_said() -> None:
+    store = Store()
+    report(store)
+    run = store.runs[RUN]
+    assert run["manifest_sha256"] == hexdigest(store.objects[f"{FOLDER}manifest.json"])
+    assert (run["buckets"], run["lines"], list(run["sealed"])) == (3, 4, ["202610230130", "202610230200"])
+    assert run["verdicts"] == {"202610230130": "verified", "202610230200": "verified"}
+    assert run["counters"] == "verified"
+
+
+def test_nothing_is_written_while_nothing_more_is_closed(hands: ManualClock) -> None:
+    store = Store()
+    report(store)
+    done, store.calls = dict(store.objects), []
+    hands.advance_to(utc("02:31:59.999"))
+    assert report(store) == Result()
+    assert (store.objects, store.calls) == (done, [])
+
+
+def test_before_the_first_event_there_is_nothing_to_report() -> None:
+    store = Store(())
+    store.at = None
+    assert report(store) == Result()
+    assert store.calls == []
+
+
+def test_a_run_covers_one_day_and_an_invocation_all_that_is_closed(hands: ManualClock) -> None:
+    hands.advance_to(utc("00:47") + timedelta(days=1))
+    store = Store([*SOLD, line(utc("00:30") + timedelta(days=1), "e")])
+    store.lagging = {QuarterHour.parse("202610240030"): Totals(9), QuarterHour.parse("202610230130"): Totals(9)}
+    result = report(store)
+    first, second = "2026-10-23T0130-2400", "2026-10-24T0000-0045"
+    assert result.as_dict() == {"runs": [first, second], "sealed_buckets": 93, "lines": 5, "drift": 2, "complete": True}
+    assert proven(store)
+    assert store.at
+    assert store.at.previous == (second, hexdigest(store.objects["reports/2026/10/24/0000-0045/manifest.json"]))
+
+
+def test_every_shard_that_was_ever_used_is_read() -> None:
+    store = Store([*SOLD, line(utc("01:30:02"), "s", quarter_hour="202610230130#02")], shards=3)
+    report(store)
+    assert proven(store)
+    assert Counter(one.shard for one in store.read_partitions) == {0: 3, 1: 3, 2: 3}
+
+
+def test_the_places_of_each_source_and_the_sales_by_location_are_noted() -> None:
+    store = Store()
+    report(store)
+    noted = {key: values for key, values in store.entities.items() if key[0].startswith("SOURCE#")}
+    assert sorted((pk, sk[:16], len(values["places"].split())) for (pk, sk), values in noted.items()) == [
+        ("SOURCE#shop", "2026-10-23T01:30", 2),
+        ("SOURCE#shop", "2026-10-23T02:00", 1),
+        ("SOURCE#till", "2026-10-23T01:31", 1),
+    ]
+    (sales,) = (values for key, values in store.entities.items() if key not in noted)
+    assert RUN in sales["sk"]
+    assert "GB#London" in sales["sk"]
+    assert {name: sales[name] for name in ("events", "gross", "refunds")} == {
+        "events": 2,
+        "gross": "12.50",
+        "refunds": "-2.50",
+    }
+
+
+# ---------------------------------------------------------------- interrupted
+
+
+def test_wherever_a_run_ends_the_next_one_writes_the_same() -> None:
+    whole = Store()
+    report(whole)
+    for point in range(len(whole.calls)):
+        store = Store()
+        store.crash_at = point
+        with clock.using(ManualClock(utc("02:17"))), pytest.raises(CrashError):
+            report(store)
+        assert store.at
+        assert store.at.sealed_through == START
+        # Before the plan is fixed nothing is decided; from then on neither clock nor code makes a difference.
+        now, code = (utc("02:20"), "2.0") if point else (utc("02:17"), "1.0")
+        with clock.using(ManualClock(now)):
+            assert report(store, code=code).runs == [RUN]
+        assert (store.objects, store.runs, store.entities) == (whole.objects, whole.runs, whole.entities)
+        assert store.at == whole.at
+
+
+def test_the_manifest_comes_behind_all_that_it_names_and_the_checkpoint_last() -> None:
+    store = Store()
+    report(store)
+    assert [key.rpartition("/")[2] for key in store.objects] == [
+        "lines.csv.gz",
+        "lines.csv.gz",
+        "summary.csv",
+        "manifest.json",
+    ]
+    assert store.calls[0] == "fix"
+    assert store.calls[-3:] == ["write", "put", "finish"]
+
+
+@pytest.mark.parametrize(("left", "sealed"), [(60.0, 3), (59.9, 1), (0.0, 1)])
+def test_a_run_begins_no_quarter_hour_that_it_may_not_end_but_one_at_the_least(left: float, sealed: int) -> None:
+    store = Store()
+    result = report(store, lambda: left)
+    assert len({one.quarter_hour for one in store.read_partitions}) == sealed
+    assert result.complete == (sealed == 3)
+
+
+def test_a_run_that_is_out_of_time_is_completed_by_the_next_as_it_was_planned(hands: ManualClock) -> None:
+    whole, store = Store(), Store()
+    report(whole)
+    times = iter([100.0, 10.0])
+    first = report(store, lambda: next(times))
+    assert first.as_dict() == {"runs": [], "sealed_buckets": 0, "lines": 0, "drift": 0, "complete": False}
+    assert store.at
+    assert store.at.plan
+    assert [one.lines for one in store.at.plan.sealed] == [3, 0]
+    assert f"{FOLDER}manifest.json" not in store.objects
+    hands.advance_to(utc("03:00"))
+    store.read_partitions.clear()
+    second = report(store, code="2.0")
+    assert store.read_partitions[0].quarter_hour == QuarterHour.parse("202610230200")
+    assert {key: store.objects[key] for key in whole.objects} == whole.objects
+    assert second.runs == [RUN, "2026-10-23T0215-0245"]
+    assert proven(store)
+
+
+def test_a_plan_that_another_run_fixed_first_is_the_one_that_is_carried_out() -> None:
+    store = Store()
+    at = store.at
+    assert at
+    theirs = Plan(QuarterHour.parse("202610230130"), QuarterHour.parse("202610230145"), "then", "0.9", 1, ("", ""))
+
+    def fix() -> None:
+        store.at = replace(at, plan=theirs)
+
+    store.before["fix"] = fix
+    assert report(store).runs == ["2026-10-23T0130-0200", "2026-10-23T0200-0215"]
+    assert proven(store)
+
+
+def test_a_run_that_another_has_overtaken_ends_with_an_error() -> None:
+    store = Store()
+
+    def overtake() -> None:
+        store.at = Checkpoint(QuarterHour.parse("202610230300"), ("another", "hash"), None)
+
+    store.before["finish"] = overtake
+    with pytest.raises(OvertakenError):
+        report(store)
+
+
+@pytest.mark.parametrize("key", [lines_key(QuarterHour.parse("202610230130")), f"{FOLDER}manifest.json"])
+def test_a_run_stops_at_a_sealed_file_with_other_bytes_and_leaves_the_checkpoint(key: str) -> None:
+    store = Store()
+    store.objects[key] = b"other"
+    with pytest.raises(SealedFileError):
+        report(store)
+    assert store.objects[key] == b"other"
+    assert store.at
+    assert store.at.sealed_through == START
+    assert store.runs == {}
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_no_file_is_left_open(*, fails: bool) -> None:
+    store = Store()
+    if fails:
+        store.objects[lines_key(QuarterHour.parse("202610230200"))] = b"other"
+        with pytest.raises(SealedFileError):
+            report(store)
+    else:
+        report(store)
+    assert [file.closed for file in store.files] == [True, True]
+
+
+# ---------------------------------------------------------------- what the counters say
+
+FIRST, EMPTY, LAST = (QuarterHour.parse(name) for name in ("202610230130", "202610230145", "202610230200"))
+
+
+def test_counters_that_lag_leave_the_run_pending_and_those_that_say_more_are_drift() -> None:
+    store = Store()
+    store.lagging = {FIRST: Totals(0), LAST: Totals(2)}
+    assert report(store).drift == 1
+    run = store.runs[RUN]
+    assert run["verdicts"] == {str(FIRST): "pending", str(LAST): "drift"}
+    assert (run["counters"], "gsi1pk" in run) == ("drift", True)
+
+
+def lagging(hands: ManualClock) -> Store:
+    """Return the store after a run whose counters lagged in both of its quarter-hours; nothing more is closed."""
+    assert hands.now() == utc("02:17")
+    store = Store()
+    store.lagging = {FIRST: Totals(0), LAST: Totals(0)}
+    assert report(store).drift == 0
+    assert store.runs[RUN]["counters"] == "pending"
+    store.calls.clear()
+    store.read_partitions.clear()
+    return store
+
+
+def test_counters_that_have_caught_up_are_verified_by_the_next_run(hands: ManualClock) -> None:
+    store = lagging(hands)
+    manifest = store.runs[RUN]["manifest_sha256"]
+    store.lagging = {LAST: Totals(0)}
+    assert report(store) == Result()
+    assert store.runs[RUN]["verdicts"] == {str(FIRST): "verified", str(LAST): "pending"}
+    assert store.runs[RUN]["counters"] == "pending"
+    store.read_files.clear()
+    store.lagging = {}
+    assert report(store) == Result()
+    assert store.runs[RUN]["counters"] == "verified"
+    assert "gsi1pk" not in store.runs[RUN]
+    assert store.runs[RUN]["manifest_sha256"] == manifest
+    assert store.read_files == [LAST]
+    assert store.read_partitions == []
+
+
+def test_counters_that_still_lag_change_nothing_and_a_day_later_they_are_drift(hands: ManualClock) -> None:
+    store = lagging(hands)
+    before = store.runs[RUN]
+    assert report(store) == Result()
+    assert (store.runs[RUN], store.calls) == (before, [])
+    assert store.at
+    store.at = replace(store.at, sealed_through=QuarterHour.parse("202610240200"))
+    hands.advance_to(LAST.end + timedelta(days=1))
+    assert report(store) == Result(drift=2)
+    assert store.runs[RUN]["counters"] == "drift"
+
+
+@pytest.mark.parametrize(("left", "looked_at"), [([60.0, 60.0], 2), ([60.0, 59.9], 1), ([59.9], 0)])
+def test_runs_that_lag_are_looked_at_again_for_as_long_as_there_is_time(
+    hands: ManualClock, left: list[float], looked_at: int
+) -> None:
+    store = lagging(hands)
+    plan = Plan.of(store.runs[RUN]["plan"])
+    older = replace(plan, first=FIRST, last=FIRST)
+    sealed = [Sealed.of(store.runs[RUN]["sealed"][str(FIRST)])]
+    store.put(with_proofs(run_values(older, sealed, "hash"), {FIRST: Counted.PENDING}))
+    store.lagging = {}
+    times = iter(left)
+    assert report(store, lambda: next(times)) == Result()
+    assert [run["counters"] for _, run in sorted(store.runs.items())].count("verified") == looked_at
+    assert store.runs[older.run]["counters"] == ("verified" if looked_at else "pending")
+
+
+def test_a_quarter_hour_without_events_is_not_asked_about() -> None:
+    store = Store(())
+    report(store)
+    assert (store.runs[RUN]["verdicts"], store.runs[RUN]["counters"]) == ({}, "verified")
+
+
+# ---------------------------------------------------------------- in a base currency
+
+
+def stated(store: Store, currency: str, at: datetime, units: str, base: str = "EUR") -> None:
+    store.rates[currency, at] = ExchangeRate(Decimal(units), "ECB", base, at)
+
+
+def test_each_quarter_hour_is_converted_at_the_rate_in_force_at_its_end_which_is_pinned() -> None:
+    store = Store()
+    for at, units in (("01:00", "0.5"), ("01:44:59.999", "0.8"), ("01:45", "0.4")):
+        stated(store, "GBP", utc(at), units)
+    report(store, base="EUR")
+    assert proven(store)
+    pinned = {
+        str(quarter_hour): {currency: rate and str(rate.units_per_base) for currency, rate in pins.items()}
+        for (quarter_hour, _), pins in store.pins.items()
+    }
+    assert pinned == {str(FIRST): {"GBP": "0.8"}, str(LAST): {"GBP": "0.4"}}
+    assert {base for _, base in store.pins} == {"EUR"}
+    summary = store.objects[f"{FOLDER}summary.csv"].decode().splitlines()
+    # 12.50 at 0.8 and 3 at 0.4.
+    assert [row.split(",")[8:10] for row in summary[1:]] == [["EUR", "23.12"], ["EUR", "7.00"]]
+
+
+def test_rates_that_are_pinned_stand_whatever_is_in_force() -> None:
+    store = Store()
+    stated(store, "GBP", utc("01:00"), "0.5")
+    store.pins[FIRST, "EUR"] = {"GBP": ExchangeRate(Decimal("0.25"), "before", "EUR", utc("00:30"))}
+    report(store, base="EUR")
+    assert proven(store)
+    assert b'"units_per_base": "0.25"' in store.objects[f"{FOLDER}manifest.json"]
+
+
+def test_where_there_is_no_rate_that_is_pinned_too() -> None:
+    store = Store()
+    stated(store, "GBP", utc("01:00"), "0.5", base="USD")
+    report(store, base="EUR")
+    assert proven(store)
+    assert store.pins == {(FIRST, "EUR"): {"GBP": None}, (LAST, "EUR"): {"GBP": None}}
+
+
+def test_several_currencies_are_pinned_each_at_its_own_rate() -> None:
+    store = Store([line(utc("01:30"), "a", "1", "1#GBP"), line(utc("01:31"), "b", "1", "1#USD")])
+    stated(store, "GBP", utc("01:00"), "0.5")
+    stated(store, "USD", utc("01:00"), "2")
+    report(store, base="EUR")
+    ((_, pins),) = store.pins.items()
+    assert {currency: rate and rate.units_per_base for currency, rate in pins.items()} == {
+        "GBP": 1 / Decimal(2),
+        "USD": 2,
+    }
+    assert proven(store)
+
+
+@pytest.mark.parametrize("base", ["", "GBP"])
+def test_where_no_rate_is_needed_none_is_pinned(base: str) -> None:
+    store = Store(item for item in SOLD if item["currency"]["S"] == "GBP")
+    report(store, base=base)
+    assert proven(store)
+    assert (store.pins, "pin" in store.calls) == ({}, False)

@@ -1,0 +1,326 @@
+"""Every key, built and parsed."""
+
+from datetime import UTC, date, datetime, timedelta
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from quarterhour.aws.entity import WINDOW_SHARDS, window_index, window_partitions
+from quarterhour.counters import keys as counters
+from quarterhour.model.clock import iso_millis, parse_iso
+from quarterhour.model.identifiers import MAX_SHARDS, Account, Identity, Partition, Position
+from quarterhour.model.quarter_hours import QuarterHour, span
+from quarterhour.reports import keys as reports
+from quarterhour.snapshots import keys as snapshots
+from quarterhour.snapshots.layers import Layer
+from tests.support.builders import AT, accounts, identities, instants, millis, partitions, quarter_hours
+
+FIVE_MINUTES = Layer("5m", timedelta(minutes=5), timedelta(hours=24))
+CHANGES = Layer("change", None, timedelta(hours=1))
+days = st.dates(date(2000, 1, 1), date(2999, 12, 31))
+
+
+# ---------------------------------------------------------------- the ledger's
+
+
+@given(identities)
+def test_an_identity_comes_back_from_its_key(identity: Identity) -> None:
+    assert Identity.parse(str(identity)) == identity
+
+
+@given(one=identities, other=identities)
+def test_two_identities_never_share_a_key(one: Identity, other: Identity) -> None:
+    assert (str(one) == str(other)) == (one == other)
+
+
+def test_the_same_id_of_another_source_is_another_event() -> None:
+    assert Identity("shop", "1") != Identity("fair", "1")
+    assert Identity("shop", "11").hash != Identity("shop1", "1").hash
+
+
+@given(partitions)
+def test_a_partition_comes_back_from_its_key(partition: Partition) -> None:
+    assert Partition.parse(str(partition)) == partition
+
+
+@given(one=partitions, other=partitions)
+def test_partitions_sort_by_time_and_then_by_shard_as_their_keys_do(one: Partition, other: Partition) -> None:
+    assert (one < other) == (str(one) < str(other))
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "",
+        "202610230130",
+        "202610230131#00",
+        "202610230130#",
+        "202610230130#x",
+        "202610230130#0",
+        "202610230130#000",
+        "202610230130#-1",
+        "202610230130# 1",
+        "202610230130#00#00",
+    ],
+)
+def test_what_is_no_partition_is_refused(key: str) -> None:
+    with pytest.raises(ValueError, match=r".+"):
+        Partition.parse(key)
+
+
+@given(identity=identities, instant=instants, shards=st.integers(1, MAX_SHARDS))
+def test_an_event_goes_to_the_bucket_of_its_recording_and_always_to_the_same_shard(
+    identity: Identity, instant: datetime, shards: int
+) -> None:
+    partition = Partition.of(identity, instant, shards)
+    assert partition.quarter_hour == QuarterHour.at(instant)
+    assert 0 <= partition.shard < shards
+    assert Partition.of(identity, AT, shards).shard == partition.shard
+
+
+def test_events_spread_evenly_over_the_shards() -> None:
+    shards = [Partition.of(Identity("shop", str(i)), AT, 4).shard for i in range(4000)]
+    assert all(900 < shards.count(shard) < 1100 for shard in range(4))
+
+
+@given(identity=identities, instant=millis)
+def test_a_position_comes_back_from_its_key(identity: Identity, instant: datetime) -> None:
+    position = Position.of(identity, instant)
+    assert position.recorded_at == instant
+    assert Position.parse(str(position)) == position
+
+
+@given(one=identities, at=instants, other=identities, later=instants)
+def test_positions_sort_like_time(one: Identity, at: datetime, other: Identity, later: datetime) -> None:
+    first, second = Position.of(one, at), Position.of(other, later)
+    assert (first < second) == (str(first) < str(second))
+    if iso_millis(at) < iso_millis(later):
+        assert str(first) < str(second)
+
+
+@given(one=identities, other=identities)
+def test_two_events_of_the_same_millisecond_have_positions_of_their_own(one: Identity, other: Identity) -> None:
+    assume(one != other)
+    assert Position.of(one, AT) != Position.of(other, AT)
+
+
+def test_a_position_is_the_instant_and_16_characters_of_base58() -> None:
+    text = str(Position.of(Identity("shop", "order-1"), AT))
+    assert text.startswith("2026-10-23T01:30:12.345Z.")
+    suffix = text.removeprefix("2026-10-23T01:30:12.345Z.")
+    assert len(suffix) == 16
+    assert not set(suffix) & set("0OIl+/=")
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "",
+        "2026-10-23T01:30:12.345Z",
+        "2026-10-23T01:30:12.345Z.abc",
+        "2026-10-23T01:30:12.345Z.1234567890123456.x",
+        "2026-10-23T01:30:12.345.1234567890123456",
+        "2026-10-23T01:30:12Z.1234567890123456",
+        "2026-10-23T03:30:12.345+02:00.1234567890123456",  # the same instant, but it would not sort
+        "20261023T013012.345Z.1234567890123456",
+        "2026-10-23 01:30:12.345Z.1234567890123456",
+        "yesterday.at.1234567890123456",
+    ],
+)
+def test_what_is_no_position_is_refused(key: str) -> None:
+    with pytest.raises(ValueError, match=r".+"):
+        Position.parse(key)
+
+
+@given(accounts)
+def test_an_account_comes_back_from_its_key(account: Account) -> None:
+    assert Account.parse(str(account)) == account
+
+
+# ---------------------------------------------------------------- the counters'
+
+
+@given(account=accounts, partition=partitions, day=days)
+def test_account_partition_and_day_come_back_from_the_counters_keys(
+    account: Account, partition: Partition, day: date
+) -> None:
+    quarter_hour = counters.quarter_hour_key(account, partition)
+    assert (counters.account_of(quarter_hour["pk"]), counters.partition_of(quarter_hour["sk"])) == (account, partition)
+    assert counters.day_of(counters.day_key(account, day)["sk"]) == day
+    assert len({counters.latest_key(account)["sk"], quarter_hour["sk"], counters.day_key(account, day)["sk"]}) == 3
+
+
+def test_the_counters_keys_are_as_the_data_model_has_them() -> None:
+    account = Account("United Kingdom", "GBP")
+    partition = Partition(QuarterHour.parse("202610230130"), 3)
+    pk = "ACCOUNT#United Kingdom#GBP"
+    assert counters.latest_key(account) == {"pk": pk, "sk": "latest"}
+    assert counters.quarter_hour_key(account, partition) == {"pk": pk, "sk": "QUARTER#202610230130#03"}
+    assert counters.day_key(account, date(2026, 10, 23)) == {"pk": pk, "sk": "DAY#2026-10-23"}
+
+
+@pytest.mark.parametrize("pk", ["CONTROL", "ACCOUNT", "RUN#42#GBP", "42#GBP", "ACCOUNT#42"])
+def test_another_entity_is_no_account(pk: str) -> None:
+    with pytest.raises(ValueError, match=r".+"):
+        counters.account_of(pk)
+
+
+def test_an_agency_named_like_a_prefix_keeps_its_name() -> None:
+    account = Account("ACCOUNT", "GBP")
+    assert counters.account_of(counters.account_pk(account)) == account
+
+
+@given(partition=partitions, other=quarter_hours)
+def test_a_quarter_hours_counters_begin_where_its_partitions_sort(partition: Partition, other: QuarterHour) -> None:
+    sk = counters.quarter_hour_key(Account("42", "GBP"), partition)["sk"]
+    assert (sk >= counters.quarter_hour_sk(other)) == (partition.quarter_hour >= other)
+
+
+# ---------------------------------------------------------------- the snapshots'
+
+
+@given(instant=instants, minutes=st.sampled_from([1, 5, 15, 30, 60, 240, 1440]))
+def test_an_instant_lies_in_its_window(instant: datetime, minutes: int) -> None:
+    window = timedelta(minutes=minutes)
+    start = snapshots.window_start(instant, window)
+    assert start <= instant < start + window
+    midnight = start.replace(hour=0, minute=0)
+    assert (start - midnight) % window == timedelta(0)
+
+
+@given(one=instants, other=instants)
+def test_windows_sort_like_time(one: datetime, other: datetime) -> None:
+    earlier, later = sorted(snapshots.window_start(at, timedelta(minutes=5)) for at in (one, other))
+    assert snapshots.window_name(FIVE_MINUTES, earlier) <= snapshots.window_name(FIVE_MINUTES, later)
+
+
+def test_a_window_is_named_by_its_layer_and_its_start() -> None:
+    start = snapshots.window_start(AT, timedelta(minutes=5))
+    assert snapshots.window_name(FIVE_MINUTES, start) == "5m#2026-10-23T01:30:00Z"
+
+
+@given(one=st.tuples(instants, st.integers(1, 10**9)), other=st.tuples(instants, st.integers(1, 10**9)))
+def test_single_changes_sort_by_time_and_then_by_version(
+    one: tuple[datetime, int], other: tuple[datetime, int]
+) -> None:
+    (at, version), (later, newer) = sorted([one, other])
+    sks = [snapshots.change_sk(CHANGES, iso_millis(instant), n) for instant, n in ((at, version), (later, newer))]
+    if iso_millis(at) < iso_millis(later) or version <= newer:
+        assert sks == sorted(sks)
+
+
+@given(accounts)
+def test_an_entity_is_found_in_one_of_the_index_partitions_of_its_window(account: Account) -> None:
+    pk = counters.account_pk(account)
+    index = window_index("latest", pk)
+    assert index["gsi1pk"] in window_partitions("latest")
+    assert index["gsi1sk"] == pk
+
+
+def test_a_window_is_spread_over_all_of_its_index_partitions() -> None:
+    used = {window_index("latest", f"ACCOUNT#{i}#GBP")["gsi1pk"] for i in range(200)}
+    assert used == set(window_partitions("latest"))
+    assert len(used) == WINDOW_SHARDS
+
+
+# ---------------------------------------------------------------- the reports'
+
+
+@given(quarter_hours)
+def test_a_quarter_hour_comes_back_from_the_name_of_its_lines(quarter_hour: QuarterHour) -> None:
+    assert reports.quarter_hour_of_lines(reports.lines_key(quarter_hour)) == quarter_hour
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "ledger/dt=2026-10-23/quarter=0130/lines.csv",
+        "ledger/dt=2026-10-23/quarter=0130/lines.csv.gz.bak",
+        "x/ledger/dt=2026-10-23/quarter=0130/lines.csv.gz",
+        "reports/2026/10/23/0130-0230/manifest.json",
+        "ledger/dt=2026-10-23/lines.csv.gz",
+    ],
+)
+def test_another_object_is_no_quarter_hours_lines(key: str) -> None:
+    assert reports.quarter_hour_of_lines(key) is None
+
+
+@given(first=quarter_hours, more=st.integers(0, 95))
+def test_a_run_has_one_folder_of_its_own_under_its_day(first: QuarterHour, more: int) -> None:
+    day = list(span(first, QuarterHour(first.start.replace(hour=23, minute=45))))
+    last = day[min(more, len(day) - 1)]
+    run = reports.run_id(first, last)
+    assert reports.is_run_id(run)
+    end = "2400" if last.end.date() > last.start.date() else f"{last.end:%H%M}"
+    assert reports.run_prefix(run) == f"reports/{first.start:%Y/%m/%d}/{first.start:%H%M}-{end}/"
+
+
+@given(one=st.tuples(quarter_hours, st.integers(0, 3)), other=st.tuples(quarter_hours, st.integers(0, 3)))
+def test_runs_sort_like_time_as_names_and_as_folders(
+    one: tuple[QuarterHour, int], other: tuple[QuarterHour, int]
+) -> None:
+    def run(first: QuarterHour, more: int) -> str:
+        end_of_day = QuarterHour(first.start.replace(hour=23, minute=45))
+        return reports.run_id(first, min(end_of_day, QuarterHour(first.start + more * timedelta(minutes=15))))
+
+    assume(one[0] != other[0])
+    earlier, later = sorted([one, other])
+    assert run(*earlier) < run(*later)
+    assert reports.run_prefix(run(*earlier)) < reports.run_prefix(run(*later))
+
+
+def test_a_run_to_midnight_ends_at_2400() -> None:
+    run = reports.run_id(QuarterHour.parse("202610232300"), QuarterHour.parse("202610232345"))
+    assert run == "2026-10-23T2300-2400"
+    assert reports.run_prefix(run) == "reports/2026/10/23/2300-2400/"
+
+
+@given(st.text(st.sampled_from("0123456789-T/.\\\n%"), max_size=25) | st.text(max_size=25))
+def test_a_runs_name_is_never_a_path(text: str) -> None:
+    if reports.is_run_id(text):
+        assert set(text) <= set("0123456789-T")
+        assert len(text) == 20
+    else:
+        with pytest.raises(ValueError, match="is no run"):
+            reports.run_prefix(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "../../../etc/passwd",
+        "2026-10-23T0130-0230/",
+        "2026-10-23T0130-0230/../x",
+        "2026-10-23T0130-0230\n",
+        "２０２６-10-23T0130-0230",  # noqa: RUF001 - digits, but not ours
+        "2026-10-23T0130",
+        "reports/2026/10/23/0130-0230/",
+    ],
+)
+def test_what_is_no_run_is_refused(text: str) -> None:
+    assert not reports.is_run_id(text)
+    with pytest.raises(ValueError, match="is no run"):
+        reports.run_prefix(text)
+
+
+@pytest.mark.parametrize(
+    ("now", "closed"),
+    [
+        ("2026-10-23T01:46:59.999999Z", "202610230115"),
+        ("2026-10-23T01:47:00Z", "202610230130"),
+        ("2026-10-23T02:01:59.999999Z", "202610230130"),
+        ("2026-10-23T02:02:00Z", "202610230145"),
+        ("2026-10-23T00:01:59Z", "202610222330"),
+    ],
+)
+def test_a_quarter_hour_is_closed_when_it_is_over_and_past_its_grace(now: str, closed: str) -> None:
+    assert str(reports.last_closed(parse_iso(now), timedelta(seconds=120))) == closed
+
+
+@given(now=instants, grace=st.integers(0, 3600))
+def test_the_last_closed_quarter_hour_is_the_newest_past_its_grace(now: datetime, grace: int) -> None:
+    last = reports.last_closed(now, timedelta(seconds=grace))
+    assert last.end + timedelta(seconds=grace) <= now < last.next.end + timedelta(seconds=grace)
+    assert last.start.tzinfo is UTC

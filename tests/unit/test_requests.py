@@ -1,0 +1,211 @@
+"""The requests to AWS: which condition guards what, and that AWS takes their form."""
+
+from datetime import timedelta
+from decimal import Decimal
+from typing import Any
+
+import botocore.session
+import pytest
+from botocore.validate import ParamValidator
+
+from quarterhour.aws.items import from_item
+from quarterhour.aws.tables import put_items_request
+from quarterhour.counters import store as counters
+from quarterhour.counters.distinct import sightings
+from quarterhour.counters.plan import Change, Retention
+from quarterhour.ledger import store as ledger
+from quarterhour.ledger.plan import ledger_values
+from quarterhour.ledger.refunds import LinkedRefund, linked_refund
+from quarterhour.model.identifiers import Account
+from quarterhour.model.quarter_hours import QuarterHour
+from quarterhour.reports import store as reports
+from quarterhour.reports.plan import Checkpoint, Plan, Sealed
+from quarterhour.snapshots import store as snapshots
+from tests.support.builders import AT, QUARTER, claim, event, terms, utc
+
+SALE = claim()
+MOVED = SALE.moved(utc("02:00"), terms())
+REFUND = linked_refund(event("refund-1", "sale.refunded", amount="-2.50", refers_to="order-1"), SALE, AT, terms())
+PLAN = Plan(QUARTER, QUARTER.next, "2026-10-23T02:05:00.000Z", "1.0", 1, ("run-0", "hash-0"))
+CHECKPOINT = Checkpoint(QUARTER.previous, ("run-0", "hash-0"), None)
+NEW = Change({"pk": "ACCOUNT#42#GBP", "sk": "latest", "events": 1, "version": 1}, None)
+NEXT = Change({"pk": "ACCOUNT#42#GBP", "sk": "DAY#2026-10-23", "events": 2, "version": 2}, Decimal(1))
+SIGHTING_FOR_EVER, SIGHTING = sightings(
+    Account("42", "GBP"), QUARTER.day, {"c1", "c2"}, Retention(timedelta(days=35), timedelta(days=800))
+)
+CHECKPOINT_KEY = {"pk": {"S": "CONTROL"}, "sk": {"S": "checkpoint"}}
+
+assert isinstance(REFUND, LinkedRefund)
+REQUESTS: dict[str, tuple[str, dict[str, Any]]] = {
+    "claim": ("PutItem", ledger.claim_request("Identity", SALE, "request-1")),
+    "refund": ("TransactWriteItems", ledger.refund_request("Identity", REFUND, "request-1")),
+    "move": ("UpdateItem", ledger.move_request("Identity", SALE, MOVED)),
+    "shards": ("UpdateItem", ledger.shards_request("Entity", 4)),
+    "first checkpoint": ("PutItem", ledger.first_checkpoint_request("Entity", QUARTER.previous)),
+    "append": (
+        "BatchWriteItem",
+        put_items_request("Ledger", [{name: {"S": value} for name, value in ledger_values(event(), SALE).items()}]),
+    ),
+    "count": ("TransactWriteItems", counters.write_request("Entity", [NEW, NEXT])),
+    "sight": ("TransactWriteItems", counters.sighting_request("Entity", SIGHTING)),
+    "sight for ever": ("TransactWriteItems", counters.sighting_request("Entity", SIGHTING_FOR_EVER)),
+    "counted": ("Query", counters.counted_request("Entity", Account("42", "GBP"), QUARTER.next, QUARTER.next.next)),
+    "set customers": ("UpdateItem", counters.customers_request("Entity", SIGHTING.counter, 3, 1_800_000_000)),
+    "keep": ("PutItem", snapshots.keep_request("Entity", {"pk": "a", "sk": "5m#x", "version": Decimal(7)})),
+    "partition": ("Query", reports.partition_request("Ledger", PLAN.partitions(QUARTER)[0], 100)),
+    "fix": ("UpdateItem", reports.fix_request("Entity", CHECKPOINT, PLAN)),
+    "progress": ("UpdateItem", reports.progress_request("Entity", PLAN, [Sealed(3, "abc", 99), Sealed(0)])),
+    "finish": ("UpdateItem", reports.finish_request("Entity", PLAN, "hash-1")),
+    "pending": ("Query", reports.pending_request("Entity")),
+}
+
+
+@pytest.mark.parametrize(("operation", "request_"), REQUESTS.values(), ids=REQUESTS)
+def test_each_request_has_the_form_that_aws_takes(operation: str, request_: dict[str, Any]) -> None:
+    """boto3 is told not to check requests, so this does."""
+    shape = botocore.session.get_session().get_service_model("dynamodb").operation_model(operation).input_shape
+    assert shape is not None
+    assert ParamValidator().validate(request_, shape).generate_report() == ""
+
+
+@pytest.mark.parametrize(("_operation", "request_"), REQUESTS.values(), ids=REQUESTS)
+def test_each_placeholder_of_a_request_is_defined_and_used(_operation: str, request_: dict[str, Any]) -> None:
+    writes = [part for write in request_.get("TransactItems", []) for part in write.values()] or [request_]
+    for write in writes:
+        text = " ".join(str(value) for name, value in write.items() if name.endswith("Expression"))
+        defined = {*write.get("ExpressionAttributeNames", {}), *write.get("ExpressionAttributeValues", {})}
+        used = {word.strip("(),").split(".")[0] for word in text.replace("(", " ").split()}
+        assert {word for word in used if word[0] in ":#"} == defined
+
+
+def of(name: str) -> dict[str, Any]:
+    return REQUESTS[name][1]
+
+
+def test_an_event_is_claimed_only_where_it_was_not_and_the_standing_claim_comes_back() -> None:
+    request = of("claim")
+    assert request["ConditionExpression"] == "attribute_not_exists(event)"
+    assert request["ReturnValuesOnConditionCheckFailure"] == "ALL_OLD"
+    assert from_item(request["Item"]) == {
+        "event": "shop#order-1",
+        "quarter_hour": "202610230130#00",
+        "position": str(SALE.position),
+        "digest": event().digest,
+        "commission_rate": "0.10",
+        "terms": "default",
+        "request": "request-1",
+        "account": "42#GBP",
+        "left": "12.50",
+    }
+
+
+def test_a_claim_is_moved_only_from_where_it_was_read_and_nothing_else_of_it_changes() -> None:
+    request = of("move")
+    assert request["Key"] == {"event": {"S": "shop#order-1"}}
+    assert request["UpdateExpression"] == "SET quarter_hour = :partition, #position = :position"
+    assert request["ConditionExpression"] == "#position = :unmoved"
+    assert from_item(request["ExpressionAttributeValues"]) == {
+        ":partition": "202610230200#00",
+        ":position": str(MOVED.position),
+        ":unmoved": str(SALE.position),
+    }
+
+
+def test_a_refund_is_claimed_together_with_what_it_leaves_of_its_sale() -> None:
+    put, update = (next(iter(write.values())) for write in of("refund")["TransactItems"])
+    assert put["ConditionExpression"] == "attribute_not_exists(event)"
+    assert put["Item"]["event"] == {"S": "shop#refund-1"}
+    assert update["Key"] == {"event": {"S": "shop#order-1"}}
+    assert update["ConditionExpression"] == "#left = :before"
+    assert from_item(update["ExpressionAttributeValues"]) == {":before": "12.50", ":after": "10.00"}
+
+
+def test_the_highest_number_of_shards_is_raised_and_never_lowered() -> None:
+    assert of("shards")["ConditionExpression"] == "attribute_not_exists(shards) OR shards < :shards"
+    assert of("shards")["ExpressionAttributeValues"] == {":shards": {"N": "4"}}
+    assert of("shards")["Key"] == {"pk": {"S": "CONTROL"}, "sk": {"S": "shards"}}
+
+
+def test_the_first_checkpoint_is_set_once_to_the_bucket_before() -> None:
+    request = of("first checkpoint")
+    assert request["ConditionExpression"] == "attribute_not_exists(pk)"
+    assert request["Item"] == {**CHECKPOINT_KEY, "sealed_through": {"S": "202610230115"}}
+
+
+def test_an_append_puts_the_event_at_its_claimed_key() -> None:
+    (put,) = of("append")["RequestItems"]["Ledger"]
+    item = put["PutRequest"]["Item"]
+    assert (item["quarter_hour"]["S"], item["position"]["S"]) == SALE.key
+
+
+def test_counters_are_written_all_or_none_and_only_if_none_has_changed_since_it_was_read() -> None:
+    first, second = (write["Put"] for write in of("count")["TransactItems"])
+    assert first["ConditionExpression"] == "attribute_not_exists(pk)"
+    assert "ExpressionAttributeValues" not in first
+    assert second["ConditionExpression"] == "version = :read"
+    assert second["ExpressionAttributeValues"] == {":read": {"N": "1"}}
+    assert second["Item"]["version"] == {"N": "2"}
+
+
+@pytest.mark.parametrize("name", ["sight", "sight for ever"])
+def test_new_customers_are_counted_together_with_their_markers_and_only_if_none_of_them_stands(name: str) -> None:
+    *markers, count = of(name)["TransactItems"]
+    assert [put["Put"]["ConditionExpression"] for put in markers] == ["attribute_not_exists(pk)"] * 2
+    assert len({put["Put"]["Item"]["pk"]["S"] for put in markers}) == 2
+    assert count["Update"]["UpdateExpression"].startswith("ADD customers :new")
+    assert count["Update"]["ExpressionAttributeValues"][":new"] == {"N": "2"}
+    expiring = ["expires_at" in put["Put"]["Item"] for put in markers] + [
+        "expires_at" in count["Update"]["UpdateExpression"]
+    ]
+    assert expiring == [name == "sight"] * 3
+
+
+def test_what_was_counted_of_quarter_hours_is_read_strongly_consistent() -> None:
+    request = of("counted")
+    assert request["ConsistentRead"] is True
+    values = from_item(request["ExpressionAttributeValues"])
+    within = [f"QUARTER#{QUARTER.next}#00", f"QUARTER#{QUARTER.next.next}#63"]
+    assert all(values[":first"] <= sk <= values[":last"] for sk in within)
+    others = [f"QUARTER#{QUARTER}#63", f"QUARTER#{QUARTER.next.next.next}#00"]
+    outside = [*others, "latest", "DAY#2026-10-23", "CUSTOMERS"]
+    assert not any(values[":first"] <= sk <= values[":last"] for sk in outside)
+
+
+def test_a_state_is_kept_unless_its_window_holds_a_newer_one() -> None:
+    assert of("keep")["ConditionExpression"] == "attribute_not_exists(version) OR version < :version"
+    assert of("keep")["ExpressionAttributeValues"] == {":version": {"N": "7"}}
+
+
+def test_a_partition_is_read_strongly_consistent() -> None:
+    assert of("partition")["ConsistentRead"] is True
+    assert of("partition")["ExpressionAttributeValues"] == {":partition": {"S": "202610230130#00"}}
+
+
+def test_a_plan_is_fixed_only_where_the_checkpoint_stands_and_no_plan_does() -> None:
+    request = of("fix")
+    assert request["Key"] == CHECKPOINT_KEY
+    assert request["ConditionExpression"] == "sealed_through = :at AND attribute_not_exists(#plan)"
+    values = from_item(request["ExpressionAttributeValues"])
+    assert values[":at"] == "202610230115"
+    assert Plan.of(values[":plan"]) == PLAN
+
+
+def test_the_progress_of_a_plan_is_noted_only_while_it_is_the_one_under_way() -> None:
+    request = of("progress")
+    assert request["ConditionExpression"] == "#plan.planned_at = :planned_at"
+    values = from_item(request["ExpressionAttributeValues"])
+    assert values[":planned_at"] == PLAN.planned_at
+    assert [Sealed.of(one) for one in values[":sealed"]] == [Sealed(3, "abc", 99), Sealed(0)]
+
+
+def test_the_checkpoint_moves_and_the_plan_is_cleared_in_one_write_from_where_the_plan_began() -> None:
+    request = of("finish")
+    assert request["UpdateExpression"] == "SET sealed_through = :last, #previous = :previous REMOVE #plan"
+    assert request["ConditionExpression"] == "sealed_through = :before AND #plan.planned_at = :planned_at"
+    assert from_item(request["ExpressionAttributeValues"]) == {
+        ":last": "202610230145",
+        ":previous": [PLAN.run, "hash-1"],
+        ":before": "202610230115",
+        ":planned_at": PLAN.planned_at,
+    }
+    assert QuarterHour.parse("202610230115").next == PLAN.first

@@ -1,0 +1,97 @@
+"""Messages: what a body must hold, and keys that are read back as they were written."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from quarterhour.model.errors import ForbiddenError, InvalidError
+from quarterhour.threads.keys import Kind, Place, Thread, bounds_by_time, bounds_by_user, claim_hash
+from quarterhour.threads.message import MAX_TEXT, period, read_message
+from quarterhour.web.access import Caller
+
+THREAD = Thread(Kind.ORDERS, "1001")
+MACHINE = Caller("arn:aws:iam::123456789012:user/shop", None)
+PERSON = Caller("ann", "42")
+GOOD = {"id": "m-1", "user": "ann", "text": "Where is it?\n\tStill waiting."}
+
+names = st.text(st.characters(categories=["L", "N", "P", "S"], exclude_characters="#"), min_size=1, max_size=30)
+
+
+@given(names, st.datetimes(), names)
+def test_a_place_is_read_back_from_its_sort_key(user: str, at: Any, claim: str) -> None:
+    place = Place.of(user, f"{at:%Y-%m-%dT%H:%M:%S}.000Z", claim)
+    assert Place.parse(place.by_user) == place
+
+
+@given(names, names)
+def test_a_user_stands_in_one_partition_of_a_thread(subject: str, user: str) -> None:
+    thread = Thread(Kind.REPORTS, subject)
+    assert thread.partition(user) in thread.partitions
+
+
+@given(names, names)
+def test_the_bounds_hold_the_users_messages_and_nobody_elses(user: str, other: str) -> None:
+    at = "2026-10-23T01:30:12.345Z"
+    low, high = bounds_by_user(user, "2026-10")
+    assert (low <= Place(other, at, "4JzHX4k3").by_user <= high) == (other == user)
+    low, high = bounds_by_time("2026-10-23")
+    assert low <= Place(other, at, "4JzHX4k3").by_time <= high
+
+
+def test_the_same_id_is_another_message_of_another_user_or_thread() -> None:
+    threads = (THREAD, Thread(Kind.REPORTS, "1001"), Thread(Kind.ORDERS, "1002"))
+    hashes = {claim_hash(thread, user, id_) for thread in threads for user in ("ann", "bob") for id_ in ("1", "2")}
+    assert len(hashes) == 12
+
+
+def test_a_machine_names_the_user_and_a_person_is_their_token() -> None:
+    assert read_message(THREAD, GOOD, MACHINE).user == "ann"
+    assert read_message(THREAD, {"id": "m-1", "text": "x"}, PERSON).user == "ann"
+    assert read_message(THREAD, GOOD, PERSON).user == "ann"
+    with pytest.raises(ForbiddenError, match="somebody else"):
+        read_message(THREAD, {**GOOD, "user": "bob"}, PERSON)
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        ({"id": None}, "id"),
+        ({"id": ""}, "id"),
+        ({"id": "a#b"}, "id"),
+        ({"id": 7}, "id"),
+        ({"user": None}, "user"),
+        ({"user": "a\nb"}, "user"),
+        ({"text": None}, "text"),
+        ({"text": ""}, "text"),
+        ({"text": " \n "}, "text"),
+        ({"text": "x" * (MAX_TEXT + 1)}, "text"),
+        ({"text": "bell \x07"}, "text"),
+        ({"text": ["a"]}, "text"),
+        ({"more": 1}, "more"),
+    ],
+)
+def test_what_is_wrong_with_a_body_is_told_by_field(change: dict[str, Any], field: str) -> None:
+    with pytest.raises(InvalidError) as refused:
+        read_message(THREAD, {**GOOD, **change}, MACHINE)
+    (problem,) = refused.value.problems
+    assert problem.field.strip("'") == field
+    assert problem.expected
+
+
+@pytest.mark.parametrize("text", ["2026", "2026-10", "2026-10-23", "2026-10-23T01", "2026-10-23T01:30:12"])
+def test_a_period_is_the_beginning_of_an_instant(text: str) -> None:
+    assert period(text) == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", "26", "2026-", "2026-1", "2026-10-23T", "2026-10-23 01", "~", "2026\n", "#", "٢٠٢٦"),
+        *("0000", "2026-13", "2026-00", "2026-02-30", "2026-10-23T25", "2026-10-23T01:60", "2026-10-23T01:30:61"),
+    ],
+)
+def test_nothing_else_is_a_period(text: str) -> None:
+    with pytest.raises(ValueError, match=r".*"):
+        period(text)

@@ -1,0 +1,146 @@
+"""The command line's manners: help, errors as one clear line, exit codes."""
+
+import json
+import subprocess
+import sys
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from quarterhour_tools import cli
+from quarterhour_tools.cli import main
+from tests.support.builders import utc
+from tests.support.sealing import Objects, cover_up, edit, line, seal
+
+
+def said(capsys: pytest.CaptureFixture[str]) -> str:
+    return capsys.readouterr().err.strip()
+
+
+@pytest.mark.parametrize("command", ["up", "replay", "verify", "csv", "rerate"])
+def test_each_command_explains_itself(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as left:
+        main([command, "--help"])
+    assert left.value.code == 0
+    assert len(capsys.readouterr().out) > 200
+
+
+def test_it_leaves_to_the_functions_what_reads_their_environment() -> None:
+    told = "import sys, quarterhour_tools.cli; print('quarterhour.aws.telemetry' in sys.modules)"
+    ended = subprocess.run([sys.executable, "-c", told], capture_output=True, text=True, check=True)  # noqa: S603
+    assert ended.stdout.strip() == "False"
+
+
+@pytest.mark.parametrize("arguments", [[], ["no-such"], ["replay"], ["replay", "x", "--parameter", "novalue"]])
+def test_what_is_misused_shows_the_usage(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as left:
+        main(arguments)
+    assert left.value.code == 2
+    assert "usage: quarterhour" in said(capsys)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["replay", "no-such-file"], "no-such-file: No such file or directory"),
+        (["replay", "FILE", "--batch", "0"], "--batch must lie between 1 and 500"),
+        (["replay", "FILE", "--out", "FULL"], "is not empty: name a new folder"),
+        (
+            ["replay", "FILE", "--rate", "rate(1 minute)"],
+            "ReportRate cannot be 'rate(1 minute)': rate(N minutes) with N from 15",
+        ),
+        (["replay", "FILE", "--parameter", "Shards=1"], "the template has no parameter Shards"),
+        (["replay", "FILE", "--engine", "oracle"], "'oracle' is no engine"),
+        (["verify", "no-such-folder"], "no-such-folder is no folder"),
+    ],
+)
+def test_an_error_is_one_clear_line_and_exit_code_2(
+    arguments: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "events").write_text("")
+    places = {"FILE": str(tmp_path / "events"), "FULL": str(tmp_path)}
+    assert main([places.get(one, one) for one in arguments]) == 2
+    told = said(capsys)
+    assert told.startswith("quarterhour: ")
+    assert message in told
+    assert len(told.splitlines()) == 1
+
+
+def test_a_replay_that_could_not_write_its_files_does_no_work(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def never(*_: object, **__: object) -> None:
+        raise AssertionError("the work has begun")
+
+    monkeypatch.setattr(cli, "open_stack", never)
+    events = tmp_path / "events"
+    events.write_text("")
+    assert main(["replay", str(events), "--out", str(events / "out")]) == 2
+    assert "Not a directory" in said(capsys)
+
+
+def test_a_folder_without_a_manifest_proves_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["verify", str(tmp_path)]) == 1
+    assert "holds no manifest" in said(capsys)
+
+
+def written(objects: Objects, folder: Path) -> str:
+    """Write sealed reports into a folder; return its name."""
+    for key, content in objects.items():
+        (folder / key).parent.mkdir(parents=True, exist_ok=True)
+        (folder / key).write_bytes(content)
+    return str(folder)
+
+
+def test_an_identity_may_be_sealed_again_once_the_deployment_has_forgotten_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    objects: Objects = {}
+    run = seal(objects, "202610230130", "202610230130", [line(utc("01:30"), "a")], ("", ""))
+    again = line(utc("01:45") + timedelta(days=2), "a")
+    seal(objects, "202610230145", "202610250145", [again], run)
+    sealed = written(objects, tmp_path)
+    assert main(["verify", sealed]) == 1
+    assert "shop#a was sealed before" in said(capsys)
+    assert main(["verify", sealed, "--dedup-retention-days", "3"]) == 1
+    assert main(["verify", sealed, "--dedup-retention-days", "2"]) == 0
+
+
+@pytest.mark.parametrize("days", ["-1", "1.5", "soon", "1000000"])
+def test_a_retention_that_is_none_shows_the_usage(days: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as left:
+        main(["verify", ".", "--dedup-retention-days", days])
+    assert left.value.code == 2
+    assert "write a number of days" in said(capsys)
+
+
+@pytest.mark.parametrize("options", [[], ["--json"]])
+def test_what_a_manifest_says_steers_no_terminal(
+    options: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    objects: Objects = {}
+    bad = "\x1b[2J\x9b\ud800[red]"
+    seal(objects, "202610230130", "202610230130", [line(utc("01:30"), "a", account=f"{bad[:-6]}#GBP")], ("", ""))
+    manifest = "reports/2026/10/23/0130-0145/manifest.json"
+    edit(objects, manifest, lambda document: document.update(run=bad, lines=bad))
+    cover_up(objects)
+    assert main(["verify", written(objects, tmp_path), *options]) == 1
+    shown = capsys.readouterr()
+    assert all(one.isprintable() for one in (shown.out + shown.err).replace("\n", ""))
+    assert r"\x1b[2J\x9b\ud800[red]" in shown.err
+    if options:
+        assert json.loads(shown.out)["proven"] is False
+
+
+def test_a_manifest_that_is_a_link_out_of_the_folder_is_a_problem_with_its_reason(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    objects: Objects = {}
+    seal(objects, "202610230130", "202610230130", [line(utc("01:30"), "a")], ("", ""))
+    sealed = Path(written(objects, tmp_path / "sealed"))
+    manifest = "reports/2026/10/23/0130-0145/manifest.json"
+    (sealed / manifest).rename(tmp_path / "elsewhere")
+    (sealed / manifest).symlink_to(tmp_path / "elsewhere")
+    assert main(["verify", str(sealed)]) == 1
+    assert f"{manifest}: lies outside the folder" in said(capsys)

@@ -1,0 +1,300 @@
+"""Rows to events, and the command over files."""
+
+import argparse
+import gzip
+import io
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from quarterhour_tools.loading import csv_events
+from quarterhour_tools.loading.csv_events import BadRow, Event, events, records
+from quarterhour_tools.loading.csv_map import MapError, load_mapping
+
+EXAMPLES = Path(__file__).parents[3] / "examples"
+TILL = """
+[numbers]
+decimal = ","
+thousands = "."
+
+[[event]]
+id = "{invoice}:{row}"
+source = "till"
+subject = "{shop}"
+time = "{time}"
+type = [{ amount = "< 0", is = "sale.refunded" }, { is = "sale.recorded" }]
+
+[event.data]
+amount = "{price}"
+currency = "EUR"
+customer = "{customer}"
+location = [{ column = "shop", equals = "42", is = "ES#Madrid" }]
+"""
+HEADER = "invoice,shop,time,price,customer\n"
+
+
+def outcomes(text: str, toml: str = TILL) -> list[Event | BadRow]:
+    mapping = load_mapping(toml)
+    return list(events(records(io.StringIO(text, newline=""), mapping), mapping))
+
+
+def good(text: str, toml: str = TILL) -> list[dict[str, Any]]:
+    found = outcomes(text, toml)
+    assert not [each for each in found if isinstance(each, BadRow)]
+    return [each.body for each in found if isinstance(each, Event)]
+
+
+def bad(text: str, toml: str = TILL) -> list[tuple[int, str]]:
+    return [(each.line, each.reason) for each in outcomes(text, toml) if isinstance(each, BadRow)]
+
+
+def test_a_row_becomes_a_cloud_event() -> None:
+    assert good(HEADER + 'A1,42,2026-10-23 01:30,"1.234,50",C7\n') == [
+        {
+            "specversion": "1.0",
+            "id": "A1:1",
+            "source": "till",
+            "type": "sale.recorded",
+            "subject": "42",
+            "time": "2026-10-23T01:30:00Z",
+            "data": {"amount": "1234.50", "currency": "EUR", "customer": "C7", "location": "ES#Madrid"},
+        }
+    ]
+
+
+def test_an_empty_cell_and_a_list_without_fitting_case_leave_their_fields_out() -> None:
+    [body] = good(HEADER + "A1,43,2026-10-23,5, \n")
+    assert body["data"] == {"amount": "5", "currency": "EUR"}
+
+
+def test_rows_are_counted_from_one_with_the_bad_ones_and_without_blank_lines() -> None:
+    found = outcomes(HEADER + "A,42,2026-10-23,1,\n\nB,42\nC,42,2026-10-23,3,\n")
+    assert [each.body["id"] for each in found if isinstance(each, Event)] == ["A:1", "C:3"]
+
+
+def test_bad_rows_carry_the_physical_line_on_which_they_start() -> None:
+    text = (
+        HEADER + 'A,42,2026-10-23,1,"two\nlines"\nB,"4\n2",2026-10-23,1,\nC,42,never,1,\nD,42,2026-10-23,free,\nE,42\n'
+    )
+    assert [line for line, _ in bad(text)] == [2, 4, 6, 7, 8]
+
+
+@pytest.mark.parametrize(
+    ("row", "reason"),
+    [
+        ("A,42,2026-10-23,1", "has 4 columns instead of 5"),
+        ("A,42,2026-10-23,1,C,x", "has 6 columns instead of 5"),
+        (",42,2026-10-23,1,", "event[1].id: invoice is empty"),
+        ("A, ,2026-10-23,1,", "event[1].subject: shop is empty"),
+        ("A,42,,1,", "event[1].time: time is empty"),
+        ("A,42,2026-10-23,,", "event[1].data.amount: price is empty"),
+        ("A,42,23.10.2026,1,", "event[1].time: '23.10.2026' is no time of the form iso"),
+        ("A,42,2026-10-23,1.5,", "event[1].data.amount: price is '1.5', no number of the form 1.234,56"),
+        ('A,42,2026-10-23,1,"x"y', "is no CSV: ',' expected after '\"'"),
+        ('A,42,2026-10-23,1,"x', "is no CSV: unexpected end of data"),
+        ("A,42,2026-10-23,1,\udce9", "holds bytes that are no utf-8-sig"),
+    ],
+)
+def test_a_bad_row_says_what_is_wrong(row: str, reason: str) -> None:
+    assert bad(HEADER + row) == [(2, reason)]
+
+
+@pytest.mark.parametrize(
+    ("row", "field"),
+    [("A#1,42,2026-10-23,1,", "id"), ("A,4#2,2026-10-23,1,", "subject"), ("A,42,2026-10-23,1,\x07", "data.customer")],
+)
+def test_what_the_ledger_would_reject_is_a_bad_row(row: str, field: str) -> None:
+    [(line, reason)] = bad(HEADER + row)
+    assert line == 2
+    assert reason.startswith(f"{field} is ")
+
+
+def test_after_a_row_that_is_no_csv_the_rest_goes_on() -> None:
+    found = outcomes(HEADER + 'A,42,2026-10-23,1,"x"y\nB,42,2026-10-23,1,\n')
+    assert [type(each) for each in found] == [BadRow, Event]
+
+
+def test_quotes_commas_and_line_ends_stay_in_their_cell() -> None:
+    [body] = good(HEADER + 'A,42,2026-10-23,1,"said ""yes, sir"""\n')
+    assert body["data"] == {"amount": "1", "currency": "EUR", "customer": 'said "yes, sir"', "location": "ES#Madrid"}
+
+
+def test_a_file_without_quotes_and_header_can_be_read() -> None:
+    toml = '[file]\ndelimiter = "\\t"\nquote = ""\ncolumns = ["invoice", "shop", "time", "price", "customer"]\n' + TILL
+    [body] = good('A\t42\t2026-10-23\t1\t17" tube\n', toml)
+    assert body["data"] == {"amount": "1", "currency": "EUR", "customer": '17" tube', "location": "ES#Madrid"}
+
+
+@pytest.mark.parametrize("header", ["", "invoice,shop,time,cost,customer\n", "invoice,shop,shop,time,price,customer\n"])
+def test_a_file_without_the_columns_in_use_stops_it_all(header: str) -> None:
+    with pytest.raises(MapError):
+        outcomes(header)
+
+
+def test_a_row_may_give_two_events_or_none_but_never_one_of_two() -> None:
+    refund = (
+        TILL.partition("[[event]]")[2]
+        .replace("{invoice}:{row}", "{invoice}:{row}:refund")
+        .replace('"{price}"', '"-{price}"')
+    )
+    refund = refund.replace("{time}", "{customer}") + 'refers_to = "{invoice}:{row}"\n'
+    toml = TILL + '[[event]]\nwhen = { column = "customer", prefix = "2" }' + refund
+    text = HEADER + "A,42,2026-10-23,7,2026-10-24\nB,42,2026-10-23,7,\nC,42,2026-10-23,7,2026-13-13\n"
+    found = outcomes(text, toml)
+    assert [(each.body["id"], each.body["data"]["amount"]) for each in found if isinstance(each, Event)] == [
+        ("A:1", "7"),
+        ("A:1:refund", "-7"),
+        ("B:2", "7"),
+    ]
+    assert [each.line for each in found if isinstance(each, BadRow)] == [4]
+
+
+@given(st.lists(st.integers(-(10**9), 10**9)))
+def test_every_row_of_the_file_is_in_the_sum(cents: list[int]) -> None:
+    rows = "".join(f'A,42,2026-10-23,"{cent // 100},{cent % 100:02d}",\n' for cent in map(abs, cents))
+    amounts = [
+        event.body["data"]["amount"].replace(".", "") for event in outcomes(HEADER + rows) if isinstance(event, Event)
+    ]
+    assert [int(amount) for amount in amounts] == [abs(cent) for cent in cents]
+
+
+@pytest.mark.parametrize("example", sorted(EXAMPLES.glob("*.toml")), ids=lambda path: path.stem)
+def test_every_example_is_a_good_map(example: Path) -> None:
+    assert load_mapping(example.read_text("utf-8")).events
+
+
+def test_the_retail_example_tells_sales_refunds_and_adjustments_apart() -> None:
+    toml = (EXAMPLES / "online_retail.toml").read_text("utf-8")
+    header = "InvoiceNo,StockCode,Description,Quantity,InvoiceDate,UnitPrice,CustomerID,Country\n"
+    rows = [
+        ("536365", "6", "2.55"),
+        ("C536379", "-1", "27.50"),
+        ("A563186", "1", "-11062.06"),
+        ("A563185", "1", "11062.06"),
+    ]
+    rows += [("536414", "-56", "0.0"), ("540001", "-2", "1.5"), ("C540002", "1", "1.5")]
+    text = header + "".join(
+        f"{no},84,X,{count},2011-06-30 20:08:00,{price},17850.0,EIRE\n" for no, count, price in rows
+    )
+    assert [(body["type"], body["data"]["amount"]) for body in good(text, toml)] == [
+        ("sale.recorded", "15.30"),
+        ("sale.refunded", "-27.50"),
+        ("adjustment.recorded", "-11062.06"),
+        ("adjustment.recorded", "11062.06"),
+        ("sale.recorded", "0.0"),
+        ("sale.refunded", "-3.0"),
+        ("adjustment.recorded", "1.5"),
+    ]
+
+
+def command(tmp_path: Path, content: bytes, *options: str, toml: str = TILL, name: str = "sales.csv") -> int:
+    (tmp_path / "map.toml").write_text(toml, "utf-8")
+    (tmp_path / name).write_bytes(content)
+    parser = argparse.ArgumentParser()
+    csv_events.configure(parser)
+    return csv_events.run(parser.parse_args([str(tmp_path / name), "--map", str(tmp_path / "map.toml"), *options]))
+
+
+ROWS = (HEADER + "A,42,2026-10-23 01:00,1,\nB,42,2026-10-23 02:00,2,Zoë\n").encode()
+
+
+def test_events_go_to_standard_output_and_the_counts_to_standard_error(
+    tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    assert command(tmp_path, ROWS) == 0
+    out, err = capfdbinary.readouterr()
+    assert [json.loads(line)["id"] for line in out.splitlines()] == ["A:1", "B:2"]
+    assert "Zoë".encode() in out
+    assert err == b"2 rows, 2 events, 0 bad rows\n"
+
+
+def test_bad_rows_are_told_and_counted_and_make_exit_code_1(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert command(tmp_path, ROWS + b"C,42\n") == 1
+    assert capfd.readouterr().err == "line 4: has 2 columns instead of 5\n3 rows, 2 events, 1 bad rows\n"
+
+
+def test_a_byte_that_is_no_utf_8_spoils_its_row_alone(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert command(tmp_path, ROWS + b"C,42,2026-10-23,1,Zo\xeb\nD,42,2026-10-23,1,\n") == 1
+    out, err = capfd.readouterr()
+    assert len(out.splitlines()) == 3
+    assert err.startswith("line 4: holds bytes that are no utf-8")
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "utf-16", "cp1252"])
+def test_other_encodings_are_read_as_the_map_says(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], encoding: str
+) -> None:
+    toml = f'[file]\nencoding = "{encoding}"\n' + TILL
+    assert command(tmp_path, ROWS.decode().encode(encoding), toml=toml) == 0
+    assert "Zoë" in capfd.readouterr().out
+
+
+def test_a_byte_order_mark_is_no_part_of_the_first_column(tmp_path: Path) -> None:
+    assert command(tmp_path, b"\xef\xbb\xbf" + ROWS) == 0
+
+
+def test_a_compressed_file_and_standard_input_are_read(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert command(tmp_path, gzip.compress(ROWS), name="sales.csv.gz") == 0
+    compressed = capfd.readouterr().out
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(ROWS)))
+    parser = argparse.ArgumentParser()
+    csv_events.configure(parser)
+    assert csv_events.run(parser.parse_args(["-", "--map", str(tmp_path / "map.toml")])) == 0
+    assert capfd.readouterr().out == compressed
+
+
+@pytest.mark.parametrize(
+    ("options", "ids"),
+    [
+        (["--from", "2026-10-23T02:00"], ["B:2"]),
+        (["--to", "2026-10-23T02:00Z"], ["A:1"]),
+        (["--from", "2026-10-23", "--to", "2026-10-24"], ["A:1", "B:2"]),
+        (["--from", "2026-10-23T03:00+02:00", "--to", "2026-10-23T01:00:01Z"], ["A:1"]),
+        (["--limit", "1"], ["A:1"]),
+        (["--limit", "0"], []),
+    ],
+)
+def test_a_span_of_time_or_a_number_of_rows_can_be_chosen(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], options: list[str], ids: list[str]
+) -> None:
+    assert command(tmp_path, ROWS, *options) == 0
+    assert [json.loads(line)["id"] for line in capfd.readouterr().out.splitlines()] == ids
+
+
+@pytest.mark.parametrize(
+    ("content", "toml", "name", "told"),
+    [
+        (ROWS, "[[event]]", "sales.csv", "map.toml: event[1]."),
+        (
+            ROWS,
+            TILL.replace("{price}", "{cost}"),
+            "sales.csv",
+            "event[1].data.amount: the file has no column 'cost'; it has invoice,",
+        ),
+        (b"", TILL, "sales.csv", "no header line"),
+        (ROWS, TILL, "sales.csv.gz", "cannot be read"),
+        (gzip.compress(ROWS)[:-9], TILL, "sales.csv.gz", "cannot be read"),
+    ],
+)
+def test_what_cannot_be_done_is_told_with_exit_code_2(  # noqa: PLR0913, PLR0917 - a table and its fixtures
+    content: bytes, toml: str, name: str, told: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert command(tmp_path, content, toml=toml, name=name) == 2
+    assert told in capfd.readouterr().err
+
+
+def test_what_the_file_says_steers_no_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    header = "\x1b[2J" + "x" * 100_000 + "\n"
+    assert command(tmp_path, header.encode()) == 2
+    told = capsys.readouterr().err
+    assert r"the file has no column" in told
+    assert r"\x1b[2J" in told
+    assert told.rstrip("\n").isprintable()
+    assert len(told) < 1000

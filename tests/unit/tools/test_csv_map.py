@@ -1,0 +1,86 @@
+"""What a map may say, and that a wrong one names the entry to mend."""
+
+from pathlib import Path
+
+import pytest
+
+from quarterhour_tools.loading.csv_map import MapError, load_mapping
+
+EVENT = """
+[[event]]
+id = "{id}"
+source = "till"
+type = "sale.recorded"
+subject = "{shop}"
+data = { amount = "{amount}", currency = "EUR" }
+"""
+
+
+def test_a_map_of_one_event_is_enough() -> None:
+    mapping = load_mapping(EVENT)
+    assert (mapping.encoding, mapping.delimiter, mapping.quote) == ("utf-8-sig", ",", '"')
+    assert mapping.used_by == {"id": "event[1].id", "shop": "event[1].subject", "amount": "event[1].data.amount"}
+
+
+@pytest.mark.parametrize(
+    ("field", "text"),
+    [
+        ("map", "id ="),
+        ("map", "id = " + "[" * 5000),
+        ("event", "[file]"),
+        ("fiel", "fiel = 1\n" + EVENT),
+        ("file.encoding", "[file]\nencoding = 'latin-99'\n" + EVENT),
+        ("file.encoding", "[file]\nencoding = 'rot13'\n" + EVENT),
+        ("file.encoding", "[file]\nencoding = 'undefined'\n" + EVENT),
+        ("file.encoding", '[file]\nencoding = "a\\u0000"\n' + EVENT),
+        ("file.delimiter", "[file]\ndelimiter = '::'\n" + EVENT),
+        ("file.quote", "[file]\nquote = ','\n" + EVENT),
+        ("file.columns", "[file]\ncolumns = 'a,b'\n" + EVENT),
+        ("file.headers", "[file]\nheaders = ['a']\n" + EVENT),
+        ("numbers", "[numbers]\ndecimal = '·'\n" + EVENT),
+        ("numbers", "[numbers]\ndecimal = ','\nthousands = ','\n" + EVENT),
+        ("time.zone", "[time]\nzone = 'Europe/Atlantis'\n" + EVENT),
+        ("time", "[time]\ngap = 'ignore'\n" + EVENT),
+        ("time", "[time]\nambiguous = 'both'\n" + EVENT),
+        ("text.strip", "[text]\nstrip = 'yes'\n" + EVENT),
+        ("columns.shopp", "[columns.shopp]\n" + EVENT),
+        ("columns.shop.cut", "[columns.shop]\ncut = 'x'\n" + EVENT),
+        ("columns.shop", "[columns]\nshop = 'x'\n" + EVENT),
+        ("event[1].id", EVENT.replace("id = ", "ids = ")),
+        ("event[1].subject", EVENT.replace('"{shop}"', '"{shop"')),
+        ("event[1].data.currency", EVENT.replace("currency", "curency")),
+        ("event[1].data.amount", EVENT.replace('"{amount}"', '"{amount} / 2"')),
+        ("event[1].data.amount", EVENT.replace("{amount}", "(" * 5000 + "{amount}" + ")" * 5000)),
+        ("event[1].data.amount", EVENT.replace("{amount}", "-" * 20_000 + "{amount}")),
+        ("event[1].data.amount", EVENT.replace("{amount}", "{amount}" + " + 1" * 20_000)),
+        ("event[1].data.amount", EVENT.replace('"{amount}"', "5")),
+        ("event[1].data.colour", EVENT.replace("data = {", "data = { colour = 'red',")),
+        ("event[1].colour", EVENT + "colour = 'red'"),
+        ("event[1].type", EVENT.replace('"sale.recorded"', "5")),
+        ("event[1].type[1].is", EVENT.replace('"sale.recorded"', "[{ column = 'id', prefix = 'C' }]")),
+        ("event[1].type[1]", EVENT.replace('"sale.recorded"', "[{ column = 'id', is = 'x' }]")),
+        ("event[1].type[1]", EVENT.replace('"sale.recorded"', "[{ column = 'id', matches = '(', is = 'x' }]")),
+        (
+            "event[1].type[1]",
+            EVENT.replace('"sale.recorded"', f"[{{ column = 'id', matches = '{'(' * 5000}', is = 'x' }}]"),
+        ),
+        (
+            "event[1].type[1]",
+            EVENT.replace('"sale.recorded"', "[{ column = 'id', matches = 'a{9999999999}', is = 'x' }]"),
+        ),
+        ("event[1].type[1].prefix", EVENT.replace('"sale.recorded"', "[{ prefix = 'C', is = 'x' }]")),
+        ("event[1].type[1].amount", EVENT.replace('"sale.recorded"', "[{ amount = '> 5', is = 'x' }]")),
+        ("event[1].when.amount", EVENT + "when = { amount = '< 0' }"),
+        ("event[2].data.amount", EVENT + "[[event]]"),
+    ],
+)
+def test_a_wrong_map_names_the_entry(field: str, text: str) -> None:
+    with pytest.raises(MapError) as error:
+        load_mapping(text)
+    assert error.value.field == field
+
+
+def test_the_map_in_the_documentation_is_a_good_one() -> None:
+    page = Path(__file__).parents[3].joinpath("docs/csv.md").read_text("utf-8")
+    mapping = load_mapping(page.partition("```toml\n")[2].partition("```")[0])
+    assert mapping.header == ["a", "b"]

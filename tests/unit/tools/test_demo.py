@@ -1,0 +1,71 @@
+"""What the demo finds wrong, and that it finds nothing wrong with a small day."""
+
+import argparse
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from quarterhour.model.identifiers import Account
+from quarterhour.model.totals import Totals
+from quarterhour.reports.verify import verify
+from quarterhour_tools.bucket import Folder
+from quarterhour_tools.replay import demo
+from quarterhour_tools.replay.demo import Answer, Judged, Sending, differing, figures, judge, problems
+from quarterhour_tools.replay.marketplace import Line, Sums, marketplace_day
+from quarterhour_tools.replay.replay import Outcome
+
+NOW = datetime(2026, 10, 23, tzinfo=UTC)
+SUMS = Sums(2, Decimal("10.00"), Decimal(-1), Decimal("0.9"))
+TOTALS = Totals(2, Decimal("10.0"), Decimal("-1.00"), Decimal("0.90"))
+EXPECTED = {"42#GBP": figures(SUMS)}
+
+
+def line(verdict: str, blamed: str | None = None) -> Line:
+    return Line(NOW, "sale", verdict, {}, blamed)
+
+
+def sending(judged: Sequence[Judged] = (), totals: Totals = TOTALS, told: tuple[str, ...] = ()) -> Sending:
+    accounts = {Account("42", "GBP"): totals}
+    return Sending(list(judged), Outcome(2, {}, 1, 1, 2, accounts, accounts, told))
+
+
+def test_an_answer_is_right_with_the_verdict_and_the_field_on_the_label() -> None:
+    day = [line("recorded"), line("rejected", "time"), line("rejected", "time"), line("recorded")]
+    answers = [Answer("recorded"), Answer("rejected", frozenset({"id", "time"})), Answer("rejected", frozenset({"id"}))]
+    assert judge(day, answers) == [Judged("sale", "recorded", 2, 1), Judged("sale", "rejected", 2, 1)]
+
+
+def test_accounts_differ_in_value_or_presence_but_not_in_scale() -> None:
+    assert not differing([EXPECTED, {"42#GBP": figures(TOTALS)}])
+    assert differing([EXPECTED, {}]) == ["42#GBP"]
+    assert differing([EXPECTED, EXPECTED | {"7#EUR": figures(SUMS)}]) == ["7#EUR"]
+
+
+def test_nothing_is_wrong_where_all_agrees() -> None:
+    assert problems(EXPECTED, EXPECTED, sending([Judged("sale", "recorded", 2, 2)]), sending()) == []
+
+
+def test_everything_that_is_wrong_is_told() -> None:
+    more = TOTALS.plus(Decimal(1), Decimal(0))
+    first, again = sending([Judged("sale", "recorded", 2, 1)], told=("lost file",)), sending(totals=more)
+    assert problems(EXPECTED, {}, first, again) == [
+        "1 of 2 lines (sale) were not recorded",
+        "42#GBP: the figures differ",
+        "42#GBP: changed by what was sent again",
+        "lost file",
+    ]
+
+
+def test_a_small_day_agrees_and_its_files_can_be_proven_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(demo, "marketplace_day", lambda seed: marketplace_day(seed, orders=12))
+    parser = argparse.ArgumentParser()
+    demo.configure(parser)
+    assert demo.run(parser.parse_args(["--out", str(tmp_path / "out")])) == 0
+    assert "Everything agrees." in capsys.readouterr().out
+    folder = Folder(tmp_path / "out")
+    assert verify(folder.open, folder.keys()).proven

@@ -1,0 +1,38 @@
+"""What a terminal shows of files and answers."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from quarterhour_tools.output import as_json, printable
+
+ANY = st.text(st.characters(codec=None))
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("Zoë 東京", "Zoë 東京"),
+        ("a\x1b[31mred", r"a\x1b[31mred"),
+        ("line\nline\r\x9b\x7f", r"line\nline\r\x9b\x7f"),
+        ("\u202egnp", r"\u202egnp"),
+        ("\ud800", r"\ud800"),
+        ("x" * 600, "x" * 500 + "..."),
+    ],
+)
+def test_control_characters_are_escaped_and_what_is_long_is_cut(text: str, shown: str) -> None:
+    assert printable(text) == shown
+
+
+@given(ANY)
+def test_nothing_that_is_shown_can_steer_a_terminal(text: str) -> None:
+    assert printable(text).isprintable()
+
+
+@given(st.dictionaries(ANY, st.one_of(ANY, st.lists(st.integers()))))
+def test_json_holds_the_same_values_and_no_control_character(value: dict[str, object]) -> None:
+    text = as_json(value)
+    assert json.loads(text) == value
+    assert all(line.isprintable() for line in text.split("\n"))
