@@ -1,4 +1,4 @@
-"""What the README shows of the demo, and what it has its reader send: recorded, and signed as AWS wants it."""
+"""The demo's output on the pages, and the requests of the README: recorded, and signed as AWS requires."""
 
 import re
 import shutil
@@ -18,6 +18,7 @@ from tests.template.stack import ROOT
 
 KEY = {"AWS_ACCESS_KEY_ID": "AKIDEXAMPLE", "AWS_SECRET_ACCESS_KEY": "EXAMPLEKEY", "AWS_REGION": "eu-west-1"}
 README = (ROOT / "README.md").read_text("utf-8")
+DEMO = (ROOT / "docs" / "demo.md").read_text("utf-8")
 DEPLOY = README.partition("## Deploy")[2].partition("\n## ")[0]
 OPERATIONS = (ROOT / "docs" / "operations.md").read_text("utf-8")
 SENDING = re.compile(r'curl .*?"\$@"', re.DOTALL)
@@ -27,18 +28,39 @@ PACKED = re.compile(r"[\d,]+  [0-9a-f]{12}…")
 """The size of a packed file and its hash: another build of zlib may pack otherwise."""
 
 
-def shown(text: str) -> list[str]:
-    """Return the lines of the demo's output, whatever packed it."""
-    return [PACKED.sub("", line).rstrip() for line in text.strip().splitlines()]
+CUT = "…"
+"""A line of the README where lines of the demo's output are left out."""
+MOST_LINES = 25
+
+
+def demo_output(page: str) -> list[str]:
+    """Return the lines of the demo's output that a page shows."""
+    (output,) = re.findall(r"```\n(A day of a made-up marketplace.*?)```", page, re.DOTALL)
+    return str(output).strip().splitlines()
+
+
+def without_sizes(lines: list[str]) -> list[str]:
+    """Return the lines of the demo's output, whatever packed its files."""
+    return [PACKED.sub("", line).rstrip() for line in lines]
 
 
 @pytest.mark.slow
-def test_the_demo_prints_what_the_readme_shows() -> None:
-    (told,) = re.findall(r"```\n(A day of a made-up marketplace.*?)```", README, re.DOTALL)
+def test_the_demo_prints_what_its_page_shows() -> None:
     run = "import sys; from quarterhour_tools.cli import main; sys.exit(main(['demo']))"
     ended = subprocess.run([sys.executable, "-c", run], capture_output=True, text=True, check=False)  # noqa: S603
     assert (ended.returncode, ended.stderr) == (0, "")
-    assert shown(ended.stdout) == shown(told)
+    assert without_sizes(ended.stdout.strip().splitlines()) == without_sizes(demo_output(DEMO))
+
+
+def test_the_readme_shows_parts_of_the_demos_output_in_their_order() -> None:
+    shown, output = demo_output(README), demo_output(DEMO)
+    assert len(shown) <= MOST_LINES
+    assert (shown[0], shown[-1]) == (output[0], output[-1])
+    for part in "\n".join(shown).split(f"\n{CUT}\n"):
+        lines = part.splitlines()
+        starts = [at for at in range(len(output)) if output[at : at + len(lines)] == lines]
+        assert starts, part
+        output = output[starts[0] + len(lines) :]
 
 
 def signature(request: Request) -> str:
