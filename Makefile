@@ -64,11 +64,13 @@ openapi: setup  ## Write what describes the HTTP API anew
 	@mkdir -p build
 	@$(BIN)/quarterhour openapi >build/openapi.json && mv build/openapi.json functions/api/openapi.json
 
-lint: setup  ## Check style, types and the direction of imports
+lint: setup  ## Check style, types, the direction of imports and words
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	PYTHONPATH=.:layers/quarterhour $(BIN)/lint-imports --no-logo
+	$(BIN)/codespell
+	$(BIN)/python .ci/words.py
 
 format: setup  ## Put the code into the project's format
 	$(BIN)/ruff check --fix

@@ -16,22 +16,22 @@ UNREACHED: Final = re.compile(r"requests\.exceptions\.|could not connect|HTTP er
 
 
 class UnreachedError(Exception):
-    """The database could not be asked."""
+    """The database cannot be reached."""
 
 
 def audited(lock: str) -> list[Package]:
     """Return what is known of the packages of a lock; raise ``UnreachedError`` where nobody answers."""
     options = ["--no-deps", "--disable-pip", "--progress-spinner=off", "--timeout=10", "--format=json"]
-    told = subprocess.run(  # noqa: S603 - our own arguments
+    output = subprocess.run(  # noqa: S603 - our own arguments
         [sys.executable, "-m", "pip_audit", *options, f"--requirement={lock}"],
         capture_output=True,
         text=True,
         check=False,
     )
-    if told.stdout.startswith("{"):
-        packages: list[Package] = json.loads(told.stdout)["dependencies"]
+    if output.stdout.startswith("{"):
+        packages: list[Package] = json.loads(output.stdout)["dependencies"]
         return packages
-    reason = (told.stderr.strip().splitlines() or ["nothing was said"])[-1]
+    reason = (output.stderr.strip().splitlines() or ["nothing was said"])[-1]
     if UNREACHED.search(reason):
         raise UnreachedError(reason)
     sys.exit(f"{lock} could not be audited: {reason}")
@@ -52,8 +52,8 @@ def main(locks: list[str]) -> int:
         for one in packages:
             for known in one.get("vulns", []):
                 vulnerable += 1
-                mended = ", ".join(known["fix_versions"]) or "no version yet"
-                print(f"{lock}: {one['name']} {one['version']} has {known['id']}, mended in {mended}")
+                fixed = ", ".join(known["fix_versions"]) or "no version yet"
+                print(f"{lock}: {one['name']} {one['version']} has {known['id']}, fixed in {fixed}")
         print(f"{lock}: {len(packages) - len(skipped)} of {len(packages)} packages audited")
     if unknown:
         print(f"NOT AUDITED: {len(unknown)} packages, which the database that answered does not know")

@@ -1,4 +1,4 @@
-"""The audit of the locked dependencies: it fails on what is known, and never claims to have asked where it has not."""
+"""The audit of the locked dependencies: it fails on what is known, and never claims an audit that did not happen."""
 
 import json
 import subprocess
@@ -25,11 +25,11 @@ def audit(monkeypatch: pytest.MonkeyPatch, *packages: dict[str, Any], error: str
     return int(script.main(["one.txt", "two.txt"]))
 
 
-def test_what_is_known_to_be_vulnerable_fails_with_its_name_and_what_mends_it(
+def test_what_is_known_to_be_vulnerable_fails_with_its_name_and_the_version_that_fixes_it(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert audit(monkeypatch, CLEAN, KNOWN) == 1
-    assert "one.txt: old 1.0 has CVE-2020-1, mended in 1.1" in capsys.readouterr().out
+    assert "one.txt: old 1.0 has CVE-2020-1, fixed in 1.1" in capsys.readouterr().out
 
 
 def test_where_all_was_answered_nothing_more_is_said(
