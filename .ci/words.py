@@ -94,7 +94,7 @@ def vocabulary(page: str) -> Vocabulary:
             for say, _, places, patterns, _ in (row for row in map(cells, terms.splitlines()) if len(row) == COLUMNS)
             for _, pattern in CODE.findall(patterns)
         ),
-        tuple(name for row in map(cells, stays.splitlines()) if row for _, name in CODE.findall(row[0])),
+        tuple(name.strip() for row in map(cells, stays.splitlines()) if row for _, name in CODE.findall(row[0])),
     )
 
 
