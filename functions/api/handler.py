@@ -1,7 +1,6 @@
-"""The GET routes: accounts, counters, snapshots, windows, reports, the ledger's events; and the description of all."""
+"""The GET routes: accounts, counters, snapshots, reports, ledger events, locations, and the OpenAPI document."""
 
 import json
-from datetime import timedelta
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
@@ -20,13 +19,14 @@ from quarterhour.documents.keys import report
 from quarterhour.documents.queries import DocumentQueries
 from quarterhour.exchange_rates.exchange_rate import EXCHANGE_RATE_STATES
 from quarterhour.ledger.queries import EventLookup, ExplanationQueries, LedgerQueries
+from quarterhour.ledger.requests import SOURCE_EVENTS, source_span
 from quarterhour.locations.keys import read_place
 from quarterhour.locations.plan import MOST_LEVELS, levels
 from quarterhour.locations.queries import LocationQueries
 from quarterhour.model import fields, instants
 from quarterhour.model.fields import NAME
 from quarterhour.model.identifiers import Account, Identity
-from quarterhour.model.instants import ALWAYS, DAY
+from quarterhour.model.instants import DAY
 from quarterhour.reports.keys import is_run_id
 from quarterhour.reports.queries import ReportQueries, no_run
 from quarterhour.snapshots.layers import LAYERS, parse_layers
@@ -55,140 +55,132 @@ explanations = ExplanationQueries(lookup, entities)
 routes = Routes(env)
 
 DESCRIPTION: Final = Path(__file__).with_name("openapi.json")
-SOURCE_EVENTS = {"from": ("from", "to", *PAGE), "after": ("after", *PAGE), "before": ("before", *PAGE)}
 
 Names = tuple[str, ...]
-"""The spellings that a name in the path can have, of which the caller may see."""
+"""The possible spellings of a name in the path, as far as the caller may see what they name."""
 
 
 @routes.get("/accounts/<agency>/<currency>", allow=own_agency)
 def account_totals(agency: Names, currency: str) -> http.Response:
-    """Answer an account's lifetime totals."""
-    return _answer(counters.totals(*_account(agency, currency)))
+    """Return an account's lifetime totals."""
+    return _ok(counters.totals(*_account(agency, currency)))
 
 
 @routes.get("/accounts/<agency>/<currency>/quarter-hours", allow=own_agency, query=("from", "to", *PAGE))
 def account_quarter_hours(agency: Names, currency: str) -> http.Response:
-    """Answer an account's totals per quarter-hour."""
-    asked = routes.parameters()
-    start, end = asked.span(MOMENT, instants.moment)
-    paging = asked.paging()
+    """Return an account's totals per quarter-hour."""
+    query = routes.parameters()
+    start, end = query.span(MOMENT, instants.moment)
+    paging = query.paging()
     account, _ = _account(agency, currency)
-    return _answer(paging.body(counters.quarter_hours(account, start, end, paging)))
+    return _ok(paging.body(counters.quarter_hours(account, start, end, paging)))
 
 
 @routes.get("/accounts/<agency>/<currency>/days", allow=own_agency, query=("from", "to", *PAGE))
 def account_days(agency: Names, currency: str) -> http.Response:
-    """Answer an account's totals per day."""
-    asked = routes.parameters()
-    first, end = asked.span(DAY, instants.day)
-    paging = asked.paging()
+    """Return an account's totals per day."""
+    query = routes.parameters()
+    first, end = query.span(DAY, instants.day)
+    paging = query.paging()
     account, _ = _account(agency, currency)
-    return _answer(paging.body(counters.days(account, first, end, paging)))
+    return _ok(paging.body(counters.days(account, first, end, paging)))
 
 
 @routes.get("/accounts/<agency>/<currency>/snapshots", allow=own_agency, query=STATES)
 def account_snapshots(agency: Names, currency: str) -> http.Response:
-    """Answer an account's states in a layer: of a span or a day, the last ones, or the one as of an instant."""
-    asked = routes.parameters()
-    return _answer(states(asked, layers, snapshots, lambda: account_pk(_account(agency, currency)[0])))
+    """Return an account's states in a layer: of a span or a day, the last ones, or the state at an instant."""
+    query = routes.parameters()
+    return _ok(states(query, layers, snapshots, lambda: account_pk(_account(agency, currency)[0])))
 
 
 @routes.get("/accounts/<agency>/<currency>/changes", allow=own_agency, query=PAGE)
 def account_changes(agency: Names, currency: str) -> http.Response:
-    """Answer an account's single changes, the newest first."""
+    """Return an account's single changes, the newest first."""
     paging = routes.parameters().paging()
     account, _ = _account(agency, currency)
-    return _answer(paging.body(snapshots.last(account_pk(account), layers.changes, paging)))
+    return _ok(paging.body(snapshots.last(account_pk(account), layers.changes, paging)))
 
 
 @routes.get("/accounts/<agency>/<currency>/trend", allow=own_agency, query=("layer",))
 def account_trend(agency: Names, currency: str) -> http.Response:
-    """Answer how an account's latest state compares with the window before its own."""
-    asked = routes.parameters()
-    layer = asked.optional("layer", layers.expected, layers.named, layers.shortest)
+    """Return an account's latest state, compared with its state in the window before."""
+    query = routes.parameters()
+    layer = query.optional("layer", layers.expected, layers.named, layers.shortest)
     _, latest = _account(agency, currency)
-    return _answer(snapshots.trend(layer, latest))
+    return _ok(snapshots.trend(layer, latest))
 
 
 @routes.get("/windows/<layer>/<start>", allow=machines, query=("kind", *PAGE))
 def window(layer: str, start: str) -> http.Response:
-    """Answer all accounts, or rates, that changed in a window, as they stood at its end."""
-    asked = routes.parameters()
-    wanted = parameters.parsed("layer", parameters.plain(layer), layers.expected_windows, layers.with_windows)
+    """Return all accounts, or exchange rates, that changed in a window, with their states at its end."""
+    query = routes.parameters()
+    with_windows = parameters.parsed("layer", parameters.plain(layer), layers.expected_windows, layers.with_windows)
     at = parameters.parsed("start", parameters.plain(start), MOMENT, instants.moment)
-    kind = asked.optional("kind", one_of(kinds), lambda name: among(kinds, name), snapshots)
-    paging = asked.paging()
-    return _answer(kind.window(wanted, at, paging))
+    kind = query.optional("kind", one_of(kinds), lambda name: among(kinds, name), snapshots)
+    paging = query.paging()
+    return _ok(kind.window(with_windows, at, paging))
 
 
 @routes.get("/reports", allow=machines, query=PAGE)
 def report_runs() -> http.Response:
-    """Answer the report runs, the newest first."""
+    """Return the report runs, the newest first."""
     paging = routes.parameters().paging()
-    return _answer(paging.body(reports.runs(paging)))
+    return _ok(paging.body(reports.runs(paging)))
 
 
 @routes.get("/reports/<run>", allow=everyone)
 def report_run(run: str) -> http.Response:
-    """Answer a run with its manifest and links to its files, to people who may read it."""
+    """Return a report run with its manifest and links to its files, to callers who may read it."""
     name = parameters.plain(run)
     if not (is_run_id(name) and documents.may_read(report(name), routes.caller())):
         raise no_run(name)
-    return _answer(reports.run(name))
+    return _ok(reports.run(name))
 
 
 @routes.get("/events", allow=everyone, query=("from", "to", "agency", *PAGE))
 def events() -> http.Response:
-    """Answer the events recorded in a span, in the order of their positions."""
-    asked = routes.parameters()
-    start, end = asked.span(MOMENT, instants.moment)
-    agency = routes.caller().narrowed(asked.optional("agency", NAME, parameters.name, None))
-    paging = asked.paging()
-    return _answer(paging.body(ledger.events(start, end, agency, paging)))
+    """Return the events recorded in a span, in the order of their positions."""
+    query = routes.parameters()
+    start, end = query.span(MOMENT, instants.moment)
+    agency = routes.caller().narrowed(query.optional("agency", NAME, parameters.name, None))
+    paging = query.paging()
+    return _ok(paging.body(ledger.events(start, end, agency, paging)))
 
 
 @routes.get("/events/<source>/<event>/explain", allow=everyone)
 def explanation(source: str, event: str) -> http.Response:
-    """Answer how the commission of an event came about."""
+    """Return the explanation of an event's commission: its price terms, and the steps that compute it."""
     sources, ids = parameters.names("source", source), parameters.names("event", event)
-    possible = (Identity(one, other) for one in sources for other in ids)
-    return _answer(explanations.explain(possible, routes.caller()))
+    possible = (Identity(source_, id_) for source_ in sources for id_ in ids)
+    return _ok(explanations.explain(possible, routes.caller()))
 
 
-@routes.get("/sources/<source>/events", allow=machines, query=("from", "to", "after", "before", *PAGE))
+@routes.get("/sources/<source>/events", allow=machines, query=SOURCE_EVENTS)
 def source_events(source: str) -> http.Response:
-    """Answer the events of a source recorded in a span, after an instant, or before one, in the order of time."""
-    asked = routes.parameters()
+    """Return the events of a source recorded in a span, after an instant, or before one, in the order of time."""
+    query = routes.parameters()
     name = parameters.parsed("source", parameters.plain(source), NAME, parameters.name)
-    start, end = ALWAYS
-    match asked.choose(SOURCE_EVENTS):
-        case "after":
-            start = asked.required("after", MOMENT, instants.moment) + timedelta.resolution
-        case "before":
-            end = asked.required("before", MOMENT, instants.moment)
-        case _:
-            start, end = asked.span(MOMENT, instants.moment)
-    paging = asked.paging()
-    return _answer(paging.body(ledger.of_source(name, start, end, paging)))
+    start, end = source_span(query)
+    paging = query.paging()
+    return _ok(paging.body(ledger.of_source(name, start, end, paging)))
 
 
 @routes.get("/locations", allow=machines, query=("from", "to", "level", *PAGE))
 def sales_everywhere() -> http.Response:
-    """Answer what was sold on each day, by country or at a deeper level."""
+    """Return the sales of each day, by country or by the places at a deeper level."""
     return _sales("")
 
 
 @routes.get("/locations/<place>", allow=machines, query=("from", "to", "level", *PAGE))
 def sales_at_a_place(place: str) -> http.Response:
-    """Answer what was sold at a place and below it on each day, as a whole or by the places at a deeper level."""
+    """Return the sales of each day at a place and within it, in total or by the places at a deeper level."""
     return _sales(parameters.parsed("place", parameters.plain(place), fields.PLACE, read_place))
 
 
 @routes.get("/openapi.json", allow=everyone)
 def description() -> http.Response:
-    """Answer the description of all routes, of whatever function: this document."""
-    return _answer(_description())
+    """Return the OpenAPI document of all routes, which is this one."""
+    return _ok(_description())
 
 
 @cache
@@ -198,24 +190,24 @@ def _description() -> dict[str, Any]:
 
 
 def _sales(place: str) -> http.Response:
-    asked = routes.parameters()
-    span = asked.span(DAY, instants.day)
+    query = routes.parameters()
+    span = query.span(DAY, instants.day)
     least = max(1, levels(place))
-    level = asked.whole("level", least, MOST_LEVELS, least)
-    paging = asked.paging()
-    return _answer(paging.body(locations.sales(place, level, span, paging)))
+    level = query.whole("level", least, MOST_LEVELS, least)
+    paging = query.paging()
+    return _ok(paging.body(locations.sales(place, level, span, paging)))
 
 
 def _account(agency: Names, currency: str) -> tuple[Account, Values]:
     return counters.find(agency, parameters.plain(currency))
 
 
-def _answer(body: dict[str, Any]) -> http.Response:
+def _ok(body: dict[str, Any]) -> http.Response:
     return http.response(200, body)
 
 
 @observed
 @http.answered
 def handler(event: dict[str, Any], context: LambdaContext) -> http.Response:
-    """Answer a reading request."""
+    """Return the response to a request."""
     return routes.handle(event, context)

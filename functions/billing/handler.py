@@ -1,6 +1,6 @@
-"""The entity stream: posts each item of an order to the ledger when it is paid, and its refund when it is cancelled.
+"""Billing, on the entity stream: posts the items of paid orders to the ledger, and refunds those of cancelled orders.
 
-For the operator: invoked with `{}`, it bills the orders that were parked, once what kept them from it is mended.
+An operator invokes the function with `{}` to bill the parked orders, after the cause of their failure is fixed.
 """
 
 from typing import Any
@@ -13,40 +13,26 @@ from quarterhour.aws.settings import Environment
 from quarterhour.aws.telemetry import observed
 from quarterhour.aws.workers import Workers
 from quarterhour.billing.service import Biller
-from quarterhour.ledger.plan import RecordingTerms
-from quarterhour.ledger.service import Recorder
-from quarterhour.ledger.store import LedgerStore
+from quarterhour.ledger.wiring import recorder_of
 from quarterhour.orders.store import OrderStore
-from quarterhour.rate_cards.store import RateCardStore
 
 env = Environment.of_process()
 dynamodb = clients.dynamodb()
 workers = Workers(env.integer("MAX_CONCURRENCY", least=1))
-entity_table = env.text("ENTITY_TABLE")
 biller = Biller(
-    OrderStore(dynamodb, dynamodb, entity_table, workers),  # reads alone
-    Recorder(
-        RecordingTerms(
-            shards=env.integer("LEDGER_SHARDS", least=1),
-            commission_rate=env.rate("DEFAULT_COMMISSION_RATE"),
-            grace=env.seconds("GRACE_SECONDS"),
-            longest_run=env.seconds("BILLING_TIMEOUT_SECONDS"),
-            retention=env.days("DEDUP_RETENTION_DAYS") or None,
-        ),
-        LedgerStore(dynamodb, env.text("IDENTITY_TABLE"), env.text("LEDGER_TABLE"), entity_table, workers),
-        RateCardStore(dynamodb, entity_table, workers).read,
-    ),
+    OrderStore(dynamodb, dynamodb, env.text("ENTITY_TABLE"), workers),  # only reads
+    recorder_of(env, dynamodb, workers, "BILLING_TIMEOUT_SECONDS"),
     Parking(clients.sqs(), env.text("PARKED_QUEUE_URL")),
     workers,
 )
 
 RESERVE_SECONDS = 5
-"""Kept back to answer in: without an answer the whole batch comes again."""
+"""The time kept for the response: without one, the stream delivers the whole batch again."""
 
 
 @observed
 def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
-    """Bill the batch; answer from where on to deliver again, or how many parked orders were billed."""
+    """Bill a batch of the stream and return the failures, or bill the parked orders and return how many."""
     seconds = context.get_remaining_time_in_millis() / 1000 - RESERVE_SECONDS
     if "Records" in event:
         return biller.apply(event["Records"], context.aws_request_id, seconds)

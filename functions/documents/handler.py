@@ -1,4 +1,4 @@
-"""The documents: written version on version, read back, and who may read them."""
+"""The document routes: versions, metadata and permissions."""
 
 from typing import Any
 
@@ -35,7 +35,7 @@ KINDS = (RATE_CARDS,)
 
 @routes.put("/documents/<document>", allow=machines)
 def write(document: str) -> http.Response:
-    """Write a new version on top of the one that was seen; the first one creates the document."""
+    """Write a new version after the one that was seen; the first version creates the document."""
     draft = read_draft(_name(document), routes.body(), KINDS)
     values, is_new = service.write(draft, routes.caller().name)
     return http.response(201 if is_new else 200, shown_version(draft.document, values))
@@ -43,21 +43,21 @@ def write(document: str) -> http.Response:
 
 @routes.get("/documents/<document>", allow=everyone)
 def latest(document: str) -> http.Response:
-    """Answer the latest version."""
+    """Return the latest version, with its content."""
     name = _readable(document)
     return _shown(name, documents.latest(name))
 
 
 @routes.get("/documents/<document>/versions", allow=everyone, query=PAGE)
 def versions(document: str) -> http.Response:
-    """Answer the versions without their contents, the newest first."""
+    """Return the versions, the newest first, without their contents."""
     paging = routes.parameters().paging()
     return http.response(200, paging.body(documents.versions(_readable(document), paging)))
 
 
 @routes.get("/documents/<document>/versions/<version>", allow=everyone)
 def one_version(document: str, version: str) -> http.Response:
-    """Answer a version."""
+    """Return a version, with its content."""
     number = parameters.parsed("version", parameters.plain(version), NUMBER, version_number)
     name = _readable(document)
     return _shown(name, documents.version(name, number))
@@ -65,13 +65,13 @@ def one_version(document: str, version: str) -> http.Response:
 
 @routes.get("/documents/<document>/metadata", allow=everyone)
 def metadata(document: str) -> http.Response:
-    """Answer what is told of the document as a whole."""
+    """Return the document's metadata."""
     return http.response(200, documents.metadata(_readable(document)))
 
 
 @routes.put("/documents/<document>/permissions", allow=machines)
 def permit(document: str) -> http.Response:
-    """Write who may read the document, in place of who might before."""
+    """Replace the document's permissions: the agencies and people who may read it."""
     permissions = read_permissions(routes.body())
     service.permit(_name(document), permissions, routes.caller().name)
     return http.response(200, permissions.as_dict())
@@ -79,7 +79,7 @@ def permit(document: str) -> http.Response:
 
 @routes.get("/documents/<document>/permissions", allow=machines)
 def permitted(document: str) -> http.Response:
-    """Answer who may read the document."""
+    """Return the document's permissions."""
     return http.response(200, documents.permissions(_name(document)).as_dict())
 
 
@@ -101,5 +101,5 @@ def _shown(document: str, values: Values) -> http.Response:
 @observed
 @http.answered
 def handler(event: dict[str, Any], context: LambdaContext) -> http.Response:
-    """Answer a request for documents."""
+    """Return the response to a request for documents."""
     return routes.handle(event, context)

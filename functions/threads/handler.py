@@ -1,4 +1,4 @@
-"""The discussions: messages on an order, a line of a statement, or a report."""
+"""The thread routes: messages about an order, a line of a statement, or a report."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -14,13 +14,13 @@ from quarterhour.ledger.queries import EventLookup
 from quarterhour.model.fields import NAME
 from quarterhour.threads.keys import Thread
 from quarterhour.threads.message import PERIOD, period, read_message
-from quarterhour.threads.queries import ThreadQueries, Wanted
+from quarterhour.threads.queries import MessageQuery, ThreadQueries
 from quarterhour.threads.service import ThreadService
 from quarterhour.threads.store import ThreadStore
 from quarterhour.threads.subjects import Subjects
 from quarterhour.web import http, parameters
 from quarterhour.web.access import everyone
-from quarterhour.web.parameters import PAGE
+from quarterhour.web.parameters import PAGE, among, one_of
 from quarterhour.web.routing import Routes
 
 env = Environment.of_process()
@@ -33,12 +33,13 @@ service = ThreadService(ThreadStore(dynamodb, env.text("ENTITY_TABLE")))
 queries = ThreadQueries(entities)
 routes = Routes(env)
 
-ORDERS = ("oldest", "newest")
+ORDERS = {"oldest": False, "newest": True}
+"""The orders of messages by name, with whether the newest come first."""
 
 
 @routes.post("/threads/<kind>/<subject>/messages", allow=everyone)
 def write(kind: str, subject: str) -> http.Response:
-    """Take a message; a retry is answered as the first time."""
+    """Write a message; a retry gets the same response as the first try."""
     caller = routes.caller()
     message = read_message(_thread(kind, (parameters.plain(subject),)), routes.body(), caller)
     written, is_new = service.write(message)
@@ -47,13 +48,13 @@ def write(kind: str, subject: str) -> http.Response:
 
 @routes.get("/threads/<kind>/<subject>/messages", allow=everyone, query=("user", "period", "order", *PAGE))
 def read(kind: str, subject: str) -> http.Response:
-    """Answer a page of messages: of all or of a user, of all time or of a period."""
-    asked = routes.parameters()
-    user = asked.optional("user", NAME, parameters.name, None)
-    part = asked.optional("period", PERIOD, period, "")
-    order = asked.optional("order", f"one of {', '.join(ORDERS)}", ORDERS.index, 0)
-    wanted = Wanted(_thread(kind, parameters.spellings(subject)), user, part, newest_first=ORDERS[order] == "newest")
-    return http.response(200, queries.messages(wanted, asked.paging()))
+    """Return a page of messages: of all users or one, of all time or a period."""
+    query = routes.parameters()
+    user = query.optional("user", NAME, parameters.name, None)
+    within = query.optional("period", PERIOD, period, "")
+    newest_first = query.optional("order", one_of(ORDERS), lambda name: among(ORDERS, name), otherwise=False)
+    messages = MessageQuery(_thread(kind, parameters.spellings(subject)), user, within, newest_first)
+    return http.response(200, queries.messages(messages, query.paging()))
 
 
 def _thread(kind: str, names: Sequence[str]) -> Thread:
@@ -63,5 +64,5 @@ def _thread(kind: str, names: Sequence[str]) -> Thread:
 @observed
 @http.answered
 def handler(event: dict[str, Any], context: LambdaContext) -> http.Response:
-    """Answer a request."""
+    """Return the response to a request."""
     return routes.handle(event, context)

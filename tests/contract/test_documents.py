@@ -1,4 +1,4 @@
-"""The documents: each version once, on top of the one that was seen; every way to read them, and what each costs."""
+"""The documents: each version written once after the one that was seen, every query, and the cost of each."""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -44,12 +44,12 @@ ANN = Caller("ann", "42")
 
 @dataclass(frozen=True, slots=True)
 class Archive:
-    """Documents on an engine, with a meter on what they cost."""
+    """Documents on an engine, with a meter of their cost."""
 
     client: "DynamoDBClient"
     writer: DocumentService
     queries: DocumentQueries
-    cards: RateCardStore
+    rate_cards: RateCardStore
     meter: Meter
 
     def write(self, document: str, seen: int, content: Any, by: str = "shop") -> dict[str, Any]:
@@ -68,7 +68,7 @@ class Archive:
                 return found
 
     def bill(self, do: Callable[[], object]) -> Bill:
-        """Return what something costs."""
+        """Return the bill of a call."""
         self.meter.take()
         do()
         return self.meter.take()
@@ -78,12 +78,12 @@ def draft(document: str, seen: int, content: Any) -> Draft:
     return read_draft(document, {"seen": Decimal(seen), "content": content}, [RATE_CARDS])
 
 
-def card(percent: str, valid_from: str) -> dict[str, Any]:
+def rate_card(percent: str, valid_from: str) -> dict[str, Any]:
     return {"valid_from": f"{valid_from}T00:00:00Z", "rules": [{"percent": percent}]}
 
 
-def told(bill: Bill) -> str:
-    """Say what something costs."""
+def costs(bill: Bill) -> str:
+    """Return a bill as text."""
     return f"{bill.write_units:g} write units, {bill.read_units:g} read units, {bill.calls.total()} calls"
 
 
@@ -104,7 +104,7 @@ def archive(storage: Storage) -> Archive:
 # ---------------------------------------------------------------- writing
 
 
-def test_the_latest_moves_with_the_history(archive: Archive, own: str) -> None:
+def test_a_new_version_becomes_the_latest_and_joins_the_history(archive: Archive, own: str) -> None:
     for seen, content in enumerate(("a", "b", "c")):
         assert archive.write(own, seen, content)["version"] == seen + 1
         assert archive.queries.latest(own)["content"] == f'"{content}"'
@@ -112,9 +112,7 @@ def test_the_latest_moves_with_the_history(archive: Archive, own: str) -> None:
     assert archive.queries.metadata(own)["kind"] == "document"
 
 
-def test_a_version_on_top_of_one_that_is_not_the_latest_is_a_conflict_and_changes_nothing(
-    archive: Archive, own: str
-) -> None:
+def test_a_version_after_an_outdated_one_is_a_conflict_and_changes_nothing(archive: Archive, own: str) -> None:
     archive.write(own, 0, "a")
     archive.write(own, 1, "b")
     for seen in (0, 1, 3, 99):
@@ -124,9 +122,7 @@ def test_a_version_on_top_of_one_that_is_not_the_latest_is_a_conflict_and_change
     assert archive.queries.latest(own)["content"] == '"b"'
 
 
-def test_a_retry_is_answered_with_the_version_that_it_wrote_even_when_others_came_after(
-    archive: Archive, own: str
-) -> None:
+def test_a_retry_gets_the_version_that_it_wrote_even_after_later_versions(archive: Archive, own: str) -> None:
     first = archive.write(own, 0, {"n": 1}, "ann")
     archive.write(own, 1, {"n": 2}, "bob")
     again = archive.write(own, 0, {"n": 1}, "carl")
@@ -168,7 +164,7 @@ def test_the_history_is_paged_newest_first_past_the_tenth_version(archive: Archi
         assert archive.history(own, limit) == list(range(12, 0, -1))
 
 
-def test_what_is_not_there_is_told(archive: Archive, own: str) -> None:
+def test_a_missing_document_or_version_raises_not_found(archive: Archive, own: str) -> None:
     with pytest.raises(NotFoundError):
         archive.queries.latest(own)
     with pytest.raises(NotFoundError):
@@ -178,7 +174,7 @@ def test_what_is_not_there_is_told(archive: Archive, own: str) -> None:
         archive.queries.version(own, 2)
 
 
-def test_permissions_hold_from_one_request_to_the_next(archive: Archive, own: str) -> None:
+def test_new_permissions_hold_from_the_next_request(archive: Archive, own: str) -> None:
     archive.write(own, 0, "a")
     assert (archive.queries.may_read(own, MACHINE), archive.queries.may_read(own, ANN)) == (True, False)
     for permissions in (Permissions(agencies=("42",)), Permissions(people=("ann", "bob"))):
@@ -196,50 +192,50 @@ def test_permissions_hold_from_one_request_to_the_next(archive: Archive, own: st
 
 def in_force(archive: Archive, agency: str, *days: str) -> list[int | None]:
     at = [datetime.fromisoformat(day).replace(tzinfo=UTC) for day in days]
-    cards = archive.cards.read({(agency, one) for one in at})
-    return [found.version if (found := cards.at(agency, one)) else None for one in at]
+    rate_cards = archive.rate_cards.read({(agency, one) for one in at})
+    return [found.version if (found := rate_cards.at(agency, one)) else None for one in at]
 
 
-def test_the_card_in_force_is_found_for_any_instant(archive: Archive, own: str) -> None:
+def test_the_rate_card_in_force_is_found_for_any_instant(archive: Archive, own: str) -> None:
     document = rate_card_name(own)
     for seen, valid_from in enumerate(("2026-01-01", "2026-03-01", "2026-06-01", "2026-05-01")):
-        archive.write(document, seen, card(str(seen + 1), valid_from))
+        archive.write(document, seen, rate_card(str(seen + 1), valid_from))
     days = ("2025-12-31", "2026-01-01", "2026-02-28", "2026-03-01", "2026-04-30", "2026-05-01", "2026-07-01")
     assert in_force(archive, own, *days) == [None, 1, 1, 2, 2, 4, 4]
     assert in_force(archive, f"{own}-other", "2026-07-01") == [None]
     assert archive.queries.metadata(document)["kind"] == "rate card"
 
 
-def test_cards_of_more_agencies_than_a_call_takes_are_read(archive: Archive, own: str) -> None:
+def test_rate_cards_of_more_agencies_than_one_call_takes_are_read(archive: Archive, own: str) -> None:
     agencies = [f"{own}-{number}" for number in range(120)]
     for agency in agencies[::40]:
-        archive.write(rate_card_name(agency), 0, card("1", "2026-01-01"))
+        archive.write(rate_card_name(agency), 0, rate_card("1", "2026-01-01"))
     at = datetime(2026, 7, 1, tzinfo=UTC)
-    cards = archive.cards.read({(agency, at) for agency in agencies})
-    assert [agency for agency in agencies if cards.at(agency, at)] == agencies[::40]
+    rate_cards = archive.rate_cards.read({(agency, at) for agency in agencies})
+    assert [agency for agency in agencies if rate_cards.at(agency, at)] == agencies[::40]
 
 
-# ---------------------------------------------------------------- commissions by a card, recorded and explained
+# ---------------------------------------------------------------- commissions by a rate card, recorded and explained
 
 
 def record(archive: Archive, storage: Storage, own: str, at: datetime, numbers: range) -> list[Verdict]:
-    """Record sales of an agency that leave their commission to its card."""
+    """Record sales of an agency that are priced by its rate card."""
     ledger = LedgerStore(archive.client, storage.identity_table, storage.ledger_table, storage.entity_table, Workers(1))
     sold = [event(f"{own}-{number}", amount="100", category="books") for number in numbers]
     events = [replace(one, account=Account(own, "GBP"), time=at) for one in sold]
-    recorder = Recorder(terms(), ledger, archive.cards.read)
+    recorder = Recorder(terms(), ledger, archive.rate_cards.read)
     return [one.verdict for one in recorder.record(events, f"{own}-{numbers}", 60)]
 
 
-def test_what_a_card_charges_is_recorded_at_no_more_writes_and_explained_by_three_reads(
+def test_a_price_by_rate_card_costs_no_more_writes_and_is_explained_with_three_reads(
     archive: Archive, storage: Storage, own: str, at: datetime, record_property: Record
 ) -> None:
     rules = [{"percent": "8", "category": "books", "currency": "GBP", "fixed": "0.30", "maximum": "20"}]
     archive.write(rate_card_name(own), 0, {"valid_from": "2026-01-01T00:00:00Z", "rules": rules})
     assert record(archive, storage, own, at, range(1)) == [Verdict.RECORDED]
     bill = archive.bill(lambda: record(archive, storage, own, at, range(1, 101)))
-    record_property("record 100 events that a card charges, and look after 2 control items", told(bill))
-    prepared = 2  # a new recorder looks after the control items first
+    record_property("record 100 events priced by a rate card, and write 2 control items", costs(bill))
+    prepared = 2  # a new recorder writes the control items first
     assert bill.write_units - prepared == 200
     assert bill.calls.total() - prepared == 100 + 4 + 1
     assert bill.read_units == 1
@@ -247,7 +243,7 @@ def test_what_a_card_charges_is_recorded_at_no_more_writes_and_explained_by_thre
     lookup = EventLookup(archive.client, storage.identity_table, storage.ledger_table)
     explainer = ExplanationQueries(lookup, archive.queries.entities)
     explain = archive.bill(lambda: explainer.explain([Identity("shop", f"{own}-7")], MACHINE))
-    record_property("explain a commission", told(explain))
+    record_property("explain a commission", costs(explain))
     assert (explain.write_units, explain.read_units, explain.calls.total()) == (0, 3, 3)
     for caller in (MACHINE, Caller("ann", own)):
         found = explainer.explain([Identity("shop", f"{own}-7")], caller)
@@ -256,7 +252,7 @@ def test_what_a_card_charges_is_recorded_at_no_more_writes_and_explained_by_thre
         explainer.explain([Identity("shop", f"{own}-7")], ANN)
 
 
-# ---------------------------------------------------------------- what each costs
+# ---------------------------------------------------------------- costs
 
 
 def test_each_access_pattern_costs_what_the_data_model_says(
@@ -264,9 +260,9 @@ def test_each_access_pattern_costs_what_the_data_model_says(
 ) -> None:
     document = rate_card_name(own)
     bills = {
-        "create a document": archive.bill(lambda: archive.write(document, 0, card("1", "2026-01-01"))),
-        "write a version": archive.bill(lambda: archive.write(document, 1, card("2", "2026-02-01"))),
-        "a retry of it": archive.bill(lambda: archive.write(document, 1, card("2", "2026-02-01"))),
+        "create a document": archive.bill(lambda: archive.write(document, 0, rate_card("1", "2026-01-01"))),
+        "write a version": archive.bill(lambda: archive.write(document, 1, rate_card("2", "2026-02-01"))),
+        "a retry of it": archive.bill(lambda: archive.write(document, 1, rate_card("2", "2026-02-01"))),
         "the latest version": archive.bill(lambda: archive.queries.latest(document)),
         "one version": archive.bill(lambda: archive.queries.version(document, 1)),
         "the history": archive.bill(lambda: archive.history(document)),
@@ -279,7 +275,7 @@ def test_each_access_pattern_costs_what_the_data_model_says(
         "the cards in force now and before": archive.bill(lambda: in_force(archive, own, "2026-07-01", "2026-01-02")),
     }
     for name, bill in bills.items():
-        record_property(name, told(bill))
+        record_property(name, costs(bill))
     assert {name: (bill.write_units, bill.read_units, bill.calls.total()) for name, bill in bills.items()} == {
         "create a document": (6, 1, 2),
         "write a version": (4, 1, 2),
@@ -297,7 +293,7 @@ def test_each_access_pattern_costs_what_the_data_model_says(
     }
 
 
-def test_the_latest_version_stands_before_all_of_the_history(archive: Archive, own: str, storage: Storage) -> None:
+def test_the_latest_version_sorts_before_the_whole_history(archive: Archive, own: str, storage: Storage) -> None:
     archive.write(own, 0, "a")
     items = storage.dynamodb.query(
         TableName=storage.entity_table,

@@ -63,7 +63,7 @@ def count(storage: Storage, account: Account, at: datetime, shard: int = 0) -> N
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3, 100])
-def test_quarter_hours_come_in_order_their_shards_added_up(
+def test_quarter_hours_are_in_order_with_the_totals_of_their_shards(
     storage: Storage, account: Account, at: datetime, limit: int
 ) -> None:
     for number, shard in ((0, 0), (1, 0), (1, 1), (1, 2), (2, 1), (5, 0), (6, 0)):
@@ -77,7 +77,7 @@ def test_quarter_hours_come_in_order_their_shards_added_up(
 
 
 @pytest.mark.parametrize("limit", [1, 2, 100])
-def test_days_come_in_order_with_their_customers(storage: Storage, own: str, at: datetime, limit: int) -> None:
+def test_days_are_in_order_with_their_customers(storage: Storage, own: str, at: datetime, limit: int) -> None:
     account = Account(f"{own}-{limit}", "GBP")
     for number in range(4):
         count(storage, account, at + number * DAY)
@@ -102,7 +102,7 @@ def test_an_account_is_found_by_any_of_its_spellings_or_not_at_all(
 
 
 @pytest.mark.parametrize("falling", [False, True], ids=["rising", "falling"])
-def test_a_range_holds_its_bounds_and_goes_on_behind_an_item(
+def test_a_range_includes_its_bounds_and_continues_after_an_item(
     storage: Storage, account: Account, *, falling: bool
 ) -> None:
     pk = account_pk(account)
@@ -115,7 +115,7 @@ def test_a_range_holds_its_bounds_and_goes_on_behind_an_item(
         assert [one["sk"] for one in found] == order[order.index(after) + 1 if after else 0 :]
 
 
-def test_what_has_expired_is_not_shown_though_it_stands(storage: Storage, account: Account, at: datetime) -> None:
+def test_expired_items_that_still_exist_are_not_shown(storage: Storage, account: Account, at: datetime) -> None:
     pk, now = account_pk(account), int(at.timestamp())
     for sk, expires in (("a", None), ("b", now - 1), ("c", now), ("d", now + 60)):
         storage.write({"pk": pk, "sk": sk, "expires_at": expires})
@@ -141,7 +141,7 @@ def recorded(storage: Storage, own: str, at: datetime) -> list[str]:
 
 
 @pytest.mark.parametrize("limit", [1, 2, 5, 100])
-def test_events_come_in_the_order_of_recording_from_all_shards(
+def test_events_of_all_shards_are_in_the_order_of_recording(
     storage: Storage, recorded: list[str], at: datetime, limit: int
 ) -> None:
     start, end = at - timedelta(minutes=50), at - timedelta(minutes=10)
@@ -150,7 +150,7 @@ def test_events_come_in_the_order_of_recording_from_all_shards(
 
 
 @pytest.mark.parametrize("limit", [1, 100])
-def test_events_of_one_agency_are_those_alone(
+def test_events_can_be_filtered_by_agency(
     storage: Storage, recorded: list[str], own: str, at: datetime, limit: int
 ) -> None:
     start, end = at - timedelta(hours=1), at

@@ -1,4 +1,4 @@
-"""The log of a source: its events by time, from the sealed log and from the ledger behind it, each once."""
+"""The index of a source: its events by time, from the index and from the ledger, each once."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from quarterhour.aws.entity import CHECKPOINT_KEY, SHARDS_KEY
-from quarterhour.ledger import queries
-from quarterhour.ledger import source_index as log
+from quarterhour.ledger import event_pages, source_index
 from quarterhour.ledger.event import Event
 from quarterhour.ledger.plan import ledger_values
 from quarterhour.ledger.queries import LedgerQueries
@@ -48,19 +47,19 @@ def record(desk: Metered, source: str, instants: Sequence[datetime]) -> list[dic
 
 
 def seal(desk: Metered, events: Sequence[dict[str, str]], through: datetime, times: int = 1) -> None:
-    """Note the events that were recorded up to a quarter-hour, as a report does that seals it, and may do it again."""
+    """Write the index of the events up to a quarter-hour, as a report does that seals it, ``times`` times."""
     quarter_hour = QuarterHour.at(through)
     for _ in range(times):
-        noting = SourceIndex()
+        index = SourceIndex()
         before = None
         for one in sorted(events, key=lambda values: values["position"]):
             if one["quarter_hour"] > f"{quarter_hour}#99":
                 break
             if before and one["quarter_hour"].split("#")[0] != before:
-                desk.storage.reports.projections.write(noting.take())
+                desk.storage.reports.projections.write(index.take())
             before = one["quarter_hour"].split("#")[0]
-            noting.add(one)
-        desk.storage.reports.projections.write(noting.take())
+            index.add(one)
+        desk.storage.reports.projections.write(index.take())
     desk.storage.write({**CHECKPOINT_KEY, "sealed_through": str(quarter_hour)})
     desk.storage.write({**SHARDS_KEY, "shards": SHARDS})
 
@@ -84,19 +83,19 @@ def ids(events: Sequence[dict[str, Any]]) -> list[str]:
 
 @pytest.fixture
 def device(desk: Metered, own: str, at: datetime) -> list[dict[str, str]]:
-    """A device that tells something every 5 minutes for an hour, and a neighbour whose name begins as its own.
+    """A device with an event every 5 minutes for an hour, and a second one whose name begins with the first one's.
 
     All but the last quarter-hour are sealed.
     """
     start = at - timedelta(hours=1)
-    told_ = record(desk, own, [start + 5 * number * MINUTE for number in range(12)])
+    events = record(desk, own, [start + 5 * number * MINUTE for number in range(12)])
     others = record(desk, f"{own}-2", [start + number * MINUTE for number in range(60)])
-    seal(desk, [*told_, *others], at - 2 * LENGTH, times=2)
-    return told_
+    seal(desk, [*events, *others], at - 2 * LENGTH, times=2)
+    return events
 
 
 @pytest.mark.parametrize("limit", [1, 2, 5, 100])
-def test_a_sources_events_come_in_the_order_of_time_sealed_or_not(
+def test_a_sources_events_are_in_the_order_of_time_sealed_or_not(
     desk: Metered, own: str, at: datetime, device: list[dict[str, str]], limit: int
 ) -> None:
     assert ids(read(desk, own, at - timedelta(hours=2), at + MINUTE, limit)) == ids(device)
@@ -105,7 +104,7 @@ def test_a_sources_events_come_in_the_order_of_time_sealed_or_not(
 
 
 @pytest.mark.parametrize("limit", [1, 100])
-def test_before_after_and_between_cut_to_the_millisecond(
+def test_before_after_and_between_are_exact_to_the_millisecond(
     desk: Metered, own: str, at: datetime, device: list[dict[str, str]], limit: int
 ) -> None:
     start = at - timedelta(hours=1)
@@ -117,7 +116,7 @@ def test_before_after_and_between_cut_to_the_millisecond(
         assert ids(read(desk, own, ALWAYS[0], high, limit)) == ids(device)[:last]
 
 
-def test_an_event_is_told_as_it_stands_in_the_ledger(
+def test_an_event_is_returned_with_all_its_ledger_attributes(
     desk: Metered, own: str, at: datetime, device: list[dict[str, str]]
 ) -> None:
     (shown,) = read(desk, own, at - timedelta(hours=1), at - timedelta(minutes=56))
@@ -127,45 +126,45 @@ def test_an_event_is_told_as_it_stands_in_the_ledger(
     }
 
 
-def test_before_the_first_report_there_is_no_log_but_the_ledger_is_searched(
+def test_before_the_first_report_events_are_found_in_the_ledger_without_an_index(
     desk: Metered, own: str, at: datetime
 ) -> None:
-    told_ = record(desk, own, [at])
+    events = record(desk, own, [at])
     seal(desk, [], at - LENGTH)
-    assert ids(read(desk, own, *ALWAYS)) == ids(told_)
+    assert ids(read(desk, own, *ALWAYS)) == ids(events)
     desk.storage.forget(CHECKPOINT_KEY["pk"])
     assert read(desk, own, *ALWAYS) == []
 
 
-def test_chunks_that_overlap_tell_each_event_once(
+def test_overlapping_chunks_return_each_event_once(
     desk: Metered, own: str, at: datetime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A quarter-hour that was begun by one version, and sealed by another that waits for more."""
+    """A quarter-hour is sealed several times with different sizes of chunks."""
     start = QuarterHour.at(at).start
-    told_ = record(desk, own, [start + timedelta(seconds=number) for number in range(40)])
+    events = record(desk, own, [start + timedelta(seconds=number) for number in range(40)])
     for waiting in (7, 16, 5000):
-        monkeypatch.setattr(log, "MOST_WAITING", waiting)
-        seal(desk, told_, at)
+        monkeypatch.setattr(source_index, "MAX_PENDING", waiting)
+        seal(desk, events, at)
     for limit in (1, 7, 100):
-        assert ids(read(desk, own, *ALWAYS, limit)) == ids(told_)
-    assert ids(read(desk, own, start + timedelta(seconds=20), ALWAYS[1])) == ids(told_)[20:]
+        assert ids(read(desk, own, *ALWAYS, limit)) == ids(events)
+    assert ids(read(desk, own, start + timedelta(seconds=20), ALWAYS[1])) == ids(events)[20:]
 
 
-def test_what_is_sealed_between_two_pages_is_told_once(
+def test_events_sealed_between_two_pages_are_returned_once(
     desk: Metered, own: str, at: datetime, device: list[dict[str, str]]
 ) -> None:
-    asked = Paging.of("request", 100, None)
-    first = asked.body(desk.storage.events.of_source(own, *ALWAYS, asked))
+    paging = Paging.of("request", 100, None)
+    first = paging.body(desk.storage.events.of_source(own, *ALWAYS, paging))
     seal(desk, device, at - LENGTH)
     rest = desk.storage.events.of_source(own, *ALWAYS, Paging.of("request", 100, first["next"]))
     assert 0 < len(first["items"]) < len(device)
     assert ids([*first["items"], *rest.items]) == ids(device)
 
 
-def test_a_page_of_large_events_is_cut_where_it_is_full(
+def test_a_page_of_large_events_ends_where_it_is_full(
     desk: Metered, own: str, device: list[dict[str, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(queries, "MAX_BYTES", 700)
+    monkeypatch.setattr(event_pages, "MAX_BYTES", 700)
     first = desk.storage.events.of_source(own, *ALWAYS, Paging.of("request", 100, None))
     assert 0 < len(first.items) < len(device)
     assert ids(read(desk, own, *ALWAYS)) == ids(device)
@@ -175,7 +174,7 @@ def test_a_page_of_large_events_is_cut_where_it_is_full(
 
 
 @pytest.mark.parametrize(("events", "sources", "units"), [(1000, 1, 31), (1000, 10, 40), (60, 60, 60)])
-def test_the_log_costs_a_write_unit_for_thirty_events_and_at_most_one_for_each(  # noqa: PLR0913, PLR0917 - a case
+def test_the_index_costs_a_write_unit_for_thirty_events_and_at_most_one_for_each(  # noqa: PLR0913, PLR0917 - a case
     desk: Metered, own: str, at: datetime, events: int, sources: int, units: int, record_property: Record
 ) -> None:
     start = QuarterHour.at(at).start
@@ -185,28 +184,28 @@ def test_the_log_costs_a_write_unit_for_thirty_events_and_at_most_one_for_each( 
         facts.append(ledger_values(one, claim(one, start + number * timedelta(milliseconds=100), shards=SHARDS)))
     bill = desk.bill(lambda: seal_all(desk, facts))
     assert (bill.write_units, bill.read_units) == (units, 0)
-    record_property(f"note {events} events of {sources} sources", told(bill))
+    record_property(f"index {events} events of {sources} sources", told(bill))
 
 
 def seal_all(desk: Metered, facts: Sequence[dict[str, str]]) -> None:
-    noting = SourceIndex()
+    index = SourceIndex()
     for one in facts:
-        noting.add(one)
-        if noting.is_full:
-            desk.storage.reports.projections.write(noting.take())
-    desk.storage.reports.projections.write(noting.take())
+        index.add(one)
+        if index.is_full:
+            desk.storage.reports.projections.write(index.take())
+    desk.storage.reports.projections.write(index.take())
 
 
-def test_reading_a_log_costs_what_it_tells_and_not_what_others_recorded(
+def test_reading_an_index_costs_by_its_own_events_and_not_those_of_others(
     desk: Metered, own: str, at: datetime, record_property: Record
 ) -> None:
     start = at - timedelta(hours=1)
-    told_ = record(desk, own, [start + number * MINUTE for number in range(45)])
+    events = record(desk, own, [start + number * MINUTE for number in range(45)])
     others = record(desk, f"{own}-2", [start + timedelta(seconds=10 * number) for number in range(270)])
-    seal(desk, [*told_, *others], at - LENGTH)
+    seal(desk, [*events, *others], at - LENGTH)
 
     def all_of_them() -> None:
-        assert ids(read(desk, own, start, at - LENGTH)) == ids(told_)
+        assert ids(read(desk, own, start, at - LENGTH)) == ids(events)
 
     bill = desk.bill(all_of_them)
     assert bill.read_units == 1 + 1 + 45
@@ -214,7 +213,7 @@ def test_reading_a_log_costs_what_it_tells_and_not_what_others_recorded(
     record_property("45 events of a source among 315, sealed", told(bill))
 
 
-def test_the_chunks_of_a_source_come_in_the_order_of_time(desk: Metered, own: str, at: datetime) -> None:
+def test_the_chunks_of_a_source_are_in_the_order_of_time(desk: Metered, own: str, at: datetime) -> None:
     record(desk, own, [at])
     whole = LedgerQueries(desk.storage.dynamodb, desk.storage.ledger_table, desk.storage.entities, desk.storage.workers)
     seal(desk, record(desk, f"{own}-3", [at - number * MINUTE for number in range(50)]), at)

@@ -21,7 +21,7 @@ from quarterhour_tools.emulator.server import Server
 from quarterhour_tools.errors import ToolError
 from quarterhour_tools.operations import rerate
 from quarterhour_tools.operations.remote import Remote
-from tests.handlers.test_ratecards import keep
+from tests.handlers.test_rate_cards import keep
 from tests.support.events import refund, sale
 from tests.support.requests import post
 from tests.support.system import World, opened

@@ -1,4 +1,4 @@
-"""Documents over HTTP: written version on version, read back just as they were sent, by those who may."""
+"""Documents over HTTP: versions, exact contents, and permissions."""
 
 import json
 from contextlib import suppress
@@ -15,7 +15,7 @@ from tests.support.tables import items
 from tests.unit.rate_cards.builders import content
 
 RULES = "/documents/house%20rules"
-CARD = "/documents/rate-card:42"
+RATE_CARD = "/documents/rate-card:42"
 PERSON = {"jwt": {"claims": {"sub": "ann", "agency": "42"}, "scopes": None}}
 
 
@@ -24,7 +24,7 @@ def write(world: World, path: str, seen: int, sent: object) -> Response:
 
 
 def as_person(world: World, route: str, **variables: str) -> tuple[int, dict[str, Any]]:
-    """Ask a function what a person of agency 42 asks, as the API for people hands it over."""
+    """Return the response to a request of a person of agency 42, sent as the API for people sends it."""
     event = {
         "version": "2.0",
         "routeKey": f"GET {route}",
@@ -41,8 +41,8 @@ def as_person(world: World, route: str, **variables: str) -> tuple[int, dict[str
         "isBase64Encoded": False,
     }
     function = "documents" if route.startswith("/documents") else "api"
-    answer = world.stack.invoke(function, event)
-    return answer["statusCode"], json.loads(answer["body"])
+    response = world.stack.invoke(function, event)
+    return response["statusCode"], json.loads(response["body"])
 
 
 # ---------------------------------------------------------------- writing
@@ -65,30 +65,30 @@ def test_a_document_is_written_and_read_back_in_every_version(world: World) -> N
     }
 
 
-def test_whatever_json_is_sent_comes_back_as_it_was_numbers_and_all(world: World) -> None:
+def test_any_json_is_read_back_unchanged_with_its_numbers(world: World) -> None:
     sent = (
         '{"a": 1.10, "big": 12345678901234567890.12345678901234567890, "e": 1E+3, "t": "ü \\u2713", "n": [null, true]}'
     )
     body = f'{{"seen": 0, "content": {sent}}}'.encode()
     assert world.stack.request(Request("PUT", RULES, headers=JSON, body=body)).status == 201
-    answer = world.get(RULES).body
+    response = world.get(RULES).body
     for text in (b"1.10", b"12345678901234567890.1234567890", b"1E+3"):
-        assert text in answer
-    assert json.loads(answer)["content"] == json.loads(sent)
+        assert text in response
+    assert json.loads(response)["content"] == json.loads(sent)
 
 
-def test_who_has_not_seen_the_latest_version_is_told_so_and_changes_nothing(world: World) -> None:
+def test_a_draft_after_an_outdated_version_is_a_conflict_and_changes_nothing(world: World) -> None:
     for seen in range(2):
         write(world, RULES, seen, seen)
     before = items(world, "EntityTable")
     for seen in (0, 1, 5):
-        answer = write(world, RULES, seen, "mine")
-        assert (answer.status, answer.json()["title"]) == (409, "Conflict")
-        assert answer.json()["errors"][0]["field"] == "seen"
+        response = write(world, RULES, seen, "mine")
+        assert (response.status, response.json()["title"]) == (409, "Conflict")
+        assert response.json()["errors"][0]["field"] == "seen"
     assert items(world, "EntityTable") == before
 
 
-def test_the_same_content_on_the_same_version_is_answered_as_the_first_time(world: World) -> None:
+def test_the_same_draft_again_gets_the_response_of_the_first_try(world: World) -> None:
     first = write(world, RULES, 0, {"a": 1, "b": 2})
     world.pass_time(minutes=1)
     again = send(world, "PUT", RULES, {"content": {"b": 2, "a": 1}, "seen": 0})
@@ -97,7 +97,7 @@ def test_the_same_content_on_the_same_version_is_answered_as_the_first_time(worl
 
 @pytest.mark.parametrize("death", [Kind.KILL_BEFORE, Kind.KILL_AFTER, Kind.RESET_AFTER])
 @pytest.mark.parametrize("call", [0, 1])
-def test_a_writer_that_dies_at_any_call_may_come_again(death: Kind, call: int) -> None:
+def test_a_write_that_crashed_at_any_call_may_be_repeated(death: Kind, call: int) -> None:
     with faulty() as (world, faults):
         first = write(world, RULES, 0, "a")
         faults.arm(death, call)
@@ -124,17 +124,17 @@ def test_a_writer_that_dies_at_any_call_may_come_again(death: Kind, call: int) -
         ({"seen": 0, "content": "a", "author": "me"}, "author"),
     ],
 )
-def test_a_body_that_is_no_version_is_refused_by_its_field(world: World, sent: object, field: str) -> None:
-    answer = send(world, "PUT", RULES, sent)
-    assert (answer.status, [one["field"] for one in answer.json()["errors"]]) == (400, [field])
+def test_an_invalid_draft_is_refused_by_its_field(world: World, sent: object, field: str) -> None:
+    response = send(world, "PUT", RULES, sent)
+    assert (response.status, [one["field"] for one in response.json()["errors"]]) == (400, [field])
     assert items(world, "EntityTable") == []
 
 
-def test_a_rate_card_must_be_one(world: World) -> None:
-    answer = write(world, CARD, 0, content({"percent": "101"}))
-    assert (answer.status, answer.json()["errors"][0]["field"]) == (400, "content.rules[0].percent")
-    assert write(world, CARD, 0, content()).json()["valid_from"] == "2026-10-01T00:00:00Z"
-    assert world.read(f"{CARD}/metadata")["kind"] == "rate card"
+def test_an_invalid_rate_card_is_refused(world: World) -> None:
+    response = write(world, RATE_CARD, 0, content({"percent": "101"}))
+    assert (response.status, response.json()["errors"][0]["field"]) == (400, "content.rules[0].percent")
+    assert write(world, RATE_CARD, 0, content()).json()["valid_from"] == "2026-10-01T00:00:00Z"
+    assert world.read(f"{RATE_CARD}/metadata")["kind"] == "rate card"
 
 
 def test_names_may_hold_slashes_and_percent_signs(world: World) -> None:
@@ -146,7 +146,7 @@ def test_names_may_hold_slashes_and_percent_signs(world: World) -> None:
     assert len({item["pk"] for item in items(world, "EntityTable")}) == 4
 
 
-def test_what_can_be_no_name_or_version_is_refused_and_what_is_not_there_is_missing(world: World) -> None:
+def test_an_invalid_name_or_version_is_refused_and_a_missing_one_is_not_found(world: World) -> None:
     write(world, RULES, 0, "a")
     for name in ("a%2523b", "x" * 211, "%0A"):
         assert world.refused(f"/documents/{name}")["field"] == "document"
@@ -161,9 +161,9 @@ def test_what_can_be_no_name_or_version_is_refused_and_what_is_not_there_is_miss
 
 def test_permissions_are_written_as_a_whole_and_read_back(world: World) -> None:
     assert world.read(f"{RULES}/permissions") == {"agencies": [], "people": []}
-    answer = send(world, "PUT", f"{RULES}/permissions", {"agencies": ["42", "7", "42"], "people": ["ann"]})
-    assert (answer.status, answer.json()) == (200, {"agencies": ["42", "7"], "people": ["ann"]})
-    assert world.read(f"{RULES}/permissions") == answer.json()
+    response = send(world, "PUT", f"{RULES}/permissions", {"agencies": ["42", "7", "42"], "people": ["ann"]})
+    assert (response.status, response.json()) == (200, {"agencies": ["42", "7"], "people": ["ann"]})
+    assert world.read(f"{RULES}/permissions") == response.json()
     send(world, "PUT", f"{RULES}/permissions", {"agencies": [], "people": []})
     assert world.read(f"{RULES}/permissions") == {"agencies": [], "people": []}
 
@@ -179,13 +179,15 @@ def test_permissions_are_written_as_a_whole_and_read_back(world: World) -> None:
         ({"agencies": [], "people": [], "machines": []}, "machines"),
     ],
 )
-def test_permissions_that_are_none_are_refused_by_their_field(world: World, sent: object, field: str) -> None:
-    answer = send(world, "PUT", f"{RULES}/permissions", sent)
-    assert (answer.status, [one["field"] for one in answer.json()["errors"]]) == (400, [field])
+def test_invalid_permissions_are_refused_by_their_field(world: World, sent: object, field: str) -> None:
+    response = send(world, "PUT", f"{RULES}/permissions", sent)
+    assert (response.status, [one["field"] for one in response.json()["errors"]]) == (400, [field])
 
 
 @pytest.mark.parametrize("allowed", [{"agencies": ["42"], "people": []}, {"agencies": [], "people": ["ann"]}])
-def test_a_person_reads_what_they_may_and_learns_of_nothing_else(world: World, allowed: dict[str, Any]) -> None:
+def test_a_person_reads_permitted_documents_and_other_names_are_not_found(
+    world: World, allowed: dict[str, Any]
+) -> None:
     routes = [f"/documents/{{document}}{part}" for part in ("", "/versions", "/metadata")]
     write(world, RULES, 0, "a")
     send(world, "PUT", f"{RULES}/permissions", {"agencies": ["7"], "people": ["bob"]})
@@ -199,15 +201,15 @@ def test_a_person_reads_what_they_may_and_learns_of_nothing_else(world: World, a
     assert as_person(world, "/documents/{document}/permissions", document="house rules")[0] == 403
 
 
-def test_a_person_reads_a_report_that_they_may(world: World) -> None:
+def test_a_person_reads_a_permitted_report(world: World) -> None:
     world.sell("12.50")
     world.pass_time(minutes=20)
     (run,) = world.report()["runs"]
-    status, told = as_person(world, "/reports/{run}", run=run)
-    assert (status, told["detail"]) == (
+    status, report = as_person(world, "/reports/{run}", run=run)
+    assert (status, report["detail"]) == (
         404,
         world.missing("/reports/2026-10-23T0000-0015").replace("2026-10-23T0000-0015", run),
     )
     send(world, "PUT", f"/documents/report:{run}/permissions", {"agencies": ["42"], "people": []})
-    status, told = as_person(world, "/reports/{run}", run=run)
-    assert (status, told["run"]) == (200, run)
+    status, report = as_person(world, "/reports/{run}", run=run)
+    assert (status, report["run"]) == (200, run)

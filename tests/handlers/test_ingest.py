@@ -1,4 +1,4 @@
-"""POST /events: each event once, and an answer for each."""
+"""POST /events: each event recorded once, and an outcome for each."""
 
 from datetime import timedelta
 from typing import Any
@@ -11,40 +11,43 @@ from tests.support.requests import post, receipt, verdicts
 from tests.support.system import START, World, faulty
 from tests.support.tables import entity, items, ledger, redeploy
 
-CARD_READ = 1
-"""The call that comes before the claims: it asks for the agency's rate card."""
+RATE_CARD_READ = 1
+"""The number of calls before the claims: one reads the agency's rate card."""
 
 
-def test_a_sale_is_recorded_and_stands_in_the_ledger_where_the_receipt_says(world: World) -> None:
-    answer = post(world, sale(product="tea", customer="c7"))
-    assert answer.status == 202
-    assert answer.json()["counts"] == {"recorded": 1}
-    (item,) = answer.json()["items"]
+def test_a_sale_is_recorded_in_the_ledger_at_the_position_in_its_receipt(world: World) -> None:
+    response = post(world, sale(product="tea", customer="c7"))
+    assert response.status == 202
+    assert response.json()["counts"] == {"recorded": 1}
+    (item,) = response.json()["items"]
     assert (item["index"], item["source"], item["id"], item["verdict"]) == (0, "shop", "order-1", "recorded")
-    (stands,) = ledger(world)
-    assert (stands["quarter_hour"], stands["position"]) == (item["receipt"]["partition"], item["receipt"]["position"])
-    assert (stands["recorded_at"], item["receipt"]["recorded_at"]) == ("2026-10-23T01:30:00.000Z",) * 2
-    assert (stands["amount"], stands["commission_rate"], stands["commission"]) == ("12.50", "0.10", "1.2500")
-    assert (stands["agency"], stands["product"], stands["customer"]) == ("42", "tea", "c7")
+    (recorded,) = ledger(world)
+    assert (recorded["quarter_hour"], recorded["position"]) == (
+        item["receipt"]["partition"],
+        item["receipt"]["position"],
+    )
+    assert (recorded["recorded_at"], item["receipt"]["recorded_at"]) == ("2026-10-23T01:30:00.000Z",) * 2
+    assert (recorded["amount"], recorded["commission_rate"], recorded["commission"]) == ("12.50", "0.10", "1.2500")
+    assert (recorded["agency"], recorded["product"], recorded["customer"]) == ("42", "tea", "c7")
 
 
-def test_the_items_of_a_batch_are_answered_in_their_order(world: World) -> None:
-    answer = post(world, [sale(f"order-{i}") for i in range(30)])
-    assert answer.status == 202
-    assert [(item["index"], item["id"]) for item in answer.json()["items"]] == [(i, f"order-{i}") for i in range(30)]
-    assert {item["position"] for item in ledger(world)} == {receipt(answer, i)["position"] for i in range(30)}
+def test_the_outcomes_of_a_batch_are_in_the_order_of_its_items(world: World) -> None:
+    response = post(world, [sale(f"order-{i}") for i in range(30)])
+    assert response.status == 202
+    assert [(item["index"], item["id"]) for item in response.json()["items"]] == [(i, f"order-{i}") for i in range(30)]
+    assert {item["position"] for item in ledger(world)} == {receipt(response, i)["position"] for i in range(30)}
 
 
 def test_a_batch_of_500_is_recorded(world: World) -> None:
-    answer = post(world, [sale(f"order-{i}") for i in range(500)])
-    assert (answer.status, answer.json()["counts"]) == (202, {"recorded": 500})
+    response = post(world, [sale(f"order-{i}") for i in range(500)])
+    assert (response.status, response.json()["counts"]) == (202, {"recorded": 500})
     assert len(ledger(world)) == 500
 
 
-def test_the_bucket_is_that_of_the_recording_whatever_time_the_sale_tells(world: World) -> None:
+def test_the_bucket_follows_from_the_time_of_recording_and_not_from_the_sales_own_time(world: World) -> None:
     sales = [{**sale(str(i)), "time": time} for i, time in enumerate(["2019-01-01T00:00:00Z", "2030-01-01T00:00:00Z"])]
-    answer = post(world, sales)
-    assert {receipt(answer, i)["partition"] for i in range(2)} == {"202610230130#00"}
+    response = post(world, sales)
+    assert {receipt(response, i)["partition"] for i in range(2)} == {"202610230130#00"}
     assert [item["time"] for item in sorted(ledger(world), key=lambda item: item["id"])] == [
         "2019-01-01T00:00:00Z",
         "2030-01-01T00:00:00Z",
@@ -55,7 +58,7 @@ def test_the_bucket_is_that_of_the_recording_whatever_time_the_sale_tells(world:
 
 
 @pytest.mark.parametrize("later", [timedelta(0), timedelta(minutes=16, seconds=30), timedelta(days=3)])
-def test_a_retry_is_a_duplicate_with_the_first_receipt_however_late_it_comes(world: World, later: timedelta) -> None:
+def test_a_retry_is_a_duplicate_with_the_first_receipt_however_late_it_is(world: World, later: timedelta) -> None:
     first = post(world, sale())
     world.clock.advance(later)
     again = post(world, sale())
@@ -67,9 +70,9 @@ def test_a_retry_is_a_duplicate_with_the_first_receipt_however_late_it_comes(wor
 def test_other_content_under_a_known_id_is_a_conflict_and_changes_nothing(world: World) -> None:
     post(world, sale())
     before = ledger(world), items(world, "IdentityTable")
-    answer = post(world, sale(amount="99.00"))
-    assert (answer.status, verdicts(answer)) == (409, ["conflict"])
-    (item,) = answer.json()["items"]
+    response = post(world, sale(amount="99.00"))
+    assert (response.status, verdicts(response)) == (409, ["conflict"])
+    (item,) = response.json()["items"]
     assert "receipt" not in item
     assert item["errors"] == [
         {
@@ -82,29 +85,29 @@ def test_other_content_under_a_known_id_is_a_conflict_and_changes_nothing(world:
 
 
 def test_the_same_id_of_another_source_is_another_event(world: World) -> None:
-    answer = post(world, [sale(), {**sale(), "source": "fair"}])
-    assert verdicts(answer) == ["recorded", "recorded"]
+    response = post(world, [sale(), {**sale(), "source": "fair"}])
+    assert verdicts(response) == ["recorded", "recorded"]
     assert len(ledger(world)) == 2
 
 
 @pytest.mark.parametrize("event", [sale("1001:1"), refund("1001:1:refund", "-1", of="1001:1")], ids=["sale", "refund"])
-def test_nobody_takes_the_identities_under_which_orders_are_billed(world: World, event: dict[str, Any]) -> None:
-    answer = post(world, {**event, "source": "orders"})
-    assert (answer.status, answer.json()["counts"]) == (422, {"rejected": 1})
-    assert answer.json()["items"][0]["errors"][0]["field"] == "source"
+def test_the_identities_under_which_orders_are_billed_are_reserved(world: World, event: dict[str, Any]) -> None:
+    response = post(world, {**event, "source": "orders"})
+    assert (response.status, response.json()["counts"]) == (422, {"rejected": 1})
+    assert response.json()["items"][0]["errors"][0]["field"] == "source"
     assert items(world, "IdentityTable") == []
 
 
-def test_an_event_that_comes_twice_in_a_request_is_recorded_once(world: World) -> None:
-    answer = post(world, [sale(), sale("order-2"), sale(), sale()])
-    assert (answer.status, verdicts(answer)) == (202, ["recorded", "recorded", "duplicate", "duplicate"])
-    assert receipt(answer, 0) == receipt(answer, 2) == receipt(answer, 3)
+def test_an_event_that_is_twice_in_a_request_is_recorded_once(world: World) -> None:
+    response = post(world, [sale(), sale("order-2"), sale(), sale()])
+    assert (response.status, verdicts(response)) == (202, ["recorded", "recorded", "duplicate", "duplicate"])
+    assert receipt(response, 0) == receipt(response, 2) == receipt(response, 3)
     assert len(ledger(world)) == 2
 
 
 def test_of_two_contents_under_one_id_in_a_request_the_first_is_recorded(world: World) -> None:
-    answer = post(world, [sale(), sale(amount="99.00"), sale()])
-    assert (answer.status, verdicts(answer)) == (207, ["recorded", "conflict", "duplicate"])
+    response = post(world, [sale(), sale(amount="99.00"), sale()])
+    assert (response.status, verdicts(response)) == (207, ["recorded", "conflict", "duplicate"])
     assert [item["amount"] for item in ledger(world)] == ["12.50"]
 
 
@@ -118,13 +121,13 @@ def test_a_changed_default_rate_makes_no_conflict_of_a_retry_and_changes_no_comm
 # ---------------------------------------------------------------- one bad item among others
 
 
-def test_one_bad_item_does_not_sink_the_others(world: World) -> None:
-    answer = post(world, [sale("a"), sale("b", "much"), "no event", sale("a", "99"), sale("c")])
-    assert answer.status == 207
-    assert verdicts(answer) == ["recorded", "rejected", "rejected", "conflict", "recorded"]
-    assert answer.json()["counts"] == {"recorded": 2, "rejected": 2, "conflict": 1}
+def test_the_other_items_are_recorded_where_one_is_invalid(world: World) -> None:
+    response = post(world, [sale("a"), sale("b", "much"), "no event", sale("a", "99"), sale("c")])
+    assert response.status == 207
+    assert verdicts(response) == ["recorded", "rejected", "rejected", "conflict", "recorded"]
+    assert response.json()["counts"] == {"recorded": 2, "rejected": 2, "conflict": 1}
     assert sorted(item["id"] for item in ledger(world)) == ["a", "c"]
-    assert answer.json()["items"][1]["errors"] == [
+    assert response.json()["items"][1]["errors"] == [
         {
             "field": "data.amount",
             "problem": "is 'much'",
@@ -133,7 +136,7 @@ def test_one_bad_item_does_not_sink_the_others(world: World) -> None:
     ]
 
 
-def test_bad_items_alone_are_unprocessable(world: World) -> None:
+def test_a_batch_of_only_invalid_items_is_unprocessable(world: World) -> None:
     post(world, sale("a"))
     assert post(world, sale("b", "much")).status == 422
     assert post(world, [sale("b", "much"), sale("a", "99")]).status == 422
@@ -144,9 +147,9 @@ def test_bad_items_alone_are_unprocessable(world: World) -> None:
 
 
 def crashed(world: World, faults: Any) -> None:
-    """Record an event, and die after its claim: it has no answer, and stands nowhere in the ledger."""
+    """Crash after the claim of an event: the request has no response, and the event is not in the ledger."""
     post(world, sale("before"))  # the process is warm: its control items are set
-    faults.arm(Kind.KILL_AFTER, after=CARD_READ)
+    faults.arm(Kind.KILL_AFTER, after=RATE_CARD_READ)
     with pytest.raises(Killed), faults.at_work():
         post(world, sale())
     world.stack.cold_start("ingest")
@@ -159,9 +162,9 @@ def test_a_retry_after_a_crash_appends_where_the_claim_points_while_the_bucket_i
     with faulty() as (world, faults):
         crashed(world, faults)
         world.clock.advance(timedelta(seconds=seconds))
-        answer = post(world, sale())
-        assert (answer.status, verdicts(answer)) == (202, ["duplicate"])
-        assert receipt(answer)["recorded_at"] == "2026-10-23T01:30:00.000Z"
+        response = post(world, sale())
+        assert (response.status, verdicts(response)) == (202, ["duplicate"])
+        assert receipt(response)["recorded_at"] == "2026-10-23T01:30:00.000Z"
         assert len(ledger(world)) == 2
 
 
@@ -170,14 +173,14 @@ def test_a_retry_after_a_crash_waits_while_the_bucket_is_closing(seconds: int) -
     with faulty() as (world, faults):
         crashed(world, faults)
         world.clock.advance(timedelta(seconds=seconds))
-        answer = post(world, sale())
-        assert (answer.status, verdicts(answer)) == (503, ["unavailable"])
-        assert answer.headers["retry-after"]
+        response = post(world, sale())
+        assert (response.status, verdicts(response)) == (503, ["unavailable"])
+        assert response.headers["retry-after"]
         assert len(ledger(world)) == 1
 
 
 @pytest.mark.parametrize("seconds", [17 * 60, 40 * 60, 86400])
-def test_a_retry_after_a_crash_moves_the_claim_once_its_bucket_is_settled(seconds: int) -> None:
+def test_a_retry_after_a_crash_moves_the_claim_after_its_bucket_is_final(seconds: int) -> None:
     with faulty() as (world, faults):
         crashed(world, faults)
         world.clock.advance(timedelta(seconds=seconds))
@@ -191,7 +194,7 @@ def test_a_retry_after_a_crash_moves_the_claim_once_its_bucket_is_settled(second
         assert len(ledger(world)) == 2
 
 
-def test_a_conflict_with_a_claim_whose_event_never_came_writes_nothing() -> None:
+def test_a_conflict_with_a_claim_that_was_never_appended_writes_nothing() -> None:
     with faulty() as (world, faults):
         crashed(world, faults)
         assert verdicts(post(world, sale(amount="99.00"))) == ["conflict"]
@@ -201,12 +204,12 @@ def test_a_conflict_with_a_claim_whose_event_never_came_writes_nothing() -> None
 # ---------------------------------------------------------------- AWS in trouble
 
 
-def test_when_nothing_could_be_written_the_answer_asks_to_come_again() -> None:
+def test_when_nothing_could_be_written_the_response_is_503_with_retry_after() -> None:
     with faulty("throttle=1") as (world, faults):
         with faults.at_work():
-            answer = post(world, [sale("a"), sale("b")])
-        assert answer.status == 503
-        assert int(answer.headers["retry-after"]) > 0
+            response = post(world, [sale("a"), sale("b")])
+        assert response.status == 503
+        assert int(response.headers["retry-after"]) > 0
         assert items(world, "IdentityTable") == []
         assert post(world, [sale("a"), sale("b")]).json()["counts"] == {"recorded": 2}
 
@@ -215,36 +218,36 @@ def test_items_that_could_not_be_written_are_unavailable_and_recorded_by_a_retry
     with faulty("throttle=1") as (world, faults):
         post(world, sale("before"))
         with faults.at_work():
-            answer = post(world, [sale("a"), sale("b", "much")])
-        assert (answer.status, verdicts(answer)) == (207, ["unavailable", "rejected"])
-        assert int(answer.headers["retry-after"]) > 0
+            response = post(world, [sale("a"), sale("b", "much")])
+        assert (response.status, verdicts(response)) == (207, ["unavailable", "rejected"])
+        assert int(response.headers["retry-after"]) > 0
         assert verdicts(post(world, sale("a"))) == ["recorded"]
 
 
-def test_a_batch_that_dynamodb_takes_in_part_is_written_to_the_end() -> None:
+def test_a_batch_that_dynamodb_processes_in_part_is_written_completely() -> None:
     with faulty("unprocessed=0.7,seed=3") as (world, faults):
         with faults.at_work():
-            answer = post(world, [sale(str(i)) for i in range(60)])
+            response = post(world, [sale(str(i)) for i in range(60)])
         assert [call.operation for call, _ in faults.struck].count("BatchWriteItem") >= 2
-        assert answer.json()["counts"] == {"recorded": 60}
+        assert response.json()["counts"] == {"recorded": 60}
         assert len(ledger(world)) == 60
 
 
-def test_a_claim_whose_answer_was_lost_is_no_duplicate_of_itself() -> None:
+def test_a_claim_whose_response_was_lost_is_no_duplicate_of_itself() -> None:
     with faulty() as (world, faults):
         post(world, sale("before"))
-        faults.arm(Kind.RESET_AFTER, after=CARD_READ)
+        faults.arm(Kind.RESET_AFTER, after=RATE_CARD_READ)
         with faults.at_work():
-            answer = post(world, sale())
+            response = post(world, sale())
         assert faults.struck
-        assert verdicts(answer) == ["recorded"]
+        assert verdicts(response) == ["recorded"]
         assert len(ledger(world)) == 2
 
 
 # ---------------------------------------------------------------- control items
 
 
-def test_the_first_event_ever_starts_the_reports_with_its_own_bucket(world: World) -> None:
+def test_the_first_event_starts_the_reports_with_its_own_bucket(world: World) -> None:
     post(world, sale("a"))
     assert entity(world, "checkpoint", "CONTROL")["sealed_through"] == "202610230115"
     world.clock.advance(timedelta(days=1))
@@ -268,7 +271,7 @@ def test_events_are_spread_over_the_shards_and_a_retry_finds_its_own(sharded: Wo
     assert again.json()["counts"] == {"duplicate": 60}
 
 
-def test_a_bad_request_sets_nothing_up(world: World) -> None:
+def test_a_bad_request_writes_no_control_items(world: World) -> None:
     assert post(world, sale(amount="much")).status == 422
     assert items(world, "EntityTable") == items(world, "IdentityTable") == []
 
@@ -276,28 +279,28 @@ def test_a_bad_request_sets_nothing_up(world: World) -> None:
 # ---------------------------------------------------------------- linked refunds
 
 
-def test_a_refund_takes_the_rate_of_its_sale(world: World) -> None:
+def test_a_refund_has_the_commission_rate_of_its_sale(world: World) -> None:
     post(world, sale(commission_rate="0.25"))
     assert verdicts(post(world, refund("r1", "-2.50"))) == ["recorded"]
     (found,) = [item for item in ledger(world) if item["id"] == "r1"]
     assert (found["commission_rate"], found["commission"]) == ("0.25", "-0.6250")
 
 
-def test_a_sale_is_refunded_in_parts_and_never_more_than_it_was(world: World) -> None:
+def test_a_sale_is_refunded_in_parts_and_never_beyond_its_amount(world: World) -> None:
     post(world, sale())
     assert verdicts(post(world, [refund("r1", "-5"), refund("r2", "-8"), refund("r3", "-7.50")])) == [
         "recorded",
         "rejected",
         "recorded",
     ]
-    answer = post(world, refund("r4", "-0.01"))
-    assert answer.status == 422
-    (error,) = answer.json()["items"][0]["errors"]
+    response = post(world, refund("r4", "-0.01"))
+    assert response.status == 422
+    (error,) = response.json()["items"][0]["errors"]
     assert (error["field"], error["problem"]) == ("data.amount", "is -0.01, more than is left of the sale")
     assert sorted(item["id"] for item in ledger(world)) == ["order-1", "r1", "r3"]
 
 
-def test_a_refund_that_is_sent_again_is_taken_off_once(world: World) -> None:
+def test_a_refund_that_is_sent_again_reduces_its_sale_only_once(world: World) -> None:
     post(world, sale())
     first = post(world, refund("r1", "-7"))
     again = post(world, refund("r1", "-7"))
@@ -305,7 +308,7 @@ def test_a_refund_that_is_sent_again_is_taken_off_once(world: World) -> None:
     assert verdicts(post(world, refund("r2", "-5.50"))) == ["recorded"]
 
 
-def test_a_sale_and_its_refund_may_come_in_one_request_in_any_order(world: World) -> None:
+def test_one_request_may_hold_a_sale_and_its_refund_in_any_order(world: World) -> None:
     assert verdicts(post(world, [refund("r1", "-2"), sale()])) == ["recorded", "recorded"]
 
 
@@ -321,23 +324,23 @@ def test_a_sale_and_its_refund_may_come_in_one_request_in_any_order(world: World
         (refund("r1", "-1", of="correction"), "data.refers_to"),
     ],
 )
-def test_a_refund_that_its_sale_does_not_allow_is_rejected_and_leaves_no_trace(
+def test_a_refund_that_its_sale_does_not_allow_is_rejected_and_writes_nothing(
     world: World, bad: dict[str, Any], field: str
 ) -> None:
     post(world, [sale(), sale("correction", "5", "adjustment.recorded")])
     before = ledger(world), items(world, "IdentityTable")
-    answer = post(world, bad)
-    assert answer.status == 422
-    assert [error["field"] for error in answer.json()["items"][0]["errors"]] == [field]
+    response = post(world, bad)
+    assert response.status == 422
+    assert [error["field"] for error in response.json()["items"][0]["errors"]] == [field]
     assert (ledger(world), items(world, "IdentityTable")) == before
 
 
-def test_a_refund_whose_answer_was_lost_is_no_duplicate_of_itself() -> None:
+def test_a_refund_whose_response_was_lost_is_no_duplicate_of_itself() -> None:
     with faulty() as (world, faults):
         post(world, sale())
         faults.arm(Kind.RESET_AFTER, after=2)
         with faults.at_work():
-            answer = post(world, refund("r1", "-2"))
+            response = post(world, refund("r1", "-2"))
         assert [call.operation for call, _ in faults.struck] == ["TransactWriteItems"]
-        assert verdicts(answer) == ["recorded"]
+        assert verdicts(response) == ["recorded"]
         assert verdicts(post(world, refund("r2", "-10.50"))) == ["recorded"]

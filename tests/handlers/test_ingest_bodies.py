@@ -1,4 +1,4 @@
-"""POST /events with bodies that are none: each its clear answer, and nothing written."""
+"""POST /events with invalid bodies: a clear error for each, and nothing written."""
 
 import json
 from collections.abc import Iterator
@@ -15,8 +15,8 @@ GOOD = json.dumps(sale())
 
 
 @pytest.fixture(scope="module")
-def shut() -> Iterator[World]:
-    """A system that is to stay as empty as it is."""
+def empty() -> Iterator[World]:
+    """A system whose tables stay empty."""
     with opened() as world:
         yield world
 
@@ -43,24 +43,24 @@ BODIES: dict[str, tuple[object, str, int, str]] = {
 }
 
 
-@pytest.mark.parametrize(("body", "content_type", "status", "told"), BODIES.values(), ids=BODIES)
-def test_a_body_that_is_none_is_told_so_and_nothing_is_written(
-    shut: World, body: object, content_type: str, status: int, told: str
+@pytest.mark.parametrize(("body", "content_type", "status", "detail"), BODIES.values(), ids=BODIES)
+def test_an_invalid_body_is_refused_and_nothing_is_written(
+    empty: World, body: object, content_type: str, status: int, detail: str
 ) -> None:
-    answer = post(shut, body, content_type)
-    assert answer.status == status
-    assert answer.headers["content-type"] == "application/problem+json"
-    assert answer.json()["status"] == status
-    assert told in answer.json()["detail"]
-    assert_empty(shut)
+    response = post(empty, body, content_type)
+    assert response.status == status
+    assert response.headers["content-type"] == "application/problem+json"
+    assert response.json()["status"] == status
+    assert detail in response.json()["detail"]
+    assert_empty(empty)
 
 
 @pytest.mark.parametrize("body", ["null", "5", '"sale"', "true", "NaN", "{}", '{"id": NaN}'])
-def test_json_that_is_no_event_is_rejected_and_nothing_is_written(shut: World, body: str) -> None:
-    answer = post(shut, body, ONE)
-    assert (answer.status, answer.json()["counts"]) == (422, {"rejected": 1})
-    assert answer.json()["items"][0]["errors"]
-    assert_empty(shut)
+def test_json_that_is_no_event_is_rejected_and_nothing_is_written(empty: World, body: str) -> None:
+    response = post(empty, body, ONE)
+    assert (response.status, response.json()["counts"]) == (422, {"rejected": 1})
+    assert response.json()["items"][0]["errors"]
+    assert_empty(empty)
 
 
 @pytest.mark.parametrize(
@@ -75,19 +75,19 @@ def test_json_that_is_no_event_is_rejected_and_nothing_is_written(shut: World, b
         {**sale(), "specversion": "0.3"},
     ],
 )
-def test_a_bad_event_says_field_problem_and_what_would_be_right(shut: World, bad: dict[str, Any]) -> None:
-    answer = post(shut, bad)
-    assert answer.status == 422
-    (error,) = answer.json()["items"][0]["errors"]
+def test_an_invalid_event_is_rejected_with_field_problem_and_expectation(empty: World, bad: dict[str, Any]) -> None:
+    response = post(empty, bad)
+    assert response.status == 422
+    (error,) = response.json()["items"][0]["errors"]
     assert all(error[part] for part in ("field", "problem", "expected"))
-    assert_empty(shut)
+    assert_empty(empty)
 
 
 @pytest.mark.parametrize("number", ["NaN", "Infinity", "1e400", "1" * 39, "1e-38"])
-def test_a_json_number_that_is_no_money_is_rejected(shut: World, number: str) -> None:
-    answer = post(shut, GOOD.replace('"12.50"', number), ONE)
-    assert answer.status == 422
-    assert [error["field"] for error in answer.json()["items"][0]["errors"]] == ["data.amount"]
+def test_a_json_number_that_is_no_money_is_rejected(empty: World, number: str) -> None:
+    response = post(empty, GOOD.replace('"12.50"', number), ONE)
+    assert response.status == 422
+    assert [error["field"] for error in response.json()["items"][0]["errors"]] == ["data.amount"]
 
 
 NUMBERS = {

@@ -7,7 +7,7 @@ from tests.support.requests import account
 from tests.support.system import World
 
 ACCOUNT = account()
-QUARTERS = account(part="quarter-hours")
+QUARTER_HOURS = account(part="quarter-hours")
 DAYS = account(part="days")
 DAY = {"from_": "2026-10-23", "to": "2026-10-24"}
 
@@ -18,7 +18,7 @@ def quarter_hour(bucket: str, events: int, gross: str, commission: str) -> dict[
     return {"bucket": bucket, "start": start, **figures}
 
 
-def test_the_latest_totals_are_exact_and_tell_net(world: World) -> None:
+def test_lifetime_totals_are_exact_and_include_the_net_amount(world: World) -> None:
     world.sell("10.00")
     world.sell("0.1")
     world.sell("-2.555")
@@ -45,15 +45,15 @@ def test_amounts_of_38_digits_stay_exact(world: World) -> None:
     assert world.read(ACCOUNT)["net"] == "199999999999999999999999999999999999.998"
 
 
-def test_an_unknown_account_is_told_with_a_reason(world: World) -> None:
+def test_an_unknown_account_is_not_found_with_a_reason(world: World) -> None:
     world.sell("1.00")
     world.settle()
     parts: dict[str, dict[str, Any]] = {"quarter-hours": DAY, "days": DAY, "snapshots": {"layer": "5m", "last": 1}}
     for part in ("", "quarter-hours", "days", "snapshots", "trend"):
-        asked = parts.get(part, {})
-        assert world.missing(account("43", part=part), **asked) == "there is no account '43' in 'GBP'"
-        assert world.missing(account(currency="EUR", part=part), **asked) == "there is no account '42' in 'EUR'"
-        assert world.missing(account(currency="gbp", part=part), **asked) == "there is no account '42' in 'gbp'"
+        query = parts.get(part, {})
+        assert world.missing(account("43", part=part), **query) == "there is no account '43' in 'GBP'"
+        assert world.missing(account(currency="EUR", part=part), **query) == "there is no account '42' in 'EUR'"
+        assert world.missing(account(currency="gbp", part=part), **query) == "there is no account '42' in 'gbp'"
 
 
 def test_the_totals_take_no_parameters(world: World) -> None:
@@ -67,7 +67,7 @@ def test_the_totals_take_no_parameters(world: World) -> None:
 # ---------------------------------------------------------------- quarter-hours
 
 
-def test_a_quarter_hour_is_the_sum_of_its_shards(sharded: World) -> None:
+def test_a_quarter_hour_has_the_totals_of_its_shards(sharded: World) -> None:
     for amount in ("1.00", "2.00", "4.00", "8.00", "16.00", "32.00"):
         sharded.sell(amount)
     sharded.pass_time(minutes=15)
@@ -75,7 +75,7 @@ def test_a_quarter_hour_is_the_sum_of_its_shards(sharded: World) -> None:
     sharded.settle()
     table = sharded.stack.dynamodb.scan(TableName=sharded.stack.ref("EntityTable"))["Items"]
     assert len([item for item in table if item["sk"]["S"].startswith("QUARTER#202610230130")]) > 1
-    assert sharded.read(QUARTERS, **DAY) == {
+    assert sharded.read(QUARTER_HOURS, **DAY) == {
         "items": [
             quarter_hour("202610230130", 6, "63.00", "7.87500"),
             quarter_hour("202610230145", 1, "0.50", "0.06250"),
@@ -90,7 +90,7 @@ def test_a_span_holds_the_quarter_hours_that_begin_in_it(world: World) -> None:
         world.pass_time(minutes=15)
 
     def found(start: str, end: str) -> list[str]:
-        return [item["bucket"][8:] for item in world.all(QUARTERS, from_=start, to=end)]
+        return [item["bucket"][8:] for item in world.all(QUARTER_HOURS, from_=start, to=end)]
 
     assert found("2026-10-23T01:30:00Z", "2026-10-23T02:30:00Z") == ["0130", "0145", "0200", "0215"]
     assert found("2026-10-23T01:30:00.000001Z", "2026-10-23T02:15:00Z") == ["0145", "0200"]
@@ -100,13 +100,13 @@ def test_a_span_holds_the_quarter_hours_that_begin_in_it(world: World) -> None:
     assert found("1970-01-01", "9998-12-31") == ["0130", "0145", "0200", "0215"]
 
 
-def test_pages_of_quarter_hours_cut_no_quarter_hour_in_two(sharded: World) -> None:
+def test_a_page_never_splits_a_quarter_hour(sharded: World) -> None:
     for _ in range(3):
         for amount in ("1.00", "2.00", "4.00", "8.00"):
             sharded.sell(amount)
         sharded.pass_time(minutes=15)
     for limit in (1, 2, 3, 4):
-        pages = list(sharded.pages(QUARTERS, **DAY, limit=limit))
+        pages = list(sharded.pages(QUARTER_HOURS, **DAY, limit=limit))
         assert [item["gross"] for page in pages for item in page["items"]] == ["15.00"] * 3
         assert all(len(page["items"]) <= limit for page in pages)
 
@@ -117,17 +117,17 @@ def test_an_expired_quarter_hour_is_not_shown_though_it_is_still_there(world: Wo
     world.sell("2.00")
     world.settle()
     world.clock.advance_to(world.clock.now().replace(hour=1, minute=45) + timedelta(days=35, seconds=-1))
-    assert [item["gross"] for item in world.all(QUARTERS, **DAY)] == ["1.00", "2.00"]
+    assert [item["gross"] for item in world.all(QUARTER_HOURS, **DAY)] == ["1.00", "2.00"]
     world.clock.advance(timedelta(seconds=1))
-    assert [item["gross"] for item in world.all(QUARTERS, **DAY)] == ["2.00"]
-    assert [item["gross"] for item in world.all(QUARTERS, **DAY, limit=1)] == ["2.00"]
+    assert [item["gross"] for item in world.all(QUARTER_HOURS, **DAY)] == ["2.00"]
+    assert [item["gross"] for item in world.all(QUARTER_HOURS, **DAY, limit=1)] == ["2.00"]
     assert world.read(ACCOUNT)["gross"] == "3.00"
 
 
 # ---------------------------------------------------------------- days
 
 
-def test_days_are_told_from_the_first_to_before_the_last(world: World) -> None:
+def test_days_are_returned_from_the_first_to_before_the_last(world: World) -> None:
     for _ in range(3):
         world.sell("1.50")
         world.sell("-0.50")
@@ -141,7 +141,7 @@ def test_days_are_told_from_the_first_to_before_the_last(world: World) -> None:
     assert world.all(DAYS, from_="1970-01-01", to="9998-12-31", limit=2) == days
 
 
-def test_customers_are_told_for_each_day_and_for_all(world: World) -> None:
+def test_customers_are_counted_for_each_day_and_in_total(world: World) -> None:
     for number in range(4):
         for customer in {0: ("Ann", "Bob", "Ann"), 2: ("Bob", "Cid", "Dan")}.get(number, ()):
             world.sell("1.00", customer=customer)

@@ -1,4 +1,4 @@
-"""docs/api.md: every request in it is sent, and answers what stands there."""
+"""docs/api.md: every request on the page is sent, and gets the response on the page."""
 
 import json
 import re
@@ -46,28 +46,28 @@ def world() -> Iterator[World]:
         yield world
 
 
-def like(wanted: Any, found: Any) -> bool:
-    """Tell whether an answer is the one shown, where an ellipsis stands for any text, or any more fields."""
-    match wanted, found:
+def like(expected: Any, response: Any) -> bool:
+    """Return whether a response equals the expected one, in which an ellipsis matches any text or more fields."""
+    match expected, response:
         case dict(), dict():
-            more = wanted.keys() >= {ELLIPSIS}
-            return (more or wanted.keys() == found.keys()) and all(
-                name in found and like(value, found[name]) for name, value in wanted.items() if name != ELLIPSIS
+            more = expected.keys() >= {ELLIPSIS}
+            return (more or expected.keys() == response.keys()) and all(
+                name in response and like(value, response[name]) for name, value in expected.items() if name != ELLIPSIS
             )
         case list(), list():
-            return len(wanted) == len(found) and all(map(like, wanted, found))
-        case str(), str() if ELLIPSIS in wanted:
-            return re.fullmatch(re.escape(wanted).replace(ELLIPSIS, ".*"), found) is not None
+            return len(expected) == len(response) and all(map(like, expected, response))
+        case str(), str() if ELLIPSIS in expected:
+            return re.fullmatch(re.escape(expected).replace(ELLIPSIS, ".*"), response) is not None
         case _:
-            return bool(wanted == found)
+            return bool(expected == response)
 
 
 @pytest.mark.parametrize(("target", "answer"), EXAMPLES, ids=[target for target, _ in EXAMPLES])
-def test_an_example_answers_what_stands_there(world: World, target: str, answer: Any) -> None:
+def test_an_example_gets_the_response_on_the_page(world: World, target: str, answer: Any) -> None:
     path, _, query = target.partition("?")
-    found = world.stack.request(Request("GET", path, query))
-    assert like(answer, found.json()), json.dumps(found.json(), indent=1, ensure_ascii=False)
-    assert found.status == (answer["status"] if "title" in answer else 200)
+    response = world.stack.request(Request("GET", path, query))
+    assert like(answer, response.json()), json.dumps(response.json(), indent=1, ensure_ascii=False)
+    assert response.status == (answer["status"] if "title" in answer else 200)
 
 
 def test_every_route_has_its_section_and_an_example(world: World) -> None:

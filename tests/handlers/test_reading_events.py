@@ -1,4 +1,4 @@
-"""Reading events straight from the ledger: in the order of positions, across shards and quarter-hours."""
+"""Reading events from the ledger: in the order of positions, across shards and quarter-hours."""
 
 from datetime import timedelta
 from typing import Any
@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 import pytest
 
-from quarterhour.ledger import queries
+from quarterhour.ledger import event_pages, queries
 from tests.support.events import sale
 from tests.support.requests import post
 from tests.support.system import START, World
@@ -18,7 +18,7 @@ def positions(items: list[dict[str, Any]]) -> list[str]:
     return [item["position"] for item in items]
 
 
-def test_an_event_is_told_as_it_stands_in_the_ledger(world: World) -> None:
+def test_an_event_is_returned_with_all_its_ledger_attributes(world: World) -> None:
     receipt = world.sell("12.50", product="Toy", order_id="7", line=3, extra={"b": [1.5], "a": "ü"})
     world.clock.advance(timedelta(seconds=1))
     world.sell("-1.00", currency="EUR")
@@ -42,26 +42,26 @@ def test_an_event_is_told_as_it_stands_in_the_ledger(world: World) -> None:
     assert (second["id"], second["amount"]) == ("e1", "-1.00")
 
 
-def test_the_events_of_all_shards_come_in_the_order_of_positions(sharded: World) -> None:
+def test_the_events_of_all_shards_are_in_the_order_of_positions(sharded: World) -> None:
     receipts = []
     for minutes in (0, 0, 0, 0, 1, 5, 14, 1, 40):
         sharded.clock.advance(timedelta(minutes=minutes))
         receipts += [sharded.sell("1.00") for _ in range(3)]
-    wanted = sorted(receipt["position"] for receipt in receipts)
+    recorded = sorted(receipt["position"] for receipt in receipts)
     assert len({receipt["partition"][-2:] for receipt in receipts}) == 3
     for limit in (1, 2, 5, 27, 1000):
         pages = list(sharded.pages("/events", **DAY, limit=limit))
-        assert [place for page in pages for place in positions(page["items"])] == wanted
+        assert [place for page in pages for place in positions(page["items"])] == recorded
         assert max(len(page["items"]) for page in pages) <= limit
 
 
-def test_the_shards_of_former_times_are_read_too(sharded: World) -> None:
+def test_shards_that_are_no_longer_used_are_read_too(sharded: World) -> None:
     receipts = [sharded.sell("1.00") for _ in range(9)]
     assert {receipt["partition"][-2:] for receipt in receipts} == {"00", "01", "02"}
     assert len(sharded.all("/events", **DAY)) == 9
 
 
-def test_a_span_is_cut_to_the_millisecond(world: World) -> None:
+def test_a_span_is_exact_to_the_millisecond(world: World) -> None:
     for _ in range(3):
         world.sell("1.00")
         world.clock.advance(timedelta(milliseconds=1))
@@ -78,7 +78,7 @@ def test_a_span_is_cut_to_the_millisecond(world: World) -> None:
     assert found("2026-10-24", "9998-12-31") == []
 
 
-def test_the_events_of_one_agency(world: World) -> None:
+def test_events_can_be_read_of_one_agency(world: World) -> None:
     for number in range(12):
         world.sell("1.00", agency="a/b%2F" if number % 3 == 0 else "other")
         world.pass_time(minutes=5)
@@ -88,12 +88,12 @@ def test_the_events_of_one_agency(world: World) -> None:
     assert world.all("/events", **DAY, agency="nobody") == []
 
 
-def test_an_empty_page_goes_on_where_there_is_more_to_look_at(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_empty_page_has_a_token_while_partitions_are_left(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     world.sell("1.00")
     world.pass_time(days=2)
     world.sell("2.00")
-    asked = {"from_": "2026-10-20", "to": "2026-10-26"}
-    pages = list(world.pages("/events", **asked))
+    days = {"from_": "2026-10-20", "to": "2026-10-26"}
+    pages = list(world.pages("/events", **days))
     assert pages[0]["items"] == []
     assert [item["amount"] for page in pages for item in page["items"]] == ["1.00", "2.00"]
     # From the 20th, 00:00, to the quarter-hour after now, which is the last that an event can be in.
@@ -102,8 +102,10 @@ def test_an_empty_page_goes_on_where_there_is_more_to_look_at(world: World, monk
     assert positions(world.all("/events", from_="2026-10-23T01:00:00Z", to="2026-10-23T02:00:00Z"))
 
 
-def test_a_page_looks_at_so_many_events_for_one_agency(sharded: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(queries, "EVENTS_A_PAGE", 4)
+def test_a_page_of_one_agency_examines_a_limited_number_of_events(
+    sharded: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(event_pages, "EVENTS_A_PAGE", 4)
     for number in range(12):
         sharded.sell("1.00", agency="rare" if number == 11 else "common")
         sharded.clock.advance(timedelta(milliseconds=1))
@@ -112,8 +114,8 @@ def test_a_page_looks_at_so_many_events_for_one_agency(sharded: World, monkeypat
     assert 3 <= len(pages) <= 8
 
 
-def test_a_page_is_never_larger_than_an_answer_can_be(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(queries, "MAX_BYTES", 500)
+def test_a_page_is_never_larger_than_a_response_can_be(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(event_pages, "MAX_BYTES", 500)
     for _ in range(6):
         world.sell("1.00", product="🎉" * 100)
         world.clock.advance(timedelta(milliseconds=1))
@@ -121,7 +123,7 @@ def test_a_page_is_never_larger_than_an_answer_can_be(world: World, monkeypatch:
     assert [len(page["items"]) for page in pages] == [1, 1, 1, 1, 1, 1, 0]
 
 
-def test_events_that_are_recorded_while_paging_are_met_too(world: World) -> None:
+def test_events_recorded_while_paging_are_returned_too(world: World) -> None:
     world.sell("1.00")
     page = world.read("/events", **DAY, limit=1)
     world.clock.advance(timedelta(minutes=20))
@@ -129,7 +131,7 @@ def test_events_that_are_recorded_while_paging_are_met_too(world: World) -> None
     assert [one["amount"] for one in world.read("/events", **DAY, next=page["next"])["items"]] == ["2.00"]
 
 
-def test_a_source_is_told_and_explained_under_the_same_name(world: World) -> None:
+def test_a_sources_events_are_listed_and_explained_under_the_same_name(world: World) -> None:
     for source in ("a/b", "a%2Fb", "a%252Fb"):
         assert post(world, {**sale(), "source": source}).status == 202
         world.clock.advance(timedelta(milliseconds=1))
@@ -139,11 +141,11 @@ def test_a_source_is_told_and_explained_under_the_same_name(world: World) -> Non
         assert event["source"] == world.read(f"/events/{name}/order-1/explain")["source"] == source
 
 
-def test_nothing_is_complete_before_the_first_event(world: World) -> None:
+def test_an_empty_ledger_has_no_events(world: World) -> None:
     assert START.day == 23
     assert world.all("/events", **DAY) == []
 
 
-def test_what_can_be_no_agency_is_refused(world: World) -> None:
+def test_an_invalid_agency_is_refused(world: World) -> None:
     for agency in ("", "#", "a#b", "x" * 201, "a\nb"):
         assert world.refused("/events", **DAY, agency=agency)["field"] == "agency"

@@ -1,4 +1,4 @@
-"""Discussions over HTTP: on an order, a line of a statement, a report; and who may take part."""
+"""Threads over HTTP: about an order, a line of a statement, or a report; and who may write."""
 
 import json
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ def sold(world: World) -> World:
 
 @pytest.fixture(scope="module")
 def untouched() -> Iterator[World]:
-    """The same for all tests that only hear what is wrong."""
+    """The same system, shared by the tests that change nothing."""
     with opened() as world:
         seal_a_sale(world)
         yield world
@@ -35,13 +35,13 @@ def seal_a_sale(world: World) -> None:
     world.report()
 
 
-def say(world: World, path: str = LINE, **body: Any) -> Response:
+def send_message(world: World, path: str = LINE, **body: Any) -> Response:
     content = json.dumps({"id": "m-1", "user": "ann", "text": "Where is the refund?", **body}).encode()
     return world.stack.request(Request("POST", path, headers=(("Content-Type", "application/json"),), body=content))
 
 
-def test_a_message_is_answered_as_it_stands_and_its_retry_too(sold: World) -> None:
-    first, again = say(sold), say(sold)
+def test_a_message_and_its_retry_get_the_same_stored_message(sold: World) -> None:
+    first, again = send_message(sold), send_message(sold)
     assert (first.status, again.status) == (201, 200)
     assert first.json() == again.json() == {
         "user": "ann", "at": "2026-10-23T02:30:00.000Z", "id": "m-1", "text": "Where is the refund?",
@@ -50,15 +50,15 @@ def test_a_message_is_answered_as_it_stands_and_its_retry_too(sold: World) -> No
 
 
 def test_another_text_under_the_same_id_is_a_conflict(sold: World) -> None:
-    assert say(sold).status == 201
-    answer = say(sold, text="Something else")
-    assert (answer.status, answer.headers["content-type"]) == (409, "application/problem+json")
+    assert send_message(sold).status == 201
+    response = send_message(sold, text="Something else")
+    assert (response.status, response.headers["content-type"]) == (409, "application/problem+json")
     assert len(sold.read(LINE)["items"]) == 1
 
 
-def test_pages_go_on_and_back(sold: World) -> None:
+def test_messages_can_be_paged_forward_and_back(sold: World) -> None:
     for number in range(5):
-        say(sold, id=f"m-{number}", user="ann" if number % 2 else "bob", text=f"text {number}")
+        send_message(sold, id=f"m-{number}", user="ann" if number % 2 else "bob", text=f"text {number}")
         sold.clock.advance_to(sold.clock.now().replace(second=number + 1))
     first = sold.read(LINE, order="newest", limit=2)
     second = sold.read(LINE, order="newest", limit=2, next=first["next"])
@@ -68,19 +68,19 @@ def test_pages_go_on_and_back(sold: World) -> None:
     assert sold.read(LINE, period="2025")["items"] == []
 
 
-def test_a_message_goes_to_the_order_that_is_named_and_to_no_other(world: World) -> None:
+def test_a_message_belongs_to_the_named_order_and_no_other(world: World) -> None:
     place(world, "50%")
-    assert say(world, "/threads/orders/50%252525/messages").status == 404
+    assert send_message(world, "/threads/orders/50%252525/messages").status == 404
     assert world.read("/threads/orders/50%25/messages")["items"] == []
     place(world, "50%25")
-    assert say(world, "/threads/orders/50%252525/messages").status == 201
+    assert send_message(world, "/threads/orders/50%252525/messages").status == 201
     assert world.read("/threads/orders/50%2525/messages")["items"] == []
     assert len(world.read("/threads/orders/50%252525/messages")["items"]) == 1
 
 
-def test_a_report_is_discussed_under_its_run(sold: World) -> None:
+def test_messages_about_a_report_are_under_its_run(sold: World) -> None:
     (run,) = [one["run"] for one in sold.read("/reports")["items"]][:1]
-    assert say(sold, f"/threads/reports/{run}/messages").status == 201
+    assert send_message(sold, f"/threads/reports/{run}/messages").status == 201
     assert len(sold.read(f"/threads/reports/{run}/messages")["items"]) == 1
     assert sold.read(LINE)["items"] == []
 
@@ -97,8 +97,8 @@ def test_a_report_is_discussed_under_its_run(sold: World) -> None:
         "/threads/people/ann/messages",
     ],
 )
-def test_of_what_is_not_there_nothing_is_said(untouched: World, path: str) -> None:
-    assert say(untouched, path).status == 404
+def test_a_thread_about_a_missing_subject_is_not_found(untouched: World, path: str) -> None:
+    assert send_message(untouched, path).status == 404
     assert untouched.missing(path)
 
 
@@ -113,7 +113,7 @@ def test_of_what_is_not_there_nothing_is_said(untouched: World, path: str) -> No
         ({"more": 1}, "more"),
     ],
 )
-def test_a_bad_parameter_is_told(untouched: World, parameters: dict[str, Any], field: str) -> None:
+def test_an_invalid_parameter_is_refused(untouched: World, parameters: dict[str, Any], field: str) -> None:
     assert untouched.refused(LINE, **parameters)["field"] == field
 
 
@@ -122,7 +122,7 @@ def test_a_bad_parameter_is_told(untouched: World, parameters: dict[str, Any], f
     [("text/plain", b"{}", 415), ("application/json", b"{", 400), ("application/json", b"[]", 400),
      ("application/json", b'"' + b"x" * 1_000_001 + b'"', 413)],
 )  # fmt: skip
-def test_a_body_that_is_none_is_told(untouched: World, content_type: str, body: bytes, status: int) -> None:
+def test_an_unreadable_body_is_refused(untouched: World, content_type: str, body: bytes, status: int) -> None:
     request = Request("POST", LINE, headers=(("Content-Type", content_type),), body=body)
-    answer = untouched.stack.request(request)
-    assert (answer.status, answer.headers["content-type"]) == (status, "application/problem+json")
+    response = untouched.stack.request(request)
+    assert (response.status, response.headers["content-type"]) == (status, "application/problem+json")

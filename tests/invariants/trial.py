@@ -18,7 +18,7 @@ from hashlib import sha256
 from typing import Any
 
 from quarterhour.aws.items import from_item
-from quarterhour.ledger.source_index import places_of
+from quarterhour.ledger.source_index import keys_in
 from quarterhour.locations.keys import location_of
 from quarterhour.model.totals import Totals
 from quarterhour.reports.verify import verify
@@ -314,7 +314,7 @@ class Trial(World):
             (item["pk"]["S"].removeprefix("SOURCE#"), *place)
             for item in self.entities()
             if item["pk"]["S"].startswith("SOURCE#")
-            for place in places_of(from_item(item))
+            for place in keys_in(from_item(item))
         ]
         stand = Counter((item["source"], item["quarter_hour"], item["position"]) for item in ledger)
         assert Counter(logged) == stand, "the sources' logs differ from the ledger"

@@ -12,7 +12,7 @@ from quarterhour.aws.entity import LATEST, window_partitions
 from quarterhour.model.clock import ManualClock, using
 from quarterhour.orders.keys import customer_pk
 from quarterhour.reports.keys import PENDING
-from quarterhour.threads.keys import Kind, Thread
+from quarterhour.threads.keys import SubjectKind, Thread
 from quarterhour_tools.emulator.template import Template
 from tests.template.calls import Call, World
 from tests.template.day import PARAMETERS, live_through
@@ -167,8 +167,8 @@ def test_the_api_may_read_the_windows_of_every_layer_that_can_be_set(stack: Stac
 @pytest.mark.parametrize("name", ["tom", "smith", "5m", "1h", "1d", "12h", "m", "h"])
 def test_the_api_may_read_nothing_else_of_the_windows_index(stack: Stack, name: str) -> None:
     others = [
-        *(partition for kind in Kind for partition in Thread(kind, name).partitions),
-        *Thread(Kind.LINES, f"shop#{name}").partitions,
+        *(partition for kind in SubjectKind for partition in Thread(kind, name).partitions),
+        *Thread(SubjectKind.LINES, f"shop#{name}").partitions,
         *window_partitions(LATEST),
         customer_pk(name),
         customer_pk(f"{name}#1"),

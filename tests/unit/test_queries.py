@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from quarterhour.aws.entity import Range, is_live
 from quarterhour.aws.entity_table import range_request, window_request
 from quarterhour.counters.queries import ACCOUNT_STATES, by_quarter_hour, state
-from quarterhour.ledger.queries import Answer, Bounds, Collected, bounds, events_request, merged
+from quarterhour.ledger.event_pages import Bounds, EventPage, PartitionPage, bounds, merge_pages
+from quarterhour.ledger.queries import events_request
 from quarterhour.model.clock import iso_millis
 from quarterhour.model.identifiers import Partition, Position
 from quarterhour.model.quarter_hours import QuarterHour
@@ -191,9 +192,10 @@ def event(position: str, agency: str = "42") -> dict[str, Any]:
 def test_partitions_are_merged_as_far_as_all_are_known(events: list[tuple[int, int]], each: int) -> None:
     shards = [sorted(f"{number:07d}" for at, number in events if at == shard) for shard in range(4)]
     answers = [
-        Answer([event(one) for one in some[:each]], some[each - 1] if len(some) >= each else "") for some in shards
+        PartitionPage([event(one) for one in some[:each]], some[each - 1] if len(some) >= each else "")
+        for some in shards
     ]
-    items, known = merged(answers)
+    items, known = merge_pages(answers)
     found = [item["position"]["S"] for item in items]
     whole = sorted(one for some in shards for one in some)
     assert found == whole[: len(found)]
@@ -203,14 +205,14 @@ def test_partitions_are_merged_as_far_as_all_are_known(events: list[tuple[int, i
 
 
 def test_a_page_is_full_at_its_limit_or_when_enough_was_looked_at() -> None:
-    page = Collected(2, {})
+    page = EventPage(2, {})
     page.add(event("a"))
-    assert (page.full, page.most) == (False, 1)
+    assert (page.full, page.remaining) == (False, 1)
     page.add(event("b"))
     assert page.full
-    page = Collected(2, {"agency": "42"})
+    page = EventPage(2, {"agency": "42"})
     page.add(event("a", "43"))
-    assert (page.items, page.looked_at, page.full) == ([], 1, False)
+    assert (page.items, page.examined, page.full) == ([], 1, False)
 
 
 # ---------------------------------------------------------------- reports

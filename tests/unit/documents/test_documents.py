@@ -1,4 +1,4 @@
-"""Documents, the pure part: keys there and back, drafts, and who may read."""
+"""Documents, the pure part: keys, drafts and permissions."""
 
 from decimal import Decimal
 from typing import Any
@@ -29,7 +29,7 @@ versions = st.integers(1, MAX_VERSION)
 
 
 @given(names, versions, versions)
-def test_versions_sort_by_their_number_behind_the_latest_and_come_back_from_their_keys(
+def test_versions_sort_by_number_after_the_latest_and_are_read_back_from_their_keys(
     document: str, one: int, other: int
 ) -> None:
     first, second = (version_key(document, number)["sk"] for number in (one, other))
@@ -40,12 +40,12 @@ def test_versions_sort_by_their_number_behind_the_latest_and_come_back_from_thei
 
 
 @given(names)
-def test_an_agency_comes_back_from_the_key_of_its_card(agency: str) -> None:
+def test_an_agency_is_read_back_from_the_key_of_its_rate_card(agency: str) -> None:
     assert agency_of(latest_key(document_name(rate_card_name(agency)))["pk"]) == agency
 
 
 @pytest.mark.parametrize("sk", ["v_0", "v_00000000", "v_1", "v_100000000", "v_0000001x", "metadata"])
-def test_what_is_no_version_of_the_history_is_refused(sk: str) -> None:
+def test_a_sort_key_outside_the_history_is_refused(sk: str) -> None:
     with pytest.raises(ValueError, match=r".+"):
         version_of(sk)
     with pytest.raises(ValueError, match=r".+"):
@@ -66,7 +66,7 @@ def test_a_new_version_replaces_the_latest_and_joins_the_history() -> None:
     assert len(new_version(read_draft("a", body(1, "c"), [RATE_CARDS]), latest, "shop", AT)) == 2
 
 
-def test_only_the_latest_version_of_a_card_tells_when_each_is_in_force() -> None:
+def test_only_the_latest_version_of_a_rate_card_holds_the_timeline() -> None:
     first, *_ = new_version(read_draft("rate-card:42", body(0, content()), [RATE_CARDS]), None, "shop", AT)
     later = content(valid_from="2026-11-01T00:00:00Z")
     latest, history = new_version(read_draft("rate-card:42", body(1, later), [RATE_CARDS]), first, "shop", AT)
@@ -75,15 +75,15 @@ def test_only_the_latest_version_of_a_card_tells_when_each_is_in_force() -> None
     assert (history["valid_from"], history["version"]) == ("2026-11-01T00:00:00Z", 2)
 
 
-def test_a_draft_repeats_the_version_that_stands_only_with_the_same_content() -> None:
-    _, standing, _ = new_version(read_draft("a", body(0, {"x": 1, "y": 2}), [RATE_CARDS]), None, "shop", AT)
-    assert repeated(read_draft("a", body(0, {"y": 2, "x": 1}), [RATE_CARDS]), standing, 5) is standing
+def test_a_draft_is_a_retry_only_of_an_existing_version_with_the_same_content() -> None:
+    _, existing, _ = new_version(read_draft("a", body(0, {"x": 1, "y": 2}), [RATE_CARDS]), None, "shop", AT)
+    assert repeated(read_draft("a", body(0, {"y": 2, "x": 1}), [RATE_CARDS]), existing, 5) is existing
     for other in (
         read_draft("a", body(0, {"x": 1}), [RATE_CARDS]),
         read_draft("a", body(0, {"x": 1, "y": Decimal("2.0")}), [RATE_CARDS]),
     ):
         with pytest.raises(ConflictError, match="its latest version is 5, not 0"):
-            repeated(other, standing, 5)
+            repeated(other, existing, 5)
     with pytest.raises(ConflictError):
         repeated(read_draft("a", body(7, "z"), [RATE_CARDS]), None, 5)
 

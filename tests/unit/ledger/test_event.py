@@ -1,4 +1,4 @@
-"""What a CloudEvent must hold to be a billing event."""
+"""The schema of billing events: valid and invalid CloudEvents, and their digests."""
 
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -29,12 +29,12 @@ PLACE = "a path such as GB#London without an empty part"
 
 
 def extra_of(size: int) -> dict[str, str]:
-    """Return an extra that takes so many bytes as JSON."""
+    """Return an extra of ``size`` bytes as JSON."""
     return {"note": "x" * (size - len('{"note":""}'))}
 
 
 def nested(levels: int) -> dict[str, object]:
-    """Return an object in an object, and so on, so many levels deep."""
+    """Return objects nested ``levels`` deep."""
     inner: dict[str, object] = {}
     for _ in range(levels):
         inner = {"in": inner}
@@ -143,7 +143,7 @@ BAD = {
         sale_of(amount="1" * 38, commission_rate="0.11"),
         "data.commission_rate",
         "gives a commission of more than 38 digits",
-        "fewer digits in rate or amount",
+        "fewer digits in commission_rate or amount",
     ),
     "empty product": (sale_of(product=""), "data.product", "is ''", TEXT),
     "product of 201 characters": (
@@ -226,18 +226,18 @@ BAD = {
 
 
 @pytest.mark.parametrize(("item", "field", "problem", "expected"), BAD.values(), ids=BAD)
-def test_what_is_no_billing_event_is_told_by_field_problem_and_what_would_be_right(
+def test_an_invalid_event_is_rejected_with_field_problem_and_expectation(
     item: object, field: str, problem: str, expected: str
 ) -> None:
     assert problems(item) == [(field, problem, expected)]
 
 
 @pytest.mark.parametrize("item", [None, "sale", Decimal(1), True, [], [sale()]], ids=repr)
-def test_what_is_no_object_is_no_event(item: object) -> None:
+def test_an_item_that_is_no_object_is_rejected(item: object) -> None:
     assert problems(item) == [("", "is no JSON object", "a CloudEvent")]
 
 
-def test_every_problem_of_an_item_is_told_at_once() -> None:
+def test_a_rejection_names_every_problem_of_an_item() -> None:
     item = sale(id="a#b", time="now", colour="red", data=data(amount="x", currency=ABSENT, quantity="six", price="1"))
     assert [field for field, _, _ in problems(item)] == [
         "colour",
@@ -250,17 +250,17 @@ def test_every_problem_of_an_item_is_told_at_once() -> None:
     ]
 
 
-def test_a_view_holds_no_money() -> None:
+def test_a_view_has_no_money_fields() -> None:
     item = sale(type="view.recorded", data=data(customer="c", commission_rate="0.1"))
     assert [field for field, _, _ in problems(item)] == ["data.amount", "data.commission_rate", "data.currency"]
 
 
-def test_an_unknown_fields_name_is_shown_short_and_printable() -> None:
+def test_the_name_of_an_unknown_field_is_shown_short_and_printable() -> None:
     ((field, _, _),) = problems(sale(**{"\n" + "x" * 300: 1}))
     assert field == "\\n" + "x" * 58 + "... (301 characters)"
 
 
-def test_a_rejection_names_source_and_id_as_far_as_they_could_be_read() -> None:
+def test_a_rejection_names_source_and_id_where_they_are_readable() -> None:
     assert read_event(sale_of(amount="x")) == Rejection("shop", "order-1", read_event(sale_of(amount="x")).problems)  # type: ignore[union-attr]
     for sent, shown in ((ABSENT, None), (Decimal(7), None), ("x" * 300, "x" * 200), ("a#b", "a#b")):
         found = read_event(sale(id=sent))
@@ -268,7 +268,7 @@ def test_a_rejection_names_source_and_id_as_far_as_they_could_be_read() -> None:
         assert (found.source, found.id) == ("shop", shown)
 
 
-# ---------------------------------------------------------------- what is one
+# ---------------------------------------------------------------- valid events
 
 
 def test_a_sale_is_read_into_values() -> None:
@@ -285,7 +285,7 @@ def test_a_sale_is_read_into_values() -> None:
 
 
 @given(identity=identities, account=accounts)
-def test_any_printable_names_without_the_separator_will_do(identity: Identity, account: Account) -> None:
+def test_names_may_be_any_printable_text_without_the_separator(identity: Identity, account: Account) -> None:
     item = sale(id=identity.id, source=identity.source, subject=account.agency, data=data(currency=account.currency))
     assert (read(item).identity, read(item).account) == (identity, account)
 
@@ -300,7 +300,7 @@ def test_awkward_names_are_kept_as_they_are(name: str) -> None:
 
 
 @given(amounts())
-def test_an_amount_is_taken_exactly_whether_it_comes_as_text_or_as_a_number(amount: Decimal) -> None:
+def test_an_amount_is_read_exactly_from_text_or_a_number(amount: Decimal) -> None:
     for sent in (f"{amount:f}", amount):
         assert read(sale(type="adjustment.recorded", data=data(amount=sent))).amount.as_tuple() == amount.as_tuple()
 
@@ -317,12 +317,12 @@ def test_an_amount_is_taken_exactly_whether_it_comes_as_text_or_as_a_number(amou
         ("adjustment.recorded", "0.0000001"),
     ],
 )
-def test_amounts_at_the_edge_of_what_a_type_allows_are_taken(type_: str, amount: str) -> None:
+def test_an_amount_at_the_limit_of_its_type_is_valid(type_: str, amount: str) -> None:
     assert read(sale(type=type_, data=data(amount=amount))).amount == Decimal(amount)
 
 
 @pytest.mark.parametrize(("number", "amount"), [("1e3", "1000"), ("1.20E2", "120"), ("0.10", "0.10"), ("5", "5")])
-def test_a_number_in_json_counts_digit_for_digit(number: str, amount: str) -> None:
+def test_a_json_number_is_read_digit_for_digit(number: str, amount: str) -> None:
     text = f'{{"amount": {number}, "currency": "GBP"}}'
     assert read(sale(data=exact_json.parse(text))).amount == Decimal(amount)
 
@@ -368,30 +368,30 @@ def test_a_time_of_any_offset_or_age_is_read_in_utc(time: str, instant: str) -> 
         ("extra", extra_of(4096), '{"note":"' + "x" * (4096 - 11) + '"}'),
     ],
 )
-def test_an_optional_fact_travels_along_as_text(name: str, sent: object, kept: str) -> None:
+def test_an_optional_fact_is_kept_as_text(name: str, sent: object, kept: str) -> None:
     assert read(sale_of(**{name: sent})).details == {name: kept}
 
 
-def test_an_optional_fact_that_is_null_is_left_out() -> None:
+def test_an_optional_fact_that_is_null_is_omitted() -> None:
     read_ = read(sale(time=None, datacontenttype=None, data=data(commission_rate=None, **dict.fromkeys(DETAILS))))
     assert read_ == read(sale())
 
 
-def test_an_extra_is_measured_as_it_is_kept() -> None:
+def test_the_size_of_an_extra_is_that_of_its_stored_text() -> None:
     assert len(read(sale_of(extra=extra_of(MAX_EXTRA_BYTES))).details["extra"]) == MAX_EXTRA_BYTES
 
 
 @pytest.mark.parametrize("rate", ["0", "1", "0.125", "0." + "0" * 30 + "1", Decimal("1.000")])
-def test_a_rate_from_0_to_1_is_taken(rate: object) -> None:
+def test_a_commission_rate_from_0_to_1_is_valid(rate: object) -> None:
     assert read(sale_of(commission_rate=rate)).commission_rate == Decimal(str(rate))
 
 
 @pytest.mark.parametrize("kind", ["application/json", "application/json; charset=utf-8", "application/json;x=y"])
-def test_data_in_json_may_say_so(kind: str) -> None:
+def test_the_content_type_of_json_data_may_be_named(kind: str) -> None:
     assert read(sale(datacontenttype=kind)) == read(sale())
 
 
-def test_a_view_counts_as_an_event_of_nothing_in_no_currency() -> None:
+def test_a_view_has_the_amount_0_in_no_currency() -> None:
     view = read(sale(type="view.recorded", data={"customer": "c7", "product": "tea"}))
     assert (view.account, view.amount, view.commission_rate) == (Account("42", "XXX"), Decimal(0), Decimal(0))
     assert view.details == {"customer": "c7", "product": "tea"}
@@ -412,7 +412,7 @@ def test_a_refund_that_refers_to_a_sale_is_linked_to_it(
     assert linked == (Identity("shop", sale_id) if sale_id else None)
 
 
-# ---------------------------------------------------------------- what a retry must repeat
+# ---------------------------------------------------------------- digests
 
 
 CHANGES: dict[str, Any] = {
@@ -432,7 +432,7 @@ CHANGES: dict[str, Any] = {
 }
 
 
-def test_any_other_content_is_no_retry() -> None:
+def test_other_content_has_another_digest() -> None:
     digests = [read(item).digest for item in [sale(), *CHANGES.values()]]
     assert len(set(digests)) == len(digests)
 
@@ -453,12 +453,12 @@ def test_any_other_content_is_no_retry() -> None:
         (sale_of(line=Decimal(3)), sale_of(line="3")),
     ],
 )
-def test_the_same_content_written_otherwise_is_a_retry(first: dict[str, Any], again: dict[str, Any]) -> None:
+def test_the_same_content_in_another_notation_has_the_same_digest(first: dict[str, Any], again: dict[str, Any]) -> None:
     assert read(first).digest == read(again).digest
 
 
 @given(identities)
-def test_the_digest_is_of_the_content_alone(identity: Identity) -> None:
+def test_the_digest_depends_on_the_content_alone(identity: Identity) -> None:
     assert read(sale(id=identity.id, source=identity.source)).digest == read(sale()).digest
 
 
@@ -467,7 +467,7 @@ def test_the_digest_is_of_the_content_alone(identity: Identity) -> None:
         st.none() | st.booleans() | st.text() | st.decimals(), lambda x: st.lists(x) | st.dictionaries(st.text(), x)
     )
 )
-def test_whatever_json_is_sent_is_an_event_or_told_why_not(value: Any) -> None:
+def test_any_json_is_an_event_or_rejected_with_problems(value: Any) -> None:
     names = ("specversion", "id", "source", "type", "subject", "time", "datacontenttype", "data")
     items = [value, *(sale(**{name: value}) for name in names), *(sale_of(**{name: value}) for name in DETAILS)]
     for item in items:
@@ -475,7 +475,7 @@ def test_whatever_json_is_sent_is_an_event_or_told_why_not(value: Any) -> None:
         assert isinstance(found, Event) or found.problems
 
 
-def test_an_item_with_endless_problems_is_told_of_the_first_and_how_many_more() -> None:
+def test_a_rejection_with_many_problems_names_the_first_and_counts_the_others() -> None:
     rejection = read_event({f"field{number}": 1 for number in range(40_000)})
     assert isinstance(rejection, Rejection)
     assert len(rejection.problems) == MAX_PROBLEMS + 1

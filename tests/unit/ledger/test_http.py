@@ -1,4 +1,4 @@
-"""Recording over HTTP: bodies in, answers out."""
+"""Recording over HTTP: request bodies and responses."""
 
 import base64
 import json
@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quarterhour.ledger.http import BATCH, MAX_BATCH, ONE, answer, read_items, status_of
+from quarterhour.ledger.http import BATCH, MAX_BATCH, ONE, read_items, response_parts, status_of
 from quarterhour.ledger.plan import Outcome, Verdict
 from quarterhour.model.errors import (
     FieldProblem,
@@ -49,7 +49,7 @@ RECORDED, DUPLICATE, CONFLICT, REJECTED, UNAVAILABLE = Verdict
         (BATCH, f"[{','.join(['{}'] * 501)}]", 413),
     ],
 )
-def test_a_body_that_is_not_what_it_should_be_is_refused(content_type: str, body: str, status: int) -> None:
+def test_an_invalid_body_is_refused(content_type: str, body: str, status: int) -> None:
     with pytest.raises(RequestError) as refused:
         read_items(content_type, body.encode())
     assert refused.value.status == status
@@ -59,12 +59,12 @@ def test_a_body_that_is_not_what_it_should_be_is_refused(content_type: str, body
 @pytest.mark.parametrize(
     "body", [b'{"id": "\xff"}', b"\xfe\xff\x00{\x00}", b'{"id": "\xed\xa0\x80"}', b"\xef\xbb\xbf{}"]
 )
-def test_a_body_that_is_not_plain_utf_8_is_no_json(body: bytes) -> None:
+def test_a_body_that_is_not_utf_8_is_refused(body: bytes) -> None:
     with pytest.raises(MalformedError, match="the body is no JSON"):
         read_items(ONE, body)
 
 
-def test_a_refused_body_says_what_would_be_right() -> None:
+def test_the_error_of_a_refused_body_names_the_expectation() -> None:
     with pytest.raises(MalformedError, match=f"send it as {BATCH}".replace("+", r"\+")):
         read_items(ONE, b"[]")
     with pytest.raises(MalformedError, match=f"send a single event as {ONE}".replace("+", r"\+")):
@@ -77,16 +77,16 @@ def test_a_refused_body_says_what_would_be_right() -> None:
     "parameters",
     ["", ";charset=utf-8", "; charset=UTF-8", '; charset="utf-8"', "; charset=utf-8; odata=x", "; odata=x"],
 )
-def test_content_types_are_read_as_http_writes_them(parameters: str) -> None:
+def test_content_types_may_have_parameters_and_any_case(parameters: str) -> None:
     assert read_items(f"Application/CloudEvents+JSON{parameters}", b'{"id": "a"}') == [{"id": "a"}]
     assert read_items(f"{BATCH}{parameters}", b'[{"id": "a"}, 5]') == [{"id": "a"}, 5]
 
 
-def test_a_batch_may_hold_500_items_whatever_they_are() -> None:
+def test_a_batch_may_hold_500_items() -> None:
     assert len(read_items(BATCH, json.dumps([None] * MAX_BATCH).encode())) == 500
 
 
-# ---------------------------------------------------------------- the answer
+# ---------------------------------------------------------------- the response
 
 
 @pytest.mark.parametrize(
@@ -103,11 +103,11 @@ def test_a_batch_may_hold_500_items_whatever_they_are() -> None:
         ({UNAVAILABLE, CONFLICT}, 207),
     ],
 )
-def test_the_status_tells_what_became_of_all_items_together(verdicts: set[Verdict], status: int) -> None:
+def test_the_status_summarizes_the_verdicts_of_all_items(verdicts: set[Verdict], status: int) -> None:
     assert status_of(verdicts) == status
 
 
-def test_items_that_stand_in_the_ledger_beside_others_that_do_not_are_a_mixed_answer() -> None:
+def test_recorded_and_unrecorded_items_together_give_status_207() -> None:
     bad = {CONFLICT, REJECTED, UNAVAILABLE}
     for size in range(1, 4):
         for others in combinations(bad, size):
@@ -116,17 +116,17 @@ def test_items_that_stand_in_the_ledger_beside_others_that_do_not_are_a_mixed_an
 
 
 @given(st.lists(st.sampled_from(Verdict), min_size=1))
-def test_an_answer_counts_each_verdict_and_keeps_the_order_of_the_items(verdicts: list[Verdict]) -> None:
-    _, headers, body = answer([Outcome("shop", str(i), verdict) for i, verdict in enumerate(verdicts)])
+def test_a_response_counts_each_verdict_and_keeps_the_order_of_the_items(verdicts: list[Verdict]) -> None:
+    _, headers, body = response_parts([Outcome("shop", str(i), verdict) for i, verdict in enumerate(verdicts)])
     assert [item["verdict"] for item in body["items"]] == [verdict.value for verdict in verdicts]
     assert [(item["index"], item["id"]) for item in body["items"]] == [(i, str(i)) for i in range(len(verdicts))]
     assert body["counts"] == {one.value: verdicts.count(one) for one in Verdict if one in verdicts}
     assert ("retry-after" in headers) == (UNAVAILABLE in verdicts)
 
 
-def test_an_item_is_answered_with_its_receipt_or_its_problems() -> None:
+def test_a_response_has_the_receipt_or_the_problems_of_each_item() -> None:
     receipt = {"recorded_at": "2026-10-23T01:30:12.345Z", "partition": "202610230130#00", "position": "p"}
-    _, _, body = answer(
+    _, _, body = response_parts(
         [
             Outcome("shop", "a", RECORDED, receipt),
             Outcome(None, None, REJECTED, problems=(FieldProblem("id", "is missing", "an id"),)),
@@ -154,12 +154,12 @@ def test_a_body_comes_through_as_text_or_as_base64(text: str, encoded: bool) -> 
 
 
 @pytest.mark.parametrize("body", ["=", "abc", "a b=", "é", "e30=\n"])
-def test_a_body_that_is_no_base64_though_it_should_be_is_malformed(body: str) -> None:
+def test_a_body_that_is_invalid_base64_is_malformed(body: str) -> None:
     with pytest.raises(MalformedError, match="no Base64"):
         http.body_of({"body": body, "isBase64Encoded": True})
 
 
-def test_half_a_character_in_a_body_is_no_json() -> None:
+def test_a_body_with_half_a_surrogate_pair_is_refused() -> None:
     with pytest.raises(MalformedError):
         read_items(ONE, http.body_of({"body": '{"id": "\ud800"}'}))
 
@@ -170,11 +170,13 @@ def test_a_request_without_body_or_headers_has_an_empty_one(event: dict[str, Any
     assert http.header(event, "content-type") == ""
 
 
-def test_a_problem_is_told_as_problem_details() -> None:
-    told = http.problem(NotFoundError("no account 42", FieldProblem("agency", "is '42'", "an agency that sold")), "r-1")
-    assert told["statusCode"] == 404
-    assert told["headers"]["content-type"] == "application/problem+json"
-    assert json.loads(told["body"]) == {
+def test_an_error_becomes_a_response_with_problem_details() -> None:
+    response = http.problem(
+        NotFoundError("no account 42", FieldProblem("agency", "is '42'", "an agency that sold")), "r-1"
+    )
+    assert response["statusCode"] == 404
+    assert response["headers"]["content-type"] == "application/problem+json"
+    assert json.loads(response["body"]) == {
         "title": "Not found",
         "status": 404,
         "detail": "no account 42",
@@ -183,13 +185,13 @@ def test_a_problem_is_told_as_problem_details() -> None:
     }
 
 
-def test_only_what_may_pass_asks_to_come_again() -> None:
+def test_only_temporary_errors_have_a_retry_after_header() -> None:
     assert http.problem(UnavailableError("throttled"), "r-1")["headers"]["retry-after"] == "5"
     assert "retry-after" not in http.problem(NotFoundError("gone"), "r-1")["headers"]
 
 
 @pytest.mark.parametrize("name", ["content-type", "Content-Type", "CONTENT-TYPE"])
-def test_a_header_is_found_in_whatever_case_it_comes(name: str) -> None:
+def test_a_header_is_found_in_any_case(name: str) -> None:
     assert http.header({"headers": {"accept": "x", name: ONE}}, "content-type") == ONE
     assert http.header({"headers": {name: ONE}}, "accept") == ""
     assert http.header({}, "accept") == ""

@@ -1,4 +1,4 @@
-"""Recording, the pure part: phases, claims, steps, answers."""
+"""Recording, the pure part: phases, claims, next steps, outcomes."""
 
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -14,12 +14,12 @@ from quarterhour.ledger.plan import (
     Claimed,
     Phase,
     Verdict,
-    contents,
+    claimed_events,
+    commission_too_long,
     first_of_each,
     ledger_values,
     next_step,
     outcomes,
-    too_long,
 )
 from quarterhour.ledger.posting import Posting
 from quarterhour.ledger.pricing import Price
@@ -49,7 +49,7 @@ RECORDED, DUPLICATE, CONFLICT, REJECTED, UNAVAILABLE = Verdict
         (utc("23:59:59"), Phase.FINAL),
     ],
 )
-def test_a_bucket_is_open_then_closing_then_settled(now: datetime, phase: Phase) -> None:
+def test_a_bucket_is_open_then_closing_then_final(now: datetime, phase: Phase) -> None:
     assert terms().phase(QUARTER, now) is phase
 
 
@@ -59,7 +59,7 @@ def test_a_bucket_is_open_then_closing_then_settled(now: datetime, phase: Phase)
     grace=st.integers(0, 3600),
     longest_run=st.integers(0, 900),
 )
-def test_an_ingest_that_appends_while_its_bucket_is_open_has_ended_when_it_is_settled(
+def test_an_ingest_that_appends_to_an_open_bucket_has_ended_when_the_bucket_is_final(
     issued: datetime, now: timedelta, grace: int, longest_run: int
 ) -> None:
     try:
@@ -73,7 +73,7 @@ def test_an_ingest_that_appends_while_its_bucket_is_open_has_ended_when_it_is_se
 
 
 @given(st.timedeltas(timedelta(0), timedelta(minutes=15) - MICROSECOND))
-def test_a_bucket_is_open_as_long_as_it_lasts(into: timedelta) -> None:
+def test_a_bucket_is_open_during_its_quarter_hour(into: timedelta) -> None:
     assert terms(grace=timedelta(seconds=35)).phase(QUARTER, QUARTER.start + into) is Phase.OPEN
 
 
@@ -87,7 +87,7 @@ def test_a_grace_in_which_an_ingest_could_still_write_is_refused(grace: int) -> 
 # ---------------------------------------------------------------- claims
 
 
-def test_a_claim_gives_the_position_of_now_in_the_bucket_of_now() -> None:
+def test_a_claim_has_a_position_of_now_in_the_current_bucket() -> None:
     claimed = claim(event(), AT)
     assert claimed.receipt == {
         "recorded_at": "2026-10-23T01:30:12.345Z",
@@ -115,7 +115,7 @@ def test_an_identity_is_remembered_for_its_retention_or_for_ever() -> None:
     assert expires == int((AT + timedelta(days=30)).timestamp())
 
 
-def test_only_the_claim_of_a_sale_knows_what_may_be_refunded() -> None:
+def test_only_the_claim_of_a_sale_has_a_refundable_amount() -> None:
     refundable = claim(event(amount="12.50")).refundable
     assert refundable is not None
     assert (str(refundable.account), refundable.left) == ("42#GBP", Decimal("12.50"))
@@ -123,7 +123,7 @@ def test_only_the_claim_of_a_sale_knows_what_may_be_refunded() -> None:
     assert claim(event(type_="sale.refunded", amount="-1")).refundable is None
 
 
-def test_a_moved_claim_points_to_the_bucket_of_now_and_keeps_its_terms() -> None:
+def test_a_moved_claim_is_in_the_current_bucket_at_the_same_price() -> None:
     old = claim(event(commission_rate="0.2"), shards=4, retention=timedelta(days=1))
     new = old.moved(utc("02:00"), terms(shards=4, commission_rate=Decimal("0.5"), retention=timedelta(days=9)))
     assert new.partition == Partition(QuarterHour.parse("202610230200"), old.partition.shard)
@@ -132,10 +132,10 @@ def test_a_moved_claim_points_to_the_bucket_of_now_and_keeps_its_terms() -> None
         assert getattr(new, name) == getattr(old, name)
 
 
-# ---------------------------------------------------------------- what goes to the ledger
+# ---------------------------------------------------------------- ledger items
 
 
-def test_the_ledger_holds_all_of_an_event_as_text() -> None:
+def test_a_ledger_item_holds_the_whole_event_as_text() -> None:
     sold = event(
         amount="-12.50", type_="adjustment.recorded", currency="JPY", product="tea", extra={"a": Decimal("1.0")}
     )
@@ -158,13 +158,13 @@ def test_the_ledger_holds_all_of_an_event_as_text() -> None:
     }
 
 
-def test_the_events_own_time_travels_along_in_utc() -> None:
+def test_a_ledger_item_has_the_events_own_time_in_utc() -> None:
     sold = replace(event(), time=utc("01:30:00.5"))
     assert ledger_values(sold, claim(sold))["time"] == "2026-10-23T01:30:00.500000Z"
 
 
 @given(at=instants, retried=instants, amount=st.decimals(0, 10**9, places=4))
-def test_the_same_claim_always_gives_the_same_bytes(at: datetime, retried: datetime, amount: Decimal) -> None:
+def test_the_same_claim_always_gives_the_same_ledger_item(at: datetime, retried: datetime, amount: Decimal) -> None:
     first, again = event(amount=amount), event(amount=amount)
     claimed = claim(first, at)
     with clock.using(clock.ManualClock(retried)):
@@ -172,7 +172,9 @@ def test_the_same_claim_always_gives_the_same_bytes(at: datetime, retried: datet
 
 
 @given(digits=st.integers(0, 10**20), exponent=st.integers(-5, 15), rate=st.sampled_from(["0.10", "1", "0E+5"]))
-def test_a_retry_that_writes_its_numbers_otherwise_gives_the_same_bytes(digits: int, exponent: int, rate: str) -> None:
+def test_a_retry_with_numbers_in_another_notation_gives_the_same_ledger_item(
+    digits: int, exponent: int, rate: str
+) -> None:
     number = Decimal(digits).scaleb(exponent)
     as_number = event(amount=number, commission_rate=Decimal(rate))
     as_text = event(amount=f"{number:f}", commission_rate=f"{Decimal(rate):f}")
@@ -182,25 +184,25 @@ def test_a_retry_that_writes_its_numbers_otherwise_gives_the_same_bytes(digits: 
     assert claim(as_text) == claimed
 
 
-def test_what_was_written_to_the_ledger_is_counted_as_it_was_meant() -> None:
+def test_a_ledger_item_is_read_back_as_a_posting_with_the_same_values() -> None:
     sold = event(amount="12.50", customer="c7")
     claimed = claim(sold)
     item = {name: {"S": value} for name, value in ledger_values(sold, claimed).items()}
     assert Posting.of(item) == Posting(claimed.partition, sold.account, Decimal("12.50"), Decimal("1.2500"), AT, "c7")
 
 
-def test_a_claim_made_before_terms_were_told_still_gives_the_bytes_that_it_gave() -> None:
+def test_an_old_claim_without_a_price_origin_gives_the_ledger_item_of_its_time() -> None:
     old = replace(claim(), price=Price(Decimal("0.10"), ""))
     assert ledger_values(event(), old).keys() == ledger_values(event(), claim()).keys() - {"terms"}
 
 
-def test_a_commission_that_would_be_too_long_is_told_with_what_would_be_right() -> None:
-    refused = too_long(event(amount="1" * 38))
+def test_the_rejection_of_a_commission_that_is_too_long_names_the_expectation() -> None:
+    refused = commission_too_long(event(amount="1" * 38))
     assert (refused.source, refused.id) == ("shop", "order-1")
     assert [one.field for one in refused.problems] == ["data.amount"]
 
 
-# ---------------------------------------------------------------- what a claim without its event needs
+# ---------------------------------------------------------------- next steps of claims without an event
 
 
 @pytest.mark.parametrize(
@@ -227,14 +229,14 @@ def test_a_claim_without_its_event_is_appended_waits_or_moves_by_the_phase_of_it
 
 
 @given(st.lists(instants, max_size=10), instants)
-def test_each_claim_needs_exactly_one_thing(made: list[datetime], now: datetime) -> None:
+def test_each_claim_has_exactly_one_next_step(made: list[datetime], now: datetime) -> None:
     absent = [claim(event(str(i)), at) for i, at in enumerate(made)]
     step = next_step(absent, now, terms())
     assert sorted([*step.append, *step.move, *step.wait], key=str) == sorted(absent, key=str)
     assert all(terms().phase(one.partition.quarter_hour, now) is Phase.FINAL for one in step.move)
 
 
-# ---------------------------------------------------------------- answers
+# ---------------------------------------------------------------- outcomes
 
 OTHER = event(amount="99.00")
 
@@ -253,7 +255,7 @@ OTHER = event(amount="99.00")
         (rejection(), Claimed(claim(), fresh=True), True, REJECTED),
     ],
 )
-def test_an_item_is_answered_by_its_claim_and_by_what_stands(
+def test_the_outcome_of_an_item_follows_from_its_claim_and_the_ledger(
     item: Event | Rejection,
     claimed: Claimed | None,
     stands: bool,  # noqa: FBT001 - a table's column
@@ -261,8 +263,8 @@ def test_an_item_is_answered_by_its_claim_and_by_what_stands(
 ) -> None:
     identity = event().identity
     claims = {identity: claimed} if claimed else {}
-    standing = {identity: claimed.claim} if claimed and stands else {}
-    (outcome,) = outcomes([item], claims, standing, {})
+    recorded = {identity: claimed.claim} if claimed and stands else {}
+    (outcome,) = outcomes([item], claims, recorded, {})
     assert outcome.verdict is verdict
     assert (outcome.source, outcome.id) == ("shop", "order-1")
     in_ledger = verdict in {RECORDED, DUPLICATE}
@@ -270,7 +272,7 @@ def test_an_item_is_answered_by_its_claim_and_by_what_stands(
     assert bool(outcome.problems) != in_ledger
 
 
-def test_the_receipt_is_of_where_the_event_stands_now() -> None:
+def test_the_receipt_names_the_current_position_of_the_event() -> None:
     old = claim()
     new = old.moved(utc("02:00"), terms())
     (outcome,) = outcomes([event()], {old.identity: Claimed(old, fresh=False)}, {old.identity: new}, {})
@@ -287,7 +289,7 @@ def test_the_receipt_is_of_where_the_event_stands_now() -> None:
         ([rejection(), event()], True, [REJECTED, RECORDED]),
     ],
 )
-def test_an_identity_that_comes_twice_in_one_request_is_recorded_once(
+def test_an_identity_that_is_twice_in_a_request_is_recorded_once(
     items: list[Event | Rejection],
     fresh: bool,  # noqa: FBT001 - a table's column
     verdicts: list[Verdict],
@@ -299,7 +301,7 @@ def test_an_identity_that_comes_twice_in_one_request_is_recorded_once(
 
 
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from(["1", "2"])), min_size=1, max_size=8), st.data())
-def test_every_combination_of_items_and_claims_is_answered_by_the_rules(
+def test_every_combination_of_items_and_claims_has_the_outcome_of_the_rules(
     sent: list[tuple[str, str]], draw: st.DataObject
 ) -> None:
     items = [event(id_, amount=amount) for id_, amount in sent]
@@ -309,23 +311,23 @@ def test_every_combination_of_items_and_claims_is_answered_by_the_rules(
         if content:
             content_ = event(identity.id, amount="7" if content == "earlier" else content)
             claims[identity] = Claimed(claim(content_), fresh=content != "earlier" and draw.draw(st.booleans()))
-    standing = {one: claims[one].claim for one in claims if draw.draw(st.booleans())}
-    answered = outcomes(items, claims, standing, {})
+    recorded = {one: claims[one].claim for one in claims if draw.draw(st.booleans())}
+    answered = outcomes(items, claims, recorded, {})
     for item, outcome in zip(items, answered, strict=True):
         same = item.identity in claims and claims[item.identity].claim.digest == item.digest
         if item.identity not in claims:
             assert outcome.verdict is UNAVAILABLE
         elif not same:
             assert outcome.verdict is CONFLICT
-        elif item.identity not in standing:
+        elif item.identity not in recorded:
             assert outcome.verdict is UNAVAILABLE
         else:
             assert outcome.verdict in {RECORDED, DUPLICATE}
-    recorded = [outcome.id for outcome in answered if outcome.verdict is RECORDED]
-    assert len(set(recorded)) == len(recorded)
-    fresh = {one.id for one, claimed in claims.items() if claimed.fresh and one in standing}
-    matching = {item.identity.id for item in contents(items, claims).values()}
-    assert set(recorded) == fresh & matching
+    new = [outcome.id for outcome in answered if outcome.verdict is RECORDED]
+    assert len(set(new)) == len(new)
+    fresh = {one.id for one, claimed in claims.items() if claimed.fresh and one in recorded}
+    matching = {item.identity.id for item in claimed_events(items, claims).values()}
+    assert set(new) == fresh & matching
 
 
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from(["1", "2"])), max_size=8))
@@ -336,14 +338,14 @@ def test_the_first_event_of_an_identity_is_the_one_that_claims(sent: list[tuple[
     assert all(items[[item.identity for item in items].index(one.identity)] is one for one in firsts)
 
 
-def test_the_content_that_was_claimed_is_the_one_that_is_written() -> None:
+def test_only_the_claimed_content_is_appended() -> None:
     claims = {OTHER.identity: Claimed(claim(OTHER), fresh=False)}
-    assert contents([event(), OTHER], claims) == {OTHER.identity: OTHER}
-    assert contents([event()], claims) == {}
-    assert contents([event()], {}) == {}
+    assert claimed_events([event(), OTHER], claims) == {OTHER.identity: OTHER}
+    assert claimed_events([event()], claims) == {}
+    assert claimed_events([event()], {}) == {}
 
 
-def test_a_conflict_does_not_tell_where_the_other_event_stands() -> None:
+def test_a_conflict_does_not_reveal_the_position_of_the_other_event() -> None:
     claimed = Claimed(claim(OTHER), fresh=False)
     (outcome,) = outcomes([event()], {OTHER.identity: claimed}, {OTHER.identity: claimed.claim}, {})
     assert "receipt" not in outcome.as_dict(0)

@@ -1,4 +1,4 @@
-"""Reading the events of a source from its log and from the ledger behind it, over tables in memory."""
+"""Reading the events of a source from its index and from the ledger, over tables in memory."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -27,7 +27,7 @@ _KEYS: Final = {"Ledger": ("quarter_hour", "position"), "Entity": ("pk", "sk")}
 
 
 class Tables:
-    """Two tables in memory, and the reading calls; what is read by keys comes in no order, as from DynamoDB."""
+    """Two tables in memory with DynamoDB's reading calls; BatchGetItem returns items in no order, as DynamoDB does."""
 
     def __init__(self) -> None:
         self.items: dict[str, dict[tuple[str, str], Item]] = {"Ledger": {}, "Entity": {}}
@@ -48,8 +48,8 @@ class Tables:
         return {"Item": item} if item else {}
 
     def batch_get_item(self, **request: Any) -> dict[str, Any]:
-        ((table, wanted),) = request["RequestItems"].items()
-        places = sorted((self._place(table, key) for key in wanted["Keys"]), key=lambda one: one[1], reverse=True)
+        ((table, keys),) = request["RequestItems"].items()
+        places = sorted((self._place(table, key) for key in keys["Keys"]), key=lambda one: one[1], reverse=True)
         return {"Responses": {table: [self.items[table][one] for one in places if one in self.items[table]]}}
 
     def query(self, **request: Any) -> dict[str, Any]:
@@ -79,17 +79,17 @@ def record(tables: Tables, instants: Sequence[datetime], source: str = "shop") -
     return found
 
 
-def log(tables: Tables, events: Sequence[dict[str, str]]) -> None:
-    """Write the logs of quarter-hours, as the run does that seals them."""
-    noting = SourceIndex()
+def write_index(tables: Tables, events: Sequence[dict[str, str]]) -> None:
+    """Write the index of each quarter-hour, as the run does that seals it."""
+    index = SourceIndex()
     before = ""
     for one in events:
         quarter_hour, _ = one["quarter_hour"].split("#")
         if quarter_hour != before:
-            tables.put("Entity", *noting.take())
+            tables.put("Entity", *index.take())
         before = quarter_hour
-        noting.add(one)
-    tables.put("Entity", *noting.take())
+        index.add(one)
+    tables.put("Entity", *index.take())
 
 
 def seal(tables: Tables, through: str) -> None:
@@ -120,28 +120,28 @@ LIMITS: Final = [1, 2, 3, 100]
 
 
 @pytest.mark.parametrize("limit", LIMITS)
-def test_each_event_is_shown_once_though_its_log_was_written_before_it_counts_as_sealed(
+def test_each_event_is_shown_once_though_its_index_was_written_before_the_checkpoint(
     tables: Tables, limit: int
 ) -> None:
-    """A run writes the log of a quarter-hour first and moves the checkpoint last; here it is at work."""
-    told = record(tables, [utc("01:30") + timedelta(minutes=7 * number) for number in range(5)])
-    log(tables, told)
+    """A run writes the index of a quarter-hour first and moves the checkpoint last; here it is between the two."""
+    events = record(tables, [utc("01:30") + timedelta(minutes=7 * number) for number in range(5)])
+    write_index(tables, events)
     seal(tables, through="01:30")
     assert read(tables, limit) == ["e0", "e1", "e2", "e3", "e4"]
 
 
 @pytest.mark.parametrize("limit", LIMITS)
-def test_a_sources_events_come_in_the_order_of_time_in_whatever_order_they_are_read(tables: Tables, limit: int) -> None:
-    told = record(tables, [AT + timedelta(seconds=number) for number in range(7)])
-    log(tables, told)
+def test_a_sources_events_are_sorted_by_time_though_dynamodb_returns_them_in_any_order(
+    tables: Tables, limit: int
+) -> None:
+    events = record(tables, [AT + timedelta(seconds=number) for number in range(7)])
+    write_index(tables, events)
     seal(tables, through="01:30")
     assert read(tables, limit) == [f"e{number}" for number in range(7)]
 
 
 @pytest.mark.parametrize("limit", LIMITS)
-def test_what_is_not_sealed_yet_is_looked_for_in_the_ledger_among_the_events_of_others(
-    tables: Tables, limit: int
-) -> None:
+def test_events_that_are_not_sealed_yet_are_filtered_from_the_ledger(tables: Tables, limit: int) -> None:
     record(tables, [utc("01:50") + timedelta(seconds=10 * number) for number in range(4)])
     record(tables, [utc("01:50") + timedelta(seconds=10 * number + 5) for number in range(4)], "another")
     seal(tables, through="01:30")

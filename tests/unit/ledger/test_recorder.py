@@ -1,4 +1,4 @@
-"""Recording a request: the calls that are made for it, in their order, and its answers; without AWS."""
+"""Recording a request: its calls in their order, and its outcomes; without AWS."""
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
@@ -20,24 +20,24 @@ from quarterhour.model.clock import ManualClock, iso_millis
 from quarterhour.model.errors import UnavailableError
 from quarterhour.model.identifiers import Identity
 from quarterhour.model.quarter_hours import QuarterHour
-from quarterhour.rate_cards.plan import NO_RATE_CARDS, RateCards, Wanted
+from quarterhour.rate_cards.plan import NO_RATE_CARDS, RateCardQuery, RateCards
 from tests.support.builders import AT, QUARTER, claim, event, rejection, terms, utc
 from tests.support.clocks import Waits
 from tests.support.script import cancelled
-from tests.unit.rate_cards.builders import card
+from tests.unit.rate_cards.builders import rate_card
 
 RECORDED, DUPLICATE, CONFLICT, REJECTED, UNAVAILABLE = Verdict
-OTHERS = "request-of-another"
+OTHER_REQUEST = "request-of-another"
 LONG = Decimal("1." + "1" * 20)
-"""An amount whose commission at a rate of as many digits has too many."""
+"""An amount whose commission at ``LONG_RATE`` has too many digits."""
 LONG_RATE = Decimal("0." + "1" * 20)
 
 
 class Tables:
-    """The ledger's tables in memory, behind the calls of ``LedgerStore``.
+    """The ledger's tables in memory, with the calls of ``LedgerStore``.
 
-    ``before`` and ``after`` hold what happens, once, before a call is made or when it has answered; ``down`` the calls
-    that DynamoDB does not answer.
+    ``before`` and ``after``: functions that run once, before or after the call of that name. ``down``: the calls that
+    fail as unavailable.
     """
 
     def __init__(self) -> None:
@@ -65,20 +65,20 @@ class Tables:
 
     def claim(self, claims: Sequence[Claim], request: str, in_time: Callable[[], bool]) -> list[Claimed | None]:
         self._begin("claim")
-        answer = [self.claim_one(one, request) if in_time() else None for one in claims]
+        result = [self.claim_one(one, request) if in_time() else None for one in claims]
         self._end("claim")
-        return answer
+        return result
 
-    def claim_one(self, wanted: Claim, request: str) -> Claimed:
-        stands, owner = self.claimed.setdefault(wanted.identity, (wanted, request))
-        return Claimed(stands, fresh=owner == request)
+    def claim_one(self, new: Claim, request: str) -> Claimed:
+        valid, owner = self.claimed.setdefault(new.identity, (new, request))
+        return Claimed(valid, fresh=owner == request)
 
     def claims(self, identities: Sequence[Identity]) -> dict[Identity, Claim]:
         self._begin("claims")
         assert len(set(identities)) == len(identities), "a batch names each key once"
-        answer = {one: self.claimed[one][0] for one in identities if one in self.claimed}
+        result = {one: self.claimed[one][0] for one in identities if one in self.claimed}
         self._end("claims")
-        return answer
+        return result
 
     def claim_refund(self, refund: LinkedRefund, request: str) -> Claimed:
         self._begin("claim_refund")
@@ -86,33 +86,33 @@ class Tables:
             return self.claim_one(refund.claim, request)
         if self.left(refund.sale.identity) != refund.before:
             raise cancelled(["None", "ConditionalCheckFailed"])
-        self.take_off(refund.sale.identity, refund.after)
+        self.reduce(refund.sale.identity, refund.after)
         return self.claim_one(refund.claim, request)
 
-    def take_off(self, sale: Identity, left: Decimal) -> None:
-        stands, owner = self.claimed[sale]
-        assert stands.refundable
-        self.claimed[sale] = replace(stands, refundable=replace(stands.refundable, left=left)), owner
+    def reduce(self, sale: Identity, left: Decimal) -> None:
+        existing, owner = self.claimed[sale]
+        assert existing.refundable
+        self.claimed[sale] = replace(existing, refundable=replace(existing.refundable, left=left)), owner
 
     def left(self, sale: Identity) -> Decimal:
-        stands, _ = self.claimed[sale]
-        assert stands.refundable
-        return stands.refundable.left
+        existing, _ = self.claimed[sale]
+        assert existing.refundable
+        return existing.refundable.left
 
     def move(self, old: Claim, new: Claim) -> bool:
         self._begin("move")
-        stands, owner = self.claimed[old.identity]
-        if stands.position != old.position:
+        existing, owner = self.claimed[old.identity]
+        if existing.position != old.position:
             return False
-        self.claimed[old.identity] = replace(stands, partition=new.partition, position=new.position), owner
+        self.claimed[old.identity] = replace(existing, partition=new.partition, position=new.position), owner
         return True
 
     def posted(self, claims: Sequence[Claim]) -> set[tuple[str, str]]:
-        self._begin("standing")
+        self._begin("posted")
         assert len(set(claims)) == len(claims), "a batch names each key once"
-        answer = {one.key for one in claims if one.key in self.ledger}
-        self._end("standing")
-        return answer
+        result = {one.key for one in claims if one.key in self.ledger}
+        self._end("posted")
+        return result
 
     def append(self, entries: Sequence[Entry], is_open: Callable[[QuarterHour], bool]) -> set[tuple[str, str]]:
         if entries:
@@ -126,20 +126,20 @@ class Tables:
 
 
 class Desk:
-    """A recorder over tables in memory, and what it did."""
+    """A recorder over tables in memory."""
 
-    def __init__(self, tables: Tables, cards: RateCards | Exception = NO_RATE_CARDS, **changed: object) -> None:
+    def __init__(self, tables: Tables, rate_cards: RateCards | Exception = NO_RATE_CARDS, **changed: object) -> None:
         self.tables = tables
-        self.wanted: list[Collection[Wanted]] = []
-        self._cards = cards
+        self.queries: list[Collection[RateCardQuery]] = []
+        self._rate_cards = rate_cards
         stub: Any = tables
-        self.recorder = Recorder(terms(**changed), stub, self._read_cards)
+        self.recorder = Recorder(terms(**changed), stub, self._read_rate_cards)
 
-    def _read_cards(self, wanted: Collection[Wanted]) -> RateCards:
-        self.wanted.append(wanted)
-        if isinstance(self._cards, Exception):
-            raise self._cards
-        return self._cards
+    def _read_rate_cards(self, queries: Collection[RateCardQuery]) -> RateCards:
+        self.queries.append(queries)
+        if isinstance(self._rate_cards, Exception):
+            raise self._rate_cards
+        return self._rate_cards
 
     def record(self, *items: Event | Rejection, request: str = "request-1", seconds: float = 30) -> list[Outcome]:
         return self.recorder.record(items, request, seconds)
@@ -152,9 +152,9 @@ class Desk:
         return sorted((values["id"], values["amount"]) for values in self.tables.ledger.values())
 
     def crashed_after_claiming(self, *events: Event) -> None:
-        """Leave claims without their events, as a request does that ends too early."""
+        """Write claims without their events, as a request does that ends between the two."""
         for one in events:
-            self.tables.claim_one(claim(one, clock.now()), OTHERS)
+            self.tables.claim_one(claim(one, clock.now()), OTHER_REQUEST)
 
 
 @pytest.fixture
@@ -173,14 +173,14 @@ SALE = event(amount="10.00")
 # ---------------------------------------------------------------- one request
 
 
-def test_a_new_event_is_recorded_and_its_receipt_says_where(desk: Desk) -> None:
+def test_a_new_event_is_recorded_at_the_position_in_its_receipt(desk: Desk) -> None:
     (outcome,) = desk.record(SALE)
     assert (outcome.verdict, outcome.receipt) == (RECORDED, claim(SALE, AT).receipt)
-    (stands,) = desk.tables.ledger.values()
-    assert (stands["id"], stands["commission_rate"], stands["commission"]) == ("order-1", "0.10", "1.0000")
+    (values,) = desk.tables.ledger.values()
+    assert (values["id"], values["commission_rate"], values["commission"]) == ("order-1", "0.10", "1.0000")
 
 
-def test_each_item_is_answered_in_its_place(desk: Desk) -> None:
+def test_outcomes_are_in_the_order_of_the_items(desk: Desk) -> None:
     outcomes = desk.record(rejection("bad"), event("b"), event("a"), rejection("worse"))
     assert [one.id for one in outcomes] == ["bad", "b", "a", "worse"]
     assert [one.verdict for one in outcomes] == [REJECTED, RECORDED, RECORDED, REJECTED]
@@ -188,10 +188,10 @@ def test_each_item_is_answered_in_its_place(desk: Desk) -> None:
 
 def test_a_request_without_a_valid_item_makes_no_call(desk: Desk) -> None:
     assert desk.verdicts(rejection()) == [REJECTED]
-    assert (desk.tables.calls, desk.wanted) == ([], [])
+    assert (desk.tables.calls, desk.queries) == ([], [])
 
 
-def test_a_retry_is_answered_with_the_receipt_of_the_first(desk: Desk, hands: ManualClock) -> None:
+def test_a_retry_gets_the_receipt_of_the_first_try(desk: Desk, hands: ManualClock) -> None:
     (first,) = desk.record(SALE)
     hands.advance(timedelta(hours=3))
     (again,) = desk.record(SALE, request="request-2")
@@ -199,7 +199,7 @@ def test_a_retry_is_answered_with_the_receipt_of_the_first(desk: Desk, hands: Ma
     assert desk.in_ledger() == [("order-1", "10.00")]
 
 
-def test_a_request_whose_answer_was_lost_is_still_answered_as_recorded(desk: Desk) -> None:
+def test_an_event_is_recorded_though_the_response_of_dynamodb_was_lost(desk: Desk) -> None:
     desk.tables.claim_one(claim(SALE), "request-1")
     assert desk.verdicts(SALE, request="request-1") == [RECORDED]
     assert desk.in_ledger() == [("order-1", "10.00")]
@@ -227,7 +227,7 @@ def test_an_adjustment_with_another_commission_under_the_same_id_is_a_conflict(d
     assert [values["commission"] for values in desk.tables.ledger.values()] == ["1.50"]
 
 
-def test_an_event_that_comes_twice_in_a_request_is_recorded_once(desk: Desk) -> None:
+def test_an_event_that_is_twice_in_a_request_is_recorded_once(desk: Desk) -> None:
     assert desk.verdicts(SALE, SALE) == [RECORDED, DUPLICATE]
     assert desk.in_ledger() == [("order-1", "10.00")]
 
@@ -242,7 +242,7 @@ def test_the_reports_are_prepared_once_for_all_requests_of_a_process(desk: Desk)
     assert desk.tables.calls[:2] == ["prepare", "claim"]
 
 
-def test_preparing_that_failed_is_done_by_the_next_request(desk: Desk) -> None:
+def test_the_next_request_prepares_the_reports_where_that_failed(desk: Desk) -> None:
     desk.tables.down = {"prepare"}
     with pytest.raises(UnavailableError):
         desk.record(SALE)
@@ -258,12 +258,12 @@ def test_no_event_is_claimed_in_a_quarter_hour_before_the_reports_begin(desk: De
     assert outcome.receipt["recorded_at"] == iso_millis(utc("01:45:01"))
 
 
-# ---------------------------------------------------------------- the time that there is
+# ---------------------------------------------------------------- the time limit
 
 
 @pytest.mark.parametrize(("passed", "verdict"), [(4.999, RECORDED), (5, UNAVAILABLE), (6, UNAVAILABLE)])
 @pytest.mark.parametrize("call", ["prepare", "claim"])
-def test_what_the_time_does_not_allow_is_unavailable(
+def test_items_that_are_not_written_in_time_are_unavailable(
     desk: Desk, hands: ManualClock, call: str, passed: float, verdict: Verdict
 ) -> None:
     desk.tables.after[call] = lambda: hands.advance(timedelta(seconds=passed))
@@ -272,7 +272,7 @@ def test_what_the_time_does_not_allow_is_unavailable(
     assert bool(desk.tables.claimed) == (verdict is RECORDED or call == "claim")
 
 
-def test_out_of_time_no_refund_is_begun(desk: Desk, hands: ManualClock) -> None:
+def test_no_refund_is_claimed_after_the_time_is_over(desk: Desk, hands: ManualClock) -> None:
     assert desk.verdicts(SALE) == [RECORDED]
     desk.tables.calls.clear()
     desk.tables.after["claim"] = lambda: hands.advance(timedelta(seconds=5))
@@ -282,10 +282,10 @@ def test_out_of_time_no_refund_is_begun(desk: Desk, hands: ManualClock) -> None:
     assert desk.tables.left(SALE.identity) == Decimal("10.00")
 
 
-# ---------------------------------------------------------------- what a crash left behind
+# ---------------------------------------------------------------- after a crash
 
 
-def test_an_event_that_was_only_claimed_is_appended_where_its_claim_points(desk: Desk, hands: ManualClock) -> None:
+def test_a_claimed_event_is_appended_at_the_position_of_its_claim(desk: Desk, hands: ManualClock) -> None:
     desk.crashed_after_claiming(SALE)
     hands.advance(timedelta(minutes=1))
     (outcome,) = desk.record(SALE)
@@ -294,9 +294,7 @@ def test_an_event_that_was_only_claimed_is_appended_where_its_claim_points(desk:
 
 
 @pytest.mark.parametrize("at", [utc("01:46:25"), utc("01:46:59.999")])
-def test_in_a_bucket_that_is_closing_an_event_that_was_only_claimed_waits(
-    desk: Desk, hands: ManualClock, at: datetime
-) -> None:
+def test_a_claimed_event_in_a_closing_bucket_waits(desk: Desk, hands: ManualClock, at: datetime) -> None:
     desk.crashed_after_claiming(SALE)
     hands.advance_to(at)
     assert desk.verdicts(SALE, event("b")) == [UNAVAILABLE, RECORDED]
@@ -304,7 +302,7 @@ def test_in_a_bucket_that_is_closing_an_event_that_was_only_claimed_waits(
     assert desk.tables.claimed[SALE.identity][0] == claim(SALE, AT)
 
 
-def test_an_event_that_was_only_claimed_moves_on_when_its_bucket_is_over(desk: Desk, hands: ManualClock) -> None:
+def test_a_claimed_event_is_moved_when_its_bucket_is_final(desk: Desk, hands: ManualClock) -> None:
     desk.crashed_after_claiming(SALE)
     hands.advance_to(utc("01:47:00"))
     (outcome,) = desk.record(SALE)
@@ -327,8 +325,8 @@ def test_of_two_that_move_an_event_only_one_appends_it(desk: Desk, hands: Manual
     assert (outcome.verdict, outcome.receipt) == (DUPLICATE, claim(SALE, utc("01:50:01")).receipt)
 
 
-def test_an_event_is_recorded_once_though_a_retry_stalls_after_it_looked_for_it(desk: Desk, hands: ManualClock) -> None:
-    """The look-up finds nothing, the first ingest appends, and the bucket is over when the retry goes on."""
+def test_an_event_is_recorded_once_though_a_retry_stalls_after_its_look_up(desk: Desk, hands: ManualClock) -> None:
+    """The look-up finds nothing, the first ingest appends, and the bucket is final when the retry continues."""
     desk.crashed_after_claiming(SALE)
     first = claim(SALE, AT)
 
@@ -336,7 +334,7 @@ def test_an_event_is_recorded_once_though_a_retry_stalls_after_it_looked_for_it(
         desk.tables.put({"id": "order-1", "amount": "10.00", "quarter_hour": first.key[0], "position": first.key[1]})
         hands.advance_to(utc("01:50"))
 
-    desk.tables.after["standing"] = stall
+    desk.tables.after["posted"] = stall
     assert desk.verdicts(SALE, seconds=3600) == [UNAVAILABLE]
     assert desk.in_ledger() == [("order-1", "10.00")]
     (outcome,) = desk.record(SALE, request="request-2")
@@ -350,41 +348,42 @@ def test_nothing_is_appended_to_a_bucket_that_closed_after_the_claim(desk: Desk,
     assert desk.tables.ledger == {}
 
 
-def test_where_the_ledger_cannot_be_looked_into_new_events_are_recorded_and_retries_wait(desk: Desk) -> None:
+def test_new_events_are_recorded_and_retries_wait_while_the_ledger_cannot_be_read(desk: Desk) -> None:
     desk.crashed_after_claiming(SALE)
-    desk.tables.down = {"standing"}
+    desk.tables.down = {"posted"}
     assert desk.verdicts(SALE, event("b")) == [UNAVAILABLE, RECORDED]
     assert [id_ for id_, _ in desk.in_ledger()] == ["b"]
 
 
-def test_only_events_that_were_claimed_before_are_looked_for(desk: Desk) -> None:
+def test_only_events_with_an_earlier_claim_are_looked_up(desk: Desk) -> None:
     desk.record(SALE)
-    assert "standing" not in desk.tables.calls
+    assert "posted" not in desk.tables.calls
 
 
-# ---------------------------------------------------------------- what an event pays
+# ---------------------------------------------------------------- prices
 
 
-def by_card(**versions: str) -> RateCards:
-    """Return the cards of some agencies, each of one version in force since October."""
+def rate_cards_of(**versions: str) -> RateCards:
+    """Return the rate cards of agencies, each with one version in force since October."""
     october = datetime(2026, 10, 1, tzinfo=UTC)
     timelines = {agency.removeprefix("_"): (Start(3, october),) for agency in versions}
     return RateCards(
-        timelines, {(agency.removeprefix("_"), 3): card({"percent": percent}) for agency, percent in versions.items()}
+        timelines,
+        {(agency.removeprefix("_"), 3): rate_card({"percent": percent}) for agency, percent in versions.items()},
     )
 
 
-def test_an_event_pays_by_its_agencys_card_as_of_its_own_time_or_of_now(hands: ManualClock) -> None:
-    desk = Desk(Tables(), by_card(_42="20"))
+def test_an_event_is_priced_by_the_rate_card_in_force_at_its_own_time_or_now(hands: ManualClock) -> None:
+    desk = Desk(Tables(), rate_cards_of(_42="20"))
     early = replace(event("early", amount="10"), time=datetime(2026, 9, 30, tzinfo=UTC))
     assert desk.verdicts(event("now", amount="10"), early) == [RECORDED, RECORDED]
-    assert desk.wanted == [{("42", hands.now()), ("42", early.time)}]
+    assert desk.queries == [{("42", hands.now()), ("42", early.time)}]
     paid = {values["id"]: (values["terms"], values["commission_rate"]) for values in desk.tables.ledger.values()}
     assert paid == {"now": ("card 3", "0.20"), "early": ("default", "0.10")}
 
 
 @pytest.mark.usefixtures("hands")
-def test_where_the_cards_cannot_be_read_only_events_that_need_one_wait() -> None:
+def test_only_events_that_need_a_rate_card_wait_while_rate_cards_cannot_be_read() -> None:
     desk = Desk(Tables(), UnavailableError("no cards"))
     named = event("named", amount="10", commission_rate="0.3")
     fixed = event("fixed", "adjustment.recorded", amount="0", commission="7")
@@ -406,7 +405,7 @@ def test_an_event_whose_commission_would_be_too_long_is_rejected_and_the_others_
 
 
 @pytest.mark.usefixtures("hands")
-def test_an_event_that_was_recorded_by_shorter_terms_is_a_duplicate_by_longer_ones() -> None:
+def test_an_event_recorded_at_a_shorter_price_is_a_duplicate_at_a_longer_one() -> None:
     tables = Tables()
     long = event("long", amount=LONG)
     assert Desk(tables).verdicts(long) == [RECORDED]
@@ -417,7 +416,7 @@ def test_an_event_that_was_recorded_by_shorter_terms_is_a_duplicate_by_longer_on
 
 
 @pytest.mark.usefixtures("hands")
-def test_claims_are_read_only_for_events_that_cannot_be_paid() -> None:
+def test_claims_are_read_only_for_events_with_a_commission_that_is_too_long() -> None:
     desk = Desk(Tables())
     desk.record(SALE)
     assert "claims" not in desk.tables.calls
@@ -427,13 +426,13 @@ def test_claims_are_read_only_for_events_that_cannot_be_paid() -> None:
 
 
 @pytest.mark.parametrize("items", [(SALE, refund()), (refund(), SALE)], ids=["sale first", "refund first"])
-def test_a_sale_and_its_refund_may_come_in_one_request(desk: Desk, items: tuple[Event, Event]) -> None:
+def test_one_request_may_hold_a_sale_and_its_refund(desk: Desk, items: tuple[Event, Event]) -> None:
     assert desk.verdicts(*items) == [RECORDED, RECORDED]
     assert desk.in_ledger() == [("order-1", "10.00"), ("r1", "-1.00")]
     assert desk.tables.left(SALE.identity) == Decimal("9.00")
 
 
-def test_a_refund_is_recorded_when_it_comes_at_its_sales_rate(desk: Desk, hands: ManualClock) -> None:
+def test_a_refund_is_recorded_now_at_the_commission_rate_of_its_sale(desk: Desk, hands: ManualClock) -> None:
     desk.record(event(amount="10.00", commission_rate="0.5"))
     hands.advance(timedelta(seconds=7))
     (outcome,) = desk.record(refund("-2"), request="request-2")
@@ -453,9 +452,7 @@ def test_the_same_refund_twice_in_a_request_is_recorded_once(desk: Desk) -> None
 
 
 @pytest.mark.parametrize("amount", ["-1.00", "-10.00"])
-def test_a_refund_that_is_sent_again_takes_nothing_more_off_its_sale(
-    desk: Desk, hands: ManualClock, amount: str
-) -> None:
+def test_a_refund_that_is_sent_again_reduces_its_sale_once(desk: Desk, hands: ManualClock, amount: str) -> None:
     (first,) = desk.record(SALE, refund(amount))[1:]
     hands.advance(timedelta(hours=1))
     (again,) = desk.record(refund(amount), request="request-2")
@@ -463,7 +460,7 @@ def test_a_refund_that_is_sent_again_takes_nothing_more_off_its_sale(
     assert desk.tables.left(SALE.identity) == Decimal("10.00") + Decimal(amount)
 
 
-def test_refunds_of_one_request_are_held_to_what_those_before_left(desk: Desk) -> None:
+def test_refunds_of_one_request_together_never_exceed_their_sale(desk: Desk) -> None:
     items = [SALE, refund("-6", "r1"), refund("-5", "r2"), refund("-4", "r3"), refund("-0.01", "r4")]
     outcomes = desk.record(*items)
     assert [one.verdict for one in outcomes] == [RECORDED, RECORDED, REJECTED, RECORDED, REJECTED]
@@ -484,13 +481,13 @@ def test_a_refund_of_a_sale_that_is_not_in_the_ledger_yet_waits(desk: Desk) -> N
     assert desk.verdicts(SALE, refund(), request="request-2") == [DUPLICATE, RECORDED]
 
 
-def test_a_refund_of_the_rest_is_recorded_with_what_was_left(desk: Desk) -> None:
+def test_a_refund_of_the_rest_is_recorded_with_the_amount_left(desk: Desk) -> None:
     desk.record(SALE, refund("-4"))
     assert desk.verdicts(replace(refund("-10.00", "r2"), rest=True), request="request-2") == [RECORDED]
     assert desk.in_ledger() == [("order-1", "10.00"), ("r1", "-4"), ("r2", "-6.00")]
 
 
-def test_a_refund_that_was_only_claimed_is_appended_by_a_retry(desk: Desk) -> None:
+def test_a_claimed_refund_is_appended_by_a_retry(desk: Desk) -> None:
     desk.record(SALE)
     desk.tables.down = {"append"}
     with pytest.raises(UnavailableError):
@@ -508,11 +505,11 @@ def test_a_refund_with_the_id_of_a_sale_of_its_request_is_a_conflict(desk: Desk)
     assert desk.tables.left(SALE.identity) == Decimal("10.00")
 
 
-def test_a_refund_whose_sale_changes_meanwhile_is_planned_again(hands: ManualClock) -> None:
+def test_a_refund_whose_sale_changes_is_planned_again(hands: ManualClock) -> None:
     waits = Waits()
     desk = Desk(Tables())
     desk.record(SALE)
-    desk.tables.before["claim_refund"] = lambda: desk.tables.take_off(SALE.identity, Decimal(3))
+    desk.tables.before["claim_refund"] = lambda: desk.tables.reduce(SALE.identity, Decimal(3))
     with clock.using(waits):
         assert desk.verdicts(refund("-2"), request="request-2") == [RECORDED]
     assert desk.tables.left(SALE.identity) == Decimal(1)
@@ -526,14 +523,14 @@ def test_a_refund_whose_sale_keeps_changing_is_given_up_after_some_attempts(desk
 
     def change() -> None:
         desk.tables.before["claim_refund"] = change
-        desk.tables.take_off(SALE.identity, Decimal(next(left)))
+        desk.tables.reduce(SALE.identity, Decimal(next(left)))
 
     desk.tables.before["claim_refund"] = change
     assert desk.verdicts(refund(), request="request-2") == [UNAVAILABLE]
     assert desk.tables.calls.count("claim_refund") == ATTEMPTS
 
 
-def test_a_refund_that_somebody_else_sent_at_the_same_time_is_a_duplicate(desk: Desk) -> None:
+def test_a_refund_that_another_request_claims_at_the_same_time_is_a_duplicate(desk: Desk) -> None:
     desk.record(SALE)
     desk.tables.before["claim_refund"] = lambda: Desk(desk.tables).record(refund(), request="request-2")
     assert desk.verdicts(refund(), request="request-3") == [DUPLICATE]
@@ -541,15 +538,15 @@ def test_a_refund_that_somebody_else_sent_at_the_same_time_is_a_duplicate(desk: 
     assert desk.tables.left(SALE.identity) == Decimal("9.00")
 
 
-@pytest.mark.parametrize("call", ["claims", "standing", "claim_refund"])
-def test_a_refund_waits_where_its_sale_cannot_be_reached_and_the_others_do_not(desk: Desk, call: str) -> None:
+@pytest.mark.parametrize("call", ["claims", "posted", "claim_refund"])
+def test_only_the_refund_waits_whose_sale_cannot_be_reached(desk: Desk, call: str) -> None:
     desk.record(SALE)
     desk.tables.down = {call}
     assert desk.verdicts(refund(), event("b"), request="request-2") == [UNAVAILABLE, RECORDED]
     assert desk.tables.left(SALE.identity) == Decimal("10.00")
 
 
-# ---------------------------------------------------------------- how long an identity is known
+# ---------------------------------------------------------------- retention of identities
 
 
 def test_an_identity_is_known_for_its_retention_or_for_ever(hands: ManualClock) -> None:

@@ -1,4 +1,4 @@
-"""Linked refunds: never more in sum than the sale, at the sale's rate."""
+"""Linked refunds: together never more than the sale, at the commission rate of the sale."""
 
 from dataclasses import replace
 from decimal import Decimal
@@ -24,26 +24,26 @@ def against(sale: Claim | None, of: Event) -> LinkedRefund | Rejection:
     return linked_refund(of, sale, AT, terms())
 
 
-@given(sold=amounts(12).map(abs), wanted=st.lists(amounts(12).map(lambda amount: -abs(amount)), max_size=10))
-def test_whatever_is_asked_back_what_is_refunded_never_exceeds_the_sale(sold: Decimal, wanted: list[Decimal]) -> None:
+@given(sold=amounts(12).map(abs), amounts_=st.lists(amounts(12).map(lambda amount: -abs(amount)), max_size=10))
+def test_refunds_never_exceed_their_sale(sold: Decimal, amounts_: list[Decimal]) -> None:
     sale = claim(event(amount=sold))
     taken: list[Decimal] = []
-    for i, amount in enumerate(wanted):
-        answer = against(sale, refund(str(i), amount))
+    for i, amount in enumerate(amounts_):
+        planned = against(sale, refund(str(i), amount))
         fits = sum(map(Fraction, [sold, *taken, amount])) >= 0
-        assert isinstance(answer, LinkedRefund) == fits
-        if isinstance(answer, LinkedRefund):
+        assert isinstance(planned, LinkedRefund) == fits
+        if isinstance(planned, LinkedRefund):
             assert sale.refundable is not None
-            assert (answer.before, answer.sale) == (sale.refundable.left, sale)
-            sale = replace(sale, refundable=Refundable(sale.refundable.account, answer.after))
+            assert (planned.before, planned.sale) == (sale.refundable.left, sale)
+            sale = replace(sale, refundable=Refundable(sale.refundable.account, planned.after))
             taken.append(amount)
     assert sale.refundable is not None
     assert Fraction(sale.refundable.left) == Fraction(sold) + sum(map(Fraction, taken))
 
 
-@given(sold=amounts(12).map(abs), part=amounts(12).map(abs), asked=amounts(12).map(abs))
-def test_a_refund_of_the_rest_takes_what_is_left_and_never_more_than_it_asks_for(
-    sold: Decimal, part: Decimal, asked: Decimal
+@given(sold=amounts(12).map(abs), part=amounts(12).map(abs), requested=amounts(12).map(abs))
+def test_a_refund_of_the_rest_is_of_the_amount_left_and_never_more_than_its_own(
+    sold: Decimal, part: Decimal, requested: Decimal
 ) -> None:
     sale = claim(event(amount=sold))
     before = against(sale, refund("part", -part))
@@ -52,25 +52,25 @@ def test_a_refund_of_the_rest_takes_what_is_left_and_never_more_than_it_asks_for
         sale = replace(sale, refundable=Refundable(sale.refundable.account, before.after))
     assert sale.refundable is not None
     left = sale.refundable.left
-    sent = refund("rest", -asked)
-    answer = against(sale, replace(sent, rest=True))
-    assert isinstance(answer, LinkedRefund)
-    taken = answer.claim.content(sent).amount
-    assert taken == -min(left, asked)
-    assert answer.after == left + taken
-    assert answer.claim.digest == sent.digest, "what is asked for, however much is left"
-    assert (answer.claim.amount is None) == (asked <= left), "a whole refund's claim is as any other's"
+    sent = refund("rest", -requested)
+    planned = against(sale, replace(sent, rest=True))
+    assert isinstance(planned, LinkedRefund)
+    taken = planned.claim.content(sent).amount
+    assert taken == -min(left, requested)
+    assert planned.after == left + taken
+    assert planned.claim.digest == sent.digest, "what is asked for, however much is left"
+    assert (planned.claim.amount is None) == (requested <= left), "a whole refund's claim is as any other's"
 
 
-def test_a_refund_takes_the_rate_of_its_sale_and_not_the_owners() -> None:
-    answer = against(SALE, refund())
-    assert isinstance(answer, LinkedRefund)
-    assert answer.claim.price.rate == Decimal("0.25")
-    assert (answer.before, answer.after) == (Decimal("12.50"), Decimal("10.00"))
+def test_a_refund_has_the_commission_rate_of_its_sale_and_not_the_default() -> None:
+    planned = against(SALE, refund())
+    assert isinstance(planned, LinkedRefund)
+    assert planned.claim.price.commission_rate == Decimal("0.25")
+    assert (planned.before, planned.after) == (Decimal("12.50"), Decimal("10.00"))
 
 
 @pytest.mark.parametrize("rate", ["0.25", "0.250", None])
-def test_a_refund_may_tell_the_rate_of_its_sale(rate: str | None) -> None:
+def test_a_refund_may_name_the_commission_rate_of_its_sale(rate: str | None) -> None:
     assert isinstance(against(SALE, refund(commission_rate=rate)), LinkedRefund)
 
 
@@ -91,7 +91,7 @@ def test_a_refund_may_tell_the_rate_of_its_sale(rate: str | None) -> None:
             refund(commission_rate="0.1"),
             "data.commission_rate",
             "is 0.1, the sale's was 0.25",
-            "none, as a refund takes the sale's rate",
+            "none, as a refund has the commission rate of its sale",
         ),
         (
             SALE,
@@ -123,10 +123,10 @@ def test_a_refund_may_tell_the_rate_of_its_sale(rate: str | None) -> None:
         ),
     ],
 )
-def test_a_refund_that_its_sale_does_not_allow_is_told_why(
+def test_a_refund_that_its_sale_does_not_allow_is_rejected_with_the_reason(
     sale: Claim | None, of: Event, field: str, problem: str, expected: str
 ) -> None:
-    answer = against(sale, of)
-    assert isinstance(answer, Rejection)
-    assert (answer.source, answer.id) == ("shop", "r1")
-    assert [(one.field, one.problem, one.expected) for one in answer.problems] == [(field, problem, expected)]
+    planned = against(sale, of)
+    assert isinstance(planned, Rejection)
+    assert (planned.source, planned.id) == ("shop", "r1")
+    assert [(one.field, one.problem, one.expected) for one in planned.problems] == [(field, problem, expected)]

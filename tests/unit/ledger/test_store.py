@@ -1,4 +1,4 @@
-"""The ledger's calls to DynamoDB when DynamoDB does not do what it is asked at once."""
+"""The ledger's calls to DynamoDB: partial responses, retries, failed conditions and lost responses."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -58,7 +58,7 @@ def sent(client: Scripted) -> list[int]:
 
 
 def leaving(count: int) -> Callable[[dict[str, Any]], dict[str, Any]]:
-    """Answer that the last so many of what was sent were not taken."""
+    """Return a response with the last ``count`` items unprocessed."""
     return lambda request: {"UnprocessedItems": {"Ledger": request["RequestItems"]["Ledger"][-count:]}}
 
 
@@ -72,7 +72,7 @@ def test_events_are_appended_25_at_a_time() -> None:
     assert sent(client) == [25, 25, 10]
 
 
-def test_what_was_not_taken_is_sent_again_and_nothing_else() -> None:
+def test_only_unprocessed_items_are_sent_again() -> None:
     client = Scripted(leaving(3), leaving(1), TAKEN)
     batch = entries(10)
     assert store(client).append(batch, always) == keys(batch)
@@ -80,7 +80,7 @@ def test_what_was_not_taken_is_sent_again_and_nothing_else() -> None:
 
 
 @pytest.mark.parametrize("error", [THROTTLED, TIMEOUT, service_error("InternalServerError", 500)])
-def test_an_append_that_failed_in_passing_is_sent_again_whole(error: Exception) -> None:
+def test_an_append_that_failed_temporarily_is_sent_again_whole(error: Exception) -> None:
     client = Scripted(error, TAKEN)
     batch = entries(4)
     assert store(client).append(batch, always) == keys(batch)
@@ -101,7 +101,7 @@ def test_an_append_waits_longer_after_each_attempt_that_wrote_nothing_and_not_wh
         assert all(waited > 0 for waited in waits.waited)
 
 
-def test_an_append_that_is_given_up_is_not_waited_for() -> None:
+def test_no_pause_follows_the_last_attempt_of_an_append() -> None:
     waits = Waits()
     client = Scripted(leaving(2))
     with clock.using(waits):
@@ -109,26 +109,26 @@ def test_an_append_that_is_given_up_is_not_waited_for() -> None:
     assert len(waits.waited) == len(client.calls) - 1 == ATTEMPTS, "one that got somewhere, then so many in vain"
 
 
-def test_what_was_never_taken_is_not_said_to_stand_in_the_ledger() -> None:
+def test_items_that_dynamodb_never_processed_are_not_reported_as_appended() -> None:
     client = Scripted(leaving(2))
     batch = entries(10)
     assert store(client).append(batch, always) == keys(batch[:8])
     assert len(client.calls) == 1 + ATTEMPTS, "one that got somewhere, then so many that wrote nothing"
 
 
-def test_an_append_that_can_never_work_is_an_error_and_no_silence() -> None:
+def test_an_append_that_can_never_succeed_raises_an_error() -> None:
     with pytest.raises(ClientError, match="AccessDenied"):
         store(Scripted(service_error("AccessDeniedException"))).append(entries(1), always)
 
 
-def test_no_append_is_issued_to_a_bucket_that_is_closing(hands: ManualClock) -> None:
+def test_no_append_is_sent_to_a_closing_bucket(hands: ManualClock) -> None:
     client = Scripted(TAKEN)
     hands.advance_to(utc("01:46:25"))
     assert store(client).append(entries(3), lambda one: terms().phase(one, hands.now()) is Phase.OPEN) == set()
     assert client.calls == []
 
 
-def test_no_append_is_issued_again_once_its_bucket_is_closing(hands: ManualClock) -> None:
+def test_no_append_is_sent_again_after_its_bucket_is_closing(hands: ManualClock) -> None:
     def throttle_until_the_bucket_closes(request: dict[str, Any]) -> dict[str, Any]:
         hands.advance_to(utc("01:46:25"))
         return leaving(2)(request)
@@ -140,7 +140,7 @@ def test_no_append_is_issued_again_once_its_bucket_is_closing(hands: ManualClock
     assert sent(client) == [5]
 
 
-def test_events_of_the_open_bucket_are_appended_beside_those_of_a_closing_one(hands: ManualClock) -> None:
+def test_events_of_an_open_bucket_are_appended_though_others_are_of_a_closing_one(hands: ManualClock) -> None:
     hands.advance_to(utc("01:46:30"))
     new = event("new")
     open_entry = (QUARTER.next, ledger_values(new, claim(new, hands.now())))
@@ -162,7 +162,7 @@ def test_events_of_the_open_bucket_are_appended_beside_those_of_a_closing_one(ha
     price=st.builds(Price, amounts(), st.sampled_from(["", "card 3"]), st.sampled_from(["", "named=1"])),
     amount=st.none() | amounts(),
 )
-def test_a_claim_comes_back_from_its_item(
+def test_a_claim_is_read_back_from_its_item(
     identity: Identity, at: datetime, kept: int | None, price: Price, amount: Decimal | None
 ) -> None:
     agreed = terms(shards=7, retention=timedelta(days=kept) if kept else None)
@@ -172,23 +172,23 @@ def test_a_claim_comes_back_from_its_item(
     assert claim_of(item) == made
 
 
-def standing(made: Claim, request: str) -> ClientError:
+def already_claimed(made: Claim, request: str) -> ClientError:
     item = to_item(claim_values(made, request))
     return service_error("ConditionalCheckFailedException", Item=item)
 
 
-def test_a_claim_that_stands_already_is_told_as_it_was_made() -> None:
+def test_an_existing_claim_is_returned_unchanged() -> None:
     earlier = claim(at=AT - timedelta(hours=1))
-    client = Scripted(standing(earlier, "request-0"))
+    client = Scripted(already_claimed(earlier, "request-0"))
     assert store(client).claim([claim()], "request-1", in_time) == [Claimed(earlier, fresh=False)]
 
 
-def test_a_claim_whose_answer_was_lost_is_still_this_requests_own() -> None:
-    client = Scripted(TIMEOUT, standing(claim(), "request-1"))
+def test_a_claim_whose_response_was_lost_is_still_this_requests_own() -> None:
+    client = Scripted(TIMEOUT, already_claimed(claim(), "request-1"))
     assert store(client).claim([claim()], "request-1", in_time) == [Claimed(claim(), fresh=True)]
 
 
-def test_a_refund_that_stands_already_is_told_as_it_was_made_and_by_whom() -> None:
+def test_an_existing_claim_of_a_refund_is_returned_with_whether_this_request_made_it() -> None:
     refund = linked_refund(event("r1", "sale.refunded", amount="-1", refers_to="order-1"), claim(), AT, terms())
     assert isinstance(refund, LinkedRefund)
     for request, fresh in (("request-0", False), ("request-1", True)):
@@ -200,7 +200,7 @@ def test_a_refund_that_stands_already_is_told_as_it_was_made_and_by_whom() -> No
         assert store(client).claim_refund(refund, "request-1") == Claimed(refund.claim, fresh)
 
 
-def test_a_refund_whose_sale_changed_meanwhile_is_planned_again() -> None:
+def test_a_refund_whose_sale_has_changed_raises_the_error_to_plan_again() -> None:
     refund = linked_refund(event("r1", "sale.refunded", amount="-1", refers_to="order-1"), claim(), AT, terms())
     assert isinstance(refund, LinkedRefund)
     for reasons in (["None", "ConditionalCheckFailed"], ["TransactionConflict", "None"]):
@@ -209,14 +209,14 @@ def test_a_refund_whose_sale_changed_meanwhile_is_planned_again() -> None:
         assert is_cancelled(lost.value)
 
 
-def test_one_claim_that_could_not_be_made_does_not_sink_the_others() -> None:
+def test_the_other_claims_are_made_where_one_fails() -> None:
     throttled = [THROTTLED] * ATTEMPTS
     client = Scripted(*throttled, {})
     first, second = claim(event("1")), claim(event("2"))
     assert store(client).claim([first, second], "request-1", in_time) == [None, Claimed(second, fresh=True)]
 
 
-def test_what_the_time_does_not_allow_is_not_claimed() -> None:
+def test_no_claim_is_made_after_the_time_is_over() -> None:
     client = Scripted({})
     left = iter([True, False])
     first, second = claim(event("1")), claim(event("2"))
@@ -224,7 +224,7 @@ def test_what_the_time_does_not_allow_is_not_claimed() -> None:
     assert len(client.calls) == 1
 
 
-def test_a_claim_that_somebody_else_moved_is_not_moved_again() -> None:
+def test_a_claim_that_another_request_moved_is_not_moved_again() -> None:
     old = claim()
     new = old.moved(utc("02:00"), terms())
     assert store(Scripted({})).move(old, new)
@@ -233,7 +233,7 @@ def test_a_claim_that_somebody_else_moved_is_not_moved_again() -> None:
 
 
 @pytest.mark.parametrize("error", [service_error("ConditionalCheckFailedException"), None])
-def test_the_control_items_are_prepared_once_by_whoever_is_first(error: Exception | None) -> None:
+def test_the_control_items_are_written_once_by_the_first_process(error: Exception | None) -> None:
     client = Scripted(error or {})
     store(client).prepare(3, QUARTER.previous)
     assert [operation for operation, _ in client.calls] == ["update_item", "put_item"]

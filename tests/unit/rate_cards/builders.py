@@ -1,4 +1,4 @@
-"""Rate cards, and what they are asked about, that tests are made of."""
+"""Builders of rate cards, rules and priced events for tests."""
 
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -15,25 +15,25 @@ OCTOBER = datetime(2026, 10, 1, tzinfo=UTC)
 
 
 def content(*rules: dict[str, Any], valid_from: str = "2026-10-01T00:00:00Z") -> dict[str, Any]:
-    """Return a card as it is sent, of these rules or of one that takes a tenth of everything."""
+    """Return the content of a rate card with these rules, or with one of 10 %."""
     return {"valid_from": valid_from, "rules": list(rules) or [{"percent": "10"}]}
 
 
-def card(*rules: dict[str, Any], valid_from: str = "2026-10-01T00:00:00Z") -> RateCard:
-    """Return a valid card."""
+def rate_card(*rules: dict[str, Any], valid_from: str = "2026-10-01T00:00:00Z") -> RateCard:
+    """Return a valid rate card."""
     read = read_rate_card(content(*rules, valid_from=valid_from))
     assert isinstance(read, RateCard), read
     return read
 
 
 def sold(amount: str = "100", currency: str = "GBP", items: str | None = "1", **of: str) -> Sold:
-    """Return what a card looks at."""
+    """Return the part of an event that a rate card prices."""
     return Sold(Decimal(amount), currency, None if items is None else Decimal(items), **of)
 
 
 def priced(event: Event, *rules: dict[str, Any], version: int = 1) -> Price:
-    """Return an event's price by a card of these rules, or by the default rate where there are none."""
-    return price_of(event, InForce(version, card(*rules)) if rules else None, Decimal("0.25"))
+    """Return an event's price by a rate card of these rules, or at the default rate without rules."""
+    return price_of(event, InForce(version, rate_card(*rules)) if rules else None, Decimal("0.25"))
 
 
 categories = st.sampled_from(["", "books", "toys"])
@@ -45,7 +45,7 @@ percents = st.decimals(0, 100, places=3)
 
 @st.composite
 def rules(draw: st.DrawFn) -> Rule:
-    """Draw rules of few different conditions, so that many cover the same."""
+    """Draw rules with few different conditions, so that several cover the same event."""
     least, most = sorted([draw(st.decimals(0, 50, places=2)) for _ in range(2)])
     fixed, minimum, maximum = draw(fees), draw(st.none() | st.just(least)), draw(st.none() | st.just(most))
     return Rule(
@@ -59,12 +59,12 @@ def rules(draw: st.DrawFn) -> Rule:
     )
 
 
-cards = st.builds(
+rate_cards = st.builds(
     RateCard,
     st.just(OCTOBER),
     st.lists(rules(), max_size=12, unique_by=lambda rule: (rule.category, rule.location, rule.currency)).map(tuple),
 )
-whatever = st.builds(
+any_sold = st.builds(
     Sold,
     st.decimals(-(10**6), 10**6, places=2),
     codes,

@@ -1,4 +1,4 @@
-"""The arithmetic of a commission: exact, within its bounds, and given again by its own text."""
+"""The arithmetic of a commission: exact, within its bounds, and the same when read back from its text."""
 
 from decimal import Decimal
 from fractions import Fraction
@@ -13,7 +13,7 @@ from quarterhour.rate_cards import arithmetic
 from quarterhour.rate_cards.arithmetic import Arithmetic, Charge, Named, Share, Step
 from quarterhour.rate_cards.rate_card import Rule, Sold
 from tests.support.builders import amounts
-from tests.unit.rate_cards.builders import rules, whatever
+from tests.unit.rate_cards.builders import any_sold, rules
 
 AMOUNT = st.decimals(0, 10**6, places=3)
 
@@ -49,7 +49,7 @@ def test_a_text_gives_its_commission(text: str, commission: str) -> None:
     assert arithmetic.write(read) == text
 
 
-def test_every_step_is_told() -> None:
+def test_every_step_is_yielded_with_its_result() -> None:
     assert steps("percent=12.5 of=125.00 fixed=0.30 items=2 least=0.50 most=15.00") == [
         ("percent", "15.62500"),
         ("fixed", "0.60"),
@@ -66,13 +66,13 @@ def test_every_step_is_told() -> None:
 @pytest.mark.parametrize(
     "text", ["", "percent", "percent=x of=1", "of=1 percent=1", "percent=1", "share=1 of=1", "named=1 of=2", "rate=1"]
 )
-def test_what_is_no_arithmetic_is_refused(text: str) -> None:
+def test_a_text_that_is_no_arithmetic_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="is no arithmetic"):
         arithmetic.read(text)
 
 
-@given(rules(), whatever)
-def test_what_a_rule_charges_is_exact_within_its_bounds_and_given_again_by_its_text(rule: Rule, sold: Sold) -> None:
+@given(rules(), any_sold)
+def test_a_charge_is_exact_within_its_bounds_and_is_read_back_from_its_text(rule: Rule, sold: Sold) -> None:
     charge = rule.charge(sold)
     found = arithmetic.commission(charge)
     assert found is not None
@@ -89,8 +89,8 @@ def test_what_a_rule_charges_is_exact_within_its_bounds_and_given_again_by_its_t
     assert arithmetic.read(arithmetic.write(charge)) == charge
 
 
-@given(rules(), whatever)
-def test_a_refund_of_a_whole_sale_takes_back_what_the_sale_was_charged(rule: Rule, sold: Sold) -> None:
+@given(rules(), any_sold)
+def test_a_refund_of_a_whole_sale_refunds_its_whole_commission(rule: Rule, sold: Sold) -> None:
     back = Sold(money.negated(sold.amount), sold.currency, sold.items, sold.category, sold.location)
     there, again = (arithmetic.commission(rule.charge(one)) for one in (sold, back))
     assert there is not None
@@ -99,7 +99,7 @@ def test_a_refund_of_a_whole_sale_takes_back_what_the_sale_was_charged(rule: Rul
 
 
 @given(sold=AMOUNT, commission=AMOUNT, parts=st.lists(st.integers(0, 1000), max_size=8))
-def test_refunds_take_back_no_more_than_the_commission_and_all_of_it_with_the_last_of_the_amount(
+def test_refunds_never_exceed_the_commission_and_refund_all_of_it_with_the_whole_amount(
     sold: Decimal, commission: Decimal, parts: list[int]
 ) -> None:
     """Whatever the parts, and wherever they are cut off."""
@@ -124,7 +124,7 @@ def test_a_share_needs_no_more_digits_than_a_commission_may_have(
 
 
 @given(amounts())
-def test_a_named_commission_is_what_it_is(amount: Decimal) -> None:
+def test_a_named_commission_is_kept_exactly(amount: Decimal) -> None:
     named = Named(amount)
     assert arithmetic.commission(named) == amount
     assert arithmetic.read(arithmetic.write(named)) == named

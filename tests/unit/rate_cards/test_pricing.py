@@ -1,4 +1,4 @@
-"""What an event pays: its own terms, its sale's, its agency's card's, or the default; told by what is stored alone."""
+"""Prices: by the event, its sale, its agency's rate card, or the default rate; and their explanations."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -10,27 +10,27 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quarterhour.ledger.event import Event
-from quarterhour.ledger.explanation import card_version, explained, is_due, reckoned
+from quarterhour.ledger.explanation import commission_matches, commission_steps, explanation_of, rate_card_version
 from quarterhour.ledger.plan import Claim, Refundable, ledger_values
-from quarterhour.ledger.pricing import Price, price_of, wanted_cards
+from quarterhour.ledger.pricing import Price, needed_rate_cards, price_of
 from quarterhour.ledger.refunds import LinkedRefund, linked_refund
 from quarterhour.model import money
 from quarterhour.rate_cards.plan import InForce
 from quarterhour.rate_cards.rate_card import RateCard
 from tests.support.builders import AT, event, terms
-from tests.unit.rate_cards.builders import card, cards, categories, codes, places, priced
+from tests.unit.rate_cards.builders import categories, codes, places, priced, rate_card, rate_cards
 
 BOOKS = {"percent": "8", "category": "books", "currency": "GBP", "fixed": "0.30", "minimum": "2", "maximum": "9"}
-CARD = ({"percent": "12.5"}, BOOKS)
+RATE_CARD = ({"percent": "12.5"}, BOOKS)
 
 
 def of(*rules: dict[str, Any], type_: str = "sale.recorded", **data: Any) -> tuple[str, str, str]:
-    """Return an event's commission by a card, its terms, and its arithmetic."""
+    """Return an event's commission by a rate card, the origin of its price, and its arithmetic."""
     sent = event(type_=type_, **data)
     price = priced(sent, *rules, version=3)
     commission = price.commission(sent.amount)
     assert commission is not None
-    return money.plain(commission), price.terms, price.arithmetic
+    return money.plain(commission), price.origin, price.arithmetic
 
 
 @pytest.mark.parametrize(
@@ -51,11 +51,13 @@ def of(*rules: dict[str, Any], type_: str = "sale.recorded", **data: Any) -> tup
         ({"amount": "100", "category": "books", "currency": "EUR"}, ("12.500", "card 3", "")),
     ],
 )
-def test_a_sale_pays_by_the_most_specific_rule_unless_it_names_its_rate(data: dict[str, Any], paid: Any) -> None:
-    assert of(*CARD, **data) == paid
+def test_a_sale_is_priced_by_the_most_specific_rule_unless_it_names_its_commission_rate(
+    data: dict[str, Any], paid: Any
+) -> None:
+    assert of(*RATE_CARD, **data) == paid
 
 
-def test_without_a_card_or_where_no_rule_covers_it_a_sale_pays_the_default_rate() -> None:
+def test_a_sale_without_a_covering_rule_is_priced_at_the_default_rate() -> None:
     assert of(amount="100") == of(BOOKS, amount="100") == ("25.00", "default", "")
 
 
@@ -70,10 +72,10 @@ def test_without_a_card_or_where_no_rule_covers_it_a_sale_pays_the_default_rate(
         ({"amount": "0", "type_": "adjustment.recorded"}, "0.00"),
     ],
 )
-def test_a_refund_of_no_sale_mirrors_one_and_what_sells_no_item_pays_the_percentage_alone(
+def test_an_unlinked_refund_mirrors_a_sale_and_events_without_items_pay_the_percentage_alone(
     data: dict[str, Any], commission: str
 ) -> None:
-    assert of(*CARD, category="books", **data)[0] == commission
+    assert of(*RATE_CARD, category="books", **data)[0] == commission
 
 
 @pytest.mark.parametrize(
@@ -86,16 +88,20 @@ def test_a_refund_of_no_sale_mirrors_one_and_what_sells_no_item_pays_the_percent
         ({"fixed": "0.30"}, "1.50", "0.4650"),
     ],
 )
-def test_a_rule_with_one_bound_or_a_fee_alone_keeps_to_it(only: dict[str, str], amount: str, paid: str) -> None:
+def test_a_rule_with_one_bound_or_one_fee_applies_it(only: dict[str, str], amount: str, paid: str) -> None:
     commission, terms_, arithmetic = of({"percent": "11", "currency": "GBP", **only}, amount=amount)
     assert (commission, terms_, bool(arithmetic)) == (paid, "card 3", True)
 
 
 def test_an_adjustment_may_name_its_commission() -> None:
-    assert of(*CARD, type_="adjustment.recorded", amount="0", commission="-1.25") == ("-1.25", "event", "named=-1.25")
+    assert of(*RATE_CARD, type_="adjustment.recorded", amount="0", commission="-1.25") == (
+        "-1.25",
+        "event",
+        "named=-1.25",
+    )
 
 
-def test_only_events_that_leave_it_open_need_a_card_as_of_their_own_time_or_of_now() -> None:
+def test_only_events_without_a_named_price_need_a_rate_card_at_their_own_time_or_now() -> None:
     earlier = AT - timedelta(days=3)
     events = [
         event("a"),
@@ -104,23 +110,23 @@ def test_only_events_that_leave_it_open_need_a_card_as_of_their_own_time_or_of_n
         event("d", type_="adjustment.recorded", commission="1"),
         event("e", type_="sale.refunded", amount="-1", refers_to="a"),
     ]
-    assert wanted_cards(events, AT) == {("42", AT), ("42", earlier)}
+    assert needed_rate_cards(events, AT) == {("42", AT), ("42", earlier)}
 
 
 # ---------------------------------------------------------------- linked refunds
 
 
 def sale(*rules: dict[str, Any], **data: Any) -> Claim:
-    """Return the claim of a sale that is priced by a card."""
+    """Return the claim of a sale that is priced by a rate card."""
     sold = event(**data)
     return Claim.of(sold, AT, terms(), priced(sold, *rules))
 
 
 def refunded(of: Claim, amount: object, id_: str = "r") -> LinkedRefund:
     sent = event(id_, "sale.refunded", amount=amount, refers_to="order-1")
-    answer = linked_refund(sent, of, AT, terms())
-    assert isinstance(answer, LinkedRefund), answer
-    return answer
+    planned = linked_refund(sent, of, AT, terms())
+    assert isinstance(planned, LinkedRefund), planned
+    return planned
 
 
 def commission(of: Claim, amount: object) -> Decimal:
@@ -129,15 +135,15 @@ def commission(of: Claim, amount: object) -> Decimal:
     return found
 
 
-def test_a_refund_takes_its_part_of_what_the_sale_was_charged() -> None:
-    sold = sale(*CARD, amount="100.00", category="books")
+def test_a_refund_gets_its_share_of_the_sales_commission() -> None:
+    sold = sale(*RATE_CARD, amount="100.00", category="books")
     refund = refunded(sold, "-25.00")
-    assert (refund.claim.price.terms, refund.claim.price.rate) == ("sale", Decimal("0.08"))
+    assert (refund.claim.price.origin, refund.claim.price.commission_rate) == ("sale", Decimal("0.08"))
     assert refund.claim.price.arithmetic == "share=8.3000 of=100.00 before=0.00 after=25.00"
     assert commission(refund.claim, "-25.00") == Decimal("-2.075")
 
 
-def test_a_refund_of_a_sale_that_pays_a_rate_takes_that_rate() -> None:
+def test_a_refund_of_a_sale_at_a_plain_rate_has_the_same_rate() -> None:
     refund = refunded(sale({"percent": "12.5"}, amount="100.00"), "-0.001")
     assert (refund.claim.price, commission(refund.claim, "-0.001")) == (
         Price(Decimal("0.125"), "sale"),
@@ -150,7 +156,7 @@ def test_a_refund_of_a_sale_that_pays_a_rate_takes_that_rate() -> None:
     parts=st.lists(st.integers(1, 1000), max_size=10),
     rule=st.fixed_dictionaries({name: st.decimals(0, 50, places=3).map(str) for name in ("fixed", "minimum")}),
 )
-def test_all_refunds_of_a_sale_never_take_back_more_than_it_was_charged(
+def test_all_refunds_of_a_sale_never_exceed_its_commission(
     amount: Decimal, parts: list[int], rule: dict[str, str]
 ) -> None:
     claim = sale({"percent": "7", "currency": "GBP", **rule}, amount=amount)
@@ -164,10 +170,10 @@ def test_all_refunds_of_a_sale_never_take_back_more_than_it_was_charged(
         left += commission(refund.claim, money.negated(back))
         assert 0 <= left <= charged
         claim = replace(claim, refundable=Refundable(claim.refundable.account, refund.after))
-    assert left == 0, "all of it, with the last of the amount"
+    assert left == 0, "the whole commission is refunded with the whole amount"
 
 
-# ---------------------------------------------------------------- explained from stored facts alone
+# ---------------------------------------------------------------- explanations from stored facts
 
 
 def recorded(sent: Event, *rules: dict[str, Any]) -> dict[str, str]:
@@ -175,14 +181,14 @@ def recorded(sent: Event, *rules: dict[str, Any]) -> dict[str, str]:
 
 
 @given(
-    of=cards,
+    of=rate_cards,
     amount=st.decimals(-(10**6), 10**6, places=2),
     data=st.fixed_dictionaries({"currency": codes, "quantity": st.integers(-9, 9).map(str)}),
     more=st.tuples(categories, places),
     rate=st.none() | st.decimals(0, 1, places=3),
     kind=st.sampled_from(["sale.recorded", "sale.refunded", "adjustment.recorded"]),
 )
-def test_what_is_recorded_gives_its_commission_again(  # noqa: PLR0913 - all that a commission depends on
+def test_the_recorded_facts_give_the_commission_again(  # noqa: PLR0913 - all that a commission depends on
     *,
     of: RateCard,
     amount: Decimal,
@@ -196,16 +202,18 @@ def test_what_is_recorded_gives_its_commission_again(  # noqa: PLR0913 - all tha
     sent = event(type_=kind, amount=str(signed), **data, **details, **({"commission_rate": str(rate)} if rate else {}))
     price = price_of(sent, InForce(7, of), Decimal("0.125"))
     facts = ledger_values(sent, Claim.of(sent, AT, terms(), price))
-    *_, last = reckoned(facts)
+    *_, last = commission_steps(facts)
     assert money.plain(last.gives) == facts["commission"]
-    assert card_version(facts) == (7 if facts["terms"] == "card 7" else None)
-    told = explained(facts, of)
-    assert told["steps"][-1]["gives"] == told["commission"] == facts["commission"]
+    assert rate_card_version(facts) == (7 if facts["terms"] == "card 7" else None)
+    explanation = explanation_of(facts, of)
+    assert explanation["steps"][-1]["gives"] == explanation["commission"] == facts["commission"]
 
 
-def test_a_commission_by_a_card_is_told_with_its_version_rule_and_steps() -> None:
-    told = explained(recorded(event(amount="100", category="books", quantity="4"), *CARD), card(*CARD))
-    assert told == {
+def test_the_explanation_of_a_price_by_rate_card_has_version_rule_and_steps() -> None:
+    explanation = explanation_of(
+        recorded(event(amount="100", category="books", quantity="4"), *RATE_CARD), rate_card(*RATE_CARD)
+    )
+    assert explanation == {
         "source": "shop",
         "id": "order-1",
         "type": "sale.recorded",
@@ -232,43 +240,43 @@ def test_a_commission_by_a_card_is_told_with_its_version_rule_and_steps() -> Non
 
 
 @pytest.mark.parametrize(
-    ("data", "told"),
+    ("data", "origin"),
     [
         ({"commission_rate": "0.2"}, {"from": "event"}),
         ({}, {"from": "default"}),
     ],
 )
-def test_terms_of_no_card_are_told_by_where_they_come_from(data: dict[str, Any], told: dict[str, str]) -> None:
-    assert explained(recorded(event(**data)), None)["terms"] == told
+def test_the_explanation_of_any_other_price_names_its_origin(data: dict[str, Any], origin: dict[str, str]) -> None:
+    assert explanation_of(recorded(event(**data)), None)["terms"] == origin
 
 
 @pytest.mark.parametrize(("amount", "says"), [("0.00", True), ("0.01", False)])
-def test_where_no_item_is_sold_it_is_told_why_the_rules_fees_do_not_count(amount: str, *, says: bool) -> None:
-    told = explained(recorded(event(amount=amount, category="books"), *CARD), card(*CARD))
-    assert told["terms"]["rule"] == BOOKS
-    assert ("no item" in told["terms"].get("note", "")) == says
-    assert (told["commission"] == "0.0000") == says
+def test_the_explanation_notes_that_fees_do_not_count_without_items(amount: str, *, says: bool) -> None:
+    explanation = explanation_of(recorded(event(amount=amount, category="books"), *RATE_CARD), rate_card(*RATE_CARD))
+    assert explanation["terms"]["rule"] == BOOKS
+    assert ("no item" in explanation["terms"].get("note", "")) == says
+    assert (explanation["commission"] == "0.0000") == says
 
 
-def test_a_sale_of_nothing_that_was_charged_before_is_explained_and_proven_as_it_was() -> None:
-    facts = recorded(event(amount="0.00", category="books"), *CARD)
+def test_an_old_fee_on_a_sale_of_0_is_still_explained_and_consistent() -> None:
+    facts = recorded(event(amount="0.00", category="books"), *RATE_CARD)
     old = {**facts, "commission": "2", "arithmetic": "percent=8 of=0.00 fixed=0.30 items=1 least=2 most=9"}
-    assert is_due(old)
-    told = explained(old, card(*CARD))
-    assert (told["steps"][-1]["gives"], "note" in told["terms"]) == ("2", False)
+    assert commission_matches(old)
+    explanation = explanation_of(old, rate_card(*RATE_CARD))
+    assert (explanation["steps"][-1]["gives"], "note" in explanation["terms"]) == ("2", False)
 
 
-def test_a_refunds_terms_name_its_sale() -> None:
-    refund = refunded(sale(*CARD, amount="100", category="books"), "-25")
+def test_the_explanation_of_a_refund_names_its_sale() -> None:
+    refund = refunded(sale(*RATE_CARD, amount="100", category="books"), "-25")
     facts = ledger_values(event("r", "sale.refunded", amount="-25", refers_to="order-1"), refund.claim)
-    told = explained(facts, None)
-    assert (told["terms"], told["commission"]) == ({"from": "sale", "sale": "order-1"}, "-2.07500000")
-    assert [step["name"] for step in told["steps"]] == ["after", "before", "refund"]
+    explanation = explanation_of(facts, None)
+    assert (explanation["terms"], explanation["commission"]) == ({"from": "sale", "sale": "order-1"}, "-2.07500000")
+    assert [step["name"] for step in explanation["steps"]] == ["after", "before", "refund"]
 
 
-def test_an_event_of_before_terms_were_kept_and_a_sealed_line_are_explained_too() -> None:
+def test_an_old_event_without_price_terms_and_a_sealed_line_are_explained() -> None:
     facts = recorded(event())
     old = {name: text for name, text in facts.items() if name != "terms"}
     line = {**facts, **dict.fromkeys(("category", "arithmetic", "refers_to", "time", "location", "quantity"), "")}
-    assert explained(old, None)["terms"] == {"from": "unknown"}
-    assert explained(line, None) == explained(facts, None)
+    assert explanation_of(old, None)["terms"] == {"from": "unknown"}
+    assert explanation_of(line, None) == explanation_of(facts, None)

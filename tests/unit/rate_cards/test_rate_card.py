@@ -1,4 +1,4 @@
-"""A rate card: what it must hold, and which of its rules an event falls under."""
+"""Rate cards: their schema, and the rule that covers an event."""
 
 from decimal import Decimal
 from typing import Any
@@ -8,7 +8,7 @@ from hypothesis import given
 
 from quarterhour.model import exact_json
 from quarterhour.rate_cards.rate_card import MAX_RULES, RateCard, Rule, Sold, rate_card_of, read_rate_card
-from tests.unit.rate_cards.builders import OCTOBER, card, cards, content, sold, whatever
+from tests.unit.rate_cards.builders import OCTOBER, any_sold, content, rate_card, rate_cards, sold
 
 FULL = {
     "percent": "8.5",
@@ -21,14 +21,14 @@ FULL = {
 }
 
 
-def test_a_card_is_read_with_all_that_a_rule_can_say() -> None:
-    (rule,) = card(FULL).rules
-    assert card(FULL).valid_from == OCTOBER
+def test_a_rate_card_is_read_with_every_field_of_a_rule() -> None:
+    (rule,) = rate_card(FULL).rules
+    assert rate_card(FULL).valid_from == OCTOBER
     assert rule == Rule(Decimal("8.5"), "books", "GB#London", "GBP", Decimal("0.30"), Decimal("0.50"), Decimal(20))
     assert rule.as_dict() == FULL
 
 
-def test_numbers_may_come_as_numbers_and_are_taken_exactly() -> None:
+def test_json_numbers_are_read_exactly() -> None:
     read = read_rate_card(
         exact_json.parse('{"valid_from": "2026-10-01T00:00:00Z", "rules": [{"percent": 0.1000000000}]}')
     )
@@ -67,14 +67,14 @@ BAD: dict[str, tuple[Any, str]] = {
 
 
 @pytest.mark.parametrize(("sent", "field"), BAD.values(), ids=BAD)
-def test_what_is_wrong_with_a_card_is_told_by_its_field(sent: Any, field: str) -> None:
+def test_an_invalid_rate_card_is_refused_with_the_field(sent: Any, field: str) -> None:
     problems = read_rate_card(sent)
     assert not isinstance(problems, RateCard)
     assert field in [one.field for one in problems]
     assert all(one.problem and one.expected for one in problems)
 
 
-def test_all_that_is_wrong_is_told_at_once() -> None:
+def test_every_problem_of_a_rate_card_is_returned() -> None:
     problems = read_rate_card(content({"percent": "x"}, {"percent": "1", "fixed": "y"}, valid_from="soon"))
     assert not isinstance(problems, RateCard)
     assert [one.field for one in problems] == [
@@ -82,13 +82,13 @@ def test_all_that_is_wrong_is_told_at_once() -> None:
     ]
 
 
-def test_a_stored_card_comes_back_and_what_is_none_is_told_as_a_fault() -> None:
-    assert rate_card_of({"content": exact_json.canonical(content(FULL))}) == card(FULL)
+def test_a_stored_rate_card_is_read_back_and_an_invalid_one_raises_an_error() -> None:
+    assert rate_card_of({"content": exact_json.canonical(content(FULL))}) == rate_card(FULL)
     with pytest.raises(ValueError, match="no rate card"):
         rate_card_of({"content": "{}"})
 
 
-# ---------------------------------------------------------------- which rule counts
+# ---------------------------------------------------------------- the rule of an event
 
 RULES = (
     {"percent": "1"},
@@ -118,23 +118,23 @@ RULES = (
         (sold(category="books", location="DE"), "6"),
     ],
 )
-def test_category_goes_before_place_the_deeper_place_before_the_wider_and_currency_last(of: Sold, percent: str) -> None:
-    rule = card(*RULES).rule_for(of)
+def test_rules_rank_by_category_then_by_depth_of_location_then_by_currency(of: Sold, percent: str) -> None:
+    rule = rate_card(*RULES).rule_for(of)
     assert rule is not None
     assert rule.percent == Decimal(percent)
 
 
-def test_where_no_rule_covers_an_event_there_is_none() -> None:
-    assert card({"percent": "1", "category": "books"}).rule_for(sold()) is None
+def test_an_event_that_no_rule_covers_has_no_rule() -> None:
+    assert rate_card({"percent": "1", "category": "books"}).rule_for(sold()) is None
 
 
 def is_within(place: str, prefix: str) -> bool:
-    parts, wanted = place.split("#"), prefix.split("#")
-    return parts[: len(wanted)] == wanted
+    parts, limits = place.split("#"), prefix.split("#")
+    return parts[: len(limits)] == limits
 
 
-@given(cards, whatever)
-def test_the_rule_that_counts_covers_the_event_and_none_that_covers_it_says_more(of: RateCard, sold: Sold) -> None:
+@given(rate_cards, any_sold)
+def test_the_chosen_rule_covers_the_event_and_no_covering_rule_is_more_specific(of: RateCard, sold: Sold) -> None:
     def covers(rule: Rule) -> bool:
         return (
             (rule.category is None or rule.category == sold.category)

@@ -1,4 +1,4 @@
-"""Rerating: what is missing to another card's terms is posted once, and summed up it is just that."""
+"""Rerating: the differences to another rate card are posted once, and their total is exact."""
 
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -18,32 +18,32 @@ from quarterhour.model import money
 from quarterhour.rate_cards.plan import InForce
 from quarterhour.rate_cards.rate_card import RateCard
 from tests.support.builders import AT, event, terms
-from tests.unit.rate_cards.builders import card, cards, categories, places
+from tests.unit.rate_cards.builders import categories, places, rate_card, rate_cards
 
 START, END = AT - timedelta(hours=1), AT + timedelta(hours=1)
-OLD, NEW = card({"percent": "10"}), card({"percent": "20"})
+OLD, NEW = rate_card({"percent": "10"}), rate_card({"percent": "20"})
 
 
 class Book:
-    """A ledger that remembers the claims of its sales."""
+    """A ledger in memory, with the claims of its sales."""
 
     def __init__(self, old: RateCard = OLD) -> None:
-        self._card = InForce(1, old)
+        self._in_force = InForce(1, old)
         self._claims: dict[str, Claim] = {}
         self.facts: list[dict[str, str]] = []
 
     def record(self, sent: Event, at: datetime = AT) -> None:
-        """Record an event by the old card."""
+        """Record an event by the old rate card."""
         if sent.refunded_sale:
             sale = self._claims[sent.refunded_sale.id]
-            answer = linked_refund(sent, sale, at, terms())
-            assert isinstance(answer, LinkedRefund), answer
+            planned = linked_refund(sent, sale, at, terms())
+            assert isinstance(planned, LinkedRefund), planned
             assert sale.refundable is not None
-            left = Refundable(sale.refundable.account, answer.after)
+            left = Refundable(sale.refundable.account, planned.after)
             self._claims[sale.identity.id] = replace(sale, refundable=left)
-            claim = answer.claim
+            claim = planned.claim
         else:
-            claim = Claim.of(sent, at, terms(), price_of(sent, self._card, Decimal("0.25")))
+            claim = Claim.of(sent, at, terms(), price_of(sent, self._in_force, Decimal("0.25")))
             self._claims[sent.identity.id] = claim
         self.facts.append(ledger_values(sent, claim))
 
@@ -51,7 +51,7 @@ class Book:
         return rerated(self.facts, to, start, end)
 
     def post(self, to: RateCard = NEW) -> list[dict[str, Any]]:
-        """Rerate, and record the adjustments that this gives."""
+        """Rerate, and record the adjustments."""
         posted = [one.adjustment() for one in self.rerate(to) if one.difference]
         for one in posted:
             sent = read_event(one)
@@ -67,7 +67,7 @@ def refund(id_: str, amount: str, of: str = "order-1") -> Event:
     return event(id_, "sale.refunded", amount=amount, refers_to=of)
 
 
-def test_an_adjustment_is_of_commission_alone_and_linked_to_its_sale() -> None:
+def test_an_adjustment_has_a_commission_without_an_amount_and_is_linked_to_its_sale() -> None:
     book = Book()
     book.record(event(amount="100", category="books", location="GB#London", order_id="7", quantity="2", customer="ann"))
     (posted,) = book.post()
@@ -90,7 +90,7 @@ def test_an_adjustment_is_of_commission_alone_and_linked_to_its_sale() -> None:
     assert book.commission() == 20
 
 
-def test_a_second_run_finds_nothing_and_the_way_back_is_another_adjustment() -> None:
+def test_a_second_run_posts_nothing_and_a_run_by_the_old_rate_card_posts_the_reverse() -> None:
     book = Book()
     book.record(event(amount="100"))
     assert len(book.post()) == 1
@@ -100,7 +100,7 @@ def test_a_second_run_finds_nothing_and_the_way_back_is_another_adjustment() -> 
     assert book.commission() == 10
 
 
-def test_what_a_run_was_cut_off_from_posting_the_next_one_posts() -> None:
+def test_the_next_run_posts_the_adjustments_that_an_interrupted_run_did_not() -> None:
     book = Book()
     for number in range(4):
         book.record(event(f"s{number}", amount="100"))
@@ -111,17 +111,17 @@ def test_what_a_run_was_cut_off_from_posting_the_next_one_posts() -> None:
     assert [one["data"]["refers_to"] for one in book.post()] == ["s1", "s2", "s3"]
 
 
-def test_a_sale_goes_with_its_refunds_whenever_they_were_recorded() -> None:
+def test_a_sale_is_rerated_with_its_refunds_whenever_they_were_recorded() -> None:
     book = Book()
     book.record(event(amount="100"))
     book.record(refund("r1", "-25"))
     book.record(refund("r2", "-75"), END + timedelta(days=3))
-    (one,) = book.rerate(card({"percent": "10", "currency": "GBP", "fixed": "5"}))
+    (one,) = book.rerate(rate_card({"percent": "10", "currency": "GBP", "fixed": "5"}))
     assert {one.paid, one.due, one.difference} == {Decimal(0)}
     book = Book()
     book.record(event(amount="100"))
     book.record(refund("r1", "-25"))
-    (one,) = book.rerate(card({"percent": "10", "currency": "GBP", "fixed": "5"}))
+    (one,) = book.rerate(rate_card({"percent": "10", "currency": "GBP", "fixed": "5"}))
     assert (one.paid, one.due) == (Decimal("7.5"), Decimal("11.25"))
 
 
@@ -135,20 +135,20 @@ def test_a_sale_goes_with_its_refunds_whenever_they_were_recorded() -> None:
     ],
     ids=["named its rate", "named its commission", "not covered", "before the card is valid"],
 )
-def test_what_the_card_is_not_for_stays_as_it_is(sent: Event) -> None:
+def test_an_event_that_the_rate_card_does_not_price_is_not_rerated(sent: Event) -> None:
     book = Book()
     book.record(sent)
-    assert book.rerate(card({"percent": "20", "category": "books"})) == []
+    assert book.rerate(rate_card({"percent": "20", "category": "books"})) == []
 
 
-def test_only_what_was_recorded_in_the_span_is_rerated() -> None:
+def test_only_events_recorded_in_the_span_are_rerated() -> None:
     book = Book()
     for minutes in (-60, -61, 59, 60):
         book.record(event(f"s{minutes}"), AT + timedelta(minutes=minutes))
     assert [one.identity.id for one in book.rerate()] == ["s-60", "s59"]
 
 
-def test_somebody_elses_adjustment_for_a_sale_is_left_alone() -> None:
+def test_an_adjustment_by_another_sender_does_not_count_as_paid() -> None:
     book = Book()
     book.record(event(amount="100"))
     book.record(event("goodwill", "adjustment.recorded", amount="0", commission="-3", refers_to="order-1"))
@@ -158,15 +158,15 @@ def test_somebody_elses_adjustment_for_a_sale_is_left_alone() -> None:
 
 
 @given(
-    old=cards,
-    new=cards,
+    old=rate_cards,
+    new=rate_cards,
     sold=st.lists(st.tuples(st.decimals(0, 10**4, places=2), categories, places, st.integers(0, 1000)), max_size=8),
 )
-def test_after_it_all_sales_have_paid_what_the_new_card_asks_less_what_their_refunds_take_back(
+def test_after_a_run_every_sale_has_paid_its_commission_by_the_new_rate_card_less_its_refunds(
     old: RateCard, new: RateCard, sold: list[tuple[Decimal, str, str, int]]
 ) -> None:
     book = Book(old)
-    wanted = Decimal(0)
+    expected = Decimal(0)
     for number, (amount, category, place, part) in enumerate(sold):
         more = {name: text for name, text in {"category": category, "location": place}.items() if text}
         sent = event(f"s{number}", amount=amount, **more)
@@ -176,8 +176,8 @@ def test_after_it_all_sales_have_paid_what_the_new_card_asks_less_what_their_ref
     for one in book.rerate(new):
         amount = Decimal(one.facts["amount"])
         assert 0 <= one.due <= (one.price.commission(amount) or 0)
-        wanted += one.difference
+        expected += one.difference
     before = book.commission()
     book.post(new)
-    assert book.commission() == before + wanted
+    assert book.commission() == before + expected
     assert book.post(new) == []

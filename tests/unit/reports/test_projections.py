@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quarterhour.ledger import source_index
-from quarterhour.ledger.source_index import SourceIndex, chunk, chunks_between, places_of
+from quarterhour.ledger.source_index import SourceIndex, chunk, chunks_between, keys_in
 from quarterhour.locations.keys import below, location_of, read_place, sales_key
 from quarterhour.locations.plan import by_place, cut, levels, sales
 from quarterhour.model.identifiers import Identity, Partition, Position
@@ -25,7 +25,7 @@ days = st.dates(date(2000, 1, 1), date(2999, 12, 31))
 # ---------------------------------------------------------------- the log of a source
 
 
-def place(identity: Identity, at: datetime, shard: int) -> source_index.Place:
+def place(identity: Identity, at: datetime, shard: int) -> source_index.LedgerKey:
     return str(Partition(QuarterHour.at(at), shard)), str(Position.of(identity, at))
 
 
@@ -40,7 +40,7 @@ def test_a_chunk_tells_every_place_that_it_was_made_of(told: list[tuple[Identity
         key=lambda one: one[1],
     )
     made = chunk("shop", places)
-    assert list(places_of(made)) == places
+    assert list(keys_in(made)) == places
     assert made["sk"] == places[0][1]
 
 
@@ -59,7 +59,7 @@ def test_every_chunk_that_can_name_a_position_is_looked_at(first: datetime, low:
 
 def noted(sources: Sequence[str], waiting: int, patch: pytest.MonkeyPatch) -> list[list[dict[str, Any]]]:
     """Note an event of each of these sources in turn; return what was handed on at a time."""
-    patch.setattr(source_index, "MOST_WAITING", waiting)
+    patch.setattr(source_index, "MAX_PENDING", waiting)
     kept: list[list[dict[str, Any]]] = []
     noting = SourceIndex()
     for number, source in enumerate(sources):
@@ -73,7 +73,7 @@ def noted(sources: Sequence[str], waiting: int, patch: pytest.MonkeyPatch) -> li
 
 def test_no_more_waits_than_may_and_nothing_is_told_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     kept = noted(["a", "b", "a", "a", "c", "a", "b"], 3, monkeypatch)
-    assert [[(one["pk"], len(list(places_of(one)))) for one in chunks] for chunks in kept] == [
+    assert [[(one["pk"], len(list(keys_in(one)))) for one in chunks] for chunks in kept] == [
         [("SOURCE#a", 2), ("SOURCE#b", 1)],
         [("SOURCE#a", 2), ("SOURCE#c", 1)],
         [("SOURCE#b", 1)],
@@ -85,7 +85,7 @@ def test_nothing_to_tell_is_not_handed_on(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_the_largest_chunk_fits_into_an_item() -> None:
-    many = chunk("s" * 200, [place(Identity("s", "1"), QUARTER.start, 63)] * source_index.MOST_WAITING)
+    many = chunk("s" * 200, [place(Identity("s", "1"), QUARTER.start, 63)] * source_index.MAX_PENDING)
     assert len(many["places"]) < 390_000
 
 

@@ -1,4 +1,4 @@
-"""Messages: what a body must hold, and keys that are read back as they were written."""
+"""Messages: the schema of a body, and keys."""
 
 from typing import Any
 
@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quarterhour.model.errors import ForbiddenError, InvalidError
-from quarterhour.threads.keys import Kind, Place, Thread, bounds_by_time, bounds_by_user, claim_hash
+from quarterhour.threads.keys import MessageKey, SubjectKind, Thread, bounds_by_time, bounds_by_user, claim_hash
 from quarterhour.threads.message import MAX_TEXT, period, read_message
 from quarterhour.web.access import Caller
 
-THREAD = Thread(Kind.ORDERS, "1001")
+THREAD = Thread(SubjectKind.ORDERS, "1001")
 MACHINE = Caller("arn:aws:iam::123456789012:user/shop", None)
 PERSON = Caller("ann", "42")
 GOOD = {"id": "m-1", "user": "ann", "text": "Where is it?\n\tStill waiting."}
@@ -20,37 +20,37 @@ names = st.text(st.characters(categories=["L", "N", "P", "S"], exclude_character
 
 
 @given(names, st.datetimes(), names)
-def test_a_place_is_read_back_from_its_sort_key(user: str, at: Any, claim: str) -> None:
-    place = Place.of(user, f"{at:%Y-%m-%dT%H:%M:%S}.000Z", claim)
-    assert Place.parse(place.by_user) == place
+def test_a_message_key_is_read_back_from_its_sort_key(user: str, at: Any, claim: str) -> None:
+    key = MessageKey.of(user, f"{at:%Y-%m-%dT%H:%M:%S}.000Z", claim)
+    assert MessageKey.parse(key.by_user) == key
 
 
 @given(names, names)
-def test_a_user_stands_in_one_partition_of_a_thread(subject: str, user: str) -> None:
-    thread = Thread(Kind.REPORTS, subject)
+def test_all_messages_of_a_user_are_in_one_partition_of_a_thread(subject: str, user: str) -> None:
+    thread = Thread(SubjectKind.REPORTS, subject)
     assert thread.partition(user) in thread.partitions
 
 
 @given(names, names)
-def test_the_bounds_hold_the_users_messages_and_nobody_elses(user: str, other: str) -> None:
+def test_the_bounds_hold_the_users_messages_and_no_others(user: str, other: str) -> None:
     at = "2026-10-23T01:30:12.345Z"
     low, high = bounds_by_user(user, "2026-10")
-    assert (low <= Place(other, at, "4JzHX4k3").by_user <= high) == (other == user)
+    assert (low <= MessageKey(other, at, "4JzHX4k3").by_user <= high) == (other == user)
     low, high = bounds_by_time("2026-10-23")
-    assert low <= Place(other, at, "4JzHX4k3").by_time <= high
+    assert low <= MessageKey(other, at, "4JzHX4k3").by_time <= high
 
 
-def test_the_same_id_is_another_message_of_another_user_or_thread() -> None:
-    threads = (THREAD, Thread(Kind.REPORTS, "1001"), Thread(Kind.ORDERS, "1002"))
+def test_the_same_id_of_another_user_or_thread_is_another_message() -> None:
+    threads = (THREAD, Thread(SubjectKind.REPORTS, "1001"), Thread(SubjectKind.ORDERS, "1002"))
     hashes = {claim_hash(thread, user, id_) for thread in threads for user in ("ann", "bob") for id_ in ("1", "2")}
     assert len(hashes) == 12
 
 
-def test_a_machine_names_the_user_and_a_person_is_their_token() -> None:
+def test_a_machine_names_the_user_and_a_person_writes_as_the_tokens_subject() -> None:
     assert read_message(THREAD, GOOD, MACHINE).user == "ann"
     assert read_message(THREAD, {"id": "m-1", "text": "x"}, PERSON).user == "ann"
     assert read_message(THREAD, GOOD, PERSON).user == "ann"
-    with pytest.raises(ForbiddenError, match="somebody else"):
+    with pytest.raises(ForbiddenError, match="not the subject"):
         read_message(THREAD, {**GOOD, "user": "bob"}, PERSON)
 
 
@@ -72,7 +72,7 @@ def test_a_machine_names_the_user_and_a_person_is_their_token() -> None:
         ({"more": 1}, "more"),
     ],
 )
-def test_what_is_wrong_with_a_body_is_told_by_field(change: dict[str, Any], field: str) -> None:
+def test_an_invalid_body_is_refused_by_its_field(change: dict[str, Any], field: str) -> None:
     with pytest.raises(InvalidError) as refused:
         read_message(THREAD, {**GOOD, **change}, MACHINE)
     (problem,) = refused.value.problems
@@ -92,6 +92,6 @@ def test_a_period_is_the_beginning_of_an_instant(text: str) -> None:
         *("0000", "2026-13", "2026-00", "2026-02-30", "2026-10-23T25", "2026-10-23T01:60", "2026-10-23T01:30:61"),
     ],
 )
-def test_nothing_else_is_a_period(text: str) -> None:
+def test_any_other_text_is_no_period(text: str) -> None:
     with pytest.raises(ValueError, match=r".*"):
         period(text)

@@ -1,1 +1,1 @@
-"""Documents: each version kept, the latest at hand, with permissions that tell who may read it."""
+"""Documents: every version is kept, the latest is read with one call, and permissions say who may read them."""

@@ -7,11 +7,11 @@ from quarterhour.model.fields import MAX_TEXT, is_name
 from quarterhour.model.identifiers import SEPARATOR
 
 DOCUMENTS: Final = f"DOCUMENT{SEPARATOR}"
-"""What the partition keys of all documents begin with."""
+"""The prefix of the partition keys of all documents."""
 RATE_CARD: Final = "rate-card:"
-"""What the names of the agencies' rate cards begin with."""
+"""The prefix of the names of the agencies' rate cards."""
 REPORT: Final = "report:"
-"""What the names begin with under which the permissions of the report runs stand."""
+"""The prefix of the names under which the permissions of report runs are stored."""
 MAX_NAME: Final = MAX_TEXT + len(RATE_CARD)
 NAME: Final = f"1 to {MAX_NAME} printable characters without {SEPARATOR!r}"
 
@@ -23,12 +23,12 @@ NUMBER: Final = f"a whole number from 1 to {MAX_VERSION}"
 
 
 def document_pk(document: str) -> str:
-    """Return the partition of all that stands of a document: ``DOCUMENT#rate-card:42``."""
+    """Return the partition key of all items of a document: ``DOCUMENT#rate-card:42``."""
     return f"{DOCUMENTS}{document}"
 
 
 def latest_key(document: str) -> Key:
-    """Return the key of the latest version: sorts before all of the history."""
+    """Return the key of the latest version, which sorts before all versions of the history."""
     return {"pk": document_pk(document), "sk": _LATEST}
 
 
@@ -38,12 +38,12 @@ def version_key(document: str, version: int) -> Key:
 
 
 def version_sk(version: int) -> str:
-    """Return a version's place in the history: ``v_00000003``."""
+    """Return the sort key of a version in the history: ``v_00000003``."""
     return f"{_VERSION}{version:0{_DIGITS}d}"
 
 
 def version_of(sk: str) -> int:
-    """Read the version from its sort key; raise ``ValueError`` where it is none of the history."""
+    """Return the version of a sort key; raise ``ValueError`` where it is no key of the history."""
     version = int(sk.removeprefix(_VERSION))
     if not 1 <= version <= MAX_VERSION or version_sk(version) != sk:
         raise ValueError(f"{sk!r} is no version")
@@ -51,34 +51,34 @@ def version_of(sk: str) -> int:
 
 
 def metadata_key(document: str) -> Key:
-    """Return the key of what is told of the document as a whole."""
+    """Return the key of a document's metadata."""
     return {"pk": document_pk(document), "sk": "metadata"}
 
 
 def permissions_key(document: str) -> Key:
-    """Return the key of who may read it."""
+    """Return the key of a document's permissions."""
     return {"pk": document_pk(document), "sk": "permissions"}
 
 
 def document_name(text: str) -> str:
-    """Read a document's name; raise ``ValueError`` where none can have it."""
+    """Return a document's name; raise ``ValueError`` where the text is no valid name."""
     if not is_name(text, MAX_NAME):
         raise ValueError(text)
     return text
 
 
 def version_number(text: str) -> int:
-    """Read the number of a version; raise ``ValueError`` where none can have it."""
+    """Return the number of a version; raise ``ValueError`` where the text is no valid number."""
     return version_of(f"{_VERSION}{text:0>{_DIGITS}}")
 
 
 def rate_card_name(agency: str) -> str:
-    """Return the name of an agency's rate card."""
+    """Return the name of the document that holds an agency's rate card."""
     return f"{RATE_CARD}{agency}"
 
 
 def agency_of(pk: str) -> str:
-    """Read the agency from the partition key of its rate card; raise ``ValueError`` where it is none."""
+    """Return the agency of a rate card's partition key; raise ``ValueError`` for any other key."""
     prefix = document_pk(RATE_CARD)
     if not pk.startswith(prefix):
         raise ValueError(f"{pk!r} is no rate card")
@@ -86,5 +86,5 @@ def agency_of(pk: str) -> str:
 
 
 def report(run: str) -> str:
-    """Return the name under which a run's permissions stand."""
+    """Return the name under which a report run's permissions are stored."""
     return f"{REPORT}{run}"

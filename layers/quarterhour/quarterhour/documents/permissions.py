@@ -1,4 +1,4 @@
-"""Who may read a document or a report: machines everything, people what their agency or they themselves may."""
+"""Permissions to read a document or a report: machines read everything, people what they or their agency may read."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,34 +12,34 @@ from quarterhour.model.fields import NAME, TEXT, Fields
 from quarterhour.web.access import Caller
 
 MOST: Final = 200
-"""Names in each of the two lists, so that they fit into an item however they are written."""
+"""The largest number of names in each of the two lists, so that both always fit into an item."""
 _BODY: Final = frozenset({"agencies", "people"})
 
 
 @dataclass(frozen=True, slots=True)
 class Permissions:
-    """The agencies and the people who may read; nobody where nothing was ever said."""
+    """The agencies and the people who may read; nobody where permissions were never written."""
 
     agencies: tuple[str, ...] = ()
     people: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, values: Mapping[str, Any] | None) -> Self:
-        """Read the item of a document's permissions."""
+        """Return the permissions in a document's item, or those of nobody where there is none."""
         return cls(*(tuple(values[name]) for name in ("agencies", "people"))) if values else cls()
 
     def as_dict(self) -> dict[str, list[str]]:
-        """Return them as they are stored and shown."""
+        """Return the permissions as they are stored and shown."""
         return {"agencies": list(self.agencies), "people": list(self.people)}
 
 
 def may_read(permissions: Permissions, caller: Caller) -> bool:
-    """Tell whether a caller may read what has these permissions."""
+    """Return whether these permissions let a caller read."""
     return caller.is_machine or any(map(caller.may_see, permissions.agencies)) or caller.name in permissions.people
 
 
 def read_permissions(body: Mapping[str, Any]) -> Permissions:
-    """Read the body of a request; raise ``InvalidError`` that tells every problem in it at once."""
+    """Return the permissions in a request's body; raise ``InvalidError`` with every problem in it."""
     outer = Fields(body)
     outer.no_others(_BODY)
     agencies = outer.value("agencies", f"a list of at most {MOST} agencies, each {NAME}", _agencies)
@@ -49,7 +49,7 @@ def read_permissions(body: Mapping[str, Any]) -> Permissions:
 
 
 def permissions_values(document: str, permissions: Permissions, by: str, now: datetime) -> dict[str, Any]:
-    """Return the item of a document's permissions."""
+    """Return the item that stores a document's permissions."""
     return {
         **permissions_key(document),
         **permissions.as_dict(),

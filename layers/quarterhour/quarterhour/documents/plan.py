@@ -1,4 +1,4 @@
-"""Documents, the pure part: what a request wants to write, the items that a new version makes, and what is shown."""
+"""Documents, the pure part: the draft in a request, the items of a new version, and the form that the API shows."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from quarterhour.model.errors import ConflictError, FieldProblem
 from quarterhour.model.fields import Fields
 
 MAX_CONTENT: Final = 200_000
-"""Bytes of a document as canonical JSON; two of its versions and their keys are written in one transaction."""
+"""Bytes of a document as canonical JSON; a transaction holds the content twice, as the latest and in the history."""
 _BODY: Final = frozenset({"seen", "content"})
 _SEEN: Final = "the version that was seen, a whole number, or 0 for a new document"
 _ANYTHING: Final = f"any JSON of at most {MAX_CONTENT:,} bytes"
@@ -25,8 +25,8 @@ _ANYTHING: Final = f"any JSON of at most {MAX_CONTENT:,} bytes"
 class Kind(NamedTuple):
     """A kind of document whose content has a schema.
 
-    ``prefix`` begins the names of its documents. ``validate`` returns the instant from which a content is valid, or
-    every problem in it.
+    ``prefix``: of the names of its documents. ``validate``: returns the instant from which a content is valid, or every
+    problem in it.
     """
 
     name: str
@@ -36,7 +36,7 @@ class Kind(NamedTuple):
 
 @dataclass(frozen=True)
 class Draft:
-    """A version that somebody wants to write as the successor of the version they have seen (0: none).
+    """A version to write as the successor of the version that its sender has seen (0 for a new document).
 
     ``content`` is canonical JSON. ``valid_from`` is ``None`` for a document without a schema.
     """
@@ -49,17 +49,17 @@ class Draft:
 
     @cached_property
     def sha256(self) -> str:
-        """The hash of the content: what a retry must repeat to be one."""
+        """The SHA-256 of the content; a retry has the same hash as the first try."""
         return sha256(self.content.encode()).hexdigest()
 
     @property
     def version(self) -> int:
-        """The version that it is to be."""
+        """The version that the draft becomes."""
         return self.seen + 1
 
 
 def read_draft(document: str, body: Mapping[str, Any], kinds: Sequence[Kind]) -> Draft:
-    """Read the body of a request; raise ``InvalidError`` that names every problem in it."""
+    """Return the draft in a request's body; raise ``InvalidError`` with every problem in it."""
     outer = Fields(body)
     outer.no_others(_BODY)
     seen = outer.value("seen", _SEEN, _seen)
@@ -87,21 +87,22 @@ def _canonical(value: object) -> str | None:
     return text if len(text) <= MAX_CONTENT else None
 
 
-def repeated(draft: Draft, standing: Values | None, latest: int) -> Values:
-    """Return the version that stands in the draft's place, which must be the same: then the draft is a retry.
+def repeated(draft: Draft, existing: Values | None, latest: int) -> Values:
+    """Return the existing version of the draft's number if it has the same content: then the draft is a retry.
 
-    Raises ``ConflictError`` where another one stands there, or (``None``) none can yet.
+    Raises ``ConflictError`` where its content differs, or where there is none because the draft's sender has seen a
+    version that does not exist.
     """
-    if standing and standing["sha256"] == draft.sha256:
-        return standing
+    if existing and existing["sha256"] == draft.sha256:
+        return existing
     problem = FieldProblem("seen", f"is {draft.seen}", f"{latest}, the latest version, once you have read it")
     raise ConflictError(f"{draft.document} has changed: its latest version is {latest}, not {draft.seen}", problem)
 
 
 def new_version(draft: Draft, latest: Values | None, by: str, now: datetime) -> list[Values]:
-    """Return the items that make a draft the newest version: the latest, the history's, with the first one metadata.
+    """Return the items of a new version: the latest, the one of the history, and for a new document its metadata.
 
-    The latest version of a document with a schema also holds the instant from which each version is in force.
+    The latest version of a document with a schema also holds the timeline of all versions.
     """
     version: Values = {
         "version": draft.version,
@@ -130,12 +131,12 @@ def first_metadata(draft: Draft, by: str, now: datetime) -> Values:
 
 
 def shown_version(document: str, values: Mapping[str, Any]) -> Values:
-    """Return a version as it is shown, without its content."""
+    """Return a version as the API shows it, without its content."""
     names = ("sha256", "written_at", "written_by")
     shown = {"document": document, "version": int(values["version"]), **{name: values[name] for name in names}}
     return {**shown, "valid_from": values["valid_from"]} if "valid_from" in values else shown
 
 
 def shown_metadata(document: str, values: Mapping[str, Any]) -> Values:
-    """Return a document's metadata as they are shown."""
+    """Return a document's metadata as the API shows them."""
     return {"document": document, **{name: values[name] for name in ("kind", "created_at", "created_by")}}

@@ -1,4 +1,4 @@
-"""Reading documents: the latest version, any of the history, what is told beside them; only for who may read them."""
+"""Reading documents: the latest version, the versions of the history, metadata and permissions."""
 
 from dataclasses import dataclass
 from typing import Any, Final
@@ -28,15 +28,15 @@ _LAST: Final = version_sk(MAX_VERSION)
 
 @dataclass(frozen=True, slots=True)
 class DocumentQueries:
-    """What readers ask of the documents.
+    """Reads documents for callers who may read them.
 
-    What a caller may not read is not there for them: no error tells which names there are.
+    For other callers the error is that of a document that does not exist, so errors reveal no names.
     """
 
     entities: EntityReader
 
     def may_read(self, document: str, caller: Caller) -> bool:
-        """Tell whether a caller may read a document, there or not; for a machine nothing has to be looked up."""
+        """Return whether a caller may read a document, whether it exists or not; for a machine, without a read."""
         return caller.is_machine or may_read(self.permissions(document), caller)
 
     def check(self, document: str, caller: Caller) -> None:
@@ -53,10 +53,10 @@ class DocumentQueries:
         return self._found(document, version_key(document, version))
 
     def versions(self, document: str, paging: Paging) -> Page:
-        """Return the versions, the newest first; raise ``NotFoundError`` where there is no such document."""
+        """Return a page of the versions, the newest first; raise ``NotFoundError`` where there is no such document."""
         after = paging.start(lambda version: within(_FIRST, version_sk(int(version)), _LAST), None)
-        wanted = Range(document_pk(document), _FIRST, _LAST, falling=True, after=after)
-        entries = self.entities.read(wanted, paging.limit + 1)
+        history = Range(document_pk(document), _FIRST, _LAST, falling=True, after=after)
+        entries = self.entities.read(history, paging.limit + 1)
         page = paging.cut(
             entries, lambda values: shown_version(document, values), lambda values: str(version_of(values["sk"]))
         )
@@ -65,11 +65,11 @@ class DocumentQueries:
         return page
 
     def metadata(self, document: str) -> dict[str, Any]:
-        """Return what is told of the document as a whole; raise ``NotFoundError`` where there is no such document."""
+        """Return a document's metadata; raise ``NotFoundError`` where there is no such document."""
         return shown_metadata(document, self._found(document, metadata_key(document)))
 
     def permissions(self, document: str) -> Permissions:
-        """Return who may read a document; nobody where nothing was ever said."""
+        """Return the permissions of a document: those of nobody where they were never written."""
         return Permissions.of(self.entities.get(permissions_key(document)))
 
     def _found(self, document: str, key: Key) -> Values:

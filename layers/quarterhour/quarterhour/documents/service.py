@@ -14,13 +14,13 @@ from quarterhour.model import clock
 
 @dataclass(frozen=True, slots=True)
 class DocumentService:
-    """Writes each version once, as the successor of the version that its sender has seen."""
+    """Writes documents: each version once, as the successor of the version that its sender has seen."""
 
     entities: EntityReader
     store: DocumentStore
 
     def write(self, draft: Draft, by: str) -> tuple[Values, bool]:
-        """Write a draft; return the version it became, and whether this call wrote it (an earlier try may have).
+        """Write a draft; return its version, and whether this call wrote it (or an earlier try did).
 
         Raises ``ConflictError`` where another version follows the one seen; nothing is written then.
         """
@@ -38,5 +38,5 @@ class DocumentService:
         return optimistically(attempt, draft.document)
 
     def permit(self, document: str, permissions: Permissions, by: str) -> None:
-        """Replace who may read a document."""
+        """Replace the permissions of a document."""
         self.store.put(permissions_values(document, permissions, by, clock.now()))

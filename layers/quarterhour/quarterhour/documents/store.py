@@ -1,4 +1,4 @@
-"""The documents' writes to DynamoDB, and the requests they make."""
+"""The documents' writes to DynamoDB, and the builders of their requests."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ _TABLE = "the Entity table"
 
 
 def version_request(table: str, items: Sequence[Values], seen: int) -> Request:
-    """Build the transaction that makes a version the latest, and adds it to the history, while the one seen is it."""
+    """Build the transaction that writes a version's items, on condition that the version seen is still the latest."""
     latest, *others = ({"TableName": table, "Item": to_item(item)} for item in items)
     unwritten = {"ConditionExpression": "attribute_not_exists(pk)"}
     unchanged = {
@@ -28,7 +28,7 @@ def version_request(table: str, items: Sequence[Values], seen: int) -> Request:
 
 @dataclass(frozen=True, slots=True)
 class DocumentStore:
-    """The documents in the Entity table."""
+    """Writes the documents' items to the Entity table."""
 
     client: "DynamoDBClient"
     table: str
@@ -39,6 +39,6 @@ class DocumentStore:
         with_retries(lambda: self.client.transact_write_items(**request), _TABLE)
 
     def put(self, values: Mapping[str, Any]) -> None:
-        """Write an item that replaces whatever stood there."""
+        """Write an item, in place of an existing one."""
         item = to_item(dict(values))
         with_retries(lambda: self.client.put_item(TableName=self.table, Item=item), _TABLE)

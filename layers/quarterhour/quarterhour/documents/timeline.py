@@ -1,4 +1,4 @@
-"""Timelines: which version of a document is in force at an instant, the newest of those that are valid then."""
+"""Timelines: the version of a document in force at an instant, which is the newest of the valid ones."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -8,18 +8,18 @@ from quarterhour.model.clock import iso_exact, parse_iso
 
 
 class Start(NamedTuple):
-    """From when on a version of a card can be in force."""
+    """A version of a document, and the instant from which it is in force."""
 
     version: int
     valid_from: datetime
 
 
 Timeline = tuple[Start, ...]
-"""The versions of a card that are in force at some time, rising in both; each until the next one starts."""
+"""The versions of a document that are ever in force, in rising order of version and instant; each ends at the next."""
 
 
 def timeline_of(latest: Mapping[str, Any]) -> Timeline:
-    """Read the timeline from the latest version of a card's document."""
+    """Return the timeline stored with the latest version of a document."""
     return tuple(Start(int(version), parse_iso(valid_from)) for version, valid_from in latest["timeline"])
 
 
@@ -29,10 +29,10 @@ def timeline_values(timeline: Timeline) -> list[list[Any]]:
 
 
 def with_start(timeline: Sequence[Start], new: Start) -> Timeline:
-    """Return the timeline with a new version, which takes the place of all that would start at its start or later."""
+    """Return the timeline with a new version, without the versions that start at its start or later."""
     return (*(start for start in timeline if start.valid_from < new.valid_from), new)
 
 
 def version_at(timeline: Sequence[Start], at: datetime) -> int | None:
-    """Return the version in force at an instant; ``None`` before the first."""
+    """Return the version in force at an instant, or ``None`` before the first."""
     return next((start.version for start in reversed(timeline) if start.valid_from <= at), None)

@@ -1,4 +1,4 @@
-"""Billing events: what a CloudEvent must hold to be one, and its reading into values."""
+"""Billing events: the schema of their CloudEvents, and the values read from them."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -31,11 +31,11 @@ _YOUR_OWN: Final = "; put your own into data.extra"
 
 @dataclass(frozen=True)
 class Event:
-    """A valid billing event, as its sender meant it.
+    """A valid billing event.
 
-    ``commission_rate`` is ``None`` where the sender left it to us; an adjustment may name its ``commission`` instead.
-    ``details`` are the optional facts that only travel along, as text under their names. ``rest``: a linked refund that
-    takes what is left of its sale, where that is less than its amount.
+    ``commission_rate`` is ``None`` where the sender named none. An adjustment may name its ``commission`` instead.
+    ``details`` are the optional facts, as text by name. ``rest`` marks a linked refund that is reduced to the amount
+    left of its sale.
     """
 
     identity: Identity
@@ -50,13 +50,13 @@ class Event:
 
     @property
     def refunded_sale(self) -> Identity | None:
-        """The sale that this refund is linked to, in the same source; ``None`` where it is no linked refund."""
+        """The identity of the sale that this event refunds, in the same source; ``None`` for other events."""
         sale = self.details.get("refers_to")
         return Identity(self.identity.source, sale) if self.type == REFUND and sale else None
 
     @cached_property
     def digest(self) -> str:
-        """The SHA-256 of the content: what a retry must repeat to be one."""
+        """The SHA-256 of the content; a retry has the same digest as the first try."""
         content: dict[str, Any] = {
             "type": self.type,
             "account": str(self.account),
@@ -72,7 +72,7 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Rejection:
-    """Why an item is no billing event; source and id as far as they could be read."""
+    """The problems of an item that is no valid billing event, with its source and id where they are readable."""
 
     source: str | None
     id: str | None
@@ -80,7 +80,7 @@ class Rejection:
 
 
 def read_event(item: object) -> Event | Rejection:
-    """Read one item of a request; every problem in it is told at once."""
+    """Return the event in one item of a request, or its rejection with every problem in it."""
     if not isinstance(item, dict):
         return Rejection(None, None, (FieldProblem("", "is no JSON object", "a CloudEvent"),))
     read = Fields(item)
@@ -138,28 +138,30 @@ class _Figures(NamedTuple):
 
 
 def _no_figures(inner: Fields) -> _Figures:
-    """Read a view: no money, so that it counts as an event of nothing in no currency."""
+    """Return the figures of a view: an amount of 0 without a currency."""
     inner.no_others(frozenset(_DETAILS), _YOUR_OWN)
     return _Figures(money.ZERO, money.NO_CURRENCY, money.ZERO)
 
 
 def _figures(inner: Fields, type_: str | None) -> _Figures | None:
-    """Read amount, currency, and the commission or its rate; ``None`` where one does not fit."""
+    """Return amount, currency, and the commission or its rate; ``None`` where one is invalid."""
     own = {"commission"} if type_ == ADJUSTMENT else set()
     inner.no_others(frozenset({"amount", "currency", "commission_rate", *own, *_DETAILS}), _YOUR_OWN)
     amount = inner.value("amount", fields.AMOUNT, money.parse_decimal)
     currency = inner.value("currency", fields.CURRENCY, fields.currency)
-    rate = inner.value("commission_rate", fields.SHARE, fields.share, optional=True)
+    commission_rate = inner.value("commission_rate", fields.SHARE, fields.share, optional=True)
     commission = inner.value("commission", fields.AMOUNT, money.parse_decimal, optional=True) if own else None
-    if rate is not None and commission is not None:
-        inner.problem("commission", "stands beside a commission_rate", "one of them")
+    if commission_rate is not None and commission is not None:
+        inner.problem("commission", "is given with a commission_rate", "one of them")
     if amount is not None and type_ is not None:
         fits, expected = _SIGNS[type_]
         if not fits(amount):
             inner.problem("amount", f"is {money.plain(amount)}", expected)
-    if amount is not None and rate is not None and money.times(amount, rate) is None:
-        inner.problem("commission_rate", "gives a commission of more than 38 digits", "fewer digits in rate or amount")
-    return None if amount is None or currency is None else _Figures(amount, currency, rate, commission)
+    if amount is not None and commission_rate is not None and money.times(amount, commission_rate) is None:
+        inner.problem(
+            "commission_rate", "gives a commission of more than 38 digits", "fewer digits in commission_rate or amount"
+        )
+    return None if amount is None or currency is None else _Figures(amount, currency, commission_rate, commission)
 
 
 def _type(value: object) -> str | None:

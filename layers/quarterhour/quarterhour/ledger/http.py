@@ -1,4 +1,4 @@
-"""Recording over HTTP: CloudEvents in (one, or a batch), an answer for each item out."""
+"""The HTTP form of recording: a request with one CloudEvent or a batch, a response with an outcome for each."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -12,12 +12,12 @@ MAX_BATCH: Final = 500
 ONE: Final = "application/cloudevents+json"
 BATCH: Final = "application/cloudevents-batch+json"
 MAX_BODY: Final = 4_000_000
-"""Bytes of a request: a full batch of large events, and what Lambda takes (6 MB) even in Base64."""
+"""Bytes of a request: enough for a full batch of large events, and below Lambda's limit (6 MB) even in Base64."""
 _KINDS: Final = {ONE: "one event", BATCH: "a batch of them"}
 
 
 def read_items(content_type: str, body: bytes) -> list[object]:
-    """Return the items of a request's body, not yet looked into.
+    """Return the items of a request's body, not validated yet.
 
     Raises ``UnsupportedMediaTypeError``, ``MalformedError`` or ``TooLargeError``.
     """
@@ -35,8 +35,8 @@ def read_items(content_type: str, body: bytes) -> list[object]:
     return parsed
 
 
-def answer(outcomes: Sequence[Outcome]) -> tuple[int, dict[str, str], dict[str, Any]]:
-    """Return the status, the headers and the body that answer a request with these outcomes."""
+def response_parts(outcomes: Sequence[Outcome]) -> tuple[int, dict[str, str], dict[str, Any]]:
+    """Return the status, the headers and the body of the response with these outcomes."""
     counts = Counter(outcome.verdict.value for outcome in outcomes)
     status = status_of({outcome.verdict for outcome in outcomes})
     headers = {"retry-after": str(UnavailableError.retry_after)} if counts[Verdict.UNAVAILABLE.value] else {}

@@ -1,8 +1,8 @@
-"""Recording, the pure part: what to claim, what to append where, and what to answer.
+"""Recording, the pure part: claims, the ledger's attributes, what to append or move, and the outcomes.
 
-An event is claimed in the Identity table, which fixes its partition and position, and then appended to the ledger.
-A bucket takes appends while it is open, none while it is closing, and never again once it is settled; only then may
-a claim whose append never came be moved, as nobody can still be writing where it pointed.
+An event is claimed in the Identity table, which fixes its partition and position, and is then appended to the ledger.
+A bucket accepts appends while it is open, none while it is closing, and never again once it is final. A claim whose
+event was not appended is moved only when its bucket is final, because no append to that bucket can be in flight then.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,23 +22,23 @@ from quarterhour.model.quarter_hours import QuarterHour
 
 SCHEMA: Final = "1"
 SAFETY: Final = timedelta(seconds=5)
-"""For clocks that differ between machines, and for a request still on the wire when its function ends."""
+"""A margin for clocks that differ between machines, and for a request in flight when its function ends."""
 
 
 class Phase(Enum):
-    """What may happen to a bucket."""
+    """The phase of a bucket: whether it accepts appends."""
 
     OPEN = "open"
     CLOSING = "closing"
-    FINAL = "settled"
+    FINAL = "final"
 
 
 @dataclass(frozen=True, slots=True)
 class RecordingTerms:
-    """What the owner sets for the recording of events.
+    """The owner's settings for recording events.
 
-    ``grace``: how long after its end a bucket is settled; ``longest_run``: how long an ingest can live, at the most;
-    ``retention``: how long an identity is remembered, ``None`` for ever.
+    ``grace``: the time from the end of a bucket until it is final. ``longest_run``: the timeout of the function that
+    records. ``retention``: how long an identity is kept, ``None`` for ever.
     """
 
     shards: int
@@ -48,26 +48,26 @@ class RecordingTerms:
     retention: timedelta | None
 
     def __post_init__(self) -> None:
-        """Refuse a grace in which an ingest that began in time could still be writing."""
+        """Refuse a grace so short that a function could still append to a final bucket."""
         if self.grace < self.longest_run + SAFETY:
             least = (self.longest_run + SAFETY).total_seconds()
             raise SettingsError(f"a grace of {self.grace.total_seconds():.0f} s is too short: {least:.0f} s at least")
 
     def phase(self, quarter_hour: QuarterHour, now: datetime) -> Phase:
-        """Tell what may happen to a bucket now.
+        """Return the phase of a bucket now.
 
-        An append that is issued while the bucket is open has taken effect, or never will, when it is settled:
-        the function that issued it has ended by then.
+        An append that is sent while the bucket is open takes effect before the bucket is final, or never: the function
+        that sent it has ended by then.
         """
-        settled = quarter_hour.end + self.grace
-        if now >= settled:
+        final_at = quarter_hour.end + self.grace
+        if now >= final_at:
             return Phase.FINAL
-        return Phase.OPEN if now < settled - self.longest_run - SAFETY else Phase.CLOSING
+        return Phase.OPEN if now < final_at - self.longest_run - SAFETY else Phase.CLOSING
 
 
 @dataclass(frozen=True, slots=True)
 class Refundable:
-    """What the claim of a sale knows for its refunds: whose sale it was, and how much of it is not refunded yet."""
+    """The part of a sale's claim for its refunds: the sale's account, and the amount not refunded yet."""
 
     account: Account
     left: Decimal
@@ -75,9 +75,9 @@ class Refundable:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """The ledger position given to an event, with all that makes a repeated append write the same bytes.
+    """The ledger position of an event, with everything that makes a repeated append write the same bytes.
 
-    ``amount``: of a refund of the rest, where less than what it asks for was left of its sale.
+    ``amount`` is set for a refund of the rest of its sale whose event names more than is left.
     """
 
     identity: Identity
@@ -91,7 +91,7 @@ class Claim:
 
     @classmethod
     def of(cls, event: Event, now: datetime, terms: RecordingTerms, price: Price) -> Self:
-        """Claim the position that the event has when it is recorded now, and what commission it pays."""
+        """Return the claim of an event that is recorded now at a price."""
         refundable = Refundable(event.account, event.amount) if event.type == SALE else None
         expires = None if terms.retention is None else int((now + terms.retention).timestamp())
         identity = event.identity
@@ -99,12 +99,12 @@ class Claim:
         return cls(identity, partition, Position.of(identity, now), event.digest, price, expires, refundable)
 
     def moved(self, now: datetime, terms: RecordingTerms) -> "Claim":
-        """Return the claim with the position that it gets now; its terms stay."""
+        """Return the claim with a position of now, at the same price."""
         partition = Partition.of(self.identity, now, terms.shards)
         return replace(self, partition=partition, position=Position.of(self.identity, now))
 
     def content(self, event: Event) -> Event:
-        """Return the event that was claimed with the amount that it was claimed for."""
+        """Return the event with the claimed amount."""
         return event if self.amount is None else replace(event, amount=self.amount)
 
     @property
@@ -114,7 +114,7 @@ class Claim:
 
     @property
     def receipt(self) -> dict[str, str]:
-        """What the sender gets: when and where the event was recorded."""
+        """The receipt for the sender: the time, partition and position of the recorded event."""
         return {
             "recorded_at": iso_millis(self.position.recorded_at),
             "partition": str(self.partition),
@@ -122,18 +122,18 @@ class Claim:
         }
 
 
-def too_long(event: Event) -> Rejection:
-    """Refuse an event whose commission, by the terms in force, could not be exact."""
+def commission_too_long(event: Event) -> Rejection:
+    """Return the rejection of an event whose commission would need more than 38 digits."""
     problem = FieldProblem(
         "data.amount",
-        f"gives a commission of more than {money.MAX_DIGITS} digits by the terms in force",
-        "fewer digits, or a commission_rate of its own",
+        f"gives a commission of more than {money.MAX_DIGITS} digits at the price in force",
+        "fewer digits, or an event that names its commission_rate",
     )
     return Rejection(event.identity.source, event.identity.id, (problem,))
 
 
 def ledger_values(event: Event, claim: Claim) -> dict[str, str]:
-    """Return the ledger's attributes of an event, all text; the same for the same event and claim.
+    """Return the ledger's attributes of an event, all text. Equal events and claims give equal attributes.
 
     Raises ``ValueError`` where the commission would need more than 38 digits.
     """
@@ -149,14 +149,14 @@ def ledger_values(event: Event, claim: Claim) -> dict[str, str]:
         "agency": event.account.agency,
         "currency": event.account.currency,
         "amount": money.plain(event.amount),
-        "commission_rate": money.plain(claim.price.rate),
+        "commission_rate": money.plain(claim.price.commission_rate),
         "commission": money.plain(commission),
         "recorded_at": iso_millis(claim.position.recorded_at),
         "schema": SCHEMA,
         **event.details,
     }
-    if claim.price.terms:
-        values["terms"] = claim.price.terms
+    if claim.price.origin:
+        values["terms"] = claim.price.origin
     if claim.price.arithmetic:
         values["arithmetic"] = claim.price.arithmetic
     if event.time is not None:
@@ -165,7 +165,7 @@ def ledger_values(event: Event, claim: Claim) -> dict[str, str]:
 
 
 class Verdict(Enum):
-    """What became of an item."""
+    """The result of recording an item."""
 
     RECORDED = "recorded"
     DUPLICATE = "duplicate"
@@ -176,7 +176,7 @@ class Verdict(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The answer to one item: its verdict, its receipt where it stands in the ledger, its problems where not."""
+    """The outcome of one item: its verdict, with its receipt if it is in the ledger, or its problems if not."""
 
     source: str | None
     id: str | None
@@ -185,7 +185,7 @@ class Outcome:
     problems: tuple[FieldProblem, ...] = ()
 
     def as_dict(self, index: int) -> dict[str, Any]:
-        """Return the answer's JSON object for the item at this index of the request."""
+        """Return the JSON object in the response for the item at this index of the request."""
         values: dict[str, Any] = {
             "index": index,
             "source": self.source,
@@ -201,22 +201,22 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Claimed:
-    """A claim as it stands after ours was tried: ours where ``fresh``, else the one that was there before."""
+    """The valid claim of an event: written by this request (``fresh``), or an earlier one."""
 
     claim: Claim
     fresh: bool
 
 
 def first_of_each(events: Iterable[Event]) -> list[Event]:
-    """Return the first event of each identity: the one that claims."""
+    """Return the first event of each identity, which is the one to claim."""
     firsts: dict[Identity, Event] = {}
     for event in events:
         firsts.setdefault(event.identity, event)
     return list(firsts.values())
 
 
-def contents(events: Iterable[Event], claims: Mapping[Identity, Claimed]) -> dict[Identity, Event]:
-    """Return, of each claimed identity, an event with the content that was claimed."""
+def claimed_events(events: Iterable[Event], claims: Mapping[Identity, Claimed]) -> dict[Identity, Event]:
+    """Return the event to append for each claimed identity: one whose content is the claimed one."""
     return {
         event.identity: claimed.claim.content(event)
         for event in events
@@ -226,7 +226,7 @@ def contents(events: Iterable[Event], claims: Mapping[Identity, Claimed]) -> dic
 
 @dataclass(frozen=True, slots=True)
 class NextStep:
-    """What each claim needs: an append where it points, a move first, or to wait until its bucket is settled."""
+    """The claims of absent events by their next step: append, move first, or wait until the bucket is final."""
 
     append: list[Claim]
     move: list[Claim]
@@ -234,7 +234,7 @@ class NextStep:
 
 
 def next_step(absent: Iterable[Claim], now: datetime, terms: RecordingTerms) -> NextStep:
-    """Decide for claims whose event is not in the ledger (yet), by the phase of the bucket that they point to."""
+    """Return the next step of each claim whose event is absent from the ledger, by the phase of its bucket."""
     step = NextStep([], [], [])
     by_phase = {Phase.OPEN: step.append, Phase.FINAL: step.move, Phase.CLOSING: step.wait}
     for claim in absent:
@@ -245,13 +245,13 @@ def next_step(absent: Iterable[Claim], now: datetime, terms: RecordingTerms) -> 
 def outcomes(
     items: Sequence[Event | Rejection],
     claims: Mapping[Identity, Claimed],
-    standing: Mapping[Identity, Claim],
+    recorded: Mapping[Identity, Claim],
     refused: Mapping[tuple[Identity, str], Rejection],
 ) -> list[Outcome]:
-    """Answer each item, from the claims as they are, and those of them whose event now stands in the ledger.
+    """Return the outcome of each item.
 
-    ``refused``: the events whose commission would be too long, and the refunds that their sale does not allow, by
-    identity and digest.
+    ``claims``: the valid claims. ``recorded``: the claims whose event is in the ledger. ``refused``: by identity and
+    digest, the events with a commission that is too long, and the refunds that their sale does not allow.
     """
     answered: set[Identity] = set()
     result = []
@@ -268,10 +268,10 @@ def outcomes(
             verdict, problems = Verdict.UNAVAILABLE, (_TRY_AGAIN,)
         elif claimed.claim.digest != item.digest:
             verdict, problems = Verdict.CONFLICT, (_CONFLICT,)
-        elif item.identity not in standing:
+        elif item.identity not in recorded:
             verdict, problems = Verdict.UNAVAILABLE, (_TRY_AGAIN,)
         else:
-            receipt = standing[item.identity].receipt
+            receipt = recorded[item.identity].receipt
             new = claimed.fresh and item.identity not in answered
             verdict = Verdict.RECORDED if new else Verdict.DUPLICATE
             answered.add(item.identity)

@@ -1,4 +1,4 @@
-"""What stands in the ledger, read back: the facts of an event that totals are made of."""
+"""Postings: ledger items, read into the values that totals are made of."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -13,7 +13,7 @@ from quarterhour.model.identifiers import Account, Partition, Position
 
 @dataclass(frozen=True, slots=True)
 class Posting:
-    """One event in the ledger, as far as totals go."""
+    """The values of one ledger item that count in totals."""
 
     partition: Partition
     account: Account
@@ -24,7 +24,7 @@ class Posting:
 
     @classmethod
     def of(cls, item: Item) -> Self:
-        """Read a ledger item; raise ``ValueError`` where it is none that this version understands."""
+        """Return the posting of a ledger item; raise ``ValueError`` where this version cannot read the item."""
         try:
             if item["schema"]["S"] != SCHEMA:
                 raise ValueError(f"the ledger schema {item['schema']['S']!r} is not known, only {SCHEMA!r}")

@@ -1,6 +1,6 @@
-"""What commission an event pays: as it says itself, as its sale did, by its agency's rate card, or at the default rate.
+"""Pricing, the pure part: an event's commission by the event itself, its sale, a rate card or the default rate.
 
-Decided when the event is claimed, and stored with it; nothing that comes later changes it.
+The price is decided when the event is claimed, and stored with the claim. It never changes after that.
 """
 
 from collections.abc import Iterable, Mapping
@@ -12,88 +12,90 @@ from quarterhour.ledger.event import ADJUSTMENT, Event
 from quarterhour.model import money
 from quarterhour.rate_cards import arithmetic
 from quarterhour.rate_cards.arithmetic import Charge, Named, Share
-from quarterhour.rate_cards.plan import InForce, Wanted
+from quarterhour.rate_cards.plan import InForce, RateCardQuery
 from quarterhour.rate_cards.rate_card import Sold
 
 BY_EVENT: Final = "event"
-"""The terms of an event that names its rate, or its commission."""
+"""The origin of a price that the event names: its commission rate, or its commission."""
 BY_SALE: Final = "sale"
-"""The terms of a linked refund."""
+"""The origin of a linked refund's price."""
 BY_DEFAULT: Final = "default"
-BY_CARD: Final = "card "
-"""What the terms begin with where a rate card gives them; its version follows."""
+"""The origin of a price at the default commission rate."""
+BY_RATE_CARD: Final = "card "
+"""The prefix of the origin of a price by a rate card; the rate card's version follows."""
 _ONE: Final = Decimal(1)
 
 
 class Price(NamedTuple):
-    """The rate of an event's commission, where its terms come from, and the arithmetic where it is more than the rate.
+    """The price terms of an event: its commission rate, their origin, and an arithmetic where the rate is not enough.
 
-    ``terms`` is empty where the event was claimed before they were told.
+    ``origin`` is ``BY_EVENT``, ``BY_SALE``, ``BY_DEFAULT``, or ``BY_RATE_CARD`` with a version; in old claims it is
+    empty.
     """
 
-    rate: Decimal
-    terms: str
+    commission_rate: Decimal
+    origin: str
     arithmetic: str = ""
 
     def commission(self, amount: Decimal) -> Decimal | None:
-        """Return the commission of an amount at this price, ``None`` where it needs more than 38 digits.
+        """Return the commission of an amount at this price, or ``None`` where it needs more than 38 digits.
 
-        The arithmetic holds the amount that it was made for, and gives the commission of that.
+        An arithmetic holds its own amount, and gives the commission of that amount.
         """
         if self.arithmetic:
             return arithmetic.commission(arithmetic.read(self.arithmetic))
-        return money.times(amount, self.rate)
+        return money.times(amount, self.commission_rate)
 
 
-def is_open(event: Event) -> bool:
-    """Tell whether an event leaves its commission to its agency's card."""
+def needs_rate_card(event: Event) -> bool:
+    """Return whether an event's commission depends on its agency's rate card."""
     return event.commission is None and event.commission_rate is None and event.refunded_sale is None
 
 
-def wanted_cards(events: Iterable[Event], now: datetime) -> set[Wanted]:
-    """Return whose cards these events need, and as of when: an event's own time, or now where it has none."""
-    return {(event.account.agency, card_time(event, now)) for event in events if is_open(event)}
+def needed_rate_cards(events: Iterable[Event], now: datetime) -> set[RateCardQuery]:
+    """Return the agencies whose rate cards price these events, each with the instant at which it must be in force."""
+    return {(event.account.agency, rate_card_time(event, now)) for event in events if needs_rate_card(event)}
 
 
-def card_time(event: Event, now: datetime) -> datetime:
-    """Return as of when a card is in force for an event that is recorded now."""
+def rate_card_time(event: Event, now: datetime) -> datetime:
+    """Return the instant whose rate card prices an event: the event's own time, or now where it has none."""
     return event.time or now
 
 
-def price_of(event: Event, card: InForce | None, default_rate: Decimal) -> Price:
-    """Price an event that is no linked refund, by the card in force for it."""
+def price_of(event: Event, in_force: InForce | None, default_commission_rate: Decimal) -> Price:
+    """Return the price of an event that is no linked refund, by the rate card in force for it."""
     if event.commission is not None:
         return Price(money.ZERO, BY_EVENT, arithmetic.write(Named(event.commission)))
     if event.commission_rate is not None:
         return Price(event.commission_rate, BY_EVENT)
-    sold = sold_by(event.type, event.amount, event.account.currency, event.details)
-    rule = card.card.rule_for(sold) if card else None
-    if card is None or rule is None:
-        return Price(default_rate, BY_DEFAULT)
-    return charged(rule.charge(sold), f"{BY_CARD}{card.version}")
+    sold = sold_in(event.type, event.amount, event.account.currency, event.details)
+    rule = in_force.rate_card.rule_for(sold) if in_force else None
+    if in_force is None or rule is None:
+        return Price(default_commission_rate, BY_DEFAULT)
+    return charge_price(rule.charge(sold), f"{BY_RATE_CARD}{in_force.version}")
 
 
-def charged(charge: Charge, terms: str) -> Price:
-    """Return the price that a charge makes."""
+def charge_price(charge: Charge, origin: str) -> Price:
+    """Return the price of a charge by a rate card's rule."""
     is_plain = charge.fixed is charge.least is charge.most is None
-    return Price(arithmetic.rate(charge.percent), terms, "" if is_plain else arithmetic.write(charge))
+    return Price(arithmetic.fraction(charge.percent), origin, "" if is_plain else arithmetic.write(charge))
 
 
 def refund_price(amount: Decimal, sale: Price, left: Decimal) -> Price:
-    """Price a refund (an amount of 0 or less) of a sale of which so much is left."""
+    """Return the price of a refund (an amount of 0 or less), with ``left`` the amount not refunded yet of its sale."""
     if not sale.arithmetic:
-        return Price(sale.rate, BY_SALE)
+        return Price(sale.commission_rate, BY_SALE)
     charge = arithmetic.read(sale.arithmetic)
     commission = sale.commission(money.ZERO)
     if not isinstance(charge, Charge) or commission is None:
         raise ValueError(f"{sale.arithmetic!r} is no arithmetic of a sale")
     before = money.add(charge.of, money.negated(left))
     after = money.add(before, money.negated(amount))
-    return Price(sale.rate, BY_SALE, arithmetic.write(Share(commission, charge.of, before, after)))
+    return Price(sale.commission_rate, BY_SALE, arithmetic.write(Share(commission, charge.of, before, after)))
 
 
-def sold_by(type_: str, amount: Decimal, currency: str, details: Mapping[str, str]) -> Sold:
-    """Return what a card looks at in an event; for nothing, and by an adjustment, no item is sold or given back."""
-    # A fee on a sale of nothing could never be taken back: refunds take back what falls to their amount.
+def sold_in(type_: str, amount: Decimal, currency: str, details: Mapping[str, str]) -> Sold:
+    """Return the part of an event that a rate card prices; adjustments and amounts of 0 have no items."""
+    # A fee on a sale of 0 could never be refunded: a refund gets the part of the commission for its amount.
     items = None if type_ == ADJUSTMENT or amount.is_zero() else Decimal(details.get("quantity", _ONE)).copy_abs()
     return Sold(amount, currency, items, details.get("category", ""), details.get("location", ""))

@@ -1,4 +1,4 @@
-"""Linked refunds, the pure part: never more in sum than the sale, and by the sale's terms."""
+"""Linked refunds, the pure part: together never more than the sale, and at the sale's price."""
 
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -13,7 +13,7 @@ from quarterhour.model.errors import FieldProblem
 
 @dataclass(frozen=True, slots=True)
 class LinkedRefund:
-    """A refund's claim, and what is left of its sale before and after: they move together or not at all."""
+    """A refund's claim, and the amount left of its sale before and after it; both are written, or neither."""
 
     claim: Claim
     sale: Claim
@@ -22,7 +22,7 @@ class LinkedRefund:
 
 
 def linked_refund(event: Event, sale: Claim | None, now: datetime, terms: RecordingTerms) -> LinkedRefund | Rejection:
-    """Claim a refund against its sale as that stands, or tell why the sale does not allow it."""
+    """Return a refund's claim against the current claim of its sale, or the reason why the sale does not allow it."""
     if sale is None or sale.refundable is None:
         return _refuse(event, "data.refers_to", "is no recorded sale of this source", "the id of the sale, sent before")
     left = sale.refundable.left
@@ -43,11 +43,11 @@ def _mismatch(event: Event, amount: Decimal, sale: Claim, refundable: Refundable
     left = refundable.left
     if event.account != refundable.account:
         return FieldProblem("data.refers_to", "is a sale of another account", f"{refundable.account}, as it was sold")
-    if event.commission_rate not in {None, sale.price.rate}:
+    if event.commission_rate not in {None, sale.price.commission_rate}:
         return FieldProblem(
             "data.commission_rate",
-            f"is {event.commission_rate}, the sale's was {sale.price.rate}",
-            "none, as a refund takes the sale's rate",
+            f"is {event.commission_rate}, the sale's was {sale.price.commission_rate}",
+            "none, as a refund has the commission rate of its sale",
         )
     if money.add(left, amount) < 0:
         return FieldProblem(

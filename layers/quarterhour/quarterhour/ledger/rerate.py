@@ -1,7 +1,7 @@
-"""What recorded events would have paid under another rate card, and the adjustments that make up for it.
+"""Rerating, the pure part: the commissions of recorded events by another rate card, and the adjustments to them.
 
-A sale goes together with its linked refunds, and with the adjustments that were posted for it before: what is posted is
-what is missing to the new card's terms. So a second run finds nothing left to post.
+A sale is rerated together with its linked refunds and its earlier adjustments. An adjustment posts only the difference
+to the new rate card, so a second run has nothing to post.
 """
 
 from collections.abc import Iterable
@@ -14,32 +14,33 @@ import base58
 
 from quarterhour.ledger.event import ADJUSTMENT, REFUND
 from quarterhour.ledger.explanation import Facts
-from quarterhour.ledger.pricing import BY_CARD, BY_DEFAULT, Price, charged, refund_price, sold_by
+from quarterhour.ledger.pricing import BY_DEFAULT, BY_RATE_CARD, Price, charge_price, refund_price, sold_in
 from quarterhour.model import money
 from quarterhour.model.clock import parse_iso
 from quarterhour.model.identifiers import Account, Identity
 from quarterhour.rate_cards.rate_card import RateCard
 
 _SUFFIX_LENGTH: Final = 22
-_OURS: Final = "rerate-"
-_PLACE: Final = ("product", "category", "order_id", "line", "location")
-"""What an adjustment takes over from its event, so that it counts where that does."""
+_PREFIX: Final = "rerate-"
+_COPIED: Final = ("product", "category", "order_id", "line", "location")
+"""The details that an adjustment copies from its event, so that both count under the same product and location."""
 
 
-def adjustment_id(of: Identity, number: int) -> str:
-    """Return the id of an event's adjustment, counted from 1: always the same one for the same event."""
-    return f"{_OURS}{number}-{_suffix(of)}"
+def adjustment_id(identity: Identity, number: int) -> str:
+    """Return the id of an event's adjustment of this number, from 1 on; it depends on nothing else."""
+    return f"{_PREFIX}{number}-{_suffix(identity)}"
 
 
-def _suffix(of: Identity) -> str:
-    return base58.b58encode(of.hash).decode()[:_SUFFIX_LENGTH]
+def _suffix(identity: Identity) -> str:
+    return base58.b58encode(identity.hash).decode()[:_SUFFIX_LENGTH]
 
 
 @dataclass(slots=True)
 class Rerated:
-    """An event that left its commission open, with what belongs to it: its commission as it stands, and as it would be.
+    """An event priced again by a new rate card, with the totals of its linked refunds and earlier adjustments.
 
-    ``price`` is the new card's; ``refunded`` and ``paid`` sum up its linked refunds, and all commissions until now.
+    ``price``: by the new rate card. ``paid``: the commissions of the event, its refunds and its adjustments.
+    ``refunded``: the amounts of its refunds, 0 or less.
     """
 
     facts: Facts
@@ -50,42 +51,42 @@ class Rerated:
 
     @property
     def identity(self) -> Identity:
-        """The event's."""
+        """The event's identity."""
         return Identity(self.facts["source"], self.facts["id"])
 
     @property
     def account(self) -> Account:
-        """The event's."""
+        """The event's account."""
         return Account(self.facts["agency"], self.facts["currency"])
 
     @property
     def due(self) -> Decimal:
-        """What is to be paid by the new card, less what its refunds take back of it.
+        """The commission due by the new rate card, less the refunded part of it.
 
-        Raises ``ValueError`` where that cannot be exact.
+        Raises ``ValueError`` where it needs more than 38 digits.
         """
         amount = Decimal(self.facts["amount"])
-        paid, back = self.price.commission(amount), self._given_back(amount)
-        if paid is None or back is None:
+        commission, refund = self.price.commission(amount), self._refunded_commission(amount)
+        if commission is None or refund is None:
             raise ValueError(f"the commission of {self.identity} would need more than {money.MAX_DIGITS} digits")
-        return money.add(paid, back)
+        return money.add(commission, refund)
 
-    def _given_back(self, amount: Decimal) -> Decimal | None:
+    def _refunded_commission(self, amount: Decimal) -> Decimal | None:
         if self.refunded.is_zero():
             return money.ZERO
         return refund_price(self.refunded, self.price, amount).commission(self.refunded)
 
     @property
     def difference(self) -> Decimal:
-        """What is missing, or (below 0) too much."""
+        """The commission still to pay; below 0, the commission paid too much."""
         return money.add(self.due, money.negated(self.paid))
 
     def is_own(self, facts: Facts) -> bool:
-        """Tell whether an adjustment was posted for this event by a run before."""
+        """Return whether an event is an adjustment that an earlier run posted for this one."""
         return facts["type"] == ADJUSTMENT and facts["id"].endswith(f"-{_suffix(self.identity)}")
 
     def add(self, facts: Facts) -> None:
-        """Take in a linked refund, or an adjustment that was posted before."""
+        """Add a linked refund or an earlier adjustment to the totals."""
         self.paid = money.add(self.paid, Decimal(facts["commission"]))
         if facts["type"] == REFUND:
             self.refunded = money.add(self.refunded, Decimal(facts["amount"]))
@@ -93,8 +94,8 @@ class Rerated:
             self.adjustments += 1
 
     def adjustment(self) -> dict[str, Any]:
-        """Return the CloudEvent that makes up for the difference: commission alone, linked to the event."""
-        place = {name: self.facts[name] for name in _PLACE if self.facts.get(name)}
+        """Return the CloudEvent that posts the difference: a commission without an amount, linked to the event."""
+        copied = {name: self.facts[name] for name in _COPIED if self.facts.get(name)}
         return {
             "specversion": "1.0",
             "source": self.identity.source,
@@ -106,37 +107,37 @@ class Rerated:
                 "currency": self.account.currency,
                 "commission": money.plain(self.difference),
                 "refers_to": self.identity.id,
-                **place,
+                **copied,
             },
         }
 
 
-def rerated(events: Iterable[Facts], card: RateCard, start: datetime, end: datetime) -> list[Rerated]:
-    """Return what the card covers of the events that were recorded from the start to before the end.
+def rerated(events: Iterable[Facts], rate_card: RateCard, start: datetime, end: datetime) -> list[Rerated]:
+    """Return the events recorded from the start to before the end that a rate card covers, priced by it.
 
-    ``events``: all that were recorded from the start until now, as refunds and adjustments may come later.
+    ``events``: all events recorded from the start until now, because refunds and adjustments can be later.
     """
-    found: dict[Identity, Rerated] = {}
+    by_identity: dict[Identity, Rerated] = {}
     linked: list[Facts] = []
     for facts in events:
-        if facts.get("refers_to") and (facts["type"] == REFUND or facts["id"].startswith(_OURS)):
+        if facts.get("refers_to") and (facts["type"] == REFUND or facts["id"].startswith(_PREFIX)):
             linked.append(facts)
-        elif start <= parse_iso(facts["recorded_at"]) < end and (price := _price(facts, card)):
-            one = Rerated(facts, price, Decimal(facts["commission"]))
-            found[one.identity] = one
+        elif start <= parse_iso(facts["recorded_at"]) < end and (price := _price(facts, rate_card)):
+            event = Rerated(facts, price, Decimal(facts["commission"]))
+            by_identity[event.identity] = event
     for facts in linked:
-        of = found.get(Identity(facts["source"], facts["refers_to"]))
-        if of and (facts["type"] == REFUND or of.is_own(facts)):
-            of.add(facts)
-    return list(found.values())
+        referred = by_identity.get(Identity(facts["source"], facts["refers_to"]))
+        if referred and (facts["type"] == REFUND or referred.is_own(facts)):
+            referred.add(facts)
+    return list(by_identity.values())
 
 
-def _price(facts: Facts, card: RateCard) -> Price | None:
-    """Return what the card asks for an event; ``None`` where that named its own terms, or the card is not for it."""
-    terms = facts.get("terms", "")
+def _price(facts: Facts, rate_card: RateCard) -> Price | None:
+    """Return an event's price by a rate card, or ``None`` where the event named its price or no rule covers it."""
+    origin = facts.get("terms", "")
     at = parse_iso(facts.get("time") or facts["recorded_at"])
-    if not (terms == BY_DEFAULT or terms.startswith(BY_CARD)) or at < card.valid_from:
+    if not (origin == BY_DEFAULT or origin.startswith(BY_RATE_CARD)) or at < rate_card.valid_from:
         return None
-    sold = sold_by(facts["type"], Decimal(facts["amount"]), facts["currency"], facts)
-    rule = card.rule_for(sold)
-    return charged(rule.charge(sold), BY_CARD) if rule else None
+    sold = sold_in(facts["type"], Decimal(facts["amount"]), facts["currency"], facts)
+    rule = rate_card.rule_for(sold)
+    return charge_price(rule.charge(sold), BY_RATE_CARD) if rule else None

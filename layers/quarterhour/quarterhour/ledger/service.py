@@ -1,4 +1,4 @@
-"""Recording events: gather the cards and the claims, plan, apply."""
+"""Recording events: read the rate cards and the existing claims, plan, write claims and events."""
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
@@ -13,31 +13,31 @@ from quarterhour.ledger.plan import (
     Outcome,
     Phase,
     RecordingTerms,
-    contents,
+    claimed_events,
+    commission_too_long,
     first_of_each,
     ledger_values,
     next_step,
     outcomes,
-    too_long,
 )
-from quarterhour.ledger.pricing import card_time, is_open, price_of, wanted_cards
+from quarterhour.ledger.pricing import needed_rate_cards, needs_rate_card, price_of, rate_card_time
 from quarterhour.ledger.refunds import linked_refund
 from quarterhour.ledger.store import LedgerStore
 from quarterhour.model import clock
 from quarterhour.model.errors import UnavailableError
 from quarterhour.model.identifiers import Identity
 from quarterhour.model.quarter_hours import QuarterHour
-from quarterhour.rate_cards.plan import NO_RATE_CARDS, RateCards, Wanted
+from quarterhour.rate_cards.plan import NO_RATE_CARDS, RateCardQuery, RateCards
 
-ReadCards = Callable[[Collection[Wanted]], RateCards]
-"""Reads the rate cards in force for some agencies at some instants."""
+ReadRateCards = Callable[[Collection[RateCardQuery]], RateCards]
+"""A function that reads the rate cards of agencies, each in force at an instant."""
 Refused = dict[tuple[Identity, str], Rejection]
-"""Events that cannot be recorded as things stand, by identity and digest."""
+"""The rejections of valid events that cannot be recorded, by identity and digest."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Request:
-    """One request: its id, and until when it can be worked on."""
+    """A request's id, and the instant at which work on it must end."""
 
     id: str
     until: datetime
@@ -49,86 +49,87 @@ class _Request:
 class Recorder:
     """Records events exactly once."""
 
-    def __init__(self, terms: RecordingTerms, store: LedgerStore, read_cards: ReadCards) -> None:
+    def __init__(self, terms: RecordingTerms, store: LedgerStore, read_rate_cards: ReadRateCards) -> None:
         self._terms = terms
         self._store = store
-        self._read_cards = read_cards
+        self._read_rate_cards = read_rate_cards
         self._prepared = False
 
     def record(self, items: Sequence[Event | Rejection], request_id: str, seconds: float) -> list[Outcome]:
-        """Record the valid ones of a request's items, and answer each, in their order, within so many seconds.
+        """Record the valid items of a request, and return the outcome of each item in the same order.
 
-        What could not be written in that time is answered as unavailable.
+        Items that could not be written within ``seconds`` are unavailable.
         Raises ``UnavailableError`` where the tables cannot be reached at all.
         """
         request = _Request(request_id, clock.now() + timedelta(seconds=seconds))
         events = [item for item in items if isinstance(item, Event)]
         claims: dict[Identity, Claimed] = {}
-        standing: dict[Identity, Claim] = {}
+        recorded: dict[Identity, Claim] = {}
         refused: Refused = {}
         if events:
             self._prepare()
             plain = [event for event in events if not event.refunded_sale]
             claims, refused = self._claim(plain, request)
-            standing = self._append_missing(contents(plain, claims), claims, request)
-            # After the others, so that a sale and its refund may come in one request.
+            recorded = self._append_missing(claimed_events(plain, claims), claims, request)
+            # After the others, so that one request can hold a sale and its refund.
             refunds = [event for event in events if event.refunded_sale and event.identity not in claims]
             refund_claims, not_allowed = self._claim_refunds(refunds, request)
-            standing |= self._append_missing(contents(refunds, refund_claims), refund_claims, request)
+            recorded |= self._append_missing(claimed_events(refunds, refund_claims), refund_claims, request)
             claims |= refund_claims
             refused |= not_allowed
-        return outcomes(items, claims, standing, refused)
+        return outcomes(items, claims, recorded, refused)
 
     def remembers(self, at: datetime) -> bool:
-        """Tell whether what was recorded at an instant, or later, is still known by its identity."""
+        """Return whether the identities of events recorded at an instant or later are still kept."""
         return self._terms.retention is None or clock.now() < at + self._terms.retention
 
     def _prepare(self) -> None:
-        # Before the clock is read for the first claim: whoever sets the checkpoint, claims come to lie behind it.
+        # Before the clock is read for the first claim: so every claim is after the checkpoint, by any process.
         if not self._prepared:
             self._store.prepare(self._terms.shards, QuarterHour.at(clock.now()).previous)
             self._prepared = True
 
     def _claim(self, events: list[Event], request: _Request) -> tuple[dict[Identity, Claimed], Refused]:
-        """Claim events by the terms that are in force now."""
+        """Claim events at their prices, with the rate cards that are in force."""
         now = clock.now()
         try:
-            cards = self._read_cards(wanted_cards(events, now))
+            rate_cards = self._read_rate_cards(needed_rate_cards(events, now))
         except UnavailableError:
-            # What needs a card waits; what names its own terms does not.
-            cards, events = NO_RATE_CARDS, [event for event in events if not is_open(event)]
-        wanted: dict[Identity, Claim] = {}
+            # Events that need a rate card are unavailable; events that name their commission are recorded.
+            rate_cards, events = NO_RATE_CARDS, [event for event in events if not needs_rate_card(event)]
+        planned: dict[Identity, Claim] = {}
         unpayable: list[Event] = []
         for event in events:
-            price = price_of(event, cards.at(event.account.agency, card_time(event, now)), self._terms.commission_rate)
+            in_force = rate_cards.at(event.account.agency, rate_card_time(event, now))
+            price = price_of(event, in_force, self._terms.commission_rate)
             if price.commission(event.amount) is None:
                 unpayable.append(event)
             else:
-                wanted.setdefault(event.identity, Claim.of(event, now, self._terms, price))
+                planned.setdefault(event.identity, Claim.of(event, now, self._terms, price))
         claims, refused = self._refuse(unpayable)
-        claimed = self._store.claim(list(wanted.values()), request.id, request.in_time)
-        return claims | {identity: one for identity, one in zip(wanted, claimed, strict=True) if one}, refused
+        claimed = self._store.claim(list(planned.values()), request.id, request.in_time)
+        return claims | {identity: one for identity, one in zip(planned, claimed, strict=True) if one}, refused
 
     def _refuse(self, unpayable: list[Event]) -> tuple[dict[Identity, Claimed], Refused]:
-        """Refuse events whose commission would be too long; one that was claimed by other terms keeps those."""
+        """Refuse events whose commission would be too long, and return the claims of those claimed at another price."""
         known = self._store.claims([event.identity for event in first_of_each(unpayable)]) if unpayable else {}
         claims = {identity: Claimed(claim, fresh=False) for identity, claim in known.items()}
-        return claims, {(event.identity, event.digest): too_long(event) for event in unpayable}
+        return claims, {(event.identity, event.digest): commission_too_long(event) for event in unpayable}
 
     def _claim_refunds(self, refunds: list[Event], request: _Request) -> tuple[dict[Identity, Claimed], Refused]:
-        """Claim linked refunds one by one, each against what the ones before left of its sale."""
+        """Claim linked refunds one by one, as each reduces the amount left of its sale."""
         claims: dict[Identity, Claimed] = {}
         refused: Refused = {}
         for event in first_of_each(refunds):
-            answer = self._claim_refund(event, request)
-            if isinstance(answer, Claimed):
-                claims[event.identity] = answer
-            elif answer:
-                refused[event.identity, event.digest] = answer
+            claimed = self._claim_refund(event, request)
+            if isinstance(claimed, Claimed):
+                claims[event.identity] = claimed
+            elif claimed:
+                refused[event.identity, event.digest] = claimed
         return claims, refused
 
     def _claim_refund(self, event: Event, request: _Request) -> Claimed | Rejection | None:
-        """Return the refund's claim, or why its sale does not allow it; ``None`` where neither is known in time."""
+        """Return the refund's claim, or the reason why its sale does not allow it; ``None`` where time runs out."""
         sale_identity = event.refunded_sale
         if sale_identity is None:
             raise ValueError(f"{event.identity} is no linked refund")
@@ -141,7 +142,7 @@ class Recorder:
             if isinstance(refund, Rejection):
                 return refund
             if not self._store.posted([refund.sale]):
-                return None  # claimed, not yet in the ledger: its sender has no answer either
+                return None  # the sale is claimed but not in the ledger yet: its sender has no response either
             return self._store.claim_refund(refund, request.id)
 
         try:
@@ -150,16 +151,17 @@ class Recorder:
             return None
 
     def _append_missing(
-        self, content: dict[Identity, Event], claims: dict[Identity, Claimed], request: _Request
+        self, events: dict[Identity, Event], claims: dict[Identity, Claimed], request: _Request
     ) -> dict[Identity, Claim]:
-        fresh = [claims[identity].claim for identity in content if claims[identity].fresh]
-        known = [claims[identity].claim for identity in content if not claims[identity].fresh]
-        found, step = self._look_up(known)
-        wanted = fresh + step.append + self._move(step.move)
-        entries = [(claim.partition.quarter_hour, ledger_values(content[claim.identity], claim)) for claim in wanted]
+        """Append the claimed events that the ledger lacks; return the claims whose event is in the ledger then."""
+        fresh = [claims[identity].claim for identity in events if claims[identity].fresh]
+        known = [claims[identity].claim for identity in events if not claims[identity].fresh]
+        recorded, step = self._look_up(known)
+        absent = fresh + step.append + self._move(step.move)
+        entries = [(claim.partition.quarter_hour, ledger_values(events[claim.identity], claim)) for claim in absent]
         appended = self._store.append(entries, lambda quarter_hour: request.in_time() and self._is_open(quarter_hour))
-        found += [claim for claim in wanted if claim.key in appended]
-        return {claim.identity: claim for claim in found}
+        recorded += [claim for claim in absent if claim.key in appended]
+        return {claim.identity: claim for claim in recorded}
 
     def _move(self, claims: list[Claim]) -> list[Claim]:
         """Move claims whose bucket is final to the current one; return those that were moved."""
@@ -171,10 +173,10 @@ class Recorder:
         return moved
 
     def _look_up(self, known: list[Claim]) -> tuple[list[Claim], NextStep]:
-        """Return the known claims whose event stands in the ledger, and what the others need."""
+        """Return the known claims whose event is in the ledger, and the next step of the others."""
         if not known:
             return [], NextStep([], [], [])
-        # The clock is read before the table: a bucket that is final now takes no append after the reading.
+        # The clock is read before the table: a bucket that is final now cannot get an append after the read.
         now = clock.now()
         try:
             keys = self._store.posted(known)

@@ -1,7 +1,7 @@
-"""The log of each source: where its events stand in the ledger, noted a quarter-hour at a time and not with each event.
+"""The index of each source: the ledger keys of its events, written when a quarter-hour is sealed.
 
-A chunk, an item of the Entity table, names the places of many events of one source. What it holds follows from its
-quarter-hour's events alone: however often that is sealed, the log says the same.
+A chunk is an item of the Entity table with the keys of many events of one source. Its content depends only on the
+events of its quarter-hour, so sealing the quarter-hour again writes the same chunks.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,67 +12,68 @@ from quarterhour.model.clock import iso_millis, parse_iso
 from quarterhour.model.identifiers import Position
 from quarterhour.model.quarter_hours import QuarterHour
 
-MOST_WAITING: Final = 5000
-"""Places that wait to be noted: about 150 KB, which one chunk can hold."""
+MAX_PENDING: Final = 5000
+"""Keys that wait to be written: about 150 KB, which one chunk can hold."""
 
-Place = tuple[str, str]
+LedgerKey = tuple[str, str]
 """The key of an event in the ledger: its partition and its position."""
 
 _SOURCES: Final = "SOURCE#"
-_QUARTER: Final = len("202610230130")
+_QUARTER_HOUR: Final = len("202610230130")
+"""The length of the part of a partition that all events of a quarter-hour share."""
 _HOUR: Final = len("2026-10-23T01:")
-"""How much of a partition, and of a position, is the same for all of a quarter-hour."""
+"""The length of the part of a position that all events of a quarter-hour share."""
 _SHARD: Final = len("#03")
 _INSTANT: Final = len("2026-10-23T01:30:00.000Z")
 _BETWEEN: Final = " "
 
 
 class SourceIndex:
-    """Collects where the events of a quarter-hour are, by source, in the order of their positions.
+    """Collects the ledger keys of a quarter-hour's events by source, in the order of positions.
 
-    ``take`` empties it, before it needs much room: whenever it ``is_full``, and at the end of the quarter-hour.
+    To limit its memory, call ``take`` whenever it ``is_full``, and at the end of the quarter-hour.
     """
 
     def __init__(self) -> None:
-        self._waiting: dict[str, list[Place]] = {}
+        self._pending: dict[str, list[LedgerKey]] = {}
         self._count = 0
 
     def add(self, event: Mapping[str, str]) -> None:
-        """Add an event; all events come from one quarter-hour."""
-        self._waiting.setdefault(event["source"], []).append((event["quarter_hour"], event["position"]))
+        """Add an event; all events between two calls of ``take`` belong to one quarter-hour."""
+        self._pending.setdefault(event["source"], []).append((event["quarter_hour"], event["position"]))
         self._count += 1
 
     @property
     def is_full(self) -> bool:
-        """Whether as many places wait as one chunk can hold."""
-        return self._count >= MOST_WAITING
+        """Whether as many keys are pending as one chunk can hold."""
+        return self._count >= MAX_PENDING
 
     def take(self) -> list[dict[str, Any]]:
-        """Remove and return the chunks of all places that wait, as attributes of the Entity table."""
-        chunks = [chunk(source, places) for source, places in self._waiting.items()]
-        self._waiting, self._count = {}, 0
+        """Remove and return the chunks of all pending keys, as attributes of the Entity table."""
+        chunks = [chunk(source, keys) for source, keys in self._pending.items()]
+        self._pending, self._count = {}, 0
         return chunks
 
 
-def chunk(source: str, places: Sequence[Place]) -> dict[str, Any]:
-    """Return the attributes of a chunk: places of one source in one quarter-hour, in the order of their positions."""
-    _, first = places[0]
-    told = _BETWEEN.join(partition[_QUARTER:] + position[_HOUR:] for partition, position in places)
-    return {"pk": _SOURCES + source, "sk": first, "places": told}
+def chunk(source: str, keys: Sequence[LedgerKey]) -> dict[str, Any]:
+    """Return the attributes of a chunk: keys of one source in one quarter-hour, in the order of positions."""
+    _, first = keys[0]
+    shortened = _BETWEEN.join(partition[_QUARTER_HOUR:] + position[_HOUR:] for partition, position in keys)
+    return {"pk": _SOURCES + source, "sk": first, "places": shortened}
 
 
-def places_of(values: Mapping[str, Any]) -> Iterator[Place]:
-    """Read the places that a chunk names."""
+def keys_in(values: Mapping[str, Any]) -> Iterator[LedgerKey]:
+    """Yield the ledger keys that a chunk holds."""
     first = values["sk"]
     quarter_hour = str(QuarterHour.at(Position.parse(first).recorded_at))
-    for told in values["places"].split(_BETWEEN):
-        yield quarter_hour + told[:_SHARD], first[:_HOUR] + told[_SHARD:]
+    for shortened in values["places"].split(_BETWEEN):
+        yield quarter_hour + shortened[:_SHARD], first[:_HOUR] + shortened[_SHARD:]
 
 
 def chunks_between(source: str, low: str, high: str) -> Range:
-    """Return the chunks that can name positions between two, either of which may be an instant alone.
+    """Return the range of the chunks that can hold positions from ``low`` to ``high``, each a position or an instant.
 
-    A chunk stands at the first position that it names, and names none of another quarter-hour.
+    The sort key of a chunk is its first position, and all its positions belong to one quarter-hour.
     """
     start = QuarterHour.at(parse_iso(low[:_INSTANT])).start
     return Range(_SOURCES + source, iso_millis(start), high, consistent=True)

@@ -1,4 +1,4 @@
-"""The ledger's calls to DynamoDB, and the requests they send."""
+"""The ledger's calls to DynamoDB, and the builders of their requests."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
 Entry = tuple[QuarterHour, dict[str, str]]
-"""A bucket, and the ledger's attributes of an event that goes there."""
+"""A bucket's quarter-hour, and the ledger's attributes of an event to append to it."""
 
 
 def claim_values(claim: Claim, request_id: str) -> dict[str, Any]:
@@ -35,8 +35,8 @@ def claim_values(claim: Claim, request_id: str) -> dict[str, Any]:
         "quarter_hour": str(claim.partition),
         "position": str(claim.position),
         "digest": claim.digest,
-        "commission_rate": money.plain(claim.price.rate),
-        "terms": claim.price.terms or None,
+        "commission_rate": money.plain(claim.price.commission_rate),
+        "terms": claim.price.origin or None,
         "arithmetic": claim.price.arithmetic or None,
         "request": request_id,
         "expires_at": claim.expires_at,
@@ -47,7 +47,7 @@ def claim_values(claim: Claim, request_id: str) -> dict[str, Any]:
 
 
 def claim_of(item: Item) -> Claim:
-    """Read a claim from its item."""
+    """Return the claim that an item of the Identity table holds."""
     expires = item.get("expires_at")
     sale = "left" in item
     return Claim(
@@ -63,7 +63,7 @@ def claim_of(item: Item) -> Claim:
 
 
 def claim_request(table: str, claim: Claim, request_id: str) -> Request:
-    """Build the PutItem that claims an event for the first time, and tells of the claim that stands if it is not."""
+    """Build the PutItem that claims an event; where a claim exists, DynamoDB returns it with the error."""
     return {
         "TableName": table,
         "Item": to_item(claim_values(claim, request_id)),
@@ -73,7 +73,7 @@ def claim_request(table: str, claim: Claim, request_id: str) -> Request:
 
 
 def refund_request(table: str, refund: LinkedRefund, request_id: str) -> Request:
-    """Build the transaction that claims a refund and takes it off what is left of its sale, or does neither."""
+    """Build the transaction that claims a refund and reduces the amount left of its sale."""
     return {
         "TransactItems": [
             {"Put": claim_request(table, refund.claim, request_id)},
@@ -95,7 +95,7 @@ def refund_request(table: str, refund: LinkedRefund, request_id: str) -> Request
 
 
 def move_request(table: str, old: Claim, new: Claim) -> Request:
-    """Build the UpdateItem that moves a claim to another position, unless somebody else has moved it."""
+    """Build the UpdateItem that moves a claim to another position, unless another request has moved it."""
     return {
         "TableName": table,
         "Key": {"event": {"S": str(old.identity)}},
@@ -111,7 +111,7 @@ def move_request(table: str, old: Claim, new: Claim) -> Request:
 
 
 def shards_request(table: str, shards: int) -> Request:
-    """Build the UpdateItem that raises the highest number of shards ever used, and never lowers it."""
+    """Build the UpdateItem that raises the highest number of shards ever used; it never lowers the number."""
     return {
         "TableName": table,
         "Key": to_item(dict(SHARDS_KEY)),
@@ -122,7 +122,7 @@ def shards_request(table: str, shards: int) -> Request:
 
 
 def first_checkpoint_request(table: str, before: QuarterHour) -> Request:
-    """Build the PutItem that starts the reports after the given bucket, unless they have started."""
+    """Build the PutItem of the first checkpoint: reports begin after the bucket ``before``. An existing one stays."""
     return {
         "TableName": table,
         "Item": to_item({**CHECKPOINT_KEY, "sealed_through": str(before)}),
@@ -132,7 +132,7 @@ def first_checkpoint_request(table: str, before: QuarterHour) -> Request:
 
 @dataclass(frozen=True, slots=True)
 class LedgerStore:
-    """The ledger's tables."""
+    """Reads and writes the Identity and the Ledger table, and the control items of the Entity table."""
 
     client: "DynamoDBClient"
     identity_table: str
@@ -141,16 +141,16 @@ class LedgerStore:
     workers: Workers
 
     def prepare(self, shards: int, before: QuarterHour) -> None:
-        """Make sure, before the first append of a process, that the reports will read it."""
+        """Write the control items that make reports read every append; call it before a process appends first."""
         shards_ = shards_request(self.entity_table, shards)
         checkpoint = first_checkpoint_request(self.entity_table, before)
         conditional_write(lambda: self.client.update_item(**shards_), "the Entity table")
         conditional_write(lambda: self.client.put_item(**checkpoint), "the Entity table")
 
     def claim(self, claims: Sequence[Claim], request_id: str, in_time: Callable[[], bool]) -> list[Claimed | None]:
-        """Claim each event; return the claims that count, in their order: these, or the first ones.
+        """Claim each event; return the valid claims in the same order, which are the existing ones where there are.
 
-        ``None``: the claim could not be written in time.
+        ``None`` where the claim could not be written in time.
         """
         return self.workers.map(lambda claim: self._claim(claim, request_id) if in_time() else None, claims)
 
@@ -160,18 +160,18 @@ class LedgerStore:
             write = conditional_write(lambda: self.client.put_item(**request), "the Identity table")
         except UnavailableError:
             return None
-        return Claimed(claim, fresh=True) if write.applied else _claimed_before(write.item, request_id)
+        return Claimed(claim, fresh=True) if write.applied else _existing(write.item, request_id)
 
     def claims(self, identities: Sequence[Identity]) -> dict[Identity, Claim]:
-        """Return the claims of these identities, strongly consistent."""
+        """Return the existing claims of these identities, read strongly consistent."""
         keys = [{"event": str(identity)} for identity in identities]
         items = get_items(self.client, self.identity_table, keys, self.workers)
         return {claim.identity: claim for claim in map(claim_of, items)}
 
     def claim_refund(self, refund: LinkedRefund, request_id: str) -> Claimed:
-        """Claim a refund against its sale; return the claim that counts, this one or the first.
+        """Claim a refund against its sale; return the valid claim, which is the existing one where there is one.
 
-        Raises botocore's ``ClientError`` where the sale has changed since it was read.
+        Raises botocore's ``ClientError`` where the sale's claim has changed since it was read.
         """
         request = refund_request(self.identity_table, refund, request_id)
         try:
@@ -182,11 +182,11 @@ class LedgerStore:
             first: Any = error.response["CancellationReasons"][0].get("Item")
             if not first:
                 raise
-            return _claimed_before(first, request_id)
+            return _existing(first, request_id)
         return Claimed(refund.claim, fresh=True)
 
     def move(self, old: Claim, new: Claim) -> bool:
-        """Move a claim; ``False`` where another request has moved it, or DynamoDB was not available."""
+        """Move a claim; return ``False`` where another request has moved it or DynamoDB is not available."""
         request = move_request(self.identity_table, old, new)
         try:
             return conditional_write(lambda: self.client.update_item(**request), "the Identity table").applied
@@ -202,7 +202,7 @@ class LedgerStore:
     def append(self, entries: Sequence[Entry], is_open: Callable[[QuarterHour], bool]) -> set[tuple[str, str]]:
         """Append entries; return the keys of those that are in the ledger now.
 
-        ``is_open`` is called before each call to DynamoDB: an append sent too late could land after the seal.
+        ``is_open`` is checked before each call to DynamoDB, because a late append could take effect after the seal.
         """
         quarter_hours = {values["quarter_hour"]: quarter_hour for quarter_hour, values in entries}
         items = {_key(item): item for item in (_as_item(values) for _, values in entries)}
@@ -216,9 +216,9 @@ class LedgerStore:
         return items.keys() - {_key(item) for item in unwritten}
 
 
-def _claimed_before(first: Item, request_id: str) -> Claimed:
-    # A claim of this very request is there where the response to its first try was lost.
-    return Claimed(claim_of(first), fresh=first["request"]["S"] == request_id)
+def _existing(item: Item, request_id: str) -> Claimed:
+    # The existing claim is of this same request where DynamoDB's response to its first try was lost.
+    return Claimed(claim_of(item), fresh=item["request"]["S"] == request_id)
 
 
 def _text(item: Item, name: str) -> str:

@@ -1,1 +1,1 @@
-"""Rate cards: what commission an agency pays, by product category and place, from an instant on."""
+"""Rate cards: an agency's commission rates and fees by product category and location, from an instant on."""

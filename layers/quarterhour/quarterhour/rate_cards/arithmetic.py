@@ -1,7 +1,7 @@
-"""How a commission is reckoned, as text that stands beside the event and gives the commission again, exactly.
+"""The arithmetic of a commission, as text that is stored with the event and gives the exact commission again.
 
-``percent=12.5 of=125.00 fixed=0.30 items=2 least=0.50 most=15.00`` are a card's terms, ``share=5.30 of=10.00
-before=2.00 after=6.00`` what a refund takes back of its sale's commission, ``named=-1.25`` what the event says itself.
+A rate card's charge is ``percent=12.5 of=125.00 fixed=0.30 items=2 least=0.50 most=15.00``. A refund's share of its
+sale's commission is ``share=5.30 of=10.00 before=2.00 after=6.00``. A commission named by the event is ``named=-1.25``.
 """
 
 from collections.abc import Iterator, Mapping
@@ -11,12 +11,12 @@ from typing import Final, NamedTuple
 from quarterhour.model import money
 
 FEWEST_PLACES: Final = 8
-"""To how many places, at the least, a share is told that comes to no end."""
+"""The least number of decimal places of a share; a share without a finite decimal is cut off there."""
 _ONE_PERCENT: Final = Decimal("0.01")
 
 
 class Step(NamedTuple):
-    """A step of a reckoning: its name, what is done in words, and what it gives."""
+    """A step of computing a commission: its name, the computation in words, and its result."""
 
     name: str
     says: str
@@ -24,9 +24,9 @@ class Step(NamedTuple):
 
 
 class Charge(NamedTuple):
-    """A percentage of an amount and a fixed fee for each item, at least and at most so much.
+    """A charge by a rate card: a percentage of an amount and a fixed fee for each item, within a minimum and a maximum.
 
-    ``of`` has the sign of the commission, which the others follow.
+    The commission has the sign of the amount ``of``; the fees have none.
     """
 
     percent: Decimal
@@ -37,8 +37,8 @@ class Charge(NamedTuple):
     most: Decimal | None = None
 
     def steps(self) -> Iterator[Step]:
-        """Reckon it, step by step."""
-        value = money.multiply(self.of, rate(self.percent))
+        """Yield the steps that compute the commission."""
+        value = money.multiply(self.of, fraction(self.percent))
         yield Step("percent", f"{money.plain(self.percent)} % of {money.plain(self.of)}", value)
         if self.fixed is not None and self.items is not None:
             fee = self._signed(money.multiply(self.fixed, self.items))
@@ -57,11 +57,11 @@ class Charge(NamedTuple):
 
 
 class Share(NamedTuple):
-    """What a refund takes back of its sale's commission.
+    """A refund's share of its sale's commission.
 
-    ``share`` is that commission, ``of`` the sale's amount; so much of it was refunded ``before``, and ``after``. The
-    part that falls to what is refunded is cut off behind its last place, so all refunds together take back no more
-    than the commission, and all of it with the last of the amount.
+    ``share``: the sale's commission. ``of``: the sale's amount. ``before``, ``after``: the refunded part of that amount
+    before and after this refund. A share is cut off after its last decimal place, never rounded up. So all refunds of a
+    sale together give back no more than its commission, and exactly its commission when the whole amount is refunded.
     """
 
     share: Decimal
@@ -70,7 +70,7 @@ class Share(NamedTuple):
     after: Decimal
 
     def steps(self) -> Iterator[Step]:
-        """Reckon it, step by step."""
+        """Yield the steps that compute the commission."""
         after, before = self._of(self.after), self._of(self.before)
         sale = f"of {money.plain(self.share)} for {money.plain(self.of)}"
         yield Step("after", f"{money.plain(self.after)} refunded, {sale}", after)
@@ -84,28 +84,28 @@ class Share(NamedTuple):
 
 
 class Named(NamedTuple):
-    """A commission that the event names itself."""
+    """A commission that the event names."""
 
     named: Decimal
 
     def steps(self) -> Iterator[Step]:
-        """Tell it."""
+        """Yield the only step."""
         yield Step("named", "named by the event", self.named)
 
 
 Arithmetic = Charge | Share | Named
 _KINDS: Final[Mapping[str, type[Arithmetic]]] = {"percent": Charge, "share": Share, "named": Named}
-"""By the first word of the text."""
+"""The kinds of arithmetic by the first name in their text."""
 
 
 def write(arithmetic: Arithmetic) -> str:
-    """Return the text: each figure under its name, in full."""
+    """Return the text of an arithmetic: ``name=figure`` for each figure, without exponents."""
     figures = arithmetic._asdict().items()
     return " ".join(f"{name}={money.plain(value)}" for name, value in figures if value is not None)
 
 
 def read(text: str) -> Arithmetic:
-    """Read what ``write`` wrote; raise ``ValueError`` where it is something else."""
+    """Return the arithmetic in a text of ``write``; raise ``ValueError`` for any other text."""
     words = [word.partition("=") for word in text.split(" ")]
     try:
         return _KINDS[words[0][0]](**{name: Decimal(value) for name, _, value in words})
@@ -114,14 +114,14 @@ def read(text: str) -> Arithmetic:
 
 
 def commission(arithmetic: Arithmetic) -> Decimal | None:
-    """Return what it comes to; ``None`` where that needs more than 38 digits."""
+    """Return the commission that an arithmetic gives, or ``None`` where it needs more than 38 digits."""
     try:
         *_, last = arithmetic.steps()
-    except ArithmeticError:  # not even wider arithmetic holds it
+    except ArithmeticError:  # more digits than even the wider context of ``money`` holds
         return None
     return last.gives if money.fits(last.gives) else None
 
 
-def rate(percent: Decimal) -> Decimal:
-    """Return a percentage as a share of 1: 12.5 as 0.125."""
+def fraction(percent: Decimal) -> Decimal:
+    """Return a percentage as a fraction of 1: 12.5 as 0.125."""
     return money.multiply(percent, _ONE_PERCENT)

@@ -1,4 +1,4 @@
-"""A rate card, the pure part: reading one, which rule an event falls under, and what that charges."""
+"""A rate card, the pure part: its schema, the rule that covers an event, and the charge by that rule."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -16,7 +16,7 @@ from quarterhour.rate_cards.arithmetic import Charge
 MAX_RULES: Final = 200
 _MOST_PERCENT: Final = 100
 _PERCENT_PLACES: Final = 10
-_CARD: Final = frozenset({"valid_from", "rules"})
+_FIELDS: Final = frozenset({"valid_from", "rules"})
 _PERCENT: Final = f"a decimal from 0 to {_MOST_PERCENT} with at most {_PERCENT_PLACES} places"
 _FEE: Final = f"0 or more, {fields.AMOUNT}"
 _CONDITIONS: Final = ("category", "location", "currency")
@@ -25,9 +25,10 @@ _RULE: Final = frozenset({"percent", *_CONDITIONS, *_FEES})
 
 
 class Sold(NamedTuple):
-    """What a card looks at: an amount, of which sign the commission is, how many items that was for, of what, where.
+    """The part of an event that a rate card prices: an amount, the number of items, their category and location.
 
-    ``items`` is ``None`` where no item is sold or given back: only the percentage falls on that.
+    The commission has the sign of the amount. ``items`` is ``None`` where no item is sold or given back; then only the
+    percentage is charged.
     """
 
     amount: Decimal
@@ -38,7 +39,10 @@ class Sold(NamedTuple):
 
 
 class Rule(NamedTuple):
-    """What is charged on what: the fees are sums of the rule's currency, each condition left out fits everything."""
+    """A percentage and fees, and the conditions under which they are charged.
+
+    A condition that is ``None`` fits everything. The fees are amounts in the rule's currency.
+    """
 
     percent: Decimal
     category: str | None = None
@@ -49,7 +53,7 @@ class Rule(NamedTuple):
     maximum: Decimal | None = None
 
     def covers(self, sold: Sold) -> bool:
-        """Tell whether the rule is for this; a location is for all places within it."""
+        """Return whether all conditions of the rule fit; a location fits all places within it."""
         return (
             self.category in {None, sold.category}
             and self.currency in {None, sold.currency}
@@ -58,24 +62,24 @@ class Rule(NamedTuple):
 
     @property
     def rank(self) -> tuple[bool, int, bool]:
-        """How specific the rule is: by its category first, then by the depth of its location, then by its currency."""
+        """The specificity of the rule: by its category first, then the depth of its location, then its currency."""
         depth = 0 if self.location is None else len(self.location.split(SEPARATOR))
         return self.category is not None, depth, self.currency is not None
 
     @property
     def is_plain(self) -> bool:
-        """Tell whether it is a percentage alone."""
+        """Whether the rule charges a percentage without fees."""
         return self.fixed is self.minimum is self.maximum is None
 
     def charge(self, sold: Sold) -> Charge:
-        """Return what the rule charges on this."""
+        """Return the charge of the rule."""
         if sold.items is None:
             return Charge(self.percent, sold.amount)
         items = None if self.fixed is None else sold.items
         return Charge(self.percent, sold.amount, self.fixed, items, self.minimum, self.maximum)
 
     def as_dict(self) -> dict[str, str]:
-        """Return it as it is shown."""
+        """Return the rule as the API shows it."""
         values = {name: getattr(self, name) for name in (*_CONDITIONS, "percent", *_FEES)}
         return {
             name: money.plain(value) if isinstance(value, Decimal) else value
@@ -85,34 +89,34 @@ class Rule(NamedTuple):
 
 
 class RateCard(NamedTuple):
-    """An agency's terms from an instant on."""
+    """An agency's rules from an instant on."""
 
     valid_from: datetime
     rules: tuple[Rule, ...]
 
     def rule_for(self, sold: Sold) -> Rule | None:
-        """Return the most specific rule that covers this, ``None`` where none does. No two are equally specific."""
+        """Return the most specific rule that covers the event, or ``None``. No two rules are equally specific."""
         return max((rule for rule in self.rules if rule.covers(sold)), key=lambda rule: rule.rank, default=None)
 
 
 def read_rate_card(content: object) -> RateCard | tuple[FieldProblem, ...]:
-    """Read a card, or tell every problem in it at once."""
+    """Return the rate card in a document's content, or every problem in it."""
     if not isinstance(content, Mapping):
         return (FieldProblem("content", "is no object", "an object with valid_from and rules"),)
     outer = Fields(content, "content.")
-    outer.no_others(_CARD)
+    outer.no_others(_FIELDS)
     valid_from = outer.value("valid_from", fields.INSTANT, fields.instant)
     listed = outer.value("rules", f"a list of 1 to {MAX_RULES} rules", _listed) or ()
     rules = [_read_rule(one, f"content.rules[{number}].", outer) for number, one in enumerate(listed)]
-    _note_doubles(rules, outer)
+    _refuse_duplicates(rules, outer)
     if outer.problems:
         return fields.bounded(outer.problems, "a rate card as described")
     return RateCard(valid_from, tuple(rule for rule in rules if rule))
 
 
 def _valid_from(content: object) -> datetime | tuple[FieldProblem, ...]:
-    card = read_rate_card(content)
-    return card.valid_from if isinstance(card, RateCard) else card
+    rate_card = read_rate_card(content)
+    return rate_card.valid_from if isinstance(rate_card, RateCard) else rate_card
 
 
 RATE_CARDS: Final = Kind("rate card", RATE_CARD, _valid_from)
@@ -120,11 +124,11 @@ RATE_CARDS: Final = Kind("rate card", RATE_CARD, _valid_from)
 
 
 def rate_card_of(version: Mapping[str, Any]) -> RateCard:
-    """Read the card that a version of its document holds; raise ``ValueError`` where it is none after all."""
-    card = read_rate_card(exact_json.parse(version["content"]))
-    if not isinstance(card, RateCard):
-        raise ValueError(f"no rate card: {card}")  # noqa: TRY004 - it is a tuple of problems, not a wrong type
-    return card
+    """Return the rate card in a stored version of its document; raise ``ValueError`` where it is invalid."""
+    rate_card = read_rate_card(exact_json.parse(version["content"]))
+    if not isinstance(rate_card, RateCard):
+        raise ValueError(f"no rate card: {rate_card}")  # noqa: TRY004 - it is a tuple of problems, not a wrong type
+    return rate_card
 
 
 def _read_rule(value: object, prefix: str, outer: Fields) -> Rule | None:
@@ -148,8 +152,8 @@ def _read_rule(value: object, prefix: str, outer: Fields) -> Rule | None:
     return Rule(percent, category, location, currency, fixed, least, most)
 
 
-def _note_doubles(rules: list[Rule | None], outer: Fields) -> None:
-    """Note rules for the very same: nothing would tell which of them counts."""
+def _refuse_duplicates(rules: list[Rule | None], outer: Fields) -> None:
+    """Add a problem for each rule with the conditions of an earlier one: neither would be more specific."""
     first: dict[tuple[str | None, ...], int] = {}
     for number, rule in enumerate(rules):
         if rule is not None:

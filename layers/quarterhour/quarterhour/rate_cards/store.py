@@ -1,8 +1,7 @@
-"""Reading the rate cards in force from the documents: all that a request needs, in one call as a rule.
+"""Reading the rate cards in force from the documents, in one call as a rule.
 
-The latest version of a card tells from when on each version is in force, so older ones are read only where an event is
-as old. Nothing is kept from one request to the next: a new version counts for every request that begins after it was
-written.
+The latest version of a rate card holds the timeline of all versions, so older versions are read only for old events.
+Nothing is cached between requests: a new version prices every request that begins after it was written.
 """
 
 from collections.abc import Collection, Sequence
@@ -15,7 +14,7 @@ from quarterhour.aws.tables import get_items
 from quarterhour.aws.workers import Workers
 from quarterhour.documents.keys import agency_of, latest_key, rate_card_name, version_key
 from quarterhour.documents.timeline import timeline_of
-from quarterhour.rate_cards.plan import NO_RATE_CARDS, RateCards, Wanted
+from quarterhour.rate_cards.plan import NO_RATE_CARDS, RateCardQuery, RateCards
 from quarterhour.rate_cards.rate_card import rate_card_of
 
 if TYPE_CHECKING:
@@ -24,25 +23,25 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RateCardStore:
-    """The rate cards among the documents."""
+    """Reads the rate cards among the documents of the Entity table."""
 
     client: "DynamoDBClient"
     table: str
     workers: Workers
 
-    def read(self, wanted: Collection[Wanted]) -> RateCards:
-        """Return the cards in force for some agencies at some instants, strongly consistent.
+    def read(self, queries: Collection[RateCardQuery]) -> RateCards:
+        """Return the rate cards of agencies, each in force at an instant, read strongly consistent.
 
-        Raises ``UnavailableError`` where some stay unread.
+        Raises ``UnavailableError`` where some could not be read.
         """
-        if not wanted:
+        if not queries:
             return NO_RATE_CARDS
         latest = self._items(
-            [latest_key(rate_card_name(agency)) for agency in sorted({agency for agency, _ in wanted})]
+            [latest_key(rate_card_name(agency)) for agency in sorted({agency for agency, _ in queries})]
         )
         timelines = {agency: timeline_of(values) for agency, values in latest}
         versions = {(agency, int(values["version"])): rate_card_of(values) for agency, values in latest}
-        missing = RateCards(timelines, versions).missing(wanted)
+        missing = RateCards(timelines, versions).missing(queries)
         older = self._items([version_key(rate_card_name(agency), version) for agency, version in sorted(missing)])
         versions |= {(agency, int(values["version"])): rate_card_of(values) for agency, values in older}
         return RateCards(timelines, versions)

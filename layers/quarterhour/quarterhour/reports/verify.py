@@ -8,7 +8,7 @@ from hashlib import sha256
 from tempfile import SpooledTemporaryFile
 from typing import IO, TYPE_CHECKING, Any, Final
 
-from quarterhour.ledger.explanation import is_due
+from quarterhour.ledger.explanation import commission_matches
 from quarterhour.model.clock import iso_seconds, parse_iso
 from quarterhour.model.identifiers import Account, Identity, Position
 from quarterhour.model.quarter_hours import QuarterHour, span
@@ -192,7 +192,7 @@ class _Proof:
             if before is not None and (self._retention is None or position.recorded_at < before + self._retention):
                 self._problem(name, f"{identity} was sealed before")
             self._recorded[suffix] = position.recorded_at
-            if "terms" in line and not is_due(line):
+            if "terms" in line and not commission_matches(line):
                 self._problem(name, f"{identity} pays another commission than its terms give")
             yield line
 

@@ -1,1 +1,1 @@
-"""Discussions: messages on an order, a line of a statement, or a report."""
+"""Discussion threads: messages about an order, a line of a statement, or a report."""

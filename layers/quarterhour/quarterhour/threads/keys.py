@@ -1,4 +1,4 @@
-"""The discussions' keys in the Entity table and its index, built and parsed here alone."""
+"""The threads' keys in the Entity table and its index, built and parsed only here."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -11,49 +11,49 @@ from quarterhour.aws.entity import Key
 from quarterhour.model.identifiers import SEPARATOR
 
 THREADS: Final = f"THREAD{SEPARATOR}"
-"""What the partition keys of all messages begin with."""
+"""The prefix of the partition keys of all messages."""
 CLAIMS: Final = f"MESSAGE{SEPARATOR}"
 CLAIM: Final = "claim"
 THREAD_SHARDS: Final = 4
-"""Over how many partitions the users of a thread are spread: each takes 1,000 writes a second."""
+"""The number of partitions over which a thread's users are spread; each takes 1,000 writes a second."""
 
-_BEFORE: Final = "0"
-"""What sorts before every instant; no key can be empty."""
-_BEHIND: Final = "~"
-"""What sorts behind all that can follow an instant, or a part of one."""
+_LOWEST: Final = "0"
+"""Sorts before every instant; no key can be empty."""
+_HIGHEST: Final = "~"
+"""Sorts after every character that can follow an instant or a part of one."""
 _CLAIM_LENGTH: Final = 22
 _SUFFIX_LENGTH: Final = 8
 
 
-class Kind(StrEnum):
-    """What can be discussed."""
+class SubjectKind(StrEnum):
+    """The kinds of subject that a thread can have."""
 
     ORDERS = "orders"
     LINES = "lines"
-    """Of statements: the events, each named ``<source>#<id>``."""
+    """The lines of statements, which are events, each named ``<source>#<id>``."""
     REPORTS = "reports"
 
 
 @dataclass(frozen=True, slots=True)
 class Thread:
-    """The discussion of one thing: ``orders``, ``1001``."""
+    """The thread about one subject, such as ``orders`` and ``1001``."""
 
-    kind: Kind
+    kind: SubjectKind
     subject: str
 
     @property
     def partitions(self) -> list[str]:
-        """The partitions that together hold the thread."""
+        """The partition keys of all the thread's messages."""
         return [f"{THREADS}{self.kind}{SEPARATOR}{self.subject}{SEPARATOR}{one}" for one in range(THREAD_SHARDS)]
 
     def partition(self, user: str) -> str:
-        """Return the partition of a user's messages: a hot thread is spread, a user's messages stay together."""
+        """Return the partition key of a user's messages: users are spread, a user's messages stay together."""
         return self.partitions[sha256(user.encode()).digest()[0] % THREAD_SHARDS]
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """Where a message stands: whose it is, when it was written, and what tells two of one millisecond apart."""
+class MessageKey:
+    """The sort key of a message: its user, its instant, and a suffix that distinguishes messages of a millisecond."""
 
     user: str
     at: str
@@ -61,7 +61,7 @@ class Place:
 
     @classmethod
     def of(cls, user: str, at: str, claim: str) -> Self:
-        """Return the place of the message that a claim of this hash is for."""
+        """Return the key of the message that has a claim of this hash."""
         return cls(user, at, claim[:_SUFFIX_LENGTH])
 
     @property
@@ -76,13 +76,13 @@ class Place:
 
     @classmethod
     def parse(cls, sk: str) -> Self:
-        """Read the sort key; raise ``ValueError`` where it is no message's."""
+        """Return the key of a sort key's text; raise ``ValueError`` where it is no message's."""
         user, at, suffix = sk.split(SEPARATOR)
         return cls(user, at, suffix)
 
 
 def claim_hash(thread: Thread, user: str, id_: str) -> str:
-    """Return what a user's message of this id in a thread is known by, for ever."""
+    """Return the hash that identifies a user's message of this id in a thread, for ever."""
     identity = SEPARATOR.join((thread.kind, thread.subject, user, id_))
     return base58.b58encode(sha256(identity.encode()).digest()).decode()[:_CLAIM_LENGTH]
 
@@ -93,11 +93,11 @@ def claim_key(hash_: str) -> Key:
 
 
 def bounds_by_user(user: str, period: str) -> tuple[str, str]:
-    """Return between which sort keys a user's messages of a period stand; an empty period is all time."""
+    """Return the lowest and the highest sort key of a user's messages in a period; an empty period is all time."""
     low = f"{user}{SEPARATOR}{period}"
-    return low, low + _BEHIND
+    return low, low + _HIGHEST
 
 
 def bounds_by_time(period: str) -> tuple[str, str]:
-    """Return between which sort keys of the index everybody's messages of a period stand."""
-    return period or _BEFORE, period + _BEHIND
+    """Return the lowest and the highest sort key in the index of all messages in a period."""
+    return period or _LOWEST, period + _HIGHEST

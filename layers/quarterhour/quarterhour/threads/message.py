@@ -1,4 +1,4 @@
-"""A message: what a body must hold to be one, and what is stored of it."""
+"""Messages: the schema of a request's body, and the items that store a message."""
 
 import re
 from collections.abc import Mapping
@@ -12,24 +12,24 @@ from quarterhour.model import fields
 from quarterhour.model.clock import iso_millis
 from quarterhour.model.errors import ForbiddenError
 from quarterhour.model.fields import NAME, Fields
-from quarterhour.threads.keys import Place, Thread, claim_hash, claim_key
+from quarterhour.threads.keys import MessageKey, Thread, claim_hash, claim_key
 from quarterhour.web.access import Caller
 
 MAX_TEXT: Final = 4000
-"""Characters of a message."""
+"""The largest number of characters in a message."""
 
 _TEXT: Final = f"1 to {MAX_TEXT} printable characters and line breaks, not all blank"
 _ID: Final = f"{NAME}: the same each time the message is sent"
 _FIELDS: Final = frozenset({"id", "user", "text"})
 _PERIOD: Final = re.compile(r"\d{4}(-\d{2}(-\d{2}(T\d{2}(:\d{2}(:\d{2})?)?)?)?)?", re.ASCII)
 _REST: Final = "0001-01-01T00:00:00+00:00"
-"""Completes each beginning of an instant, from its length on."""
+"""The text whose end completes the beginning of an instant."""
 PERIOD: Final = "the beginning of a UTC instant: 2026, 2026-10, 2026-10-23, 2026-10-23T01, 2026-10-23T01:30"
 
 
 @dataclass(frozen=True)
 class Message:
-    """What a user says in a thread; ``id`` tells a retry from another message."""
+    """A user's message in a thread; two messages with the same ``id`` are a message and its retry."""
 
     thread: Thread
     user: str
@@ -38,54 +38,54 @@ class Message:
 
     @cached_property
     def hash(self) -> str:
-        """What the message is claimed under."""
+        """The hash under which the message is claimed."""
         return claim_hash(self.thread, self.user, self.id)
 
     @cached_property
     def digest(self) -> str:
-        """The SHA-256 of what it says: what a retry must repeat to be one."""
+        """The SHA-256 of the text; a retry has the same digest as the first try."""
         return sha256(self.text.encode()).hexdigest()
 
     def claim(self, at: datetime) -> dict[str, Any]:
-        """Return what fixes, before the message is written, when it was."""
+        """Return the claim's item, which fixes the message's instant before the message is written."""
         return {**claim_key(self.hash), "at": iso_millis(at), "digest": self.digest}
 
     def values(self, at: str) -> dict[str, Any]:
-        """Return the item of the message, as written at an instant."""
-        place, partition = Place.of(self.user, at, self.hash), self.thread.partition(self.user)
-        keys = {"pk": partition, "sk": place.by_user, "gsi1pk": partition, "gsi1sk": place.by_time}
+        """Return the item of the message, written at an instant."""
+        key, partition = MessageKey.of(self.user, at, self.hash), self.thread.partition(self.user)
+        keys = {"pk": partition, "sk": key.by_user, "gsi1pk": partition, "gsi1sk": key.by_time}
         return {**keys, "id": self.id, "text": self.text}
 
 
 def read_message(thread: Thread, body: Mapping[str, Any], caller: Caller) -> Message:
-    """Read the body of a request; a person speaks for themselves alone, a machine names the user.
+    """Return the message in a request's body. A person writes as themselves; a machine names the user.
 
-    Raises ``InvalidError`` that tells what is wrong, all at once, or ``ForbiddenError``.
+    Raises ``InvalidError`` with every problem in the body, or ``ForbiddenError``.
     """
-    found = Fields(body)
-    found.no_others(_FIELDS)
-    id_ = found.value("id", _ID, fields.name)
-    text = found.value("text", _TEXT, _text)
-    user = found.value("user", NAME, fields.name, optional=not caller.is_machine)
-    fields.refuse(found.problems, "a message as described")
+    outer = Fields(body)
+    outer.no_others(_FIELDS)
+    id_ = outer.value("id", _ID, fields.name)
+    text = outer.value("text", _TEXT, _text)
+    user = outer.value("user", NAME, fields.name, optional=not caller.is_machine)
+    fields.refuse(outer.problems, "a message as described")
     if not caller.is_machine:
         if user not in {None, caller.name}:
-            raise ForbiddenError("user is somebody else: leave it out, your token tells who you are")
+            raise ForbiddenError("user is not the subject (sub) of your token: leave it out")
         if fields.name(caller.name) is None:
-            # What can be no part of a key would leave the thread unreadable, for everybody.
+            # A name that is not valid in a key would make the thread unreadable for everybody.
             raise ForbiddenError(f"your token's subject (sub) can name no writer: that takes {NAME}")
         user = caller.name
     return Message(thread, user, id_, text)
 
 
 def shown(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a message as it is shown."""
-    place = Place.parse(values["sk"])
-    return {"user": place.user, "at": place.at, "id": values["id"], "text": values["text"]}
+    """Return a message as the API shows it."""
+    key = MessageKey.parse(values["sk"])
+    return {"user": key.user, "at": key.at, "id": values["id"], "text": values["text"]}
 
 
 def period(text: str) -> str:
-    """Read the beginning of an instant; raise ``ValueError`` where it is none."""
+    """Return the beginning of an instant; raise ``ValueError`` where the text is none."""
     if not _PERIOD.fullmatch(text):
         raise ValueError(text)
     datetime.fromisoformat(text + _REST[len(text) :])

@@ -1,4 +1,4 @@
-"""Reading a discussion: of all by time, of a user, of a period; both ways, from any page."""
+"""Reading a thread: pages of its messages, of all users or one, in a period, in both directions."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -17,8 +17,8 @@ _BEGINNING: Final[tuple[bool, str | None]] = False, None
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """Which messages of a thread: of a user or (``None``) of all, of a period, the oldest or the newest first."""
+class MessageQuery:
+    """A query for messages of a thread: of a user or (``None``) of all, in a period, the oldest or newest first."""
 
     thread: Thread
     user: str | None
@@ -27,51 +27,59 @@ class Wanted:
 
     @property
     def order(self) -> str:
-        """The attribute in whose order they come."""
+        """The attribute by which the messages are ordered."""
         return "gsi1sk" if self.user is None else "sk"
 
     @property
     def bounds(self) -> tuple[str, str]:
-        """Between what they stand in that order."""
+        """The lowest and the highest value of that attribute."""
         return bounds_by_time(self.period) if self.user is None else bounds_by_user(self.user, self.period)
 
 
 @dataclass(frozen=True, slots=True)
 class ThreadQueries:
-    """What readers ask of the discussions."""
+    """Reads pages of messages."""
 
     entities: EntityReader
 
-    def messages(self, wanted: Wanted, paging: Paging) -> dict[str, Any]:
-        """Return a page of messages, with the tokens of the page that follows and of the one before."""
-        low, high = wanted.bounds
+    def messages(self, query: MessageQuery, paging: Paging) -> dict[str, Any]:
+        """Return a page of messages, with the tokens of the next and the previous page."""
+        low, high = query.bounds
 
-        def place(way: str, key: str) -> tuple[bool, str | None]:
-            if way not in {_ON, _BACK}:
-                raise ValueError(way)
-            return way == _BACK, within(low, key, high)
+        def place(direction: str, key: str) -> tuple[bool, str | None]:
+            if direction not in {_ON, _BACK}:
+                raise ValueError(direction)
+            return direction == _BACK, within(low, key, high)
 
-        back, beside = paging.start(place, _BEGINNING)
-        falling = wanted.newest_first != back
-        if beside is not None:
-            low, high = (low, beside) if falling else (beside, high)
-        found = (one for one in self._read(wanted, low, high, falling, paging.limit + 2) if one[wanted.order] != beside)
-        page, more = paging.take(found, shown, lambda one: str(one[wanted.order]))
+        back, last_key = paging.start(place, _BEGINNING)
+        falling = query.newest_first != back
+        if last_key is not None:
+            low, high = (low, last_key) if falling else (last_key, high)
+        messages = self._read(query, low, high, falling, paging.limit + 2)
+        others = (message for message in messages if message[query.order] != last_key)
+        page, more = paging.take(others, shown, lambda message: str(message[query.order]))
         if back:
             page.reverse()
-        follows, precedes = (beside is not None, more) if back else (more, beside is not None)
+        follows, precedes = (last_key is not None, more) if back else (more, last_key is not None)
         return {
             "items": [item for _, item in page],
             "next": write_token((_ON, page[-1][0]), paging.request) if page and follows else None,
             "previous": write_token((_BACK, page[0][0]), paging.request) if page and precedes else None,
         }
 
-    def _read(self, wanted: Wanted, low: str, high: str, falling: bool, page: int) -> Iterable[Values]:  # noqa: FBT001
-        if wanted.user is not None:
-            return self.entities.read(Range(wanted.thread.partition(wanted.user), low, high, falling), page)
-        ranges = [IndexRange("gsi1", one, low, high, falling) for one in wanted.thread.partitions]
+    def _read(
+        self,
+        query: MessageQuery,
+        low: str,
+        high: str,
+        falling: bool,  # noqa: FBT001
+        page: int,
+    ) -> Iterable[Values]:
+        if query.user is not None:
+            return self.entities.read(Range(query.thread.partition(query.user), low, high, falling), page)
+        ranges = [IndexRange("gsi1", partition, low, high, falling) for partition in query.thread.partitions]
         return merge(
-            *(self.entities.listed(one, page) for one in ranges),
-            key=lambda one: str(one[wanted.order]),
+            *(self.entities.listed(index_range, page) for index_range in ranges),
+            key=lambda message: str(message[query.order]),
             reverse=falling,
         )

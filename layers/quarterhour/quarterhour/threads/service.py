@@ -1,4 +1,4 @@
-"""Writing messages, each once: a claim fixes the instant, then the message goes where that instant puts it."""
+"""Writing messages, each once: a claim fixes the message's instant, then the message is written at that instant."""
 
 from dataclasses import dataclass
 
@@ -11,15 +11,15 @@ from quarterhour.threads.store import ThreadStore
 
 @dataclass(frozen=True, slots=True)
 class ThreadService:
-    """Writes the messages of the discussions."""
+    """Writes the messages of threads."""
 
     store: ThreadStore
 
     def write(self, message: Message) -> tuple[Values, bool]:
         """Write a message; return it as the API shows it, and whether it is new.
 
-        A retry finds the claim and writes the same bytes to the same place, so it completes what a crash left undone.
-        Raises ``ConflictError`` where the id was used for another text, ``UnavailableError``.
+        A retry finds the claim and writes the same item again, so it also completes a write that a crash interrupted.
+        Raises ``ConflictError`` where the id was used for another text, or ``UnavailableError``.
         """
         claim = message.claim(clock.now())
         first = self.store.claim(claim)

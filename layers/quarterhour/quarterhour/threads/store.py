@@ -1,4 +1,4 @@
-"""The discussions' calls to DynamoDB, and the requests they send."""
+"""The threads' calls to DynamoDB, and the builders of their requests."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -25,18 +25,18 @@ def claim_request(table: str, claim: Mapping[str, Any]) -> Request:
 
 @dataclass(frozen=True, slots=True)
 class ThreadStore:
-    """The messages in the Entity table."""
+    """Writes claims and messages to the Entity table."""
 
     client: "DynamoDBClient"
     table: str
 
     def claim(self, claim: Values) -> Values:
-        """Write a claim unless one exists for the message; return the claim that counts: this one, or the first."""
+        """Write a claim unless one exists for the message; return the valid claim: this one, or the existing one."""
         request = claim_request(self.table, claim)
         write = conditional_write(lambda: self.client.put_item(**request), "the Entity table")
         return claim if write.applied else from_item(write.item)
 
     def put(self, message: Values) -> None:
-        """Write a message; repeating it writes the same bytes."""
+        """Write a message; a repeated write writes the same item."""
         request: Request = {"TableName": self.table, "Item": to_item(message)}
         with_retries(lambda: self.client.put_item(**request), "the Entity table")

@@ -1,4 +1,4 @@
-"""Rate cards at work: commissions fixed by the card in force, whatever happens to it later, and explained."""
+"""Rate cards: commissions fixed by the rate card in force when an event is recorded, and explained."""
 
 from datetime import timedelta
 from decimal import Decimal
@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 import pytest
 
-from quarterhour.ledger.explanation import reckoned
+from quarterhour.ledger.explanation import commission_steps
 from quarterhour.model.errors import UnavailableError
 from quarterhour.rate_cards.store import RateCardStore
 from quarterhour.reports.lines import read_lines
@@ -23,10 +23,10 @@ BOOKS = {"percent": "8", "category": "books", "currency": "GBP", "fixed": "0.30"
 
 
 def keep(world: World, seen: int, *rules: dict[str, Any], agency: str = "42", since: str = "2026-10-01") -> None:
-    """Write a version of an agency's card."""
+    """Write a version of an agency's rate card."""
     sent = {"seen": seen, "content": content(*rules, valid_from=f"{since}T00:00:00Z")}
-    answer = send(world, "PUT", f"/documents/rate-card:{agency}", sent)
-    assert answer.status in {200, 201}, answer.body
+    response = send(world, "PUT", f"/documents/rate-card:{agency}", sent)
+    assert response.status in {200, 201}, response.body
 
 
 def at(event: Cloud, time: str) -> Cloud:
@@ -35,20 +35,20 @@ def at(event: Cloud, time: str) -> Cloud:
 
 
 def explained(world: World, id_: str) -> dict[str, Any]:
-    """Return how an event's commission came about."""
-    told: dict[str, Any] = world.read(f"/events/shop/{quote(quote(id_, safe=''), safe='')}/explain")
-    return told
+    """Return the explanation of an event's commission."""
+    explanation: dict[str, Any] = world.read(f"/events/shop/{quote(quote(id_, safe=''), safe='')}/explain")
+    return explanation
 
 
 def paid(world: World) -> dict[str, tuple[str, str]]:
-    """Return the commission and the terms of each event in the ledger."""
+    """Return the commission of each event in the ledger, and the origin of its price."""
     return {item["id"]: (item["commission"], item["terms"]) for item in ledger(world)}
 
 
 # ---------------------------------------------------------------- fixed when the event is recorded
 
 
-def test_a_sale_pays_by_its_agencys_card_and_keeps_version_and_arithmetic(world: World) -> None:
+def test_a_sale_is_priced_by_its_agencys_rate_card_and_keeps_version_and_arithmetic(world: World) -> None:
     keep(world, 0, {"percent": "12.5"}, BOOKS)
     sent = [sale("tea"), sale("book", "100", category="books", quantity=2), sale("own", commission_rate="0.2")]
     assert verdicts(post(world, [*sent, {**sale("other"), "subject": "7"}])) == ["recorded"] * 4
@@ -63,7 +63,7 @@ def test_a_sale_pays_by_its_agencys_card_and_keeps_version_and_arithmetic(world:
     assert book["arithmetic"] == "percent=8 of=100 fixed=0.30 items=2 least=2 most=9"
 
 
-def test_a_new_version_counts_for_the_next_request(world: World) -> None:
+def test_a_new_version_prices_the_next_request(world: World) -> None:
     keep(world, 0, {"percent": "10"})
     post(world, sale("a"))
     keep(world, 1, {"percent": "20"})
@@ -71,7 +71,7 @@ def test_a_new_version_counts_for_the_next_request(world: World) -> None:
     assert paid(world) == {"a": ("1.2500", "card 1"), "b": ("2.5000", "card 2")}
 
 
-def test_the_card_in_force_at_the_events_time_counts_not_the_one_of_now(world: World) -> None:
+def test_an_event_is_priced_by_the_rate_card_in_force_at_its_own_time(world: World) -> None:
     keep(world, 0, {"percent": "10"}, since="2026-09-01")
     keep(world, 1, {"percent": "20"}, since="2026-10-01")
     keep(world, 2, {"percent": "30"}, since="2026-11-01")
@@ -86,7 +86,7 @@ def test_the_card_in_force_at_the_events_time_counts_not_the_one_of_now(world: W
     }
 
 
-def test_a_card_that_changes_between_an_event_and_its_retry_changes_nothing(world: World) -> None:
+def test_a_rate_card_that_changes_between_an_event_and_its_retry_changes_nothing(world: World) -> None:
     keep(world, 0, {"percent": "10"}, BOOKS)
     sent = [sale("a"), sale("b", "100", category="books"), refund("r", "-5", of="b")]
     first = post(world, sent)
@@ -100,7 +100,7 @@ def test_a_card_that_changes_between_an_event_and_its_retry_changes_nothing(worl
 
 
 @pytest.mark.parametrize("seconds", [0, 3600])
-def test_a_claim_keeps_its_terms_when_the_card_changes_before_its_event_is_appended(seconds: int) -> None:
+def test_a_claim_keeps_its_price_when_the_rate_card_changes_before_the_append(seconds: int) -> None:
     with faulty() as (world, faults):
         keep(world, 0, {"percent": "10"}, BOOKS)
         post(world, sale("before"))
@@ -114,17 +114,17 @@ def test_a_claim_keeps_its_terms_when_the_card_changes_before_its_event_is_appen
         assert paid(world)["a"] == ("8.30", "card 1")
 
 
-def test_what_a_new_card_could_not_charge_exactly_is_still_a_duplicate_of_what_it_was(world: World) -> None:
+def test_an_event_that_a_new_rate_card_cannot_price_is_still_a_duplicate(world: World) -> None:
     keep(world, 0, {"percent": "0"})
     huge = sale("a", "1" * 38)
     assert verdicts(post(world, huge)) == ["recorded"]
     keep(world, 1, {"percent": "10"})
-    answer = post(world, [huge, {**huge, "id": "b"}, sale("c")])
-    assert verdicts(answer) == ["duplicate", "rejected", "recorded"]
-    assert answer.json()["items"][1]["errors"][0]["field"] == "data.amount"
+    response = post(world, [huge, {**huge, "id": "b"}, sale("c")])
+    assert verdicts(response) == ["duplicate", "rejected", "recorded"]
+    assert response.json()["items"][1]["errors"][0]["field"] == "data.amount"
 
 
-def test_where_the_cards_cannot_be_read_only_what_needs_one_has_to_wait(
+def test_only_events_that_need_a_rate_card_are_unavailable_while_rate_cards_cannot_be_read(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def out_of_reach(*_: object) -> NoReturn:
@@ -132,13 +132,13 @@ def test_where_the_cards_cannot_be_read_only_what_needs_one_has_to_wait(
 
     with monkeypatch.context() as patch:
         patch.setattr(RateCardStore, "read", out_of_reach)
-        answer = post(world, [sale("a"), sale("b", commission_rate="0.1"), refund("r", "-1", of="b")])
-        assert (answer.status, verdicts(answer)) == (207, ["unavailable", "recorded", "recorded"])
+        response = post(world, [sale("a"), sale("b", commission_rate="0.1"), refund("r", "-1", of="b")])
+        assert (response.status, verdicts(response)) == (207, ["unavailable", "recorded", "recorded"])
     world.stack.cold_start("ingest")
     assert verdicts(post(world, [sale("a"), sale("b", commission_rate="0.1")])) == ["recorded", "duplicate"]
 
 
-def test_refunds_give_back_their_part_and_all_of_them_no_more_than_the_sale_was_charged(world: World) -> None:
+def test_refunds_get_their_shares_of_the_commission_and_never_more_than_all_of_it(world: World) -> None:
     keep(world, 0, {"percent": "7", "currency": "GBP", "fixed": "0.30"})
     post(world, sale("s", "10.00"))
     keep(world, 1, {"percent": "50"})
@@ -150,10 +150,10 @@ def test_refunds_give_back_their_part_and_all_of_them_no_more_than_the_sale_was_
     assert {terms for id_, (_, terms) in paid(world).items() if id_ != "s"} == {"sale"}
 
 
-# ---------------------------------------------------------------- explained from stored facts
+# ---------------------------------------------------------------- explanations from stored facts
 
 
-def test_every_commission_of_a_report_is_reckoned_again_from_its_line_and_explained(world: World) -> None:
+def test_every_commission_of_a_report_is_computed_from_its_line_and_explained(world: World) -> None:
     keep(world, 0, {"percent": "12.5"}, BOOKS, {"percent": "11", "location": "GB", "currency": "GBP", "minimum": "3"})
     post(
         world,
@@ -173,48 +173,48 @@ def test_every_commission_of_a_report_is_reckoned_again_from_its_line_and_explai
     lines = [line for key in sealed for line in read_lines(bucket.open(key))]
     assert len(lines) == 18
     for line in lines:
-        *_, last = reckoned(line)
+        *_, last = commission_steps(line)
         assert f"{last.gives:f}" == line["commission"]
-        told = explained(world, line["id"])
-        assert told["steps"][-1]["gives"] == told["commission"] == line["commission"]
+        explanation = explained(world, line["id"])
+        assert explanation["steps"][-1]["gives"] == explanation["commission"] == line["commission"]
     assert {line["id"]: line["terms"] for line in lines}["lost"] == "card 1"
 
 
-def test_an_explanation_names_the_card_the_rule_and_each_step(world: World) -> None:
+def test_an_explanation_names_the_rate_card_the_rule_and_each_step(world: World) -> None:
     keep(world, 0, {"percent": "12.5"}, BOOKS)
     post(world, at(sale("inv/1: 50%", "100", category="books", quantity=4), "2026-10-20"))
     keep(world, 1, {"percent": "1"})
-    told = explained(world, "inv/1: 50%")
-    assert told["terms"] == {
+    explanation = explained(world, "inv/1: 50%")
+    assert explanation["terms"] == {
         "from": "card",
         "document": "rate-card:42",
         "version": 1,
         "valid_from": "2026-10-01T00:00:00Z",
         "rule": BOOKS,
     }
-    assert [(step["name"], step["gives"]) for step in told["steps"]] == [
+    assert [(step["name"], step["gives"]) for step in explanation["steps"]] == [
         ("percent", "8.00"),
         ("fixed", "1.20"),
         ("sum", "9.20"),
         ("minimum", "9.20"),
         ("maximum", "9"),
     ]
-    assert (told["time"], told["recorded_at"]) == ("2026-10-20T12:00:00Z", "2026-10-23T01:30:00.000Z")
+    assert (explanation["time"], explanation["recorded_at"]) == ("2026-10-20T12:00:00Z", "2026-10-23T01:30:00.000Z")
     assert START.day == 23
 
 
-def test_what_is_not_recorded_cannot_be_explained(world: World) -> None:
+def test_an_event_that_is_not_recorded_has_no_explanation(world: World) -> None:
     post(world, sale("a"))
     for path in ("/events/shop/b/explain", "/events/other/a/explain"):
         assert world.missing(path)
 
 
-def test_an_adjustment_that_names_its_commission_changes_that_alone(world: World) -> None:
+def test_an_adjustment_that_names_its_commission_changes_only_the_commission(world: World) -> None:
     post(world, [sale("s", "100", commission_rate="0.1"), sale("a", "0", "adjustment.recorded", commission="-2.5")])
     world.settle()
     totals = world.read("/accounts/42/GBP")
     assert (totals["gross"], totals["refunds"], totals["commission"], totals["events"]) == ("100", "0", "7.5", 2)
-    answer = post(world, sale("b", "0", "adjustment.recorded", commission="1", commission_rate="0.1"))
-    assert answer.json()["items"][0]["errors"][0]["field"] == "data.commission"
+    response = post(world, sale("b", "0", "adjustment.recorded", commission="1", commission_rate="0.1"))
+    assert response.json()["items"][0]["errors"][0]["field"] == "data.commission"
     assert post(world, sale("c", "1", commission="1")).json()["items"][0]["errors"][0]["field"] == "data.commission"
     assert "b" not in {item["event"].removeprefix("shop#") for item in items(world, "IdentityTable")}

@@ -1,0 +1,126 @@
+"""Pages of ledger events, the pure part: spans of positions, merging partitions, and the limits of a page."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Final, Self
+
+from quarterhour.aws.items import Item
+from quarterhour.model.clock import MILLISECOND, iso_millis
+from quarterhour.model.identifiers import Position
+from quarterhour.model.instants import rounded_up
+from quarterhour.model.quarter_hours import QuarterHour
+from quarterhour.web.paging import MAX_BYTES, size_of, within
+
+EVENTS_A_PAGE: Final = 1000
+"""How many events a filtered page examines at most, apart from its last read."""
+
+_NOT_SHOWN: Final = frozenset({"schema", "quarter_hour"})
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """The positions to read: from ``low`` to before ``high``, and only those after ``after`` where it is not empty."""
+
+    low: str
+    high: str
+    after: str = ""
+
+
+def bounds(start: datetime, end: datetime) -> Bounds:
+    """Return the bounds of the events recorded from the start to before the end."""
+    return Bounds(*(iso_millis(rounded_up(at, MILLISECOND)) for at in (start, end)))
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """The bounds of a query, with the first and the last quarter-hour that can hold events within them."""
+
+    bounds: Bounds
+    first: QuarterHour
+    last: QuarterHour
+
+    @classmethod
+    def of(cls, start: datetime, end: datetime, now: datetime) -> Self:
+        """Return the span from the start to before the end. It ends with the current time, as later events are none."""
+        last = min(QuarterHour.at(end - MILLISECOND), QuarterHour.at(now).next)
+        return cls(bounds(start, end), QuarterHour.at(start), last)
+
+    def place(self, name: str, after: str) -> tuple[QuarterHour, str]:
+        """Return where a page begins: a quarter-hour and the position after which to continue.
+
+        Raises ``ValueError`` for a place outside this span.
+        """
+        quarter_hour = within(self.first, QuarterHour.parse(name), self.last)
+        if after and quarter_hour_of(within(self.bounds.low, after, self.bounds.high)) != quarter_hour:
+            raise ValueError(f"{after} is not in {quarter_hour}")
+        return quarter_hour, after
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionPage:
+    """Events of one partition, and the last position up to which they are complete; empty at the partition's end."""
+
+    items: Sequence[Item]
+    complete_through: str
+
+
+def merge_pages(pages: Sequence[PartitionPage]) -> tuple[list[Item], str]:
+    """Merge the pages of a quarter-hour's partitions in the order of positions.
+
+    Returns the events up to the position through which every page is complete, and that position. It is empty where
+    all pages reach the end of their partition.
+    """
+    complete_through = min((page.complete_through for page in pages if page.complete_through), default="")
+    items = (
+        item for page in pages for item in page.items if not complete_through or position_of(item) <= complete_through
+    )
+    return sorted(items, key=position_of), complete_through
+
+
+def shown_event(item: Item) -> dict[str, str]:
+    """Return an event as the API shows it: its ledger attributes, under the names of its receipt."""
+    facts = {name: value["S"] for name, value in item.items() if name not in _NOT_SHOWN}
+    return {"partition": item["quarter_hour"]["S"], **facts}
+
+
+@dataclass(slots=True)
+class EventPage:
+    """A page of events under construction, limited in its events, its bytes and the events that it examines.
+
+    ``only``: the attributes that an event must have to be on the page, such as its agency or its source.
+    """
+
+    limit: int
+    only: Mapping[str, str]
+    examined: int = 0
+    size: int = 0
+    items: list[dict[str, Any]] = field(default_factory=list)
+
+    def add(self, item: Item) -> None:
+        """Examine an event, and add it where it matches."""
+        self.examined += 1
+        event = shown_event(item)
+        if all(event[name] == value for name, value in self.only.items()):
+            self.items.append(event)
+            self.size += size_of(event)
+
+    @property
+    def remaining(self) -> int:
+        """How many more events the page may examine."""
+        return (EVENTS_A_PAGE if self.only else self.limit) - self.examined
+
+    @property
+    def full(self) -> bool:
+        """Whether the page has reached one of its limits."""
+        return len(self.items) >= self.limit or self.size >= MAX_BYTES or self.remaining <= 0
+
+
+def position_of(item: Item) -> str:
+    """Return the position of a ledger item."""
+    return str(item["position"]["S"])
+
+
+def quarter_hour_of(position: str) -> QuarterHour:
+    """Return the quarter-hour of a position; raise ``ValueError`` where the text is no position."""
+    return QuarterHour.at(Position.parse(position).recorded_at)

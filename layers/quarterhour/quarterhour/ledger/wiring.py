@@ -1,0 +1,30 @@
+"""The recorder of a Lambda function, made from the function's environment."""
+
+from typing import TYPE_CHECKING
+
+from quarterhour.aws.settings import Environment
+from quarterhour.aws.workers import Workers
+from quarterhour.ledger.plan import RecordingTerms
+from quarterhour.ledger.service import Recorder
+from quarterhour.ledger.store import LedgerStore
+from quarterhour.rate_cards.store import RateCardStore
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb import DynamoDBClient
+
+
+def recorder_of(env: Environment, client: "DynamoDBClient", workers: Workers, timeout: str) -> Recorder:
+    """Return the recorder of a function; ``timeout`` names the variable with the function's timeout in seconds.
+
+    Raises ``SettingsError`` for a variable that is missing or invalid.
+    """
+    entity_table = env.text("ENTITY_TABLE")
+    terms = RecordingTerms(
+        shards=env.integer("LEDGER_SHARDS", least=1),
+        commission_rate=env.rate("DEFAULT_COMMISSION_RATE"),
+        grace=env.seconds("GRACE_SECONDS"),
+        longest_run=env.seconds(timeout),
+        retention=env.days("DEDUP_RETENTION_DAYS") or None,
+    )
+    store = LedgerStore(client, env.text("IDENTITY_TABLE"), env.text("LEDGER_TABLE"), entity_table, workers)
+    return Recorder(terms, store, RateCardStore(client, entity_table, workers).read)
