@@ -47,7 +47,7 @@ kinds = {"accounts": snapshots, "exchange-rates": SnapshotQueries(entities, EXCH
 layers = Layers(env.parsed("SNAPSHOT_LAYERS", LAYERS, parse_layers))
 documents = DocumentQueries(entities)
 reports = ReportQueries(entities, clients.s3(), env.text("REPORT_BUCKET"))
-workers = Workers(env.integer("MAX_CONCURRENCY", least=1))
+workers = Workers(env.integer("MAX_CONCURRENCY", minimum=1))
 ledger = LedgerQueries(dynamodb, env.text("LEDGER_TABLE"), entities, workers)
 locations = LocationQueries(entities)
 lookup = EventLookup(dynamodb, env.text("IDENTITY_TABLE"), env.text("LEDGER_TABLE"))
@@ -114,8 +114,8 @@ def account_trend(agency: Names, currency: str) -> http.Response:
 def window(layer: str, start: str) -> http.Response:
     """Return all accounts, or exchange rates, that changed in a window, with their states at its end."""
     query = routes.parameters()
-    with_windows = parameters.parsed("layer", parameters.plain(layer), layers.expected_windows, layers.with_windows)
-    at = parameters.parsed("start", parameters.plain(start), MOMENT, instants.moment)
+    with_windows = parameters.parsed("layer", parameters.decoded(layer), layers.expected_windows, layers.with_windows)
+    at = parameters.parsed("start", parameters.decoded(start), MOMENT, instants.moment)
     kind = query.optional("kind", one_of(kinds), lambda name: among(kinds, name), snapshots)
     paging = query.paging()
     return _ok(kind.window(with_windows, at, paging))
@@ -131,7 +131,7 @@ def report_runs() -> http.Response:
 @routes.get("/reports/<run>", allow=everyone)
 def report_run(run: str) -> http.Response:
     """Return a report run with its manifest and links to its files, to callers who may read it."""
-    name = parameters.plain(run)
+    name = parameters.decoded(run)
     if not (is_run_id(name) and documents.may_read(report(name), routes.caller())):
         raise no_run(name)
     return _ok(reports.run(name))
@@ -159,7 +159,7 @@ def explanation(source: str, event: str) -> http.Response:
 def source_events(source: str) -> http.Response:
     """Return the events of a source recorded in a span, after an instant, or before one, in the order of time."""
     query = routes.parameters()
-    name = parameters.parsed("source", parameters.plain(source), NAME, parameters.name)
+    name = parameters.parsed("source", parameters.decoded(source), NAME, parameters.name)
     start, end = source_span(query)
     paging = query.paging()
     return _ok(paging.body(ledger.of_source(name, start, end, paging)))
@@ -174,7 +174,7 @@ def sales_everywhere() -> http.Response:
 @routes.get("/locations/<place>", allow=machines, query=("from", "to", "level", *PAGE))
 def sales_at_a_place(place: str) -> http.Response:
     """Return the sales of each day at a place and within it, in total or by the places at a deeper level."""
-    return _sales(parameters.parsed("place", parameters.plain(place), fields.PLACE, read_place))
+    return _sales(parameters.parsed("place", parameters.decoded(place), fields.PLACE, read_place))
 
 
 @routes.get("/openapi.json", allow=everyone)
@@ -199,7 +199,7 @@ def _sales(place: str) -> http.Response:
 
 
 def _account(agency: Names, currency: str) -> tuple[Account, Values]:
-    return counters.find(agency, parameters.plain(currency))
+    return counters.find(agency, parameters.decoded(currency))
 
 
 def _ok(body: dict[str, Any]) -> http.Response:

@@ -18,7 +18,7 @@ from quarterhour.orders.store import OrderStore
 
 env = Environment.of_process()
 dynamodb = clients.dynamodb()
-workers = Workers(env.integer("MAX_CONCURRENCY", least=1))
+workers = Workers(env.integer("MAX_CONCURRENCY", minimum=1))
 biller = Biller(
     OrderStore(dynamodb, dynamodb, env.text("ENTITY_TABLE"), workers),  # only reads
     recorder_of(env, dynamodb, workers, "BILLING_TIMEOUT_SECONDS"),

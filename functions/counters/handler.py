@@ -18,7 +18,7 @@ counting = CounterUpdater(
     CounterStore(clients.dynamodb(), env.text("ENTITY_TABLE")),
     Parking(clients.sqs(), env.text("PARKED_QUEUE_URL")),
     Retention(env.days("QUARTER_HOUR_RETENTION_DAYS"), env.days("DAY_RETENTION_DAYS")),
-    Workers(env.integer("MAX_CONCURRENCY", least=1)),
+    Workers(env.integer("MAX_CONCURRENCY", minimum=1)),
 )
 
 

@@ -58,7 +58,7 @@ def versions(document: str) -> http.Response:
 @routes.get("/documents/<document>/versions/<version>", allow=everyone)
 def one_version(document: str, version: str) -> http.Response:
     """Return a version, with its content."""
-    number = parameters.parsed("version", parameters.plain(version), NUMBER, version_number)
+    number = parameters.parsed("version", parameters.decoded(version), NUMBER, version_number)
     name = _readable(document)
     return _shown(name, documents.version(name, number))
 
@@ -84,7 +84,7 @@ def permitted(document: str) -> http.Response:
 
 
 def _name(document: str) -> str:
-    return parameters.parsed("document", parameters.plain(document), NAME, document_name)
+    return parameters.parsed("document", parameters.decoded(document), NAME, document_name)
 
 
 def _readable(document: str) -> str:

@@ -21,7 +21,7 @@ from quarterhour.snapshots.requests import LISTED, listed, states
 from quarterhour.snapshots.requests import PARAMETERS as STATES
 from quarterhour.web import http
 from quarterhour.web.access import everyone, machines
-from quarterhour.web.parameters import INSTANT, PAGE, invalid, parsed, plain
+from quarterhour.web.parameters import INSTANT, PAGE, decoded, invalid, parsed
 from quarterhour.web.routing import Routes
 
 env = Environment.of_process()
@@ -97,7 +97,7 @@ def rate_trend(currency: str) -> http.Response:
 
 
 def _code(currency: str) -> str:
-    return parsed("currency", plain(currency), CODE, code)
+    return parsed("currency", decoded(currency), CODE, code)
 
 
 def _latest(currency: str) -> Values:

@@ -19,7 +19,7 @@ from quarterhour.web.parameters import Parameters
 
 env = Environment.of_process()
 gate = Gate(env)
-workers = Workers(env.integer("MAX_CONCURRENCY", least=1))
+workers = Workers(env.integer("MAX_CONCURRENCY", minimum=1))
 recorder = recorder_of(env, clients.dynamodb(), workers, "INGEST_TIMEOUT_SECONDS")
 
 RESERVE_SECONDS = 5

@@ -31,7 +31,7 @@ from quarterhour.snapshots.store import SnapshotStore
 env = Environment.of_process()
 dynamodb = clients.dynamodb()
 sqs = clients.sqs()
-workers = Workers(env.integer("MAX_CONCURRENCY", least=1))
+workers = Workers(env.integer("MAX_CONCURRENCY", minimum=1))
 entity_table = env.text("ENTITY_TABLE")
 counters = Rebuild(
     CheckpointStore(dynamodb, entity_table),
@@ -62,7 +62,7 @@ def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
 def rebuild(request: RebuildRequest, context: LambdaContext) -> dict[str, Any]:
     """Return how many counters differed from the sealed ledger, and from which day on another run must continue."""
     rebuilt = counters.rebuild(request, in_time(context, REBUILD_RESERVE_SECONDS))
-    count(Metric.COUNTERS_MENDED, rebuilt.repaired)
+    count(Metric.COUNTERS_REPAIRED, rebuilt.repaired)
     return rebuilt.as_dict()
 
 

@@ -25,7 +25,7 @@ from quarterhour.web.routing import Routes
 env = Environment.of_process()
 dynamodb = clients.dynamodb()
 table = env.text("ENTITY_TABLE")
-workers = Workers(env.integer("MAX_CONCURRENCY", least=1))
+workers = Workers(env.integer("MAX_CONCURRENCY", minimum=1))
 store = OrderStore(dynamodb, clients.dynamodb_once(), table, workers)
 keeper = OrderService(store)
 queries = OrderQueries(EntityReader(dynamodb, table))
@@ -64,7 +64,7 @@ def one(order: str) -> http.Response:
 @routes.put("/orders/<order>/status", allow=machines)
 def change(order: str) -> http.Response:
     """Change an order's status, if it is the one that the request names."""
-    name = parameters.parsed("order", parameters.plain(order), NAME, parameters.name)
+    name = parameters.parsed("order", parameters.decoded(order), NAME, parameters.name)
     return http.response(200, shown_order(keeper.change(name, StatusChange.of(routes.body()))))
 
 

@@ -23,7 +23,7 @@ from quarterhour.schedule.store import read_desired
 env = Environment.of_process()
 dynamodb = clients.dynamodb()
 table = env.text("ENTITY_TABLE")
-workers = Workers(env.integer("MAX_CONCURRENCY", least=1))
+workers = Workers(env.integer("MAX_CONCURRENCY", minimum=1))
 stores = ReportStores(
     CheckpointStore(dynamodb, table),
     RunStore(dynamodb, table),

@@ -1,4 +1,4 @@
-"""The routes of the reports' schedule: seeing it, and changing it while everything runs."""
+"""The routes of the report schedule: read it, and change it at run time."""
 
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
@@ -24,14 +24,14 @@ routes = Routes(env)
 
 @routes.get("/schedule", allow=machines, query=PAGE)
 def show_schedule() -> http.Response:
-    """Answer the schedule as it stands, what is wanted of it, and its changes, the newest first."""
+    """Return the actual and the desired schedule, and its changes, newest first."""
     paging = routes.parameters().paging()
     return http.response(200, {**reconciler.show(), **paging.body(reconciler.changes(paging))})
 
 
 @routes.put("/schedule", allow=machines)
 def change_schedule() -> http.Response:
-    """Change the schedule; answer it as it stands then."""
+    """Change the schedule; return the actual and the desired schedule afterwards."""
     reconciler.change(ScheduleRequest.of(routes.body()), routes.caller().name)
     return http.response(200, reconciler.show())
 
@@ -39,5 +39,5 @@ def change_schedule() -> http.Response:
 @observed
 @http.answered
 def handler(event: dict[str, object], context: LambdaContext) -> http.Response:
-    """Answer a request about the schedule."""
+    """Return the response to a request."""
     return routes.handle(event, context)

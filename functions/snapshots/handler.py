@@ -1,4 +1,4 @@
-"""The entity stream: keeps the state of each entity as it stood in each window."""
+"""The entity stream: writes the state of each entity at the end of each window."""
 
 from typing import Any
 
@@ -14,15 +14,15 @@ from quarterhour.snapshots.service import SnapshotWriter
 from quarterhour.snapshots.store import SnapshotStore
 
 env = Environment.of_process()
-keeper = SnapshotWriter(
+writer = SnapshotWriter(
     SnapshotStore(clients.dynamodb(), env.text("ENTITY_TABLE")),
     Parking(clients.sqs(), env.text("PARKED_QUEUE_URL")),
     env.parsed("SNAPSHOT_LAYERS", LAYERS, parse_layers),
-    Workers(env.integer("MAX_CONCURRENCY", least=1)),
+    Workers(env.integer("MAX_CONCURRENCY", minimum=1)),
 )
 
 
 @observed
 def handler(event: dict[str, Any], _context: LambdaContext) -> dict[str, list[dict[str, str]]]:
-    """Keep the batch's states; answer from where on to deliver again."""
-    return keeper.apply(event["Records"])
+    """Write the snapshots of a batch; return the response that names failed records."""
+    return writer.apply(event["Records"])

@@ -41,7 +41,7 @@ ORDERS = {"oldest": False, "newest": True}
 def write(kind: str, subject: str) -> http.Response:
     """Write a message; a retry gets the same response as the first try."""
     caller = routes.caller()
-    message = read_message(_thread(kind, (parameters.plain(subject),)), routes.body(), caller)
+    message = read_message(_thread(kind, (parameters.decoded(subject),)), routes.body(), caller)
     written, is_new = service.write(message)
     return http.response(201 if is_new else 200, written)
 
@@ -52,13 +52,13 @@ def read(kind: str, subject: str) -> http.Response:
     query = routes.parameters()
     user = query.optional("user", NAME, parameters.name, None)
     within = query.optional("period", PERIOD, period, "")
-    newest_first = query.optional("order", one_of(ORDERS), lambda name: among(ORDERS, name), otherwise=False)
+    newest_first = query.optional("order", one_of(ORDERS), lambda name: among(ORDERS, name), default=False)
     messages = MessageQuery(_thread(kind, parameters.spellings(subject)), user, within, newest_first)
     return http.response(200, queries.messages(messages, query.paging()))
 
 
 def _thread(kind: str, names: Sequence[str]) -> Thread:
-    return subjects.thread(parameters.plain(kind), names, routes.caller())
+    return subjects.thread(parameters.decoded(kind), names, routes.caller())
 
 
 @observed

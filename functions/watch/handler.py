@@ -1,4 +1,4 @@
-"""The watch, every quarter of an hour: keeps the reports' schedule as it is wanted, and tells how late they are."""
+"""The watch, every 15 minutes: reconciles the report schedule, and measures the delay of the reports."""
 
 from typing import Any
 
@@ -21,11 +21,11 @@ grace = env.seconds("GRACE_SECONDS")
 
 @observed
 def handler(_event: dict[str, Any], _context: LambdaContext) -> dict[str, Any]:
-    """Put the schedule right where it does something else than wanted; answer what was found."""
+    """Reconcile the schedule, publish its metrics and return the result."""
     tick = reconciler.tick(grace)
-    count(Metric.SCHEDULE_MENDED, int(tick.reconciled))
+    count(Metric.SCHEDULE_RECONCILED, int(tick.reconciled))
     count(Metric.SCHEDULE_PAUSED, int(tick.setting.paused))
-    count(Metric.REPORT_DELAY, tick.delay.rates)
+    count(Metric.REPORT_DELAY, tick.delay.firings)
     count(Metric.REPORT_DELAY_SECONDS, tick.delay.seconds)
     logger.info("watched", **tick.as_dict())
     return tick.as_dict()

@@ -1,4 +1,4 @@
-"""The storage code on both engines: moto in this process, DynamoDB Local beside it where Java and Maven are."""
+"""The stores on both engines: moto in this process, and DynamoDB Local if Java and Maven are installed."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -12,18 +12,18 @@ from tests.contract.storage import Storage, opened
 
 _FIRST_DAY: Final = datetime(2026, 1, 1, 1, 30, 12, 345000, tzinfo=UTC)
 _DAYS: Final = 200_000
-"""So many that two tests hardly ever meet."""
+"""Enough days that two tests rarely share one."""
 
 
 @pytest.fixture(scope="module")
 def days() -> dict[int, str]:
-    """The days that the module's tests have taken, each with its test."""
+    """The days of the module's tests, each with the name of its test."""
     return {}
 
 
 @pytest.fixture(scope="module")
 def storage(engine: str) -> Iterator[Storage]:
-    """The stores on tables that a module's tests share: each has keys of its own."""
+    """The stores on tables that the module's tests share; each test uses its own keys."""
     with opened(engine) as storage:
         yield storage
 
@@ -45,7 +45,7 @@ def own(at: datetime) -> str:
 
 
 @pytest.fixture(autouse=True)
-def _hands(at: datetime) -> Iterator[None]:
-    """Stop the clock at the test's own instant; nobody waits for real."""
+def _clock(at: datetime) -> Iterator[None]:
+    """Stop the clock at the test's own instant, so that waiting takes no time."""
     with using(ManualClock(at)):
         yield

@@ -1,4 +1,4 @@
-"""Stores on an engine, with a meter on what they cost."""
+"""The stores on an engine, with a meter for the cost of their calls."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -13,20 +13,20 @@ Record = Callable[[str, object], None]
 
 @dataclass(frozen=True, slots=True)
 class Metered:
-    """The stores, with a client that is metered."""
+    """The stores, with a metered client."""
 
     storage: Storage
     meter: Meter
 
     def bill(self, do: Callable[[], object]) -> Bill:
-        """Return what something costs."""
+        """Return the cost of the calls that a function makes."""
         self.meter.take()
         do()
         return self.meter.take()
 
 
 def metered(storage: Storage) -> Metered:
-    """Return the stores of an engine with a client of their own that is metered."""
+    """Return the stores of an engine with their own, metered client."""
     with environment({"AWS_ENDPOINT_URL_DYNAMODB": storage.stack.engine.dynamodb_url}):
         client = clients.dynamodb()
     meter = Meter(Tables(storage.stack.dynamodb))
@@ -34,6 +34,6 @@ def metered(storage: Storage) -> Metered:
     return Metered(replace(storage, dynamodb=client), meter)
 
 
-def told(bill: Bill) -> str:
-    """Say what something costs."""
+def cost(bill: Bill) -> str:
+    """Format the cost of calls for the test report."""
     return f"{bill.write_units:g} write units, {bill.read_units:g} read units, {bill.calls.total()} calls"

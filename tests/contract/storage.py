@@ -1,4 +1,4 @@
-"""The storage code on an engine: each store, with the clients that the functions have, on the template's tables."""
+"""The stores on an engine: the clients of the functions and the tables of the template."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -34,12 +34,12 @@ ON_DYNAMODB_LOCAL = pytest.mark.engine(DYNAMODB_LOCAL)
 only_dynamodb_local = pytest.mark.parametrize(
     "engine", [pytest.param(DYNAMODB_LOCAL, marks=ON_DYNAMODB_LOCAL)], indirect=True
 )
-"""For what moto does wrong: DynamoDB Local alone decides, and the test says why."""
+"""For tests that moto fails: they run on DynamoDB Local alone, and say why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Storage:
-    """A deployment's tables, bucket and queues, as the functions reach them."""
+    """A deployment's tables, bucket and queues, with the stores of the functions."""
 
     stack: Stack
     dynamodb: "DynamoDBClient"
@@ -98,17 +98,17 @@ class Storage:
         return ScheduleStore(self.scheduler, self.stack.functions["watch"].environment["SCHEDULE_NAME"], self.entities)
 
     def write(self, values: dict[str, Any]) -> None:
-        """Write an entity past all stores."""
+        """Write an entity directly to the table."""
         self.dynamodb.put_item(TableName=self.entity_table, Item=to_item(values))
 
     def forget(self, pk: str) -> None:
         """Delete a partition of the Entity table."""
-        wanted = {
+        query = {
             "TableName": self.entity_table,
             "KeyConditionExpression": "pk = :pk",
             "ExpressionAttributeValues": {":pk": {"S": pk}},
         }
-        for items in query_pages(self.dynamodb, wanted, Workers(1)):
+        for items in query_pages(self.dynamodb, query, Workers(1)):
             for item in items:
                 self.dynamodb.delete_item(TableName=self.entity_table, Key={"pk": item["pk"], "sk": item["sk"]})
 

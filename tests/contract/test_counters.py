@@ -220,5 +220,5 @@ def test_the_lifetime_counter_alone_stands_in_the_index(storage: Storage, accoun
     changes = counted(storage, account, at)
     storage.counters.write(changes)
     latest = next(change.values for change in changes if change.values["sk"] == latest_key(account)["sk"])
-    found = storage.entities.window(latest["gsi1pk"], latest["pk"], 10, None)
+    found = storage.entities.read_window(latest["gsi1pk"], latest["pk"], 10, None)
     assert list(found) == [latest]

@@ -11,7 +11,7 @@ from quarterhour.locations.plan import sales
 from quarterhour.locations.queries import LocationQueries
 from quarterhour.model.totals import Totals
 from quarterhour.web.paging import Paging
-from tests.contract.metered import Metered, Record, metered, told
+from tests.contract.metered import Metered, Record, cost, metered
 from tests.contract.storage import Storage
 
 DAY = timedelta(days=1)
@@ -160,7 +160,7 @@ def test_a_run_settles_its_places_for_at_most_one_write_unit_an_event(
         bill = desk.bill(lambda found=found: desk.storage.reports.projections.write(sales(at.date(), run, found)))  # type: ignore[misc]
         assert (bill.write_units, bill.read_units) == (places, 0)
         assert bill.calls == {"dynamodb.BatchWriteItem": -(-places // 25)}
-        record_property(f"settle {events} events at {places} places", told(bill))
+        record_property(f"settle {events} events at {places} places", cost(bill))
 
 
 def test_a_place_is_read_for_what_lies_below_it(desk: Metered, day: date, record_property: Record) -> None:
@@ -170,7 +170,7 @@ def test_a_place_is_read_for_what_lies_below_it(desk: Metered, day: date, record
             lambda place=place: everything.sales(place, 2, (day, day + DAY), Paging.of("request", 100, None))  # type: ignore[misc]
         )
         assert (bill.read_units, bill.calls.total()) == (units, 1)
-        record_property(f"sales of a day at {place or 'all places'}", told(bill))
+        record_property(f"sales of a day at {place or 'all places'}", cost(bill))
     bill = desk.bill(lambda: everything.sales("GB", 1, (day, day + 31 * DAY), Paging.of("request", 100, None)))
     assert (bill.read_units, bill.calls.total()) == (15.5, 31)
-    record_property("sales of 31 days at a place", told(bill))
+    record_property("sales of 31 days at a place", cost(bill))

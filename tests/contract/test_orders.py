@@ -30,7 +30,7 @@ from quarterhour.orders.service import OrderService
 from quarterhour.orders.store import OrderStore
 from quarterhour.rate_cards.plan import RateCards
 from quarterhour.web.paging import Page, Paging
-from tests.contract.metered import Record, metered, told
+from tests.contract.metered import Record, cost, metered
 from tests.contract.storage import Storage
 from tests.support.events import ABSENT
 from tests.support.orders import change as change_record
@@ -127,7 +127,7 @@ def test_an_order_costs_two_write_units_an_item_and_four_for_itself(
     batches = -(-number // BATCH_WRITE)
     assert (bill.write_units, bill.read_units) == (2 * number + 4, 0)
     assert bill.calls == {"dynamodb.PutItem": 1, "dynamodb.BatchWriteItem": batches, "dynamodb.UpdateItem": 1}
-    record_property(f"create an order of {number} items", told(bill))
+    record_property(f"create an order of {number} items", cost(bill))
     assert [one["line"] for one in desk.order(own)["items"]] == list(range(1, number + 1))
 
 
@@ -137,7 +137,7 @@ def test_a_guests_order_is_listed_less_and_costs_less(desk: Desk, own: str, reco
     desk.create(one)
     bill = desk.meter.take()
     assert bill.write_units == 10 + 3
-    record_property("create a guest's order of 10 items", told(bill))
+    record_property("create a guest's order of 10 items", cost(bill))
 
 
 def test_an_order_sent_again_is_found_as_it_stands(desk: Desk, own: str, at: datetime, record_property: Record) -> None:
@@ -151,7 +151,7 @@ def test_an_order_sent_again_is_found_as_it_stands(desk: Desk, own: str, at: dat
     assert (header, created) == (paid, False)
     assert header.placed_at == first.placed_at == iso_millis(at)
     assert (bill.write_units, bill.read_units, bill.calls.total()) == (1, 0, 1)
-    record_property("an order of 100 items sent again", told(bill))
+    record_property("an order of 100 items sent again", cost(bill))
 
 
 def test_other_content_under_the_same_id_is_a_conflict_and_changes_nothing(desk: Desk, own: str) -> None:
@@ -183,7 +183,7 @@ def test_what_a_dead_sender_left_shows_nowhere_until_its_retry_completes_it(
     assert len(desk.order(own)["items"]) == len(desk.bought(own)) == 60
     # Only what was missing is written: a failed claim, the items left, the commit.
     assert bill.write_units == 1 + 2 * (60 - written) + 3
-    record_property(f"complete an order of 60 items, {written} written before", told(bill))
+    record_property(f"complete an order of 60 items, {written} written before", cost(bill))
 
 
 def test_an_order_left_behind_is_its_first_contents_for_ever(desk: Desk, own: str) -> None:
@@ -227,7 +227,7 @@ def test_an_order_is_read_with_its_items_as_they_stand(
     assert (found["lines"], len(found["items"]), found["next"]) == (number, number, None)
     size = sum(item_size(to_item(values)) for values in items(one, claim(one, at)))
     assert (bill.read_units, bill.calls.total()) == (1 + read_units(size, consistent=True), 2)
-    record_property(f"read an order of {number} items", told(bill))
+    record_property(f"read an order of {number} items", cost(bill))
 
 
 @pytest.mark.parametrize("limit", [1, 7, 30, 31])
@@ -276,7 +276,7 @@ def test_a_customers_orders_cost_a_query(desk: Desk, own: str, history: list[str
     assert desk.of_customer(own, *ALWAYS) == history
     bill = desk.meter.take()
     assert (bill.read_units, bill.calls) == (0.5, {"dynamodb.Query": 1})
-    record_property("5 orders of a customer", told(bill))
+    record_property("5 orders of a customer", cost(bill))
 
 
 @pytest.mark.parametrize("limit", [1, 3, 100])
@@ -310,7 +310,7 @@ def test_a_customers_items_of_one_product_are_those_alone(
     if limit == 100:
         # A query, and each order's header: what is not there whole is left out.
         assert (bill.read_units, bill.calls) == (2.5, {"dynamodb.Query": 1, "dynamodb.BatchGetItem": 1})
-        record_property("2 items of a customer by product, of 2 orders", told(bill))
+        record_property("2 items of a customer by product, of 2 orders", cost(bill))
 
 
 def test_the_items_of_a_long_order_cost_one_header(desk: Desk, own: str, record_property: Record) -> None:
@@ -319,7 +319,7 @@ def test_the_items_of_a_long_order_cost_one_header(desk: Desk, own: str, record_
     assert len(desk.bought(own, limit=1000)) == 200
     bill = desk.meter.take()
     assert bill.calls["dynamodb.BatchGetItem"] == 1
-    record_property("200 items of a customer, of one order", told(bill))
+    record_property("200 items of a customer, of one order", cost(bill))
 
 
 def test_a_listing_shows_an_order_on_all_of_its_pages_or_on_none(desk: Desk, own: str, at: datetime) -> None:
@@ -361,7 +361,7 @@ def test_a_status_changes_from_the_one_before_and_its_history_is_kept(
             bill = desk.meter.take()
         assert changed.status == after
         assert (bill.write_units, bill.calls.total()) == (units, 1)
-        record_property(f"{before} to {after}", told(bill))
+        record_property(f"{before} to {after}", cost(bill))
     history = [(one["status"], one["at"]) for one in desk.order(own)["history"]]
     statuses = ("open", "paid", "shipped", "delivered")
     assert history == [(status, iso_millis(at + number * MINUTE)) for number, status in enumerate(statuses)]
@@ -404,7 +404,7 @@ def test_the_oldest_orders_of_a_status_come_first_from_all_shards(
     bill = desk.meter.take()
     assert (bill.read_units, bill.calls.total()) == (0.5 * QUEUE_SHARDS, QUEUE_SHARDS)
     if limit == 100:
-        record_property("the queue of open orders, 5 of them", told(bill))
+        record_property("the queue of open orders, 5 of them", cost(bill))
 
 
 def test_orders_of_one_instant_all_come(desk: Desk, own: str, at: datetime) -> None:
@@ -438,7 +438,7 @@ def test_many_orders_are_billed_side_by_side_each_item_once(
         desk.meter.take()
         assert biller.apply(records, f"request-{again}", SECONDS) == {"batchItemFailures": []}
         bill = desk.meter.take()
-        record_property(f"bill 12 orders of 2 items{' again' * again}", told(bill))
+        record_property(f"bill 12 orders of 2 items{' again' * again}", cost(bill))
     end = at + MINUTE
     found = pages(lambda paging: storage.events.events(at, end, None, paging), 100)
     assert sorted(one["id"] for one in found) == sorted(f"{one}:{line}" for one in orders for line in (1, 2))

@@ -111,7 +111,7 @@ def test_a_range_includes_its_bounds_and_continues_after_an_item(
     whole = ["b#1", "b#10", "b#2", "b#é", "c"]
     order = whole[::-1] if falling else whole
     for after in (None, *order):
-        found = storage.entities.read(Range(pk, "b", "c", falling=falling, after=after), 2)
+        found = storage.entities.read(Range(pk, "b", "c", descending=falling, after=after), 2)
         assert [one["sk"] for one in found] == order[order.index(after) + 1 if after else 0 :]
 
 

@@ -25,7 +25,7 @@ from quarterhour.snapshots.layers import Layer, parse_layers
 from quarterhour.snapshots.plan import snapshots
 from quarterhour.snapshots.queries import SnapshotQueries
 from quarterhour.web.paging import Page, Paging
-from tests.contract.metered import Metered, Record, metered, told
+from tests.contract.metered import Metered, Record, cost, metered
 from tests.contract.storage import Storage
 from tests.support.builders import record
 
@@ -75,7 +75,7 @@ def keep(desk: Metered, latest: dict[str, Any]) -> None:
     found, poison = snapshots([record(1, to_item(latest))], LAYERS)
     assert not poison
     for one in found:
-        desk.storage.snapshots.keep(one.values)
+        desk.storage.snapshots.put(one.values)
 
 
 def pages(read: Callable[[Paging], Page], limit: int) -> Iterator[list[dict[str, Any]]]:
@@ -101,7 +101,7 @@ def test_a_rate_comes_into_force_with_one_transaction(
     with using(ManualClock(at + MINUTE)):
         second = desk.bill(lambda: state(desk, currency, said("1.09", at + MINUTE), EUR))
     assert (second.write_units, second.read_units) == (6, 2)
-    record_property("state a rate", told(second))
+    record_property("state a rate", cost(second))
     latest = rates(desk).latest(currency)
     assert latest
     assert (latest["version"], latest["last_updated"]) == (2, iso_millis(at + MINUTE))
@@ -116,7 +116,7 @@ def test_a_rate_stated_again_changes_nothing_however_late(
     latest = rates(desk).latest(currency)
     again = desk.bill(lambda: state(desk, currency, said("1.08420", at - MINUTE), EUR))
     assert (again.write_units, again.read_units) == (0, 2)
-    record_property("state a rate again", told(again))
+    record_property("state a rate again", cost(again))
     values, is_new = service(desk.storage.entities).state(currency, said("1.0842", at - MINUTE))
     assert (values["version"], is_new) == (first["version"], False)
     assert rates(desk).latest(currency) == latest
@@ -194,10 +194,10 @@ def test_the_rate_in_force_at_any_instant_is_the_newest_stated_by_then(
     assert rates(desk).as_of(history, at + 5 * MINUTE - timedelta(milliseconds=1))["units_per_base"] == "1.01"  # type: ignore[index]
     bill = desk.bill(lambda: rates(desk).as_of(history, at))
     assert (bill.read_units, bill.calls.total()) == (1, 1)
-    record_property("a rate as of an instant, exact", told(bill))
+    record_property("a rate as of an instant, exact", cost(bill))
     bill = desk.bill(lambda: rates(desk).latest(history))
     assert (bill.read_units, bill.calls.total()) == (1, 1)
-    record_property("a rate now", told(bill))
+    record_property("a rate now", cost(bill))
 
 
 def test_a_rates_windows_are_read_as_an_accounts(
@@ -220,7 +220,7 @@ def test_a_rates_windows_are_read_as_an_accounts(
         ),
     }.items():
         assert (bill.read_units, bill.calls.total()) == (0.5, 1)
-        record_property(what, told(bill))
+        record_property(what, cost(bill))
 
 
 def test_all_that_was_ever_stated_is_listed_by_the_instants_it_was_stated_for(
@@ -242,7 +242,7 @@ def test_all_that_was_ever_stated_is_listed_by_the_instants_it_was_stated_for(
     assert units(lambda paging: between(at, at, paging)) == []
     bill = desk.bill(lambda: store.last(history, Paging.of("request", 5, None)))
     assert (bill.read_units, bill.calls.total()) == (0.5, 1)
-    record_property("the last 5 rates stated", told(bill))
+    record_property("the last 5 rates stated", cost(bill))
 
 
 @pytest.mark.parametrize(("layer", "before"), [(FIVE_MINUTES, "1.11"), (CHANGE, "1.11"), (HOUR, "1.09")])
@@ -261,7 +261,7 @@ def test_a_trend_is_that_since_the_window_before(  # noqa: PLR0913, PLR0917 - wh
     assert (told_["trend"], told_["figures"]) == ("up", {"units_per_base": figure})
     bill = desk.bill(lambda: rates(desk).before_window(layer, latest))
     assert (bill.read_units, bill.calls.total()) == (1, 1)
-    record_property("a rate's trend", told(bill))
+    record_property("a rate's trend", cost(bill))
 
 
 def test_the_first_rate_has_none_before_it(desk: Metered, currency: str, at: datetime) -> None:
@@ -288,7 +288,7 @@ def test_a_window_lists_the_rates_that_changed_in_it(
     assert sorted(found) == codes
     bill = desk.bill(lambda: windows(desk).window(FIVE_MINUTES, at, Paging.of("request", 100, None)))
     assert (bill.read_units, bill.calls.total()) == (2, 4)
-    record_property("all rates of a window", told(bill))
+    record_property("all rates of a window", cost(bill))
 
 
 def test_all_rates_in_force_are_listed_once_each(
@@ -300,7 +300,7 @@ def test_all_rates_in_force_are_listed_once_each(
     assert len({one["currency"] for one in found}) == len(found)
     bill = desk.bill(lambda: windows(desk).latest(Paging.of("request", 100, None)))
     assert (bill.read_units, bill.calls.total()) == (2, 4)
-    record_property("all rates now", told(bill))
+    record_property("all rates now", cost(bill))
 
 
 def test_what_has_expired_is_not_shown_but_the_history_stands(desk: Metered, currency: str, at: datetime) -> None:
@@ -323,7 +323,7 @@ def test_who_pins_first_decides_for_ever(desk: Metered, currency: str, at: datet
     first = {currency: found, "ZZZ": None}
     bill = desk.bill(lambda: store.pin(quarter_hour, EUR, first))
     assert (bill.write_units, bill.read_units) == (1, 0)
-    record_property("pin the rates of a quarter-hour", told(bill))
+    record_property("pin the rates of a quarter-hour", cost(bill))
     with using(ManualClock(at + MINUTE)):
         other = {currency: replace(found, units_per_base=Decimal(9)), "ZZZ": found}
         assert store.pin(quarter_hour, EUR, other) == store.pinned(quarter_hour, EUR) == first

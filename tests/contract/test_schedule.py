@@ -1,4 +1,4 @@
-"""The schedule in the scheduler and in the Entity table: what is asked for is kept with its record, or not at all."""
+"""The schedule in EventBridge Scheduler and in the Entity table: a change and its record are written together."""
 
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
@@ -22,15 +22,15 @@ NIGHTLY = "cron(0 2 * * ? *)"
 OFTEN = "rate(15 minutes)"
 
 
-def planned(standing: DesiredSchedule, by: str = "ann", **asked: Any) -> Change:
-    made = change(standing, ScheduleRequest(asked, None), DEPLOYED, by, NOW)
+def planned(current: DesiredSchedule, by: str = "ann", **fields: Any) -> Change:
+    made = change(current, ScheduleRequest(fields, None), DEPLOYED, by, NOW)
     assert made
     return made
 
 
 @pytest.fixture(autouse=True)
 def _as_deployed(storage: Storage) -> Iterator[None]:
-    """The schedule has one place, so every test begins and ends with it as it was deployed."""
+    """There is one schedule, so each test restores the deployed one."""
     yield
     storage.forget(SCHEDULE)
     request = update_request(storage.schedule.actual(), DesiredSchedule().setting(DEPLOYED))
@@ -43,26 +43,26 @@ def reconciler(storage: Storage) -> ScheduleReconciler:
     return ScheduleReconciler(storage.schedule, DEPLOYED)
 
 
-def told(storage: Storage) -> list[tuple[str, Any]]:
-    """Return who has changed what to what, the newest first."""
+def recorded(storage: Storage) -> list[tuple[str, Any]]:
+    """Return the sender and the new expression of each change, newest first."""
     return [(one["by"], one["to"]["expression"]) for one in storage.schedule.changes(None, 100)]
 
 
-# ---------------------------------------------------------------- what is wanted
+# ---------------------------------------------------------------- the desired schedule
 
 
-def test_nothing_is_wanted_at_first(storage: Storage) -> None:
+def test_at_first_the_desired_schedule_is_the_deployed_one(storage: Storage) -> None:
     assert storage.schedule.desired() == DesiredSchedule()
-    assert told(storage) == []
+    assert recorded(storage) == []
 
 
-def test_a_wish_is_kept_together_with_the_record_of_its_change(storage: Storage) -> None:
+def test_a_desired_schedule_is_written_together_with_the_record_of_its_change(storage: Storage) -> None:
     first = planned(DesiredSchedule(), expression=NIGHTLY)
     storage.schedule.record(first)
     second = planned(first.desired, "bob", paused=True, expression=None)
     storage.schedule.record(second)
     assert storage.schedule.desired() == second.desired
-    assert told(storage) == [("bob", DEPLOYED), ("ann", NIGHTLY)]
+    assert recorded(storage) == [("bob", DEPLOYED), ("ann", NIGHTLY)]
 
 
 def test_of_two_first_changes_one_is_kept(storage: Storage) -> None:
@@ -72,7 +72,7 @@ def test_of_two_first_changes_one_is_kept(storage: Storage) -> None:
         storage.schedule.record(other)
     assert is_cancelled(lost.value)
     assert storage.schedule.desired() == first.desired
-    assert told(storage) == [("ann", NIGHTLY)]
+    assert recorded(storage) == [("ann", NIGHTLY)]
 
 
 def test_of_two_later_changes_one_is_kept(storage: Storage) -> None:
@@ -84,7 +84,7 @@ def test_of_two_later_changes_one_is_kept(storage: Storage) -> None:
         storage.schedule.record(first)
     assert is_cancelled(lost.value)
     assert storage.schedule.desired() == other.desired
-    assert told(storage) == [("bob", NIGHTLY), ("ann", NIGHTLY)]
+    assert recorded(storage) == [("bob", NIGHTLY), ("ann", NIGHTLY)]
 
 
 def test_changes_are_listed_newest_first_page_by_page(storage: Storage, reconciler: ScheduleReconciler) -> None:
@@ -101,10 +101,10 @@ def test_changes_are_listed_newest_first_page_by_page(storage: Storage, reconcil
     assert (listed, after) == ([[5, 4], [3, 2], [1]], None)
 
 
-# ---------------------------------------------------------------- the schedule itself
+# ---------------------------------------------------------------- the actual schedule
 
 
-def test_an_update_changes_when_it_fires_and_nothing_else(storage: Storage) -> None:
+def test_an_update_changes_only_the_expression_and_the_state(storage: Storage) -> None:
     before = storage.schedule.actual()
     request = update_request(before, DesiredSchedule(1, NIGHTLY, paused=True).setting(DEPLOYED))
     assert request
@@ -117,13 +117,15 @@ def test_an_update_changes_when_it_fires_and_nothing_else(storage: Storage) -> N
     }
 
 
-def test_settling_makes_the_schedule_do_what_is_wanted_once(storage: Storage, reconciler: ScheduleReconciler) -> None:
+def test_reconciling_corrects_the_actual_schedule_once(storage: Storage, reconciler: ScheduleReconciler) -> None:
     storage.schedule.record(planned(DesiredSchedule(), expression=NIGHTLY))
-    assert [mended for _, mended in (reconciler.reconcile(), reconciler.reconcile())] == [True, False]
+    assert [corrected for _, corrected in (reconciler.reconcile(), reconciler.reconcile())] == [True, False]
     assert storage.schedule.actual().expression == NIGHTLY
 
 
-def test_without_a_wish_the_deployed_expression_is_kept(storage: Storage, reconciler: ScheduleReconciler) -> None:
+def test_without_a_desired_expression_the_deployed_one_is_enforced(
+    storage: Storage, reconciler: ScheduleReconciler
+) -> None:
     request = update_request(
         storage.schedule.actual(), DesiredSchedule(1, "rate(1 minute)", paused=True).setting(DEPLOYED)
     )
@@ -133,11 +135,11 @@ def test_without_a_wish_the_deployed_expression_is_kept(storage: Storage, reconc
     assert (storage.schedule.actual().expression, storage.schedule.actual().paused) == (DEPLOYED, False)
 
 
-# ---------------------------------------------------------------- two at once
+# ---------------------------------------------------------------- concurrent changes
 
 
 def meanwhile(storage: Storage, operation: str, act: Callable[[], None]) -> None:
-    """Let something else happen once, just before the next such call to the scheduler or the table is made."""
+    """Call ``act`` once, just before the next call of the operation."""
     client: Any = storage.scheduler if operation in {"GetSchedule", "UpdateSchedule"} else storage.dynamodb
     done: list[str] = []
 
@@ -151,47 +153,49 @@ def meanwhile(storage: Storage, operation: str, act: Callable[[], None]) -> None
     client.meta.events.register(event, interrupt)
 
 
-def test_who_loses_the_race_is_told_and_changes_nothing(storage: Storage, reconciler: ScheduleReconciler) -> None:
+def test_the_loser_of_a_race_gets_a_conflict_and_changes_nothing(
+    storage: Storage, reconciler: ScheduleReconciler
+) -> None:
     other = ScheduleReconciler(storage.schedule, DEPLOYED)
     meanwhile(storage, "TransactWriteItems", lambda: other.change(ScheduleRequest({"expression": OFTEN}, None), "bob"))
     with pytest.raises(ConflictError):
         reconciler.change(ScheduleRequest({"expression": NIGHTLY}, None), "ann")
-    assert told(storage) == [("bob", OFTEN)]
+    assert recorded(storage) == [("bob", OFTEN)]
     assert storage.schedule.actual().expression == OFTEN
 
 
-def test_two_who_want_the_same_at_once_both_get_it_and_it_is_one_change(
+def test_two_equal_requests_at_once_both_succeed_and_make_one_change(
     storage: Storage, reconciler: ScheduleReconciler
 ) -> None:
     other = ScheduleReconciler(storage.schedule, DEPLOYED)
     meanwhile(storage, "TransactWriteItems", lambda: other.change(ScheduleRequest({"expression": OFTEN}, None), "bob"))
     reconciler.change(ScheduleRequest({"expression": OFTEN}, None), "ann")
-    assert told(storage) == [("bob", OFTEN)]
+    assert recorded(storage) == [("bob", OFTEN)]
 
 
 @pytest.mark.parametrize("operation", ["GetSchedule", "UpdateSchedule"])
-def test_whoever_comes_last_the_newest_wish_is_what_the_schedule_does(
+def test_after_concurrent_changes_the_actual_schedule_is_the_newest_desired_one(
     storage: Storage, reconciler: ScheduleReconciler, operation: str
 ) -> None:
     other = ScheduleReconciler(storage.schedule, DEPLOYED)
     meanwhile(storage, operation, lambda: other.change(ScheduleRequest({"expression": OFTEN}, None), "bob"))
     reconciler.change(ScheduleRequest({"expression": NIGHTLY}, None), "ann")
-    assert told(storage) == [("bob", OFTEN), ("ann", NIGHTLY)]
+    assert recorded(storage) == [("bob", OFTEN), ("ann", NIGHTLY)]
     assert storage.schedule.actual().expression == OFTEN
 
 
-def test_a_transaction_that_only_met_another_is_tried_again(
+def test_a_transaction_that_conflicts_with_another_is_retried(
     storage: Storage, reconciler: ScheduleReconciler, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     attempts: list[Change] = []
     record = storage.schedule.record
 
-    def once_in_vain(_: object, made: Change) -> None:
+    def fail_once(_: object, made: Change) -> None:
         attempts.append(made)
         if len(attempts) == 1:
             raise ClientError({"Error": {"Code": "TransactionConflictException"}}, "TransactWriteItems")
         record(made)
 
-    monkeypatch.setattr("quarterhour.schedule.store.ScheduleStore.record", once_in_vain)
+    monkeypatch.setattr("quarterhour.schedule.store.ScheduleStore.record", fail_once)
     reconciler.change(ScheduleRequest({"expression": OFTEN}, None), "ann")
-    assert (len(attempts), told(storage)) == (2, [("ann", OFTEN)])
+    assert (len(attempts), recorded(storage)) == (2, [("ann", OFTEN)])

@@ -1,4 +1,4 @@
-"""The snapshots: the newest state of a window stays, and they are found by account, by instant and by window."""
+"""The snapshots in the Entity table: the newest state of a window stays; queries by account, instant and window."""
 
 from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
@@ -33,7 +33,7 @@ def account(own: str) -> Account:
 
 
 def state(account: Account, at: datetime, version: int) -> dict[str, Any]:
-    """Return an account's lifetime counter as it stood after so many changes."""
+    """Return the lifetime counter of an account after so many changes."""
     return {
         "pk": account_pk(account),
         "sk": LATEST,
@@ -44,7 +44,7 @@ def state(account: Account, at: datetime, version: int) -> dict[str, Any]:
 
 
 def kept(account: Account, at: datetime, version: int) -> list[dict[str, Any]]:
-    """Return what the layers keep of a change."""
+    """Return the states that the layers keep of a change."""
     latest = {
         name: {"N" if isinstance(value, int) else "S": str(value)}
         for name, value in state(account, at, version).items()
@@ -56,7 +56,7 @@ def kept(account: Account, at: datetime, version: int) -> list[dict[str, Any]]:
 
 def change(storage: Storage, account: Account, at: datetime, version: int) -> None:
     for one in kept(account, at, version):
-        storage.snapshots.keep(one)
+        storage.snapshots.put(one)
 
 
 def queries(storage: Storage) -> SnapshotQueries:
@@ -82,7 +82,7 @@ def pages(read: Callable[[Paging], Page], limit: int) -> Iterator[list[int]]:
 
 
 @pytest.mark.parametrize("order", list(permutations((9, 10, 11))), ids=str)
-def test_the_newest_state_stays_in_whatever_order_they_come(
+def test_the_newest_state_stays_for_any_order_of_deliveries(
     storage: Storage, account: Account, at: datetime, order: tuple[int, ...]
 ) -> None:
     for version in (*order, order[0]):
@@ -94,8 +94,8 @@ def test_the_newest_state_stays_in_whatever_order_they_come(
 
 def test_a_state_of_the_same_version_is_not_written_again(storage: Storage, account: Account, at: datetime) -> None:
     (_, first, _), (_, other, _) = kept(account, at, 3), kept(account, at, 3)
-    storage.snapshots.keep(first)
-    storage.snapshots.keep({**other, "events": 77})
+    storage.snapshots.put(first)
+    storage.snapshots.put({**other, "events": 77})
     assert queries(storage).at(account_pk(account), FIVE_MINUTES, at)["events"] == 3
 
 
@@ -120,7 +120,7 @@ def test_the_newest_windows_come_first_page_by_page(storage: Storage, history: A
 
 @pytest.mark.parametrize("layer", [CHANGE, FIVE_MINUTES], ids=["change", "5m"])
 @pytest.mark.parametrize("limit", [1, 3, 100])
-def test_a_span_holds_what_began_from_its_start_to_before_its_end(
+def test_a_span_holds_the_windows_that_begin_in_it(
     storage: Storage, history: Account, at: datetime, layer: Layer, limit: int
 ) -> None:
     start, end = (at.replace(second=0, microsecond=0) + timedelta(minutes=minutes) for minutes in (10, 30))
@@ -128,31 +128,33 @@ def test_a_span_holds_what_began_from_its_start_to_before_its_end(
     assert list(chain.from_iterable(found)) == [3, 4, 5, 6]
 
 
-def test_a_token_leads_nowhere_in_another_request(storage: Storage, history: Account) -> None:
+def test_a_token_of_another_request_is_refused(storage: Storage, history: Account) -> None:
     paging = first_page(2)
     token = paging.body(queries(storage).last(account_pk(history), FIVE_MINUTES, paging))["next"]
     with pytest.raises(InvalidError):
         Paging.of("another", 2, token)
 
 
-def test_as_of_an_instant_is_the_newest_window_up_to_it(storage: Storage, history: Account, at: datetime) -> None:
-    asked = {0: 1, 4: 1, 5: 2, 54: 11, 600: 12}
+def test_the_state_as_of_an_instant_is_that_of_the_newest_window_up_to_it(
+    storage: Storage, history: Account, at: datetime
+) -> None:
+    expected = {0: 1, 4: 1, 5: 2, 54: 11, 600: 12}
     found = {
         minutes: queries(storage).at(account_pk(history), FIVE_MINUTES, at + timedelta(minutes=minutes))["version"]
-        for minutes in asked
+        for minutes in expected
     }
-    assert found == asked
+    assert found == expected
     with pytest.raises(NotFoundError):
         queries(storage).at(account_pk(history), FIVE_MINUTES, at - timedelta(minutes=5))
 
 
 def test_a_trend_compares_with_the_window_before(storage: Storage, history: Account, at: datetime) -> None:
     latest = state(history, at + timedelta(minutes=55), 12)
-    told = queries(storage).trend(FIVE_MINUTES, latest)
-    assert (told["latest"]["version"], told["before"]["version"]) == (12, 11)
+    trend = queries(storage).trend(FIVE_MINUTES, latest)
+    assert (trend["latest"]["version"], trend["before"]["version"]) == (12, 11)
 
 
-def test_what_has_expired_is_not_shown_though_it_stands(storage: Storage, account: Account, at: datetime) -> None:
+def test_an_expired_item_that_still_exists_is_not_shown(storage: Storage, account: Account, at: datetime) -> None:
     change(storage, account, at - timedelta(hours=2), 1)
     change(storage, account, at, 2)
     assert list(pages(lambda paging: queries(storage).last(account_pk(account), CHANGE, paging), 10)) == [[2]]
@@ -188,15 +190,15 @@ def test_a_window_lists_each_account_that_changed_in_it_once(
     assert [len(page) for page in found[:-1]] == [limit] * (len(found) - 1)
 
 
-def test_a_window_without_changes_is_not_there(storage: Storage, at: datetime) -> None:
+def test_a_window_without_changes_is_not_found(storage: Storage, at: datetime) -> None:
     with pytest.raises(NotFoundError):
         list(listing(storage, at - timedelta(hours=1), 10))
 
 
-def test_single_changes_stand_in_no_index(storage: Storage, account: Account, at: datetime) -> None:
+def test_single_changes_are_not_indexed(storage: Storage, account: Account, at: datetime) -> None:
     change(storage, account, at, 1)
     single, five_minutes, _ = kept(account, at, 1)
     assert {"gsi1pk", "gsi1sk"}.isdisjoint(single)
     partitions = window_partitions(five_minutes["sk"])
-    found = [one for part in partitions for one in storage.entities.window(part, account_pk(account), 10, None)]
+    found = [one for part in partitions for one in storage.entities.read_window(part, account_pk(account), 10, None)]
     assert [one["sk"] for one in found] == [five_minutes["sk"]]

@@ -18,7 +18,7 @@ from quarterhour.model.identifiers import Identity
 from quarterhour.model.instants import ALWAYS
 from quarterhour.model.quarter_hours import LENGTH, QuarterHour
 from quarterhour.web.paging import Paging
-from tests.contract.metered import Metered, Record, metered, told
+from tests.contract.metered import Metered, Record, cost, metered
 from tests.contract.storage import Storage
 from tests.support.builders import claim, event
 
@@ -184,7 +184,7 @@ def test_the_index_costs_a_write_unit_for_thirty_events_and_at_most_one_for_each
         facts.append(ledger_values(one, claim(one, start + number * timedelta(milliseconds=100), shards=SHARDS)))
     bill = desk.bill(lambda: seal_all(desk, facts))
     assert (bill.write_units, bill.read_units) == (units, 0)
-    record_property(f"index {events} events of {sources} sources", told(bill))
+    record_property(f"index {events} events of {sources} sources", cost(bill))
 
 
 def seal_all(desk: Metered, facts: Sequence[dict[str, str]]) -> None:
@@ -210,7 +210,7 @@ def test_reading_an_index_costs_by_its_own_events_and_not_those_of_others(
     bill = desk.bill(all_of_them)
     assert bill.read_units == 1 + 1 + 45
     assert bill.calls == {"dynamodb.GetItem": 1, "dynamodb.Query": 1, "dynamodb.BatchGetItem": 1}
-    record_property("45 events of a source among 315, sealed", told(bill))
+    record_property("45 events of a source among 315, sealed", cost(bill))
 
 
 def test_the_chunks_of_a_source_are_in_the_order_of_time(desk: Metered, own: str, at: datetime) -> None:

@@ -38,7 +38,7 @@ def account(own: str) -> Account:
 
 
 def recorded(storage: Storage, own: str, at: datetime, count: int = 1) -> list[tuple[Claim, dict[str, str]]]:
-    """Append events one by one, and return their claims and what stands in the ledger."""
+    """Append events one by one, and return their claims and their ledger keys."""
     events = [event(f"{own}-{number}") for number in range(count)]
     made = [(claim(one, at), ledger_values(one, claim(one, at))) for one in events]
     for one, values in made:
@@ -80,7 +80,7 @@ def of_entity(records: list[Record], account: Account) -> list[Record]:
 # ---------------------------------------------------------------- the ledger's stream
 
 
-def test_each_event_comes_once_with_its_image_in_the_order_of_the_writes(
+def test_each_event_is_delivered_once_with_its_image_in_the_order_of_the_writes(
     storage: Storage, own: str, at: datetime
 ) -> None:
     made = recorded(storage, own, at, 15)
@@ -109,7 +109,7 @@ def test_a_batch_becomes_the_postings_of_its_accounts_and_partitions(storage: St
 
 
 @only_dynamodb_local
-def test_an_append_repeated_is_no_second_record(storage: Storage, own: str, at: datetime) -> None:
+def test_a_repeated_append_makes_no_second_record(storage: Storage, own: str, at: datetime) -> None:
     """moto emits a record for a write that changes nothing."""
     made = recorded(storage, own, at, 3)
     recorded(storage, own, at, 3)
@@ -165,7 +165,7 @@ def test_a_batch_of_changes_becomes_the_newest_state_of_each_window(
     (one,) = found
     assert (one.values["version"], one.values["events"]) == (3, 3)
     for kept in (one.values, one.values):
-        storage.snapshots.keep(kept)
+        storage.snapshots.put(kept)
     again = of_entity(delivered(storage, "snapshots", at), account)
     assert filtered(storage, "snapshots", again) == filtered(storage, "snapshots", records)
 
@@ -173,7 +173,9 @@ def test_a_batch_of_changes_becomes_the_newest_state_of_each_window(
 # ---------------------------------------------------------------- parking
 
 
-def test_what_can_never_be_applied_is_parked_with_its_content(storage: Storage, own: str, at: datetime) -> None:
+def test_a_record_that_can_never_be_applied_is_parked_with_its_content(
+    storage: Storage, own: str, at: datetime
+) -> None:
     queue = storage.stack.ref("CountersParkedQueue")
     recorded(storage, own, at, 2)
     records = of_ledger(delivered(storage, "counters", at), own)

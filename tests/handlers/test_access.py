@@ -1,4 +1,4 @@
-"""Who may see what: machines everything, people their own agency's matters, and a bad token opens nothing."""
+"""Authorization: machines see everything, people see their own agency's data, an invalid token sees nothing."""
 
 import hmac
 import json
@@ -38,14 +38,14 @@ OWN = {
     "GET /accounts/{agency}/{currency}/trend": "/accounts/42/GBP/trend",
     "GET /accounts/{agency}/{currency}/changes": "/accounts/42/GBP/changes",
 }
-"""Routes of an agency's matters: a person sees their own."""
+"""Routes of an agency's data: a person sees their own agency's."""
 TALK = "/threads/{kind}/{subject}/messages"
 LINES = {f"GET {TALK}": "/threads/lines/shop%23e0/messages", f"POST {TALK}": "/threads/lines/shop%23e0/messages"}
-"""Routes of discussions: a person takes part in those on their own agency's lines."""
+"""Routes of threads: a person may use those on their own agency's lines."""
 EXPLAINED = {"GET /events/{source}/{event}/explain": "/events/shop/e0/explain"}
 """Routes of a single event: a person sees their own agency's."""
 NARROWED = {"GET /events": f"/events?{SPAN}"}
-"""Routes that show each caller what is theirs."""
+"""Routes that show each caller only their own data."""
 PERMITTED = {
     "GET /reports/{run}": "/reports/2026-10-23T0130-0215",
     "GET /documents/{document}": "/documents/terms",
@@ -53,7 +53,7 @@ PERMITTED = {
     "GET /documents/{document}/versions/{version}": "/documents/terms/versions/1",
     "GET /documents/{document}/metadata": "/documents/terms/metadata",
 }
-"""Routes of what a person may read if its permissions say so; else it is not there for them."""
+"""Routes of documents and reports that a person may read with a permission; without it they are not found."""
 COMMON = {
     "GET /openapi.json": "/openapi.json",
     "GET /exchange-rates": "/exchange-rates",
@@ -62,7 +62,7 @@ COMMON = {
     "GET /exchange-rates/{currency}/snapshots": "/exchange-rates/USD/snapshots?layer=5m&last=3",
     "GET /exchange-rates/{currency}/trend": "/exchange-rates/USD/trend",
 }
-"""Routes of what is no secret among agencies."""
+"""Routes of data that all agencies may see."""
 CLOSED = {
     "POST /events": "/events",
     "GET /windows/{layer}/{start}": "/windows/5m/2026-10-23T01:30:00Z",
@@ -83,19 +83,19 @@ CLOSED = {
     "GET /schedule": "/schedule",
     "PUT /schedule": "/schedule",
 }
-"""Routes that no person may take."""
+"""Routes for machines only."""
 ROUTES = OWN | LINES | EXPLAINED | NARROWED | PERMITTED | COMMON | CLOSED
 
 
 @dataclass(slots=True)
 class Issuer:
-    """Signs tokens, and publishes its keys as OpenID Connect has it."""
+    """An OpenID Connect issuer: signs tokens and publishes its keys."""
 
     url: str = ""
     key: RSAPrivateKey = field(default_factory=lambda: generate_private_key(65537, 2048))
 
     def published(self, path: str) -> dict[str, Any]:
-        """Return what stands at a path."""
+        """Return the document at a path."""
         if path == "/.well-known/openid-configuration":
             return {"issuer": self.url, "jwks_uri": f"{self.url}/keys"}
         public = json.loads(jwt.algorithms.RSAAlgorithm.to_jwk(self.key.public_key()))
@@ -114,7 +114,7 @@ class Issuer:
 
 @pytest.fixture(scope="module")
 def issuer() -> Iterator[Issuer]:
-    """An issuer that answers on this machine."""
+    """An issuer that listens on this machine."""
     issuer = Issuer()
 
     class Handler(BaseHTTPRequestHandler):
@@ -154,7 +154,7 @@ STATED: Final = {
     "/exchange-rates/USD": {"units_per_base": "1.08", "source": "test"},
     "/documents/terms": {"seen": 0, "content": {"title": "Terms"}},
 }
-"""What machines have put in place."""
+"""The data that machines have written."""
 
 
 def put(world: World, path: str, body: Any) -> Response:
@@ -163,7 +163,7 @@ def put(world: World, path: str, body: Any) -> Response:
     return world.stack.request(Request("PUT", path, "", headers, json.dumps(body).encode()))
 
 
-def ask(world: World, token: str, route: str, target: str = "") -> Response:
+def send(world: World, token: str, route: str, target: str = "") -> Response:
     """Send a request with a token."""
     path, _, query = (target or ROUTES[route]).partition("?")
     headers = (("Authorization", f"Bearer {token}"),) if token else ()
@@ -172,7 +172,7 @@ def ask(world: World, token: str, route: str, target: str = "") -> Response:
 
 @contextmanager
 def permitted(world: World, allowed: dict[str, list[str]]) -> Iterator[None]:
-    """Let some read what can be permitted, and afterwards nobody."""
+    """Grant permissions to read for the length of the block."""
 
     def permit(readers: dict[str, list[str]]) -> None:
         run = PERMITTED["GET /reports/{run}"].rpartition("/")[2]
@@ -185,7 +185,7 @@ def permitted(world: World, allowed: dict[str, list[str]]) -> Iterator[None]:
 
 
 def function_of(world: World, route: str) -> str:
-    """Return the name of the function behind a route."""
+    """Return the name of the function of a route."""
     return next(
         name
         for name, function in world.stack.functions.items()
@@ -198,91 +198,89 @@ def test_every_route_is_known_here(world: World) -> None:
     assert routes == ROUTES.keys()
 
 
-def test_the_description_says_which_routes_people_may_take() -> None:
+def test_the_openapi_document_says_which_routes_people_may_use() -> None:
     opened_ = {route for route, one in OPERATIONS.items() if {"token": []} in one["security"]}
     assert opened_ == ROUTES.keys() - CLOSED.keys()
 
 
-# ---------------------------------------------------------------- what a good token opens
+# ---------------------------------------------------------------- valid tokens
 
 
 @pytest.mark.parametrize("route", OWN)
 def test_a_person_sees_their_own_agency(world: World, issuer: Issuer, route: str) -> None:
-    answer = ask(world, issuer.token(), route)
-    assert answer.status == 200, answer.body
-    assert answer.body == world.stack.request(Request("GET", *ROUTES[route].partition("?")[::2])).body
+    response = send(world, issuer.token(), route)
+    assert response.status == 200, response.body
+    assert response.body == world.stack.request(Request("GET", *ROUTES[route].partition("?")[::2])).body
 
 
 @pytest.mark.parametrize("route", OWN)
-def test_a_person_sees_no_other_agency_there_or_not(world: World, issuer: Issuer, route: str) -> None:
+def test_a_person_cannot_see_whether_another_agency_exists(world: World, issuer: Issuer, route: str) -> None:
     for agency in ("43", "nobody", "420", "4", "42%2523GBP"):
-        answer = ask(world, issuer.token(), route, ROUTES[route].replace("/42/", f"/{agency}/"))
-        assert (answer.status, answer.json()["title"]) == (403, "Forbidden"), agency
+        response = send(world, issuer.token(), route, ROUTES[route].replace("/42/", f"/{agency}/"))
+        assert (response.status, response.json()["title"]) == (403, "Forbidden"), agency
 
 
 def test_a_person_sees_only_their_own_events(world: World, issuer: Issuer) -> None:
-    shown = ask(world, issuer.token(), "GET /events").json()["items"]
+    shown = send(world, issuer.token(), "GET /events").json()["items"]
     assert [event["agency"] for event in shown] == ["42"]
-    assert ask(world, issuer.token(), "GET /events", f"/events?{SPAN}&agency=42").json()["items"] == shown
-    assert ask(world, issuer.token(), "GET /events", f"/events?{SPAN}&agency=43").status == 403
+    assert send(world, issuer.token(), "GET /events", f"/events?{SPAN}&agency=42").json()["items"] == shown
+    assert send(world, issuer.token(), "GET /events", f"/events?{SPAN}&agency=43").status == 403
 
 
 @pytest.mark.parametrize("route", EXPLAINED)
-def test_a_person_has_their_own_agencys_events_explained_and_no_others(
-    world: World, issuer: Issuer, route: str
-) -> None:
-    assert ask(world, issuer.token(), route).status == 200
-    other, none = (ask(world, issuer.token(), route, ROUTES[route].replace("e0", one)) for one in ("e1", "none"))
+def test_a_person_gets_explanations_only_of_their_own_agencys_events(world: World, issuer: Issuer, route: str) -> None:
+    assert send(world, issuer.token(), route).status == 200
+    other, none = (send(world, issuer.token(), route, ROUTES[route].replace("e0", one)) for one in ("e1", "none"))
     assert other.status == none.status in {403, 404}
 
 
 @pytest.mark.parametrize("route", COMMON)
-def test_what_is_no_secret_is_seen_by_every_person(world: World, issuer: Issuer, route: str) -> None:
-    answer = ask(world, issuer.token(**{CLAIM: "43"}), route)
-    assert answer.status == 200
-    assert answer.body == world.stack.request(Request("GET", *ROUTES[route].partition("?")[::2])).body
+def test_a_person_sees_what_all_agencies_may_see(world: World, issuer: Issuer, route: str) -> None:
+    response = send(world, issuer.token(**{CLAIM: "43"}), route)
+    assert response.status == 200
+    assert response.body == world.stack.request(Request("GET", *ROUTES[route].partition("?")[::2])).body
 
 
 @pytest.mark.parametrize("route", PERMITTED)
-def test_a_person_reads_what_their_agency_or_they_themselves_may(world: World, issuer: Issuer, route: str) -> None:
+def test_a_person_reads_what_is_permitted_to_their_agency_or_to_them(world: World, issuer: Issuer, route: str) -> None:
     for allowed in ({"agencies": ["42"], "people": []}, {"agencies": [], "people": ["ann"]}):
         with permitted(world, allowed):
-            assert ask(world, issuer.token(), route).status == 200
-            assert ask(world, issuer.token(sub="bob", **{CLAIM: "43"}), route).status == 404
-    assert ask(world, issuer.token(), route).status == 404
+            assert send(world, issuer.token(), route).status == 200
+            assert send(world, issuer.token(sub="bob", **{CLAIM: "43"}), route).status == 404
+    assert send(world, issuer.token(), route).status == 404
 
 
-def test_a_person_talks_of_their_own_agencys_lines_in_their_own_name(world: World, issuer: Issuer) -> None:
+def test_a_person_writes_messages_on_their_own_agencys_lines_under_their_own_name(world: World, issuer: Issuer) -> None:
     def say(token: str, **body: str) -> Response:
         content = json.dumps({"id": f"m-{len(items(world, 'EntityTable'))}", "text": "Hello?", **body}).encode()
         headers = (("Authorization", f"Bearer {token}"), ("Content-Type", "application/json"))
         return world.stack.request(Request("POST", LINES[f"GET {TALK}"], "", headers, content))
 
     assert (say(issuer.token()).status, say(issuer.token(), user="bob").status) == (201, 403)
-    answer = ask(world, issuer.token(), f"GET {TALK}")
-    assert [message["user"] for message in answer.json()["items"]] == ["ann"]
+    response = send(world, issuer.token(), f"GET {TALK}")
+    assert [message["user"] for message in response.json()["items"]] == ["ann"]
     assert say(issuer.token(**{CLAIM: "43"})).status == 403
 
 
-def test_a_person_learns_of_no_line_of_another_agency_and_no_order(world: World, issuer: Issuer) -> None:
-    told = [
-        ask(world, issuer.token(), f"GET {TALK}", f"/threads/{subject}/messages")
+def test_a_person_cannot_read_threads_on_orders_or_on_other_agencies_lines(world: World, issuer: Issuer) -> None:
+    responses = [
+        send(world, issuer.token(), f"GET {TALK}", f"/threads/{subject}/messages")
         for subject in ("lines/shop%23e1", "lines/shop%23none", "orders/1001", "reports/2026-10-23T0115-0130")
     ]
-    assert {(answer.status, answer.json()["title"]) for answer in told} == {(403, "Forbidden")}
+    assert {(response.status, response.json()["title"]) for response in responses} == {(403, "Forbidden")}
 
 
-def test_a_person_whose_name_no_message_can_bear_writes_none(world: World, issuer: Issuer) -> None:
+def test_a_person_with_an_invalid_name_cannot_write_messages(world: World, issuer: Issuer) -> None:
     talk = LINES[f"GET {TALK}"]
     for subject in ("ann#2026", "ann\nbob", "x" * 201):
         headers = (("Authorization", f"Bearer {issuer.token(sub=subject)}"), ("Content-Type", "application/json"))
-        answer = world.stack.request(Request("POST", talk, "", headers, b'{"id": "m-1", "text": "Hello?"}'))
-        assert (answer.status, answer.json()["title"]) == (403, "Forbidden"), subject
+        response = world.stack.request(Request("POST", talk, "", headers, b'{"id": "m-1", "text": "Hello?"}'))
+        assert (response.status, response.json()["title"]) == (403, "Forbidden"), subject
     assert world.get(talk).status == 200
 
 
 @pytest.mark.parametrize("route", [route for route in ROUTES if route.startswith("GET")])
-def test_what_can_be_no_name_is_refused_to_a_person_too(
+def test_an_invalid_name_in_a_path_is_refused_for_a_person_too(
     world: World, issuer: Issuer, route: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(BaseClient, "_make_api_call", as_dynamodb_would)
@@ -292,31 +290,31 @@ def test_what_can_be_no_name_is_refused_to_a_person_too(
 
 
 @pytest.mark.parametrize("route", CLOSED)
-def test_a_person_gets_nothing_that_shows_all_agencies(world: World, issuer: Issuer, route: str) -> None:
+def test_a_person_cannot_use_routes_that_show_all_agencies(world: World, issuer: Issuer, route: str) -> None:
     before = items(world, "LedgerTable")
-    assert ask(world, issuer.token(), route).status in {403, 404}
+    assert send(world, issuer.token(), route).status in {403, 404}
     assert items(world, "LedgerTable") == before
 
 
 def test_of_two_agencies_that_a_path_can_mean_each_person_sees_their_own(world: World, issuer: Issuer) -> None:
-    """``50%25 off``, decoded once more, is ``50% off``."""
+    """Decoded once more, ``50%25 off`` becomes ``50% off``."""
     both = "GET /accounts/{agency}/{currency}", "/accounts/50%2525%20off/GBP"
     for agency, gross in (("50% off", "1.00"), ("50%25 off", "2.00")):
-        answer = ask(world, issuer.token(**{CLAIM: agency}), *both)
-        assert (answer.status, answer.json().get("gross")) == (200, gross), agency
+        response = send(world, issuer.token(**{CLAIM: agency}), *both)
+        assert (response.status, response.json().get("gross")) == (200, gross), agency
     for agency in ("50", "50%2525 off"):
-        assert ask(world, issuer.token(**{CLAIM: agency}), *both).status == 403
+        assert send(world, issuer.token(**{CLAIM: agency}), *both).status == 403
 
 
 @pytest.mark.parametrize("route", ROUTES)
-def test_a_machine_may_take_every_route_of_the_template(world: World, route: str) -> None:
+def test_a_machine_may_use_every_route_of_the_template(world: World, route: str) -> None:
     path, _, query = ROUTES[route].partition("?")
-    answer = world.stack.request(Request(route.partition(" ")[0], path, query))
-    assert answer.status not in {401, 403}
-    assert "no route" not in str(answer.json())
+    response = world.stack.request(Request(route.partition(" ")[0], path, query))
+    assert response.status not in {401, 403}
+    assert "no route" not in str(response.json())
 
 
-# ---------------------------------------------------------------- what bad tokens open: nothing
+# ---------------------------------------------------------------- invalid tokens
 
 Bad = Callable[[Issuer], str]
 
@@ -334,7 +332,7 @@ def _stranger(issuer: Issuer, header: dict[str, Any]) -> str:
 
 
 def _with_public_key_as_secret(issuer: Issuer) -> str:
-    """Sign as whoever hopes that the algorithm is taken from the token: by hand, as no library helps with it."""
+    """Sign with the public key as an HMAC secret, which a verifier accepts if it trusts the token's algorithm."""
     public = issuer.key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
     head = _base64(json.dumps({"alg": "HS256", "kid": "one", "typ": "JWT"}).encode())
     content = f"{head}.{issuer.token().split('.')[1]}"
@@ -372,86 +370,86 @@ UNAUTHORIZED: dict[str, Bad] = {
     "that is garbage": lambda _: "x.y.z",
     "that is empty": lambda _: " ",
 }
-"""Tokens that the API itself turns away."""
+"""Tokens that API Gateway refuses."""
 
 UNNAMED: dict[str, Bad] = {
     "of no agency": lambda issuer: issuer.token(**{CLAIM: None}),
     "of an agency without a name": lambda issuer: issuer.token(**{CLAIM: ""}),
-    "of what can be no agency": lambda issuer: issuer.token(**{CLAIM: "42#GBP"}),
+    "of an invalid agency": lambda issuer: issuer.token(**{CLAIM: "42#GBP"}),
     "with the agency in another claim": lambda issuer: issuer.token(**{CLAIM: None, "agency": "42"}),
     "of nobody": lambda issuer: issuer.token(sub=None),
     "of somebody without a name": lambda issuer: issuer.token(sub=""),
 }
-"""Tokens that are good, but tell no person or no agency."""
+"""Verified tokens without a person or without an agency."""
 
 FOREIGN: dict[str, Bad] = {
     "of another agency": lambda issuer: issuer.token(**{CLAIM: "43"}),
     "of a list of agencies": lambda issuer: issuer.token(**{CLAIM: ["42", "43"]}),
     "of every agency": lambda issuer: issuer.token(**{CLAIM: "*"}),
 }
-"""Tokens that are good, but not for agency 42."""
+"""Verified tokens of other agencies than 42."""
 
 
-def test_a_bad_token_opens_no_route(
+def test_an_invalid_token_is_refused_on_every_route(
     world: World, issuer: Issuer, record_property: Callable[[str, object], None]
 ) -> None:
     for name, bad in UNAUTHORIZED.items():
         for route in ROUTES:
-            answer = ask(world, bad(issuer), route)
-            assert (answer.status, answer.json()) == (401, {"message": "Unauthorized"}), (name, route)
+            response = send(world, bad(issuer), route)
+            assert (response.status, response.json()) == (401, {"message": "Unauthorized"}), (name, route)
     record_property("bad tokens", f"{len(UNAUTHORIZED)} kinds refused on {len(ROUTES)} routes each")
 
 
-def test_a_token_that_tells_no_person_or_no_agency_opens_no_route(
+def test_a_token_without_a_person_or_an_agency_is_refused_on_every_route(
     world: World, issuer: Issuer, record_property: Callable[[str, object], None]
 ) -> None:
     authorizer = JwtAuthorizer(issuer.url, (AUDIENCE,))
     for name, unnamed in UNNAMED.items():
         context = authorizer.authorize(unnamed(issuer))
         for route in ROUTES:
-            # What is no route of people's ends before anyone is asked for; what is sent to its function, there.
+            # The API itself refuses a token on a route for machines (403 or 404); on other routes the function does.
             expected = {403, 404} if route in CLOSED else {403}
-            assert ask(world, unnamed(issuer), route).status in expected, (name, route)
+            assert send(world, unnamed(issuer), route).status in expected, (name, route)
             assert invoked(world, route, context)["statusCode"] == 403, (name, route)
     record_property("tokens of nobody", f"{len(UNNAMED)} kinds refused on {len(ROUTES)} routes each")
 
 
-def test_a_token_of_somebody_else_opens_nothing_of_an_agency(
+def test_a_token_of_another_agency_shows_nothing_of_an_agency(
     world: World, issuer: Issuer, record_property: Callable[[str, object], None]
 ) -> None:
     refused = OWN | LINES | EXPLAINED | PERMITTED | CLOSED
     with permitted(world, {"agencies": ["42"], "people": []}):
-        assert {ask(world, issuer.token(), route).status for route in PERMITTED} == {200}
+        assert {send(world, issuer.token(), route).status for route in PERMITTED} == {200}
         for name, foreign in FOREIGN.items():
             for route in refused:
-                assert ask(world, foreign(issuer), route).status in {403, 404}, (name, route)
-            answer = ask(world, foreign(issuer), "GET /events")
-            assert answer.status == 200, name
-            assert "42" not in {event["agency"] for event in answer.json()["items"]}, name
+                assert send(world, foreign(issuer), route).status in {403, 404}, (name, route)
+            response = send(world, foreign(issuer), "GET /events")
+            assert response.status == 200, name
+            assert "42" not in {event["agency"] for event in response.json()["items"]}, name
     record_property("foreign tokens", f"{len(FOREIGN)} kinds refused on {len(refused)} routes each")
 
 
-# ---------------------------------------------------------------- what comes past the API, all the same
+# ---------------------------------------------------------------- events that reach a function directly
 
 
 @pytest.mark.parametrize("route", ROUTES)
 @pytest.mark.parametrize(
     "authorizer", [None, {}, {"iam": {"userArn": ""}}, {"iam": None}, {"lambda": {"agency": "42"}}]
 )
-def test_a_function_refuses_what_nobody_has_proven(world: World, route: str, authorizer: object) -> None:
-    answer = invoked(world, route, authorizer)
-    assert (answer["statusCode"], json.loads(answer["body"])["title"]) == (401, "Unauthenticated")
+def test_a_function_refuses_an_unauthenticated_event(world: World, route: str, authorizer: object) -> None:
+    response = invoked(world, route, authorizer)
+    assert (response["statusCode"], json.loads(response["body"])["title"]) == (401, "Unauthenticated")
 
 
 @pytest.mark.parametrize("route", CLOSED)
-def test_a_function_refuses_a_person_who_reaches_a_route_for_machines(world: World, route: str) -> None:
+def test_a_function_refuses_a_person_on_a_route_for_machines(world: World, route: str) -> None:
     person = {"jwt": {"claims": {"sub": "ann", CLAIM: "42"}, "scopes": None}}
-    answer = invoked(world, route, person)
-    assert (answer["statusCode"], json.loads(answer["body"])["title"]) == (403, "Forbidden")
+    response = invoked(world, route, person)
+    assert (response["statusCode"], json.loads(response["body"])["title"]) == (403, "Forbidden")
 
 
 def invoked(world: World, route: str, authorizer: object) -> dict[str, Any]:
-    """Invoke the function behind a route as if the API had let a request through."""
+    """Invoke the function behind a route as if API Gateway had admitted the request."""
     method, _, template = route.partition(" ")
     path, _, query = ROUTES[route].partition("?")
     event = {
@@ -470,5 +468,5 @@ def invoked(world: World, route: str, authorizer: object) -> dict[str, Any]:
         },
         "isBase64Encoded": False,
     }
-    answer: dict[str, Any] = world.stack.invoke(function_of(world, route), event)
-    return answer
+    response: dict[str, Any] = world.stack.invoke(function_of(world, route), event)
+    return response

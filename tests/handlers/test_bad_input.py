@@ -1,4 +1,4 @@
-"""Bad input to every route: told by the field that is to blame, nothing written, never a fault of ours."""
+"""Bad input to every route: refused by its field, with nothing written, and never a server error."""
 
 import gzip
 import json
@@ -34,23 +34,23 @@ RULES: Final = {"document": "house%20rules"}
 STATES: Final = {"layer": "5m", "last": "3"}
 
 Path = tuple[str | int, ...]
-"""Where a value stands in a JSON text."""
+"""The path of a value in a JSON text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Good:
-    """A request that its route takes, from which each bad one departs in one thing.
+    """A valid request of a route; each bad request differs from it in one thing.
 
-    ``answers``: the statuses of a good answer. ``takes``: what is no bad one, the names of tricks by the path's
-    variables that may be so. ``anything``: the fields of the body that hold any JSON.
+    ``statuses``: those of a successful response. ``accepts``: the names of tricks that are valid, by variable of the
+    path. ``anything``: the fields of the body that hold any JSON.
     """
 
     variables: dict[str, str] = field(default_factory=dict)
     query: dict[str, str] = field(default_factory=dict)
     body: Any = None
     content_type: str = ""
-    answers: tuple[int, ...] = (200,)
-    takes: dict[str, AbstractSet[str]] = field(default_factory=dict)
+    statuses: tuple[int, ...] = (200,)
+    accepts: dict[str, AbstractSet[str]] = field(default_factory=dict)
     anything: tuple[str, ...] = ()
 
 
@@ -77,10 +77,10 @@ TRICKS: Final = {
     "a question mark": "x%3Ffrom%3D1",
     "a script": "%3Cscript%3Ealert(1)%3C%2Fscript%3E",
     "8,000 characters": "x" * 8_000,
-    "8,000 characters behind a separator": f"shop%23{'x' * 8_000}",
+    "8,000 characters after a separator": f"shop%23{'x' * 8_000}",
     "a run's manifest": "2026-10-23T0130-0215%2Fmanifest.json",
 }
-"""What stands in a variable of the path, as it comes over the wire."""
+"""Bad values of a variable of the path, as sent."""
 
 NAMES: Final = TRICKS.keys() - {
     "a NUL",
@@ -90,13 +90,13 @@ NAMES: Final = TRICKS.keys() - {
     "an invisible character",
     "the separator of keys",
     "8,000 characters",
-    "8,000 characters behind a separator",
+    "8,000 characters after a separator",
 }
-"""The tricks that can be somebody's name."""
+"""The tricks that are valid names."""
 SEPARATED: Final = {"the separator of keys"}
 
 GOOD: dict[str, Good] = {
-    "POST /events": Good(body=sale("good", product="tea", quantity=2), content_type=ONE, answers=(202,)),
+    "POST /events": Good(body=sale("good", product="tea", quantity=2), content_type=ONE, statuses=(202,)),
     "GET /events": Good(query={**DAY, "agency": "42"}),
     "GET /accounts/{agency}/{currency}": Good(ACCOUNT),
     "GET /accounts/{agency}/{currency}/quarter-hours": Good(ACCOUNT, DAY),
@@ -110,25 +110,25 @@ GOOD: dict[str, Good] = {
     "GET /reports/{run}": Good({"run": "2026-10-23T0130-0215"}),
     "GET /schedule": Good(query={"limit": "10"}),
     "PUT /schedule": Good(body={"expression": "rate(30 minutes)", "reason": "sale"}),
-    "POST /threads/{kind}/{subject}/messages": Good(THREAD, body=MESSAGE, answers=(200, 201)),
+    "POST /threads/{kind}/{subject}/messages": Good(THREAD, body=MESSAGE, statuses=(200, 201)),
     "GET /threads/{kind}/{subject}/messages": Good(THREAD, {"user": "ann", "period": "2026-10", **NEWEST}),
-    "POST /orders": Good(body=order(order="o-1"), answers=(200, 201)),
+    "POST /orders": Good(body=order(order="o-1"), statuses=(200, 201)),
     "GET /orders": Good(query={**DAY, "status": "paid"}),
     "GET /orders/{order}": Good({"order": "o-1"}, {"limit": "10"}),
     "PUT /orders/{order}/status": Good({"order": "o-1"}, body={"from": "open", "to": "paid"}),
-    "GET /customers/{customer}/orders": Good({"customer": "ann"}, DAY, takes={"customer": NAMES}),
+    "GET /customers/{customer}/orders": Good({"customer": "ann"}, DAY, accepts={"customer": NAMES}),
     "GET /customers/{customer}/items": Good(
-        {"customer": "ann"}, {"product": "A-7", "limit": "10"}, takes={"customer": NAMES}
+        {"customer": "ann"}, {"product": "A-7", "limit": "10"}, accepts={"customer": NAMES}
     ),
-    "GET /sources/{source}/events": Good({"source": "shop"}, DAY, takes={"source": NAMES}),
+    "GET /sources/{source}/events": Good({"source": "shop"}, DAY, accepts={"source": NAMES}),
     "GET /events/{source}/{event}/explain": Good({"source": "shop", "event": "good"}),
     "GET /locations": Good(query={**DAY, "level": "1"}),
-    "GET /locations/{place}": Good({"place": "GB"}, {**DAY, "level": "1"}, takes={"place": NAMES | SEPARATED}),
+    "GET /locations/{place}": Good({"place": "GB"}, {**DAY, "level": "1"}, accepts={"place": NAMES | SEPARATED}),
     "PUT /documents/{document}": Good(
         RULES,
         body={"seen": 0, "content": {"pets": "none"}},
-        answers=(201,),
-        takes={"document": NAMES},
+        statuses=(201,),
+        accepts={"document": NAMES},
         anything=("content",),
     ),
     "GET /documents/{document}": Good(RULES),
@@ -136,11 +136,11 @@ GOOD: dict[str, Good] = {
     "GET /documents/{document}/versions/{version}": Good({**RULES, "version": "1"}),
     "GET /documents/{document}/metadata": Good(RULES),
     "PUT /documents/{document}/permissions": Good(
-        RULES, body={"agencies": ["42"], "people": ["ann"]}, takes={"document": NAMES}
+        RULES, body={"agencies": ["42"], "people": ["ann"]}, accepts={"document": NAMES}
     ),
-    "GET /documents/{document}/permissions": Good(RULES, takes={"document": NAMES}),
+    "GET /documents/{document}/permissions": Good(RULES, accepts={"document": NAMES}),
     "PUT /exchange-rates/{currency}": Good(
-        {"currency": "USD"}, body={"units_per_base": "1.25", "source": "bank"}, answers=(200, 201)
+        {"currency": "USD"}, body={"units_per_base": "1.25", "source": "bank"}, statuses=(200, 201)
     ),
     "GET /exchange-rates": Good(query={"limit": "10"}),
     "GET /exchange-rates/{currency}": Good({"currency": "USD"}, {"at": "2026-10-24T00:00:00Z"}),
@@ -158,10 +158,10 @@ TEXTS: Final = {
     "the separator of keys": "#",
     "8,000 characters": "x" * 8_000,
 }
-"""What no parameter of a query takes, not even one that is any text."""
+"""Bad values of every query parameter."""
 
 LONGEST_KEY: Final = 2048
-"""Bytes."""
+"""The maximum size of a key in bytes."""
 CALL: Final = BaseClient._make_api_call  # type: ignore[attr-defined]
 DEEP: Final = 100_000
 BODIES: Final[dict[str, tuple[bytes, int]]] = {
@@ -185,7 +185,7 @@ BODIES: Final[dict[str, tuple[bytes, int]]] = {
     "objects nested beyond reason": (b'{"a":' * DEEP + b"1" + b"}" * DEEP, 400),
     "5,000,000 bytes": (b" " * 5_000_000 + b"{}", 413),
 }
-"""What no route takes for a body, and how it is refused."""
+"""Bad bodies of every route, with the status of the response."""
 
 CONTENT_TYPES: Final = {
     "none": "",
@@ -197,7 +197,7 @@ CONTENT_TYPES: Final = {
     "a line break": "{}\r\nx-injected: 1",
     "8,000 characters": "x" * 8_000,
 }
-"""Content types that no route takes; ``{}`` stands for the right one."""
+"""Bad content types of every route; ``{}`` is replaced by the right one."""
 
 VALUES: Final = {
     "true": True,
@@ -209,14 +209,14 @@ VALUES: Final = {
     "half of a pair": "\ud83d",
     "200,000 characters": "9" * 200_000,
 }
-"""What no field of a body takes."""
+"""Bad values of every field of a body."""
 
 Sent = tuple[Request, int | None, str]
-"""A bad request, the status of its answer (``None``: 400, 404 or 422), and the field that must be named, if any."""
+"""A bad request, the status of its response (``None``: 400, 404 or 422), and the field that must be named, if any."""
 
 
 def request(route: str, good: Good, body: bytes | None = None, **headers: str) -> Request:
-    """Return a request that differs from the good one as told."""
+    """Return a valid request, or one with another body or other headers."""
     method, _, path = route.partition(" ")
     for name, text in good.variables.items():
         path = path.replace(f"{{{name}}}", text)
@@ -227,9 +227,9 @@ def request(route: str, good: Good, body: bytes | None = None, **headers: str) -
 
 
 def bad_paths(route: str, good: Good) -> Iterator[tuple[str, Sent]]:
-    """Yield what a route's path can hold that is none."""
+    """Yield the requests with a bad path."""
     for name in good.variables:
-        for trick in TRICKS.keys() - good.takes.get(name, set()):
+        for trick in TRICKS.keys() - good.accepts.get(name, set()):
             text = TRICKS[trick]
             yield (
                 f"{name}: {trick}",
@@ -238,7 +238,7 @@ def bad_paths(route: str, good: Good) -> Iterator[tuple[str, Sent]]:
 
 
 def bad_queries(route: str, good: Good) -> Iterator[tuple[str, Sent]]:
-    """Yield what a route's query can hold that is none."""
+    """Yield the requests with a bad query."""
     for unknown in ("nobody", "__proto__", "from[]", "a b"):
         changed = replace(good, query={**good.query, unknown: "1"})
         yield f"a parameter {unknown}", (request(route, changed), 400, unknown)
@@ -249,7 +249,7 @@ def bad_queries(route: str, good: Good) -> Iterator[tuple[str, Sent]]:
 
 
 def bad_bodies(route: str, good: Good) -> Iterator[tuple[str, Sent]]:
-    """Yield what a route's body as a whole can be that is none."""
+    """Yield the requests with a bad body or content type."""
     for trick, (body, status) in BODIES.items():
         yield f"body: {trick}", (request(route, good, body), status, "body")
     right = good.content_type or JSON
@@ -259,7 +259,7 @@ def bad_bodies(route: str, good: Good) -> Iterator[tuple[str, Sent]]:
 
 
 def bad_fields(route: str, good: Good) -> Iterator[tuple[str, Sent]]:
-    """Yield what the fields of a route's body can hold that is none."""
+    """Yield the requests with a bad field in the body."""
     for path in leaves({name: value for name, value in good.body.items() if name not in good.anything}):
         for trick, value in VALUES.items():
             changed = replace(good, body=with_value(good.body, path, value))
@@ -274,7 +274,7 @@ def bad_fields(route: str, good: Good) -> Iterator[tuple[str, Sent]]:
 
 
 def leaves(value: Any, path: Path = ()) -> Iterator[Path]:
-    """Yield where the values stand that hold no others."""
+    """Yield the paths of the values without children."""
     match value:
         case dict():
             for name, inner in value.items():
@@ -287,7 +287,7 @@ def leaves(value: Any, path: Path = ()) -> Iterator[Path]:
 
 
 def objects(value: Any, path: Path = ()) -> Iterator[Path]:
-    """Yield where the objects stand."""
+    """Yield the paths of the objects."""
     if isinstance(value, dict):
         yield path
     inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
@@ -296,7 +296,7 @@ def objects(value: Any, path: Path = ()) -> Iterator[Path]:
 
 
 def with_value(body: Any, path: Path, value: Any) -> Any:
-    """Return a body with another value at a place."""
+    """Return a body with another value at a path."""
     changed = deepcopy(body)
     *above, last = path
     at = changed
@@ -311,7 +311,7 @@ def shown(path: Path) -> str:
 
 
 def bad_requests(route: str) -> dict[str, Sent]:
-    """Return what a route must refuse, by what is bad about it."""
+    """Return the requests that a route must refuse, by their flaw."""
     good = GOOD[route]
     kinds: list[Callable[[str, Good], Iterator[tuple[str, Sent]]]] = [bad_paths, bad_queries]
     if not route.startswith("GET"):
@@ -319,38 +319,42 @@ def bad_requests(route: str) -> dict[str, Sent]:
     return dict(one for kind in kinds for one in kind(route, good))
 
 
-def blamed(answer: Response) -> list[str]:
-    """Return the fields that an answer names, of the request or of its one item."""
-    told = answer.json()
-    errors = told.get("errors") or [error for item in told.get("items", []) for error in item["errors"]]
+def blamed(response: Response) -> list[str]:
+    """Return the fields that a response names, of the request or of its one item."""
+    body = response.json()
+    errors = body.get("errors") or [error for item in body.get("items", []) for error in item["errors"]]
     assert all(error["problem"] and error["expected"] for error in errors)
     return [error["field"] for error in errors]
 
 
-def is_told(answer: Response, status: int | None, blame: str) -> bool:
-    """Tell whether an answer refuses as it should."""
-    if answer.status not in ((400, 404, 422) if status is None else (status,)) or not answer.body.isascii():
+def refuses_properly(response: Response, status: int | None, blame: str) -> bool:
+    """Return whether a response refuses a request with the right status and field."""
+    if response.status not in ((400, 404, 422) if status is None else (status,)) or not response.body.isascii():
         return False
-    if any(byte < 32 for byte in answer.body):
+    if any(byte < 32 for byte in response.body):
         return False
-    if answer.headers["content-type"] != "application/problem+json":
-        return answer.status == 422 and answer.json()["counts"] == {"rejected": 1} and blame in leaf(answer)
-    return answer.json()["status"] == answer.status and bool(answer.json()["detail"]) and (blame in ["", *leaf(answer)])
+    if response.headers["content-type"] != "application/problem+json":
+        return response.status == 422 and response.json()["counts"] == {"rejected": 1} and blame in leaf(response)
+    return (
+        response.json()["status"] == response.status
+        and bool(response.json()["detail"])
+        and (blame in ["", *leaf(response)])
+    )
 
 
-def leaf(answer: Response) -> list[str]:
-    """Return the last parts of the fields that an answer names."""
-    return [name.rpartition(".")[2] for name in blamed(answer)]
+def leaf(response: Response) -> list[str]:
+    """Return the last parts of the fields that a response names."""
+    return [name.rpartition(".")[2] for name in blamed(response)]
 
 
 def everything(world: World) -> list[Any]:
-    """Return all that stands anywhere."""
+    """Return the content of all tables and the keys of the bucket."""
     tables = [items(world, table) for table in ("IdentityTable", "LedgerTable", "EntityTable")]
     return [*(sorted(map(repr, table)) for table in tables), sorted(world.stack.bucket.keys())]
 
 
 def as_dynamodb_would(client: BaseClient, operation: str, params: dict[str, Any]) -> Any:
-    """Refuse keys that are longer than DynamoDB takes, which moto does not."""
+    """Refuse keys that are too long for DynamoDB; moto accepts them."""
     keys = [params["Key"]] if "TableName" in params and "Key" in params else []
     for one in params.get("RequestItems", {}).values():
         keys += one.get("Keys", []) if isinstance(one, dict) else []
@@ -364,15 +368,15 @@ def as_dynamodb_would(client: BaseClient, operation: str, params: dict[str, Any]
 
 @pytest.fixture(scope="module")
 def world() -> Iterator[World]:
-    """A system in which every good request has been sent, and was taken."""
+    """A system to which every valid request was sent."""
     with pytest.MonkeyPatch.context() as patch, opened() as world:
         patch.setattr(BaseClient, "_make_api_call", as_dynamodb_would)
         world.sell("10.00", product="tea")
         world.pass_time(hours=1)
         world.report()
         for route in sorted(GOOD, key=lambda route: route.startswith("GET")):
-            answer = world.stack.request(request(route, GOOD[route]))
-            assert answer.status in GOOD[route].answers, (route, answer.body)
+            response = world.stack.request(request(route, GOOD[route]))
+            assert response.status in GOOD[route].statuses, (route, response.body)
             world.settle()
         yield world
 
@@ -383,25 +387,46 @@ def test_every_route_of_the_template_has_its_row(world: World) -> None:
 
 
 @pytest.mark.parametrize("route", GOOD)
-def test_bad_input_is_refused_by_the_field_to_blame_and_nothing_is_written(
+def test_bad_input_is_refused_by_its_field_and_writes_nothing(
     world: World, route: str, record_property: Callable[[str, object], None]
 ) -> None:
     before = everything(world)
     bad = bad_requests(route)
     wrong = {}
     for what, (sent, status, blame) in bad.items():
-        answer = world.stack.request(sent)
-        if not is_told(answer, status, blame):
-            wrong[what] = (answer.status, answer.body[:300])
+        response = world.stack.request(sent)
+        if not refuses_properly(response, status, blame):
+            wrong[what] = (response.status, response.body[:300])
     assert wrong == {}
     assert everything(world) == before
     record_property(f"bad requests refused by {route}", len(bad))
 
 
+NOT_UTF_8: Final = {
+    "PUT /orders/{order}/status": ["a%25ff", "a%ff"],
+    "PUT /documents/{document}": ["bad%25ff", "bad%25fe", "bad%ff", "rate-card:x%25fe"],
+    "PUT /documents/{document}/permissions": ["bad%25ff", "rate-card:x%25fe"],
+}
+RATE_CARD: Final = {"seen": 0, "content": {"valid_from": "2026-10-01T00:00:00Z", "rules": [{"percent": "10"}]}}
+
+
+@pytest.mark.parametrize(("route", "name"), [(route, name) for route, names in NOT_UTF_8.items() for name in names])
+def test_a_write_whose_path_is_not_utf_8_writes_nothing(world: World, route: str, name: str) -> None:
+    """A lenient decoder replaces each invalid byte by U+FFFD, so different names become one."""
+    before = everything(world)
+    good = GOOD[route]
+    body = RATE_CARD if name.startswith("rate-card:") and "permissions" not in route else good.body
+    response = world.stack.request(
+        request(route, replace(good, variables=dict.fromkeys(good.variables, name), body=body))
+    )
+    assert (response.status, blamed(response)) == (400, ["path"])
+    assert everything(world) == before
+
+
 @pytest.mark.parametrize("route", [route for route in GOOD if route.startswith("GET")])
-def test_headers_that_no_route_knows_change_nothing(world: World, route: str) -> None:
+def test_unknown_headers_change_nothing(world: World, route: str) -> None:
     sent = request(route, GOOD[route], Cookie="x" * 100_000, X_Forwarded_For="\x1b[2J", X_Http_Method_Override="DELETE")
-    assert world.stack.request(sent).status in GOOD[route].answers
+    assert world.stack.request(sent).status in GOOD[route].statuses
 
 
 # ---------------------------------------------------------------- the logs
@@ -410,7 +435,7 @@ MARK: Final = "\x1b[2J\nINFO forged 7f3a"
 
 
 def marked(value: Any) -> Any:
-    """Return a body with the mark in place of every text."""
+    """Return a body with the mark in place of every value."""
     match value:
         case dict():
             return {name: marked(inner) for name, inner in value.items()} | {MARK: MARK}
@@ -420,7 +445,7 @@ def marked(value: Any) -> Any:
             return MARK
 
 
-def test_nothing_that_a_sender_writes_comes_into_the_logs(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_content_of_a_request_is_logged(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     logs = StringIO()
     monkeypatch.setattr(world.stack, "_logs", logs)
     monkeypatch.setattr(logger.registered_handler, "stream", logs)
@@ -442,15 +467,15 @@ def test_nothing_that_a_sender_writes_comes_into_the_logs(world: World, monkeypa
     assert "7f3a" not in logs.getvalue()
 
 
-# ---------------------------------------------------------------- what is wrong with events alone
+# ---------------------------------------------------------------- events
 
 
-def test_a_replayed_request_is_answered_as_the_first_and_writes_nothing(world: World) -> None:
+def test_a_repeated_request_gets_the_same_receipt_and_writes_nothing(world: World) -> None:
     route = "POST /events"
     before = everything(world)
     for _ in range(3):
-        answer = world.stack.request(request(route, GOOD[route]))
-        assert (answer.status, answer.json()["counts"]) == (202, {"duplicate": 1})
+        response = world.stack.request(request(route, GOOD[route]))
+        assert (response.status, response.json()["counts"]) == (202, {"duplicate": 1})
     assert everything(world) == before
 
 
@@ -463,18 +488,18 @@ EXTRAS = {
 
 
 @pytest.mark.parametrize(("extra", "problem"), EXTRAS.values(), ids=EXTRAS)
-def test_an_extra_that_cannot_be_kept_says_why(world: World, extra: object, problem: str) -> None:
-    answer = post(world, sale("extra", extra=extra))
-    ((error,),) = (item["errors"] for item in answer.json()["items"])
-    assert (answer.status, error["field"], error["problem"]) == (422, "data.extra", problem)
+def test_an_invalid_extra_is_refused_with_the_reason(world: World, extra: object, problem: str) -> None:
+    response = post(world, sale("extra", extra=extra))
+    ((error,),) = (item["errors"] for item in response.json()["items"])
+    assert (response.status, error["field"], error["problem"]) == (422, "data.extra", problem)
 
 
 AMOUNTS = {
     "true": "is true",
-    "NaN": "is no finite number",
-    "Infinity": "is no finite number",
-    "-Infinity": "is no finite number",
-    "1e99999999999999999999": "is no finite number",
+    "NaN": "is not a finite number",
+    "Infinity": "is not a finite number",
+    "-Infinity": "is not a finite number",
+    "1e99999999999999999999": "is not a finite number",
     "1e999999": "is 1E+999999",
     "9" * 39: f"is {'9' * 39}",
     "9" * 300: f"is {'9' * 60}... (300 characters)",
@@ -487,13 +512,13 @@ AMOUNTS = {
 
 
 @pytest.mark.parametrize(("amount", "problem"), AMOUNTS.items())
-def test_an_amount_that_is_none_is_shown_as_it_was_sent(world: World, amount: str, problem: str) -> None:
-    answer = post(world, json.dumps(sale("amount", amount=0)).replace('"amount": 0', f'"amount": {amount}'), ONE)
-    ((error,),) = (item["errors"] for item in answer.json()["items"])
-    assert (answer.status, error["field"], error["problem"]) == (422, "data.amount", problem)
+def test_an_invalid_amount_is_shown_as_it_was_sent(world: World, amount: str, problem: str) -> None:
+    response = post(world, json.dumps(sale("amount", amount=0)).replace('"amount": 0', f'"amount": {amount}'), ONE)
+    ((error,),) = (item["errors"] for item in response.json()["items"])
+    assert (response.status, error["field"], error["problem"]) == (422, "data.amount", problem)
 
 
-# ---------------------------------------------------------------- anything at all
+# ---------------------------------------------------------------- random input
 
 VALUES_AT_ALL = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
@@ -512,34 +537,34 @@ def nearly_events(draw: st.DrawFn) -> dict[str, Any]:
     return event | draw(st.dictionaries(FIELDS, VALUES_AT_ALL, max_size=2))
 
 
-def assert_nothing_lost(world: World, answer: Response, before: int) -> None:
-    """Hold an answer to what stands in the ledger."""
-    assert answer.status in {202, 207, 400, 409, 413, 415, 422}, answer.body
-    recorded = answer.json().get("counts", {}).get("recorded", 0)
+def assert_nothing_lost(world: World, response: Response, before: int) -> None:
+    """Assert that the ledger holds exactly the events that the response reports as recorded."""
+    assert response.status in {202, 207, 400, 409, 413, 415, 422}, response.body
+    recorded = response.json().get("counts", {}).get("recorded", 0)
     assert len(ledger(world)) == before + recorded
 
 
 @examples(150)
 @given(body=st.binary(max_size=200), kind=st.sampled_from([ONE, BATCH, JSON, f"{ONE}; charset=utf-8"]) | st.text())
-def test_any_bytes_get_a_clear_answer(world: World, body: bytes, kind: str) -> None:
+def test_any_bytes_get_a_defined_response(world: World, body: bytes, kind: str) -> None:
     before = len(ledger(world))
     assert_nothing_lost(world, post(world, body, kind), before)
 
 
 @examples(150)
 @given(body=VALUES_AT_ALL | nearly_events() | st.lists(nearly_events() | VALUES_AT_ALL, max_size=4))
-def test_any_json_gets_a_clear_answer_and_what_is_recorded_stands(world: World, body: Any) -> None:
+def test_any_json_gets_a_defined_response_and_recorded_events_are_in_the_ledger(world: World, body: Any) -> None:
     before = len(ledger(world))
     assert_nothing_lost(world, post(world, body, BATCH if isinstance(body, list) else ONE), before)
 
 
 @examples(300)
 @given(data=st.data(), route=st.sampled_from([route for route in GOOD if route.startswith("GET")]))
-def test_any_text_in_path_and_query_gets_a_clear_answer(world: World, data: st.DataObject, route: str) -> None:
+def test_any_text_in_path_and_query_gets_a_defined_response(world: World, data: st.DataObject, route: str) -> None:
     texts = st.text(st.characters(exclude_categories=["Cs"]))
     good = GOOD[route]
     variables = {name: data.draw(st.just(text) | texts.filter(bool)) for name, text in good.variables.items()}
     query = {name: data.draw(st.just(text) | texts) for name, text in good.query.items()}
     encoded = {name: quote(text, safe="") for name, text in variables.items()}
-    answer = world.stack.request(request(route, replace(good, variables=encoded, query=query)))
-    assert answer.status in {*good.answers, 400, 404}, answer.body
+    response = world.stack.request(request(route, replace(good, variables=encoded, query=query)))
+    assert response.status in {*good.statuses, 400, 404}, response.body

@@ -1,4 +1,4 @@
-"""The OpenAPI document: made from the code, of all routes and no others, and published."""
+"""The OpenAPI document: generated from the code, complete, and published."""
 
 import re
 from typing import Final
@@ -15,24 +15,24 @@ PAGE: Final = TEMPLATE.parent / "docs" / "api.md"
 
 
 def test_the_document_is_what_the_code_gives() -> None:
-    assert FILE.read_text("utf-8") == text(), "write it anew: make openapi"
+    assert FILE.read_text("utf-8") == text(), "run make openapi"
 
 
-def test_it_is_an_openapi_document() -> None:
+def test_the_document_is_valid_openapi() -> None:
     validate(DOCUMENT)
     assert DOCUMENT["openapi"].startswith("3.1")
 
 
-def test_it_tells_of_every_route_of_the_template_and_of_no_other(world: World) -> None:
+def test_the_document_describes_exactly_the_routes_of_the_template(world: World) -> None:
     routes = {f"{one.method} {one.path}" for function in world.stack.functions.values() for one in function.routes}
     assert OPERATIONS.keys() == routes == ROUTES.keys()
 
 
-def test_it_is_published(world: World) -> None:
+def test_the_document_is_published(world: World) -> None:
     assert world.read("/openapi.json") == DOCUMENT
 
 
-def test_every_write_says_why_it_may_be_sent_again() -> None:
+def test_every_write_says_why_it_may_be_repeated() -> None:
     table = PAGE.read_text("utf-8").partition("**Sent again**")[2].partition("\n\n|")[2].partition("\n\n")[0]
     assert set(re.findall(r"^\| `(\w+ /\S+)`", table, re.MULTILINE)) == set(WRITES)
     assert {route for route, one in OPERATIONS.items() if "**Sent again:**" in one.get("description", "")} == set(
@@ -40,5 +40,5 @@ def test_every_write_says_why_it_may_be_sent_again() -> None:
     )
 
 
-def test_every_route_says_what_it_answers_in_a_sentence() -> None:
+def test_every_route_has_a_sentence_as_its_summary() -> None:
     assert [route for route, one in OPERATIONS.items() if not one["summary"].endswith(".")] == []

@@ -1,4 +1,4 @@
-"""What the OpenAPI document promises, held against the system: every answer is as it says, whatever is sent."""
+"""The OpenAPI document, tested against the system: every request gets a documented response."""
 
 from collections.abc import Iterator
 from copy import deepcopy
@@ -16,7 +16,7 @@ from tests.handlers.promised import CHECKS, CONFIG, Case, answered, closed, desc
 
 
 def familiar(document: Json) -> Json:
-    """Return the document with parameters that often are those of its examples, so that they lead to what is there."""
+    """Return the document with parameters that often have the values of its examples, for which data exists."""
     changed = deepcopy(document)
     for operation in (one for methods in changed["paths"].values() for one in methods.values()):
         for parameter in operation.get("parameters", []):
@@ -31,22 +31,22 @@ known.config.generation.update(modes=[schemathesis.GenerationMode.POSITIVE])
 
 @pytest.fixture(scope="module")
 def client() -> Iterator[Session]:
-    """A session whose requests reach a system to which every write of the document has been sent."""
+    """A session with a system to which every write of the document was sent."""
     with described_system() as world:
         yield session(world.stack)
 
 
 @schema.parametrize()
-def test_whatever_is_sent_has_an_answer_as_promised(case: Case, client: Session) -> None:
+def test_every_request_gets_a_documented_response(case: Case, client: Session) -> None:
     answered(client, case)
 
 
 @known.parametrize()
-def test_whatever_is_asked_of_what_is_there_has_an_answer_as_promised(case: Case, client: Session) -> None:
+def test_every_request_for_existing_data_gets_a_documented_response(case: Case, client: Session) -> None:
     answered(client, case)
 
 
-def test_wherever_answers_lead_the_next_is_as_promised(client: Session) -> None:
+def test_every_request_along_the_links_gets_a_documented_response(client: Session) -> None:
     class Journey(schema.as_state_machine()):  # type: ignore[misc] # made of the document's links
         def get_call_kwargs(self, _case: Case) -> Json:
             return {"session": client}

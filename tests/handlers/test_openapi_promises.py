@@ -1,4 +1,4 @@
-"""What the OpenAPI document promises, held against the system: its examples, its links, and its retries."""
+"""The OpenAPI document, tested against the system: its examples, links and repeated writes."""
 
 from collections.abc import Iterator
 from typing import Any, Final
@@ -29,38 +29,38 @@ CHOICES: Final[dict[str, dict[str, Json]]] = {
     "GET /exchange-rates/{currency}/snapshots": STATES,
     "GET /sources/{source}/events": SOURCE_EVENTS,
 }
-"""Parameters that exclude each other, beside those that are required."""
+"""Parameters that exclude each other, besides the required ones."""
 
 
 @pytest.fixture(scope="module")
 def world() -> Iterator[World]:
-    """A system to which every write of the document has been sent."""
+    """A system to which every write of the document was sent."""
     with described_system() as world:
         yield world
 
 
 @pytest.fixture(scope="module")
 def client(world: World) -> Session:
-    """A session whose requests reach the system."""
+    """A session with the system."""
     return session(world.stack)
 
 
 def examples() -> Iterator[Any]:
-    """Yield each example, of parameters that exclude each other one for each choice."""
+    """Yield each example; of alternative parameters, one example each."""
     for route in OPERATIONS:
         for name, chosen in CHOICES.get(route, {"": {}}).items():
             yield pytest.param(route, chosen, id=f"{route} {name}".strip())
 
 
 @pytest.mark.parametrize(("route", "chosen"), [*examples()])
-def test_every_example_has_a_good_answer_that_shows_something(client: Session, route: str, chosen: Json) -> None:
-    answer = answered(client, example(route, **chosen))
-    assert answer.status_code in {200, 202}, answer.text
-    assert answer.json().get("items") != []
+def test_every_example_gets_a_successful_response_with_content(client: Session, route: str, chosen: Json) -> None:
+    response = answered(client, example(route, **chosen))
+    assert response.status_code in {200, 202}, response.text
+    assert response.json().get("items") != []
 
 
 @pytest.mark.parametrize("route", WRITES)
-def test_every_write_changes_nothing_when_it_is_sent_again(world: World, client: Session, route: str) -> None:
+def test_every_repeated_write_changes_nothing(world: World, client: Session, route: str) -> None:
     first = answered(client, example(route))
     before = [items(world, table) for table in TABLES]
     again = answered(client, example(route))
@@ -69,7 +69,7 @@ def test_every_write_changes_nothing_when_it_is_sent_again(world: World, client:
 
 
 def links() -> Iterator[Any]:
-    """Yield each link: the route whose answer holds it, and what it says."""
+    """Yield each link of a response: its route and its definition."""
     for route, operation in OPERATIONS.items():
         for response in operation["responses"].values():
             for name, link in response.get("links", {}).items():
@@ -79,17 +79,17 @@ def links() -> Iterator[Any]:
 @pytest.mark.parametrize(("route", "link"), [*links()])
 def test_every_link_leads_somewhere(client: Session, route: str, link: Json) -> None:
     case = example(route)
-    answer = answered(client, case).json()
+    response = answered(client, case).json()
     there = next(one for one, operation in OPERATIONS.items() if operation["operationId"] == link["operationId"])
     onward = example(there)
     for name, expression in link["parameters"].items():
         where, _, rest = expression.partition("#" if "#" in expression else "$request.path.")
-        onward.path_parameters[name] = pointed(answer, rest) if where else case.path_parameters[rest]
+        onward.path_parameters[name] = pointed(response, rest) if where else case.path_parameters[rest]
     assert answered(client, onward).status_code in {200, 202}
 
 
 def pointed(value: Any, pointer: str) -> Any:
-    """Return what a JSON pointer points to."""
+    """Return the value at a JSON pointer."""
     for part in pointer.split("/")[1:]:
         value = value[int(part)] if isinstance(value, list) else value[part]
     return value

@@ -1,4 +1,4 @@
-"""Names in the path: whatever agencies are called, and however the path's encoding comes through."""
+"""Names in the path: any names of agencies, in any encoding of the path."""
 
 import json
 from collections.abc import Iterator
@@ -47,8 +47,8 @@ def world() -> Iterator[World]:
         yield world
 
 
-def asked(world: World, key: str, path: str, parameters: dict[str, str], stage: str = "$default") -> Any:
-    """Invoke the function as API Gateway does, and return the status and what it answers."""
+def invoked(world: World, key: str, path: str, parameters: dict[str, str], stage: str = "$default") -> Any:
+    """Invoke the function as API Gateway does, and return the status and the body of the response."""
     method = key.partition(" ")[0] if " " in key else "GET"
     context = {"http": {"method": method, "path": path}, "stage": stage, "routeKey": key}
     event = {
@@ -60,20 +60,20 @@ def asked(world: World, key: str, path: str, parameters: dict[str, str], stage: 
         "requestContext": {"requestId": "r", "authorizer": MACHINE, **context},
         "isBase64Encoded": False,
     }
-    answer = world.stack.invoke("api", {**event, **({"pathParameters": parameters} if parameters else {})})
-    return answer["statusCode"], json.loads(answer["body"])
+    response = world.stack.invoke("api", {**event, **({"pathParameters": parameters} if parameters else {})})
+    return response["statusCode"], json.loads(response["body"])
 
 
 @pytest.mark.parametrize("agency", AGENCIES)
-def test_any_agency_is_found_encoded_or_not(world: World, agency: str) -> None:
+def test_any_agency_is_found_whether_its_name_is_encoded_once_or_twice(world: World, agency: str) -> None:
     encoded = quote(agency, safe="")
-    decoded_by_the_gateway = asked(
+    decoded_by_the_gateway = invoked(
         world, ROUTE, f"/accounts/{agency}/GBP".partition("?")[0], {"agency": agency, "currency": "GBP"}
     )
-    as_it_was_sent = asked(world, ROUTE, f"/accounts/{encoded}/GBP", {"agency": encoded, "currency": "GBP"})
-    of_a_server_without_routes = asked(world, "$default", f"/accounts/{encoded}/GBP", {})
-    for status, answer in (decoded_by_the_gateway, as_it_was_sent, of_a_server_without_routes):
-        assert (status, answer["agency"], answer["gross"]) == (200, agency, "3.00")
+    as_it_was_sent = invoked(world, ROUTE, f"/accounts/{encoded}/GBP", {"agency": encoded, "currency": "GBP"})
+    of_a_server_without_routes = invoked(world, "$default", f"/accounts/{encoded}/GBP", {})
+    for status, response in (decoded_by_the_gateway, as_it_was_sent, of_a_server_without_routes):
+        assert (status, response["agency"], response["gross"]) == (200, agency, "3.00")
 
 
 @pytest.mark.parametrize("agency", AGENCIES)
@@ -83,11 +83,11 @@ def test_an_agencys_pages_follow_each_other(world: World, agency: str) -> None:
 
 
 @pytest.mark.parametrize("agency", NO_AGENCIES)
-def test_what_can_be_no_agency_is_no_account_and_no_error(world: World, agency: str) -> None:
-    status, answer = asked(world, ROUTE, "/accounts", {"agency": agency, "currency": "GBP"})
-    assert (status, answer["title"]) == (404, "Not found")
-    status, answer = asked(world, ROUTE, "/accounts", {"agency": "c/d", "currency": agency})
-    assert (status, answer["title"]) == (404, "Not found")
+def test_an_account_of_an_invalid_agency_is_not_found(world: World, agency: str) -> None:
+    status, response = invoked(world, ROUTE, "/accounts", {"agency": agency, "currency": "GBP"})
+    assert (status, response["title"]) == (404, "Not found")
+    status, response = invoked(world, ROUTE, "/accounts", {"agency": "c/d", "currency": agency})
+    assert (status, response["title"]) == (404, "Not found")
 
 
 @pytest.mark.parametrize(
@@ -108,51 +108,51 @@ def test_what_can_be_no_agency_is_no_account_and_no_error(world: World, agency: 
         ),
     ],
 )
-def test_a_path_that_is_no_utf_8_is_refused(world: World, path: str) -> None:
-    """Decoded loosely, two names would become one, and a request could reach the wrong one."""
-    answer = world.get(path)
-    assert (answer.status, answer.json()["title"]) == (400, "Invalid parameter")
+def test_a_path_that_is_not_utf_8_is_refused(world: World, path: str) -> None:
+    """A lenient decoder would make one name of two, and a request could reach the wrong one."""
+    response = world.get(path)
+    assert (response.status, response.json()["title"]) == (400, "Invalid parameter")
 
 
 @pytest.mark.parametrize("agency", ["\ud800", "a\ufffd"])
-def test_a_name_that_was_decoded_with_a_loss_is_refused(world: World, agency: str) -> None:
-    status, answer = asked(world, ROUTE, "/accounts", {"agency": agency, "currency": "GBP"})
-    assert (status, answer["title"]) == (400, "Invalid parameter")
+def test_a_name_that_was_decoded_lossily_is_refused(world: World, agency: str) -> None:
+    status, response = invoked(world, ROUTE, "/accounts", {"agency": agency, "currency": "GBP"})
+    assert (status, response["title"]) == (400, "Invalid parameter")
 
 
-def test_a_name_that_is_encoded_twice_is_taken_for_no_other(world: World) -> None:
+def test_a_name_that_is_encoded_twice_is_not_confused_with_another(world: World) -> None:
     assert world.read(account(quote("c%2Fd", safe="")))["gross"] == "8.00"
     assert world.read(account(quote("c/d", safe="")))["gross"] == "4.00"
     assert world.read(account("c/d"))["gross"] == "4.00"
 
 
-def test_a_slash_comes_through_the_gateway_when_it_is_encoded_twice(world: World) -> None:
-    status, answer = asked(world, ROUTE, "/accounts/a%2Fb%252F/GBP", {"agency": "a%2Fb%252F", "currency": "GBP"})
-    assert (status, answer["agency"]) == (200, "a/b%2F")
+def test_a_slash_that_is_encoded_twice_passes_the_gateway(world: World) -> None:
+    status, response = invoked(world, ROUTE, "/accounts/a%2Fb%252F/GBP", {"agency": "a%2Fb%252F", "currency": "GBP"})
+    assert (status, response["agency"]) == (200, "a/b%2F")
 
 
-def test_a_stage_in_the_path_is_no_part_of_it(world: World) -> None:
+def test_a_stage_before_the_path_is_ignored(world: World) -> None:
     parameters = {"agency": "ünï", "currency": "GBP"}
-    status, answer = asked(world, ROUTE, "/live/accounts/ünï/GBP", parameters, stage="live")
-    assert (status, answer["agency"]) == (200, "ünï")
-    status, answer = asked(world, "GET /reports", "/live/reports", {}, stage="live")
-    assert (status, answer) == (200, {"items": [], "next": None})
+    status, response = invoked(world, ROUTE, "/live/accounts/ünï/GBP", parameters, stage="live")
+    assert (status, response["agency"]) == (200, "ünï")
+    status, response = invoked(world, "GET /reports", "/live/reports", {}, stage="live")
+    assert (status, response) == (200, {"items": [], "next": None})
 
 
 @pytest.mark.parametrize(
     "path", ["/", "/account", "/accounts/ünï", "/accounts/ünï/GBP/weeks", "/reports/a/b", "/%", ""]
 )
-def test_a_route_that_is_not_there_is_told(world: World, path: str) -> None:
-    status, answer = asked(world, "$default", path, {})
-    assert (status, answer["title"], answer["detail"][:21]) == (404, "Not found", "there is no route GET")
+def test_an_unknown_route_is_not_found(world: World, path: str) -> None:
+    status, response = invoked(world, "$default", path, {})
+    assert (status, response["title"], response["detail"][:21]) == (404, "Not found", "there is no route GET")
 
 
-def test_nothing_can_be_written_here(world: World) -> None:
+def test_the_reading_function_has_no_writing_routes(world: World) -> None:
     for method in ("POST", "PUT", "DELETE", "PATCH"):
-        status, answer = asked(world, f"{method} /reports", "/reports", {})
-        assert (status, answer["detail"]) == (404, f"there is no route {method} '/reports'")
+        status, response = invoked(world, f"{method} /reports", "/reports", {})
+        assert (status, response["detail"]) == (404, f"there is no route {method} '/reports'")
 
 
 def test_no_other_item_of_the_table_is_read_as_an_account(world: World) -> None:
     for agency, currency in (("CONTROL", "shards"), ("..", "latest"), ("RUN", "x"), ("GBP", "latest")):
-        assert asked(world, ROUTE, "/accounts", {"agency": agency, "currency": currency})[0] == 404
+        assert invoked(world, ROUTE, "/accounts", {"agency": agency, "currency": currency})[0] == 404

@@ -1,4 +1,4 @@
-"""What all reading requests have in common: their parameters, their tokens, how bad ones are told."""
+"""All reading requests: their parameters, their tokens, and the refusal of bad ones."""
 
 import base64
 from collections.abc import Iterator
@@ -28,7 +28,7 @@ SPANS = [account(part="quarter-hours"), account(part="days"), "/events"]
 
 @pytest.fixture(scope="module")
 def world() -> Iterator[World]:
-    """The system with three of everything that comes in pages."""
+    """A system with three entries of each paged listing."""
     with opened() as world:
         for number in range(3):
             world.sell("1.00")
@@ -71,7 +71,7 @@ def test_a_limit_out_of_range_is_refused(world: World, path: str, limit: str) ->
 
 
 @pytest.mark.parametrize("path", PAGED)
-def test_a_parameter_that_is_not_known_is_refused(world: World, path: str) -> None:
+def test_an_unknown_parameter_is_refused(world: World, path: str) -> None:
     problem = world.refused(path, **PAGED[path], offset=3)
     assert (problem["field"], problem["problem"]) == ("offset", "is not known here")
     assert "limit" in problem["expected"]
@@ -83,7 +83,7 @@ def test_a_parameter_that_is_not_known_is_refused(world: World, path: str) -> No
     [
         ({"to": "2026-10-24"}, "from", "is missing"),
         ({"from_": "2026-10-23"}, "to", "is missing"),
-        ({"from_": "2026-10-24", "to": "2026-10-23"}, "from", "lies behind to"),
+        ({"from_": "2026-10-24", "to": "2026-10-23"}, "from", "is after to"),
         ({"from_": "", "to": "2026-10-23"}, "from", "is ''"),
         ({"from_": "today", "to": "2026-10-23"}, "from", "is 'today'"),
         ({"from_": "20261023", "to": "2026-10-24"}, "from", "is '20261023'"),
@@ -96,11 +96,11 @@ def test_a_parameter_that_is_not_known_is_refused(world: World, path: str) -> No
         ({"from_": "2026-10-23", "to": "٢٠٢٦-10-23"}, "to", "is '\\u0662\\u0660\\u0662\\u0666-10-23'"),
     ],
 )
-def test_a_bad_span_is_told_by_its_field(
+def test_an_invalid_span_is_refused_by_its_field(
     world: World, path: str, parameters: dict[str, Any], field: str, problem: str
 ) -> None:
-    told = world.refused(path, **parameters)
-    assert (told["field"], told["problem"]) == (field, problem)
+    refusal = world.refused(path, **parameters)
+    assert (refusal["field"], refusal["problem"]) == (field, problem)
 
 
 @pytest.mark.parametrize("path", [account(part="quarter-hours"), "/events"])
@@ -114,12 +114,12 @@ def test_a_bad_span_is_told_by_its_field(
         "9999-12-31T23:59:59-02:00",
     ],
 )
-def test_what_is_no_instant_is_refused(world: World, path: str, instant: str) -> None:
+def test_a_text_that_is_not_an_instant_is_refused(world: World, path: str, instant: str) -> None:
     assert world.refused(path, from_=instant, to="2026-10-24")["field"] == "from"
 
 
 def test_a_parameter_that_is_sent_twice_is_refused(world: World) -> None:
-    answer = world.stack.invoke(
+    response = world.stack.invoke(
         "api",
         {
             "version": "2.0",
@@ -136,7 +136,7 @@ def test_a_parameter_that_is_sent_twice_is_refused(world: World) -> None:
             },
         },
     )
-    assert answer["statusCode"] == 400
+    assert response["statusCode"] == 400
 
 
 # ---------------------------------------------------------------- tokens
@@ -148,7 +148,7 @@ def token(world: World, path: str) -> str:
 
 
 @pytest.mark.parametrize("path", PAGED)
-def test_a_token_is_of_url_characters(world: World, path: str) -> None:
+def test_a_token_consists_of_url_characters(world: World, path: str) -> None:
     assert set(token(world, path)) <= set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
 
 
@@ -206,7 +206,7 @@ def test_the_limit_may_change_from_page_to_page(world: World, path: str) -> None
 )
 def test_a_forged_token_is_refused(world: World, path: str, forged: str) -> None:
     problem = world.refused(path, **PAGED[path], next=forged)
-    assert (problem["field"], problem["problem"]) == ("next", "is no token of this request")
+    assert (problem["field"], problem["problem"]) == ("next", "is not a token of this request")
 
 
 @pytest.mark.parametrize("path", PAGED)
@@ -221,7 +221,7 @@ def test_a_token_with_one_character_changed_is_refused(world: World, path: str) 
 
 
 def forged(path: str, *place: str) -> str:
-    """Return a token that was never given out, sealed as only somebody who knows how can."""
+    """Return a token that the API never returned, with a correct checksum."""
     values = {name.rstrip("_"): value for name, value in PAGED[path].items()}
     return write_token(place, request_name(quote(path), values))
 
@@ -290,22 +290,22 @@ def test_a_token_whose_place_is_not_in_the_request_is_refused(world: World, path
         ("/events", ("202610230130", "2026-10-23T01:30:00.000Z.zzzzzzzzzzzzzzzz")),
     ],
 )
-def test_the_most_that_a_token_can_do_is_to_pass_over_items(world: World, path: str, place: tuple[str, ...]) -> None:
+def test_a_forged_token_can_at_most_skip_items(world: World, path: str, place: tuple[str, ...]) -> None:
     whole = world.read(path, **PAGED[path])["items"]
     rest = world.read(path, **PAGED[path], next=forged(path, *place))["items"]
     assert rest == whole[len(whole) - len(rest) :]
     assert 0 < len(rest) < len(whole) or path.startswith("/windows")
 
 
-# ---------------------------------------------------------------- what goes wrong
+# ---------------------------------------------------------------- errors
 
 
-def test_a_table_that_does_not_answer_is_told_as_unavailable(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unavailable_table_is_a_503(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     def unavailable(_call: object, what: str) -> None:
-        raise UnavailableError(f"{what} did not answer in time")
+        raise UnavailableError(f"{what} did not response in time")
 
     assert with_retries is not unavailable
     monkeypatch.setattr("quarterhour.aws.tables.with_retries", unavailable)
-    answer = world.get("/reports")
-    assert (answer.status, answer.headers["retry-after"]) == (503, "5")
-    assert answer.json()["title"] == "Unavailable"
+    response = world.get("/reports")
+    assert (response.status, response.headers["retry-after"]) == (503, "5")
+    assert response.json()["title"] == "Unavailable"

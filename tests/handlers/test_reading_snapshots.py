@@ -1,4 +1,4 @@
-"""Reading snapshots: an account over time, as of an instant, its trend; and all accounts in one window."""
+"""Queries of snapshots: an account over time, as of an instant, its trend; all accounts of a window."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -11,7 +11,7 @@ from tests.support.system import World, opened
 SNAPSHOTS = account(part="snapshots")
 TREND = account(part="trend")
 CHANGES = [("01:30", "1.00"), ("01:32", "3.00"), ("01:35", "7.00"), ("01:45", "15.00"), ("02:00", "7.00")]
-"""When account 42 changed, and to which net."""
+"""The instants at which account 42 changed, with the net of each."""
 
 
 @pytest.fixture(scope="module")
@@ -33,11 +33,11 @@ def world() -> Iterator[World]:
 
 
 def seen(items: list[dict[str, Any]]) -> list[tuple[str, str]]:
-    """Return when each state was reached, and its net, in short."""
+    """Return the instant and the net of each state."""
     return [(item["last_updated"][11:16], item["net"]) for item in items]
 
 
-def test_a_state_is_told_with_its_window(world: World) -> None:
+def test_a_state_is_shown_with_its_window(world: World) -> None:
     page = world.read(SNAPSHOTS, layer="5m", from_="2026-10-23T01:30:00Z", to="2026-10-23T01:35:00Z")
     state = {
         "layer": "5m",
@@ -82,7 +82,7 @@ def test_a_date_holds_its_day(world: World) -> None:
     assert world.all(SNAPSHOTS, layer="1h", date="2026-10-24") == []
 
 
-def test_the_last_states_come_newest_first_and_go_on(world: World) -> None:
+def test_the_last_states_come_newest_first_in_pages(world: World) -> None:
     page = world.read(SNAPSHOTS, layer="change", last=2)
     assert seen(page["items"]) == [("02:00", "7.00"), ("01:45", "15.00")]
     page = world.read(SNAPSHOTS, layer="change", last=2, next=page["next"])
@@ -112,7 +112,7 @@ def test_as_of_an_instant_is_the_newest_window_at_or_before_it(
 
 def test_before_the_first_state_there_is_none(world: World) -> None:
     reason = world.missing(SNAPSHOTS, layer="change", at="2026-10-23T01:29:59.999Z")
-    assert reason == "of 42#GBP the layer change holds no state at or before 2026-10-23T01:29:59.999Z"
+    assert reason == "layer change holds no state of 42#GBP at or before 2026-10-23T01:29:59.999Z"
     assert world.missing(SNAPSHOTS, layer="5m", at="1970-01-01T00:00:00Z")
 
 
@@ -141,7 +141,7 @@ def test_the_trend_of_single_changes_compares_with_the_change_before(world: Worl
     assert (trend["before"]["last_updated"], trend["trend"]) == ("2026-10-23T01:45:00.000Z", "down")
 
 
-def test_the_trend_is_of_the_shortest_windows_where_no_layer_is_asked_for(world: World) -> None:
+def test_the_default_layer_of_a_trend_has_the_shortest_windows(world: World) -> None:
     assert world.read(TREND) == world.read(TREND, layer="5m")
 
 
@@ -172,9 +172,9 @@ def test_the_start_of_a_window_may_be_any_instant_in_it(world: World, start: str
     assert len(window["items"]) == 2
 
 
-def test_a_window_in_which_nothing_changed_is_not_there(world: World) -> None:
+def test_a_window_in_which_nothing_changed_is_not_found(world: World) -> None:
     reason = world.missing("/windows/5m/2026-10-23T01:40:00Z")
-    assert reason == "the layer 5m holds no state of the window from 2026-10-23T01:40:00Z"
+    assert reason == "layer 5m holds no state of the window from 2026-10-23T01:40:00Z"
     assert world.missing("/windows/1h/2026-10-24")
 
 
@@ -191,7 +191,7 @@ def test_a_window_needs_an_instant(world: World, start: str) -> None:
     assert world.refused(f"/windows/5m/{start}")["field"] == "start"
 
 
-# ---------------------------------------------------------------- what is not asked for rightly
+# ---------------------------------------------------------------- invalid requests
 
 
 @pytest.mark.parametrize(
@@ -204,9 +204,9 @@ def test_a_window_needs_an_instant(world: World, start: str) -> None:
         ({"layer": "5m"}, "from", "is missing"),
         ({"layer": "5m", "to": "2026-10-23"}, "from", "is missing"),
         ({"layer": "5m", "from_": "2026-10-23"}, "to", "is missing"),
-        ({"layer": "5m", "from_": "2026-10-24", "to": "2026-10-23"}, "from", "lies behind to"),
-        ({"layer": "5m", "last": 1, "at": "2026-10-23T00:00:00Z"}, "last", "cannot stand beside at"),
-        ({"layer": "5m", "date": "2026-10-23", "from_": "2026-10-23"}, "date", "cannot stand beside from"),
+        ({"layer": "5m", "from_": "2026-10-24", "to": "2026-10-23"}, "from", "is after to"),
+        ({"layer": "5m", "last": 1, "at": "2026-10-23T00:00:00Z"}, "last", "cannot be combined with at"),
+        ({"layer": "5m", "date": "2026-10-23", "from_": "2026-10-23"}, "date", "cannot be combined with from"),
         ({"layer": "5m", "date": "2026-10-23", "to": "2026-10-23"}, "to", "is not known here"),
         ({"layer": "5m", "at": "2026-10-23T00:00:00Z", "limit": 1}, "limit", "is not known here"),
         ({"layer": "5m", "last": 1, "limit": 1}, "limit", "is not known here"),
@@ -218,8 +218,8 @@ def test_a_window_needs_an_instant(world: World, start: str) -> None:
         ({"layer": "5m", "last": 1, "when": "now"}, "when", "is not known here"),
     ],
 )
-def test_a_bad_question_is_told_by_its_field(
+def test_an_invalid_request_is_refused_by_its_field(
     world: World, parameters: dict[str, Any], field: str, problem: str
 ) -> None:
-    told = world.refused(SNAPSHOTS, **parameters)
-    assert (told["field"].strip("'"), told["problem"]) == (field.strip("'"), problem)
+    found = world.refused(SNAPSHOTS, **parameters)
+    assert (found["field"].strip("'"), found["problem"]) == (field.strip("'"), problem)

@@ -1,4 +1,4 @@
-"""The reports' schedule as an operator meets it: seen and changed over HTTP, and looked after by the watch."""
+"""The report schedule over HTTP, and its reconciliation by the watch."""
 
 import json
 from collections.abc import Iterator
@@ -37,14 +37,14 @@ def put(world: World, **body: Any) -> Response:
 
 
 def changed(world: World, **body: Any) -> Any:
-    """Change the schedule, and return what is answered."""
-    answer = put(world, **body)
-    assert answer.status == 200, answer.body
-    return answer.json()
+    """Change the schedule, and return the JSON of the response."""
+    response = put(world, **body)
+    assert response.status == 200, response.body
+    return response.json()
 
 
 def redeploy(world: World, **others: Any) -> None:
-    """Do to the schedule what an update of the stack may do: set all of it as the template has it."""
+    """Reset the schedule as an update of the stack may do: every property as in the template."""
     scheduler = world.stack.engine.scheduler()
     name = world.stack.functions["watch"].environment["SCHEDULE_NAME"]
     read = scheduler.get_schedule(Name=name)
@@ -60,7 +60,7 @@ def redeploy(world: World, **others: Any) -> None:
 
 
 def deploy_rate(world: World, rate: str) -> None:
-    """Deploy with another value of the parameter."""
+    """Deploy with another value of the parameter ReportRate."""
     for name in ("schedule", "watch"):
         environment: Any = world.stack.functions[name].environment
         environment["REPORT_RATE"] = rate
@@ -73,10 +73,10 @@ def sample(name: str) -> dict[str, Any]:
     return event
 
 
-# ---------------------------------------------------------------- seeing it
+# ---------------------------------------------------------------- reading it
 
 
-def test_it_stands_as_it_was_deployed_until_somebody_changes_it(world: World) -> None:
+def test_the_schedule_is_as_deployed_until_it_is_changed(world: World) -> None:
     shown = world.read("/schedule")
     firings = [datetime.fromisoformat(one) for one in shown.pop("firings")]
     assert shown == {
@@ -91,7 +91,7 @@ def test_it_stands_as_it_was_deployed_until_somebody_changes_it(world: World) ->
     assert [later - firings[0] for later in firings] == [timedelta(hours=number) for number in range(3)]
 
 
-def test_a_cron_tells_its_next_firings(world: World) -> None:
+def test_the_next_firings_of_a_cron_are_shown(world: World) -> None:
     world.clock.advance_to(datetime(2026, 10, 23, 20, 15, tzinfo=UTC))
     assert changed(world, expression=WEEKDAYS)["firings"] == [
         "2026-10-23T20:30:00Z",
@@ -100,7 +100,7 @@ def test_a_cron_tells_its_next_firings(world: World) -> None:
     ]
 
 
-def test_what_somebody_has_set_past_quarterhour_is_shown_as_it_is(world: World) -> None:
+def test_a_schedule_that_was_edited_in_aws_is_shown_as_it_is(world: World) -> None:
     redeploy(world, ScheduleExpression="rate(1 minute)")
     shown = world.read("/schedule")
     assert (shown["expression"], shown["firings"]) == ("rate(1 minute)", [])
@@ -110,7 +110,7 @@ def test_what_somebody_has_set_past_quarterhour_is_shown_as_it_is(world: World) 
 # ---------------------------------------------------------------- changing it
 
 
-def test_a_change_is_in_force_at_once_and_told_for_ever(world: World) -> None:
+def test_a_change_applies_at_once_and_is_recorded_for_ever(world: World) -> None:
     assert changed(world, expression=WEEKDAYS, reason="quiet nights")["expression"] == WEEKDAYS
     world.clock.advance(timedelta(hours=1))
     paused = changed(world, paused=True)
@@ -135,14 +135,14 @@ def test_a_change_is_in_force_at_once_and_told_for_ever(world: World) -> None:
     ]
 
 
-def test_it_goes_on_as_before_when_it_is_resumed(world: World) -> None:
+def test_a_resumed_schedule_fires_as_before(world: World) -> None:
     changed(world, expression=WEEKDAYS)
     changed(world, paused=True)
     resumed = changed(world, paused=False)
     assert (resumed["expression"], resumed["state"]) == (WEEKDAYS, "enabled")
 
 
-def test_the_scheduler_is_told_of_nothing_but_what_was_asked_for(world: World) -> None:
+def test_a_change_sends_the_scheduler_only_the_requested_fields(world: World) -> None:
     scheduler = world.stack.engine.scheduler()
     name = world.stack.functions["watch"].environment["SCHEDULE_NAME"]
     before = scheduler.get_schedule(Name=name)
@@ -153,7 +153,7 @@ def test_the_scheduler_is_told_of_nothing_but_what_was_asked_for(world: World) -
         assert after[field] == before[field]
 
 
-def test_the_same_again_is_no_change(world: World) -> None:
+def test_the_same_request_again_is_not_a_change(world: World) -> None:
     for _ in range(3):
         changed(world, expression=WEEKDAYS, paused=True, reason="again")
     assert [one["version"] for one in world.read("/schedule")["items"]] == [1]
@@ -182,21 +182,21 @@ def test_changes_come_in_pages(world: World) -> None:
         ({"paused": True, "reason": "a\u0000b"}, "reason"),
     ],
 )
-def test_what_cannot_be_is_refused_with_its_field_and_changes_nothing(
+def test_an_invalid_request_is_refused_by_its_field_and_changes_nothing(
     world: World, body: dict[str, Any], field: str
 ) -> None:
-    answer = put(world, **body)
-    assert answer.status == 400
-    (problem,) = answer.json()["errors"]
+    response = put(world, **body)
+    assert response.status == 400
+    (problem,) = response.json()["errors"]
     assert (problem["field"], bool(problem["problem"]), bool(problem["expected"])) == (field, True, True)
     shown = world.read("/schedule")
     assert (shown["expression"], shown["items"]) == (DEPLOYED, [])
 
 
-def test_the_samples_are_answered(world: World) -> None:
-    answers = [world.stack.invoke("schedule", sample(f"schedule-{name}")) for name in ("put", "get")]
-    assert [answer["statusCode"] for answer in answers] == [200, 200]
-    (change,) = json.loads(answers[1]["body"])["items"]
+def test_the_sample_events_get_a_response(world: World) -> None:
+    responses = [world.stack.invoke("schedule", sample(f"schedule-{name}")) for name in ("put", "get")]
+    assert [response["statusCode"] for response in responses] == [200, 200]
+    (change,) = json.loads(responses[1]["body"])["items"]
     assert change["by"] == "arn:aws:sts::123456789012:assumed-role/operator/operator"
 
 
@@ -209,13 +209,13 @@ def watch(world: World) -> dict[str, Any]:
 
 
 def measured(logs: StringIO) -> dict[str, tuple[float, str]]:
-    """Return what the last invocation has measured, each with its unit."""
+    """Return the metrics of the last invocation, each with its unit."""
     line = [one for one in map(json.loads, logs.getvalue().splitlines()) if "_aws" in one][-1]
     (directive,) = line["_aws"]["CloudWatchMetrics"]
     return {one["Name"]: (line[one["Name"]][0], one["Unit"]) for one in directive["Metrics"]}
 
 
-def test_a_deployment_that_resets_the_schedule_is_put_right_within_a_tick(world: World) -> None:
+def test_a_schedule_that_a_deployment_resets_is_reconciled_by_the_next_watch(world: World) -> None:
     changed(world, expression=WEEKDAYS, paused=True)
     redeploy(world)
     assert world.read("/schedule")["state"] == "enabled"
@@ -224,7 +224,7 @@ def test_a_deployment_that_resets_the_schedule_is_put_right_within_a_tick(world:
     assert (shown["expression"], shown["state"], len(shown["items"])) == (WEEKDAYS, "paused", 1)
 
 
-def test_a_pause_holds_while_a_deployment_has_set_the_schedule_going(world: World) -> None:
+def test_a_pause_survives_a_deployment_that_enables_the_schedule(world: World) -> None:
     changed(world, paused=True)
     redeploy(world)
     world.sell("1")
@@ -236,7 +236,7 @@ def test_a_pause_holds_while_a_deployment_has_set_the_schedule_going(world: Worl
     assert world.stack.invoke("report", TICK)["complete"]
 
 
-def test_another_parameter_rules_only_where_no_expression_was_asked_for(world: World) -> None:
+def test_a_new_deployed_rate_applies_only_without_a_desired_expression(world: World) -> None:
     changed(world, paused=True)
     deploy_rate(world, "rate(2 hours)")
     assert watch(world)["reconciled"]
@@ -256,7 +256,7 @@ def test_the_watch_measures_how_late_the_reports_are(world: World, logs: StringI
         "ReportDelay": (0, "Count"),
         "ReportDelaySeconds": (0, "Seconds"),
     }
-    world.sell("1")  # at 01:30, so from 01:47 on its quarter-hour waits
+    world.sell("1")  # at 01:30, so its quarter-hour is due from 01:47 on
     world.clock.advance_to(datetime(2026, 10, 23, 3, 17, tzinfo=UTC))
     watch(world)
     assert (measured(logs)["ReportDelay"], measured(logs)["ReportDelaySeconds"]) == ((1.5, "Count"), (5400, "Seconds"))
@@ -274,7 +274,7 @@ def test_a_forgotten_pause_is_noticed(world: World, logs: StringIO) -> None:
     assert measured(logs)["ReportDelay"][0] > 2
 
 
-def test_what_the_watch_has_mended_is_measured(world: World, logs: StringIO) -> None:
+def test_a_reconciliation_by_the_watch_is_measured(world: World, logs: StringIO) -> None:
     redeploy(world, ScheduleExpression="rate(1 minute)")
     watch(world)
     assert measured(logs)["ScheduleMended"] == (1, "Count")

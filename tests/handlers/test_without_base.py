@@ -36,4 +36,4 @@ def test_rates_are_kept_of_no_base_currency(world: World) -> None:
 
 
 def test_single_changes_that_are_not_kept_are_not_there(world: World) -> None:
-    assert world.missing(account(part="changes")) == "no single changes are kept here, only one of 5m"
+    assert world.missing(account(part="changes")) == "single changes are not kept, only 5m"

@@ -1,4 +1,4 @@
-"""Which modules load without an AWS client, each tried in a fresh interpreter."""
+"""The modules that must load without an AWS client, each in a fresh interpreter."""
 
 import subprocess
 import sys
@@ -31,6 +31,6 @@ def test_a_pure_module_loads_no_aws_client(module: str) -> None:
     assert loaded_by(module) & CLIENTS == set()
 
 
-def test_the_check_sees_a_client_where_one_is_loaded() -> None:
+def test_the_check_detects_a_loaded_client() -> None:
     assert loaded_by("quarterhour.aws.clients") >= {"boto3", "botocore"}
     assert {"quarterhour.model.identifiers", "quarterhour.ledger.plan", "quarterhour.orders.keys"} <= set(PURE)

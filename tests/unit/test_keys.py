@@ -25,7 +25,7 @@ days = st.dates(date(2000, 1, 1), date(2999, 12, 31))
 
 
 @given(identities)
-def test_an_identity_comes_back_from_its_key(identity: Identity) -> None:
+def test_an_identity_is_parsed_back_from_its_key(identity: Identity) -> None:
     assert Identity.parse(str(identity)) == identity
 
 
@@ -40,7 +40,7 @@ def test_the_same_id_of_another_source_is_another_event() -> None:
 
 
 @given(partitions)
-def test_a_partition_comes_back_from_its_key(partition: Partition) -> None:
+def test_a_partition_is_parsed_back_from_its_key(partition: Partition) -> None:
     assert Partition.parse(str(partition)) == partition
 
 
@@ -64,7 +64,7 @@ def test_partitions_sort_by_time_and_then_by_shard_as_their_keys_do(one: Partiti
         "202610230130#00#00",
     ],
 )
-def test_what_is_no_partition_is_refused(key: str) -> None:
+def test_a_key_that_is_not_a_partition_is_refused(key: str) -> None:
     with pytest.raises(ValueError, match=r".+"):
         Partition.parse(key)
 
@@ -85,7 +85,7 @@ def test_events_spread_evenly_over_the_shards() -> None:
 
 
 @given(identity=identities, instant=millis)
-def test_a_position_comes_back_from_its_key(identity: Identity, instant: datetime) -> None:
+def test_a_position_is_parsed_back_from_its_key(identity: Identity, instant: datetime) -> None:
     position = Position.of(identity, instant)
     assert position.recorded_at == instant
     assert Position.parse(str(position)) == position
@@ -100,7 +100,7 @@ def test_positions_sort_like_time(one: Identity, at: datetime, other: Identity, 
 
 
 @given(one=identities, other=identities)
-def test_two_events_of_the_same_millisecond_have_positions_of_their_own(one: Identity, other: Identity) -> None:
+def test_two_events_of_the_same_millisecond_have_different_positions(one: Identity, other: Identity) -> None:
     assume(one != other)
     assert Position.of(one, AT) != Position.of(other, AT)
 
@@ -128,13 +128,13 @@ def test_a_position_is_the_instant_and_16_characters_of_base58() -> None:
         "yesterday.at.1234567890123456",
     ],
 )
-def test_what_is_no_position_is_refused(key: str) -> None:
+def test_a_key_that_is_not_a_position_is_refused(key: str) -> None:
     with pytest.raises(ValueError, match=r".+"):
         Position.parse(key)
 
 
 @given(accounts)
-def test_an_account_comes_back_from_its_key(account: Account) -> None:
+def test_an_account_is_parsed_back_from_its_key(account: Account) -> None:
     assert Account.parse(str(account)) == account
 
 
@@ -142,7 +142,7 @@ def test_an_account_comes_back_from_its_key(account: Account) -> None:
 
 
 @given(account=accounts, partition=partitions, day=days)
-def test_account_partition_and_day_come_back_from_the_counters_keys(
+def test_account_partition_and_day_are_parsed_back_from_the_counters_keys(
     account: Account, partition: Partition, day: date
 ) -> None:
     quarter_hour = counters.quarter_hour_key(account, partition)
@@ -151,7 +151,7 @@ def test_account_partition_and_day_come_back_from_the_counters_keys(
     assert len({counters.latest_key(account)["sk"], quarter_hour["sk"], counters.day_key(account, day)["sk"]}) == 3
 
 
-def test_the_counters_keys_are_as_the_data_model_has_them() -> None:
+def test_the_counters_keys_are_those_of_the_data_model() -> None:
     account = Account("United Kingdom", "GBP")
     partition = Partition(QuarterHour.parse("202610230130"), 3)
     pk = "ACCOUNT#United Kingdom#GBP"
@@ -161,7 +161,7 @@ def test_the_counters_keys_are_as_the_data_model_has_them() -> None:
 
 
 @pytest.mark.parametrize("pk", ["CONTROL", "ACCOUNT", "RUN#42#GBP", "42#GBP", "ACCOUNT#42"])
-def test_another_entity_is_no_account(pk: str) -> None:
+def test_a_key_of_another_entity_is_not_an_account(pk: str) -> None:
     with pytest.raises(ValueError, match=r".+"):
         counters.account_of(pk)
 
@@ -181,7 +181,7 @@ def test_a_quarter_hours_counters_begin_where_its_partitions_sort(partition: Par
 
 
 @given(instant=instants, minutes=st.sampled_from([1, 5, 15, 30, 60, 240, 1440]))
-def test_an_instant_lies_in_its_window(instant: datetime, minutes: int) -> None:
+def test_a_window_contains_its_instants(instant: datetime, minutes: int) -> None:
     window = timedelta(minutes=minutes)
     start = snapshots.window_start(instant, window)
     assert start <= instant < start + window
@@ -228,7 +228,7 @@ def test_a_window_is_spread_over_all_of_its_index_partitions() -> None:
 
 
 @given(quarter_hours)
-def test_a_quarter_hour_comes_back_from_the_name_of_its_lines(quarter_hour: QuarterHour) -> None:
+def test_a_quarter_hour_is_parsed_back_from_the_key_of_its_lines(quarter_hour: QuarterHour) -> None:
     assert reports.quarter_hour_of_lines(reports.lines_key(quarter_hour)) == quarter_hour
 
 
@@ -242,12 +242,12 @@ def test_a_quarter_hour_comes_back_from_the_name_of_its_lines(quarter_hour: Quar
         "ledger/dt=2026-10-23/lines.csv.gz",
     ],
 )
-def test_another_object_is_no_quarter_hours_lines(key: str) -> None:
+def test_the_key_of_another_object_is_not_that_of_lines(key: str) -> None:
     assert reports.quarter_hour_of_lines(key) is None
 
 
 @given(first=quarter_hours, more=st.integers(0, 95))
-def test_a_run_has_one_folder_of_its_own_under_its_day(first: QuarterHour, more: int) -> None:
+def test_a_run_has_its_own_folder_below_its_day(first: QuarterHour, more: int) -> None:
     day = list(span(first, QuarterHour(first.start.replace(hour=23, minute=45))))
     last = day[min(more, len(day) - 1)]
     run = reports.run_id(first, last)
@@ -299,7 +299,7 @@ def test_a_runs_name_is_never_a_path(text: str) -> None:
         "reports/2026/10/23/0130-0230/",
     ],
 )
-def test_what_is_no_run_is_refused(text: str) -> None:
+def test_a_text_that_is_not_a_run_is_refused(text: str) -> None:
     assert not reports.is_run_id(text)
     with pytest.raises(ValueError, match="is no run"):
         reports.run_prefix(text)

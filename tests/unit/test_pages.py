@@ -1,4 +1,4 @@
-"""The pages: every link inside the project leads somewhere."""
+"""The pages: every link inside the project has a target."""
 
 import re
 from pathlib import Path
@@ -17,7 +17,7 @@ def anchors(page: Path) -> set[str]:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_every_link_inside_the_project_leads_somewhere(page: Path) -> None:
+def test_every_link_inside_the_project_has_a_target(page: Path) -> None:
     broken = []
     for link in LINK.findall(page.read_text("utf-8")):
         name, _, anchor = link.partition("#")

@@ -1,4 +1,4 @@
-"""What the queries ask of the tables, and what they make of it: without AWS."""
+"""The queries without AWS: the requests to the tables, and the results that they make of the responses."""
 
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -33,7 +33,7 @@ SUFFIX = "1" * 16
 # ---------------------------------------------------------------- the Entity table
 
 
-def test_a_range_is_asked_for_within_its_partition() -> None:
+def test_a_range_is_read_within_its_partition() -> None:
     assert range_request("Entity", Range("ACCOUNT#42#GBP", "DAY#a", "DAY#b"), 11) == {
         "TableName": "Entity",
         "KeyConditionExpression": "pk = :pk AND sk BETWEEN :low AND :high",
@@ -44,13 +44,13 @@ def test_a_range_is_asked_for_within_its_partition() -> None:
     }
 
 
-def test_a_range_goes_on_behind_a_key_of_its_own_partition() -> None:
-    request = range_request("Entity", Range("P", "a", "c", falling=True, after="b"), 2)
+def test_a_range_continues_after_a_key_of_its_partition() -> None:
+    request = range_request("Entity", Range("P", "a", "c", descending=True, after="b"), 2)
     assert request["ExclusiveStartKey"] == {"pk": {"S": "P"}, "sk": {"S": "b"}}
     assert request["ScanIndexForward"] is False
 
 
-def test_a_window_is_asked_for_one_kind_of_entities() -> None:
+def test_a_window_is_read_for_one_kind_of_entity() -> None:
     request = window_request("Entity", "5m#2026-10-23T01:30:00Z#0", "ACCOUNT#", 11, None)
     assert request == {
         "TableName": "Entity",
@@ -60,11 +60,11 @@ def test_a_window_is_asked_for_one_kind_of_entities() -> None:
         "Limit": 11,
     }
     key = {"gsi1pk": "w#0", "gsi1sk": "p", "pk": "p", "sk": "w"}
-    behind = window_request("Entity", "w#0", "ACCOUNT#", 11, key)
-    assert behind["ExclusiveStartKey"] == {name: {"S": value} for name, value in key.items()}
+    continued = window_request("Entity", "w#0", "ACCOUNT#", 11, key)
+    assert continued["ExclusiveStartKey"] == {name: {"S": value} for name, value in key.items()}
 
 
-def test_an_item_lives_until_the_second_in_which_it_expires() -> None:
+def test_an_item_is_live_until_the_second_in_which_it_expires() -> None:
     expires = Decimal(int(AT.timestamp()))
     assert is_live({"expires_at": expires}, AT - timedelta(microseconds=1))
     assert not is_live({"expires_at": expires}, AT)
@@ -125,7 +125,7 @@ def test_as_of_an_instant_is_the_window_that_holds_it(layer: Layer, at: datetime
 
 
 @given(instants, st.integers(1, 1000))
-def test_before_the_latest_is_all_but_its_own_window_or_change(at: datetime, version: int) -> None:
+def test_before_the_latest_state_is_everything_but_its_own_window_or_change(at: datetime, version: int) -> None:
     changed = iso_millis(at)
     latest = {"last_updated": changed, "version": Decimal(version)}
     assert before_latest(FIVE, latest) == window_name(
@@ -170,7 +170,7 @@ def test_an_event_is_in_a_span_where_it_was_recorded(start: datetime, end: datet
     assert (bounds_.low <= str(Position(at, SUFFIX)) <= bounds_.high) == (start <= at < end)
 
 
-def test_events_are_asked_for_in_one_partition_strongly_consistent() -> None:
+def test_events_are_read_from_one_partition_with_strong_consistency() -> None:
     request = events_request("Ledger", Partition(QuarterHour.at(AT), 3), Bounds("a", "c", "b"), 5)
     assert request == {
         "TableName": "Ledger",
@@ -238,7 +238,7 @@ def test_a_run_is_shown_with_what_it_covers() -> None:
     ]
 
 
-def test_links_are_for_reading_one_object_a_quarter_hour_of_an_hour() -> None:
+def test_links_allow_to_read_one_object_for_15_minutes() -> None:
     assert link_request("bucket", "key") == {
         "ClientMethod": "get_object",
         "Params": {"Bucket": "bucket", "Key": "key"},

@@ -1,4 +1,4 @@
-"""The requests to AWS: which condition guards what, and that AWS takes their form."""
+"""The request builders: their conditions, and that AWS accepts their form."""
 
 from datetime import timedelta
 from decimal import Decimal
@@ -51,7 +51,7 @@ REQUESTS: dict[str, tuple[str, dict[str, Any]]] = {
     "sight for ever": ("TransactWriteItems", counters.sighting_request("Entity", SIGHTING_FOR_EVER)),
     "counted": ("Query", counters.counted_request("Entity", Account("42", "GBP"), QUARTER.next, QUARTER.next.next)),
     "set customers": ("UpdateItem", counters.customers_request("Entity", SIGHTING.counter, 3, 1_800_000_000)),
-    "keep": ("PutItem", snapshots.keep_request("Entity", {"pk": "a", "sk": "5m#x", "version": Decimal(7)})),
+    "snapshot": ("PutItem", snapshots.put_request("Entity", {"pk": "a", "sk": "5m#x", "version": Decimal(7)})),
     "partition": ("Query", reports.partition_request("Ledger", PLAN.partitions(QUARTER)[0], 100)),
     "fix": ("UpdateItem", reports.fix_request("Entity", CHECKPOINT, PLAN)),
     "progress": ("UpdateItem", reports.progress_request("Entity", PLAN, [Sealed(3, "abc", 99), Sealed(0)])),
@@ -61,8 +61,8 @@ REQUESTS: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize(("operation", "request_"), REQUESTS.values(), ids=REQUESTS)
-def test_each_request_has_the_form_that_aws_takes(operation: str, request_: dict[str, Any]) -> None:
-    """boto3 is told not to check requests, so this does."""
+def test_each_request_is_valid_for_aws(operation: str, request_: dict[str, Any]) -> None:
+    """The clients do not validate parameters, so this test does."""
     shape = botocore.session.get_session().get_service_model("dynamodb").operation_model(operation).input_shape
     assert shape is not None
     assert ParamValidator().validate(request_, shape).generate_report() == ""
@@ -82,7 +82,7 @@ def of(name: str) -> dict[str, Any]:
     return REQUESTS[name][1]
 
 
-def test_an_event_is_claimed_only_where_it_was_not_and_the_standing_claim_comes_back() -> None:
+def test_an_event_is_claimed_once_and_an_existing_claim_is_returned() -> None:
     request = of("claim")
     assert request["ConditionExpression"] == "attribute_not_exists(event)"
     assert request["ReturnValuesOnConditionCheckFailure"] == "ALL_OLD"
@@ -99,7 +99,7 @@ def test_an_event_is_claimed_only_where_it_was_not_and_the_standing_claim_comes_
     }
 
 
-def test_a_claim_is_moved_only_from_where_it_was_read_and_nothing_else_of_it_changes() -> None:
+def test_a_claim_is_moved_only_if_unchanged_and_keeps_its_other_attributes() -> None:
     request = of("move")
     assert request["Key"] == {"event": {"S": "shop#order-1"}}
     assert request["UpdateExpression"] == "SET quarter_hour = :partition, #position = :position"
@@ -111,7 +111,7 @@ def test_a_claim_is_moved_only_from_where_it_was_read_and_nothing_else_of_it_cha
     }
 
 
-def test_a_refund_is_claimed_together_with_what_it_leaves_of_its_sale() -> None:
+def test_a_refund_is_claimed_together_with_the_remainder_of_its_sale() -> None:
     put, update = (next(iter(write.values())) for write in of("refund")["TransactItems"])
     assert put["ConditionExpression"] == "attribute_not_exists(event)"
     assert put["Item"]["event"] == {"S": "shop#refund-1"}
@@ -138,7 +138,7 @@ def test_an_append_puts_the_event_at_its_claimed_key() -> None:
     assert (item["quarter_hour"]["S"], item["position"]["S"]) == SALE.key
 
 
-def test_counters_are_written_all_or_none_and_only_if_none_has_changed_since_it_was_read() -> None:
+def test_counters_are_written_in_one_transaction_only_if_all_are_unchanged() -> None:
     first, second = (write["Put"] for write in of("count")["TransactItems"])
     assert first["ConditionExpression"] == "attribute_not_exists(pk)"
     assert "ExpressionAttributeValues" not in first
@@ -148,7 +148,7 @@ def test_counters_are_written_all_or_none_and_only_if_none_has_changed_since_it_
 
 
 @pytest.mark.parametrize("name", ["sight", "sight for ever"])
-def test_new_customers_are_counted_together_with_their_markers_and_only_if_none_of_them_stands(name: str) -> None:
+def test_new_customers_are_counted_together_with_their_markers_only_if_none_exists(name: str) -> None:
     *markers, count = of(name)["TransactItems"]
     assert [put["Put"]["ConditionExpression"] for put in markers] == ["attribute_not_exists(pk)"] * 2
     assert len({put["Put"]["Item"]["pk"]["S"] for put in markers}) == 2
@@ -160,7 +160,7 @@ def test_new_customers_are_counted_together_with_their_markers_and_only_if_none_
     assert expiring == [name == "sight"] * 3
 
 
-def test_what_was_counted_of_quarter_hours_is_read_strongly_consistent() -> None:
+def test_the_counters_of_quarter_hours_are_read_with_strong_consistency() -> None:
     request = of("counted")
     assert request["ConsistentRead"] is True
     values = from_item(request["ExpressionAttributeValues"])
@@ -171,17 +171,17 @@ def test_what_was_counted_of_quarter_hours_is_read_strongly_consistent() -> None
     assert not any(values[":first"] <= sk <= values[":last"] for sk in outside)
 
 
-def test_a_state_is_kept_unless_its_window_holds_a_newer_one() -> None:
-    assert of("keep")["ConditionExpression"] == "attribute_not_exists(version) OR version < :version"
-    assert of("keep")["ExpressionAttributeValues"] == {":version": {"N": "7"}}
+def test_a_state_is_written_unless_its_window_holds_a_newer_one() -> None:
+    assert of("snapshot")["ConditionExpression"] == "attribute_not_exists(version) OR version < :version"
+    assert of("snapshot")["ExpressionAttributeValues"] == {":version": {"N": "7"}}
 
 
-def test_a_partition_is_read_strongly_consistent() -> None:
+def test_a_partition_is_read_with_strong_consistency() -> None:
     assert of("partition")["ConsistentRead"] is True
     assert of("partition")["ExpressionAttributeValues"] == {":partition": {"S": "202610230130#00"}}
 
 
-def test_a_plan_is_fixed_only_where_the_checkpoint_stands_and_no_plan_does() -> None:
+def test_a_plan_is_written_only_at_its_checkpoint_and_without_another_plan() -> None:
     request = of("fix")
     assert request["Key"] == CHECKPOINT_KEY
     assert request["ConditionExpression"] == "sealed_through = :at AND attribute_not_exists(#plan)"
@@ -190,7 +190,7 @@ def test_a_plan_is_fixed_only_where_the_checkpoint_stands_and_no_plan_does() -> 
     assert Plan.of(values[":plan"]) == PLAN
 
 
-def test_the_progress_of_a_plan_is_noted_only_while_it_is_the_one_under_way() -> None:
+def test_the_progress_of_a_plan_is_written_only_while_the_plan_is_current() -> None:
     request = of("progress")
     assert request["ConditionExpression"] == "#plan.planned_at = :planned_at"
     values = from_item(request["ExpressionAttributeValues"])
@@ -198,7 +198,7 @@ def test_the_progress_of_a_plan_is_noted_only_while_it_is_the_one_under_way() ->
     assert [Sealed.of(one) for one in values[":sealed"]] == [Sealed(3, "abc", 99), Sealed(0)]
 
 
-def test_the_checkpoint_moves_and_the_plan_is_cleared_in_one_write_from_where_the_plan_began() -> None:
+def test_one_write_moves_the_checkpoint_and_clears_the_plan() -> None:
     request = of("finish")
     assert request["UpdateExpression"] == "SET sealed_through = :last, #previous = :previous REMOVE #plan"
     assert request["ConditionExpression"] == "sealed_through = :before AND #plan.planned_at = :planned_at"

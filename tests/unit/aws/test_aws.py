@@ -1,4 +1,4 @@
-"""What may be tried again, and how long."""
+"""Retries, concurrent calls, and the calls to DynamoDB that all features share."""
 
 import threading
 from collections.abc import Callable
@@ -36,7 +36,7 @@ TIMEOUT = ReadTimeoutError(endpoint_url="table")
         EndpointConnectionError(endpoint_url="table"),
     ],
 )
-def test_throttling_conflicts_and_faults_of_server_or_network_may_pass(error: Exception) -> None:
+def test_throttling_conflicts_server_and_network_errors_are_transient(error: Exception) -> None:
     assert is_transient(error)
 
 
@@ -48,15 +48,15 @@ def test_throttling_conflicts_and_faults_of_server_or_network_may_pass(error: Ex
         service_error("AccessDeniedException"),
         service_error("ResourceNotFoundException"),
         service_error("TransactionCanceledException"),
-        ValueError("a mistake of ours"),
+        ValueError("a programming error"),
     ],
 )
-def test_what_would_fail_again_is_not_tried_again(error: Exception) -> None:
+def test_an_error_that_would_repeat_is_not_transient(error: Exception) -> None:
     assert not is_transient(error)
 
 
 @pytest.mark.parametrize(
-    ("reasons", "mendable"),
+    ("reasons", "repeatable"),
     [
         (["ConditionalCheckFailed", "None", "None"], True),
         (["None", "TransactionConflict"], True),
@@ -66,14 +66,14 @@ def test_what_would_fail_again_is_not_tried_again(error: Exception) -> None:
         (["ConditionalCheckFailed", "ItemCollectionSizeLimitExceeded"], False),
     ],
 )
-def test_a_transaction_is_planned_again_only_for_reasons_that_reading_afresh_can_mend(
+def test_a_transaction_is_planned_again_only_if_a_new_read_can_help(
     reasons: list[str],
-    mendable: bool,  # noqa: FBT001 - a table's column
+    repeatable: bool,  # noqa: FBT001 - a table's column
 ) -> None:
-    assert is_cancelled(cancelled(reasons)) is mendable
+    assert is_cancelled(cancelled(reasons)) is repeatable
 
 
-def test_another_error_is_no_cancelled_transaction() -> None:
+def test_another_error_is_not_a_cancelled_transaction() -> None:
     assert not is_cancelled(service_error("ConditionalCheckFailedException"))
     assert not is_cancelled(ValueError())
 
@@ -91,14 +91,14 @@ def failing(times: int, error: Exception) -> tuple[Callable[[], str], list[int]]
 
 
 @pytest.mark.usefixtures("hands")
-def test_a_call_is_made_until_it_succeeds() -> None:
+def test_a_call_is_repeated_until_it_succeeds() -> None:
     call, tries = failing(ATTEMPTS - 1, TIMEOUT)
     assert with_retries(call, "the table") == "done"
     assert len(tries) == ATTEMPTS
 
 
 @pytest.mark.usefixtures("hands")
-def test_a_call_that_keeps_failing_is_given_up_with_the_name_of_what_did_not_answer() -> None:
+def test_a_call_that_keeps_failing_ends_with_the_name_of_the_service() -> None:
     call, tries = failing(99, service_error("ThrottlingException"))
     with pytest.raises(UnavailableError, match="the table did not answer in time"):
         with_retries(call, "the table")
@@ -106,7 +106,7 @@ def test_a_call_that_keeps_failing_is_given_up_with_the_name_of_what_did_not_ans
 
 
 @pytest.mark.usefixtures("hands")
-def test_a_call_that_would_fail_again_is_made_once() -> None:
+def test_a_call_with_a_permanent_error_is_made_once() -> None:
     call, tries = failing(99, service_error("ValidationException"))
     with pytest.raises(Exception, match="ValidationException"):
         with_retries(call, "the table")
@@ -126,14 +126,14 @@ def test_pauses_grow_up_to_two_seconds_and_are_not_all_the_same() -> None:
 
 
 @given(st.lists(st.integers(), max_size=60), st.integers(1, 30))
-def test_chunks_put_together_are_the_whole(sequence: list[int], size: int) -> None:
+def test_concatenated_chunks_are_the_whole_sequence(sequence: list[int], size: int) -> None:
     pieces = list(chunks(sequence, size))
     assert [one for piece in pieces for one in piece] == sequence
     assert all(len(piece) == size for piece in pieces[:-1])
 
 
 @pytest.mark.parametrize("count", [1, 4])
-def test_workers_answer_in_the_order_of_what_they_were_asked(count: int) -> None:
+def test_workers_return_results_in_the_order_of_the_arguments(count: int) -> None:
     assert Workers(count).map(lambda n: n * n, range(50)) == [n * n for n in range(50)]
 
 
@@ -155,7 +155,7 @@ def item(key: str) -> dict[str, Any]:
 
 
 @pytest.mark.usefixtures("hands")
-def test_items_that_were_left_out_are_asked_for_again() -> None:
+def test_unprocessed_keys_are_read_again() -> None:
     keys = [{"pk": "a"}, {"pk": "b"}]
     left = {"Entity": {"Keys": [item("b")], "ConsistentRead": True}}
     client: Any = Scripted(
@@ -168,14 +168,14 @@ def test_items_that_were_left_out_are_asked_for_again() -> None:
 
 
 @pytest.mark.usefixtures("hands")
-def test_items_that_stay_unread_are_no_missing_items() -> None:
+def test_items_that_stay_unread_are_an_error_and_not_missing() -> None:
     left = {"Entity": {"Keys": [item("a")]}}
     client: Any = Scripted({"Responses": {}, "UnprocessedKeys": left})
     with pytest.raises(UnavailableError, match="Entity did not return all items in time"):
         get_items(client, "Entity", [{"pk": "a"}], Workers(1))
 
 
-def test_items_are_read_a_hundred_at_a_time_and_strongly_consistent() -> None:
+def test_items_are_read_in_batches_of_100_with_strong_consistency() -> None:
     client: Any = Scripted({"Responses": {"Entity": []}})
     get_items(client, "Entity", [{"pk": str(i)} for i in range(201)], Workers(1))
     reads = [request["RequestItems"]["Entity"] for _, request in client.calls]
@@ -183,17 +183,17 @@ def test_items_are_read_a_hundred_at_a_time_and_strongly_consistent() -> None:
     assert all(read["ConsistentRead"] for read in reads)
 
 
-def test_what_is_read_by_its_key_is_read_as_it_stands_now() -> None:
-    """The checkpoint of the reports, the desired schedule and the claims of orders rest on it."""
+def test_an_item_is_read_by_key_with_strong_consistency() -> None:
+    """The checkpoint of the reports, the desired schedule and the claims of orders depend on it."""
     client: Any = Scripted({})
     key = {"pk": "CONTROL", "sk": "checkpoint"}
     assert EntityReader(client, "Entity").get(key) is None
-    wanted = {"TableName": "Entity", "Key": to_item(dict(key)), "ConsistentRead": True}
-    assert client.calls == [("get_item", wanted)]
-    assert get_item_request("Entity", key) == wanted
+    request = {"TableName": "Entity", "Key": to_item(dict(key)), "ConsistentRead": True}
+    assert client.calls == [("get_item", request)]
+    assert get_item_request("Entity", key) == request
 
 
-def test_no_key_makes_no_call() -> None:
+def test_no_keys_make_no_call() -> None:
     client: Any = Scripted({})
     assert get_items(client, "Entity", [], Workers(1)) == []
     assert client.calls == []
@@ -217,11 +217,11 @@ def test_a_query_is_read_to_its_last_page_even_past_an_empty_one(count: int) -> 
 # ---------------------------------------------------------------- writing
 
 MOST_CALLS = 100
-"""Far more than any bounded number of attempts takes: a call behind them means that nothing bounds them."""
+"""More calls than any bounded number of attempts makes."""
 
 
-def untaken(count: int | None) -> Callable[[dict[str, Any]], dict[str, Any]]:
-    """Answer that the last so many of what was sent, or (``None``) all but the first, were not taken."""
+def unprocessed(count: int | None) -> Callable[[dict[str, Any]], dict[str, Any]]:
+    """Return a response by which the last ``count`` items, or (``None``) all but the first, are unprocessed."""
 
     def answer(request: dict[str, Any]) -> dict[str, Any]:
         puts = request["RequestItems"]["Entity"]
@@ -240,16 +240,16 @@ def always() -> bool:
 
 
 @pytest.mark.usefixtures("hands")
-@pytest.mark.parametrize("answer", [service_error("ThrottlingException"), TIMEOUT, untaken(3)])
-def test_writing_to_a_table_that_takes_nothing_ends_though_there_is_time(answer: Any) -> None:
-    client: Any = Scripted(*[answer] * MOST_CALLS, AssertionError("tried without end"))
+@pytest.mark.parametrize("answer", [service_error("ThrottlingException"), TIMEOUT, unprocessed(3)])
+def test_writing_to_a_table_that_accepts_nothing_ends_before_the_time_is_up(answer: Any) -> None:
+    client: Any = Scripted(*[answer] * MOST_CALLS, AssertionError("retried without end"))
     items = [item(key) for key in "abc"]
     assert put_items(client, "Entity", items, Workers(1)) == items
     assert len(client.calls) == ATTEMPTS
 
 
-def test_writing_goes_on_for_as_long_as_it_gets_anywhere() -> None:
-    client: Any = Scripted(untaken(None))
+def test_writing_continues_while_each_call_writes_something() -> None:
+    client: Any = Scripted(unprocessed(None))
     items = [item(str(number)) for number in range(3 * ATTEMPTS)]
     waits = Waits()
     with clock.using(waits):
@@ -259,7 +259,7 @@ def test_writing_goes_on_for_as_long_as_it_gets_anywhere() -> None:
     assert len(waits.waited) == len(sent) - 1
 
 
-def test_nothing_is_written_when_time_is_over() -> None:
+def test_nothing_is_written_after_the_time_is_up() -> None:
     client: Any = Scripted({"UnprocessedItems": {}})
     assert put_items(client, "Entity", [item("a")], Workers(1), lambda _: False) == [item("a")]
     assert client.calls == []
@@ -273,7 +273,7 @@ def test_a_write_that_is_not_allowed_is_an_error_at_once() -> None:
     assert len(client.calls) == 1
 
 
-def test_values_come_back_from_items_and_none_is_left_out() -> None:
+def test_values_are_parsed_back_from_items_and_none_is_left_out() -> None:
     values = {"pk": "a", "n": 5, "list": ["x", 1], "map": {"deep": "y"}}
     assert from_item(to_item({**values, "gone": None})) == values
 
@@ -289,6 +289,6 @@ def test_no_call_is_left_running_when_one_of_them_fails() -> None:
         others.wait(5)
         ended.append(number)
 
-    with pytest.raises(ValueError):  # noqa: PT011 - the call's own
+    with pytest.raises(ValueError):  # noqa: PT011 - the error of the call
         Workers(4).map(call, range(4))
     assert sorted(ended) == [1, 2, 3]

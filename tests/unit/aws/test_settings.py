@@ -25,18 +25,18 @@ def read(name: str, value: str | None) -> object:
         case "NUMBER":
             return env.integer(name)
         case "RATE":
-            return env.rate(name)
+            return env.share(name)
         case _:
             return env.parsed(name, LAYERS, parse_layers)
 
 
-def test_settings_are_read_into_values() -> None:
+def test_settings_are_parsed_into_values() -> None:
     env = Environment(GOOD)
     assert env.text("TABLE") == "Ledger"
-    assert env.integer("NUMBER", least=64) == 64
+    assert env.integer("NUMBER", minimum=64) == 64
     assert env.days("NUMBER") == timedelta(days=64)
     assert env.seconds("NUMBER") == timedelta(seconds=64)
-    assert env.rate("RATE") == Decimal("0.125")
+    assert env.share("RATE") == Decimal("0.125")
     assert env.parsed("LAYERS", LAYERS, parse_layers) == (
         Layer("change", None, timedelta(hours=1)),
         Layer("5m", timedelta(minutes=5), timedelta(hours=24)),
@@ -66,27 +66,25 @@ def test_settings_are_read_into_values() -> None:
         ("LAYERS", "1h=for ever", "layers such as"),
     ],
 )
-def test_a_bad_setting_is_told_by_name_with_what_stood_there_and_what_would_be_right(
-    name: str, value: str, expected: str
-) -> None:
-    with pytest.raises(SettingsError) as told:
+def test_an_invalid_setting_is_named_with_its_value_and_the_expectation(name: str, value: str, expected: str) -> None:
+    with pytest.raises(SettingsError) as refused:
         read(name, value)
-    assert str(told.value).startswith(f"{name} is {value!r}: expected {expected}")
+    assert str(refused.value).startswith(f"{name} is {value!r}: expected {expected}")
 
 
 @pytest.mark.parametrize("value", [None, ""])
 @pytest.mark.parametrize("name", GOOD)
-def test_a_missing_setting_is_told_by_name(name: str, value: str | None) -> None:
+def test_a_missing_setting_is_named(name: str, value: str | None) -> None:
     with pytest.raises(SettingsError, match=f"{name} is not set"):
         read(name, value)
 
 
-def test_the_least_number_is_told() -> None:
+def test_a_number_below_the_minimum_is_refused_with_the_minimum() -> None:
     with pytest.raises(SettingsError, match="SHARDS is '0': expected a whole number of at least 1"):
-        Environment({"SHARDS": "0"}).integer("SHARDS", least=1)
+        Environment({"SHARDS": "0"}).integer("SHARDS", minimum=1)
 
 
-def test_layers_may_be_written_with_blanks_between_them() -> None:
+def test_layers_may_be_separated_by_blanks() -> None:
     assert parse_layers("change=90s, 1d=800d") == (
         Layer("change", None, timedelta(seconds=90)),
         Layer("1d", timedelta(days=1), timedelta(days=800)),

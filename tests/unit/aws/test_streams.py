@@ -1,4 +1,4 @@
-"""Stream records, and what Lambda is told about them."""
+"""Stream records: the response to Lambda about them, and parking."""
 
 import json
 from typing import Any
@@ -18,18 +18,18 @@ from tests.support.script import Scripted, service_error
 @pytest.mark.parametrize(
     "number", ["1", "000000000000000000001", "4421584500000000017450439092", "0" * 39 + "7", "9" * 40]
 )
-def test_a_failed_record_is_named_just_as_it_was_delivered(number: str) -> None:
+def test_a_failed_record_is_named_by_its_number_as_delivered(number: str) -> None:
     one = record(number, posting_item())
     answer = streams.failures([one], [streams.sequence(one)])
     assert answer == {"batchItemFailures": [{"itemIdentifier": number}]}
 
 
-def test_nothing_failed_is_an_empty_list() -> None:
+def test_a_batch_without_failures_returns_an_empty_list() -> None:
     assert streams.failures([record(1, posting_item())], []) == {"batchItemFailures": []}
 
 
 @given(st.lists(st.integers(1, 10**39), min_size=1, unique=True), st.data())
-def test_the_lowest_failed_record_is_where_the_next_delivery_begins(numbers: list[int], data: st.DataObject) -> None:
+def test_the_next_delivery_begins_with_the_lowest_failed_record(numbers: list[int], data: st.DataObject) -> None:
     records = [record(number, posting_item()) for number in numbers]
     failed = data.draw(st.lists(st.sampled_from(records), min_size=1))
     answer = streams.failures(records, map(streams.sequence, failed))
@@ -58,20 +58,20 @@ def test_a_record_is_parked_with_its_content_and_the_reason() -> None:
 
 
 @pytest.mark.usefixtures("hands")
-def test_a_record_that_cannot_be_parked_is_not_passed_over() -> None:
+def test_a_record_that_cannot_be_parked_is_not_skipped() -> None:
     client: Any = Scripted(service_error("ServiceUnavailable", 503))
     with pytest.raises(UnavailableError):
         Parking(client, "queue-url").park([Poison(record(5, posting_item()), "bad")])
 
 
 @pytest.mark.usefixtures("hands")
-def test_parking_is_tried_again() -> None:
+def test_parking_is_retried() -> None:
     client: Any = Scripted(service_error("ThrottlingException"), {})
     Parking(client, "queue-url").park([Poison(record(5, posting_item()), "bad")])
     assert len(client.calls) == 2
 
 
-def test_what_there_is_no_time_for_stays_parked_and_is_told_so() -> None:
+def test_records_beyond_the_time_limit_stay_parked_and_are_counted() -> None:
     messages = [{"Body": json.dumps({"record": number}), "ReceiptHandle": f"handle {number}"} for number in range(3)]
     client: Any = Scripted({"Messages": messages}, {})
     time_left = iter([True, True, False, False, False])

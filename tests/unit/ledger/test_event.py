@@ -111,7 +111,7 @@ BAD = {
     "amount with a comma": (sale_of(amount="12,50"), "data.amount", "is '12,50'", AMOUNT),
     "amount with its currency": (sale_of(amount="£12.50"), "data.amount", "is '\\xa312.50'", AMOUNT),
     "amount in scientific text": (sale_of(amount="1e3"), "data.amount", "is '1e3'", AMOUNT),
-    "amount NaN": (sale_of(amount=exact_json.NOT_A_NUMBER), "data.amount", "is no finite number", AMOUNT),
+    "amount NaN": (sale_of(amount=exact_json.NOT_A_NUMBER), "data.amount", "is not a finite number", AMOUNT),
     "amount NaN as text": (sale_of(amount="NaN"), "data.amount", "is 'NaN'", AMOUNT),
     "amount true": (sale_of(amount=True), "data.amount", "is true", AMOUNT),
     "amount of 39 digits": (sale_of(amount="1" * 39), "data.amount", f"is '{'1' * 39}'", AMOUNT),
@@ -154,7 +154,12 @@ BAD = {
     ),
     "product with a tab": (sale_of(product="a\tb"), "data.product", "is 'a\\tb'", TEXT),
     "quantity as a word": (sale_of(quantity="six"), "data.quantity", "is 'six'", AMOUNT),
-    "unit price NaN": (sale_of(unit_price=exact_json.NOT_A_NUMBER), "data.unit_price", "is no finite number", AMOUNT),
+    "unit price NaN": (
+        sale_of(unit_price=exact_json.NOT_A_NUMBER),
+        "data.unit_price",
+        "is not a finite number",
+        AMOUNT,
+    ),
     "customer as an object": (sale_of(customer={"id": "7"}), "data.customer", "is an object of 1", TEXT),
     "order id as a number": (sale_of(order_id=Decimal(1)), "data.order_id", "is 1", TEXT),
     "line that is no whole number": (
@@ -166,7 +171,7 @@ BAD = {
     "line NaN": (
         sale_of(line=exact_json.NOT_A_NUMBER),
         "data.line",
-        "is no finite number",
+        "is not a finite number",
         f"{TEXT}, or a whole number",
     ),
     "location with an empty part": (sale_of(location="GB##London"), "data.location", "is 'GB##London'", PLACE),

@@ -1,4 +1,4 @@
-"""The one clock."""
+"""The clock."""
 
 from datetime import UTC, datetime, timedelta, timezone
 from itertools import accumulate
@@ -14,26 +14,26 @@ from tests.support.builders import AT, instants
 
 @given(start=instants, moves=st.lists(instants, min_size=1))
 def test_a_manual_clock_never_goes_backwards(start: datetime, moves: list[datetime]) -> None:
-    hands = ManualClock(start)
+    manual = ManualClock(start)
     shown = []
     for instant in moves:
-        hands.advance_to(instant)
-        shown.append(hands.now())
+        manual.advance_to(instant)
+        shown.append(manual.now())
     assert shown == list(accumulate(moves, max, initial=start))[1:]
 
 
 def test_waiting_does_not_move_a_manual_clock_but_advancing_does() -> None:
-    hands = ManualClock(AT)
-    hands.sleep(3600)
-    assert hands.now() == AT
-    hands.advance(timedelta(minutes=15))
-    assert hands.now() == AT + timedelta(minutes=15)
+    manual = ManualClock(AT)
+    manual.sleep(3600)
+    assert manual.now() == AT
+    manual.advance(timedelta(minutes=15))
+    assert manual.now() == AT + timedelta(minutes=15)
 
 
-def test_a_manual_clock_tells_utc_wherever_it_was_started() -> None:
+def test_a_manual_clock_returns_utc_for_a_start_of_any_offset() -> None:
     kathmandu = timezone(timedelta(hours=5, minutes=45))
-    hands = ManualClock(AT.astimezone(kathmandu))
-    assert hands.now().isoformat() == AT.isoformat()
+    manual = ManualClock(AT.astimezone(kathmandu))
+    assert manual.now().isoformat() == AT.isoformat()
 
 
 def test_the_clock_is_replaced_for_the_length_of_a_block_even_if_it_fails() -> None:
@@ -55,28 +55,28 @@ def test_clocks_nest() -> None:
         assert clock.now() == AT
 
 
-def test_the_system_clock_tells_the_time_in_utc_and_waits() -> None:
+def test_the_system_clock_returns_the_time_in_utc_and_waits() -> None:
     before = datetime.now(UTC)
     SystemClock().sleep(0.01)
-    told = SystemClock().now()
-    assert told.utcoffset() == timedelta(0)
-    assert timedelta(seconds=0.01) <= told - before < timedelta(seconds=10)
+    current = SystemClock().now()
+    assert current.utcoffset() == timedelta(0)
+    assert timedelta(seconds=0.01) <= current - before < timedelta(seconds=10)
 
 
 @given(one=instants, other=instants)
-def test_instants_as_text_sort_like_time(one: datetime, other: datetime) -> None:
+def test_formatted_instants_sort_like_time(one: datetime, other: datetime) -> None:
     earlier, later = sorted([one, other])
     assert iso_millis(earlier) <= iso_millis(later)
     assert iso_seconds(earlier) <= iso_seconds(later)
 
 
 @given(instants)
-def test_an_instant_comes_back_from_its_text_to_the_millisecond(instant: datetime) -> None:
+def test_an_instant_is_parsed_back_from_its_text_to_the_millisecond(instant: datetime) -> None:
     assert instant - parse_iso(iso_millis(instant)) < timedelta(milliseconds=1)
     assert parse_iso(iso_millis(instant)) <= instant
 
 
-def test_an_instant_of_another_offset_is_written_in_utc() -> None:
+def test_an_instant_of_another_offset_is_formatted_in_utc() -> None:
     assert iso_millis(parse_iso("2026-10-23T03:30:12.345678+02:00")) == "2026-10-23T01:30:12.345Z"
     assert iso_seconds(parse_iso("2026-10-22T20:00:12-05:30")) == "2026-10-23T01:30:12Z"
 
@@ -84,7 +84,7 @@ def test_an_instant_of_another_offset_is_written_in_utc() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "2026-10-23T01:30:00",  # of no place: nobody knows when that is
+        "2026-10-23T01:30:00",  # without an offset
         "2026-10-23",
         "2026-13-01T00:00:00Z",
         "2026-10-23T25:00:00Z",
@@ -94,6 +94,6 @@ def test_an_instant_of_another_offset_is_written_in_utc() -> None:
         "",
     ],
 )
-def test_what_is_no_instant_is_refused(text: str) -> None:
+def test_a_text_that_is_not_an_instant_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r".+"):
         parse_iso(text)

@@ -1,4 +1,4 @@
-"""The currencies, held to a list that is not ours."""
+"""The currencies, compared with a library's list."""
 
 import iso4217
 import pytest
@@ -13,5 +13,5 @@ def test_the_currencies_are_those_of_iso_4217_with_a_minor_unit() -> None:
 
 
 @pytest.mark.parametrize("code", ["XAU", "XXX", "XTS", "gbp", "GB", "GBPX", "", "ABC", 826, None])
-def test_metals_test_codes_and_what_is_no_code_are_no_currency(code: object) -> None:
+def test_metals_test_codes_and_unknown_codes_are_not_currencies(code: object) -> None:
     assert not money.is_currency(code)

@@ -1,4 +1,4 @@
-"""JSON without loss."""
+"""Lossless JSON."""
 
 import json
 from decimal import Decimal
@@ -19,12 +19,12 @@ json_values = st.recursive(
 @pytest.mark.parametrize(
     "number", ["0.1", "12.50", "1E+400", "-0.0", "123456789012345678901234567890.123456789", "1" * 5000]
 )
-def test_a_number_is_read_digit_for_digit(number: str) -> None:
+def test_a_number_is_parsed_digit_for_digit(number: str) -> None:
     assert exact_json.parse(number).as_tuple() == Decimal(number).as_tuple()
 
 
 @pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e99999999999999999999"])
-def test_what_no_decimal_can_hold_is_read_as_no_number(number: str) -> None:
+def test_a_number_beyond_the_range_of_decimals_becomes_nan(number: str) -> None:
     assert exact_json.parse(f'{{"amount": {number}}}')["amount"].is_nan()
 
 
@@ -35,21 +35,21 @@ def test_what_no_decimal_can_hold_is_read_as_no_number(number: str) -> None:
         ("{", "Expecting property name"),
         ("{'a': 1}", "Expecting property name"),
         ('{"a": 1} {"b": 2}', "Extra data"),
-        ('{"a": 1, "b": 2, "a": 1}', "'a' stands twice"),
-        ('[{"x": {"deep": 1, "deep": 2}}]', "'deep' stands twice"),
-        (f'{{"{"k" * 100}": 1, "{"k" * 100}": 2}}', f"'{'k' * 60}' stands twice"),
+        ('{"a": 1, "b": 2, "a": 1}', "'a' appears twice"),
+        ('[{"x": {"deep": 1, "deep": 2}}]', "'deep' appears twice"),
+        (f'{{"{"k" * 100}": 1, "{"k" * 100}": 2}}', f"'{'k' * 60}' appears twice"),
         ("[" * 200_000, "nested too deeply"),
         ('{"a":' * 200_000, "nested too deeply"),
         ('"\x00"', "Invalid control character"),
     ],
 )
-def test_what_is_no_json_or_says_two_things_at_once_is_refused(text: str, problem: str) -> None:
+def test_invalid_json_and_repeated_keys_are_refused(text: str, problem: str) -> None:
     with pytest.raises(ValueError, match=problem):
         exact_json.parse(text)
 
 
 @given(json_values)
-def test_a_value_comes_back_from_its_canonical_text(value: object) -> None:
+def test_a_value_is_parsed_back_from_its_canonical_text(value: object) -> None:
     text = exact_json.canonical(value)
     assert json.loads(text) == value
     assert text.isascii()
@@ -64,12 +64,12 @@ def test_the_canonical_text_does_not_depend_on_blanks_or_escapes(value: object, 
 
 @given(st.dictionaries(st.text(), st.integers()))
 def test_the_canonical_text_does_not_depend_on_the_order_of_keys(value: dict[str, int]) -> None:
-    turned = dict(reversed(value.items()))
-    assert exact_json.canonical(turned) == exact_json.canonical(value)
+    reordered = dict(reversed(value.items()))
+    assert exact_json.canonical(reordered) == exact_json.canonical(value)
 
 
 @pytest.mark.parametrize(("one", "other"), [("1", "1.0"), ("1", '"1"'), ("null", '""'), ("[]", "{}"), ("0", "false")])
-def test_what_was_sent_otherwise_has_another_canonical_text(one: str, other: str) -> None:
+def test_different_values_have_different_canonical_texts(one: str, other: str) -> None:
     assert exact_json.canonical(exact_json.parse(one)) != exact_json.canonical(exact_json.parse(other))
 
 
@@ -79,7 +79,7 @@ def test_the_canonical_text_holds_exact_numbers_and_no_blanks() -> None:
 
 
 @pytest.mark.parametrize("value", [exact_json.NOT_A_NUMBER, {"a": [exact_json.NOT_A_NUMBER]}, Decimal("Infinity")])
-def test_what_is_no_number_has_no_canonical_text(value: object) -> None:
+def test_nan_and_infinity_have_no_canonical_text(value: object) -> None:
     with pytest.raises(ValueError, match="holds a number that is not finite"):
         exact_json.canonical(value)
 

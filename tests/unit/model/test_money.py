@@ -31,7 +31,7 @@ NINES = "9" * 38
         ("-0.00", "0.00"),
     ],
 )
-def test_a_decimal_string_is_taken_exactly_and_keeps_its_scale(text: str, written: str) -> None:
+def test_a_decimal_string_is_parsed_exactly_and_keeps_its_scale(text: str, written: str) -> None:
     value = money.parse_decimal(text)
     assert value is not None
     assert money.plain(value) == written
@@ -50,7 +50,7 @@ def test_a_decimal_string_is_taken_exactly_and_keeps_its_scale(text: str, writte
         ("0.1", "0.1"),
     ],
 )
-def test_a_json_number_is_taken_exactly_whatever_its_exponent(number: str, written: str) -> None:
+def test_a_json_number_with_any_exponent_is_parsed_exactly(number: str, written: str) -> None:
     value = money.parse_decimal(Decimal(number))
     assert value is not None
     assert money.plain(value) == written
@@ -72,7 +72,7 @@ def test_a_json_number_is_taken_exactly_whatever_its_exponent(number: str, writt
         Decimal("0E-38"),
     ],
 )
-def test_more_than_38_digits_written_out_are_no_money(value: object) -> None:
+def test_a_number_of_more_than_38_digits_is_not_money(value: object) -> None:
     assert money.parse_decimal(value) is None
 
 
@@ -93,7 +93,7 @@ def test_more_than_38_digits_written_out_are_no_money(value: object) -> None:
         "0x1",
         "NaN",
         "Infinity",
-        "٣",  # a digit, but not ours
+        "٣",  # a digit, but not ASCII
         Decimal("NaN"),
         Decimal("Infinity"),
         Decimal("-Infinity"),
@@ -106,12 +106,12 @@ def test_more_than_38_digits_written_out_are_no_money(value: object) -> None:
         {},
     ],
 )
-def test_what_is_no_plain_decimal_is_no_money(value: object) -> None:
+def test_a_value_that_is_not_a_plain_decimal_is_not_money(value: object) -> None:
     assert money.parse_decimal(value) is None
 
 
 @given(amounts())
-def test_what_is_written_is_read_back_digit_for_digit(amount: Decimal) -> None:
+def test_a_formatted_amount_is_parsed_back_digit_for_digit(amount: Decimal) -> None:
     for value in (money.parse_decimal(money.plain(amount)), money.parse_decimal(amount)):
         assert value is not None
         assert value.as_tuple() == amount.as_tuple()
@@ -196,7 +196,7 @@ def test_a_statement_rounds_half_to_even_at_the_currencys_minor_unit(amount: str
 
 
 @given(st.lists(st.tuples(amounts(), amounts())))
-def test_totals_split_what_was_sold_from_what_was_refunded_by_sign(postings: list[tuple[Decimal, Decimal]]) -> None:
+def test_totals_split_sales_from_refunds_by_the_sign_of_the_amount(postings: list[tuple[Decimal, Decimal]]) -> None:
     totals = Totals()
     for amount, commission in postings:
         totals = totals.plus(amount, commission)
@@ -209,7 +209,7 @@ def test_totals_split_what_was_sold_from_what_was_refunded_by_sign(postings: lis
 
 
 @given(one=st.lists(amounts(), max_size=5), other=st.lists(amounts(), max_size=5))
-def test_what_is_added_to_totals_can_be_taken_off_again_to_the_last_digit(
+def test_totals_added_and_subtracted_again_are_the_same_to_the_last_digit(
     one: list[Decimal], other: list[Decimal]
 ) -> None:
     def totals(of: list[Decimal]) -> Totals:
@@ -218,7 +218,7 @@ def test_what_is_added_to_totals_can_be_taken_off_again_to_the_last_digit(
     assert totals(one + other) - totals(other) == totals(one)
 
 
-def test_a_sale_of_nothing_belongs_to_what_was_sold() -> None:
+def test_an_amount_of_zero_counts_as_a_sale() -> None:
     assert Totals().plus(Decimal("0.00"), Decimal(0)).as_dict()["gross"] == "0.00"
     assert Totals().plus(Decimal("0.00"), Decimal(0)).as_dict()["refunds"] == "0"
 

@@ -10,7 +10,7 @@ from tests.support.builders import instants, quarter_hours
 
 
 @given(instants)
-def test_an_instant_lies_in_its_quarter_hour(instant: datetime) -> None:
+def test_a_quarter_hour_contains_its_instants(instant: datetime) -> None:
     quarter_hour = QuarterHour.at(instant)
     assert quarter_hour.start <= instant < quarter_hour.end
     assert quarter_hour.start.minute in {0, 15, 30, 45}
@@ -25,7 +25,7 @@ def test_an_instant_lies_in_its_quarter_hour(instant: datetime) -> None:
         ("2026-10-23T01:44:59.999999+00:00", "202610230130"),
         ("2026-10-23T23:59:59+00:00", "202610232345"),
         ("2024-02-29T12:00:00+00:00", "202402291200"),
-        ("2026-10-23T00:10:00+05:45", "202610221815"),  # an offset of no whole quarter-hours apart from UTC's own
+        ("2026-10-23T00:10:00+05:45", "202610221815"),  # an offset of 5:45
         ("2026-10-23T00:10:00-09:37", "202610230945"),
     ],
 )
@@ -34,7 +34,7 @@ def test_a_quarter_hour_is_named_by_its_start_in_utc(instant: str, name: str) ->
 
 
 @given(quarter_hours)
-def test_a_quarter_hour_comes_back_from_its_name(quarter_hour: QuarterHour) -> None:
+def test_a_quarter_hour_is_parsed_back_from_its_name(quarter_hour: QuarterHour) -> None:
     assert QuarterHour.parse(str(quarter_hour)) == quarter_hour
 
 
@@ -53,7 +53,7 @@ def test_quarter_hours_follow_each_other_without_a_gap(quarter_hour: QuarterHour
     "name",
     [
         "",
-        "202610230131",  # no quarter of an hour
+        "202610230131",  # not a multiple of 15 minutes
         "20261023013",
         "20261023010",
         "2026102301300",
@@ -62,12 +62,12 @@ def test_quarter_hours_follow_each_other_without_a_gap(quarter_hour: QuarterHour
         "202610232400",
         " 202610230130",
         "202610230130 ",
-        "２０２６１０２３０１３０",  # noqa: RUF001 - digits, but not ours
+        "２０２６１０２３０１３０",  # noqa: RUF001 - digits, but not ASCII
         "202610230130#00",
         "2026-10-23T01:30",
     ],
 )
-def test_what_names_no_quarter_hour_is_refused(name: str) -> None:
+def test_a_text_that_does_not_name_a_quarter_hour_is_refused(name: str) -> None:
     with pytest.raises(ValueError, match=r".+"):
         QuarterHour.parse(name)
 
@@ -83,7 +83,7 @@ def test_a_span_that_ends_before_it_begins_is_empty() -> None:
     assert list(span(QuarterHour.parse("202610230015"), QuarterHour.parse("202610230000"))) == []
 
 
-def test_the_hour_that_summer_time_repeats_is_two_hours_of_quarter_hours() -> None:
+def test_the_hour_that_daylight_saving_repeats_has_eight_quarter_hours() -> None:
     summer, winter = timezone(timedelta(hours=1)), timezone(timedelta(0))
     half_past_one = datetime(2026, 10, 25, 1, 30, tzinfo=summer)
     assert str(QuarterHour.at(half_past_one)) == "202610250030"

@@ -1,4 +1,4 @@
-"""Schedule expressions: which are taken, what is said of those that are not, and when the ones taken fire."""
+"""Schedule expressions: valid ones, invalid ones, and their firings."""
 
 from datetime import UTC, datetime, timedelta
 from itertools import islice, pairwise
@@ -28,7 +28,7 @@ FRIDAY = at(1, 31)
 instants = st.datetimes(datetime(1990, 1, 1), datetime(2100, 1, 1)).map(lambda naive: naive.replace(tzinfo=UTC))  # noqa: DTZ001
 
 
-# ---------------------------------------------------------------- which are taken
+# ---------------------------------------------------------------- valid expressions
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_a_rate_counts_from_when_it_was_set() -> None:
     assert hourly.after(at(0, 40), since=at(0, 40)) == at(1, 40)
 
 
-# ---------------------------------------------------------------- what is said of the others
+# ---------------------------------------------------------------- invalid expressions
 
 NO_SCHEDULE = "is neither a rate nor a cron of six fields"
 TOO_OFTEN = "at least 15 minutes between two firings"
@@ -106,7 +106,7 @@ TOO_SELDOM = "at most 9 days between two"
         *("cron(0 8 * * ? *) ", "cron(0 8 * * ? *))", "cron(0\t8 * * ? *)"),
     ],
 )
-def test_what_is_no_schedule_is_told_what_one_looks_like(text: str) -> None:
+def test_an_invalid_schedule_is_refused_with_examples(text: str) -> None:
     with pytest.raises(ExpressionError) as refused:
         parse(text)
     assert refused.value.problem == NO_SCHEDULE
@@ -192,7 +192,7 @@ def test_two_firings_lie_nine_days_apart_at_most(text: str, problem: str) -> Non
         *(("cron(\u0660 8 * * ? *)", "minutes", "\\u0660"), ("cron(0 8 * * ? \u00e9)", "year", "\\xe9")),
     ],
 )
-def test_what_a_field_cannot_hold_is_named_with_what_it_can(text: str, field: str, part: str) -> None:
+def test_an_invalid_part_of_a_field_is_named_with_the_valid_ones(text: str, field: str, part: str) -> None:
     with pytest.raises(ExpressionError) as refused:
         parse(text)
     assert refused.value.problem == f"has '{part}' as {field}"
@@ -206,16 +206,16 @@ def test_days_are_those_of_the_month_or_of_the_week(days: str) -> None:
     assert refused.value.expected == "? as one of them, not both"
 
 
-def test_an_endless_expression_is_not_looked_into() -> None:
+def test_an_expression_that_is_too_long_is_not_parsed() -> None:
     with pytest.raises(ExpressionError, match="at most 256"):
         parse(f"cron({','.join(['0'] * 1000)} 8 * * ? *)")
 
 
-# ---------------------------------------------------------------- for any of them
+# ---------------------------------------------------------------- any expression
 
 
 def field(low: int, high: int, *, steps: bool = True) -> st.SearchStrategy[str]:
-    """Write what a field of a cron expression may hold."""
+    """Return a strategy for the texts of a field of a cron expression."""
     value = st.integers(low, high)
     spans = st.tuples(value, value).map(lambda pair: f"{min(pair)}-{max(pair)}")
     stepped = st.tuples(value.map(str) | spans | st.just("*"), st.integers(1, high)).map(
@@ -236,7 +236,7 @@ likely = st.builds(
 
 
 def every_firing(text: str, start: datetime, count: int) -> list[datetime]:
-    """Reckon by hand, day by day and minute by minute, when a cron expression fires within so many days."""
+    """Return the firings of a cron expression in ``count`` days, computed day by day and minute by minute."""
     minutes, hours, month_days, _, week_days, _ = text.removeprefix("cron(").removesuffix(")").split(" ")
     today, weekdays = by_hand(month_days, 1, 31), by_hand(week_days, 1, 7)
     hour, minute = by_hand(hours, 0, 23), by_hand(minutes, 0, 59)
@@ -247,7 +247,7 @@ def every_firing(text: str, start: datetime, count: int) -> list[datetime]:
 
 
 def by_hand(text: str, low: int, high: int) -> set[int]:
-    """Reckon which values a field holds."""
+    """Return the values of a field, computed independently."""
     found: set[int] = set()
     for part in text.replace("?", "*").split(","):
         span, _, step = part.partition("/")
@@ -258,25 +258,25 @@ def by_hand(text: str, low: int, high: int) -> set[int]:
 
 
 @given(crons | likely, st.integers(0, 60))
-def test_a_cron_that_is_taken_fires_as_reckoned_by_hand(text: str, later: int) -> None:
-    cron = taken(text)
+def test_an_accepted_cron_fires_as_computed_by_hand(text: str, later: int) -> None:
+    cron = accepted(text)
     if cron:
         start = datetime(2027, 1, 1, tzinfo=UTC) + timedelta(days=later)
-        told = every_firing(text, start, 40)
-        assert list(islice(upcoming(cron, start - timedelta(minutes=1)), len(told))) == told
-        assert cron.firings(start, start + timedelta(days=40, minutes=-1)) == len(told) - (told[0] == start)
+        expected = every_firing(text, start, 40)
+        assert list(islice(upcoming(cron, start - timedelta(minutes=1)), len(expected))) == expected
+        assert cron.firings(start, start + timedelta(days=40, minutes=-1)) == len(expected) - (expected[0] == start)
 
 
 @given(likely)
-def test_a_cron_is_taken_where_it_keeps_its_bounds_in_every_month(text: str) -> None:
-    # To March 2028: every month after every other, February with 28 and with 29 days.
+def test_a_cron_is_accepted_if_it_keeps_the_bounds_in_every_month(text: str) -> None:
+    # To March 2028: all sequences of months, and February with 28 and with 29 days.
     firings = every_firing(text, datetime(2027, 1, 1, tzinfo=UTC), 430)
     gaps = [later - earlier for earlier, later in pairwise(firings)]
-    assert bool(taken(text)) == (min(gaps) >= SHORTEST and max(gaps) <= LONGEST)
+    assert bool(accepted(text)) == (min(gaps) >= SHORTEST and max(gaps) <= LONGEST)
 
 
-def taken(text: str) -> Expression | None:
-    """Return the expression, ``None`` where it is refused for its bounds."""
+def accepted(text: str) -> Expression | None:
+    """Return the parsed expression; ``None`` if it is refused for its bounds."""
     try:
         return parse(text)
     except ExpressionError as error:
@@ -286,7 +286,9 @@ def taken(text: str) -> Expression | None:
 
 
 @given(st.integers(15, 12960), instants, instants)
-def test_a_rate_fires_once_in_each_period_and_never_now(minutes: int, instant: datetime, since: datetime) -> None:
+def test_a_rate_fires_once_per_period_and_always_in_the_future(
+    minutes: int, instant: datetime, since: datetime
+) -> None:
     rate = FixedRate(timedelta(minutes=minutes))
     first = rate.after(instant, since)
     assert instant < first <= instant + rate.period

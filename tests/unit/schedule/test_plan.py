@@ -1,4 +1,4 @@
-"""What is wanted of the schedule: what a request may ask for, what it changes, and how late the reports are."""
+"""The desired schedule: requests, changes, updates of the actual schedule, and the delay of the reports."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -26,7 +26,7 @@ AFTER_TWO = DesiredSchedule(2, NIGHTLY, paused=True, since=NOW - timedelta(days=
 
 
 @given(st.integers(1, 10**12 - 1), st.integers(1, 10**12 - 1))
-def test_changes_are_found_by_their_number_and_stand_in_its_order(one: int, other: int) -> None:
+def test_keys_of_changes_hold_their_version_and_sort_by_it(one: int, other: int) -> None:
     assert version_of(change_key(one)["sk"]) == one
     assert (change_key(one)["sk"] < change_key(other)["sk"]) == (one < other)
     assert FIRST_CHANGE < change_key(one)["sk"] < LAST_CHANGE
@@ -35,16 +35,16 @@ def test_changes_are_found_by_their_number_and_stand_in_its_order(one: int, othe
 @pytest.mark.parametrize(
     "sk", ["", "wanted", "change#", "change#1", "change#00000000000x", "change#0000000000001", "change#-00000000001"]
 )
-def test_what_is_no_key_of_a_change_is_refused(sk: str) -> None:
-    with pytest.raises(ValueError, match="no change of the schedule"):
+def test_a_key_that_is_not_of_a_change_is_refused(sk: str) -> None:
+    with pytest.raises(ValueError, match="not a change of the schedule"):
         version_of(sk)
 
 
-# ---------------------------------------------------------------- what a request may ask for
+# ---------------------------------------------------------------- requests
 
 
 @pytest.mark.parametrize(
-    ("body", "asked"),
+    ("body", "fields"),
     [
         ({"expression": NIGHTLY}, {"expression": NIGHTLY}),
         ({"expression": None}, {"expression": None}),
@@ -52,8 +52,8 @@ def test_what_is_no_key_of_a_change_is_refused(sk: str) -> None:
         ({"paused": False, "expression": "rate(15 minutes)"}, {"paused": False, "expression": "rate(15 minutes)"}),
     ],
 )
-def test_what_is_left_out_is_kept(body: dict[str, Any], asked: dict[str, Any]) -> None:
-    assert ScheduleRequest.of(body) == ScheduleRequest(asked, body.get("reason"))
+def test_a_request_sets_only_the_fields_that_it_holds(body: dict[str, Any], fields: dict[str, Any]) -> None:
+    assert ScheduleRequest.of(body) == ScheduleRequest(fields, body.get("reason"))
 
 
 @pytest.mark.parametrize(
@@ -75,26 +75,26 @@ def test_what_is_left_out_is_kept(body: dict[str, Any], asked: dict[str, Any]) -
         ({"paused": 1, "expression": "x", "y": 1}, {"y": "is not known", "expression": None, "paused": "is 1"}),
     ],
 )
-def test_what_cannot_be_asked_for_is_told_field_by_field(body: dict[str, Any], problems: dict[str, Any]) -> None:
+def test_an_invalid_request_is_refused_field_by_field(body: dict[str, Any], problems: dict[str, Any]) -> None:
     with pytest.raises(InvalidError) as refused:
         ScheduleRequest.of(body)
-    told = {one.field: one.problem for one in refused.value.problems}
-    assert told.keys() == problems.keys()
-    assert {name: told[name] for name, problem in problems.items() if problem} == {
+    found = {one.field: one.problem for one in refused.value.problems}
+    assert found.keys() == problems.keys()
+    assert {name: found[name] for name, problem in problems.items() if problem} == {
         name: problem for name, problem in problems.items() if problem
     }
     assert all(one.expected for one in refused.value.problems)
 
 
-# ---------------------------------------------------------------- what it changes
+# ---------------------------------------------------------------- changes
 
 
-def test_nothing_was_asked_for_at_first_and_the_deployed_expression_rules() -> None:
+def test_before_the_first_change_the_deployed_expression_applies() -> None:
     setting = DesiredSchedule().setting(DEPLOYED)
     assert (setting.expression, setting.paused, setting.pinned) == (DEPLOYED, False, False)
 
 
-def test_a_change_tells_who_when_from_what_to_what_and_why() -> None:
+def test_a_change_records_sender_instant_both_settings_and_reason() -> None:
     planned = change(AFTER_TWO, ScheduleRequest({"expression": "rate(15 minutes)"}, "sale"), DEPLOYED, ANN, NOW)
     assert planned
     assert planned.desired == DesiredSchedule(3, "rate(15 minutes)", paused=True, since=NOW)
@@ -119,27 +119,27 @@ def test_pausing_pins_no_expression() -> None:
     }
 
 
-def test_null_hands_the_expression_back_to_the_deployments() -> None:
+def test_null_makes_the_deployed_expression_apply_again() -> None:
     planned = change(AFTER_TWO, ScheduleRequest({"expression": None}, None), DEPLOYED, ANN, NOW)
     assert planned
     assert planned.record["to"] == {"expression": DEPLOYED, "paused": True, "pinned": False}
 
 
-@pytest.mark.parametrize("asked", [{"expression": NIGHTLY}, {"paused": True}, {"expression": NIGHTLY, "paused": True}])
-def test_asking_again_changes_nothing(asked: dict[str, Any]) -> None:
-    assert change(AFTER_TWO, ScheduleRequest(asked, "again"), DEPLOYED, ANN, NOW) is None
+@pytest.mark.parametrize("fields", [{"expression": NIGHTLY}, {"paused": True}, {"expression": NIGHTLY, "paused": True}])
+def test_a_repeated_request_changes_nothing(fields: dict[str, Any]) -> None:
+    assert change(AFTER_TWO, ScheduleRequest(fields, "again"), DEPLOYED, ANN, NOW) is None
 
 
 @pytest.mark.parametrize(
     "desired", [AFTER_TWO, DesiredSchedule(1, None, paused=True, since=NOW), DesiredSchedule(7, NIGHTLY, since=NOW)]
 )
-def test_a_wish_is_read_as_it_was_written(desired: DesiredSchedule) -> None:
+def test_a_desired_schedule_is_parsed_back_from_its_item(desired: DesiredSchedule) -> None:
     assert (
         DesiredSchedule.of({name: value for name, value in desired.as_values().items() if value is not None}) == desired
     )
 
 
-def test_a_change_is_kept_only_where_no_other_came_between() -> None:
+def test_a_change_is_written_only_if_no_other_came_first() -> None:
     first = change(DesiredSchedule(), ScheduleRequest({"paused": True}, None), DEPLOYED, ANN, NOW)
     third = change(AFTER_TWO, ScheduleRequest({"paused": False}, None), DEPLOYED, ANN, NOW)
     assert first
@@ -154,7 +154,7 @@ def test_a_change_is_kept_only_where_no_other_came_between() -> None:
     )
 
 
-# ---------------------------------------------------------------- what the scheduler is told
+# ---------------------------------------------------------------- updates of the actual schedule
 
 READ = {
     "Arn": "arn:aws:scheduler:eu-west-1:123456789012:schedule/default/quarterhour-dev-report",
@@ -173,14 +173,14 @@ READ = {
 }
 
 
-def test_an_update_sends_every_other_field_as_it_was_read() -> None:
+def test_an_update_repeats_every_other_field() -> None:
     request = update_request(ActualSchedule(READ), AFTER_TWO.setting(DEPLOYED))
-    told = {"Arn", "CreationDate", "LastModificationDate", "ResponseMetadata"}
-    kept = {name: value for name, value in READ.items() if name not in told}
-    assert request == {**kept, "ScheduleExpression": NIGHTLY, "State": "DISABLED"}
+    read_only = {"Arn", "CreationDate", "LastModificationDate", "ResponseMetadata"}
+    repeated = {name: value for name, value in READ.items() if name not in read_only}
+    assert request == {**repeated, "ScheduleExpression": NIGHTLY, "State": "DISABLED"}
 
 
-def test_a_schedule_that_does_what_is_wanted_is_left_alone() -> None:
+def test_a_schedule_that_is_as_desired_is_not_updated() -> None:
     assert update_request(ActualSchedule(READ), DesiredSchedule().setting(DEPLOYED)) is None
 
 
@@ -188,43 +188,43 @@ def test_a_schedule_that_does_what_is_wanted_is_left_alone() -> None:
     "other",
     [{"ScheduleExpression": NIGHTLY}, {"State": "DISABLED"}, {"ScheduleExpressionTimezone": "Europe/London"}],
 )
-def test_a_schedule_that_does_something_else_is_put_right(other: dict[str, Any]) -> None:
+def test_a_schedule_that_differs_from_the_desired_one_is_corrected(other: dict[str, Any]) -> None:
     request = update_request(ActualSchedule({**READ, **other}), DesiredSchedule().setting(DEPLOYED))
     assert request
     assert {name: READ[name] for name in request} == request
 
 
-# ---------------------------------------------------------------- how late the reports are
+# ---------------------------------------------------------------- the delay of the reports
 
 SEALED = QuarterHour.parse("202610230645")
 GRACE = timedelta(minutes=2)
 DUE = datetime(2026, 10, 23, 7, 17, tzinfo=UTC)
-"""When the quarter-hour after the sealed ones is closed: from then on it waits."""
+"""The instant at which the quarter-hour after the sealed ones is closed and due."""
 
 
 def late(expression: str, now: datetime, desired: DesiredSchedule | None = None) -> tuple[float, float]:
     found = delay(SEALED, GRACE, parse(expression), desired or DesiredSchedule(), now)
-    return found.seconds, found.rates
+    return found.seconds, found.firings
 
 
 def test_nothing_is_late_before_the_first_event_or_while_nothing_has_closed() -> None:
-    assert delay(None, GRACE, parse(DEPLOYED), DesiredSchedule(), NOW).rates == 0
+    assert delay(None, GRACE, parse(DEPLOYED), DesiredSchedule(), NOW).firings == 0
     assert late(DEPLOYED, DUE - timedelta(seconds=1)) == (0, 0)
     assert late(DEPLOYED, DUE) == (0, 0)
 
 
-@pytest.mark.parametrize(("minutes", "rates"), [(0, 0), (30, 0.5), (60, 1), (120, 2), (150, 2.5)])
+@pytest.mark.parametrize(("minutes", "firings"), [(0, 0), (30, 0.5), (60, 1), (120, 2), (150, 2.5)])
 def test_a_rate_is_late_by_the_periods_that_the_oldest_closed_quarter_hour_has_waited(
-    minutes: int, rates: float
+    minutes: int, firings: float
 ) -> None:
-    assert late(DEPLOYED, DUE + timedelta(minutes=minutes)) == (60 * minutes, rates)
+    assert late(DEPLOYED, DUE + timedelta(minutes=minutes)) == (60 * minutes, firings)
 
 
-def test_a_cron_is_late_by_the_firings_that_have_gone_by() -> None:
+def test_a_cron_is_late_by_the_number_of_missed_firings() -> None:
     weekdays = "cron(0 8 ? * MON-FRI *)"
     friday = DUE.replace(hour=8, minute=0)
-    told = [late(weekdays, friday + timedelta(days=days, minutes=-1))[1] for days in range(6)]
-    assert told == [0, 1, 1, 1, 2, 3], "no weekend is a delay"
+    firings = [late(weekdays, friday + timedelta(days=days, minutes=-1))[1] for days in range(6)]
+    assert firings == [0, 1, 1, 1, 2, 3], "a weekend is not a delay"
 
 
 def test_a_schedule_that_was_just_made_faster_is_not_late_yet() -> None:
@@ -234,6 +234,6 @@ def test_a_schedule_that_was_just_made_faster_is_not_late_yet() -> None:
     assert late("rate(15 minutes)", now, replace(changed, since=DUE - timedelta(days=1))) == (8 * 3600, 32)
 
 
-def test_a_pause_stops_no_clock() -> None:
+def test_firings_count_as_missed_during_a_pause() -> None:
     paused = DesiredSchedule(1, None, paused=True, since=DUE)
     assert late(DEPLOYED, DUE + timedelta(hours=3), paused) == (3 * 3600, 3)

@@ -1,4 +1,4 @@
-"""Snapshots: the newest state of each window, in whatever order changes come."""
+"""Snapshots: the newest state of each window, for any order of changes."""
 
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -37,13 +37,13 @@ def latest(version: int, at: datetime, pk: str = PK, **more: object) -> dict[str
     )
 
 
-class Kept:
-    """The snapshots that stand, and DynamoDB's condition on what is written to them."""
+class Stored:
+    """The stored snapshots, with DynamoDB's condition on writes."""
 
     def __init__(self) -> None:
         self.items: dict[tuple[str, str], dict[str, Any]] = {}
 
-    def keep(self, snapshot: Snapshot) -> None:
+    def put(self, snapshot: Snapshot) -> None:
         place = snapshot.values["pk"], snapshot.values["sk"]
         if place not in self.items or self.items[place]["version"] < snapshot.values["version"]:
             self.items[place] = snapshot.values
@@ -52,14 +52,14 @@ class Kept:
         return int(self.items[pk, sk]["version"])
 
 
-# ---------------------------------------------------------------- the law
+# ---------------------------------------------------------------- the newest state wins
 
 
 @given(
     pauses=st.lists(st.tuples(st.sampled_from(["a", "b"]), st.integers(0, 40 * 60 * 1000)), min_size=1, max_size=12),
     data=st.data(),
 )
-def test_each_window_ends_with_its_newest_state_whatever_the_order_and_number_of_deliveries(
+def test_each_window_ends_with_its_newest_state_for_any_order_and_number_of_deliveries(
     pauses: list[tuple[str, int]], data: st.DataObject
 ) -> None:
     changed, at = [], AT
@@ -72,21 +72,21 @@ def test_each_window_ends_with_its_newest_state_whatever_the_order_and_number_of
     repeated = data.draw(st.lists(st.sampled_from(records)))
     order = data.draw(st.permutations([*records, *repeated]))
 
-    kept = Kept()
+    stored = Stored()
     while order:
         size = data.draw(st.integers(1, len(order)))
         states, poison = snapshots(order[:size], LAYERS)
         assert not poison
         for state in states:
-            kept.keep(state)
+            stored.put(state)
         order = order[size:]
 
-    wanted: dict[tuple[str, str], int] = {}
+    expected: dict[tuple[str, str], int] = {}
     for pk, version, at in changed:
-        wanted[pk, f"change#{iso_millis(at)}#{version:012d}"] = version
+        expected[pk, f"change#{iso_millis(at)}#{version:012d}"] = version
         for name, length in (("5m", timedelta(minutes=5)), ("1h", timedelta(hours=1))):
-            wanted[pk, f"{name}#{iso_seconds(window_start(at, length))}"] = version
-    assert {place: int(item["version"]) for place, item in kept.items.items()} == wanted
+            expected[pk, f"{name}#{iso_seconds(window_start(at, length))}"] = version
+    assert {place: int(item["version"]) for place, item in stored.items.items()} == expected
 
 
 # ---------------------------------------------------------------- one batch
@@ -108,14 +108,14 @@ def test_the_tenth_state_of_a_window_is_newer_than_the_ninth(order: tuple[int, i
     assert {one.values["version"] for one in states} == {max(order)}
 
 
-def test_a_state_that_fails_is_owed_to_the_first_record_of_its_window() -> None:
+def test_a_failed_state_is_reported_by_the_first_record_of_its_window() -> None:
     records = [record(i, latest(i, utc("01:31"), pk="a"), "MODIFY") for i in (9, 8, 10)]
     records.append(record(7, latest(1, utc("01:31"), pk="b"), "INSERT"))
     states, _ = snapshots(records, parse_layers("1h=31d"))
     assert {one.values["pk"]: int(one.seq) for one in states} == {"a": 8, "b": 7}
 
 
-def test_a_change_at_the_edge_of_a_window_stands_in_the_new_one() -> None:
+def test_a_change_at_the_edge_of_a_window_belongs_to_the_new_window() -> None:
     before, at = utc("01:34:59.999"), utc("01:35:00")
     states, _ = snapshots([record(1, latest(1, before)), record(2, latest(2, at), "MODIFY")], parse_layers("5m=1d"))
     assert {one.values["sk"]: one.values["version"] for one in states} == {
@@ -124,7 +124,7 @@ def test_a_change_at_the_edge_of_a_window_stands_in_the_new_one() -> None:
     }
 
 
-def test_each_single_change_is_kept_even_of_the_same_millisecond() -> None:
+def test_every_single_change_is_kept_even_within_the_same_millisecond() -> None:
     records = [record(i, latest(i, AT), "MODIFY") for i in (1, 2)]
     states, _ = snapshots(records, parse_layers("change=1h"))
     assert [one.values["sk"] for one in states] == [
@@ -133,7 +133,7 @@ def test_each_single_change_is_kept_even_of_the_same_millisecond() -> None:
     ]
 
 
-def test_a_snapshot_expires_its_layers_time_after_its_window() -> None:
+def test_a_snapshot_expires_after_its_window_and_the_retention_of_its_layer() -> None:
     states, _ = snapshots([record(1, latest(1, AT))], LAYERS)
     expires = {one.values["sk"].split("#")[0]: one.values["expires_at"] for one in states}
     assert expires == {
@@ -160,7 +160,7 @@ def test_a_snapshot_is_the_state_under_its_own_keys() -> None:
     assert window.values["gsi1sk"] == PK
 
 
-# ---------------------------------------------------------------- what is no change of an entity
+# ---------------------------------------------------------------- records that are not changes of an entity
 
 
 def test_snapshots_never_trigger_snapshots() -> None:
@@ -174,7 +174,7 @@ def test_only_a_latest_state_is_kept(sk: str) -> None:
     assert snapshots([record(1, {**latest(1, AT), "sk": {"S": sk}})], LAYERS) == ([], [])
 
 
-def test_an_entity_that_is_removed_leaves_its_snapshots_alone() -> None:
+def test_the_removal_of_an_entity_changes_no_snapshot() -> None:
     assert snapshots([record(1, latest(1, AT), "REMOVE")], LAYERS) == ([], [])
 
 
@@ -195,15 +195,15 @@ def without(name: str) -> dict[str, Any]:
         {**latest(2, AT), "version": {"NULL": True}},
     ],
 )
-def test_what_is_no_state_is_poison_and_not_in_the_way_of_the_others(image: dict[str, Any], layers: Any) -> None:
+def test_an_item_that_is_not_a_state_is_poison_and_does_not_block_others(image: dict[str, Any], layers: Any) -> None:
     bad = record(2, image, "MODIFY")
     states, poison = snapshots([record(1, latest(1, AT)), bad, record(3, latest(3, AT), "MODIFY")], layers)
     assert [one.record for one in poison] == [bad]
     assert poison[0].reason
-    kept = Kept()
+    stored = Stored()
     for one in states:
-        kept.keep(one)
-    assert kept.state("5m#2026-10-23T01:30:00Z") == 3
+        stored.put(one)
+    assert stored.state("5m#2026-10-23T01:30:00Z") == 3
 
 
 def test_a_record_without_an_image_is_poison() -> None:

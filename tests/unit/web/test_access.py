@@ -1,4 +1,4 @@
-"""Who may see what: decided in one place, and nowhere else."""
+"""Who may see which data: only the access module decides."""
 
 import ast
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ def test_a_machine_may_see_every_agency_and_a_person_their_own() -> None:
 
 
 @pytest.mark.parametrize(("own", "other"), [("ann", "Ann"), ("42", "042"), ("a b", "a b "), ("\u00e9", "e\u0301")])
-def test_agencies_whose_names_look_alike_see_nothing_of_each_other(own: str, other: str) -> None:
+def test_agencies_with_similar_names_cannot_see_each_other(own: str, other: str) -> None:
     for one, another in ((own, other), (other, own)):
         person = Caller("ann", one)
         assert (person.may_see(one), person.may_see(another)) == (True, False)
@@ -34,12 +34,12 @@ def test_agencies_whose_names_look_alike_see_nothing_of_each_other(own: str, oth
 @pytest.mark.parametrize(
     ("person", "shown"),
     [("50%", ("50%",)), ("50%25", ("50%25",)), (None, ("50%", "50%25"))],
-    ids=["the one", "the other", "a machine"],
+    ids=["decoded twice", "decoded once", "a machine"],
 )
-def test_of_two_agencies_that_a_path_can_mean_a_person_gets_their_own_alone(
+def test_of_two_agencies_that_a_path_can_mean_a_person_gets_only_their_own(
     person: str | None, shown: tuple[str, ...]
 ) -> None:
-    """``50%2525`` is ``50%`` by the rule, and ``50%25`` where it was encoded once."""
+    """``50%2525`` is ``50%`` decoded twice, and ``50%25`` decoded once."""
     variables = own_agency(Caller("ann", person), {"agency": "50%2525", "currency": "GBP"})
     assert variables == {"agency": shown, "currency": "GBP"}
 
@@ -59,13 +59,13 @@ def test_a_list_is_narrowed_to_a_persons_agency() -> None:
 
 
 def agencies_of_callers(file: Path) -> Iterator[str]:
-    """Yield where a module looks at a caller's agency itself."""
+    """Yield the places where a module reads a caller's agency."""
     for node in ast.walk(ast.parse(file.read_text("utf-8"))):
         if isinstance(node, ast.Attribute) and node.attr == "agency" and "caller" in ast.unparse(node.value):
             yield f"{file.name}:{node.lineno}"
 
 
-def test_no_other_module_decides_by_a_callers_agency() -> None:
+def test_only_the_access_module_reads_a_callers_agency() -> None:
     files = [*PACKAGE.rglob("*.py"), *FUNCTIONS.rglob("*.py")]
     assert Path(access.__file__) in files
-    assert [told for file in files for told in agencies_of_callers(file)] == []
+    assert [place for file in files for place in agencies_of_callers(file)] == []

@@ -23,7 +23,7 @@ def shown(number: int) -> dict[str, int]:
 
 
 @given(places, requests)
-def test_a_place_comes_back_from_its_token(place: tuple[str, ...], request: str) -> None:
+def test_a_place_is_parsed_back_from_its_token(place: tuple[str, ...], request: str) -> None:
     token = write_token(place, request)
     assert read_token(token, request) == place
     assert token.replace("-", "").replace("_", "").isalnum()
@@ -31,24 +31,26 @@ def test_a_place_comes_back_from_its_token(place: tuple[str, ...], request: str)
 
 
 @given(places, requests, requests)
-def test_a_token_is_of_its_own_request_only(place: tuple[str, ...], request: str, other: str) -> None:
+def test_a_token_is_valid_only_for_its_own_request(place: tuple[str, ...], request: str, other: str) -> None:
     assume(request != other)
-    with pytest.raises(InvalidError) as told:
+    with pytest.raises(InvalidError) as refused:
         read_token(write_token(place, request), other)
-    (problem,) = told.value.problems
+    (problem,) = refused.value.problems
     assert problem.field == "next"
 
 
 @given(places, places, requests)
-def test_a_token_does_not_speak_for_another_place(place: tuple[str, ...], other: tuple[str, ...], request: str) -> None:
+def test_a_checksum_is_valid_only_for_its_own_place(
+    place: tuple[str, ...], other: tuple[str, ...], request: str
+) -> None:
     assume(place != other)
-    seal = write_token(place, request)[:16]
+    checksum = write_token(place, request)[:16]
     with pytest.raises(InvalidError):
-        read_token(seal + write_token(other, request)[16:], request)
+        read_token(checksum + write_token(other, request)[16:], request)
 
 
 @given(st.one_of(st.text(), st.binary().map(lambda content: urlsafe_b64encode(content).decode())), requests)
-def test_whatever_else_is_sent_is_no_token(token: str, request: str) -> None:
+def test_any_other_text_is_refused_as_a_token(token: str, request: str) -> None:
     with pytest.raises(InvalidError):
         read_token(token, request)
 
@@ -62,7 +64,7 @@ def test_a_token_has_one_spelling(more: str) -> None:
 
 
 @given(st.text(), st.dictionaries(st.sampled_from(["from", "to", "limit", "next"]), st.text(max_size=5)))
-def test_a_request_is_the_same_on_all_of_its_pages(path: str, parameters: dict[str, str]) -> None:
+def test_a_request_has_the_same_name_on_all_of_its_pages(path: str, parameters: dict[str, str]) -> None:
     name = request_name(path, parameters)
     assert name == request_name(path, {**parameters, "limit": "3", "next": "abc"})
     assert name != request_name(path, {**parameters, "agency": "42"})
@@ -74,8 +76,8 @@ def test_the_pages_together_are_the_whole(numbers: list[int], limit: int) -> Non
     found: list[int] = []
     paging = Paging(limit, "request")
     while True:
-        behind = paging.start(int, None)
-        rest = numbers if behind is None else numbers[numbers.index(behind) + 1 :]
+        last = paging.start(int, None)
+        rest = numbers if last is None else numbers[numbers.index(last) + 1 :]
         page = paging.cut(rest, shown, str)
         assert len(page.items) <= limit
         found += [item["number"] for item in page.items]
@@ -96,13 +98,13 @@ def test_a_page_reads_one_item_more_than_it_shows() -> None:
 
 
 @pytest.mark.parametrize("text", ["🎉" * 250_000, '"' * 250_000, "\ud800" * 125_000])
-def test_a_page_ends_before_it_is_too_large_for_an_answer(text: str) -> None:
+def test_a_page_ends_before_it_is_too_large_for_a_response(text: str) -> None:
     page = Paging(10, "request").cut(range(7), lambda number: {"number": number, "text": text}, str)
     assert 2 <= len(page.items) <= 4
     assert page.after == (str(len(page.items) - 1),)
-    answer = json.dumps({"body": exact_json.write(page.items)}, ensure_ascii=False).encode()
-    assert len(answer) < 6_000_000
-    assert json.loads(json.loads(answer)["body"]) == page.items
+    response = json.dumps({"body": exact_json.write(page.items)}, ensure_ascii=False).encode()
+    assert len(response) < 6_000_000
+    assert json.loads(json.loads(response)["body"]) == page.items
 
 
 def test_an_item_that_is_too_large_alone_is_a_page_of_its_own() -> None:

@@ -1,4 +1,4 @@
-"""The names in a path and the query parameters."""
+"""The variables of a path and the query parameters."""
 
 from datetime import UTC, date, datetime, timedelta
 from urllib.parse import quote
@@ -18,14 +18,14 @@ names = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=3
 
 
 @given(any_instant, st.sampled_from(UNITS))
-def test_rounding_up_goes_to_the_next_multiple_and_no_further(at: datetime, unit: timedelta) -> None:
+def test_rounding_up_returns_the_next_multiple(at: datetime, unit: timedelta) -> None:
     up = instants.rounded_up(at, unit)
     assert up - unit < at <= up
     assert (up - datetime(1970, 1, 1, tzinfo=UTC)) % unit == timedelta(0)
 
 
 @given(any_instant, st.integers(-14 * 60, 14 * 60))
-def test_an_instant_is_read_whatever_its_offset(at: datetime, minutes: int) -> None:
+def test_an_instant_of_any_offset_is_parsed(at: datetime, minutes: int) -> None:
     sign, rest = ("-" if minutes < 0 else "+"), abs(minutes)
     local = (at + timedelta(minutes=minutes)).replace(tzinfo=None)
     if 1970 <= local.year <= 9998:
@@ -34,7 +34,7 @@ def test_an_instant_is_read_whatever_its_offset(at: datetime, minutes: int) -> N
 
 
 @given(st.text())
-def test_no_text_makes_a_reading_fail_otherwise_than_by_refusal(text: str) -> None:
+def test_any_text_is_either_parsed_or_refused(text: str) -> None:
     for read in (instants.day, instants.midnight, instants.instant, instants.moment, parameters.name):
         try:
             value = read(text)
@@ -43,60 +43,60 @@ def test_no_text_makes_a_reading_fail_otherwise_than_by_refusal(text: str) -> No
         assert value
 
 
-def test_a_date_is_its_midnight_where_an_instant_is_wanted() -> None:
+def test_a_date_in_place_of_an_instant_is_its_midnight() -> None:
     assert instants.moment("2026-10-23") == datetime(2026, 10, 23, tzinfo=UTC)
     assert instants.moment("2026-10-23T02:00:00.5+02:00") == datetime(2026, 10, 23, 0, 0, 0, 500000, tzinfo=UTC)
     assert instants.day("2026-10-23") == date(2026, 10, 23)
 
 
-def test_a_span_may_be_empty_but_not_turned_round() -> None:
-    asked = Parameters("/", {"from": "2026-10-23", "to": "2026-10-23"})
-    assert asked.span(instants.DAY, instants.day) == (date(2026, 10, 23), date(2026, 10, 23))
-    with pytest.raises(InvalidError) as told:
+def test_a_span_may_be_empty_but_not_reversed() -> None:
+    query = Parameters("/", {"from": "2026-10-23", "to": "2026-10-23"})
+    assert query.span(instants.DAY, instants.day) == (date(2026, 10, 23), date(2026, 10, 23))
+    with pytest.raises(InvalidError) as refused:
         Parameters("/", {"from": "2026-10-24", "to": "2026-10-23"}).span(instants.DAY, instants.day)
-    assert told.value.problems[0].as_dict() == {
+    assert refused.value.problems[0].as_dict() == {
         "field": "from",
-        "problem": "lies behind to",
+        "problem": "is after to",
         "expected": "an earlier one, or the same",
     }
 
 
 def test_a_refusal_shows_what_was_sent_short_and_printable() -> None:
-    with pytest.raises(InvalidError) as told:
+    with pytest.raises(InvalidError) as refused:
         Parameters("/", {"at": "\x00\u202e" * 100}).required("at", parameters.INSTANT, instants.instant)
-    (problem,) = told.value.problems
+    (problem,) = refused.value.problems
     assert problem.problem.isascii()
     assert problem.problem.isprintable()
     assert problem.problem.endswith("... (200 characters)")
 
 
 @given(names)
-def test_a_name_is_found_however_often_it_was_encoded(name: str) -> None:
+def test_a_name_is_found_whether_it_was_encoded_once_or_twice(name: str) -> None:
     once = quote(name, safe="")
-    assert parameters.plain(quote(once, safe="")) == parameters.spellings(quote(once, safe=""))[0] == name
+    assert parameters.decoded(quote(once, safe="")) == parameters.spellings(quote(once, safe=""))[0] == name
     assert name in parameters.spellings(once)
 
 
 def test_a_name_without_percent_sign_has_one_spelling() -> None:
     assert parameters.spellings("United%20Kingdom") == ("United Kingdom",)
     assert parameters.spellings("a%252Fb") == ("a/b", "a%2Fb")
-    assert parameters.plain("2026-10-23T01%253A30%3A00Z") == "2026-10-23T01:30:00Z"
+    assert parameters.decoded("2026-10-23T01%253A30%3A00Z") == "2026-10-23T01:30:00Z"
 
 
 @given(names, names)
 def test_the_path_of_a_route_is_encoded_once(agency: str, currency: str) -> None:
     event = {
         "routeKey": "GET /accounts/{agency}/{currency}/days",
-        "rawPath": "of no use",
+        "rawPath": "ambiguous",
         "pathParameters": {"agency": agency, "currency": currency},
         "requestContext": {"stage": "live", "requestId": "1"},
     }
     routed = parameters.routed(event)
     assert routed["rawPath"] == f"/accounts/{quote(agency, safe='')}/{quote(currency, safe='')}/days"
     assert routed["requestContext"] == {"stage": "$default", "requestId": "1"}
-    assert event["rawPath"] == "of no use"
+    assert event["rawPath"] == "ambiguous"
 
 
-def test_an_event_without_a_route_is_left_as_it_is() -> None:
+def test_an_event_without_a_route_is_unchanged() -> None:
     for event in ({"routeKey": "$default", "rawPath": "/x"}, {"rawPath": "/x"}):
         assert parameters.routed(event) is event

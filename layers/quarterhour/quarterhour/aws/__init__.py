@@ -1,1 +1,1 @@
-"""How Quarterhour talks to AWS: clients, retries, table calls, the Entity table, streams, settings and telemetry."""
+"""Shared access to AWS: clients, retries, table calls, the Entity table, streams, settings and telemetry."""

@@ -1,4 +1,4 @@
-"""The AWS clients of the functions, configured in one place."""
+"""The AWS clients of the functions, with their configuration."""
 
 import os
 from typing import TYPE_CHECKING, Final, Literal
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from mypy_boto3_scheduler import EventBridgeSchedulerClient
     from mypy_boto3_sqs import SQSClient
 
-# Request builders are tested, so boto3 need not validate parameters again. A call that hangs must not use up a run.
+# Tests validate the request builders, so boto3 need not. A call that hangs must not use up the function's time.
 _CONFIG: Final = Config(
     parameter_validation=False,
     connect_timeout=2,
@@ -30,16 +30,16 @@ def dynamodb() -> "DynamoDBClient":
 
 
 def dynamodb_once() -> "DynamoDBClient":
-    """Return a DynamoDB client that sends a call once and gives up after 3 seconds, without retries of its own.
+    """Return a DynamoDB client that sends each call once, without retries, and times out after 3 seconds.
 
-    For requests that carry the current time: it must be at most that old when the write takes effect.
+    Requests that carry the current time need it: the write takes effect within 3 seconds of that time, or never.
     """
     return boto3.client("dynamodb", config=_ONCE)
 
 
 def s3() -> "S3Client":
     """Return an S3 client that presigns links for the bucket's region."""
-    # Left to itself, boto3 signs links for the global host, which redirects (and breaks them) or refuses.
+    # By default, boto3 signs links for the global host. That host redirects, which breaks the signature, or refuses.
     style: Literal["path", "virtual"] = "path" if os.environ.get("AWS_ENDPOINT_URL_S3") else "virtual"
     own = Config(read_timeout=60, signature_version="s3v4", s3={"addressing_style": style})
     return boto3.client("s3", config=_CONFIG.merge(own))

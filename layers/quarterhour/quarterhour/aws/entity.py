@@ -1,4 +1,4 @@
-"""The Entity table's shared vocabulary: keys, ranges of keys, the ``latest`` state, windows, control items."""
+"""The key types of the Entity table: keys, ranges of keys, the ``latest`` state, windows, control items."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,58 +9,58 @@ from typing import Any, Final
 Key = dict[str, str]
 """``pk`` and ``sk`` of an item."""
 Values = dict[str, Any]
-"""An item in plain values."""
+"""An item as plain Python values."""
 
 LATEST: Final = "latest"
 """The sort key of an entity's current state."""
 WINDOW_SHARDS: Final = 4
-"""Over how many index partitions the entities of one window are spread."""
+"""The number of index partitions of one window, over which its entities are spread."""
 
 CHECKPOINT_KEY: Final[Key] = {"pk": "CONTROL", "sk": "checkpoint"}
-"""The control item with the last sealed quarter-hour and the plan under way."""
+"""The key of the control item with the last sealed quarter-hour and the plan of the unfinished run."""
 SHARDS_KEY: Final[Key] = {"pk": "CONTROL", "sk": "shards"}
-"""The control item with the highest number of ledger shards ever used: a report must read that many."""
+"""The key of the control item with the highest number of ledger shards ever used: reports read that many."""
 
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """The items of a partition with sort keys from ``low`` to ``high``, both included.
+    """The items of a partition with sort keys from ``low`` to ``high``, both inclusive.
 
-    ``falling``: in reverse order. ``after``: the sort key, within the bounds, after which reading begins.
-    ``consistent``: read strongly consistent.
+    ``descending``: in descending order. ``after``: start after this sort key, which must be in the range.
+    ``consistent``: read with strong consistency.
     """
 
     pk: str
     low: str
     high: str
-    falling: bool = False
+    descending: bool = False
     after: str | None = None
     consistent: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class IndexRange:
-    """The entries of a partition of an index (gsi1 or gsi2) with sort keys from ``low`` to ``high``, both included."""
+    """The entries of a partition of an index (gsi1 or gsi2) with sort keys from ``low`` to ``high``, both inclusive."""
 
     index: str
     pk: str
     low: str
     high: str
-    falling: bool = False
+    descending: bool = False
 
 
 def window_index(window: str, pk: str) -> dict[str, str]:
-    """Return the index attributes that list an entity's state among all of the same window."""
+    """Return the index attributes by which ``EntityReader.read_window`` finds an entity's state in a window."""
     shard = sha256(pk.encode()).digest()[0] % WINDOW_SHARDS
     return {"gsi1pk": f"{window}#{shard}", "gsi1sk": pk}
 
 
 def window_partitions(window: str) -> list[str]:
-    """Return the index partitions that together hold a window, in the order in which they are read."""
+    """Return the index partitions of a window, in the order in which they are read."""
     return [f"{window}#{shard}" for shard in range(WINDOW_SHARDS)]
 
 
 def is_live(values: Mapping[str, Any], now: datetime) -> bool:
-    """Tell whether an item has not expired; DynamoDB may take days to delete an expired item."""
+    """Return whether an item has not expired; DynamoDB may take days to delete an expired item."""
     expires = values.get("expires_at")
     return expires is None or bool(expires > now.timestamp())

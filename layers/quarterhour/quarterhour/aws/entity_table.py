@@ -1,4 +1,4 @@
-"""Reading the Entity table: items by key, ranges of a partition, one window of all. What has expired is never shown."""
+"""Reads of the Entity table: items by key, ranges, index ranges and windows. Expired items are left out."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,81 +14,86 @@ if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
 
-def range_request(table: str, wanted: Range, page: int) -> Request:
-    """Build the Query that reads a range, so many items at a time."""
+def range_request(table: str, key_range: Range, page_size: int) -> Request:
+    """Build the Query that reads a range in pages of at most ``page_size`` items."""
     request = {
         "TableName": table,
         "KeyConditionExpression": "pk = :pk AND sk BETWEEN :low AND :high",
-        "ExpressionAttributeValues": to_item({":pk": wanted.pk, ":low": wanted.low, ":high": wanted.high}),
-        "ScanIndexForward": not wanted.falling,
-        "ConsistentRead": wanted.consistent,
-        "Limit": page,
+        "ExpressionAttributeValues": to_item({":pk": key_range.pk, ":low": key_range.low, ":high": key_range.high}),
+        "ScanIndexForward": not key_range.descending,
+        "ConsistentRead": key_range.consistent,
+        "Limit": page_size,
     }
-    return _behind(request, {"pk": wanted.pk, "sk": wanted.after} if wanted.after else None)
+    return _starting_after(request, {"pk": key_range.pk, "sk": key_range.after} if key_range.after else None)
 
 
-def index_request(table: str, wanted: IndexRange, page: int) -> Request:
-    """Build the Query that reads a range of an index, so many entries at a time; they may be a moment old."""
+def index_request(table: str, key_range: IndexRange, page_size: int) -> Request:
+    """Build the Query that reads a range of an index in pages; indexes are eventually consistent."""
     return {
         "TableName": table,
-        "IndexName": wanted.index,
-        "KeyConditionExpression": f"{wanted.index}pk = :pk AND {wanted.index}sk BETWEEN :low AND :high",
-        "ExpressionAttributeValues": to_item({":pk": wanted.pk, ":low": wanted.low, ":high": wanted.high}),
-        "ScanIndexForward": not wanted.falling,
-        "Limit": page,
+        "IndexName": key_range.index,
+        "KeyConditionExpression": f"{key_range.index}pk = :pk AND {key_range.index}sk BETWEEN :low AND :high",
+        "ExpressionAttributeValues": to_item({":pk": key_range.pk, ":low": key_range.low, ":high": key_range.high}),
+        "ScanIndexForward": not key_range.descending,
+        "Limit": page_size,
     }
 
 
-def window_request(table: str, partition: str, prefix: str, page: int, after: Mapping[str, str] | None) -> Request:
-    """Build the Query that reads the entities of one kind in a partition of a window, so many at a time.
+def window_request(table: str, partition: str, prefix: str, page_size: int, after: Mapping[str, str] | None) -> Request:
+    """Build the Query that reads the entities of one kind in an index partition of a window, in pages.
 
-    ``after``: the keys, of table and index, of the item behind which the reading begins.
+    ``prefix``: the beginning of the kind's partition keys. ``after``: the table and index keys of the item after which
+    the query starts.
     """
     request = {
         "TableName": table,
         "IndexName": "gsi1",
         "KeyConditionExpression": "gsi1pk = :window AND begins_with(gsi1sk, :kind)",
         "ExpressionAttributeValues": to_item({":window": partition, ":kind": prefix}),
-        "Limit": page,
+        "Limit": page_size,
     }
-    return _behind(request, after)
+    return _starting_after(request, after)
 
 
-def _behind(request: Request, key: Mapping[str, str] | None) -> Request:
+def _starting_after(request: Request, key: Mapping[str, str] | None) -> Request:
     return {**request, "ExclusiveStartKey": to_item(key)} if key else request
 
 
 @dataclass(frozen=True, slots=True)
 class EntityReader:
-    """The Entity table, as readers see it."""
+    """Reads of the Entity table."""
 
     client: "DynamoDBClient"
     table: str
 
     def get(self, key: Key) -> Values | None:
-        """Return an item, strongly consistent; ``None`` where it is not there."""
+        """Return an item, read with strong consistency; ``None`` if there is none."""
         item = get_item(self.client, self.table, key)
         return next(_live([item]), None) if item else None
 
-    def read(self, wanted: Range, page: int) -> Iterator[Values]:
-        """Yield the items of a range, which are read from the table as they are taken, so many at a time."""
-        last = wanted.low if wanted.falling else wanted.high
-        # Nothing is behind the last key that there can be, and DynamoDB refuses to begin there.
-        if wanted.low > wanted.high or wanted.after == last:
+    def read(self, key_range: Range, page_size: int) -> Iterator[Values]:
+        """Yield the items of a range; pages are read as the caller consumes them."""
+        last = key_range.low if key_range.descending else key_range.high
+        # Nothing follows the last key of the range, and DynamoDB refuses to start there.
+        if key_range.low > key_range.high or key_range.after == last:
             return iter(())
-        return self._query(range_request(self.table, wanted, page))
+        return self._query(range_request(self.table, key_range, page_size))
 
-    def several(self, keys: Sequence[Key]) -> list[Values]:
-        """Return the items that stand at these keys, in no order, strongly consistent."""
+    def get_many(self, keys: Sequence[Key]) -> list[Values]:
+        """Return the existing items of these keys, in any order, read with strong consistency."""
         return list(_live(get_items(self.client, self.table, keys, Workers(1))))
 
-    def listed(self, wanted: IndexRange, page: int) -> Iterator[Values]:
-        """Yield the entries of a range of an index, which are read as they are taken, so many at a time."""
-        return self._query(index_request(self.table, wanted, page)) if wanted.low <= wanted.high else iter(())
+    def read_index(self, key_range: IndexRange, page_size: int) -> Iterator[Values]:
+        """Yield the entries of a range of an index; pages are read as the caller consumes them."""
+        if key_range.low > key_range.high:
+            return iter(())
+        return self._query(index_request(self.table, key_range, page_size))
 
-    def window(self, partition: str, prefix: str, page: int, after: Mapping[str, str] | None) -> Iterator[Values]:
-        """Yield the entities of one kind in a partition of a window, in the order of their ``pk``."""
-        return self._query(window_request(self.table, partition, prefix, page, after))
+    def read_window(
+        self, partition: str, prefix: str, page_size: int, after: Mapping[str, str] | None
+    ) -> Iterator[Values]:
+        """Yield the entities of one kind in an index partition of a window, in the order of their ``pk``."""
+        return self._query(window_request(self.table, partition, prefix, page_size, after))
 
     def _query(self, request: Request) -> Iterator[Values]:
         pages = query_pages(self.client, request, Workers(1))

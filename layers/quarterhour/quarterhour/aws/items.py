@@ -1,4 +1,4 @@
-"""Items and plain values: DynamoDB's attribute values built and read without loading boto3."""
+"""Conversion between DynamoDB's attribute values and plain Python values, without loading boto3."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Context, Decimal, Inexact, InvalidOperation, Overflow, Rounded, Underflow
@@ -10,14 +10,14 @@ Item = dict[str, Any]
 Request = dict[str, Any]
 """The keyword arguments of one AWS call."""
 
-# DynamoDB's numbers: 38 digits, exponents of -130 to 125. What would be rounded raises.
+# DynamoDB's numbers: 38 digits, exponents of -130 to 125. A number that would be rounded raises an error.
 _NUMBERS: Final = Context(prec=38, Emin=-128, Emax=126, traps=[Inexact, InvalidOperation, Overflow, Rounded, Underflow])
 
 
 def to_item(values: Mapping[str, Any]) -> Item:
-    """Return plain values as an item; ``None`` at the top level is left out.
+    """Return plain values as an item; attributes that are ``None`` are left out.
 
-    Raises ``TypeError`` for a type that no table holds: float, bytes or set.
+    Raises ``TypeError`` for types that no table of Quarterhour holds: float, bytes and set.
     """
     return {name: _attribute(value) for name, value in values.items() if value is not None}
 
@@ -28,7 +28,7 @@ def from_item(item: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def chunks(sequence: Sequence[T], size: int) -> Iterator[Sequence[T]]:
-    """Yield the sequence in pieces of at most ``size``."""
+    """Yield the sequence in chunks of at most ``size``."""
     return (sequence[at : at + size] for at in range(0, len(sequence), size))
 
 
@@ -47,13 +47,13 @@ def _attribute(value: object) -> dict[str, Any]:
         case list() | tuple():
             return {"L": [_attribute(one) for one in value]}
         case _:
-            raise TypeError(f"no table holds a {type(value).__name__}")
+            raise TypeError(f"an item cannot hold a {type(value).__name__}")
 
 
 def _number(value: int | Decimal) -> str:
     number = _NUMBERS.create_decimal(value)
     if not number.is_finite():
-        raise TypeError(f"{number} is no number of DynamoDB")
+        raise TypeError(f"{number} is not a DynamoDB number")
     return str(number)
 
 
@@ -62,7 +62,7 @@ def _plain(attribute: Mapping[str, Any]) -> Any:  # noqa: ANN401 - an attribute 
     try:
         return _READERS[kind](value)
     except KeyError:
-        raise TypeError(f"no table holds attributes of type {kind}") from None
+        raise TypeError(f"attributes of type {kind} are not supported") from None
 
 
 _READERS: Final[Mapping[str, Callable[[Any], Any]]] = {

@@ -1,4 +1,4 @@
-"""Parking: a queue of stream records that can never be applied, with their content."""
+"""The parking queue, which holds stream records that can never be applied, with their content."""
 
 import json
 from collections.abc import Callable, Iterable, Sequence
@@ -18,41 +18,41 @@ if TYPE_CHECKING:
         MessageTypeDef,
     )
 
-_MOST_MESSAGES: Final = 10
+_MAX_MESSAGES: Final = 10
 
 
 @dataclass(frozen=True, slots=True)
 class Unparked:
-    """How many parked records were applied, and how many had to stay."""
+    """The number of parked records that were applied, and of those that stay parked."""
 
     applied: int
     kept: int
 
     def as_dict(self) -> dict[str, int]:
-        """Return it as the function answers it."""
+        """Return the JSON object of the function's result."""
         return {"applied": self.applied, "kept": self.kept}
 
 
 class Parking:
-    """The queue of records that can never be applied, with their content: the service's own holds positions only."""
+    """The parking queue. Lambda's own failure destinations hold only the positions of records, not their content."""
 
     def __init__(self, client: "SQSClient", queue_url: str) -> None:
         self._client = client
         self._queue_url = queue_url
 
     def park(self, poison: Iterable[Poison]) -> None:
-        """Send each record with its reason; what cannot be sent raises, so that nothing is passed over."""
+        """Send each record with the reason why it cannot be applied; an error stops the batch, so none is skipped."""
         for one in poison:
             body = json.dumps({"reason": one.reason, "record": one.record}, default=str)
             with_retries(lambda body=body: self._client.send_message(QueueUrl=self._queue_url, MessageBody=body), "SQS")  # type: ignore[misc]
-            # The reason may quote the content: both stand in the queue alone.
+            # The reason may quote the content, so neither is logged.
             logger.error("record parked", sequence=one.record["dynamodb"].get("SequenceNumber"))
 
     def replay(self, apply: Callable[[Record], bool], in_time: Callable[[], bool]) -> Unparked:
-        """Apply each parked record once, remove those that ``apply`` accepts, and return how many were and were not.
+        """Apply each parked record once, delete those that ``apply`` accepts, and return both numbers.
 
-        A record that stays is hidden until the run ends, so that the run does not receive it again. Then it is made
-        visible at once: the alarm on the queue must not turn OK while it is there.
+        A record that stays is hidden until the run ends, so that the run does not receive it again. Then it becomes
+        visible at once, because the alarm on the queue must not turn OK while the queue holds it.
         """
         applied = 0
         hidden: dict[str, None] = {}
@@ -65,16 +65,16 @@ class Parking:
                         del hidden[message["ReceiptHandle"]]
                         applied += 1
         finally:
-            self._show(list(hidden))
+            self._make_visible(list(hidden))
         return Unparked(applied, len(hidden))
 
     def _receive(self) -> Sequence["MessageTypeDef"]:
-        answer = self._client.receive_message(QueueUrl=self._queue_url, MaxNumberOfMessages=_MOST_MESSAGES)
-        return answer.get("Messages", [])
+        response = self._client.receive_message(QueueUrl=self._queue_url, MaxNumberOfMessages=_MAX_MESSAGES)
+        return response.get("Messages", [])
 
-    def _show(self, receipts: Sequence[str]) -> None:
-        for some in chunks(receipts, _MOST_MESSAGES):
-            self._client.change_message_visibility_batch(**visible_request(self._queue_url, some))
+    def _make_visible(self, receipts: Sequence[str]) -> None:
+        for batch in chunks(receipts, _MAX_MESSAGES):
+            self._client.change_message_visibility_batch(**visible_request(self._queue_url, batch))
 
 
 def visible_request(queue_url: str, receipts: Sequence[str]) -> "ChangeMessageVisibilityBatchRequestTypeDef":

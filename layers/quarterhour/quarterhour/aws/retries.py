@@ -1,4 +1,4 @@
-"""Retries: which errors may pass, how long to wait, and the two loops that call again."""
+"""Retries: which errors are transient, how long to wait, and the two retry loops."""
 
 import random
 from collections.abc import Callable
@@ -14,7 +14,7 @@ from quarterhour.model.errors import UnavailableError
 R = TypeVar("R")
 
 ATTEMPTS: Final = 6
-"""How often a call is sent before its caller gets the error."""
+"""The number of attempts before the caller gets the error."""
 NETWORK_ERRORS: Final = (HTTPClientError, BotoConnectionError)
 
 _TRANSIENT: Final = frozenset(
@@ -48,7 +48,7 @@ _SERVER_FAULT: Final = 500
 
 
 def is_transient(error: Exception) -> bool:
-    """Tell whether the same call may succeed later: after throttling, a conflict, or a fault of server or network."""
+    """Return whether the same call may succeed later: after throttling, a conflict, a server or a network error."""
     if isinstance(error, ClientError):
         status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
         return code_of(error) in _TRANSIENT or status >= _SERVER_FAULT
@@ -56,17 +56,17 @@ def is_transient(error: Exception) -> bool:
 
 
 def code_of(error: Exception) -> str:
-    """Return the service's error code; empty for an error that no service sent."""
+    """Return the service's error code; empty for an error without a response."""
     return error.response.get("Error", {}).get("Code", "") if isinstance(error, ClientError) else ""
 
 
 def is_failed_condition(error: Exception) -> bool:
-    """Tell whether a write failed because its condition did not hold."""
+    """Return whether a write failed because its condition did not hold."""
     return code_of(error) == "ConditionalCheckFailedException"
 
 
 def is_cancelled(error: Exception) -> bool:
-    """Tell whether a transaction was cancelled for reasons that another read and another try can overcome."""
+    """Return whether a transaction was cancelled only for reasons that a new read and a new attempt can overcome."""
     if code_of(error) != "TransactionCanceledException" or not isinstance(error, ClientError):
         return False
     reasons = {reason.get("Code", "None") for reason in error.response.get("CancellationReasons", [])}
@@ -74,15 +74,15 @@ def is_cancelled(error: Exception) -> bool:
 
 
 def pause(attempt: int) -> None:
-    """Wait before the next attempt: exponential, capped at 2 seconds, with full jitter."""
-    clock.sleep(random.uniform(0, min(_LONGEST_PAUSE, _FIRST_PAUSE * 2**attempt)))  # noqa: S311 - jitter is no secret  # nosec B311
+    """Wait before the next attempt: exponential backoff up to 2 seconds, with full jitter."""
+    clock.sleep(random.uniform(0, min(_LONGEST_PAUSE, _FIRST_PAUSE * 2**attempt)))  # noqa: S311 - jitter is not a secret  # nosec B311
 
 
-def with_retries(call: Callable[[], R], what: str, in_time: Callable[[], bool] | None = None) -> R:
+def with_retries(call: Callable[[], R], service: str, in_time: Callable[[], bool] | None = None) -> R:
     """Return the result of a call; repeat the call after a transient error.
 
-    It is sent at most ``ATTEMPTS`` times, or (with ``in_time``) for as long as there is time. Raises
-    ``UnavailableError`` after the last transient error, any other error at once.
+    The call is made at most ``ATTEMPTS`` times or, with ``in_time``, until that returns false. After the last transient
+    error, raises ``UnavailableError``, which names the ``service``. Any other error is raised at once.
     """
     for attempt in count():
         try:
@@ -91,16 +91,17 @@ def with_retries(call: Callable[[], R], what: str, in_time: Callable[[], bool] |
             if not is_transient(error):
                 raise
             if not (in_time() if in_time else attempt + 1 < ATTEMPTS):
-                raise UnavailableError(f"{what} did not answer in time") from error
+                raise UnavailableError(f"{service} did not answer in time") from error
         pause(attempt)
     raise AssertionError  # the last attempt has returned or raised
 
 
-def optimistically(attempt: Callable[[], R], what: str, in_time: Callable[[], bool] = lambda: True) -> R:
-    """Return the result of an attempt that reads, plans and writes under a condition; repeat it when it lost a race.
+def optimistically(attempt: Callable[[], R], subject: str, in_time: Callable[[], bool] = lambda: True) -> R:
+    """Return the result of an attempt that reads, plans and writes conditionally; repeat it when it loses a race.
 
-    An attempt lost a race when its transaction was cancelled, or failed for a transient reason. Raises
-    ``UnavailableError`` after ``ATTEMPTS`` lost races or when time runs out, any other error at once.
+    An attempt loses a race if its transaction is cancelled, or fails with a transient error. Raises
+    ``UnavailableError``, which names the ``subject``, after ``ATTEMPTS`` lost races or when ``in_time`` returns false.
+    Any other error is raised at once.
     """
     for number in range(ATTEMPTS):
         if not in_time():
@@ -111,4 +112,4 @@ def optimistically(attempt: Callable[[], R], what: str, in_time: Callable[[], bo
             if not (is_cancelled(error) or is_transient(error)):
                 raise
         pause(number)
-    raise UnavailableError(f"{what} was changed by others at each attempt: send the request again")
+    raise UnavailableError(f"{subject} was changed by others at each attempt: send the request again")

@@ -1,4 +1,4 @@
-"""What a function reads from its environment, checked once, when it starts."""
+"""The settings of a function: environment variables, checked once, when the function starts."""
 
 import os
 from collections.abc import Callable, Mapping
@@ -15,7 +15,10 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Environment:
-    """The variables of a process; each read names the variable, what stood there and what would be right."""
+    """The environment variables of a process.
+
+    Every method raises ``SettingsError``, which names the variable, its value and what is expected.
+    """
 
     variables: Mapping[str, str]
 
@@ -25,15 +28,15 @@ class Environment:
         return cls(os.environ)
 
     def text(self, name: str) -> str:
-        """Return a variable that must not be empty."""
+        """Return a variable, which must not be empty."""
         value = self.variables.get(name, "")
         if not value:
             raise SettingsError(f"{name} is not set")
         return value
 
-    def integer(self, name: str, least: int = 0) -> int:
-        """Return a whole number of at least ``least``."""
-        return self.parsed(name, f"a whole number of at least {least}", lambda text: _at_least(least, int(text)))
+    def integer(self, name: str, minimum: int = 0) -> int:
+        """Return a whole number of at least ``minimum``."""
+        return self.parsed(name, f"a whole number of at least {minimum}", lambda text: _at_least(minimum, int(text)))
 
     def days(self, name: str) -> timedelta:
         """Return a number of days."""
@@ -43,19 +46,19 @@ class Environment:
         """Return a number of seconds."""
         return timedelta(seconds=self.integer(name))
 
-    def rate(self, name: str) -> Decimal:
-        """Return a share between 0 and 1."""
+    def share(self, name: str) -> Decimal:
+        """Return a decimal from 0 to 1."""
         return self.parsed(name, "a decimal from 0 to 1", _share)
 
     def currency(self, name: str) -> str:
-        """Return the code of a currency; empty where there is to be none."""
+        """Return the code of a currency; empty if the variable is empty or missing."""
         code = self.variables.get(name, "")
         if code and not money.is_currency(code):
             raise SettingsError(f"{name} is {code!r}: expected an ISO 4217 code such as EUR, or nothing")
         return code
 
     def parsed(self, name: str, expected: str, parse: Callable[[str], T]) -> T:
-        """Return a variable as ``parse`` reads it, which raises ``ValueError`` for what does not fit."""
+        """Return a variable as ``parse`` converts it; ``parse`` raises ``ValueError`` for an invalid text."""
         text = self.text(name)
         try:
             return parse(text)
@@ -63,8 +66,8 @@ class Environment:
             raise SettingsError(f"{name} is {text!r}: expected {expected}") from error
 
 
-def _at_least(least: int, value: int) -> int:
-    if value < least:
+def _at_least(minimum: int, value: int) -> int:
+    if value < minimum:
         raise ValueError(value)
     return value
 

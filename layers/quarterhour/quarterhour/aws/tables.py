@@ -1,4 +1,4 @@
-"""Calls that every table needs: reads by key, batches, queries by page, conditional writes."""
+"""DynamoDB calls that all features share: reads by key, batches, paged queries, conditional writes."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -14,16 +14,16 @@ if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
 BATCH_WRITE: Final = 25
-"""Items in one BatchWriteItem, at most."""
+"""The maximum number of items of one BatchWriteItem."""
 BATCH_GET: Final = 100
-"""Keys in one BatchGetItem, at most."""
+"""The maximum number of keys of one BatchGetItem."""
 
 
 class ConditionalWrite(NamedTuple):
     """The outcome of a conditional write.
 
-    ``item`` is the item as the write left it or, where ``applied`` is false, the item that kept the condition from
-    holding; empty where there is none, or the request asks DynamoDB for neither.
+    ``item`` is the item after the write or, if ``applied`` is false, the existing item for which the condition does not
+    hold. It is empty if there is none, or if the request does not make DynamoDB return it.
     """
 
     applied: bool
@@ -36,7 +36,7 @@ def get_item_request(table: str, key: Mapping[str, str]) -> Request:
 
 
 def get_item(client: "DynamoDBClient", table: str, key: Mapping[str, str]) -> Item | None:
-    """Return an item, strongly consistent; ``None`` where there is none."""
+    """Return an item, read with strong consistency; ``None`` if there is none."""
     request = get_item_request(table, key)
     return with_retries(lambda: client.get_item(**request), f"the table {table}").get("Item")
 
@@ -49,28 +49,28 @@ def get_items(
     *,
     consistent: bool = True,
 ) -> list[Item]:
-    """Return the items at these keys, in no order; keys without an item are left out.
+    """Return the existing items of these keys, in any order.
 
-    Without ``consistent`` they may be a moment old, and cost half. Raises ``UnavailableError`` where some stay unread
-    after all attempts.
+    Without ``consistent``, reads are eventually consistent and cost half. Raises ``UnavailableError`` if some keys stay
+    unread after all attempts.
     """
 
-    def read_page(wanted: Any) -> Any:  # noqa: ANN401 - boto3's own type is too narrow
-        return with_retries(lambda: client.batch_get_item(RequestItems=wanted), f"the table {table}")
+    def read_page(request_items: Any) -> Any:  # noqa: ANN401 - boto3's own type is too narrow
+        return with_retries(lambda: client.batch_get_item(RequestItems=request_items), f"the table {table}")
 
-    def read(some: Sequence[Mapping[str, str]]) -> list[Item]:
-        found: list[Item] = []
-        wanted: Any = {table: {"Keys": [to_item(key) for key in some], "ConsistentRead": consistent}}
+    def read(batch: Sequence[Mapping[str, str]]) -> list[Item]:
+        items: list[Item] = []
+        unread: Any = {table: {"Keys": [to_item(key) for key in batch], "ConsistentRead": consistent}}
         for attempt in range(ATTEMPTS):
-            page = read_page(wanted)
-            found.extend(page["Responses"].get(table, []))
-            wanted = page.get("UnprocessedKeys")
-            if not wanted:
-                return found
+            page = read_page(unread)
+            items.extend(page["Responses"].get(table, []))
+            unread = page.get("UnprocessedKeys")
+            if not unread:
+                return items
             pause(attempt)
         raise UnavailableError(f"the table {table} did not return all items in time")
 
-    return [item for found in workers.map(read, list(chunks(keys, BATCH_GET))) for item in found]
+    return [item for items in workers.map(read, list(chunks(keys, BATCH_GET))) for item in items]
 
 
 def put_items(
@@ -80,32 +80,32 @@ def put_items(
     workers: Workers,
     may_write: Callable[[Item], bool] = lambda _: True,
 ) -> list[Item]:
-    """Write items, replacing what is at their keys; return those that could not be written.
+    """Put items, replacing existing ones; return the items that were not written.
 
-    ``may_write`` is called for each item before each call that would write it. A batch is given up after ``ATTEMPTS``
-    calls in a row that wrote nothing.
+    ``may_write`` is called for each item before each call that would write it. A batch fails after ``ATTEMPTS``
+    consecutive calls that wrote nothing.
     """
 
-    def write(some: Sequence[Item]) -> Sequence[Item]:
+    def write(batch: Sequence[Item]) -> Sequence[Item]:
         refused: list[Item] = []
         fruitless = 0
         while True:
             pending: list[Item] = []
-            for item in some:
+            for item in batch:
                 (pending if may_write(item) else refused).append(item)
-            some = _put(client, table, pending) if pending else []
-            if not some:
+            batch = _put(client, table, pending) if pending else []
+            if not batch:
                 return refused
-            fruitless = 0 if len(some) < len(pending) else fruitless + 1
+            fruitless = 0 if len(batch) < len(pending) else fruitless + 1
             if fruitless == ATTEMPTS:
-                return [*refused, *some]
+                return [*refused, *batch]
             pause(fruitless)
 
-    return [item for left in workers.map(write, list(chunks(items, BATCH_WRITE))) for item in left]
+    return [item for unwritten in workers.map(write, list(chunks(items, BATCH_WRITE))) for item in unwritten]
 
 
 def _put(client: "DynamoDBClient", table: str, items: Sequence[Item]) -> Sequence[Item]:
-    """Write up to 25 items in one call; return those that DynamoDB did not take."""
+    """Put up to 25 items in one call; return the items that were not written."""
     try:
         unprocessed = client.batch_write_item(**put_items_request(table, items)).get("UnprocessedItems", {})
     except (ClientError, *NETWORK_ERRORS) as error:
@@ -116,7 +116,7 @@ def _put(client: "DynamoDBClient", table: str, items: Sequence[Item]) -> Sequenc
 
 
 def put_items_request(table: str, items: Sequence[Item]) -> Any:  # noqa: ANN401 - boto3's own type is too narrow
-    """Build the BatchWriteItem that writes up to 25 items; repeating it writes the same bytes."""
+    """Build the BatchWriteItem that puts up to 25 items; it is idempotent."""
     return {"RequestItems": {table: [{"PutRequest": {"Item": item}} for item in items]}}
 
 
@@ -129,26 +129,26 @@ def conditional_write(
     except ClientError as error:
         if not is_failed_condition(error):
             raise
-        found: Any = error.response
-        return ConditionalWrite(applied=False, item=found.get("Item", {}))
+        failed: Any = error.response
+        return ConditionalWrite(applied=False, item=failed.get("Item", {}))
     return ConditionalWrite(applied=True, item=response.get("Attributes", {}))
 
 
 def query_pages(client: "DynamoDBClient", request: Request, workers: Workers) -> Iterator[list[Item]]:
-    """Return a query's pages; the first is read at once, each other while the caller works on the page before it."""
+    """Return the pages of a query: the first is fetched at once, each other while the caller works on the previous."""
 
     def fetch(start: Item | None) -> Callable[[], Any]:
         page = {**request, "ExclusiveStartKey": start} if start else request
-        return workers.ahead(lambda: with_retries(lambda: client.query(**page), f"the table {request['TableName']}"))
+        return workers.start(lambda: with_retries(lambda: client.query(**page), f"the table {request['TableName']}"))
 
-    def pages(coming: Callable[[], Any]) -> Iterator[list[Item]]:
+    def pages(next_page: Callable[[], Any]) -> Iterator[list[Item]]:
         while True:
-            answer = coming()
-            start = answer.get("LastEvaluatedKey")
+            page = next_page()
+            start = page.get("LastEvaluatedKey")
             if not start:
-                yield answer["Items"]
+                yield page["Items"]
                 return
-            coming = fetch(start)
-            yield answer["Items"]
+            next_page = fetch(start)
+            yield page["Items"]
 
     return pages(fetch(None))

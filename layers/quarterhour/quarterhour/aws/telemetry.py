@@ -1,6 +1,6 @@
-"""Logs and metrics, set up once; the metrics' names stand here, and nowhere else.
+"""The logger, the metrics and the names of all metrics.
 
-Both are JSON, a line each, and carry the id of what an invocation is about. No line holds what senders wrote.
+Logs and metrics are JSON lines with the invocation's correlation id. No line holds the content of a request.
 """
 
 import logging
@@ -14,20 +14,20 @@ from aws_lambda_powertools.logging import Logger
 from aws_lambda_powertools.metrics import Metrics, MetricUnit
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
-Answer = TypeVar("Answer")
-Handler = Callable[[dict[str, Any], LambdaContext], Answer]
+Result = TypeVar("Result")
+Handler = Callable[[dict[str, Any], LambdaContext], Result]
 
-# Lambda opens the root logger to all; there, at DEBUG, botocore would write credentials and every item into the log.
+# In Lambda, the root logger accepts every level. At DEBUG, botocore would log credentials and every item.
 logging.getLogger().setLevel(logging.WARNING)
 logger = Logger()
 metrics = Metrics()
 
-# A batch may well give nothing to count; said as a warning, it would stand in the log as plain text.
+# A batch may have nothing to count. The warning about it would be plain text in a log of JSON lines.
 warnings.filterwarnings("ignore", message="No application metrics to publish")
 
 
 class Metric(StrEnum):
-    """What the functions measure, under CloudWatch's names: what AWS measures by itself is not among it."""
+    """The names in CloudWatch of the metrics that the functions publish, besides AWS's own metrics."""
 
     EVENTS_RECORDED = "EventsRecorded"
     EVENTS_DUPLICATE = "EventsDuplicate"
@@ -36,46 +36,46 @@ class Metric(StrEnum):
     EVENTS_UNAVAILABLE = "EventsUnavailable"
 
     GROUPS_FAILED = "GroupsFailed"
-    """Of one account and partition in a batch, each; the stream delivers them again."""
+    """Groups of one account and partition in a batch whose update failed; the stream delivers them again."""
     SNAPSHOTS_FAILED = "SnapshotsFailed"
-    COUNTERS_MENDED = "CountersMended"
+    COUNTERS_REPAIRED = "CountersMended"
 
     ORDERS_CREATED = "OrdersCreated"
     BILLS_FAILED = "BillsFailed"
-    """Of one order in a batch, each; the stream delivers them again."""
+    """Orders in a batch whose billing failed; the stream delivers them again."""
 
     BUCKETS_SEALED = "BucketsSealed"
     LINES_REPORTED = "LinesReported"
     COUNTER_DRIFT = "CounterDrift"
-    """Sealed quarter-hours whose counters say something else than the ledger."""
+    """Sealed quarter-hours whose counters differ from the ledger."""
 
     REPORT_DELAY = "ReportDelay"
-    """The age of the checkpoint, in rates."""
+    """The delay of the reports, in firings of the schedule."""
     REPORT_DELAY_SECONDS = "ReportDelaySeconds"
     SCHEDULE_PAUSED = "SchedulePaused"
-    SCHEDULE_MENDED = "ScheduleMended"
+    SCHEDULE_RECONCILED = "ScheduleMended"
 
     @property
     def unit(self) -> MetricUnit:
-        """The unit: a count, but for what names another at its end."""
+        """The unit: seconds if the name ends so, and else a count."""
         return MetricUnit.Seconds if self.endswith("Seconds") else MetricUnit.Count
 
 
 def count(metric: Metric, value: float) -> None:
-    """Measure something in this invocation; zero counts too, so that an alarm has data."""
+    """Add a value to a metric of this invocation; zero is published too, so that alarms have data."""
     metrics.add_metric(metric, metric.unit, value)
 
 
 def is_tick(event: Mapping[str, Any]) -> bool:
-    """Tell whether a schedule has invoked the function, and no operator."""
+    """Return whether a schedule has invoked the function, not an operator."""
     return event.get("source") == "aws.scheduler"
 
 
 def correlation_id(event: Mapping[str, Any], context: LambdaContext) -> str:
-    """Return the id that an invocation is followed by, the same each time it is repeated.
+    """Return the id that connects the log lines of an invocation and of its retries.
 
-    A request's as its client and the access log know it, a schedule's tick's, a batch's by its first record; the
-    invocation's own where an operator has started it by hand.
+    It is the id of the request, of the first record of a batch, or of the schedule's event. An invocation by an
+    operator has its own request id.
     """
     match event:
         case {"requestContext": {"requestId": str(request)}}:
@@ -88,21 +88,21 @@ def correlation_id(event: Mapping[str, Any], context: LambdaContext) -> str:
             return context.aws_request_id
 
 
-def observed(handler: Handler[Answer]) -> Handler[Answer]:
-    """Wrap a function's handler: what it logs and measures can be told apart from any other invocation's."""
+def observed(handler: Handler[Result]) -> Handler[Result]:
+    """Wrap a function's handler so that its logs and metrics carry the invocation's correlation id."""
 
     @metrics.log_metrics
     @logger.inject_lambda_context(clear_state=True)
     @wraps(handler)
-    def observing(event: dict[str, Any], context: LambdaContext) -> Answer:
-        followed = correlation_id(event, context)
-        logger.set_correlation_id(followed)
-        metrics.add_metadata("correlation_id", followed)
+    def observing(event: dict[str, Any], context: LambdaContext) -> Result:
+        id_ = correlation_id(event, context)
+        logger.set_correlation_id(id_)
+        metrics.add_metadata("correlation_id", id_)
         metrics.add_metadata("function_request_id", context.aws_request_id)
         try:
             return handler(event, context)
         except Exception as error:
-            # Text and stack are Lambda's to log, under the same request id: this line ties them to what is followed.
+            # Lambda logs the text and the stack under its request id. This line adds the correlation id to them.
             logger.error("failed", error=type(error).__name__)  # noqa: TRY400
             raise
 

@@ -1,4 +1,4 @@
-"""Workers: calls side by side, to hide their latency."""
+"""A thread pool for concurrent AWS calls."""
 
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor, wait
@@ -9,16 +9,16 @@ R = TypeVar("R")
 
 
 class Workers:
-    """A pool of threads for AWS calls; with one worker, calls run in turn in the caller's thread."""
+    """A pool of threads for AWS calls; with one worker, calls run one by one in the caller's thread."""
 
     def __init__(self, count: int) -> None:
         self._pool = ThreadPoolExecutor(count) if count > 1 else None
 
     def map(self, call: Callable[[T], R], arguments: Iterable[T]) -> list[R]:
-        """Return the call's results in the order of the arguments; raise the first error.
+        """Return the results of the calls in the order of the arguments; raise the first error.
 
-        Returns only when every call has ended: a call left behind in a frozen process could take effect when the
-        process thaws, long after its bucket was sealed.
+        Returns only when every call has ended. Lambda freezes the process after the invocation, so an unfinished call
+        could take effect when the process thaws, long after its bucket was sealed.
         """
         if self._pool is None:
             return list(map(call, arguments))
@@ -26,6 +26,9 @@ class Workers:
         wait(futures)
         return [future.result() for future in futures]
 
-    def ahead(self, call: Callable[[], R]) -> Callable[[], R]:
-        """Start a call now if there is a thread for it; the function returned waits for the result."""
+    def start(self, call: Callable[[], R]) -> Callable[[], R]:
+        """Start a call in a thread, and return a function that waits for its result.
+
+        With one worker, that function makes the call.
+        """
         return self._pool.submit(call).result if self._pool else call

@@ -29,7 +29,7 @@ from quarterhour.model.identifiers import Account
 from quarterhour.model.instants import rounded_up
 from quarterhour.model.quarter_hours import LENGTH, QuarterHour
 from quarterhour.model.totals import Totals, figures
-from quarterhour.snapshots.kind import Figures, Kind
+from quarterhour.snapshots.kind import EntityKind, Figures
 from quarterhour.web.paging import Page, Paging, within
 from quarterhour.web.parameters import name
 
@@ -61,7 +61,7 @@ def _compared(values: Values) -> Figures:
     }
 
 
-ACCOUNT_STATES: Final = Kind(ACCOUNTS, _names, state, _compared, main="net")
+ACCOUNT_STATES: Final = EntityKind(ACCOUNTS, _names, state, _compared, main="net")
 """How the states of accounts are shown, and compared by their net."""
 
 

@@ -41,7 +41,7 @@ def may_read(permissions: Permissions, caller: Caller) -> bool:
 def read_permissions(body: Mapping[str, Any]) -> Permissions:
     """Return the permissions in a request's body; raise ``InvalidError`` with every problem in it."""
     outer = Fields(body)
-    outer.no_others(_BODY)
+    outer.report_unknown(_BODY)
     agencies = outer.value("agencies", f"a list of at most {MOST} agencies, each {NAME}", _agencies)
     people = outer.value("people", f"a list of at most {MOST} subjects of tokens, each {TEXT}", _people)
     fields.refuse(outer.problems, "agencies and people")

@@ -22,7 +22,7 @@ _SEEN: Final = "the version that was seen, a whole number, or 0 for a new docume
 _ANYTHING: Final = f"any JSON of at most {MAX_CONTENT:,} bytes"
 
 
-class Kind(NamedTuple):
+class DocumentKind(NamedTuple):
     """A kind of document whose content has a schema.
 
     ``prefix``: of the names of its documents. ``validate``: returns the instant from which a content is valid, or every
@@ -58,10 +58,10 @@ class Draft:
         return self.seen + 1
 
 
-def read_draft(document: str, body: Mapping[str, Any], kinds: Sequence[Kind]) -> Draft:
+def read_draft(document: str, body: Mapping[str, Any], kinds: Sequence[DocumentKind]) -> Draft:
     """Return the draft in a request's body; raise ``InvalidError`` with every problem in it."""
     outer = Fields(body)
-    outer.no_others(_BODY)
+    outer.report_unknown(_BODY)
     seen = outer.value("seen", _SEEN, _seen)
     content = outer.value("content", _ANYTHING, _canonical)
     kind = next((one for one in kinds if document.startswith(one.prefix)), None)

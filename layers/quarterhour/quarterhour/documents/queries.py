@@ -55,7 +55,7 @@ class DocumentQueries:
     def versions(self, document: str, paging: Paging) -> Page:
         """Return a page of the versions, the newest first; raise ``NotFoundError`` where there is no such document."""
         after = paging.start(lambda version: within(_FIRST, version_sk(int(version)), _LAST), None)
-        history = Range(document_pk(document), _FIRST, _LAST, falling=True, after=after)
+        history = Range(document_pk(document), _FIRST, _LAST, descending=True, after=after)
         entries = self.entities.read(history, paging.limit + 1)
         page = paging.cut(
             entries, lambda values: shown_version(document, values), lambda values: str(version_of(values["sk"]))

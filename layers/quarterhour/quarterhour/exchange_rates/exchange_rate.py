@@ -12,7 +12,7 @@ from quarterhour.model import fields, money
 from quarterhour.model.clock import iso_millis, parse_iso
 from quarterhour.model.fields import Fields
 from quarterhour.model.instants import YEARS
-from quarterhour.snapshots.kind import Kind
+from quarterhour.snapshots.kind import EntityKind
 
 MAX_SOURCE: Final = 64
 
@@ -67,7 +67,7 @@ class Statement:
 def read_statement(body: Mapping[str, Any], now: datetime) -> Statement:
     """Read the body of a request; raise ``InvalidError`` that tells every problem in it at once."""
     sent = Fields(body)
-    sent.no_others(_FIELDS)
+    sent.report_unknown(_FIELDS)
     units = sent.value("units_per_base", _UNITS, _units)
     source = sent.value("source", _SOURCE, _source)
     as_of = sent.value("as_of", _AS_OF, lambda value: _not_ahead(value, now), optional=True)
@@ -86,7 +86,7 @@ def shown(values: Values) -> dict[str, Any]:
     }
 
 
-EXCHANGE_RATE_STATES: Final = Kind(
+EXCHANGE_RATE_STATES: Final = EntityKind(
     RATES,
     lambda pk: {"currency": currency_of(pk)},
     shown,

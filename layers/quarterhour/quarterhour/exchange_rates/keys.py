@@ -55,4 +55,4 @@ def stated_between(currency: str, start: datetime, end: datetime) -> Range:
 def stated_until(currency: str, at: datetime) -> Range:
     """Return the rates that were stated as of an instant or before, the newest first."""
     last = stated_key(currency, at)
-    return Range(last["pk"], _AS_OF, last["sk"], falling=True, consistent=True)
+    return Range(last["pk"], _AS_OF, last["sk"], descending=True, consistent=True)

@@ -47,7 +47,7 @@ class ExchangeRateQueries:
 
     def last(self, currency: str, paging: Paging) -> Page:
         """Return the rates that were ever stated, the newest first."""
-        return self._page(replace(stated_between(currency, *ALWAYS), falling=True), paging)
+        return self._page(replace(stated_between(currency, *ALWAYS), descending=True), paging)
 
     def _page(self, wanted: Range, paging: Paging) -> Page:
         after = paging.start(lambda sk: within(wanted.low, sk, wanted.high), None)

@@ -94,7 +94,7 @@ def read_event(item: object) -> Event | Rejection:
 
 
 def _read(outer: Fields) -> Event | None:
-    outer.no_others(_ENVELOPE, _YOUR_OWN)
+    outer.report_unknown(_ENVELOPE, _YOUR_OWN)
     outer.value("specversion", '"1.0"', lambda value: value if value == "1.0" else None)
     outer.value("datacontenttype", '"application/json"', _json_type, optional=True)
     source = outer.value("source", NAME, fields.name)
@@ -139,14 +139,14 @@ class _Figures(NamedTuple):
 
 def _no_figures(inner: Fields) -> _Figures:
     """Return the figures of a view: an amount of 0 without a currency."""
-    inner.no_others(frozenset(_DETAILS), _YOUR_OWN)
+    inner.report_unknown(frozenset(_DETAILS), _YOUR_OWN)
     return _Figures(money.ZERO, money.NO_CURRENCY, money.ZERO)
 
 
 def _figures(inner: Fields, type_: str | None) -> _Figures | None:
     """Return amount, currency, and the commission or its rate; ``None`` where one is invalid."""
     own = {"commission"} if type_ == ADJUSTMENT else set()
-    inner.no_others(frozenset({"amount", "currency", "commission_rate", *own, *_DETAILS}), _YOUR_OWN)
+    inner.report_unknown(frozenset({"amount", "currency", "commission_rate", *own, *_DETAILS}), _YOUR_OWN)
     amount = inner.value("amount", fields.AMOUNT, money.parse_decimal)
     currency = inner.value("currency", fields.CURRENCY, fields.currency)
     commission_rate = inner.value("commission_rate", fields.SHARE, fields.share, optional=True)

@@ -20,8 +20,8 @@ def recorder_of(env: Environment, client: "DynamoDBClient", workers: Workers, ti
     """
     entity_table = env.text("ENTITY_TABLE")
     terms = RecordingTerms(
-        shards=env.integer("LEDGER_SHARDS", least=1),
-        commission_rate=env.rate("DEFAULT_COMMISSION_RATE"),
+        shards=env.integer("LEDGER_SHARDS", minimum=1),
+        commission_rate=env.share("DEFAULT_COMMISSION_RATE"),
         grace=env.seconds("GRACE_SECONDS"),
         longest_run=env.seconds(timeout),
         retention=env.days("DEDUP_RETENTION_DAYS") or None,

@@ -1,1 +1,1 @@
-"""The values everything else is made of: identifiers, quarter-hours, money, totals, instants, fields, errors."""
+"""The value types of the domain: identifiers, quarter-hours, money, totals, instants, fields and errors."""

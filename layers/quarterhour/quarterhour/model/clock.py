@@ -1,4 +1,4 @@
-"""The one clock: every instant in Quarterhour comes from here, in UTC, and can be replaced."""
+"""The clock: the only source of the current time, always in UTC, replaceable for tests and replays."""
 
 import time
 from collections.abc import Iterator
@@ -7,50 +7,50 @@ from datetime import UTC, datetime, timedelta
 from typing import Final, Protocol
 
 MILLISECOND: Final = timedelta(milliseconds=1)
-"""The finest step of the instants in keys."""
+"""The resolution of the instants in keys."""
 
 
 class Clock(Protocol):
-    """What tells the time and waits."""
+    """A source of the current time that can also wait."""
 
     def now(self) -> datetime:
         """Return the current instant, timezone-aware, UTC."""
 
     def sleep(self, seconds: float) -> None:
-        """Wait so many seconds of this clock."""
+        """Wait ``seconds`` of this clock's time."""
 
 
 class SystemClock:
-    """The machine's own clock."""
+    """The clock of the operating system."""
 
     def now(self) -> datetime:
         """Return the current instant in UTC."""
         return datetime.now(UTC)
 
     def sleep(self, seconds: float) -> None:
-        """Wait so many real seconds."""
+        """Wait ``seconds`` of real time."""
         time.sleep(seconds)
 
 
 class ManualClock:
-    """A clock that stands still until it is moved, and never goes backwards."""
+    """A clock that moves only when it is advanced, and never backwards."""
 
     def __init__(self, start: datetime) -> None:
         self._now = start.astimezone(UTC)
 
     def now(self) -> datetime:
-        """Return the instant it was last moved to."""
+        """Return the instant that the clock was last advanced to."""
         return self._now
 
     def sleep(self, seconds: float) -> None:
-        """Return at once: waiting must not move an instant that somebody else decides."""
+        """Return at once: only the owner of the clock moves it."""
 
     def advance_to(self, instant: datetime) -> None:
-        """Move to the instant; an earlier one is ignored."""
+        """Advance to the instant; an instant in the past is ignored."""
         self._now = max(self._now, instant.astimezone(UTC))
 
     def advance(self, by: timedelta) -> None:
-        """Move forward by a span of time."""
+        """Advance by a duration."""
         self.advance_to(self._now + by)
 
 
@@ -63,14 +63,14 @@ def now() -> datetime:
 
 
 def sleep(seconds: float) -> None:
-    """Wait so many seconds of the current clock."""
+    """Wait ``seconds`` of the current clock's time."""
     _current.sleep(seconds)
 
 
 @contextmanager
 def using(clock: Clock) -> Iterator[None]:
-    """Replace the process's clock for the length of the block."""
-    global _current  # noqa: PLW0603 - the one injectable clock is this module's whole purpose
+    """Use another clock in the whole process for the length of the block."""
+    global _current  # noqa: PLW0603 - this module exists to hold the one replaceable clock
     before, _current = _current, clock
     try:
         yield
@@ -79,22 +79,22 @@ def using(clock: Clock) -> Iterator[None]:
 
 
 def iso_millis(instant: datetime) -> str:
-    """Write an instant as ``2026-10-23T01:30:00.000Z``: sorts as text in the order of time."""
+    """Format an instant as ``2026-10-23T01:30:00.000Z``; the texts sort in the order of time."""
     return instant.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.") + f"{instant.microsecond // 1000:03d}Z"
 
 
 def iso_seconds(instant: datetime) -> str:
-    """Write an instant as ``2026-10-23T01:30:00Z``."""
+    """Format an instant as ``2026-10-23T01:30:00Z``."""
     return instant.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def iso_exact(instant: datetime) -> str:
-    """Write an instant in full: ``2026-10-23T01:30:00Z``, with a fraction only where it has one."""
+    """Format an instant in full: ``2026-10-23T01:30:00Z``, with a fraction of a second only if it has one."""
     return instant.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
 def parse_iso(text: str) -> datetime:
-    """Read an instant with an offset or ``Z``; raise ``ValueError`` where it has none or is no instant."""
+    """Parse an ISO 8601 instant with an offset or ``Z`` into UTC; raise ``ValueError`` for any other text."""
     instant = datetime.fromisoformat(text)
     if instant.tzinfo is None:
         raise ValueError(f"{text!r} has no offset: write 2026-10-23T01:30:00Z")

@@ -1,39 +1,39 @@
-"""The errors a caller can act on: each tells the field, what was wrong and what would be right."""
+"""The errors that Quarterhour raises. An error of a request names the field, its problem and what is expected."""
 
 from dataclasses import asdict, dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class FieldProblem:
-    """What is wrong with one field of the input."""
+    """The problem of one field of the input, and what is expected there."""
 
     field: str
     problem: str
     expected: str
 
     def as_dict(self) -> dict[str, str]:
-        """Return the three parts under their names."""
+        """Return the JSON object that the API shows."""
         return asdict(self)
 
 
 class QuarterhourError(Exception):
-    """What Quarterhour raises on purpose."""
+    """The base class of the errors that Quarterhour raises."""
 
 
 class SettingsError(QuarterhourError):
-    """The function's environment lacks a setting or holds a bad one."""
+    """The function's environment lacks a setting, or a setting has an invalid value."""
 
 
 class RequestError(QuarterhourError):
-    """A request that cannot be served as it stands.
+    """A request is refused.
 
-    ``status`` is the HTTP status, ``title`` the kind of problem, ``problems`` the fields to mend.
+    ``status`` is the HTTP status, ``title`` the kind of problem, ``problems`` the invalid fields.
     """
 
     status = 400
     title = "Bad request"
     retry_after: int | None = None
-    """Seconds after which the same request may succeed; ``None`` where it never will."""
+    """Seconds after which the same request may succeed; ``None`` if it never will."""
 
     def __init__(self, detail: str, *problems: FieldProblem) -> None:
         super().__init__(detail)
@@ -42,61 +42,61 @@ class RequestError(QuarterhourError):
 
 
 class MalformedError(RequestError):
-    """The body is not what its content type promises."""
+    """The body is not in the format that its content type names."""
 
     title = "Malformed body"
 
 
 class InvalidError(RequestError):
-    """A parameter does not fit."""
+    """A parameter or a field of the body is invalid."""
 
     title = "Invalid parameter"
 
 
 class UnauthenticatedError(RequestError):
-    """Nobody has proven who sends the request."""
+    """The sender of the request is not authenticated."""
 
     status = 401
     title = "Unauthenticated"
 
 
 class ForbiddenError(RequestError):
-    """Who sends the request may not do this, or see it."""
+    """The sender of the request lacks the permission."""
 
     status = 403
     title = "Forbidden"
 
 
 class NotFoundError(RequestError):
-    """What was asked for is not there."""
+    """The requested resource does not exist."""
 
     status = 404
     title = "Not found"
 
 
 class ConflictError(RequestError):
-    """Another request has changed meanwhile what this one was to change."""
+    """Another request has changed the same resource in the meantime."""
 
     status = 409
     title = "Conflict"
 
 
 class TooLargeError(RequestError):
-    """The request carries more than one request may."""
+    """The request exceeds a size limit."""
 
     status = 413
     title = "Too large"
 
 
 class UnsupportedMediaTypeError(RequestError):
-    """The content type is none of those taken."""
+    """The route does not accept the content type."""
 
     status = 415
     title = "Unsupported media type"
 
 
 class UnavailableError(RequestError):
-    """Nothing was written, and the same request may succeed later."""
+    """The request cannot be served now. Nothing was written, and the same request may succeed later."""
 
     status = 503
     title = "Unavailable"
@@ -104,15 +104,18 @@ class UnavailableError(RequestError):
 
 
 class SealedFileError(QuarterhourError):
-    """A sealed file stands with other bytes than the ledger gives: a person must look."""
+    """A sealed file differs from the ledger: an operator must investigate."""
 
 
 class LedgerItemError(QuarterhourError):
-    """An item in the ledger is no posting: a person must look. The report stops, so that nothing is left out."""
+    """An item of the ledger is not a posting: an operator must investigate.
+
+    The report stops there, so that no event is left out.
+    """
 
     def __init__(self, place: str, problem: Exception) -> None:
         super().__init__(f"the ledger item {place} (partition, position) cannot be read as a posting: {problem!r}")
 
 
 class OvertakenError(QuarterhourError):
-    """Another run moved the checkpoint or the plan meanwhile; this one has nothing left to do."""
+    """Another run has moved the checkpoint or the plan in the meantime, so this run ends."""

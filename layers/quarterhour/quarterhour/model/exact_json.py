@@ -1,4 +1,4 @@
-"""JSON without loss: numbers are read as exact decimals, and written in one canonical form."""
+"""Lossless JSON: numbers are parsed as exact decimals, and written in a canonical form."""
 
 import json
 from collections import Counter
@@ -12,9 +12,9 @@ _TOO_DEEP: Final = "nested too deeply"
 
 
 def parse(text: str | bytes) -> Any:  # noqa: ANN401 - JSON is any value
-    """Read JSON text; every number becomes a ``Decimal``, ``NaN`` and the infinities a decimal NaN.
+    """Parse JSON; every number becomes a ``Decimal``, ``NaN`` and the infinities become a decimal NaN.
 
-    Raises ``ValueError`` where the text is no JSON, names a key twice or nests too deeply.
+    Raises ``ValueError`` if the text is not JSON, repeats a key of an object or nests too deeply.
     """
     try:
         return json.loads(
@@ -29,14 +29,14 @@ def parse(text: str | bytes) -> Any:  # noqa: ANN401 - JSON is any value
 
 
 def write(value: object) -> str:
-    """Write an answer, its characters as they are; half a surrogate pair, which no UTF-8 can hold, is escaped."""
+    """Return a response's JSON without ASCII escapes; only a lone surrogate, which UTF-8 cannot encode, is escaped."""
     return json.dumps(value, ensure_ascii=False).encode(errors="backslashreplace").decode()
 
 
 def canonical(value: object) -> str:
-    """Write a parsed value with sorted keys, no blanks and exact numbers: equal values, equal text, in ASCII.
+    """Return a parsed value's canonical JSON: ASCII, sorted keys, no blanks, exact numbers.
 
-    Raises ``ValueError`` where it holds a NaN or nests more than 32 deep.
+    Equal values have equal texts. Raises ``ValueError`` for a NaN and for more than 32 levels.
     """
     return _canonical(value, 0)
 
@@ -61,13 +61,13 @@ def _canonical(value: object, depth: int) -> str:
 def _decimal(digits: str) -> Decimal:
     try:
         return Decimal(digits)
-    except InvalidOperation:  # an exponent that no decimal can hold
+    except InvalidOperation:  # the exponent exceeds the range of decimals
         return NOT_A_NUMBER
 
 
 def _no_key_twice(pairs: list[tuple[str, object]]) -> dict[str, object]:
     mapping = dict(pairs)
     if len(mapping) < len(pairs):
-        (twice, _), *_ = Counter(key for key, _ in pairs).most_common(1)
-        raise ValueError(f"the key {twice[:_SHOWN]!a} stands twice in one object")
+        (repeated, _), *_ = Counter(key for key, _ in pairs).most_common(1)
+        raise ValueError(f"the key {repeated[:_SHOWN]!a} appears twice in one object")
     return mapping

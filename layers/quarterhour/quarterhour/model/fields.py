@@ -1,4 +1,4 @@
-"""The fields of a JSON object that somebody sent: each read into a value, and every problem told at once."""
+"""Parsers for the fields of a JSON object in a request. All problems of the object are reported together."""
 
 from collections.abc import Callable, Mapping
 from datetime import datetime
@@ -14,7 +14,7 @@ MAX_TEXT: Final = 200
 MAX_PROBLEMS: Final = 10
 _SHOWN: Final = 60
 REPLACEMENT: Final = "\ufffd"
-"""What decoders put in place of bytes that are no UTF-8: two names that hold it may have been different."""
+"""U+FFFD, which decoders put in place of invalid UTF-8. Different names can become equal through it."""
 
 NAME: Final = f"1 to {MAX_TEXT} printable characters without {SEPARATOR!r}"
 TEXT: Final = f"1 to {MAX_TEXT} printable characters"
@@ -26,9 +26,9 @@ INSTANT: Final = "an RFC 3339 instant such as 2026-10-23T01:30:00Z"
 
 
 class Fields:
-    """The fields of one object, and the problems found in them so far.
+    """The fields of one object, and their problems so far.
 
-    ``prefix`` goes before each field's name, ``problems`` collects those of several objects.
+    ``prefix`` precedes each field's name in a problem. Several objects can share one list of ``problems``.
     """
 
     def __init__(self, values: Mapping[str, Any], prefix: str = "", problems: list[FieldProblem] | None = None) -> None:
@@ -37,19 +37,20 @@ class Fields:
         self.problems: list[FieldProblem] = [] if problems is None else problems
 
     def problem(self, field: str, problem: str, expected: str) -> None:
-        """Note what is wrong with a field."""
+        """Add a problem of a field."""
         self.problems.append(FieldProblem(self._prefix + field, problem, expected))
 
-    def no_others(self, known: frozenset[str], hint: str = "") -> None:
-        """Note every field but these; ``hint`` tells what to do with one's own."""
+    def report_unknown(self, known: frozenset[str], hint: str = "") -> None:
+        """Add a problem for each field that is not ``known``; ``hint`` says where unknown data belongs."""
         expected = f"one of {', '.join(sorted(known))}{hint}"
         for name in sorted(self._values.keys() - known):
             self.problem(named(name), "is not known", expected)
 
     def value(self, name: str, expected: str, read: Callable[[Any], Any], *, optional: bool = False) -> Any:  # noqa: ANN401
-        """Return the field as read, ``None`` where it is missing or does not fit (noted as a problem).
+        """Return the parsed field; ``None``, with a problem added, if it is missing or invalid.
 
-        ``read`` answers ``None`` for what does not fit, or raises ``ValueError`` with a reason that is no value.
+        ``read`` returns ``None`` for an invalid value, or raises ``ValueError`` with the problem. An ``optional`` field
+        may be missing.
         """
         sent = self._values.get(name)
         if sent is None:
@@ -67,7 +68,7 @@ class Fields:
 
 
 def bounded(problems: list[FieldProblem], expected: str) -> tuple[FieldProblem, ...]:
-    """Tell no more than a person would read: one bad item must not make the whole answer too large."""
+    """Return the first problems and the number of the others, so that one item cannot make a response too large."""
     more = len(problems) - MAX_PROBLEMS
     if more <= 0:
         return tuple(problems)
@@ -75,14 +76,15 @@ def bounded(problems: list[FieldProblem], expected: str) -> tuple[FieldProblem, 
 
 
 def refuse(problems: list[FieldProblem], expected: str) -> None:
-    """Raise ``InvalidError`` where there are problems."""
+    """Raise ``InvalidError`` if there are problems."""
     if problems:
-        told = bounded(problems, expected)
-        raise InvalidError("; ".join(f"{one.field} {one.problem}: expected {one.expected}" for one in told), *told)
+        shortened = bounded(problems, expected)
+        detail = "; ".join(f"{one.field} {one.problem}: expected {one.expected}" for one in shortened)
+        raise InvalidError(detail, *shortened)
 
 
 def shown(value: object) -> str:
-    """Show a value in a message: short, printable, whatever was sent."""
+    """Return a value as a message shows it: short and printable."""
     match value:
         case dict():
             return f"an object of {len(value)}"
@@ -91,7 +93,7 @@ def shown(value: object) -> str:
         case bool():
             return "true" if value else "false"
         case Decimal() if not value.is_finite():
-            return "no finite number"
+            return "not a finite number"
         case str():
             return _short(ascii(value), len(value))
         case _:
@@ -99,7 +101,7 @@ def shown(value: object) -> str:
 
 
 def named(name: str) -> str:
-    """Show a field's name in a message: short, printable, whatever was sent."""
+    """Return a field's name as a message shows it: short and printable."""
     return _short(ascii(name)[1:-1], len(name))
 
 
@@ -108,50 +110,50 @@ def _short(text: str, length: int) -> str:
 
 
 def is_name(value: str, most: int = MAX_TEXT) -> bool:
-    """Tell whether an agency, a currency or another part of a key can have this name."""
+    """Return whether a part of a key, such as an agency, can have this name."""
     return 1 <= len(value) <= most and value.isprintable() and SEPARATOR not in value and REPLACEMENT not in value
 
 
 def name(value: object) -> str | None:
-    """Read a name, which can be a part of a key."""
+    """Parse a name, which can be a part of a key."""
     return value if isinstance(value, str) and is_name(value) else None
 
 
 def text(value: object) -> str | None:
-    """Read a line of text."""
+    """Parse a line of text."""
     return value if isinstance(value, str) and 1 <= len(value) <= MAX_TEXT and value.isprintable() else None
 
 
 def place(value: object) -> str | None:
-    """Read a place: its parts from the largest to the smallest."""
+    """Parse a place, such as ``GB#London``: its parts from the largest to the smallest."""
     return text(value) if isinstance(value, str) and all(value.split(SEPARATOR)) else None
 
 
 def decimal_text(value: object) -> str | None:
-    """Read a decimal as it is stored: text in full, in the scale that came in."""
+    """Parse a decimal into the text that is stored: without exponent, with the scale that was sent."""
     decimal = money.parse_decimal(value)
     return None if decimal is None else money.plain(decimal)
 
 
 def whole(value: object) -> int | None:
-    """Read a whole number of 0 or more."""
+    """Parse a whole number of 0 or more."""
     number = money.parse_decimal(value) if isinstance(value, Decimal) else None
     return int(number) if number is not None and number >= 0 and number == int(number) else None
 
 
 def share(value: object) -> Decimal | None:
-    """Read a decimal from 0 to 1."""
+    """Parse a decimal from 0 to 1."""
     decimal = money.parse_decimal(value)
     return decimal if decimal is not None and 0 <= decimal <= 1 else None
 
 
 def currency(value: object) -> str | None:
-    """Read the code of a currency."""
+    """Parse the code of a currency."""
     return str(value) if money.is_currency(value) else None
 
 
 def instant(value: object) -> datetime | None:
-    """Read an RFC 3339 instant, to UTC."""
+    """Parse an RFC 3339 instant into UTC."""
     if not isinstance(value, str):
         return None
     try:

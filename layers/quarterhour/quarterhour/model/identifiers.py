@@ -1,4 +1,4 @@
-"""The ledger's keys, built and parsed here alone: identities, partitions, positions, accounts."""
+"""The identifiers of the ledger, whose keys are built and parsed only here: identity, partition, position, account."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -18,7 +18,7 @@ _SUFFIX_LENGTH: Final = 16
 
 @dataclass(frozen=True)
 class Identity:
-    """Who an event is, for ever: its source and its id there."""
+    """The permanent identity of an event: its source, and its id within the source."""
 
     source: str
     id: str
@@ -29,19 +29,19 @@ class Identity:
 
     @classmethod
     def parse(cls, key: str) -> Self:
-        """Read ``<source>#<id>``."""
+        """Parse ``<source>#<id>``."""
         source, id_ = key.split(SEPARATOR)
         return cls(source, id_)
 
     @cached_property
     def hash(self) -> bytes:
-        """The SHA-256 of the key: spreads events over shards and ends their positions."""
+        """The SHA-256 of the key, which determines the shard and the suffix of the position."""
         return sha256(str(self).encode()).digest()
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Partition:
-    """A share of a quarter-hour's events: the partition key of the ledger, ``202610230130#03``."""
+    """A partition of the ledger, ``202610230130#03``: one shard of one quarter-hour."""
 
     quarter_hour: QuarterHour
     shard: int
@@ -52,49 +52,49 @@ class Partition:
 
     @classmethod
     def parse(cls, key: str) -> Self:
-        """Read ``<YYYYMMDDHHMM>#<shard>``; raise ``ValueError`` where it is none."""
+        """Parse ``<YYYYMMDDHHMM>#<shard>``; raise ``ValueError`` for any other text."""
         quarter_hour, shard = key.split(SEPARATOR)
         partition = cls(QuarterHour.parse(quarter_hour), int(shard))
         if str(partition) != key or partition.shard < 0:
-            raise ValueError(f"{key!r} is no partition")
+            raise ValueError(f"{key!r} is not a partition")
         return partition
 
     @classmethod
     def of(cls, identity: Identity, recorded_at: datetime, shards: int) -> Self:
-        """Return the partition that an event recorded at this instant goes to."""
+        """Return the partition of an event that is recorded at this instant."""
         return cls(QuarterHour.at(recorded_at), int.from_bytes(identity.hash[:8]) % shards)
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Position:
-    """Where an event stands in its partition: ``2026-10-23T01:30:12.345Z.<16 base58 of the identity's hash>``."""
+    """The sort key of an event in its partition: ``2026-10-23T01:30:12.345Z.<16 base58 of the identity's hash>``."""
 
     recorded_at: datetime
     suffix: str
 
     def __str__(self) -> str:
-        """Return the key; sorts as text by time, then by suffix."""
+        """Return the key; the texts sort by time, then by suffix."""
         return f"{iso_millis(self.recorded_at)}.{self.suffix}"
 
     @classmethod
     def parse(cls, key: str) -> Self:
-        """Read a position; raise ``ValueError`` where it is none."""
+        """Parse a position; raise ``ValueError`` for any other text."""
         instant, millis, suffix = key.split(".")
         position = cls(parse_iso(f"{instant}.{millis}"), suffix)
         if len(suffix) != _SUFFIX_LENGTH or str(position) != key:
-            raise ValueError(f"{key!r} is no position")
+            raise ValueError(f"{key!r} is not a position")
         return position
 
     @classmethod
     def of(cls, identity: Identity, recorded_at: datetime) -> Self:
-        """Return the position of an event recorded at this instant (kept to the millisecond)."""
+        """Return the position of an event that is recorded at this instant, which is cut to the millisecond."""
         instant = recorded_at.replace(microsecond=recorded_at.microsecond // 1000 * 1000)
         return cls(instant, base58.b58encode(identity.hash).decode()[:_SUFFIX_LENGTH])
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Account:
-    """What an agency owes in one currency: ``42#GBP``. Money never mixes currencies."""
+    """An agency's account in one currency: ``42#GBP``. An account never mixes currencies."""
 
     agency: str
     currency: str
@@ -105,6 +105,6 @@ class Account:
 
     @classmethod
     def parse(cls, key: str) -> Self:
-        """Read ``<agency>#<currency>``."""
+        """Parse ``<agency>#<currency>``."""
         agency, currency = key.split(SEPARATOR)
         return cls(agency, currency)

@@ -1,4 +1,4 @@
-"""Instants and days as people write them, and the years that Quarterhour takes."""
+"""Parsers for instants and days in requests, and the years that Quarterhour supports."""
 
 import re
 from datetime import UTC, date, datetime, time, timedelta
@@ -9,9 +9,9 @@ from quarterhour.model.clock import parse_iso
 Dated = TypeVar("Dated", bound=date)
 
 YEARS: Final = (1970, 9998)
-"""The years of bounds: four digits, so that keys sort as text, and one year more to step to."""
+"""The first and the last supported year: of four digits, so that keys sort as text, with one year to spare."""
 ALWAYS: Final = datetime(YEARS[0], 1, 1, tzinfo=UTC), datetime(YEARS[1] + 1, 1, 1, tzinfo=UTC)
-"""The span of all instants, for a request that names none."""
+"""The span of all supported instants: the default of a request without ``from`` and ``to``."""
 DAY: Final = f"a date such as 2026-10-23, of the years {YEARS[0]} to {YEARS[1]}"
 
 _DAY: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", re.ASCII)
@@ -23,41 +23,41 @@ _RFC_3339: Final = re.compile(
 
 
 def parse_rfc_3339(text: str) -> datetime:
-    """Read an RFC 3339 instant of any year, to UTC; raise ``ValueError`` where it is none."""
+    """Parse an RFC 3339 instant of any year into UTC; raise ``ValueError`` for any other text."""
     if not _RFC_3339.fullmatch(text):
         raise ValueError(text)
     return parse_iso(text.upper())
 
 
 def day(text: str) -> date:
-    """Read a date of the usual years; raise ``ValueError`` where it is none."""
+    """Parse a date of the supported years; raise ``ValueError`` for any other text."""
     if not _DAY.fullmatch(text):
         raise ValueError(text)
-    return _usual(date.fromisoformat(text))
+    return _supported(date.fromisoformat(text))
 
 
 def midnight(text: str) -> datetime:
-    """Read a date as its midnight UTC; raise ``ValueError`` where it is none."""
+    """Parse a date of the supported years into its midnight UTC; raise ``ValueError`` for any other text."""
     return datetime.combine(day(text), time(), tzinfo=UTC)
 
 
 def instant(text: str) -> datetime:
-    """Read an RFC 3339 instant of the usual years, to UTC; raise ``ValueError`` where it is none."""
-    return _usual(parse_rfc_3339(text))
+    """Parse an RFC 3339 instant of the supported years into UTC; raise ``ValueError`` for any other text."""
+    return _supported(parse_rfc_3339(text))
 
 
 def moment(text: str) -> datetime:
-    """Read an instant, or a date as its midnight UTC; raise ``ValueError`` where it is neither."""
+    """Parse an instant, or a date into its midnight UTC; raise ``ValueError`` for any other text."""
     return midnight(text) if _DAY.fullmatch(text) else instant(text)
 
 
 def rounded_up(at: datetime, unit: timedelta) -> datetime:
-    """Return the first multiple of the unit at or after the instant; the unit must divide a day."""
+    """Return the first multiple of the unit at or after the instant; ``unit`` must divide a day."""
     start = at.replace(hour=0, minute=0, second=0, microsecond=0)
     return start - (start - at) // unit * unit
 
 
-def _usual(at: Dated) -> Dated:
+def _supported(at: Dated) -> Dated:
     if not YEARS[0] <= at.year <= YEARS[1]:
         raise ValueError(f"{at} is out of range")
     return at

@@ -1,4 +1,4 @@
-"""Quarter-hours: the buckets in which the ledger is kept and sealed. UTC throughout."""
+"""Quarter-hours, in UTC: the buckets of the ledger, each of which is sealed as a whole."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,22 +11,22 @@ _FORMAT = "%Y%m%d%H%M"
 
 @dataclass(frozen=True, slots=True, order=True)
 class QuarterHour:
-    """One quarter-hour, named by its start: ``202610230130``; orders by time."""
+    """One quarter-hour, named by its start: ``202610230130``. Quarter-hours compare by time."""
 
     start: datetime
 
     @classmethod
     def at(cls, instant: datetime) -> Self:
-        """Return the quarter-hour that holds the instant."""
+        """Return the quarter-hour that contains the instant."""
         utc = instant.astimezone(UTC)
         return cls(utc.replace(minute=utc.minute - utc.minute % 15, second=0, microsecond=0))
 
     @classmethod
     def parse(cls, name: str) -> Self:
-        """Read ``YYYYMMDDHHMM``; raise ``ValueError`` where it names no quarter-hour."""
+        """Parse ``YYYYMMDDHHMM``; raise ``ValueError`` if it does not name a quarter-hour."""
         quarter_hour = cls(datetime.strptime(name, _FORMAT).replace(tzinfo=UTC))
         if str(quarter_hour) != name or quarter_hour.start.minute % 15:
-            raise ValueError(f"{name!r} is no quarter-hour: write YYYYMMDDHHMM with MM in 00, 15, 30, 45")
+            raise ValueError(f"{name!r} is not a quarter-hour: write YYYYMMDDHHMM with MM in 00, 15, 30, 45")
         return quarter_hour
 
     @classmethod
@@ -46,27 +46,27 @@ class QuarterHour:
 
     @property
     def end(self) -> datetime:
-        """The first instant after it."""
+        """The end, exclusive: the start of the next quarter-hour."""
         return self.start + LENGTH
 
     @property
     def day(self) -> date:
-        """The day that it is of, UTC."""
+        """The day of the quarter-hour, UTC."""
         return self.start.date()
 
     @property
     def next(self) -> "QuarterHour":
-        """The quarter-hour after it."""
+        """The next quarter-hour."""
         return QuarterHour(self.start + LENGTH)
 
     @property
     def previous(self) -> "QuarterHour":
-        """The quarter-hour before it."""
+        """The previous quarter-hour."""
         return QuarterHour(self.start - LENGTH)
 
 
 def span(first: QuarterHour, last: QuarterHour) -> Iterator[QuarterHour]:
-    """Yield the quarter-hours from the first to the last, both included."""
+    """Yield the quarter-hours from ``first`` to ``last``, both inclusive."""
     while first <= last:
         yield first
         first = first.next

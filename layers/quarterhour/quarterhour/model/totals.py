@@ -1,4 +1,4 @@
-"""Totals of an account: the four figures that counters, reports and proofs all speak of."""
+"""Totals of an account: the four figures that counters, reports and proofs share."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from quarterhour.model import money
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """How many events, the sum of the amounts of 0 or more, of those below, and of the commissions; all exact."""
+    """The number of events and exact sums: ``gross`` of the amounts of 0 or more, ``refunds`` of the negative ones."""
 
     events: int = 0
     gross: Decimal = money.ZERO
@@ -18,7 +18,7 @@ class Totals:
     commission: Decimal = money.ZERO
 
     def plus(self, amount: Decimal, commission: Decimal) -> "Totals":
-        """Return the totals with one more event."""
+        """Return the totals after one more event."""
         if amount < 0:
             gross, refunds = self.gross, money.add(self.refunds, amount)
         else:
@@ -26,7 +26,7 @@ class Totals:
         return Totals(self.events + 1, gross, refunds, money.add(self.commission, commission))
 
     def __add__(self, other: "Totals") -> "Totals":
-        """Return both together."""
+        """Return the sum of both totals."""
         return Totals(
             self.events + other.events,
             money.add(self.gross, other.gross),
@@ -35,17 +35,17 @@ class Totals:
         )
 
     def __sub__(self, other: "Totals") -> "Totals":
-        """Return what this has more than the other; counts may become negative."""
+        """Return the difference of both totals, which may be negative, the number of events too."""
         figures = (other.gross, other.refunds, other.commission)
         return self + Totals(-other.events, *map(money.negated, figures))
 
     @property
     def net(self) -> Decimal:
-        """What was sold less what was refunded."""
+        """The sales less the refunds; ``refunds`` is negative or 0."""
         return money.add(self.gross, self.refunds)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the figures as they are stored and shown: a count, and decimal strings in full."""
+        """Return the figures as they are stored and shown: a count, and exact decimal strings."""
         return {
             "events": self.events,
             "gross": money.plain(self.gross),
@@ -55,11 +55,11 @@ class Totals:
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> Self:
-        """Read what ``as_dict`` wrote."""
+        """Parse the values that ``as_dict`` returns."""
         figures = (Decimal(str(values[name])) for name in ("gross", "refunds", "commission"))
         return cls(int(values["events"]), *figures)
 
 
 def figures(totals: Totals) -> dict[str, Any]:
-    """Return totals as the API shows them: a count, and exact decimal strings."""
+    """Return totals as the API shows them: the stored figures, and ``net``."""
     return {**totals.as_dict(), "net": money.plain(totals.net)}

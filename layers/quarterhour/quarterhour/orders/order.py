@@ -64,7 +64,7 @@ class Order:
 def read_order(body: Mapping[str, Any]) -> Order:
     """Read the body of a request; raise ``InvalidError`` that tells what is wrong with it, all at once."""
     outer = Fields(body)
-    outer.no_others(_FIELDS)
+    outer.report_unknown(_FIELDS)
     id_ = outer.value("order", _ID, _id)
     customer = outer.value("customer", NAME, fields.name, optional=True)
     currency = outer.value("currency", fields.CURRENCY, fields.currency)
@@ -81,7 +81,7 @@ def _item(sent: object, name: str, problems: list[FieldProblem]) -> dict[str, st
         problems.append(FieldProblem(name, "is no object", "an object with agency, product and amount"))
         return None
     item = Fields(sent, f"{name}.", problems)
-    item.no_others(ITEM_FIELDS)
+    item.report_unknown(ITEM_FIELDS)
     item.value("product", _ID, _id)
     known = {field: value for field, value in sent.items() if field in ITEM_FIELDS}
     read = read_event(sale("any", 1, known, currency="EUR"))

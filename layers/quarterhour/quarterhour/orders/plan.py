@@ -165,7 +165,7 @@ class StatusChange:
     def of(cls, body: Mapping[str, Any]) -> Self:
         """Read the body of a request; raise ``InvalidError`` that names the fields to mend."""
         sent = Fields(body)
-        sent.no_others(frozenset({"from", "to"}))
+        sent.report_unknown(frozenset({"from", "to"}))
         before = sent.value("from", _one_of(WORK), lambda value: value if value in WORK else None)
         following = NEXT[before] if before else tuple(NEXT)
         after = sent.value("to", _one_of(following), lambda value: value if value in following else None)

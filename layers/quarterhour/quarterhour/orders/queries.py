@@ -70,7 +70,7 @@ class OrderQueries:
         sk = f"{index}sk"
         after = paging.start(lambda place: within(low, place, high), low)
         each = -(-(paging.limit + 2) // len(partitions))
-        listed = (self.entities.listed(IndexRange(index, pk, after, high), each) for pk in partitions)
+        listed = (self.entities.read_index(IndexRange(index, pk, after, high), each) for pk in partitions)
         entries = (entry for entry in merge(*listed, key=lambda entry: entry[sk]) if entry[sk] > after)
         return paging.cut(entries, lambda entry: shown_order(OrderHeader.of(entry)), lambda entry: str(entry[sk]))
 
@@ -88,7 +88,7 @@ class OrderQueries:
 
         def read(customer: str) -> Page:
             wanted = IndexRange("gsi1", customer_pk(customer), after, high)
-            entries = (entry for entry in self.entities.listed(wanted, paging.limit + 2) if entry["gsi1sk"] > after)
+            entries = (entry for entry in self.entities.read_index(wanted, paging.limit + 2) if entry["gsi1sk"] > after)
             whole = self._of_whole_orders(entries, by, paging.limit + 1)
             page = paging.cut(whole, shown_bought, lambda entry: entry["gsi1sk"])
             return Page(page.items, page.after and (by, *page.after))
@@ -99,7 +99,7 @@ class OrderQueries:
         """Leave out the items whose order was not there by an instant: its header alone tells."""
         while some := list(islice(entries, at_once)):
             keys = {entry["pk"]: {"pk": entry["pk"], "sk": HEADER} for entry in some}
-            headers = self.entities.several(list(keys.values()))
+            headers = self.entities.get_many(list(keys.values()))
             whole = {header["pk"] for header in headers if OrderHeader.of(header).was_complete(by)}
             yield from (entry for entry in some if entry["pk"] in whole)
 

@@ -6,7 +6,7 @@ from decimal import Decimal
 from typing import Any, Final, NamedTuple
 
 from quarterhour.documents.keys import RATE_CARD
-from quarterhour.documents.plan import Kind
+from quarterhour.documents.plan import DocumentKind
 from quarterhour.model import exact_json, fields, money
 from quarterhour.model.errors import FieldProblem
 from quarterhour.model.fields import Fields
@@ -104,7 +104,7 @@ def read_rate_card(content: object) -> RateCard | tuple[FieldProblem, ...]:
     if not isinstance(content, Mapping):
         return (FieldProblem("content", "is no object", "an object with valid_from and rules"),)
     outer = Fields(content, "content.")
-    outer.no_others(_FIELDS)
+    outer.report_unknown(_FIELDS)
     valid_from = outer.value("valid_from", fields.INSTANT, fields.instant)
     listed = outer.value("rules", f"a list of 1 to {MAX_RULES} rules", _listed) or ()
     rules = [_read_rule(one, f"content.rules[{number}].", outer) for number, one in enumerate(listed)]
@@ -119,7 +119,7 @@ def _valid_from(content: object) -> datetime | tuple[FieldProblem, ...]:
     return rate_card.valid_from if isinstance(rate_card, RateCard) else rate_card
 
 
-RATE_CARDS: Final = Kind("rate card", RATE_CARD, _valid_from)
+RATE_CARDS: Final = DocumentKind("rate card", RATE_CARD, _valid_from)
 """Rate cards as a kind of document."""
 
 
@@ -137,7 +137,7 @@ def _read_rule(value: object, prefix: str, outer: Fields) -> Rule | None:
         return None
     before = len(outer.problems)
     inner = Fields(value, prefix, outer.problems)
-    inner.no_others(_RULE)
+    inner.report_unknown(_RULE)
     percent = inner.value("percent", _PERCENT, _percent)
     category = inner.value("category", fields.TEXT, fields.text, optional=True)
     location = inner.value("location", fields.PLACE, fields.place, optional=True)

@@ -36,14 +36,14 @@ def read_request(event: Mapping[str, Any]) -> RebuildRequest | UnparkRequest:
 
 
 def _rebuild(fields: Fields) -> RebuildRequest:
-    fields.no_others(frozenset({"action", "account", "from"}))
+    fields.report_unknown(frozenset({"action", "account", "from"}))
     account = fields.value("account", _ACCOUNT, _account, optional=True)
     first = fields.value("from", instants.DAY, _day, optional=True)
     return RebuildRequest(account, first or date.min)
 
 
 def _unpark(fields: Fields) -> UnparkRequest:
-    fields.no_others(frozenset({"action"}))
+    fields.report_unknown(frozenset({"action"}))
     return UnparkRequest()
 
 

@@ -78,7 +78,7 @@ class ReportQueries:
     def runs(self, paging: Paging) -> Page:
         """Return the runs, the newest first."""
         after = paging.start(_known_run, None)
-        entries = self.entities.read(Range(RUNS, _FIRST, _LAST, falling=True, after=after), paging.limit + 1)
+        entries = self.entities.read(Range(RUNS, _FIRST, _LAST, descending=True, after=after), paging.limit + 1)
         return paging.cut(entries, shown_run, lambda values: values["sk"])
 
     def run(self, run: str) -> dict[str, Any]:

@@ -1,1 +1,1 @@
-"""The reports' schedule: changed while everything runs, kept against deployments, and watched."""
+"""The report schedule: changed at run time, reconciled after deployments, and monitored for delay."""

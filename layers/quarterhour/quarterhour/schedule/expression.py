@@ -1,7 +1,7 @@
-"""Schedule expressions as EventBridge Scheduler takes them, in UTC: checked, and when they fire.
+"""Schedule expressions of EventBridge Scheduler, in UTC: their validation and their firings.
 
-``rate(30 minutes)``, or ``cron(minutes hours day-of-month month day-of-week year)`` without what names single days of
-a month (``L``, ``W``, ``#``): reports run at least every nine days, so no expression that is taken could use it.
+An expression is ``rate(30 minutes)`` or ``cron(minutes hours day-of-month month day-of-week year)``. ``L``, ``W`` and
+``#`` are not supported: they select single days of a month, but reports must run at least every nine days.
 """
 
 import re
@@ -13,13 +13,13 @@ from itertools import pairwise, takewhile
 from typing import Final, Protocol
 
 SHORTEST: Final = timedelta(minutes=15)
-"""The least between two firings: a quarter-hour's length."""
+"""The minimum time between two firings: the length of a quarter-hour."""
 LONGEST: Final = timedelta(days=9)
-"""The most between two firings: quarter-hour counters, which each report is held against, are kept 14 days at least."""
+"""The maximum time between two firings: reports are compared with counters, which are kept for at least 14 days."""
 EXPECTED: Final = "a schedule such as rate(15 minutes), rate(1 hour), rate(9 days) or cron(0 8 ? * MON-FRI *)"
 
 _LONGEST_TEXT: Final = 256
-"""Characters that the service takes."""
+"""The maximum number of characters of EventBridge Scheduler."""
 _RATE: Final = re.compile(r"rate\(([1-9][0-9]{0,4}) (minute|hour|day)(s?)\)")
 _CRON: Final = re.compile(r"cron\(([^ ()]+(?: [^ ()]+){5})\)")
 _UNITS: Final = {"minute": timedelta(minutes=1), "hour": timedelta(hours=1), "day": timedelta(days=1)}
@@ -27,12 +27,12 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _DAY: Final = timedelta(days=1)
 _ANY: Final = "?"
 _ALL: Final = "*"
-# Long enough for every way in which the days of months and of weeks can follow each other.
+# Four years hold every sequence of days of months and of weeks that matters for the gaps between firings.
 _CALENDAR: Final = [date(2024, 1, 1) + number * _DAY for number in range(4 * 366)]
 
 
 class ExpressionError(ValueError):
-    """What stands in an expression cannot be: ``problem`` says what, ``expected`` what would be right."""
+    """An expression is invalid: ``problem`` says why, ``expected`` what is valid."""
 
     def __init__(self, problem: str, expected: str) -> None:
         super().__init__(f"the schedule {problem}: expected {expected}")
@@ -41,74 +41,74 @@ class ExpressionError(ValueError):
 
 
 class Expression(Protocol):
-    """When a schedule fires."""
+    """A parsed expression, which determines when a schedule fires."""
 
     def after(self, instant: datetime, since: datetime = _EPOCH) -> datetime:
-        """Return the first firing later than the instant; a rate counts from when it was set, ``since``."""
+        """Return the first firing after the instant; a rate counts from ``since``, when the schedule was changed."""
 
     def firings(self, start: datetime, end: datetime) -> float:
-        """Return how many firings lie after ``start`` and up to ``end``; of a rate, how many it has time for."""
+        """Return the number of firings after ``start`` and up to ``end``; for a rate, the number of periods."""
 
 
 @dataclass(frozen=True, slots=True)
 class FixedRate:
-    """Fires once in each period, counted from when it was set."""
+    """Fires once per period, counted from the last change of the schedule."""
 
     period: timedelta
 
     def after(self, instant: datetime, since: datetime = _EPOCH) -> datetime:
-        """Return the first firing later than the instant."""
+        """Return the first firing after the instant."""
         return instant + self.period - (instant - since) % self.period
 
     def firings(self, start: datetime, end: datetime) -> float:
-        """Return how many periods lie between the instants."""
+        """Return the number of periods between the instants, with a fraction."""
         return max(0.0, (end - start) / self.period)
 
 
 @dataclass(frozen=True, slots=True)
 class Cron:
-    """Fires at times of the day (since midnight, rising), on days of the month or of the week (1 is Sunday)."""
+    """Fires at times of the day (since midnight, ascending), on days of the month and of the week (1 is Sunday)."""
 
     times: tuple[timedelta, ...]
     month_days: frozenset[int]
     week_days: frozenset[int]
 
-    def after(self, instant: datetime, since: datetime = _EPOCH) -> datetime:  # noqa: ARG002 - a rate needs it
-        """Return the first firing later than the instant."""
+    def after(self, instant: datetime, since: datetime = _EPOCH) -> datetime:  # noqa: ARG002 - only a rate needs it
+        """Return the first firing after the instant."""
         midnight = datetime.combine(instant.astimezone(UTC), time(), UTC)
         later = bisect_right(self.times, instant - midnight)
-        if later < len(self.times) and self.falls_on(midnight.date()):
+        if later < len(self.times) and self.fires_on(midnight.date()):
             return midnight + self.times[later]
         midnight += _DAY
-        while not self.falls_on(midnight.date()):
+        while not self.fires_on(midnight.date()):
             midnight += _DAY
         return midnight + self.times[0]
 
     def firings(self, start: datetime, end: datetime) -> float:
-        """Return how many firings lie after the start and up to the end."""
+        """Return the number of firings after ``start`` and up to ``end``."""
         return float(sum(1 for _ in takewhile(lambda firing: firing <= end, upcoming(self, start))))
 
-    def falls_on(self, day: date) -> bool:
-        """Tell whether it fires on a day."""
+    def fires_on(self, day: date) -> bool:
+        """Return whether the schedule fires on a day."""
         return day.day in self.month_days and day.isoweekday() % 7 + 1 in self.week_days
 
     def gaps(self) -> Iterator[timedelta]:
-        """Yield every span of time that can lie between two firings."""
+        """Yield every possible time between two consecutive firings."""
         yield from (later - earlier for earlier, later in pairwise(self.times))
         overnight = self.times[0] - self.times[-1]
-        days = filter(self.falls_on, _CALENDAR)
+        days = filter(self.fires_on, _CALENDAR)
         yield from (later - earlier + overnight for earlier, later in pairwise(days))
 
 
 def upcoming(expression: Expression, instant: datetime, since: datetime = _EPOCH) -> Iterator[datetime]:
-    """Yield the firings later than the instant, without end."""
+    """Yield the firings after the instant, without end."""
     while True:
         instant = expression.after(instant, since)
         yield instant
 
 
 def parse(text: str) -> Expression:
-    """Read an expression; raise ``ExpressionError`` where it is none, or fires too often or too seldom."""
+    """Parse an expression; raise ``ExpressionError`` if it is invalid, or fires too often or too seldom."""
     if len(text) > _LONGEST_TEXT:
         raise ExpressionError(f"has {len(text)} characters", f"at most {_LONGEST_TEXT}")
     if match := _RATE.fullmatch(text):
@@ -127,7 +127,7 @@ def parse(text: str) -> Expression:
 
 
 def checked(text: str) -> str:
-    """Return an expression as it is written; raise ``ExpressionError`` where ``parse`` does."""
+    """Return an expression unchanged; raise ``ExpressionError`` if ``parse`` does."""
     parse(text)
     return text
 
@@ -140,7 +140,7 @@ def _bound(shortest: timedelta, longest: timedelta) -> None:
 
 
 def _span(span: timedelta) -> str:
-    """Say a span of time: ``15 minutes``, ``9 days``, ``9 days and 30 minutes``."""
+    """Format a duration: ``15 minutes``, ``9 days``, ``9 days and 30 minutes``."""
     days, rest = divmod(span, _DAY)
     parts = ((days, "day"), (rest // timedelta(minutes=1), "minute"))
     return " and ".join(f"{number} {unit}{'' if number == 1 else 's'}" for number, unit in parts if number)
@@ -151,7 +151,7 @@ def _span(span: timedelta) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Field:
-    """A field of a cron expression: its bounds, the names that its values have, what it may hold."""
+    """A field of a cron expression: its bounds, the names of its values, and whether it allows steps (``/``)."""
 
     name: str
     low: int
@@ -161,7 +161,7 @@ class _Field:
     steps: bool = True
 
     def values(self, text: str) -> frozenset[int]:
-        """Read a field's values."""
+        """Parse a field into the set of its values."""
         return frozenset(value for part in text.split(",") for value in self._part(part))
 
     def _part(self, part: str) -> range:
@@ -182,7 +182,7 @@ class _Field:
         raise self.problem(part)
 
     def problem(self, part: str) -> ExpressionError:
-        """Return the error that tells what cannot stand in the field."""
+        """Return the error for an invalid part of the field."""
         return ExpressionError(f"has {part!a} as {self.name}", self.expected)
 
 

@@ -1,4 +1,4 @@
-"""The schedule, the pure part: the desired schedule, how a request changes it, how late the reports are."""
+"""The schedule, the pure part: the desired schedule, its changes, and the delay of the reports."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -17,9 +17,9 @@ _FIELDS: Final = frozenset({"expression", "paused", "reason"})
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """When the schedule fires, and whether it is paused.
+    """The effective setting of the schedule: its expression, and whether it is paused.
 
-    ``pinned``: the expression was set at run time, so no deployment changes it.
+    ``pinned``: the expression was set at run time, so a deployment does not change it.
     """
 
     expression: str
@@ -27,15 +27,16 @@ class Setting:
     pinned: bool
 
     def as_dict(self) -> dict[str, Any]:
-        """Return it as it is stored, and shown by the API."""
+        """Return the JSON object that is stored, and shown by the API."""
         return {"expression": self.expression, "paused": self.paused, "pinned": self.pinned}
 
 
 @dataclass(frozen=True, slots=True)
 class DesiredSchedule:
-    """The schedule that was set at run time: an expression (``None``: the deployed one), a pause, and since when.
+    """The schedule that was set at run time.
 
-    ``version`` counts the changes; it is 0 before the first.
+    ``version`` counts the changes and is 0 before the first one. ``expression`` is ``None`` if the deployed expression
+    applies. ``since`` is the instant of the last change.
     """
 
     version: int = 0
@@ -44,11 +45,11 @@ class DesiredSchedule:
     since: datetime | None = None
 
     def setting(self, deployed: str) -> Setting:
-        """Return the setting that follows from it and from the deployed expression."""
+        """Return the effective setting, given the deployed expression."""
         return Setting(self.expression or deployed, self.paused, self.expression is not None)
 
     def as_values(self) -> dict[str, Any]:
-        """Return it as an item's values."""
+        """Return the values of the item."""
         since = iso_millis(self.since) if self.since else None
         return {
             **DESIRED_KEY,
@@ -60,23 +61,23 @@ class DesiredSchedule:
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> Self:
-        """Read what ``as_values`` wrote."""
+        """Parse the values of the item."""
         since = parse_iso(values["since"])
         return cls(int(values["version"]), values.get("expression"), values["paused"], since)
 
 
 @dataclass(frozen=True, slots=True)
 class ScheduleRequest:
-    """A request to change the schedule: the fields of the desired schedule that it sets, and the reason."""
+    """A request to change the schedule: the fields of the desired schedule to set, and the reason."""
 
     fields: Mapping[str, Any]
     reason: str | None
 
     @classmethod
     def of(cls, body: Mapping[str, Any]) -> Self:
-        """Read a request's body; raise ``InvalidError`` that names every bad field."""
+        """Parse the body of a request; raise ``InvalidError``, which names every invalid field."""
         fields = Fields(body)
-        fields.no_others(_FIELDS)
+        fields.report_unknown(_FIELDS)
         changed: dict[str, Any] = {}
         if "expression" in body:
             changed["expression"] = _expression(body["expression"], fields)
@@ -87,13 +88,13 @@ class ScheduleRequest:
         reason = fields.value("reason", TEXT, text, optional=True)
         if fields.problems:
             raise InvalidError(
-                "the schedule cannot be changed like this", *bounded(fields.problems, "expression, paused, reason")
+                "the change of the schedule is invalid", *bounded(fields.problems, "expression, paused, reason")
             )
         return cls(changed, reason)
 
 
 def _expression(value: object, fields: Fields) -> str | None:
-    """Return an expression that was sent, or ``None`` for the deployed one; note what is wrong with it."""
+    """Parse the field ``expression``; ``None`` is the deployed one, or an invalid one whose problem was added."""
     if value is None:
         return None
     try:
@@ -112,18 +113,18 @@ def _flag(value: object) -> bool | None:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A change: the desired schedule that it makes, and its record, which is kept for ever."""
+    """A planned change: the new desired schedule, and the permanent record of the change."""
 
     desired: DesiredSchedule
     record: dict[str, Any]
 
 
 def change(current: DesiredSchedule, request: ScheduleRequest, deployed: str, by: str, now: datetime) -> Change | None:
-    """Plan the change that a request makes; ``None`` where the desired schedule already is as requested."""
-    same = replace(current, **request.fields)
-    if same == current:
+    """Plan the change of a request; return ``None`` if the desired schedule already is as requested."""
+    requested = replace(current, **request.fields)
+    if requested == current:
         return None
-    desired = replace(same, version=current.version + 1, since=now)
+    desired = replace(requested, version=current.version + 1, since=now)
     record = {
         **change_key(desired.version),
         "at": iso_millis(now),
@@ -137,10 +138,10 @@ def change(current: DesiredSchedule, request: ScheduleRequest, deployed: str, by
 
 @dataclass(frozen=True, slots=True)
 class Delay:
-    """How long the oldest closed quarter-hour has waited for its report: in seconds, and in firings gone by."""
+    """How long the oldest unreported, closed quarter-hour has waited: in seconds, and in firings of the schedule."""
 
     seconds: float
-    rates: float
+    firings: float
 
 
 ON_TIME: Final = Delay(0, 0)
@@ -153,10 +154,10 @@ def delay(
     desired: DesiredSchedule,
     now: datetime,
 ) -> Delay:
-    """Return how late the reports are; up to one firing is no delay, and before the first event nothing is due.
+    """Return the delay of the reports. Up to one firing is normal, and nothing is due before the first event.
 
-    Firings count from the last change: a schedule that was just made faster is not late yet. A pause does not stop
-    the count, so that a forgotten pause is noticed.
+    Firings count from the last change, so a schedule that was just made faster is not late yet. They count during a
+    pause too, so that a forgotten pause raises the alarm.
     """
     if sealed_through is None:
         return ON_TIME

@@ -1,4 +1,4 @@
-"""The reconciler of the schedule: shows it, changes the desired schedule, makes the actual one follow."""
+"""The schedule reconciler: shows and changes the desired schedule, and makes the actual schedule match it."""
 
 from dataclasses import dataclass
 from datetime import timedelta
@@ -21,24 +21,24 @@ FIRINGS_SHOWN: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class Tick:
-    """The result of one tick of the watch: the setting, whether the actual schedule was corrected, the delay."""
+    """The result of one run of the watch: the setting, whether the actual schedule was corrected, the delay."""
 
     setting: Setting
     reconciled: bool
     delay: Delay
 
     def as_dict(self) -> dict[str, Any]:
-        """Return it as the watch function answers it."""
+        """Return the JSON object of the watch function's result."""
         return {
             **self.setting.as_dict(),
             "reconciled": self.reconciled,
             "delay_seconds": self.delay.seconds,
-            "delay_rates": round(self.delay.rates, 3),
+            "delay_rates": round(self.delay.firings, 3),
         }
 
 
 class ScheduleReconciler:
-    """Keeps the actual schedule as desired: as set at run time, and else as deployed."""
+    """Makes the actual schedule match the desired one: the one set at run time, or else the deployed one."""
 
     def __init__(self, store: ScheduleStore, deployed: str) -> None:
         self._store = store
@@ -56,15 +56,15 @@ class ScheduleReconciler:
         }
 
     def changes(self, paging: Paging) -> Page:
-        """Return a page of the changes, the newest first."""
+        """Return a page of the changes, newest first."""
         before = paging.start(_known_change, None)
         return paging.cut(self._store.changes(before, paging.limit + 1), shown_change, lambda values: values["sk"])
 
     def change(self, request: ScheduleRequest, by: str) -> None:
-        """Record what a request desires, with its sender and the instant, and make the actual schedule follow.
+        """Record a requested change, with its sender and the instant, and reconcile the actual schedule.
 
-        A repeated request changes nothing more, and completes what a crash left half done. Raises ``ConflictError``
-        where another change came first.
+        Requests are idempotent: a retry after a crash completes the change. Raises ``ConflictError`` if another change
+        was recorded in the meantime.
         """
         self._record(request, by)
         self.reconcile()
@@ -80,15 +80,17 @@ class ScheduleReconciler:
             if planned is None:
                 return
             if current.version != first.version:
-                raise ConflictError("somebody else has changed the schedule at the same time: look, and send it again")
+                raise ConflictError(
+                    "another request has changed the schedule at the same time: read it, and send the change again"
+                )
             self._store.record(planned)
 
         optimistically(attempt, "the schedule")
 
     def reconcile(self) -> tuple[DesiredSchedule, bool]:
-        """Make the actual schedule do what is desired; return the desired one, and whether the actual one differed."""
+        """Make the actual schedule match the desired one; return the latter, and whether the actual one differed."""
         corrected, reconciled = False, None
-        # Of two reconcilers at once, the later one may have read the older desire: look until it is still the same.
+        # A concurrent change may replace the desired schedule after it was read: repeat until it is unchanged.
         while (desired := self._store.desired()) != reconciled:
             request = update_request(self._store.actual(), desired.setting(self._deployed))
             if request:
@@ -98,15 +100,18 @@ class ScheduleReconciler:
         return desired, corrected
 
     def tick(self, grace: timedelta) -> Tick:
-        """Reconcile the schedule, and return how late the reports are."""
+        """Reconcile the schedule; return the result with the delay of the reports."""
         desired, corrected = self.reconcile()
         setting = desired.setting(self._deployed)
-        late = delay(self._store.sealed_through(), grace, parse(setting.expression), desired, clock.now())
-        return Tick(setting, corrected, late)
+        report_delay = delay(self._store.sealed_through(), grace, parse(setting.expression), desired, clock.now())
+        return Tick(setting, corrected, report_delay)
 
 
 def firings(actual: ActualSchedule) -> list[str]:
-    """Return the next firings; none where the schedule is paused, or set by hand to what Quarterhour refuses."""
+    """Return the next firings.
+
+    There are none if the schedule is paused, or if somebody has set an expression in AWS that Quarterhour refuses.
+    """
     if actual.paused:
         return []
     try:
@@ -117,7 +122,7 @@ def firings(actual: ActualSchedule) -> list[str]:
 
 
 def shown_change(values: Values) -> dict[str, Any]:
-    """Return a change as the API shows it: who, when, from what to what, and why."""
+    """Return the JSON object of a change: its version, instant, sender, both settings and the reason."""
     return {
         "version": version_of(values["sk"]),
         **{name: values[name] for name in ("at", "by", "from", "to")},

@@ -1,4 +1,4 @@
-"""The schedule's calls to EventBridge Scheduler and DynamoDB, and the requests they send."""
+"""The schedule's calls to EventBridge Scheduler and DynamoDB, and their request builders."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -24,23 +24,23 @@ _RUNNING: Final = "ENABLED"
 
 @dataclass(frozen=True, slots=True)
 class ActualSchedule:
-    """The schedule as EventBridge Scheduler has it: every field, as it was read."""
+    """The schedule in EventBridge Scheduler, with every field of the response of GetSchedule."""
 
     fields: Mapping[str, Any]
 
     @property
     def expression(self) -> str:
-        """When it fires."""
+        """The schedule expression."""
         return str(self.fields["ScheduleExpression"])
 
     @property
     def paused(self) -> bool:
-        """Whether it does not fire at all."""
+        """Whether the schedule is disabled."""
         return bool(self.fields["State"] == _PAUSED)
 
     @property
     def since(self) -> datetime:
-        """When it was last changed; a rate counts from then."""
+        """The instant of the last change, from which a rate counts."""
         return cast("datetime", self.fields["LastModificationDate"])
 
 
@@ -50,9 +50,9 @@ def schedule_request(name: str) -> Request:
 
 
 def update_request(actual: ActualSchedule, setting: Setting) -> Request | None:
-    """Build the UpdateSchedule that gives a schedule a setting; ``None`` where it has that already.
+    """Build the UpdateSchedule that applies a setting; return ``None`` if the schedule already has it.
 
-    UpdateSchedule replaces the whole schedule, so every other field is sent as it was read.
+    UpdateSchedule replaces the whole schedule, so the request repeats all other fields.
     """
     read = {name: value for name, value in actual.fields.items() if name not in _READ_ONLY}
     updated = {
@@ -65,7 +65,7 @@ def update_request(actual: ActualSchedule, setting: Setting) -> Request | None:
 
 
 def change_request(table: str, change: Change) -> Request:
-    """Build the transaction that writes a desired schedule and its change, unless another change was faster."""
+    """Build the transaction that writes a new desired schedule and its change, if no other change came first."""
     put: Request = {"TableName": table, "Item": to_item(change.desired.as_values())}
     before = change.desired.version - 1
     if before:
@@ -77,39 +77,39 @@ def change_request(table: str, change: Change) -> Request:
 
 
 def read_desired(entities: EntityReader) -> DesiredSchedule:
-    """Return the desired schedule, strongly consistent."""
+    """Return the desired schedule, read with strong consistency."""
     values = entities.get(DESIRED_KEY)
     return DesiredSchedule.of(values) if values else DesiredSchedule()
 
 
 @dataclass(frozen=True, slots=True)
 class ScheduleStore:
-    """The actual schedule in EventBridge Scheduler, and the desired one in the Entity table."""
+    """Access to the actual schedule in EventBridge Scheduler, and the desired one in the Entity table."""
 
     scheduler: "EventBridgeSchedulerClient"
     name: str
     entities: EntityReader
 
     def desired(self) -> DesiredSchedule:
-        """Return the desired schedule, strongly consistent."""
+        """Return the desired schedule, read with strong consistency."""
         return read_desired(self.entities)
 
     def record(self, change: Change) -> None:
-        """Write a change and the schedule it desires; raise ``ClientError`` where another change was faster."""
+        """Write a change and its desired schedule; raise ``ClientError`` if another change came first."""
         request = change_request(self.entities.table, change)
         with_retries(lambda: self.entities.client.transact_write_items(**request), "the Entity table")
 
-    def changes(self, before: str | None, page: int) -> Iterator[Values]:
-        """Yield the records of the changes before a sort key, the newest first."""
-        return self.entities.read(Range(SCHEDULE, FIRST_CHANGE, LAST_CHANGE, falling=True, after=before), page)
+    def changes(self, before: str | None, page_size: int) -> Iterator[Values]:
+        """Yield the records of the changes before a sort key, newest first."""
+        return self.entities.read(Range(SCHEDULE, FIRST_CHANGE, LAST_CHANGE, descending=True, after=before), page_size)
 
     def actual(self) -> ActualSchedule:
-        """Return the schedule as the service has it."""
+        """Return the schedule in EventBridge Scheduler."""
         request = schedule_request(self.name)
         return ActualSchedule(with_retries(lambda: self.scheduler.get_schedule(**request), "EventBridge Scheduler"))
 
     def update(self, request: Request) -> None:
-        """Replace the schedule."""
+        """Replace the schedule in EventBridge Scheduler."""
         with_retries(lambda: self.scheduler.update_schedule(**request), "EventBridge Scheduler")
 
     def sealed_through(self) -> QuarterHour | None:

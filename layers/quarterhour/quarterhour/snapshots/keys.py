@@ -1,4 +1,4 @@
-"""The snapshots' keys in the Entity table, built and parsed here alone."""
+"""The snapshots' keys in the Entity table, which are built and parsed only here."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Final
@@ -10,26 +10,29 @@ _VERSION_DIGITS: Final = 12
 
 
 def window_start(instant: datetime, window: timedelta) -> datetime:
-    """Return the start of the window that holds the instant; windows begin at midnight UTC."""
+    """Return the start of the window that contains the instant; windows are aligned to midnight UTC."""
     midnight = instant.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
     return midnight + (instant - midnight) // window * window
 
 
 def window_name(layer: Layer, start: datetime) -> str:
-    """Return the name of a window, which is the sort key of a state in it: ``5m#2026-10-23T01:30:00Z``."""
+    """Return the name of a window, ``5m#2026-10-23T01:30:00Z``, which is the sort key of its states."""
     return f"{layer.name}#{iso_seconds(start)}"
 
 
 def change_sk(layer: Layer, last_updated: str, version: int) -> str:
-    """Return the sort key of a single change; the version tells apart changes of the same millisecond."""
+    """Return the sort key of a single change; changes of the same millisecond differ by their version."""
     return f"{layer.name}#{last_updated}#{version:0{_VERSION_DIGITS}d}"
 
 
 def layer_sk(layer: Layer, instant: str) -> str:
-    """Return where a layer's states from an instant (or a prefix of one, as text) on stand in the sort order."""
+    """Return the sort key from which a layer's states at or after an instant follow.
+
+    ``instant`` is text, and can be a prefix of an instant.
+    """
     return f"{layer.name}#{instant}"
 
 
 def start_of(layer: Layer, sk: str) -> str:
-    """Read when a state's window began, or its change was (with a version behind it), as text."""
+    """Return the text after the layer in a sort key: a window's start, or a change's instant and version."""
     return sk.removeprefix(layer_sk(layer, ""))

@@ -1,4 +1,4 @@
-"""What readers must know of a kind of entity to show its states: accounts, rates."""
+"""The description of a kind of entity that the snapshot queries need: of accounts, of exchange rates."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -11,12 +11,14 @@ Figures = Mapping[str, Decimal | int]
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class EntityKind:
     """A kind of entity that has a ``latest`` state.
 
-    ``prefix`` is what the partition keys of all of its entities begin with; ``names`` reads from one of them what the
-    entity is called, under the names that are shown, and raises ``ValueError`` where it is none. ``state`` shows a
-    state, ``figures`` returns those that a trend compares, and ``main`` is the one whose trend is that of the whole.
+    - ``prefix``: the beginning of every partition key of this kind.
+    - ``names``: parses a partition key into the fields that name the entity; raises ``ValueError`` for another key.
+    - ``state``: formats an item's state for the API.
+    - ``figures``: returns the figures that a trend compares.
+    - ``main``: the name of the figure whose direction is the entity's trend.
     """
 
     prefix: str

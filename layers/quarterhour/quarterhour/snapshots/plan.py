@@ -1,4 +1,4 @@
-"""Snapshots, the pure part: changed entities to the states that each layer keeps of them."""
+"""Snapshots, the pure part: from the records of changed entities to the states that each layer keeps."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -18,16 +18,17 @@ _NOT_STATE: Final = frozenset({"pk", "sk", "gsi1pk", "gsi1sk", "gsi2pk", "gsi2sk
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """A state to be kept, and the first of the stream records (a padded sequence number) that it is owed to."""
+    """A state to write, and the lowest padded sequence number of the stream records that it covers."""
 
     values: dict[str, Any]
     seq: str
 
 
 def snapshots(records: Iterable[Record], layers: Sequence[Layer]) -> tuple[list[Snapshot], list[Poison]]:
-    """Return the states to write for a batch: the newest of each window, and each single change.
+    """Return the states to write for a batch, and the records that can never be applied.
 
-    Changes of anything but a ``latest`` item are left out, so snapshots never trigger snapshots.
+    The states are the newest of each window, and each single change. Only changes of ``latest`` items count, so
+    snapshots never trigger snapshots.
     """
     newest: dict[tuple[str, str], Snapshot] = {}
     poison = []
@@ -35,7 +36,7 @@ def snapshots(records: Iterable[Record], layers: Sequence[Layer]) -> tuple[list[
         try:
             states = _states(from_item(new_image(record)), layers)
         except (ValueError, KeyError, TypeError, OverflowError) as error:
-            poison.append(Poison(record, f"no state of an entity: {error!r}"))
+            poison.append(Poison(record, f"not the state of an entity: {error!r}"))
             continue
         for values in states:
             key = (values["pk"], values["sk"])
@@ -65,8 +66,8 @@ def _place(latest: dict[str, Any], layer: Layer, at: datetime) -> dict[str, Any]
     """Return the keys and the expiry of a state in a layer."""
     if layer.window is None:
         sk = change_sk(layer, latest["last_updated"], int(latest["version"]))
-        return {"pk": latest["pk"], "sk": sk, "expires_at": int((at + layer.kept).timestamp())}
+        return {"pk": latest["pk"], "sk": sk, "expires_at": int((at + layer.retention).timestamp())}
     start = window_start(at, layer.window)
     name = window_name(layer, start)
-    expires = int((start + layer.window + layer.kept).timestamp())
+    expires = int((start + layer.window + layer.retention).timestamp())
     return {"pk": latest["pk"], "sk": name, "expires_at": expires, **window_index(name, latest["pk"])}

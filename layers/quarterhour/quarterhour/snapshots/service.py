@@ -1,4 +1,4 @@
-"""Keeping the snapshots of a batch of entity records: plan, apply."""
+"""The snapshot writer: plans and writes the snapshots of a batch of entity records."""
 
 from collections.abc import Sequence
 
@@ -13,7 +13,7 @@ from quarterhour.snapshots.store import SnapshotStore
 
 
 class SnapshotWriter:
-    """Keeps the newest state of each window, whatever the order and number of deliveries."""
+    """Writes the newest state of each window, regardless of the order and number of deliveries."""
 
     def __init__(self, store: SnapshotStore, parking: Parking, layers: Sequence[Layer], workers: Workers) -> None:
         self._store = store
@@ -22,22 +22,22 @@ class SnapshotWriter:
         self._workers = workers
 
     def apply(self, records: Sequence[Record]) -> dict[str, list[dict[str, str]]]:
-        """Keep the snapshots of a batch and tell Lambda from where on to deliver again."""
-        kept, poison = snapshots(records, self._layers)
+        """Write the snapshots of a batch; return the response from which Lambda knows what to deliver again."""
+        planned, poison = snapshots(records, self._layers)
         self._parking.park(poison)
-        done = self._workers.map(self._keep, kept)
-        failed = [snapshot.seq for snapshot, ok in zip(kept, done, strict=True) if not ok]
+        written = self._workers.map(self._write, planned)
+        failed = [snapshot.seq for snapshot, ok in zip(planned, written, strict=True) if not ok]
         count(Metric.SNAPSHOTS_FAILED, len(failed))
         return failures(records, failed)
 
     def replay(self, record: Record) -> bool:
-        """Keep the snapshots of a record that was parked; ``False`` where it still cannot be applied."""
-        kept, poison = snapshots([record], self._layers)
-        return not poison and all(self._workers.map(self._keep, kept))
+        """Write the snapshots of a parked record; return whether it could be applied."""
+        planned, poison = snapshots([record], self._layers)
+        return not poison and all(self._workers.map(self._write, planned))
 
-    def _keep(self, snapshot: Snapshot) -> bool:
+    def _write(self, snapshot: Snapshot) -> bool:
         try:
-            self._store.keep(snapshot.values)
+            self._store.put(snapshot.values)
         except UnavailableError:
             return False
         return True

@@ -1,4 +1,4 @@
-"""The snapshots' calls to DynamoDB, and the requests they make."""
+"""The snapshots' calls to DynamoDB, and their request builders."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
 
-def keep_request(table: str, values: dict[str, Any]) -> Request:
-    """Build the PutItem that keeps a state unless its window holds a newer one."""
+def put_request(table: str, values: dict[str, Any]) -> Request:
+    """Build the PutItem that writes a state, unless its window holds the same or a newer version."""
     return {
         "TableName": table,
         "Item": to_item(values),
@@ -22,12 +22,12 @@ def keep_request(table: str, values: dict[str, Any]) -> Request:
 
 @dataclass(frozen=True, slots=True)
 class SnapshotStore:
-    """The snapshots in the Entity table."""
+    """Writes of snapshots to the Entity table."""
 
     client: "DynamoDBClient"
     table: str
 
-    def keep(self, values: dict[str, Any]) -> None:
-        """Keep a state; one that is newer stays. Raises ``UnavailableError`` where DynamoDB is not available."""
-        request = keep_request(self.table, values)
+    def put(self, values: dict[str, Any]) -> None:
+        """Write a state, unless a newer one exists; raise ``UnavailableError`` if DynamoDB does not answer."""
+        request = put_request(self.table, values)
         conditional_write(lambda: self.client.put_item(**request), "the Entity table")

@@ -63,7 +63,7 @@ def read_message(thread: Thread, body: Mapping[str, Any], caller: Caller) -> Mes
     Raises ``InvalidError`` with every problem in the body, or ``ForbiddenError``.
     """
     outer = Fields(body)
-    outer.no_others(_FIELDS)
+    outer.report_unknown(_FIELDS)
     id_ = outer.value("id", _ID, fields.name)
     text = outer.value("text", _TEXT, _text)
     user = outer.value("user", NAME, fields.name, optional=not caller.is_machine)

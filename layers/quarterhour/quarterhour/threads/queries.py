@@ -79,7 +79,7 @@ class ThreadQueries:
             return self.entities.read(Range(query.thread.partition(query.user), low, high, falling), page)
         ranges = [IndexRange("gsi1", partition, low, high, falling) for partition in query.thread.partitions]
         return merge(
-            *(self.entities.listed(index_range, page) for index_range in ranges),
+            *(self.entities.read_index(index_range, page) for index_range in ranges),
             key=lambda message: str(message[query.order]),
             reverse=falling,
         )

@@ -1,7 +1,7 @@
-"""Pages of what is read: how many items, where the next page begins, and the opaque token that says so.
+"""Pages of a listing, and the opaque tokens from which the next page starts.
 
-A token holds a place in the order of one request's items, and nothing of where to look: partition and bounds always
-come from the request itself. So a forged token can, at the worst, pass over items of the same request.
+A token holds only a place in the order of the request's items. The partition and the bounds always come from the
+request. So a forged token can at worst skip items of the same request.
 """
 
 import base64
@@ -15,31 +15,31 @@ from quarterhour.model import exact_json
 from quarterhour.model.errors import FieldProblem, InvalidError
 
 T = TypeVar("T")
-Rising = TypeVar("Rising", bound="Ordered")
+OrderedT = TypeVar("OrderedT", bound="Ordered")
 
 DEFAULT_LIMIT: Final = 100
 MAX_LIMIT: Final = 1000
 MAX_BYTES: Final = 4 << 20
-"""How many bytes the items of a page have, about: Lambda answers 6 MB at the most."""
+"""The approximate maximum size of a page's items: a Lambda response has at most 6 MB."""
 
-_SEAL_BYTES: Final = 12
+_CHECKSUM_BYTES: Final = 12
 _LARGEST_PLACE: Final = 1024
-"""The most bytes that a sort key can have, and so the most that a place needs."""
-_BETWEEN: Final = "\n"
+"""The maximum size of a place in bytes, which is the maximum size of a sort key."""
+_SEPARATOR: Final = "\n"
 
 
 class Ordered(Protocol):
-    """What comes in an order."""
+    """A type whose values are ordered."""
 
     def __le__(self, other: Any, /) -> bool:  # noqa: ANN401 - each kind compares with its own
-        """Tell whether it comes before the other, or is it."""
+        """Return whether this value is before the other one, or equal."""
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """The items of a page, as they are shown, and the place at which the next begins (``None`` after the last).
+    """The items of a page as the API shows them, and the place after which the next page starts.
 
-    A page may be short, or empty, though another follows.
+    ``after`` is ``None`` on the last page. A page can have fewer items than the limit, or none, though another follows.
     """
 
     items: list[dict[str, Any]]
@@ -48,9 +48,9 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Paging:
-    """The page that is asked for: at most ``limit`` items, from a place on (the beginning where there is none).
+    """The requested page: at most ``limit`` items after a place, or from the beginning without a place.
 
-    ``request`` is what a token is bound to: the same request's next page has the same.
+    ``request`` is the name to which a token is bound; all pages of a request share it (see ``request_name``).
     """
 
     limit: int
@@ -59,37 +59,38 @@ class Paging:
 
     @classmethod
     def of(cls, request: str, limit: int, token: str | None) -> "Paging":
-        """Read the token; raise ``InvalidError`` where it is none, or of another request."""
+        """Parse the token, if any; raise ``InvalidError`` unless it is a token of this request."""
         return cls(limit, request, None if token is None else read_token(token, request))
 
-    def start(self, read: Callable[..., T], otherwise: T) -> T:
-        """Return where the page begins, as ``read`` makes it of the place's parts, ``otherwise`` on the first page.
+    def start(self, read: Callable[..., T], default: T) -> T:
+        """Return the start of the page, which ``read`` makes of the place's parts; ``default`` on the first page.
 
-        ``read`` raises ``ValueError`` for what is no place in this request, which becomes an ``InvalidError``.
+        ``read`` raises ``ValueError`` for a place outside the request; that becomes an ``InvalidError``.
         """
         if self.place is None:
-            return otherwise
+            return default
         try:
             return read(*self.place)
         except (ValueError, TypeError) as error:
-            raise _foreign() from error
+            raise _not_of_this_request() from error
 
     def body(self, page: Page) -> dict[str, Any]:
-        """Return the JSON object that shows a page."""
+        """Return the JSON object of a page: ``items``, and ``next`` with the token."""
         token = None if page.after is None else write_token(page.after, self.request)
         return {"items": page.items, "next": token}
 
     def cut(self, entries: Iterable[T], show: Callable[[T], dict[str, Any]], place: Callable[[T], str]) -> Page:
-        """Take a page from the entries that come from its beginning on."""
+        """Return the page that begins with the first of the entries."""
         taken, more = self.take(entries, show, place)
         return Page([item for _, item in taken], (taken[-1][0],) if more else None)
 
     def take(
         self, entries: Iterable[T], show: Callable[[T], dict[str, Any]], place: Callable[[T], str]
     ) -> tuple[list[tuple[str, dict[str, Any]]], bool]:
-        """Return the items of a page, each with its place, and whether another follows: one more is looked at.
+        """Return the items of a page, each with its place, and whether another page follows.
 
-        It ends at the limit, or where one more would make it too large for an answer.
+        The page ends at the limit, or before the item that would make the response too large. At most one entry more
+        than the limit is consumed.
         """
         taken: list[tuple[str, dict[str, Any]]] = []
         size = 0
@@ -103,48 +104,50 @@ class Paging:
 
 
 def request_name(path: str, parameters: Mapping[str, str]) -> str:
-    """Return what a token is bound to: the path and all parameters but those that choose the page."""
+    """Return the name of a request to which its tokens are bound: its path and its parameters without paging."""
     bound = sorted((name, value) for name, value in parameters.items() if name not in {"limit", "next"})
     return repr((path, bound))
 
 
 def write_token(place: tuple[str, ...], request: str) -> str:
-    """Write a place as a token: Base64 for URLs, without padding."""
-    return base64.urlsafe_b64encode(_seal(place, request) + _BETWEEN.join(place).encode()).decode().rstrip("=")
+    """Return the token of a place: URL-safe Base64 without padding."""
+    return base64.urlsafe_b64encode(_checksum(place, request) + _SEPARATOR.join(place).encode()).decode().rstrip("=")
 
 
 def read_token(token: str, request: str) -> tuple[str, ...]:
-    """Read a token's place; raise ``InvalidError`` where it is none that was written for this request."""
+    """Return the place in a token; raise ``InvalidError`` unless the token was made for this request."""
     try:
         content = base64.b64decode(token + "=" * (-len(token) % 4), altchars=b"-_", validate=True)
-        place = tuple(content[_SEAL_BYTES:].decode().split(_BETWEEN))
-        genuine = len(content) <= _SEAL_BYTES + _LARGEST_PLACE and write_token(place, request) == token
+        place = tuple(content[_CHECKSUM_BYTES:].decode().split(_SEPARATOR))
+        genuine = len(content) <= _CHECKSUM_BYTES + _LARGEST_PLACE and write_token(place, request) == token
     except ValueError as error:
-        raise _foreign() from error
+        raise _not_of_this_request() from error
     if not genuine:
-        raise _foreign()
+        raise _not_of_this_request()
     return place
 
 
 def size_of(item: Mapping[str, Any]) -> int:
-    """Return how many bytes an item takes in a function's answer, which holds its JSON as a JSON string."""
+    """Return the size in bytes of an item in a function's response, which holds the body as a JSON string."""
     return len(json.dumps(exact_json.write(item), ensure_ascii=False).encode())
 
 
-def within(low: Rising, value: Rising, high: Rising) -> Rising:
-    """Return the value; raise ``ValueError`` where it is not between the two, which are included."""
+def within(low: OrderedT, value: OrderedT, high: OrderedT) -> OrderedT:
+    """Return the value; raise ``ValueError`` unless it is between the bounds, both inclusive."""
     if not low <= value <= high:
         raise ValueError(f"{value} is not between {low} and {high}")
     return value
 
 
-def _seal(place: tuple[str, ...], request: str) -> bytes:
-    """Return what binds a place to its request: no secret, as a place can do no harm, but no accident passes it."""
-    return sha256(repr((request, place)).encode()).digest()[:_SEAL_BYTES]
+def _checksum(place: tuple[str, ...], request: str) -> bytes:
+    """Return the checksum of a place and its request; it detects mistakes and is not a secret."""
+    return sha256(repr((request, place)).encode()).digest()[:_CHECKSUM_BYTES]
 
 
-def _foreign() -> InvalidError:
+def _not_of_this_request() -> InvalidError:
     return InvalidError(
-        "next: is no token of this request",
-        FieldProblem("next", "is no token of this request", "the `next` of the page before, with the same parameters"),
+        "next: is not a token of this request",
+        FieldProblem(
+            "next", "is not a token of this request", "the `next` of the page before, with the same parameters"
+        ),
     )

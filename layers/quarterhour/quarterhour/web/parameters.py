@@ -1,6 +1,6 @@
-"""What a reading request asks for: the names in its path and its query parameters, checked one by one.
+"""Parsers for the variables of a path and for query parameters.
 
-Every refusal names the parameter, what stood there and what would be right, in an ``InvalidError``.
+Each raises ``InvalidError``, which names the parameter, its value and what is expected.
 """
 
 import re
@@ -15,12 +15,12 @@ from quarterhour.model.instants import YEARS
 from quarterhour.web.paging import DEFAULT_LIMIT, MAX_LIMIT, Ordered, Paging, request_name
 
 T = TypeVar("T")
-Rising = TypeVar("Rising", bound=Ordered)
+OrderedT = TypeVar("OrderedT", bound=Ordered)
 
 _WHOLE: Final = re.compile(r"[0-9]{1,9}", re.ASCII)
 _VARIABLE: Final = re.compile(r"\{(?P<name>\w+)(?P<greedy>\+?)\}")
 PAGE: Final = ("limit", "next")
-"""The names of the parameters that choose a page."""
+"""The names of the parameters of paging."""
 
 INSTANT: Final = (
     f"an RFC 3339 instant such as 2026-10-23T01:30:00Z, of the years {YEARS[0]} to {YEARS[1]} (write + as %2B)"
@@ -30,67 +30,70 @@ MOMENT: Final = f"{INSTANT}, or a date, which is its midnight UTC"
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """The query parameters of a request to a path."""
+    """The query parameters of a request, and its path."""
 
     path: str
     values: Mapping[str, str]
 
     def allow(self, *names: str) -> None:
-        """Refuse every parameter but these."""
+        """Refuse any other parameter."""
         for other in sorted(self.values.keys() - set(names)):
             raise invalid(named(other), "is not known here", f"one of {', '.join(names)}" if names else "no parameters")
 
     def choose(self, choices: Mapping[str, tuple[str, ...]], *others: str) -> str:
-        """Return the one parameter that stands here of these; refuse all that its choice, and others, do not name."""
+        """Return which one of several alternative parameters was sent; refuse a combination of them.
+
+        ``choices`` maps each alternative to the parameters that it allows. ``others`` are always allowed.
+        """
         chosen = [name for name in choices if name in self.values]
         if not chosen:
             raise invalid(next(iter(choices)), "is missing", f"one of {', '.join(choices)}")
         for name in chosen[1:]:
-            raise invalid(name, f"cannot stand beside {chosen[0]}", f"one of {', '.join(choices)}")
+            raise invalid(name, f"cannot be combined with {chosen[0]}", f"one of {', '.join(choices)}")
         self.allow(*others, *choices[chosen[0]])
         return chosen[0]
 
     def required(self, field: str, expected: str, parse: Callable[[str], T]) -> T:
-        """Return a parameter as ``parse`` reads it, which raises ``ValueError`` for what does not fit."""
+        """Return a parameter as ``parse`` converts it; ``parse`` raises ``ValueError`` for an invalid text."""
         if field not in self.values:
             raise invalid(field, "is missing", expected)
         return parsed(field, self.values[field], expected, parse)
 
-    def optional(self, field: str, expected: str, parse: Callable[[str], T], otherwise: T) -> T:
-        """Return a parameter as ``parse`` reads it, or what stands for one that is missing."""
-        return self.required(field, expected, parse) if field in self.values else otherwise
+    def optional(self, field: str, expected: str, parse: Callable[[str], T], default: T) -> T:
+        """Return a parameter as ``parse`` converts it, or the default if it is missing."""
+        return self.required(field, expected, parse) if field in self.values else default
 
-    def whole(self, field: str, least: int, most: int, otherwise: int) -> int:
-        """Return a whole number within bounds, or what stands for one that is missing."""
-        expected = f"a whole number from {least} to {most}"
-        return self.optional(field, expected, lambda text: _whole(text, least, most), otherwise)
+    def whole(self, field: str, minimum: int, maximum: int, default: int) -> int:
+        """Return a whole number within bounds, or the default if it is missing."""
+        expected = f"a whole number from {minimum} to {maximum}"
+        return self.optional(field, expected, lambda text: _whole(text, minimum, maximum), default)
 
     def span(
-        self, expected: str, parse: Callable[[str], Rising], otherwise: tuple[Rising, Rising] | None = None
-    ) -> tuple[Rising, Rising]:
-        """Return ``from`` and ``to``, or what stands for the one that is missing; the second is exclusive."""
-        if otherwise is None:
+        self, expected: str, parse: Callable[[str], OrderedT], default: tuple[OrderedT, OrderedT] | None = None
+    ) -> tuple[OrderedT, OrderedT]:
+        """Return ``from`` (inclusive) and ``to`` (exclusive), each of which has a default or must be sent."""
+        if default is None:
             start, end = (self.required(field, expected, parse) for field in ("from", "to"))
         else:
-            first, last = otherwise
+            first, last = default
             start, end = self.optional("from", expected, parse, first), self.optional("to", expected, parse, last)
         if not start <= end:
-            raise invalid("from", "lies behind to", "an earlier one, or the same")
+            raise invalid("from", "is after to", "an earlier one, or the same")
         return start, end
 
     def paging(self, field: str = "limit") -> Paging:
-        """Return the page that is asked for, by ``next`` and the parameter that tells how many items."""
+        """Return the requested page, from ``next`` and the parameter ``field`` with the number of items."""
         limit = self.whole(field, 1, MAX_LIMIT, DEFAULT_LIMIT)
         return Paging.of(request_name(self.path, self.values), limit, self.values.get("next"))
 
 
 def invalid(field: str, problem: str, expected: str) -> InvalidError:
-    """Return the error that tells what is wrong with a parameter."""
+    """Return the error for an invalid parameter."""
     return InvalidError(f"{field} {problem}: expected {expected}", FieldProblem(field, problem, expected))
 
 
 def parsed(field: str, value: str, expected: str, parse: Callable[[str], T]) -> T:
-    """Return a value as ``parse`` reads it, or refuse what stood there."""
+    """Return a value as ``parse`` converts it; raise ``InvalidError`` where that raises ``ValueError``."""
     try:
         return parse(value)
     except ValueError as error:
@@ -98,29 +101,29 @@ def parsed(field: str, value: str, expected: str, parse: Callable[[str], T]) -> 
 
 
 def one_of(choices: Iterable[str]) -> str:
-    """Say what would be right where one of several is."""
+    """Return the expectation of one of several values, for a message."""
     return f"one of {', '.join(choices)}"
 
 
 def among(choices: Mapping[str, T], name_: str) -> T:
-    """Return what is chosen by its name; raise ``ValueError`` where nothing is called so."""
+    """Return the choice of that name; raise ``ValueError`` if there is none."""
     if name_ not in choices:
         raise ValueError(name_)
     return choices[name_]
 
 
 def name(text: str) -> str:
-    """Read a name; raise ``ValueError`` where none can be so."""
+    """Return a name; raise ``ValueError`` if it cannot be a part of a key."""
     if not is_name(text):
         raise ValueError(text)
     return text
 
 
 def routed(event: dict[str, Any]) -> dict[str, Any]:
-    """Return an HTTP API event with the path of its route, in which the variables are percent-encoded.
+    """Return an HTTP API event whose path is its route's, with the variables percent-encoded.
 
-    ``rawPath`` as it comes is of no use: API Gateway decodes it, so that a slash in a variable looks like one between
-    two, and cuts it at a question mark. An event without a route (of a server that has none) is left as it is.
+    ``rawPath`` itself is ambiguous: API Gateway decodes it, so a slash inside a variable looks like a separator, and
+    cuts it at a question mark. An event without a route, of a server that has none, is returned unchanged.
     """
     _, _, template = event.get("routeKey", "").partition(" ")
     if not template:
@@ -136,43 +139,43 @@ def routed(event: dict[str, Any]) -> dict[str, Any]:
 
 
 def spellings(segment: str) -> tuple[str, ...]:
-    """Return the names that a variable of the path can mean: decoded twice, which is the rule, then decoded once.
+    """Return the names that a variable of the path can mean: decoded twice, which is the rule, and decoded once.
 
-    Names in paths are encoded twice, as API Gateway decodes variables once and takes a slash in one for a separator.
-    Without a slash and a percent sign, one encoding gives the same. Raises ``InvalidError`` for bytes that are no
-    UTF-8: decoded loosely, different names would become one.
+    Clients encode names in paths twice, because API Gateway decodes variables once and takes a slash for a separator.
+    For a name without a slash or a percent sign, one encoding is enough. Raises ``InvalidError`` if the bytes are not
+    UTF-8: a lenient decoder would make one name of different ones.
     """
-    once = _decoded(segment)
-    return tuple(dict.fromkeys((_decoded(once), once)))
+    once = _unquoted(segment)
+    return tuple(dict.fromkeys((_unquoted(once), once)))
 
 
-def _decoded(text: str) -> str:
+def _unquoted(text: str) -> str:
     try:
-        decoded = unquote(text, errors="strict")
+        unquoted = unquote(text, errors="strict")
     except UnicodeDecodeError:
-        decoded = REPLACEMENT
-    if REPLACEMENT in decoded:
-        raise invalid("path", f"holds {shown(text)}, which is no UTF-8", "names in UTF-8, encoded twice")
-    return decoded
+        unquoted = REPLACEMENT
+    if REPLACEMENT in unquoted:
+        raise invalid("path", f"holds {shown(text)}, which is not UTF-8", "names in UTF-8, encoded twice")
+    return unquoted
 
 
 def names(field: str, segment: str) -> tuple[str, ...]:
-    """Return the names that a variable of the path can mean, that by the rule first; refuse what can mean none.
+    """Return the valid names that a variable of the path can mean (see ``spellings``), by precedence.
 
-    For reading alone: what is written goes to the one name that the rule gives.
+    Raises ``InvalidError`` if there is none. Only reads try several names; a write always uses ``decoded``.
     """
     possible = tuple(filter(is_name, spellings(segment)))
     if not possible:
-        raise invalid(field, f"is {shown(plain(segment))}", NAME)
+        raise invalid(field, f"is {shown(decoded(segment))}", NAME)
     return possible
 
 
-def plain(segment: str) -> str:
-    """Return a variable of the path by the rule: as it was before it was encoded twice."""
+def decoded(segment: str) -> str:
+    """Return a variable of the path, decoded twice."""
     return spellings(segment)[0]
 
 
-def _whole(text: str, least: int, most: int) -> int:
-    if not _WHOLE.fullmatch(text) or not least <= int(text) <= most:
+def _whole(text: str, minimum: int, maximum: int) -> int:
+    if not _WHOLE.fullmatch(text) or not minimum <= int(text) <= maximum:
         raise ValueError(text)
     return int(text)
