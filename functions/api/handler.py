@@ -21,7 +21,7 @@ from quarterhour.exchange_rates.exchange_rate import EXCHANGE_RATE_STATES
 from quarterhour.ledger.queries import EventLookup, ExplanationQueries, LedgerQueries
 from quarterhour.ledger.requests import SOURCE_EVENTS, source_span
 from quarterhour.locations.keys import read_place
-from quarterhour.locations.plan import MOST_LEVELS, levels
+from quarterhour.locations.plan import MAX_LEVELS, levels
 from quarterhour.locations.queries import LocationQueries
 from quarterhour.model import fields, instants
 from quarterhour.model.fields import NAME
@@ -193,7 +193,7 @@ def _sales(place: str) -> http.Response:
     query = routes.parameters()
     span = query.span(DAY, instants.day)
     least = max(1, levels(place))
-    level = query.whole("level", least, MOST_LEVELS, least)
+    level = query.whole("level", least, MAX_LEVELS, least)
     paging = query.paging()
     return _ok(paging.body(locations.sales(place, level, span, paging)))
 

@@ -1,6 +1,6 @@
-"""Billing, on the entity stream: posts the items of paid orders to the ledger, and refunds those of cancelled orders.
+"""Bills orders from the entity stream: a sale of each item when an order is paid, refunds when it is cancelled.
 
-An operator invokes the function with `{}` to bill the parked orders, after the cause of their failure is fixed.
+Invoked with `{}` by an operator, it bills the parked orders, once the cause is fixed.
 """
 
 from typing import Any
@@ -27,12 +27,12 @@ biller = Biller(
 )
 
 RESERVE_SECONDS = 5
-"""The time kept for the response: without one, the stream delivers the whole batch again."""
+"""Time that is kept for the response: without one, Lambda delivers the whole batch again."""
 
 
 @observed
 def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
-    """Bill a batch of the stream and return the failures, or bill the parked orders and return how many."""
+    """Bill a batch and return the records from which on Lambda must deliver again; or bill the parked orders."""
     seconds = context.get_remaining_time_in_millis() / 1000 - RESERVE_SECONDS
     if "Records" in event:
         return biller.apply(event["Records"], context.aws_request_id, seconds)

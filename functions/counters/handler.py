@@ -1,4 +1,4 @@
-"""The ledger's stream: keeps the live counters of each account."""
+"""Counts the records of the ledger's stream in the counters of each account."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ from quarterhour.counters.service import CounterUpdater
 from quarterhour.counters.store import CounterStore
 
 env = Environment.of_process()
-counting = CounterUpdater(
+updater = CounterUpdater(
     CounterStore(clients.dynamodb(), env.text("ENTITY_TABLE")),
     Parking(clients.sqs(), env.text("PARKED_QUEUE_URL")),
     Retention(env.days("QUARTER_HOUR_RETENTION_DAYS"), env.days("DAY_RETENTION_DAYS")),
@@ -24,5 +24,5 @@ counting = CounterUpdater(
 
 @observed
 def handler(event: dict[str, Any], _context: LambdaContext) -> dict[str, list[dict[str, str]]]:
-    """Count the batch; answer from where on to deliver again."""
-    return counting.apply(event["Records"])
+    """Count a batch; return the records from which on Lambda must deliver again."""
+    return updater.apply(event["Records"])

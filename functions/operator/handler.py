@@ -21,7 +21,7 @@ from quarterhour.aws.workers import Workers
 from quarterhour.counters.plan import Retention
 from quarterhour.counters.store import CounterStore
 from quarterhour.rebuild.requests import RebuildRequest, read_request
-from quarterhour.rebuild.service import Rebuild
+from quarterhour.rebuild.service import RebuildService
 from quarterhour.reports.sealed_files import SealedFiles
 from quarterhour.reports.store import CheckpointStore, RunStore
 from quarterhour.snapshots.layers import LAYERS, parse_layers
@@ -33,7 +33,7 @@ dynamodb = clients.dynamodb()
 sqs = clients.sqs()
 workers = Workers(env.integer("MAX_CONCURRENCY", minimum=1))
 entity_table = env.text("ENTITY_TABLE")
-counters = Rebuild(
+rebuilds = RebuildService(
     CheckpointStore(dynamodb, entity_table),
     RunStore(dynamodb, entity_table),
     SealedFiles(clients.s3(), env.text("REPORT_BUCKET")),
@@ -47,9 +47,9 @@ layers = env.parsed("SNAPSHOT_LAYERS", LAYERS, parse_layers)
 snapshots = SnapshotWriter(SnapshotStore(dynamodb, entity_table), snapshots_parked, layers, workers)
 
 REBUILD_RESERVE_SECONDS = 450
-"""A rebuild begins no other day with less time left than this: half of the function's timeout."""
+"""With less time left than this, a rebuild begins no further day: half of the function's timeout."""
 UNPARK_RESERVE_SECONDS = 120
-"""No other parked record is applied with less time left than this."""
+"""With less time left than this, no further parked record is applied."""
 
 
 @observed
@@ -60,23 +60,23 @@ def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
 
 
 def rebuild(request: RebuildRequest, context: LambdaContext) -> dict[str, Any]:
-    """Return how many counters differed from the sealed ledger, and from which day on another run must continue."""
-    rebuilt = counters.rebuild(request, in_time(context, REBUILD_RESERVE_SECONDS))
+    """Return how many counters were repaired, and the day from which another run must continue."""
+    rebuilt = rebuilds.rebuild(request, in_time(context, REBUILD_RESERVE_SECONDS))
     count(Metric.COUNTERS_REPAIRED, rebuilt.repaired)
     return rebuilt.as_dict()
 
 
 def unpark(context: LambdaContext) -> dict[str, Any]:
-    """Return, by queue, how many parked records were applied and how many had to stay."""
+    """Return, by queue, how many parked records were applied and how many stay parked."""
     more = in_time(context, UNPARK_RESERVE_SECONDS)
     result = {
         "snapshots": snapshots_parked.replay(snapshots.replay, more).as_dict(),
-        "counters": counters_parked.replay(counters.unparker(), more).as_dict(),
+        "counters": counters_parked.replay(rebuilds.unparker(), more).as_dict(),
     }
     logger.info("unparked", queues=result)
     return result
 
 
 def in_time(context: LambdaContext, reserve_seconds: int) -> Callable[[], bool]:
-    """Return a check whether more than the reserve is left of the run's time."""
+    """Return a function that returns whether more time than the reserve is left."""
     return lambda: context.get_remaining_time_in_millis() / 1000 > reserve_seconds

@@ -1,7 +1,7 @@
-"""The schedule: seals every closed quarter-hour in S3, unless it is paused.
+"""Seals every closed quarter-hour in S3 on schedule, unless the schedule is paused.
 
-For the operator: invoked with `{}`, it seals whether paused or not; with `{"reseal": "2026-10-23T0130-0230"}`, it
-writes the files of a run that are gone once more.
+Invoked with `{}` by an operator, it seals whether paused or not. Invoked with `{"reseal": "2026-10-23T0130-0230"}`, it
+rewrites the lost files of a run.
 """
 
 from typing import Any
@@ -41,12 +41,12 @@ resealer = Resealer(stores)
 
 @observed
 def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
-    """Report what is closed, or reseal a run; answer what was done, and whether another invocation must go on."""
+    """Seal all closed quarter-hours, or reseal a run; return what was sealed, and whether the time sufficed."""
     if "reseal" in event:
         resealed = resealer.reseal(event["reseal"]).as_dict()
         logger.info("resealed", **resealed)
         return resealed
-    # A deployment may have set the schedule going again; until the watch has stopped it, its ticks do nothing.
+    # A deployment may have enabled the paused schedule; until the watch has disabled it, its ticks do nothing.
     if is_tick(event) and read_desired(entities).paused:
         logger.info("paused")
         return {"paused": True}

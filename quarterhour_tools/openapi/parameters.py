@@ -7,7 +7,7 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import Field
 
 from quarterhour.documents.keys import MAX_NAME, MAX_VERSION
-from quarterhour.locations.plan import MOST_LEVELS
+from quarterhour.locations.plan import MAX_LEVELS
 from quarterhour.web.paging import DEFAULT_LIMIT, MAX_LIMIT
 from quarterhour_tools.openapi.values import Currency, Day, Moment, Name, Place, Run, SentInstant, ShortName, Token
 
@@ -62,7 +62,7 @@ QUERY: Final[Mapping[str, Parameter]] = {
     "last": Parameter("So many of the newest, the newest first.", Limit, 3),
     "layer": Parameter("The layer of snapshots.", Layer, "5m"),
     "level": Parameter(
-        "At which level of places to add up: 1 is the country.", Annotated[int, Field(ge=1, le=MOST_LEVELS)]
+        "At which level of places to add up: 1 is the country.", Annotated[int, Field(ge=1, le=MAX_LEVELS)]
     ),
     "limit": Parameter("The most items of a page.", Limit, 10),
     "next": Parameter("The page that follows: `next` of the answer before, with all else as it was.", Token),

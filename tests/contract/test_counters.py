@@ -13,10 +13,10 @@ from quarterhour.aws.items import from_item
 from quarterhour.aws.retries import is_cancelled, is_transient
 from quarterhour.aws.tables import get_items
 from quarterhour.aws.workers import Workers
-from quarterhour.counters.distinct import MARKERS, Sighting, missing, sightings
+from quarterhour.counters.distinct import MARKERS_PER_TRANSACTION, MarkerSet, marker_sets, missing
 from quarterhour.counters.keys import customers_key, latest_key
-from quarterhour.counters.plan import Change, Retention, counter_keys, moved
-from quarterhour.counters.store import sighting_request
+from quarterhour.counters.plan import Change, Retention, counter_keys, partition_changes
+from quarterhour.counters.store import markers_request
 from quarterhour.model.clock import iso_millis
 from quarterhour.model.identifiers import Account, Partition
 from quarterhour.model.quarter_hours import LENGTH, QuarterHour
@@ -39,7 +39,7 @@ def counted(storage: Storage, account: Account, at: datetime, delta: Totals = SO
     """Plan three counters with a difference added to what is stored."""
     partition = Partition(QuarterHour.at(at), shard)
     stored = storage.counters.read(counter_keys(account, partition))
-    return moved(account, partition, stored, delta, seq=SEQ, last_updated=iso_millis(at), retention=KEPT)
+    return partition_changes(account, partition, stored, delta, seq=SEQ, last_updated=iso_millis(at), retention=KEPT)
 
 
 def stored(storage: Storage, account: Account, at: datetime) -> list[dict[str, Any]]:
@@ -64,12 +64,12 @@ def test_three_counters_are_written_together_and_read_at_once(storage: Storage, 
     assert {(one["events"], one["version"]) for one in stored(storage, account, at)} == {(2, 2)}
 
 
-def test_what_was_never_counted_is_not_there(storage: Storage, account: Account, at: datetime) -> None:
+def test_a_counter_that_was_never_written_is_missing(storage: Storage, account: Account, at: datetime) -> None:
     assert stored(storage, account, at) == []
 
 
 @pytest.mark.parametrize("version", [0, 2], ids=["back", "on"])
-@pytest.mark.parametrize("stale", [0, 1, 2], ids=["quarter", "latest", "day"])
+@pytest.mark.parametrize("stale", [0, 1, 2], ids=["quarter-hour", "latest", "day"])
 def test_none_of_three_is_written_where_one_has_changed_since_it_was_read(
     storage: Storage, account: Account, at: datetime, stale: int, version: int
 ) -> None:
@@ -83,20 +83,20 @@ def test_none_of_three_is_written_where_one_has_changed_since_it_was_read(
     assert stored(storage, account, at) == before
 
 
-@pytest.mark.parametrize("standing", [0, 1, 2], ids=["quarter", "latest", "day"])
-def test_none_of_three_is_written_for_the_first_time_where_one_stands(
-    storage: Storage, account: Account, at: datetime, standing: int
+@pytest.mark.parametrize("existing", [0, 1, 2], ids=["quarter-hour", "latest", "day"])
+def test_none_of_three_is_written_for_the_first_time_where_one_exists(
+    storage: Storage, account: Account, at: datetime, existing: int
 ) -> None:
     planned = counted(storage, account, at)
-    storage.write(planned[standing].values)
+    storage.write(planned[existing].values)
     with pytest.raises(ClientError) as failure:
         storage.counters.write(planned)
     assert is_cancelled(failure.value)
-    assert stored(storage, account, at) == [planned[standing].values]
+    assert stored(storage, account, at) == [planned[existing].values]
 
 
 @only_dynamodb_local
-def test_of_writers_at_the_same_time_one_goes_through(storage: Storage, account: Account, at: datetime) -> None:
+def test_of_concurrent_writers_one_succeeds(storage: Storage, account: Account, at: datetime) -> None:
     """moto is not made for several threads."""
     planned = counted(storage, account, at)
 
@@ -125,7 +125,7 @@ def test_figures_and_watermark_keep_all_their_digits(storage: Storage, account: 
 # ---------------------------------------------------------------- counted from one quarter-hour to another
 
 
-def test_what_was_counted_of_quarter_hours_is_all_of_those_from_first_to_last(
+def test_counted_totals_include_the_first_and_the_last_quarter_hour(
     storage: Storage, account: Account, at: datetime
 ) -> None:
     for quarter_hours, shard in ((0, 0), (1, 0), (1, 7), (2, 0), (90, 0), (90, 63), (91, 0)):
@@ -143,8 +143,8 @@ def test_what_was_counted_of_quarter_hours_is_all_of_those_from_first_to_last(
 
 
 def seen(storage: Storage, account: Account, at: datetime, *names: str) -> None:
-    for sighting in sightings(account, at.date(), set(names), KEPT):
-        storage.counters.count_missing(sighting)
+    for marker_set in marker_sets(account, at.date(), set(names), KEPT):
+        storage.counters.count_new(marker_set)
 
 
 def customers(storage: Storage, account: Account, at: datetime) -> list[int]:
@@ -164,7 +164,7 @@ def test_a_customer_is_counted_once_for_the_lifetime_and_once_a_day(
     assert customers(storage, account, at + timedelta(days=400)) == [4, 2]
 
 
-def test_as_many_customers_as_there_are_go_in_transactions_of_100(
+def test_any_number_of_customers_is_counted_in_transactions_of_100(
     storage: Storage, account: Account, at: datetime
 ) -> None:
     crowd = [f"customer {number}" for number in range(250)]
@@ -182,41 +182,42 @@ def test_the_customers_of_a_day_are_set_whatever_was_counted(storage: Storage, a
         }
 
 
-def full_transaction(account: Account, at: datetime) -> Sighting:
-    lifetime, _ = sightings(account, at.date(), {f"customer {number}" for number in range(MARKERS)}, KEPT)
+def full_transaction(account: Account, at: datetime) -> MarkerSet:
+    customers = {f"customer {number}" for number in range(MARKERS_PER_TRANSACTION)}
+    lifetime, _ = marker_sets(account, at.date(), customers, KEPT)
     return lifetime
 
 
-@pytest.mark.parametrize("standing", [0, 50, MARKERS - 1])
-def test_neither_count_nor_marker_is_written_where_one_marker_stands(
-    storage: Storage, account: Account, at: datetime, standing: int
+@pytest.mark.parametrize("existing", [0, 50, MARKERS_PER_TRANSACTION - 1])
+def test_neither_count_nor_marker_is_written_where_one_marker_exists(
+    storage: Storage, account: Account, at: datetime, existing: int
 ) -> None:
-    sighting = full_transaction(account, at)
-    storage.write(dict(sighting.markers[standing]))
-    request = sighting_request(storage.entity_table, sighting)
+    marker_set = full_transaction(account, at)
+    storage.write(dict(marker_set.markers[existing]))
+    request = markers_request(storage.entity_table, marker_set)
     assert len(request["TransactItems"]) == 100
     with pytest.raises(ClientError) as failure:
         storage.dynamodb.transact_write_items(**request)
     assert is_cancelled(failure.value)
     assert customers(storage, account, at) == [0, 0]
-    found = get_items(storage.dynamodb, storage.entity_table, sighting.markers, Workers(1))
-    assert [from_item(item) for item in found] == [sighting.markers[standing]]
-    storage.counters.count_missing(sighting)
-    assert customers(storage, account, at) == [MARKERS - 1, 0]
+    found = get_items(storage.dynamodb, storage.entity_table, marker_set.markers, Workers(1))
+    assert [from_item(item) for item in found] == [marker_set.markers[existing]]
+    storage.counters.count_new(marker_set)
+    assert customers(storage, account, at) == [MARKERS_PER_TRANSACTION - 1, 0]
 
 
-def test_what_expires_says_when(storage: Storage, account: Account, at: datetime) -> None:
+def test_items_that_expire_have_an_expiry(storage: Storage, account: Account, at: datetime) -> None:
     seen(storage, account, at, "ann")
-    lifetime, day = sightings(account, at.date(), {"ann"}, KEPT)
-    for sighting in (lifetime, day):
-        (marker,) = get_items(storage.dynamodb, storage.entity_table, sighting.markers, Workers(1))
-        assert from_item(marker).get("expires_at") == sighting.markers_expire
-        count = storage.counters.read([sighting.counter])[sighting.counter["sk"]]
-        assert count.get("expires_at") == sighting.counter_expires
+    lifetime, day = marker_sets(account, at.date(), {"ann"}, KEPT)
+    for marker_set in (lifetime, day):
+        (marker,) = get_items(storage.dynamodb, storage.entity_table, marker_set.markers, Workers(1))
+        assert from_item(marker).get("expires_at") == marker_set.markers_expire
+        count = storage.counters.read([marker_set.counter])[marker_set.counter["sk"]]
+        assert count.get("expires_at") == marker_set.counter_expires
     assert list(missing(lifetime, {lifetime.markers[0]["pk"]})) == []
 
 
-def test_the_lifetime_counter_alone_stands_in_the_index(storage: Storage, account: Account, at: datetime) -> None:
+def test_only_the_lifetime_counter_is_in_the_index(storage: Storage, account: Account, at: datetime) -> None:
     changes = counted(storage, account, at)
     storage.counters.write(changes)
     latest = next(change.values for change in changes if change.values["sk"] == latest_key(account)["sk"])

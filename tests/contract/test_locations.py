@@ -1,4 +1,4 @@
-"""Sales by place: settled once however often, and read at any level, day by day, page by page."""
+"""Sales by place: written once in any number of attempts, and read at any level, day by day, page by page."""
 
 from datetime import date, datetime, timedelta
 from decimal import Decimal
@@ -48,14 +48,14 @@ EVENING: Sold = {
 
 @pytest.fixture
 def day(desk: Metered, at: datetime) -> date:
-    """A day with two runs; each was settled twice, as after a crash."""
+    """A day with two runs; each was written twice, as after a crash."""
     for run, places in (("0930-1030", MORNING), ("1830-1930", EVENING)):
         for _ in range(2):
-            settle(desk, at.date(), run, places)
+            write_sales(desk, at.date(), run, places)
     return at.date()
 
 
-def settle(desk: Metered, day: date, run: str, places: Sold) -> None:
+def write_sales(desk: Metered, day: date, run: str, places: Sold) -> None:
     desk.storage.reports.projections.write(sales(day, f"{day.isoformat()}T{run}", places))
 
 
@@ -111,7 +111,7 @@ def seen(items: list[dict[str, Any]]) -> dict[str, dict[str, str]]:
         ("FR", 1, {}),
     ],
 )
-def test_a_places_sales_are_all_that_lies_below_it(  # noqa: PLR0913, PLR0917 - the figures of one case
+def test_the_sales_of_a_place_include_all_places_below_it(  # noqa: PLR0913, PLR0917 - the figures of one case
     desk: Metered, day: date, place: str, level: int, found: dict[str, dict[str, str]], limit: int
 ) -> None:
     items = read(desk, place, level, (day, day + DAY), limit)
@@ -124,7 +124,7 @@ def test_a_places_sales_are_all_that_lies_below_it(  # noqa: PLR0913, PLR0917 - 
 def test_days_follow_each_other(desk: Metered, own: str, at: datetime, limit: int) -> None:
     place, day = f"{own}#{limit}", at.date()
     for days, run, amount in ((0, "0930-1030", "3"), (0, "1030-1130", "4"), (1, "0930-1030", "11"), (35, "1", "5")):
-        settle(desk, day + days * DAY, run, {(place, "GBP"): sold(amount)})
+        write_sales(desk, day + days * DAY, run, {(place, "GBP"): sold(amount)})
     items = read(desk, place, 2, (day - DAY, day + 40 * DAY), limit)
     assert [(one["day"], one["sales"][0]["net"], one["sales"][0]["events"]) for one in items] == [
         (day.isoformat(), "7", 2),
@@ -134,7 +134,7 @@ def test_days_follow_each_other(desk: Metered, own: str, at: datetime, limit: in
     assert read(desk, place, 2, (day, day), limit) == []
 
 
-def test_a_page_adds_up_so_much_and_no_more(desk: Metered, day: date, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_page_adds_up_a_bounded_number_of_items(desk: Metered, day: date, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(queries, "ITEMS_A_PAGE", 3)
     assert seen(read(desk, "BR", 3, (day, day + DAY))) == {
         "BR": {"BRL": "0.50"},
@@ -147,7 +147,7 @@ def test_a_page_adds_up_so_much_and_no_more(desk: Metered, day: date, monkeypatc
     }
 
 
-def test_a_run_settles_its_places_for_at_most_one_write_unit_an_event(
+def test_sales_by_place_cost_at_most_one_write_unit_an_event(
     desk: Metered, own: str, at: datetime, record_property: Record
 ) -> None:
     """The dearest case is an event alone at its place; a thousand events at ten places cost ten units."""
@@ -160,10 +160,10 @@ def test_a_run_settles_its_places_for_at_most_one_write_unit_an_event(
         bill = desk.bill(lambda found=found: desk.storage.reports.projections.write(sales(at.date(), run, found)))  # type: ignore[misc]
         assert (bill.write_units, bill.read_units) == (places, 0)
         assert bill.calls == {"dynamodb.BatchWriteItem": -(-places // 25)}
-        record_property(f"settle {events} events at {places} places", cost(bill))
+        record_property(f"write the sales of {events} events at {places} places", cost(bill))
 
 
-def test_a_place_is_read_for_what_lies_below_it(desk: Metered, day: date, record_property: Record) -> None:
+def test_reading_a_place_costs_what_is_stored_below_it(desk: Metered, day: date, record_property: Record) -> None:
     everything = LocationQueries(desk.storage.entities)
     for place, units in (("BR#SP", 0.5), ("", 0.5)):
         bill = desk.bill(

@@ -72,7 +72,7 @@ class Desk:
         return names(lambda paging: self.queries.queue(status, start, end, paging), limit)
 
     def half_written(self, one: Order, written: int, at: datetime | None = None) -> None:
-        """Leave an order behind as a process that died: claimed, and so many items written."""
+        """Leave an order as a process that died: claimed, with so many items written."""
         header = claim(one, at or clock.now())
         for values in chain([header.values()], list(items(one, header))[:written]):
             self.storage.write(values)
@@ -131,7 +131,7 @@ def test_an_order_costs_two_write_units_an_item_and_four_for_itself(
     assert [one["line"] for one in desk.order(own)["items"]] == list(range(1, number + 1))
 
 
-def test_a_guests_order_is_listed_less_and_costs_less(desk: Desk, own: str, record_property: Record) -> None:
+def test_a_guests_order_is_in_fewer_indexes_and_costs_less(desk: Desk, own: str, record_property: Record) -> None:
     one = order(*[item()] * 10, order=own, customer=ABSENT)
     desk.meter.take()
     desk.create(one)
@@ -140,7 +140,7 @@ def test_a_guests_order_is_listed_less_and_costs_less(desk: Desk, own: str, reco
     record_property("create a guest's order of 10 items", cost(bill))
 
 
-def test_an_order_sent_again_is_found_as_it_stands(desk: Desk, own: str, at: datetime, record_property: Record) -> None:
+def test_an_order_sent_again_is_returned_as_it_is(desk: Desk, own: str, at: datetime, record_property: Record) -> None:
     one = many(own, 100)
     first = desk.create(one)
     paid = desk.change(own, "open", "paid")
@@ -163,7 +163,7 @@ def test_other_content_under_the_same_id_is_a_conflict_and_changes_nothing(desk:
 
 
 @pytest.mark.parametrize("written", [0, 7, 60])
-def test_what_a_dead_sender_left_shows_nowhere_until_its_retry_completes_it(
+def test_an_incomplete_order_is_not_shown_until_a_retry_completes_it(
     desk: Desk, own: str, at: datetime, written: int, record_property: Record
 ) -> None:
     one = many(own, 60)
@@ -186,7 +186,7 @@ def test_what_a_dead_sender_left_shows_nowhere_until_its_retry_completes_it(
     record_property(f"complete an order of 60 items, {written} written before", cost(bill))
 
 
-def test_an_order_left_behind_is_its_first_contents_for_ever(desk: Desk, own: str) -> None:
+def test_an_incomplete_order_keeps_its_first_content(desk: Desk, own: str) -> None:
     desk.half_written(many(own, 3), 2)
     with pytest.raises(ConflictError):
         desk.create(many(own, 2))
@@ -205,7 +205,7 @@ def test_two_senders_of_one_order_complete_it_together(desk: Desk, own: str, at:
     assert desk.create(one) == first.header
 
 
-def test_nothing_shows_of_an_order_for_which_there_was_no_time(desk: Desk, own: str) -> None:
+def test_nothing_is_shown_of_an_order_without_time_to_complete_it(desk: Desk, own: str) -> None:
     with pytest.raises(UnavailableError):
         OrderService(desk.store).create(many(own, 30), 0)
     with pytest.raises(NotFoundError):
@@ -216,7 +216,7 @@ def test_nothing_shows_of_an_order_for_which_there_was_no_time(desk: Desk, own: 
 
 
 @pytest.mark.parametrize("number", [1, 10, 100, 400])
-def test_an_order_is_read_with_its_items_as_they_stand(
+def test_an_order_is_read_with_its_items(
     desk: Desk, own: str, at: datetime, number: int, record_property: Record
 ) -> None:
     one = many(own, number)
@@ -367,14 +367,14 @@ def test_a_status_changes_from_the_one_before_and_its_history_is_kept(
     assert history == [(status, iso_millis(at + number * MINUTE)) for number, status in enumerate(statuses)]
 
 
-def test_a_change_asked_for_again_is_found_as_it_stands(desk: Desk, own: str) -> None:
+def test_a_repeated_change_returns_the_order_as_it_is(desk: Desk, own: str) -> None:
     desk.create(order(order=own))
     desk.change(own, "open", "paid")
     shipped = desk.change(own, "paid", "shipped")
     assert desk.change(own, "open", "paid") == desk.change(own, "paid", "shipped") == shipped
 
 
-def test_a_change_from_another_status_than_it_is_in_is_a_conflict(desk: Desk, own: str) -> None:
+def test_a_change_from_another_status_is_a_conflict(desk: Desk, own: str) -> None:
     desk.create(order(order=own))
     desk.change(own, "open", "cancelled")
     with pytest.raises(ConflictError, match="is cancelled, not open"):
@@ -407,7 +407,7 @@ def test_the_oldest_orders_of_a_status_come_first_from_all_shards(
         record_property("the queue of open orders, 5 of them", cost(bill))
 
 
-def test_orders_of_one_instant_all_come(desk: Desk, own: str, at: datetime) -> None:
+def test_all_orders_of_one_instant_are_listed(desk: Desk, own: str, at: datetime) -> None:
     orders = [f"{own}-{number}" for number in range(9)]
     for one in orders:
         desk.create(order(order=one, placed_at=at.isoformat()))
@@ -420,7 +420,7 @@ def test_orders_of_one_instant_all_come(desk: Desk, own: str, at: datetime) -> N
 # ---------------------------------------------------------------- billing
 
 
-def test_many_orders_are_billed_side_by_side_each_item_once(
+def test_many_orders_are_billed_in_parallel_each_item_once(
     desk: Desk, own: str, at: datetime, record_property: Record
 ) -> None:
     storage = desk.storage

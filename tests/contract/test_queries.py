@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from quarterhour.aws.entity import Range
-from quarterhour.counters.distinct import sightings
+from quarterhour.counters.distinct import marker_sets
 from quarterhour.counters.keys import account_pk
-from quarterhour.counters.plan import Retention, counter_keys, moved
+from quarterhour.counters.plan import Retention, counter_keys, partition_changes
 from quarterhour.counters.queries import CounterQueries
 from quarterhour.ledger.plan import ledger_values
 from quarterhour.model.clock import iso_millis
@@ -56,7 +56,7 @@ def count(storage: Storage, account: Account, at: datetime, shard: int = 0) -> N
     partition = Partition(QuarterHour.at(at), shard)
     stored = storage.counters.read(counter_keys(account, partition))
     more: Any = {"seq": "1".zfill(40), "last_updated": iso_millis(at), "retention": KEPT}
-    storage.counters.write(moved(account, partition, stored, Totals(1, ZERO, ZERO, ZERO), **more))
+    storage.counters.write(partition_changes(account, partition, stored, Totals(1, ZERO, ZERO, ZERO), **more))
 
 
 # ---------------------------------------------------------------- counters
@@ -81,8 +81,8 @@ def test_days_are_in_order_with_their_customers(storage: Storage, own: str, at: 
     account = Account(f"{own}-{limit}", "GBP")
     for number in range(4):
         count(storage, account, at + number * DAY)
-    for sighting in sightings(account, (at + DAY).date(), {"ann", "bob"}, KEPT):
-        storage.counters.count_missing(sighting)
+    for marker_set in marker_sets(account, (at + DAY).date(), {"ann", "bob"}, KEPT):
+        storage.counters.count_new(marker_set)
     first, end = at.date(), (at + 3 * DAY).date()
     found = everything(lambda paging: CounterQueries(storage.entities).days(account, first, end, paging), limit)
     assert [(one["day"], one["customers"]) for one in found] == [

@@ -13,14 +13,14 @@ import pytest
 from quarterhour.aws.entity import CHECKPOINT_KEY
 from quarterhour.aws.items import Item, from_item
 from quarterhour.aws.tables import query_pages
-from quarterhour.counters.plan import Retention, moved
+from quarterhour.counters.plan import Retention, partition_changes
 from quarterhour.ledger.plan import ledger_values
 from quarterhour.model.errors import OvertakenError, SealedFileError
 from quarterhour.model.identifiers import Account, Partition
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.model.totals import Totals
 from quarterhour.reports.keys import RUNS
-from quarterhour.reports.plan import Checkpoint, Plan, Proof, Sealed, run_values, with_proofs
+from quarterhour.reports.plan import Checkpoint, Plan, Proof, SealedFile, run_values, with_proofs
 from quarterhour.reports.store import partition_request
 from tests.contract.storage import Storage
 from tests.support.builders import claim, event
@@ -38,7 +38,7 @@ def _no_control_items(storage: Storage) -> None:
 
 @pytest.fixture
 def started(storage: Storage, at: datetime) -> Checkpoint:
-    """The checkpoint as it stands before the first report."""
+    """The checkpoint before the first report."""
     storage.ledger.prepare(1, QuarterHour.at(at).previous)
     return Checkpoint(QuarterHour.at(at).previous, ("", ""), None)
 
@@ -50,8 +50,8 @@ def plan(at: Checkpoint, count: int = 4, planned_at: str = "2026-10-23T02:32:00.
     return Plan(first, last, planned_at, "abc", 3, at.previous)
 
 
-def sealed(count: int) -> tuple[Sealed, ...]:
-    return tuple(Sealed(number, str(number) * 64, 1000 + number) for number in range(count))
+def sealed(count: int) -> tuple[SealedFile, ...]:
+    return tuple(SealedFile(number, str(number) * 64, 1000 + number) for number in range(count))
 
 
 # ---------------------------------------------------------------- control items
@@ -75,33 +75,33 @@ def test_the_reports_start_once(storage: Storage, started: Checkpoint) -> None:
     assert storage.reports.checkpoints.checkpoint() == started
 
 
-def test_a_plan_once_fixed_stands(storage: Storage, started: Checkpoint) -> None:
+def test_a_stored_plan_is_not_replaced(storage: Storage, started: Checkpoint) -> None:
     first, other = plan(started), plan(started, 2, "2026-10-23T02:40:00.000Z")
-    storage.reports.checkpoints.fix(started, first)
-    storage.reports.checkpoints.fix(started, other)
+    storage.reports.checkpoints.save_plan(started, first)
+    storage.reports.checkpoints.save_plan(started, other)
     assert storage.reports.checkpoints.checkpoint() == replace(started, plan=first)
 
 
-def test_a_plan_from_where_the_checkpoint_is_not_is_not_fixed(storage: Storage, started: Checkpoint) -> None:
+def test_a_plan_from_another_checkpoint_is_not_stored(storage: Storage, started: Checkpoint) -> None:
     elsewhere = replace(started, sealed_through=started.sealed_through.next)
-    storage.reports.checkpoints.fix(elsewhere, plan(elsewhere))
+    storage.reports.checkpoints.save_plan(elsewhere, plan(elsewhere))
     assert storage.reports.checkpoints.checkpoint() == started
 
 
-def test_progress_is_noted_with_the_plan_under_way_alone(storage: Storage, started: Checkpoint) -> None:
+def test_progress_is_stored_only_for_the_plan_under_way(storage: Storage, started: Checkpoint) -> None:
     under_way = plan(started)
-    storage.reports.checkpoints.note_progress(under_way, sealed(1))
+    storage.reports.checkpoints.save_progress(under_way, sealed(1))
     assert storage.reports.checkpoints.checkpoint() == started
-    storage.reports.checkpoints.fix(started, under_way)
-    storage.reports.checkpoints.note_progress(under_way, sealed(2))
-    storage.reports.checkpoints.note_progress(plan(started, planned_at="2026-10-23T02:40:00.000Z"), sealed(4))
+    storage.reports.checkpoints.save_plan(started, under_way)
+    storage.reports.checkpoints.save_progress(under_way, sealed(2))
+    storage.reports.checkpoints.save_progress(plan(started, planned_at="2026-10-23T02:40:00.000Z"), sealed(4))
     assert storage.reports.checkpoints.checkpoint() == replace(started, plan=replace(under_way, sealed=sealed(2)))
 
 
 def test_finishing_moves_the_checkpoint_and_clears_the_plan(storage: Storage, started: Checkpoint) -> None:
     done = plan(started)
-    storage.reports.checkpoints.fix(started, done)
-    storage.reports.checkpoints.note_progress(done, sealed(4))
+    storage.reports.checkpoints.save_plan(started, done)
+    storage.reports.checkpoints.save_progress(done, sealed(4))
     storage.reports.checkpoints.finish(done, MANIFEST)
     assert storage.reports.checkpoints.checkpoint() == Checkpoint(done.last, (done.run, MANIFEST), None)
 
@@ -110,21 +110,21 @@ def test_finishing_again_changes_nothing_even_while_the_next_plan_is_under_way(
     storage: Storage, started: Checkpoint
 ) -> None:
     done = plan(started)
-    storage.reports.checkpoints.fix(started, done)
+    storage.reports.checkpoints.save_plan(started, done)
     storage.reports.checkpoints.finish(done, MANIFEST)
     after = Checkpoint(done.last, (done.run, MANIFEST), None)
     following = plan(after, 1)
-    storage.reports.checkpoints.fix(after, following)
+    storage.reports.checkpoints.save_plan(after, following)
     storage.reports.checkpoints.finish(done, "e" * 64)
-    storage.reports.checkpoints.note_progress(replace(done, planned_at="2026-10-23T02:00:00.000Z"), sealed(4))
+    storage.reports.checkpoints.save_progress(replace(done, planned_at="2026-10-23T02:00:00.000Z"), sealed(4))
     assert storage.reports.checkpoints.checkpoint() == replace(after, plan=following)
 
 
-def test_who_finishes_what_is_not_under_way_is_told(storage: Storage, started: Checkpoint) -> None:
+def test_finishing_a_plan_that_is_not_under_way_is_an_error(storage: Storage, started: Checkpoint) -> None:
     with pytest.raises(OvertakenError):
         storage.reports.checkpoints.finish(plan(started), MANIFEST)
     under_way = plan(started)
-    storage.reports.checkpoints.fix(started, under_way)
+    storage.reports.checkpoints.save_plan(started, under_way)
     with pytest.raises(OvertakenError):
         storage.reports.checkpoints.finish(plan(started, planned_at="2026-10-23T02:40:00.000Z"), MANIFEST)
     assert storage.reports.checkpoints.checkpoint() == replace(started, plan=under_way)
@@ -137,8 +137,8 @@ def run(day: int, verdict: Proof) -> dict[str, Any]:
     """Return a run's control item, one a day, with what the counters say to it."""
     first = QuarterHour.parse(f"202610{day:02d}0130")
     covered = Plan(first, first.next, "2026-10-23T02:32:00.000Z", "abc", 1, ("", ""))
-    said = {first: verdict, first.next: Proof.VERIFIED}
-    return with_proofs(run_values(covered, sealed(2), MANIFEST), said)
+    proofs = {first: verdict, first.next: Proof.VERIFIED}
+    return with_proofs(run_values(covered, sealed(2), MANIFEST), proofs)
 
 
 def test_runs_come_in_the_order_of_time(storage: Storage) -> None:
@@ -149,11 +149,11 @@ def test_runs_come_in_the_order_of_time(storage: Storage) -> None:
     found = storage.reports.runs.days(date(2026, 10, 1), through)
     assert list(found) == [(date(2026, 10, day), [runs[day - 1]]) for day in (1, 2)]
     assert list(storage.reports.runs.days(date(2026, 10, 2), through)) == [(date(2026, 10, 2), [runs[1]])]
-    assert list(storage.reports.runs.days(date(2026, 10, 2), through.previous)) == [], "the run goes on behind it"
+    assert list(storage.reports.runs.days(date(2026, 10, 2), through.previous)) == [], "the run ends after it"
     assert list(storage.reports.runs.days(date(2026, 10, 3), through)) == []
 
 
-def test_pending_runs_are_listed_until_their_verdict_is_given(storage: Storage) -> None:
+def test_runs_are_listed_while_a_proof_is_pending(storage: Storage) -> None:
     runs = [run(1, Proof.PENDING), run(2, Proof.VERIFIED), run(3, Proof.DRIFT), run(4, Proof.PENDING)]
     for one in reversed(runs):
         storage.reports.runs.put(one)
@@ -190,7 +190,7 @@ def plain(items: Iterator[Item]) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("count", [3, 5])
-def test_a_quarter_hour_is_read_from_all_its_partitions_in_one_order(
+def test_a_quarter_hour_is_read_from_all_its_partitions_ordered_by_position(
     storage: Storage, sold: list[dict[str, str]], at: datetime, count: int
 ) -> None:
     assert plain(storage.reports.ledger.read(shards(at, count))) == sold
@@ -201,22 +201,24 @@ def test_a_partition_is_read_whole_page_by_page(
     storage: Storage, sold: list[dict[str, str]], at: datetime, page: int
 ) -> None:
     partition = shards(at, 1)[0]
-    wanted = partition_request(storage.ledger_table, partition, page)
-    pages = list(query_pages(storage.dynamodb, wanted, storage.workers))
+    request = partition_request(storage.ledger_table, partition, page)
+    pages = list(query_pages(storage.dynamodb, request, storage.workers))
     assert max(map(len, pages)) <= page
     read = plain(item for items in pages for item in items)
     assert read == [one for one in sold if one["quarter_hour"] == str(partition)]
 
 
-def test_what_was_counted_is_read_for_each_account_and_partition_that_has_a_counter(
+def test_counted_totals_are_read_for_each_account_and_partition_that_has_a_counter(
     storage: Storage, own: str, at: datetime
 ) -> None:
     ours, theirs = Account(own, "GBP"), Account(own, "EUR")
     partition, other = shards(at, 2)
     totals = Totals(3, Decimal("12.50"), Decimal(-1), Decimal("1.15"))
-    storage.counters.write(moved(ours, partition, {}, totals, seq="1".zfill(40), last_updated="2026", retention=KEPT))
-    wanted = [(ours, partition), (ours, other), (theirs, partition)]
-    assert storage.reports.counters.counted(wanted) == {(ours, partition): totals}
+    storage.counters.write(
+        partition_changes(ours, partition, {}, totals, seq="1".zfill(40), last_updated="2026", retention=KEPT)
+    )
+    keys = [(ours, partition), (ours, other), (theirs, partition)]
+    assert storage.reports.counters.counted(keys) == {(ours, partition): totals}
 
 
 # ---------------------------------------------------------------- the bucket
@@ -241,6 +243,6 @@ def test_other_bytes_than_those_sealed_are_refused_and_change_nothing(storage: S
     assert storage.reports.files.open(f"reports/{own}").read() == b"sealed"
 
 
-def test_an_object_that_is_gone_is_told_of(storage: Storage, own: str) -> None:
+def test_a_missing_object_is_an_error_that_names_it(storage: Storage, own: str) -> None:
     with pytest.raises(SealedFileError, match="gone"):
         storage.reports.files.open(f"reports/{own}/none")

@@ -15,7 +15,7 @@ from quarterhour.aws.items import from_item, to_item
 from quarterhour.aws.parking import Parking
 from quarterhour.aws.streams import SEQUENCE_DIGITS, Poison, Record, is_insert
 from quarterhour.counters.keys import account_pk, latest_key
-from quarterhour.counters.plan import Retention, counter_keys, group, moved
+from quarterhour.counters.plan import Retention, counter_keys, group, partition_changes
 from quarterhour.ledger.plan import Claim, ledger_values
 from quarterhour.model.clock import iso_millis
 from quarterhour.model.identifiers import Account, Partition
@@ -105,7 +105,7 @@ def test_a_batch_becomes_the_postings_of_its_accounts_and_partitions(storage: St
     assert not poison
     (one,) = groups
     assert (one.account, one.partition) == (Account("42", "GBP"), made[0][0].partition)
-    assert [str(step.posting.amount) for step in one.steps] == ["12.50"] * 4
+    assert [str(step.posting.amount) for step in one.postings] == ["12.50"] * 4
 
 
 @only_dynamodb_local
@@ -122,7 +122,7 @@ def test_a_write_over_an_event_reaches_no_counter(storage: Storage, own: str, at
     records = of_ledger(delivered(storage, "counters", at), own)
     assert [one["eventName"] for one in records] == ["INSERT", "MODIFY"]
     assert filtered(storage, "counters", records) == records[:1]
-    assert [len(one.steps) for one in group(records)[0]] == [1]
+    assert [len(one.postings) for one in group(records)[0]] == [1]
 
 
 # ---------------------------------------------------------------- the entities' stream
@@ -133,7 +133,7 @@ def count(storage: Storage, account: Account, at: datetime) -> None:
     partition = Partition(QuarterHour.at(at), 0)
     stored = storage.counters.read(counter_keys(account, partition))
     more: Any = {"seq": "1".zfill(40), "last_updated": iso_millis(at), "retention": KEPT}
-    storage.counters.write(moved(account, partition, stored, Totals(1), **more))
+    storage.counters.write(partition_changes(account, partition, stored, Totals(1), **more))
 
 
 def test_each_change_of_a_latest_state_is_delivered_and_nothing_else(

@@ -45,7 +45,7 @@ def lived(world: World) -> list[dict[str, Any]]:
 ALL = {"1001:1": "10.00", "1001:2": "2.50", "1002:1": "10.00", "1002:1:refund": "-10.00"}
 
 
-def test_a_paid_order_is_posted_item_by_item_with_all_that_it_tells(world: World) -> None:
+def test_a_paid_order_is_posted_item_by_item_with_all_its_fields(world: World) -> None:
     paid(world, "1001", TEA, CUP)
     world.settle()
     tea, cup = sorted(ledger(world), key=lambda one: one["id"])
@@ -57,7 +57,7 @@ def test_a_paid_order_is_posted_item_by_item_with_all_that_it_tells(world: World
     assert world.read("/accounts/42/GBP")["gross"] == "10.00"
 
 
-def test_what_is_open_or_was_never_paid_is_not_posted(world: World) -> None:
+def test_open_and_never_paid_orders_are_not_posted(world: World) -> None:
     place(world, "1001", TEA)
     place(world, "1002", TEA)
     change(world, "1002", "open", "cancelled")
@@ -87,7 +87,7 @@ def given_back(world: World, id_: str, amount: str, of: str = "1001:1") -> list[
     ("parts", "rest"),
     [(["-4"], "-6.00"), (["-4", "-5.999"], "-0.001"), (["-10"], "0.00"), (["-7.50", "-2.50"], "0.00")],
 )
-def test_a_cancelled_order_is_refunded_what_is_left_of_it(world: World, parts: list[str], rest: str) -> None:
+def test_a_cancelled_order_is_refunded_the_rest(world: World, parts: list[str], rest: str) -> None:
     paid(world, "1001", TEA, CUP)
     world.settle()
     for number_, amount in enumerate(parts):
@@ -105,7 +105,7 @@ def test_a_cancelled_order_is_refunded_what_is_left_of_it(world: World, parts: l
 
 
 @pytest.mark.slow
-def test_another_refund_may_come_at_any_call_of_the_billing_of_a_cancelled_order() -> None:
+def test_another_refund_may_be_posted_at_any_call_of_the_billing_of_a_cancelled_order() -> None:
     met = 0
     with faulty() as (world, faults):
         for point in range(20):
@@ -155,9 +155,7 @@ def test_a_refund_of_the_rest_whose_append_was_lost_is_completed_with_what_it_ha
         [(0, 8), (5, 11), (0, 2)],
     ],
 )
-def test_each_item_is_posted_once_however_records_are_cut_and_delivered_again(
-    world: World, cuts: list[tuple[int, int]]
-) -> None:
+def test_each_item_is_posted_once_in_any_batches_and_redeliveries(world: World, cuts: list[tuple[int, int]]) -> None:
     records = lived(world)
     for start, end in cuts:
         assert deliver(world, "billing", records[start:end]) == []
@@ -189,7 +187,7 @@ def test_a_batch_that_fails_names_its_first_order_and_no_refund_goes_before_its_
         assert billed(world) == ALL
 
 
-def test_a_function_that_runs_out_of_time_goes_on_from_there(world: World) -> None:
+def test_a_function_that_runs_out_of_time_continues_in_the_next_delivery(world: World) -> None:
     records = lived(world)
     answer = world.stack.invoke("billing", {"Records": records}, seconds=0)
     (failed,) = answer["batchItemFailures"]
@@ -200,7 +198,7 @@ def test_a_function_that_runs_out_of_time_goes_on_from_there(world: World) -> No
 
 
 @pytest.mark.slow
-def test_a_thousand_items_are_posted_and_taken_back(world: World) -> None:
+def test_a_thousand_items_are_posted_and_refunded(world: World) -> None:
     paid(world, "1001", *[item(amount="0.10", agency=str(one % 3)) for one in range(1000)])
     world.settle()
     assert len(ledger(world)) == 1000
@@ -228,7 +226,7 @@ def test_an_order_that_lacks_an_item_is_parked_whole_and_the_others_are_posted(w
     assert billed(world) == {id_: amount for id_, amount in ALL.items() if not id_.startswith("1001")}
 
 
-def test_what_the_ledger_refuses_is_parked_with_the_reason_and_the_rest_of_its_order_is_posted(world: World) -> None:
+def test_a_rejected_item_is_parked_with_the_reason_and_the_rest_of_its_order_is_posted(world: World) -> None:
     paid(world, "1001", TEA, CUP)
     world.settle()
     forgotten = {"event": {"S": "orders#1001:1"}}
@@ -241,7 +239,7 @@ def test_what_the_ledger_refuses_is_parked_with_the_reason_and_the_rest_of_its_o
     assert "1001:1:refund" not in billed(world)
 
 
-def test_an_item_that_is_another_than_was_billed_parks_the_order(world: World) -> None:
+def test_an_item_that_conflicts_with_a_billed_one_parks_the_order(world: World) -> None:
     paid(world, "1001", TEA)
     records = changes(world)
     assert deliver(world, "billing", records) == []
@@ -257,7 +255,7 @@ def test_an_item_that_is_another_than_was_billed_parks_the_order(world: World) -
     assert "recorded before with other content" in message["reason"]
 
 
-def test_what_is_parked_is_billed_once_its_cause_is_mended(world: World) -> None:
+def test_a_parked_order_is_billed_once_the_cause_is_fixed(world: World) -> None:
     records = lived(world)
     lost = next(one for one in items(world, "EntityTable") if (one["pk"], one["sk"]) == ("ORDER#1001", "ITEM#0002"))
     without_item(world, 2)
@@ -306,7 +304,7 @@ OWED = {
 
 
 def park(world: World, order: str) -> None:
-    """Send the header of an order as it stands to the parked ones."""
+    """Park the header of an order as it is."""
     raw = world.stack.dynamodb.get_item(
         TableName=world.stack.ref("EntityTable"), Key={"pk": {"S": f"ORDER#{order}"}, "sk": {"S": "order"}}
     )["Item"]
@@ -316,7 +314,7 @@ def park(world: World, order: str) -> None:
     )
 
 
-def test_parked_orders_are_billed_whatever_has_become_of_them_since(world: World) -> None:
+def test_parked_orders_are_billed_in_any_later_status(world: World) -> None:
     lives(world)
     for order in ("shipped", "delivered", "returned"):
         park(world, order)
@@ -326,7 +324,7 @@ def test_parked_orders_are_billed_whatever_has_become_of_them_since(world: World
 
 
 @pytest.mark.parametrize("order", ["open", "dropped"])
-def test_a_parked_order_that_owes_nothing_is_kept(world: World, order: str) -> None:
+def test_a_parked_order_without_a_bill_stays_parked(world: World, order: str) -> None:
     lives(world)
     park(world, order)
     for _ in range(2):  # it is not hidden from the second run
@@ -334,7 +332,7 @@ def test_a_parked_order_that_owes_nothing_is_kept(world: World, order: str) -> N
     assert ledger(world) == []
 
 
-def test_a_parked_order_whose_sales_may_be_forgotten_is_kept() -> None:
+def test_a_parked_order_whose_sales_may_be_forgotten_stays_parked() -> None:
     with opened({"DedupRetentionDays": 30}) as world:
         paid(world, "1001", TEA)
         park(world, "1001")
@@ -361,7 +359,7 @@ def test_all_lost_changes_of_orders_are_found_and_billed(world: World) -> None:
     assert billed(world) == OWED
 
 
-def test_billing_that_takes_nothing_more_is_told(world: World) -> None:
+def test_billing_that_makes_no_progress_is_reported(world: World) -> None:
     lives(world)
     lost = found(world.stack.dynamodb, world.stack.ref("EntityTable"), START, START + timedelta(days=1))
     answers = iter([["3"], ["4"], ["4"]])

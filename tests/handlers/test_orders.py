@@ -27,7 +27,7 @@ def problems(answer: Any, status: int = 400) -> list[str]:
 # ---------------------------------------------------------------- create
 
 
-def test_an_order_is_created_and_answered_as_it_stands(world: World) -> None:
+def test_an_order_is_created_and_returned(world: World) -> None:
     answer = place(world, "1001", item(quantity="2"), item(agency="7", amount="0.005"))
     assert answer.status == 201
     assert answer.json() == {
@@ -48,7 +48,7 @@ def test_an_order_is_created_and_answered_as_it_stands(world: World) -> None:
     ]
 
 
-def test_a_retry_is_answered_with_the_order_as_it_stands(world: World) -> None:
+def test_a_retry_returns_the_order_as_it_is(world: World) -> None:
     first = place(world, "1001")
     world.clock.advance(timedelta(days=1))
     again = place(world, "1001")
@@ -66,7 +66,7 @@ def test_other_content_under_a_known_id_is_a_conflict(world: World) -> None:
     assert items(world, "EntityTable") == before
 
 
-def test_an_order_of_a_thousand_items_is_taken(world: World) -> None:
+def test_an_order_of_a_thousand_items_is_accepted(world: World) -> None:
     sent = [item(product=f"P-{number}", amount="0.10") for number in range(1000)]
     answer = place(world, "1001", *sent)
     assert (answer.status, answer.json()["lines"], answer.json()["total"]) == (201, 1000, "100.00")
@@ -74,7 +74,7 @@ def test_an_order_of_a_thousand_items_is_taken(world: World) -> None:
     assert [one["product"] for one in found["items"]] == [one["product"] for one in sent]
 
 
-def test_every_problem_is_told_by_its_place_and_nothing_is_kept(world: World) -> None:
+def test_every_problem_names_its_field_and_nothing_is_stored(world: World) -> None:
     answer = place(world, "", item(), item(amount="-1", agency=ABSENT), currency="pounds")
     assert problems(answer) == ["order", "currency", "items[1].agency", "items[1].amount"]
     assert not [one for one in items(world, "EntityTable") if one["pk"].startswith("ORDER#")]
@@ -83,11 +83,11 @@ def test_every_problem_is_told_by_its_place_and_nothing_is_kept(world: World) ->
 @pytest.mark.parametrize(
     ("sent", "status"), [(b"{", 400), (b"[]", 400), (b'{"order": 1e999}', 400), (b" " * 1_000_001, 413)]
 )
-def test_what_is_no_order_is_refused(world: World, sent: bytes, status: int) -> None:
+def test_a_body_that_is_no_order_is_refused(world: World, sent: bytes, status: int) -> None:
     assert problems(send(world, "POST", "/orders", sent), status)
 
 
-def test_an_order_that_could_not_be_written_shows_nowhere_and_its_retry_is_taken() -> None:
+def test_an_order_that_could_not_be_written_is_not_shown_and_its_retry_succeeds() -> None:
     with faulty("throttle=1") as (world, faults):
         with faults.at_work():
             answer = place(world, "1001")
@@ -112,7 +112,7 @@ def test_throttling_and_lost_answers_leave_no_order_in_part(seed: int) -> None:
 
 
 @pytest.mark.parametrize("units", [1, 25])
-def test_orders_sent_at_once_to_a_throttled_table_all_come_to_stand_as_soon_as_its_units_allow(units: int) -> None:
+def test_concurrent_orders_to_a_throttled_table_are_all_completed(units: int) -> None:
     sizes = (1, 5, 20, 45)
     rushed = rush(units, sizes)
     assert rushed.lost == 0
@@ -123,7 +123,7 @@ def test_orders_sent_at_once_to_a_throttled_table_all_come_to_stand_as_soon_as_i
 # ---------------------------------------------------------------- the status
 
 
-def test_a_status_is_changed_once_however_often_it_is_asked_for(world: World) -> None:
+def test_a_repeated_status_change_is_made_once(world: World) -> None:
     place(world, "1001")
     world.clock.advance(timedelta(minutes=1))
     first, again = (change(world, "1001", "open", "paid") for _ in range(2))
@@ -135,7 +135,7 @@ def test_a_status_is_changed_once_however_often_it_is_asked_for(world: World) ->
     ]
 
 
-def test_a_lost_race_is_a_conflict_that_says_how_the_order_stands(world: World) -> None:
+def test_a_lost_race_is_a_conflict_that_names_the_orders_status(world: World) -> None:
     place(world, "1001")
     change(world, "1001", "open", "cancelled")
     answer = change(world, "1001", "open", "paid")
@@ -143,7 +143,7 @@ def test_a_lost_race_is_a_conflict_that_says_how_the_order_stands(world: World) 
     assert "is cancelled, not open" in answer.json()["detail"]
 
 
-def test_a_status_is_that_of_the_order_that_is_named_and_of_no_other(world: World) -> None:
+def test_a_status_change_affects_only_the_named_order(world: World) -> None:
     for name in ("50%", "50%25", "a/b", "a%2Fb"):
         place(world, name)
     assert change(world, "50%25", "open", "cancelled").json()["order"] == "50%25"
@@ -155,7 +155,7 @@ def test_a_status_is_that_of_the_order_that_is_named_and_of_no_other(world: Worl
         assert world.read(f"/orders/{quote(quote(name, safe=''), safe='')}")["order"] == name
 
 
-def test_a_status_that_cannot_follow_is_refused_and_an_unknown_order_is_not_there(world: World) -> None:
+def test_an_impossible_status_is_refused_and_an_unknown_order_is_not_found(world: World) -> None:
     place(world, "1001")
     assert problems(change(world, "1001", "open", "delivered")) == ["to"]
     assert problems(change(world, "1001", "new", "paid")) == ["from"]
@@ -165,7 +165,7 @@ def test_a_status_that_cannot_follow_is_refused_and_an_unknown_order_is_not_ther
 # ---------------------------------------------------------------- find
 
 
-def test_orders_wait_in_the_queue_of_their_status_the_oldest_first(world: World) -> None:
+def test_the_queue_of_a_status_lists_its_orders_the_oldest_first(world: World) -> None:
     for number in range(6):
         place(world, f"100{number}", placed_at=(START - timedelta(days=number)).isoformat())
     change(world, "1003", "open", "paid")
@@ -177,7 +177,7 @@ def test_orders_wait_in_the_queue_of_their_status_the_oldest_first(world: World)
 
 
 @pytest.mark.parametrize("status", ["cancelled", "delivered", "writing", ""])
-def test_what_is_done_waits_in_no_queue(world: World, status: str) -> None:
+def test_finished_orders_are_in_no_queue(world: World, status: str) -> None:
     assert world.refused("/orders", status=status)["expected"] == "one of open, paid, shipped"
 
 
@@ -211,7 +211,7 @@ def test_an_order_whose_commit_is_slow_is_on_all_pages_of_a_listing_or_on_none(s
     with faulty() as (world, faults):
         place(world, "1001", item(product="m1"), item(product="m2"))
         world.clock.advance(timedelta(hours=1))
-        commit = 2  # behind the claim and the items
+        commit = 2  # after the claim and the items
         pages: list[Any] = []
 
         def read_a_page() -> None:
@@ -232,8 +232,8 @@ def test_an_order_whose_commit_is_slow_is_on_all_pages_of_a_listing_or_on_none(s
         assert len(world.all("/customers/ann/items")) == 4
 
 
-def test_a_commit_that_is_on_its_way_has_arrived_or_was_given_up_before_its_order_is_listed(world: World) -> None:
-    patience = load(world.stack.functions["orders"], "looked_at").store.once.meta.config
+def test_a_commit_has_taken_effect_or_failed_before_its_order_can_be_listed(world: World) -> None:
+    patience = load(world.stack.functions["orders"], "looked_at").store.client_once.meta.config
     assert patience.retries["total_max_attempts"] == 1
     index = timedelta(seconds=2)
     assert timedelta(seconds=patience.connect_timeout + patience.read_timeout) + index <= INDEX_LAG
@@ -245,7 +245,7 @@ def test_a_guests_order_is_found_by_its_id_and_in_the_queue(world: World) -> Non
     assert len(world.all("/orders", status="open")) == 1
 
 
-def test_a_request_with_what_no_route_knows_is_refused(world: World) -> None:
+def test_unknown_parameters_and_orders_are_refused(world: World) -> None:
     place(world, "1001")
     assert world.refused("/orders/1001", page="2")["field"] == "page"
     assert world.refused("/customers/ann/items", product="a#b")["field"] == "product"

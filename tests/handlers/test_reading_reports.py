@@ -1,4 +1,4 @@
-"""Reading reports: the runs, what the counters say to them, a run's manifest and links to its files."""
+"""Reading reports: the runs with their proofs, a run's manifest and links to its files."""
 
 import gzip
 import json
@@ -42,7 +42,7 @@ def test_there_are_no_runs_before_the_first(world: World) -> None:
     assert world.read("/reports") == {"items": [], "next": None}
 
 
-def test_the_runs_come_newest_first_with_the_counters_verdict(reported: World) -> None:
+def test_the_runs_are_listed_newest_first_with_their_worst_proof(reported: World) -> None:
     second, first = reported.read("/reports")["items"]
     assert (second["run"], second["buckets"], second["lines"], second["counters"]) == (SECOND, 2, 1, "verified")
     manifest_sha256 = first.pop("manifest_sha256")
@@ -70,7 +70,7 @@ def test_a_run_whose_counters_lag_is_pending_until_the_next(world: World) -> Non
     assert [(item["run"], item["counters"]) for item in world.read("/reports")["items"]] == [(FIRST, "verified")]
 
 
-def test_a_run_is_told_with_its_manifest_and_links_to_its_files(reported: World) -> None:
+def test_a_run_is_returned_with_its_manifest_and_links_to_its_files(reported: World) -> None:
     run = reported.read(f"/reports/{FIRST}")
     assert (run["run"], run["counters"], run["proofs"]) == (FIRST, "verified", {"202610230130": "verified"})
     assert run["manifest"]["accounts"][0]["gross"] == "1.00"
@@ -87,7 +87,7 @@ def test_a_run_is_told_with_its_manifest_and_links_to_its_files(reported: World)
     assert len(reported.read(f"/reports/{SECOND}")["files"]) == 3
 
 
-def test_links_are_signed_for_a_quarter_hour_of_an_hour(reported: World) -> None:
+def test_links_are_signed_for_fifteen_minutes(reported: World) -> None:
     run = reported.read(f"/reports/{FIRST}")
     assert run["links_valid_seconds"] == 900
     for file in run["files"]:
@@ -96,7 +96,7 @@ def test_links_are_signed_for_a_quarter_hour_of_an_hour(reported: World) -> None
         assert signed["X-Amz-Algorithm"] == ["AWS4-HMAC-SHA256"]
 
 
-def test_a_manifest_that_is_too_large_for_an_answer_is_linked_only(
+def test_a_manifest_that_is_too_large_for_a_response_is_only_linked(
     reported: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("quarterhour.reports.queries.LARGEST_MANIFEST", 100)
@@ -105,7 +105,7 @@ def test_a_manifest_that_is_too_large_for_an_answer_is_linked_only(
     assert len(run["files"]) == 3
 
 
-def test_the_end_of_a_day_is_told_as_the_next_days_beginning(world: World) -> None:
+def test_the_end_of_a_day_is_shown_as_midnight_of_the_next(world: World) -> None:
     world.clock.advance_to(world.clock.now().replace(hour=23, minute=40))
     world.sell("1.00")
     world.pass_time(minutes=30)
@@ -115,7 +115,7 @@ def test_the_end_of_a_day_is_told_as_the_next_days_beginning(world: World) -> No
     assert world.read("/reports/2026-10-23T2330-2400")["lines"] == 1
 
 
-def test_a_run_that_is_not_there_is_told(reported: World) -> None:
+def test_an_unknown_run_is_not_found(reported: World) -> None:
     for run in (
         "2026-10-23T0145-0200",
         "2026-10-23",
@@ -131,7 +131,7 @@ def test_a_run_that_is_not_there_is_told(reported: World) -> None:
         assert reported.missing(f"/reports/{run}").startswith("there is no run ")
 
 
-def test_only_runs_stand_among_the_runs(reported: World) -> None:
+def test_only_runs_are_listed_among_the_runs(reported: World) -> None:
     table: dict[str, Any] = {"TableName": reported.stack.ref("EntityTable")}
     reported.stack.dynamodb.put_item(**table, Item=to_item({"pk": "RUNS", "sk": FIRST}))
     reported.stack.dynamodb.put_item(**table, Item=to_item({"pk": "RUN#pending", "sk": FIRST}))

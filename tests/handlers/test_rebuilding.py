@@ -1,4 +1,4 @@
-"""What an operator mends: counters held to the sealed ledger, day by day, however old and however often."""
+"""An operator repairs counters from the sealed ledger, day by day, at any age and any number of times."""
 
 from collections.abc import Iterator
 from datetime import timedelta
@@ -14,7 +14,7 @@ from tests.support.tables import deliver, entity, items, stream
 
 MANY = 1000
 SHORT = 60.0
-"""Seconds in which one day is looked at and no other is begun."""
+"""Seconds in which one day is rebuilt and no other is begun."""
 
 
 @pytest.fixture
@@ -75,7 +75,7 @@ def lose(world: World, *, markers_of: str) -> int:
 
 
 @pytest.mark.slow
-def test_the_customers_of_a_day_are_the_same_after_every_rebuild_though_its_markers_are_gone(world: World) -> None:
+def test_the_customers_of_a_day_are_the_same_after_every_rebuild_though_its_markers_have_expired(world: World) -> None:
     post(world, [sale(f"s{n}", "1", customer=f"c{n}") for n in range(3)])
     world.pass_time(days=4)
     world.report()
@@ -90,7 +90,7 @@ def test_the_customers_of_a_day_are_the_same_after_every_rebuild_though_its_mark
     assert {right["ACCOUNT#42#GBP", sk]["customers"] for sk in ("CUSTOMERS", "CUSTOMERS#2026-10-23")} == {"3"}
 
 
-def test_a_day_whose_customers_were_lost_gets_them_back_with_their_expiry(world: World) -> None:
+def test_the_lost_customers_of_a_day_are_restored_with_their_expiry(world: World) -> None:
     post(world, [sale(f"s{n}", "1", customer=f"c{n}") for n in range(3)])
     world.pass_time(days=4)
     world.report()
@@ -103,7 +103,7 @@ def test_a_day_whose_customers_were_lost_gets_them_back_with_their_expiry(world:
     assert entity(world, key["sk"]) == before
 
 
-def test_a_young_days_customers_are_right_while_the_stream_delivers_again(world: World) -> None:
+def test_the_customers_of_a_young_day_are_right_while_the_stream_redelivers(world: World) -> None:
     post(world, [sale(f"s{n}", "1", customer=f"c{n}") for n in range(3)])
     world.clock.advance(timedelta(minutes=18))
     world.report()
@@ -120,23 +120,23 @@ def test_a_young_days_customers_are_right_while_the_stream_delivers_again(world:
 # ---------------------------------------------------------------- day by day
 
 
-def test_a_rebuild_goes_on_from_the_day_that_it_did_not_come_to(world: World) -> None:
+def test_a_rebuild_continues_from_its_next_day(world: World) -> None:
     sell_for_days(world)
     right = counted(world)
     break_everything(world)
     event = {"action": "rebuild"}
     came_to = []
-    mended = 0
+    repaired = 0
     while True:
         answer = world.stack.invoke("operator", event, SHORT)
         came_to.append(answer["next"])
-        mended += answer["repaired"]
+        repaired += answer["repaired"]
         if answer["next"] is None:
             break
         event["from"] = answer["next"]
     assert came_to == ["2026-10-24", "2026-10-25", "2026-10-26", "2026-10-27", None]
     assert answer["accounts"] == 4
-    assert mended > 0
+    assert repaired > 0
     assert counted(world) == right
     assert world.stack.invoke("operator", {"action": "rebuild"}) == {
         "days": 4,
@@ -146,7 +146,7 @@ def test_a_rebuild_goes_on_from_the_day_that_it_did_not_come_to(world: World) ->
     }
 
 
-def test_days_before_the_one_to_begin_with_are_left_alone(world: World) -> None:
+def test_days_before_the_first_requested_day_are_not_touched(world: World) -> None:
     sell_for_days(world)
     right = counted(world)
     break_everything(world)
@@ -159,7 +159,7 @@ def test_days_before_the_one_to_begin_with_are_left_alone(world: World) -> None:
 
 
 @pytest.mark.slow
-def test_for_one_account_no_file_is_read_of_a_run_that_does_not_name_it(world: World) -> None:
+def test_a_rebuild_of_one_account_reads_no_files_of_runs_without_it(world: World) -> None:
     sell_for_days(world)
     right = counted(world)
     bucket = world.stack.ref("ReportBucket")
@@ -175,7 +175,7 @@ def test_for_one_account_no_file_is_read_of_a_run_that_does_not_name_it(world: W
 
 
 @pytest.mark.slow
-def test_a_manifest_that_is_not_the_one_sealed_is_no_truth(world: World) -> None:
+def test_a_manifest_other_than_the_sealed_one_is_refused(world: World) -> None:
     sell_for_days(world)
     bucket = world.stack.ref("ReportBucket")
     s3: Any = world.stack.engine.s3()
@@ -186,7 +186,7 @@ def test_a_manifest_that_is_not_the_one_sealed_is_no_truth(world: World) -> None
         world.stack.invoke("operator", {"action": "rebuild"})
 
 
-def test_what_cannot_be_rebuilt_is_refused(world: World) -> None:
+def test_a_bad_request_is_refused(world: World) -> None:
     with pytest.raises(InvalidError, match="action is missing: expected rebuild or unpark"):
         world.stack.invoke("operator", {})
     with pytest.raises(InvalidError, match="AGENCY#CURRENCY"):
@@ -212,7 +212,7 @@ def park(world: World, *records: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     "days", [pytest.param(1, id="that is kept"), pytest.param(13.5, id="that has expired", marks=pytest.mark.slow)]
 )
-def test_a_parked_record_is_applied_by_its_own_day(world: World, days: float) -> None:
+def test_a_parked_record_is_applied_by_rebuilding_its_day(world: World, days: float) -> None:
     post(world, [sale("kept", "2.00", customer="bob"), sale("parked", "3.00", customer="ann")])
     kept, parked = sorted(stream(world, "LedgerTable"), key=lambda one: one["dynamodb"]["NewImage"]["id"]["S"])
     assert deliver(world, "counters", [kept]) == []
@@ -226,7 +226,7 @@ def test_a_parked_record_is_applied_by_its_own_day(world: World, days: float) ->
     assert world.stack.invoke("operator", {"action": "rebuild"})["repaired"] == 0
 
 
-def test_a_parked_record_mends_no_other_day(world: World) -> None:
+def test_a_parked_record_repairs_no_other_day(world: World) -> None:
     post(world, sale("before", "2.00"))
     world.pass_time(days=1)
     post(world, sale("parked", "3.00"))
@@ -252,7 +252,7 @@ MORE_THAN_A_BATCH = 12
 
 
 @pytest.mark.parametrize("sealed", [True, False], ids=["something is sealed", "nothing is sealed"])
-def test_a_record_that_must_stay_can_be_seen_as_soon_as_the_run_ends(world: World, *, sealed: bool) -> None:
+def test_a_record_that_stays_parked_is_visible_when_the_run_ends(world: World, *, sealed: bool) -> None:
     """Its alarm looks at the visible messages alone."""
     if sealed:
         post(world, sale("before", "2.00"))
@@ -268,7 +268,7 @@ def test_a_record_that_must_stay_can_be_seen_as_soon_as_the_run_ends(world: Worl
     assert world.stack.invoke("operator", unpark)["counters"] == kept, "none is hidden"
 
 
-def test_what_a_failed_run_had_received_can_be_seen_as_soon_as_it_ends(world: World) -> None:
+def test_records_received_by_a_failed_run_are_visible_when_it_ends(world: World) -> None:
     post(world, [sale("one", "2.00"), sale("two", "3.00")])
     for record in stream(world, "LedgerTable"):
         park(world, record)

@@ -1,4 +1,4 @@
-"""Writing lost files of a report run once more, as the operator's `quarterhour reseal` asks for it."""
+"""Rewriting the lost files of a run, as the operator's `quarterhour reseal` does."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -46,7 +46,7 @@ def reseal(world: World, run: str = RUN) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("lost", [[LINES[0]], LINES, [BESIDE[0]], [BESIDE[1]], BESIDE, [*LINES, *BESIDE]])
-def test_what_is_lost_is_written_once_more_with_the_same_bytes(reported: World, lost: list[str]) -> None:
+def test_lost_files_are_rewritten_with_the_same_bytes(reported: World, lost: list[str]) -> None:
     before = objects(reported)
     for key in lost:
         lose(reported, key)
@@ -55,13 +55,13 @@ def test_what_is_lost_is_written_once_more_with_the_same_bytes(reported: World, 
     assert verify(reported.stack.bucket.open, reported.stack.bucket.keys()).proven
 
 
-def test_what_stands_is_left_alone(reported: World) -> None:
+def test_existing_files_are_not_written(reported: World) -> None:
     before = objects(reported)
     assert reseal(reported) == {"files": 4, "written": []}
     assert objects(reported) == before
 
 
-def test_it_is_the_runs_own_plan_that_counts_whatever_was_deployed_since(reported: World) -> None:
+def test_the_plan_of_the_run_is_used_after_later_runs(reported: World) -> None:
     before = objects(reported)
     reported.pass_time(hours=1)
     reported.sell("16.00")
@@ -73,7 +73,7 @@ def test_it_is_the_runs_own_plan_that_counts_whatever_was_deployed_since(reporte
     assert {key: content for key, content in objects(reported).items() if key in before} == before
 
 
-def test_where_the_ledger_gives_other_bytes_nothing_is_written(reported: World) -> None:
+def test_nothing_is_written_where_the_ledger_gives_other_bytes(reported: World) -> None:
     (line, *_) = ledger(reported)
     changed = {name: {"S": value} for name, value in line.items()} | {"amount": {"S": "1.01"}}
     reported.stack.dynamodb.put_item(TableName=reported.stack.ref("LedgerTable"), Item=changed)
@@ -84,14 +84,14 @@ def test_where_the_ledger_gives_other_bytes_nothing_is_written(reported: World) 
 
 
 @pytest.mark.parametrize("key", [*LINES, *BESIDE])
-def test_other_bytes_in_a_files_place_are_told_and_left(reported: World, key: str) -> None:
+def test_a_file_with_other_bytes_is_an_error_and_left_as_it_is(reported: World, key: str) -> None:
     put(reported, key, b"forged")
     with pytest.raises(SealedFileError, match=key):
         reseal(reported)
     assert objects(reported)[key] == b"forged"
 
 
-def test_a_file_lost_while_its_run_is_under_way_no_longer_keeps_it_from_ending() -> None:
+def test_a_run_under_way_completes_after_its_lost_file_is_rewritten() -> None:
     with opened() as world:
         world.sell("1.00")
         world.pass_time(minutes=15)
@@ -107,7 +107,7 @@ def test_a_file_lost_while_its_run_is_under_way_no_longer_keeps_it_from_ending()
         assert world.report()["runs"] == [RUN]
 
 
-def test_a_run_in_a_base_currency_is_written_once_more_at_the_rates_that_it_had() -> None:
+def test_a_run_in_a_base_currency_is_rewritten_at_its_pinned_exchange_rates() -> None:
     with opened({"BaseCurrency": "EUR"}) as world:
         world.sell("1.00")
         world.pass_time(minutes=18)
@@ -120,6 +120,6 @@ def test_a_run_in_a_base_currency_is_written_once_more_at_the_rates_that_it_had(
 
 
 @pytest.mark.parametrize("run", [RUN.replace("10-23", "10-24"), "2026-10-23T0130-0145", "../../etc", ""])
-def test_a_run_that_never_was_is_told(reported: World, run: str) -> None:
+def test_an_unknown_run_is_an_error(reported: World, run: str) -> None:
     with pytest.raises(NotFoundError):
         reseal(reported, run)

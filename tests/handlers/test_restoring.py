@@ -55,14 +55,14 @@ def put_back(world: World, table: str, *, write: bool = True) -> Restored:
     return restore(world.stack.dynamodb, f"{table}-copy", world.stack.ref(table), write=write)
 
 
-def test_lost_claims_are_put_back_so_that_a_retry_is_known_again(reported: World) -> None:
+def test_lost_claims_are_restored_so_that_a_retry_is_a_duplicate(reported: World) -> None:
     assert lose(reported, "IdentityTable", "event") == 40
     assert put_back(reported, "IdentityTable") == Restored(missing=40)
     assert verdicts(post(reported, [sale("a1", "1.00", customer="c1"), sale("b1", "2.00")])) == ["duplicate"] * 2
     assert len(ledger(reported)) == 40
 
 
-def test_lost_events_are_put_back_and_the_counters_mended_of_what_the_stream_then_brings_again(
+def test_lost_events_are_restored_and_the_counters_repaired_after_their_redelivery(
     reported: World,
 ) -> None:
     assert entity(reported, "latest")["gross"] == "60.00"
@@ -80,7 +80,7 @@ def test_lost_events_are_put_back_and_the_counters_mended_of_what_the_stream_the
     assert entity(reported, "latest")["gross"] == "65.00"
 
 
-def test_lost_states_are_put_back_and_what_went_on_meanwhile_is_left(reported: World) -> None:
+def test_lost_states_are_restored_and_newer_ones_are_left(reported: World) -> None:
     lost = lose(reported, "EntityTable", "pk", "sk")
     post(reported, sale("meanwhile", "7.00"))
     reported.settle()
@@ -99,7 +99,7 @@ def test_without_write_it_only_counts(reported: World) -> None:
     assert ledger(reported) == []
 
 
-def test_what_has_expired_is_left_to_rest(reported: World) -> None:
+def test_expired_items_are_not_restored(reported: World) -> None:
     expiring = sum("expires_at" in item for item in raw(reported, "EntityTable-copy"))
     assert expiring
     lose(reported, "EntityTable", "pk", "sk")

@@ -1,4 +1,4 @@
-"""What senders write is run by no spreadsheet that opens a file of the bucket, and reads back as it was written."""
+"""No text of a sender is a formula in the files of the bucket, and each is read back as it was written."""
 
 import csv
 import gzip
@@ -69,7 +69,7 @@ def is_number(cell: str) -> bool:
         return False
 
 
-def test_no_cell_of_any_table_is_run(world: World) -> None:
+def test_no_cell_of_any_table_is_a_formula(world: World) -> None:
     found = tables(world)
     assert {key.rpartition("/")[2] for key in found} >= {"lines.csv.gz", "summary.csv"}
     for key, rows in found.items():
@@ -78,7 +78,7 @@ def test_no_cell_of_any_table_is_run(world: World) -> None:
         assert any(formula in cell for formula in FORMULAS for cell in cells), key
 
 
-def test_what_was_written_is_read_back(world: World) -> None:
+def test_escaped_texts_are_read_back(world: World) -> None:
     (key,) = [key for key in sorted(world.stack.bucket.keys()) if key.endswith("lines.csv.gz")]
     with world.stack.bucket.open(key) as file:
         lines = list(read_lines(file))

@@ -52,16 +52,14 @@ def assert_all_counted(world: World) -> None:
         [(0, 3), (2, 4), (1, 5)],
     ],
 )
-def test_events_are_counted_once_however_they_are_cut_and_delivered_again(
-    world: World, cuts: list[tuple[int, int]]
-) -> None:
+def test_events_are_counted_once_in_any_batches_and_redeliveries(world: World, cuts: list[tuple[int, int]]) -> None:
     records = sold(world)
     for start, end in cuts:
         assert deliver(world, "counters", records[start:end]) == []
     assert_all_counted(world)
 
 
-def test_a_batch_that_fails_names_its_lowest_record_and_counts_when_it_comes_again() -> None:
+def test_a_batch_that_fails_names_its_lowest_record_and_is_counted_when_redelivered() -> None:
     with faulty("throttle=1") as (world, faults):
         records = sold(world)
         with faults.at_work():
@@ -84,7 +82,7 @@ def test_throttling_conflicts_and_lost_answers_count_nothing_twice(seed: int) ->
         assert_all_counted(world)
 
 
-def test_the_lifetime_totals_tell_how_often_and_when_they_changed(world: World) -> None:
+def test_the_lifetime_totals_have_a_version_and_the_instant_of_the_last_change(world: World) -> None:
     deliver(world, "counters", sold(world))
     latest = entity(world, "latest")
     assert (latest["version"], latest["last_updated"]) == ("2", "2026-10-23T01:45:00.000Z")
@@ -105,7 +103,7 @@ def test_each_customer_is_counted_once_a_day_and_once_for_ever(world: World) -> 
     assert entity(world, "CUSTOMERS#2026-10-24")["customers"] == "2"
 
 
-def test_what_can_never_be_counted_is_parked_with_its_content_and_the_rest_is_counted(world: World) -> None:
+def test_a_record_that_can_never_be_counted_is_parked_with_its_content_and_the_rest_is_counted(world: World) -> None:
     records = sold(world)
     future = {**records[1], "dynamodb": {**records[1]["dynamodb"], "SequenceNumber": "1"}}
     future["dynamodb"]["NewImage"] = {**records[1]["dynamodb"]["NewImage"], "schema": {"S": "9"}}
@@ -116,7 +114,7 @@ def test_what_can_never_be_counted_is_parked_with_its_content_and_the_rest_is_co
     assert_all_counted(world)
 
 
-def test_when_a_record_cannot_be_parked_nothing_is_passed_over() -> None:
+def test_when_a_record_cannot_be_parked_the_batch_fails() -> None:
     with faulty("throttle=1") as (world, faults):
         records = sold(world)
         del records[0]["dynamodb"]["NewImage"]
@@ -176,7 +174,7 @@ def changed(world: World) -> list[dict[str, Any]]:
 
 
 def kept(world: World) -> dict[str, str]:
-    """Return how many events each snapshot tells of, by its window."""
+    """Return the number of events in each snapshot, by its window."""
     found = [item for item in items(world, "EntityTable") if item["sk"].startswith(("change#", "5m#", "1h#"))]
     return {str(item["sk"]).rpartition("#00000000000")[0] or str(item["sk"]): str(item["events"]) for item in found}
 
@@ -202,9 +200,7 @@ ALL_KEPT = {
         [[2, 3], [0, 1], [2], [0, 3, 1]],
     ],
 )
-def test_each_window_keeps_its_newest_state_in_whatever_order_changes_come(
-    world: World, deliveries: list[list[int]]
-) -> None:
+def test_each_window_keeps_its_newest_state_in_any_order_of_changes(world: World, deliveries: list[list[int]]) -> None:
     records = changed(world)
     for delivery in deliveries:
         assert deliver(world, "snapshots", [records[i] for i in delivery]) == []
@@ -219,7 +215,7 @@ def test_several_changes_of_one_window_in_a_batch_are_one_write() -> None:
         assert [call.operation for call in faults.calls] == ["PutItem"] * len(ALL_KEPT)
 
 
-def test_a_snapshot_holds_the_state_as_it_stood_and_expires_by_its_layer(world: World) -> None:
+def test_a_snapshot_holds_the_state_of_its_window_and_expires_by_its_layer(world: World) -> None:
     records = changed(world)
     deliver(world, "snapshots", records)
     then = entity(world, "5m#2026-10-23T01:30:00Z")
@@ -236,7 +232,7 @@ def test_snapshots_never_trigger_snapshots_even_if_a_filter_lets_them_through(wo
     assert items(world, "EntityTable") == before
 
 
-def test_a_state_that_could_not_be_kept_names_its_record_and_is_kept_when_it_comes_again() -> None:
+def test_a_state_that_could_not_be_written_names_its_record_and_is_written_when_redelivered() -> None:
     with faulty("throttle=1") as (world, faults):
         records = changed(world)
         with faults.at_work():
@@ -246,7 +242,7 @@ def test_a_state_that_could_not_be_kept_names_its_record_and_is_kept_when_it_com
         assert kept(world) == ALL_KEPT
 
 
-def test_what_is_no_state_is_parked_with_its_content_and_the_rest_is_kept(world: World) -> None:
+def test_a_record_that_is_no_state_is_parked_with_its_content_and_the_rest_is_written(world: World) -> None:
     records = changed(world)
     image = {name: value for name, value in records[3]["dynamodb"]["NewImage"].items() if name != "last_updated"}
     bad = {**records[3], "dynamodb": {**records[3]["dynamodb"], "SequenceNumber": "1", "NewImage": image}}
@@ -260,7 +256,7 @@ def test_what_is_no_state_is_parked_with_its_content_and_the_rest_is_kept(world:
 # ---------------------------------------------------------------- from one stream to the next
 
 
-def test_a_sale_comes_to_stand_in_counters_and_snapshots_by_the_streams_alone(world: World) -> None:
+def test_the_streams_alone_bring_a_sale_into_counters_and_snapshots(world: World) -> None:
     post(world, sale(amount="12.50"))
     world.settle()
     assert figures(world) == ("1", "12.50", "0", "1.2500")

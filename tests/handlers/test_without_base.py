@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.handlers.test_rates import state
+from tests.handlers.test_exchange_rates import state
 from tests.support.requests import account
 from tests.support.system import World, opened
 
@@ -21,19 +21,19 @@ def world() -> Iterator[World]:
         yield world
 
 
-def test_a_report_says_nothing_of_a_base_currency(world: World) -> None:
+def test_a_report_has_no_base_currency(world: World) -> None:
     (run,) = world.read("/reports")["items"]
-    told = json.dumps(world.read(f"/reports/{run['run']}")["manifest"])
-    assert "base" not in told
-    assert "rates" not in told
+    manifest = json.dumps(world.read(f"/reports/{run['run']}")["manifest"])
+    assert "base" not in manifest
+    assert "rates" not in manifest
     with world.stack.bucket.open("reports/2026/10/23/0130-0145/summary.csv") as file:
         assert file.readline().rstrip().endswith(b"commission,commission_rounded_half_even")
 
 
-def test_rates_are_kept_of_no_base_currency(world: World) -> None:
+def test_exchange_rates_are_stored_without_a_base_currency(world: World) -> None:
     assert world.read("/exchange-rates/GBP")["base"] is None
     assert state(world, "1", "EUR")["base"] is None
 
 
-def test_single_changes_that_are_not_kept_are_not_there(world: World) -> None:
+def test_single_changes_that_are_not_kept_are_not_found(world: World) -> None:
     assert world.missing(account(part="changes")) == "single changes are not kept, only 5m"

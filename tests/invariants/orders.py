@@ -109,7 +109,7 @@ class OrderBook:
     # ------------------------------------------------------------ what the ledger must hold
 
     def expect(self) -> None:
-        """Tell the world which events must stand in the ledger, by the history of each order."""
+        """Add the events that the ledger must hold, by the history of each order."""
         for id_ in self.sent:
             answer = self._read(f"/orders/{id_}", limit=PAGE)
             for cloud in self._due(answer.json()) if answer.status == 200 else ():

@@ -65,7 +65,7 @@ def test_the_creation_of_an_order_may_die_at_any_call(
     record_property("creation of an order", f"{points} crash points tried, 0 violations")
 
 
-def test_the_completion_of_what_a_dead_sender_left_may_die_too(
+def test_the_completion_of_an_incomplete_order_may_die_at_any_call(
     place: Trial, book: OrderBook, number: Callable[[], int], record_property: Record
 ) -> None:
     def prepare(place: Trial) -> None:
@@ -142,7 +142,7 @@ def test_the_refund_of_the_rest_may_die_at_any_call(
     record_property("refund of the rest", f"{points} crash points tried, 0 violations")
 
 
-def test_refunds_follow_their_sales_though_those_were_posted_the_day_before(place: Trial, book: OrderBook) -> None:
+def test_refunds_follow_sales_that_were_posted_the_day_before(place: Trial, book: OrderBook) -> None:
     book.create(order("o1", "10.00", "0.001", "0"))
     book.change("o1", "open", "paid")
     place.drain()

@@ -43,7 +43,7 @@ def break_counters(place: Trial) -> None:
             place.dynamodb.put_item(TableName=table, Item={**item, "gross": {"S": "1"}, "events": {"N": "99"}})
 
 
-def test_a_rebuild_mends_broken_counters_while_events_keep_coming(place: Trial) -> None:
+def test_a_rebuild_repairs_broken_counters_while_events_keep_arriving(place: Trial) -> None:
     a_sealed_quarter_hour(place)
     break_counters(place)
     for position in range(14):
@@ -108,7 +108,7 @@ def lose_counters(place: Trial) -> None:
             place.dynamodb.delete_item(TableName=table, Key={"pk": item["pk"], "sk": item["sk"]})
 
 
-def test_a_report_tells_of_drift_and_of_counters_that_lag(place: Trial) -> None:
+def test_a_report_counts_drift_and_leaves_lagging_counters_pending(place: Trial) -> None:
     place.send([sale("s1", "10.00")])
     place.clock.advance(timedelta(minutes=15) + GRACE)
     place.report()
@@ -123,7 +123,7 @@ def test_a_report_tells_of_drift_and_of_counters_that_lag(place: Trial) -> None:
     place.check()
 
 
-def test_a_rebuild_counts_what_the_stream_still_has_to_bring_only_once(place: Trial) -> None:
+def test_a_rebuild_counts_undelivered_records_only_once(place: Trial) -> None:
     place.send([sale("s1", "10.00", customer="bob"), sale("s2", "3")])
     place.clock.advance(timedelta(minutes=15) + GRACE)
     place.report()
@@ -132,7 +132,7 @@ def test_a_rebuild_counts_what_the_stream_still_has_to_bring_only_once(place: Tr
     place.check()
 
 
-def test_a_parked_record_is_left_out_alone_and_applied_by_unpark(place: Trial) -> None:
+def test_only_the_parked_record_is_left_out_and_unpark_applies_it(place: Trial) -> None:
     place.send([sale(f"s{number}", "1.50", customer="bob") for number in range(5)])
     place.read_streams()
     lane = max(place.lanes.values(), key=lambda lane: len(lane.records))

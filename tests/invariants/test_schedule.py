@@ -1,4 +1,4 @@
-"""A schedule that is changed, paused, reset, crashed: what is asked for holds, no event is lost or reported twice."""
+"""A schedule that is changed, paused, reset, crashed: the last request holds, no event is lost or reported twice."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -39,17 +39,17 @@ class Schedule:
         self._name = place.stack.functions["watch"].environment["SCHEDULE_NAME"]
 
     def put(self, **body: Any) -> int:
-        """Ask for a change; returns the answer's status, 0 where the function died."""
+        """Request a change; return the status of the response, 0 where the function died."""
         answer = self.place.request("schedule", "PUT", "/schedule", body)
         return answer.status if answer else 0
 
     def shown(self) -> dict[str, Any]:
-        """Return what is answered about it."""
+        """Return the response about the schedule."""
         answer: dict[str, Any] = self.place.stack.request(Request("GET", "/schedule", "limit=1000")).json()
         return answer
 
-    def stands_as_wanted(self) -> bool:
-        """Tell whether it does what is wanted of it."""
+    def is_as_desired(self) -> bool:
+        """Return whether the actual schedule is the desired one."""
         shown = self.shown()
         return (shown["expression"], shown["state"] == "paused") == (
             shown["desired"]["expression"],
@@ -57,7 +57,7 @@ class Schedule:
         )
 
     def reset(self) -> None:
-        """Deploy: the schedule is what the template says, whatever was asked for."""
+        """Deploy: the schedule is that of the template, whatever was requested."""
         read = self._scheduler.get_schedule(Name=self._name)
         self._scheduler.update_schedule(
             Name=self._name,
@@ -69,7 +69,7 @@ class Schedule:
         )
 
     def fires(self, until: datetime) -> Iterator[tuple[datetime, str]]:
-        """Yield the firings up to an instant, of which function each, as the schedules stand when it is their turn."""
+        """Yield the firings up to an instant with their functions, by the schedules at that time."""
         while True:
             due = [
                 (next(upcoming(one.expression, self.place.clock.now())), one.function)
@@ -83,15 +83,15 @@ class Schedule:
             yield from sorted((instant, function) for instant, function in due if instant == now)
 
     def check(self) -> None:
-        """Hold what was changed to be told without a gap: each change begins where the one before has ended."""
-        told = self.shown()["items"][::-1]
-        assert [one["version"] for one in told] == list(range(1, len(told) + 1))
-        wanted = {"expression": DEPLOYED, "paused": False, "pinned": False}
-        for one in told:
-            assert one["from"] == wanted
-            assert one["to"] != wanted
-            wanted = one["to"]
-        assert self.shown()["desired"] == wanted
+        """Assert that the listed changes have no gap: each begins where the one before has ended."""
+        changes = self.shown()["items"][::-1]
+        assert [one["version"] for one in changes] == list(range(1, len(changes) + 1))
+        expected = {"expression": DEPLOYED, "paused": False, "pinned": False}
+        for one in changes:
+            assert one["from"] == expected
+            assert one["to"] != expected
+            expected = one["to"]
+        assert self.shown()["desired"] == expected
 
 
 # ---------------------------------------------------------------- a crash at every call
@@ -103,31 +103,31 @@ def place() -> Iterator[Trial]:
         yield made
 
 
-@pytest.mark.parametrize("recovery", ["asked again", "watched"])
+@pytest.mark.parametrize("recovery", ["requested again", "watched"])
 def test_a_change_may_die_at_any_call(place: Trial, recovery: str, record_property: Record) -> None:
     schedule, number = Schedule(place), count()
-    asked: dict[str, Any] = {}
+    requested: dict[str, Any] = {}
 
     def prepare(place: Trial) -> None:
         turn = next(number)
-        asked.update(expression=EXPRESSIONS[turn % 2], paused=bool(turn % 2))
+        requested.update(expression=EXPRESSIONS[turn % 2], paused=bool(turn % 2))
         place.send([sale(f"s{turn}", "1.00")])
         place.stack.cold_start("schedule")
 
     def recover(place: Trial) -> None:
         place.faults.disarm()
         before = schedule.shown()
-        if recovery == "asked again":
-            assert schedule.put(**asked) == 200
-            assert schedule.shown()["desired"] == {**asked, "pinned": True}
+        if recovery == "requested again":
+            assert schedule.put(**requested) == 200
+            assert schedule.shown()["desired"] == {**requested, "pinned": True}
         else:
             place.invoke("watch", {})
             assert schedule.shown()["desired"] == before["desired"], "what was not kept is not made up"
-        assert schedule.stands_as_wanted()
+        assert schedule.is_as_desired()
         schedule.check()
 
     def ask(_: Trial) -> None:
-        schedule.put(**asked)
+        schedule.put(**requested)
 
     points = each_call(place, prepare, ask, recover)
     record_property(f"change of the schedule, {recovery}", f"{points} crash points tried, 0 violations")
@@ -144,7 +144,7 @@ def test_the_watch_may_die_at_any_call(place: Trial, record_property: Record) ->
     def recover(place: Trial) -> None:
         place.faults.disarm()
         assert place.invoke("watch", {})
-        assert schedule.stands_as_wanted()
+        assert schedule.is_as_desired()
         schedule.check()
 
     points = each_call(place, prepare, lambda place: place.invoke("watch", {}), recover)
@@ -197,7 +197,7 @@ class Scheduled(RuleBasedStateMachine):
         self._meanwhile(after, second)
         assert self.schedule.put(expression=first) in {200, 409}
         self.place.faults.disarm()
-        assert self.schedule.stands_as_wanted()
+        assert self.schedule.is_as_desired()
 
     @rule()
     def a_deployment_resets_it(self) -> None:
@@ -221,7 +221,7 @@ class Scheduled(RuleBasedStateMachine):
         self.place.faults.disarm()
 
     @invariant()
-    def what_was_changed_is_told_without_a_gap(self) -> None:
+    def the_changes_are_listed_without_a_gap(self) -> None:
         if hasattr(self, "schedule"):
             self.schedule.check()
 
@@ -230,7 +230,7 @@ class Scheduled(RuleBasedStateMachine):
             if hasattr(self, "place"):
                 self.place.faults.disarm()
                 self.place.invoke("watch", {})
-                assert self.schedule.stands_as_wanted()
+                assert self.schedule.is_as_desired()
                 self.place.drain()
                 self.place.check()
 

@@ -1,4 +1,4 @@
-"""Sealing is safe: an ingest that stops anywhere, for any time that it can live, writes nothing behind a seal."""
+"""Sealing is safe: an ingest that pauses anywhere, for as long as it can run, writes nothing after a seal."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -24,14 +24,14 @@ def place() -> Iterator[Trial]:
 
 
 def seal_and_race(place: Trial) -> None:
-    """What others do while an ingest stands still: a client sends the same again, and the schedule fires."""
+    """What others do while an ingest pauses: a client sends the same again, and the schedule fires."""
     place.report()
     place.send(EVENTS)
     place.report()
 
 
 @pytest.mark.parametrize("position", range(12))
-def test_a_first_attempt_that_stops_over_the_bucket_end_leaves_each_event_once(place: Trial, position: int) -> None:
+def test_a_first_attempt_that_pauses_over_the_bucket_end_leaves_each_event_once(place: Trial, position: int) -> None:
     def stop() -> None:
         place.clock.advance(TIMEOUT)
         seal_and_race(place)
@@ -46,7 +46,7 @@ def test_a_first_attempt_that_stops_over_the_bucket_end_leaves_each_event_once(p
     "begins_after_end", [-1, 40, LAST_OPEN.total_seconds() - 0.1, LAST_OPEN.total_seconds(), 119.9, 120]
 )
 @pytest.mark.parametrize("position", range(6))
-def test_a_retry_that_stops_until_the_seal_leaves_each_event_once(
+def test_a_retry_that_pauses_until_the_seal_leaves_each_event_once(
     place: Trial, position: int, begins_after_end: float
 ) -> None:
     crash_between_claim_and_append(place)
@@ -63,14 +63,14 @@ def test_a_retry_that_stops_until_the_seal_leaves_each_event_once(
     place.check()
 
 
-def test_a_claim_whose_append_never_came_is_moved_when_its_bucket_is_settled(place: Trial) -> None:
+def test_a_claim_without_its_append_is_moved_when_its_bucket_is_final(place: Trial) -> None:
     crash_between_claim_and_append(place)
     place.clock.advance_to(BUCKET_END + LAST_OPEN)
     assert place.send(EVENTS[:1]) == ["unavailable"], "nobody may write now, and nobody may move it yet"
     place.clock.advance_to(BUCKET_END + GRACE)
     assert place.send(EVENTS[:1]) == ["duplicate"]
     (partition,) = [item["quarter_hour"] for item in place.ledger() if item["id"] == "s1"]
-    assert partition.startswith("202610230145#"), "it stands in the quarter-hour in which it was written"
+    assert partition.startswith("202610230145#"), "it is in the quarter-hour in which it was written"
     place.drain()
     place.check()
 

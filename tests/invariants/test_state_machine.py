@@ -11,7 +11,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
-from quarterhour.orders.plan import NEXT
+from quarterhour.orders.plan import TRANSITIONS
 from quarterhour_tools.emulator.faults import Kind
 from tests.invariants.orders import OrderBook, order
 from tests.invariants.trial import on_trial
@@ -23,7 +23,7 @@ AGENCIES = ["42", "ünï 7"]
 ORDERS = ["o1", "o2"]
 CONTENTS = [("10.00", "0.001"), ("7",), ("1.5",) * 30]
 PARTS = ["-4", "-0.001", "-7"]
-STEPS = [(before, after) for before, following in NEXT.items() for after in following]
+STEPS = [(before, after) for before, following in TRANSITIONS.items() for after in following]
 BUCKET_ENDS = [timedelta(seconds=seconds) for seconds in (1, 40, 85, 119, 121, 840, 901, 3600)]
 
 

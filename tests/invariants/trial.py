@@ -1,7 +1,7 @@
 """A whole deployment with a client and with Lambda's part played by hand, and the five invariants that must hold.
 
 Streams are delivered in lanes (shards), each in order and each with a checkpoint of its own; a delivery may repeat
-records before the checkpoint and may end anywhere. Killed functions start anew.
+records before the checkpoint and may end anywhere. Killed functions start cold.
 """
 
 import csv
@@ -127,7 +127,7 @@ class Trial(World):
         self.stack.cold_start(function)
 
     def expire(self) -> None:
-        """Delete what is past its time to live, as DynamoDB does some time; the stream tells of it."""
+        """Delete items past their time to live, as DynamoDB does after a while; the stream holds these deletions."""
         now = int(self.clock.now().timestamp())
         table = self.stack.ref("EntityTable")
         for item in self.entities():
@@ -211,7 +211,7 @@ class Trial(World):
         assert answer, "the last report failed"
         assert answer["complete"]
 
-    # ------------------------------------------------------------ what stands
+    # ------------------------------------------------------------ what is stored
 
     def objects(self) -> dict[str, bytes]:
         bucket = self.stack.ref("ReportBucket")
@@ -256,7 +256,7 @@ class Trial(World):
         assert not proof.problems
 
     def _each_accepted_once(self, ledger: list[dict[str, str]], lines: list[dict[str, str]]) -> None:
-        assert len(ledger) == len({item["id"] for item in ledger}), "an event stands twice in the ledger"
+        assert len(ledger) == len({item["id"] for item in ledger}), "an event is in the ledger twice"
         assert set(self.accepted) <= {item["id"] for item in ledger}, "an accepted event is not in the ledger"
         sealed = Counter(line["id"] for line in lines)
         assert sealed == Counter(item["id"] for item in ledger), "sealed lines differ from the ledger"
@@ -266,9 +266,11 @@ class Trial(World):
             assert item["id"] in self.sent, "an event that nobody sent"
             if accepted := self.accepted.get(item["id"]):
                 assert _content(accepted) == (item["type"], item["agency"], item["amount"]), "not what was accepted"
-        stand = {item["id"]: (item["type"], item["agency"], item["amount"]) for item in ledger}
+        stored = {item["id"]: (item["type"], item["agency"], item["amount"]) for item in ledger}
         for event in self.turned_away:
-            assert stand.get(event["id"]) != _content(event) or event["id"] in self.accepted, "a refused event stands"
+            assert stored.get(event["id"]) != _content(event) or event["id"] in self.accepted, (
+                "a refused event is in the ledger"
+            )
 
     def _refunds_are_bounded(self, ledger: list[dict[str, str]]) -> None:
         """No sale is refunded by more than it was, nor at another rate."""
@@ -302,12 +304,12 @@ class Trial(World):
                 place = item["location"], item["currency"]
                 amount, commission = Decimal(item["amount"]), Decimal(item["commission"])
                 sold[place] = sold.get(place, Totals()).plus(amount, commission)
-        settled: dict[tuple[str, str], Totals] = {}
+        projected: dict[tuple[str, str], Totals] = {}
         for entity in self.entities():
             if entity["pk"]["S"].startswith("PLACE#"):
                 place = location_of(entity["sk"]["S"])
-                settled[place] = settled.get(place, Totals()) + Totals.of(from_item(entity))
-        assert settled == sold, "sales by place differ from the ledger"
+                projected[place] = projected.get(place, Totals()) + Totals.of(from_item(entity))
+        assert projected == sold, "sales by place differ from the ledger"
 
     def _logs_agree(self, ledger: list[dict[str, str]]) -> None:
         logged = [
@@ -316,8 +318,8 @@ class Trial(World):
             if item["pk"]["S"].startswith("SOURCE#")
             for place in keys_in(from_item(item))
         ]
-        stand = Counter((item["source"], item["quarter_hour"], item["position"]) for item in ledger)
-        assert Counter(logged) == stand, "the sources' logs differ from the ledger"
+        stored = Counter((item["source"], item["quarter_hour"], item["position"]) for item in ledger)
+        assert Counter(logged) == stored, "the sources' logs differ from the ledger"
 
     def _customers_agree(self, ledger: list[dict[str, str]]) -> None:
         seen: dict[str, set[str]] = {}
@@ -334,7 +336,7 @@ class Trial(World):
 
 @contextmanager
 def on_trial(engine: str = MOTO, shards: int = 2, start: datetime = START, base: str = "") -> Iterator[Trial]:
-    """Deploy, with faults at hand and a clock that stands still."""
+    """Deploy, with faults at hand and a clock that is set by hand."""
     own: dict[str, str | int] = {"LedgerShards": shards, "BaseCurrency": base}
     with Faults().installed() as faults, opened(own, engine=engine, start=start) as world:
         yield Trial(world, faults)

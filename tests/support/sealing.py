@@ -61,7 +61,7 @@ def seal(  # noqa: PLR0913 - a run of any kind
             sealed.append(writer.seal())
             if sealed[-1].lines:
                 objects[lines_key(quarter_hour)] = writer.file.read()
-            tallies.append(writer.content().accounts)
+            tallies.append(writer.totals().accounts)
     tallied = list(zip(plan.quarter_hours, tallies, strict=True))
     conversion = convert(base, tallied, lambda quarter_hour, *_: pins.get(str(quarter_hour), {}))
     objects |= {file.key: file.content for file in run_files(plan, sealed, tallies, conversion).in_order}

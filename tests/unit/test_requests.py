@@ -11,7 +11,7 @@ from botocore.validate import ParamValidator
 from quarterhour.aws.items import from_item
 from quarterhour.aws.tables import put_items_request
 from quarterhour.counters import store as counters
-from quarterhour.counters.distinct import sightings
+from quarterhour.counters.distinct import marker_sets
 from quarterhour.counters.plan import Change, Retention
 from quarterhour.ledger import store as ledger
 from quarterhour.ledger.plan import ledger_values
@@ -19,7 +19,7 @@ from quarterhour.ledger.refunds import LinkedRefund, linked_refund
 from quarterhour.model.identifiers import Account
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.reports import store as reports
-from quarterhour.reports.plan import Checkpoint, Plan, Sealed
+from quarterhour.reports.plan import Checkpoint, Plan, SealedFile
 from quarterhour.snapshots import store as snapshots
 from tests.support.builders import AT, QUARTER, claim, event, terms, utc
 
@@ -29,8 +29,8 @@ REFUND = linked_refund(event("refund-1", "sale.refunded", amount="-2.50", refers
 PLAN = Plan(QUARTER, QUARTER.next, "2026-10-23T02:05:00.000Z", "1.0", 1, ("run-0", "hash-0"))
 CHECKPOINT = Checkpoint(QUARTER.previous, ("run-0", "hash-0"), None)
 NEW = Change({"pk": "ACCOUNT#42#GBP", "sk": "latest", "events": 1, "version": 1}, None)
-NEXT = Change({"pk": "ACCOUNT#42#GBP", "sk": "DAY#2026-10-23", "events": 2, "version": 2}, Decimal(1))
-SIGHTING_FOR_EVER, SIGHTING = sightings(
+TRANSITIONS = Change({"pk": "ACCOUNT#42#GBP", "sk": "DAY#2026-10-23", "events": 2, "version": 2}, Decimal(1))
+LIFETIME_MARKERS, DAY_MARKERS = marker_sets(
     Account("42", "GBP"), QUARTER.day, {"c1", "c2"}, Retention(timedelta(days=35), timedelta(days=800))
 )
 CHECKPOINT_KEY = {"pk": {"S": "CONTROL"}, "sk": {"S": "checkpoint"}}
@@ -46,15 +46,15 @@ REQUESTS: dict[str, tuple[str, dict[str, Any]]] = {
         "BatchWriteItem",
         put_items_request("Ledger", [{name: {"S": value} for name, value in ledger_values(event(), SALE).items()}]),
     ),
-    "count": ("TransactWriteItems", counters.write_request("Entity", [NEW, NEXT])),
-    "sight": ("TransactWriteItems", counters.sighting_request("Entity", SIGHTING)),
-    "sight for ever": ("TransactWriteItems", counters.sighting_request("Entity", SIGHTING_FOR_EVER)),
+    "count": ("TransactWriteItems", counters.write_request("Entity", [NEW, TRANSITIONS])),
+    "markers": ("TransactWriteItems", counters.markers_request("Entity", DAY_MARKERS)),
+    "markers of the lifetime": ("TransactWriteItems", counters.markers_request("Entity", LIFETIME_MARKERS)),
     "counted": ("Query", counters.counted_request("Entity", Account("42", "GBP"), QUARTER.next, QUARTER.next.next)),
-    "set customers": ("UpdateItem", counters.customers_request("Entity", SIGHTING.counter, 3, 1_800_000_000)),
+    "set customers": ("UpdateItem", counters.customers_request("Entity", DAY_MARKERS.counter, 3, 1_800_000_000)),
     "snapshot": ("PutItem", snapshots.put_request("Entity", {"pk": "a", "sk": "5m#x", "version": Decimal(7)})),
     "partition": ("Query", reports.partition_request("Ledger", PLAN.partitions(QUARTER)[0], 100)),
-    "fix": ("UpdateItem", reports.fix_request("Entity", CHECKPOINT, PLAN)),
-    "progress": ("UpdateItem", reports.progress_request("Entity", PLAN, [Sealed(3, "abc", 99), Sealed(0)])),
+    "fix": ("UpdateItem", reports.plan_request("Entity", CHECKPOINT, PLAN)),
+    "progress": ("UpdateItem", reports.progress_request("Entity", PLAN, [SealedFile(3, "abc", 99), SealedFile(0)])),
     "finish": ("UpdateItem", reports.finish_request("Entity", PLAN, "hash-1")),
     "pending": ("Query", reports.pending_request("Entity")),
 }
@@ -147,8 +147,8 @@ def test_counters_are_written_in_one_transaction_only_if_all_are_unchanged() -> 
     assert second["Item"]["version"] == {"N": "2"}
 
 
-@pytest.mark.parametrize("name", ["sight", "sight for ever"])
-def test_new_customers_are_counted_together_with_their_markers_only_if_none_exists(name: str) -> None:
+@pytest.mark.parametrize("name", ["markers", "markers of the lifetime"])
+def test_new_customers_are_counted_together_with_their_markers_and_only_if_none_of_them_stands(name: str) -> None:
     *markers, count = of(name)["TransactItems"]
     assert [put["Put"]["ConditionExpression"] for put in markers] == ["attribute_not_exists(pk)"] * 2
     assert len({put["Put"]["Item"]["pk"]["S"] for put in markers}) == 2
@@ -157,7 +157,7 @@ def test_new_customers_are_counted_together_with_their_markers_only_if_none_exis
     expiring = ["expires_at" in put["Put"]["Item"] for put in markers] + [
         "expires_at" in count["Update"]["UpdateExpression"]
     ]
-    assert expiring == [name == "sight"] * 3
+    assert expiring == [name == "markers"] * 3
 
 
 def test_the_counters_of_quarter_hours_are_read_with_strong_consistency() -> None:
@@ -195,7 +195,7 @@ def test_the_progress_of_a_plan_is_written_only_while_the_plan_is_current() -> N
     assert request["ConditionExpression"] == "#plan.planned_at = :planned_at"
     values = from_item(request["ExpressionAttributeValues"])
     assert values[":planned_at"] == PLAN.planned_at
-    assert [Sealed.of(one) for one in values[":sealed"]] == [Sealed(3, "abc", 99), Sealed(0)]
+    assert [SealedFile.of(one) for one in values[":sealed"]] == [SealedFile(3, "abc", 99), SealedFile(0)]
 
 
 def test_one_write_moves_the_checkpoint_and_clears_the_plan() -> None:

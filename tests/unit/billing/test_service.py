@@ -24,7 +24,7 @@ SECONDS = 20.0
 
 
 class Ledger:
-    """Stands for the recorder: keeps what each call was to post, and gives verdicts, ``RECORDED`` unless told."""
+    """Stands in for the recorder: keeps the events of each call, and returns verdicts, ``RECORDED`` by default."""
 
     def __init__(self, hands: ManualClock) -> None:
         self.calls: list[list[str]] = []
@@ -169,7 +169,7 @@ def test_up_to_500_lines_are_posted_in_one_request(desk: Desk) -> None:
     assert [len(call) for call in desk.ledger.calls] == [500, 1]
 
 
-def test_what_could_not_be_written_is_delivered_again_and_nothing_is_parked(desk: Desk) -> None:
+def test_an_unavailable_bill_is_delivered_again_and_nothing_is_parked(desk: Desk) -> None:
     desk.ledger.verdicts = {"b:2": Verdict.UNAVAILABLE}
     assert desk.bill(desk.paid(1, "a"), desk.paid(2, "b", lines=2), desk.paid(3, "c")) == ["2"]
     assert desk.ledger.posted == ["a:1", "b:1", "b:2", "c:1"]
@@ -184,7 +184,7 @@ def test_the_refund_of_an_order_that_could_not_be_billed_waits_for_it_and_other_
     assert desk.counted == {"BillsFailed": 2}
 
 
-def test_what_the_ledger_will_never_take_is_parked_with_the_reason_and_the_others_are_posted(desk: Desk) -> None:
+def test_a_rejected_bill_is_parked_with_the_reason_and_the_others_are_posted(desk: Desk) -> None:
     desk.ledger.verdicts = {"a:2": Verdict.CONFLICT}
     refused = desk.paid(1, "a", lines=2)
     assert desk.bill(refused, desk.paid(2, "b")) == []
@@ -193,20 +193,20 @@ def test_what_the_ledger_will_never_take_is_parked_with_the_reason_and_the_other
     assert desk.counted == {"BillsFailed": 0}
 
 
-def test_an_order_of_which_a_part_is_late_is_delivered_again_before_it_is_parked(desk: Desk) -> None:
+def test_an_order_that_is_partly_unavailable_is_delivered_again_before_it_is_parked(desk: Desk) -> None:
     desk.ledger.verdicts = {"a:1": Verdict.CONFLICT, "a:2": Verdict.UNAVAILABLE}
     assert desk.bill(desk.paid(1, "a", lines=2)) == ["1"]
     assert desk.lot.parked == []
 
 
-def test_the_answers_are_told_apart_by_order(desk: Desk) -> None:
+def test_outcomes_are_assigned_to_their_orders(desk: Desk) -> None:
     desk.ledger.verdicts = {"b:1": Verdict.CONFLICT, "c:2": Verdict.UNAVAILABLE}
     records = [desk.paid(1, "a", lines=3), desk.paid(2, "b"), desk.paid(3, "c", lines=2), desk.paid(4, "d")]
     assert desk.bill(*records) == ["3"]
     assert [one.record for one in desk.lot.parked] == [records[1]]
 
 
-def test_an_order_whose_items_are_not_its_own_is_parked_and_the_answers_still_fit_the_others(desk: Desk) -> None:
+def test_an_order_with_the_wrong_items_is_parked_and_the_outcomes_of_the_others_still_match(desk: Desk) -> None:
     desk.ledger.verdicts = {"c:1": Verdict.UNAVAILABLE}
     records = [desk.paid(1, "a"), desk.paid(2, "b", lines=2), desk.paid(3, "c")]
     desk.orders.stored["b"].pop()
@@ -218,7 +218,7 @@ def test_an_order_whose_items_are_not_its_own_is_parked_and_the_answers_still_fi
     assert desk.ledger.posted == ["a:1", "c:1"]
 
 
-def test_an_order_with_an_item_that_lacks_a_fact_is_parked(desk: Desk) -> None:
+def test_an_order_with_an_item_that_lacks_a_field_is_parked(desk: Desk) -> None:
     record = desk.cancelled(1, "a")
     del desk.orders.stored["a"][0]["amount"]
     assert desk.bill(record) == []
@@ -240,20 +240,20 @@ def test_a_change_that_can_never_be_read_is_parked_and_the_others_are_billed(des
     assert desk.ledger.posted == ["b:1"]
 
 
-def test_a_ledger_that_is_down_has_all_of_a_request_delivered_again(desk: Desk) -> None:
+def test_while_the_ledger_is_unavailable_a_whole_batch_is_delivered_again(desk: Desk) -> None:
     desk.ledger.down = True
     assert desk.bill(desk.paid(1, "a"), desk.paid(2, "b")) == ["1"]
     assert (desk.reasons, desk.counted) == ([], {"BillsFailed": 2})
 
 
-def test_items_that_cannot_be_read_now_have_their_request_delivered_again(desk: Desk) -> None:
+def test_a_batch_whose_items_cannot_be_read_is_delivered_again(desk: Desk) -> None:
     records = [desk.paid(1, "a"), desk.paid(2, "b")]
     desk.orders.lost = {"b"}
     assert desk.bill(*records) == ["1"]
     assert (desk.ledger.calls, desk.reasons) == ([], [])
 
 
-def test_each_request_gets_the_time_that_is_left_and_none_is_begun_without(desk: Desk) -> None:
+def test_each_batch_gets_the_time_that_is_left_and_none_begins_without(desk: Desk) -> None:
     desk.ledger.takes = timedelta(seconds=8)
     records = [desk.paid(seq, f"o{seq}", lines=500) for seq in (1, 2, 3, 4)]
     assert desk.bill(*records, seconds=20) == ["4"]
@@ -262,7 +262,7 @@ def test_each_request_gets_the_time_that_is_left_and_none_is_begun_without(desk:
 
 
 @pytest.mark.parametrize(("takes", "again"), [(19.999, []), (20, ["2"])])
-def test_a_request_is_begun_as_long_as_any_time_is_left(desk: Desk, takes: float, again: list[str]) -> None:
+def test_a_batch_begins_while_any_time_is_left(desk: Desk, takes: float, again: list[str]) -> None:
     desk.ledger.takes = timedelta(seconds=takes)
     assert desk.bill(desk.paid(1, "a", lines=500), desk.paid(2, "b"), seconds=20) == again
     assert len(desk.ledger.calls) == 2 - len(again)
@@ -271,27 +271,27 @@ def test_a_request_is_begun_as_long_as_any_time_is_left(desk: Desk, takes: float
 # ---------------------------------------------------------------- what is parked
 
 
-def test_what_is_parked_is_billed_and_taken_off_the_queue(desk: Desk) -> None:
+def test_a_parked_order_is_billed_and_removed_from_the_queue(desk: Desk) -> None:
     assert desk.unpark(desk.paid(1, "a", lines=2), desk.paid(2, "b")) == (2, 0)
     assert desk.ledger.calls == [["a:1", "a:2"], ["b:1"]]
     assert desk.ledger.requests == [("request-1", SECONDS)] * 2
 
 
 @pytest.mark.parametrize("statuses", [("open", "paid", "cancelled"), ("open", "paid", "shipped", "cancelled")])
-def test_of_a_parked_order_that_was_cancelled_sale_and_refund_are_posted(desk: Desk, statuses: tuple[str, ...]) -> None:
+def test_sale_and_refund_of_a_parked_cancelled_order_are_posted(desk: Desk, statuses: tuple[str, ...]) -> None:
     assert desk.unpark(desk.became(1, "a", *statuses)) == (1, 0)
     assert desk.ledger.posted == ["a:1", "a:1:refund"]
 
 
 @pytest.mark.parametrize("verdict", [Verdict.UNAVAILABLE, Verdict.REJECTED, Verdict.CONFLICT])
-def test_what_still_cannot_be_billed_stays_parked_as_it_is(desk: Desk, verdict: Verdict) -> None:
+def test_an_order_that_still_cannot_be_billed_stays_parked(desk: Desk, verdict: Verdict) -> None:
     desk.ledger.verdicts = {"a:1": verdict}
     assert desk.unpark(desk.paid(1, "a"), desk.paid(2, "b")) == (1, 1)
     assert desk.ledger.posted == ["a:1", "b:1"]
     assert desk.lot.parked == []
 
 
-def test_what_is_no_order_or_owes_nothing_stays_parked(desk: Desk) -> None:
+def test_a_record_without_a_bill_stays_parked(desk: Desk) -> None:
     assert desk.unpark(damaged(desk.paid(1, "a")), desk.became(2, "b", "open")) == (0, 2)
     assert desk.ledger.calls == []
 
@@ -305,7 +305,7 @@ def test_an_order_whose_sales_the_ledger_may_have_forgotten_stays_parked(desk: D
     assert desk.unpark(desk.cancelled(1, "a")) == (1, 0)
 
 
-def test_what_there_is_no_time_for_stays_parked(desk: Desk) -> None:
+def test_records_stay_parked_where_time_runs_out(desk: Desk) -> None:
     desk.ledger.takes = timedelta(seconds=10)
     records = [desk.paid(seq, name) for seq, name in enumerate("abc")]
     assert desk.unpark(*records, seconds=20) == (2, 1)

@@ -1,4 +1,4 @@
-"""Counting a batch when the table does not do what it is asked at once."""
+"""Counting a batch while calls to the table fail."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
@@ -75,14 +75,14 @@ def waits(monkeypatch: pytest.MonkeyPatch) -> Iterator[Waits]:
         yield recording
 
 
-def test_a_batch_is_counted_at_once_where_nothing_is_in_the_way(waits: Waits) -> None:
+def test_a_batch_is_counted_without_a_pause_where_no_call_fails(waits: Waits) -> None:
     counters = Counters()
     assert counting(counters).apply([sold(1), sold(2)]) == {"batchItemFailures": []}
     assert (counters.items[LATEST]["events"], counters.reads, waits.waited) == (2, 1, [])
 
 
 @pytest.mark.parametrize("error", [FASTER, THROTTLED, TIMEOUT])
-def test_a_write_that_failed_in_passing_is_planned_again_after_a_longer_pause_each_time(
+def test_a_write_that_failed_temporarily_is_planned_again_after_longer_and_longer_pauses(
     waits: Waits, error: Exception
 ) -> None:
     counters = Counters(of_42=[error] * 3)
@@ -103,7 +103,7 @@ def test_a_group_that_keeps_failing_is_delivered_again_and_the_others_are_counte
     assert [counters.items[f"ACCOUNT#{agency}#GBP", "latest"]["events"] for agency in ("42", "7")] == [2, 2]
 
 
-def test_a_group_whose_counters_cannot_be_reached_is_given_up_at_once(waits: Waits) -> None:
+def test_a_group_whose_counters_cannot_be_read_is_given_up_at_once(waits: Waits) -> None:
     """The call has been tried, and waited for, as often as there is a point in it."""
     counters = Counters(of_42=[UnavailableError("busy")])
     assert counting(counters).apply([sold(1)]) == {"batchItemFailures": [{"itemIdentifier": "1"}]}
@@ -113,7 +113,7 @@ def test_a_group_whose_counters_cannot_be_reached_is_given_up_at_once(waits: Wai
 @pytest.mark.parametrize(
     "error", [service_error("AccessDeniedException"), cancelled(["ValidationError", "None", "None"])]
 )
-def test_a_write_that_can_never_work_is_an_error_and_no_silence(waits: Waits, error: ClientError) -> None:
+def test_a_write_that_can_never_succeed_raises_an_error(waits: Waits, error: ClientError) -> None:
     counters = Counters(of_42=[error])
     with pytest.raises(ClientError):
         counting(counters).apply([sold(1)])

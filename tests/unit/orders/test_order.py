@@ -1,4 +1,4 @@
-"""The body of an order: what it must hold, and that every problem in it is told by its place."""
+"""The body of an order: what it must hold, and that every problem names its field."""
 
 import json
 from decimal import Decimal
@@ -9,7 +9,7 @@ import pytest
 from quarterhour.model import exact_json
 from quarterhour.model.errors import InvalidError
 from quarterhour.model.fields import MAX_PROBLEMS, MAX_TEXT
-from quarterhour.orders.keys import MAX_ITEMS, Bought
+from quarterhour.orders.keys import MAX_ITEMS, CustomerItemKey
 from quarterhour.orders.order import MAX_ID, Order, read_order
 from tests.support.builders import utc
 from tests.support.events import ABSENT
@@ -22,7 +22,7 @@ def problems(sent: object) -> list[tuple[str, str, str]]:
     return [(one.field, one.problem, one.expected) for one in refused.value.problems]
 
 
-def test_an_order_is_read_with_all_that_it_tells() -> None:
+def test_an_order_is_parsed_with_all_its_fields() -> None:
     full = item(quantity=Decimal(2), unit_price="6.25", location="GB#London", commission_rate="0.125")
     read = order(full, item(agency="7"), placed_at="2026-10-23T03:30:00.1239+02:00")
     assert (read.id, read.customer, read.currency) == ("1001", "ann", "GBP")
@@ -39,7 +39,7 @@ def test_an_order_is_read_with_all_that_it_tells() -> None:
     assert read.items[1] == {"agency": "7", "amount": "12.50", "product": "A-7"}
 
 
-def test_a_guest_needs_no_name_and_we_know_the_time() -> None:
+def test_customer_and_instant_are_optional() -> None:
     read = order(customer=ABSENT)
     assert (read.customer, read.placed_at) == (None, None)
 
@@ -49,7 +49,7 @@ def test_amounts_are_exact_and_summed_exactly() -> None:
     assert order(item(amount=tiny), item(amount=huge)).total == Decimal(huge + tiny[1:])
 
 
-def test_a_thousand_items_are_taken() -> None:
+def test_a_thousand_items_are_accepted() -> None:
     assert len(order(*[item()] * MAX_ITEMS).items) == MAX_ITEMS
 
 
@@ -87,36 +87,36 @@ EXPECTED_PLACED = "an RFC 3339 instant such as 2026-10-23T01:30:00Z, of the year
     ],
     ids=lambda value: value[0] if isinstance(value, tuple) else "",
 )
-def test_what_does_not_fit_is_told_by_its_place(sent: object, problem: tuple[str, str, str]) -> None:
+def test_each_problem_names_its_field(sent: object, problem: tuple[str, str, str]) -> None:
     assert problems(sent) == [problem]
 
 
 @pytest.mark.parametrize("field", ["customer", "order_id", "line", "refers_to", "extra", "currency", "status"])
-def test_what_the_order_tells_of_all_its_items_stands_in_none(field: str) -> None:
+def test_an_item_has_none_of_the_orders_fields(field: str) -> None:
     ((place, problem, expected),) = problems(body(item(**{field: "x"})))
     assert (place, problem) == (f"items[0].{field}", "is not known")
     assert field not in expected.split(", ")
 
 
-def test_a_field_that_no_order_has_is_refused() -> None:
+def test_an_unknown_field_is_refused() -> None:
     ((place, problem, _),) = problems(body(note="ring twice"))
     assert (place, problem) == ("note", "is not known")
 
 
-def test_all_problems_are_told_at_once_but_no_more_than_a_person_would_read() -> None:
+def test_all_problems_are_listed_up_to_a_maximum() -> None:
     assert [field for field, *_ in problems(body(item(amount="x"), item(agency=""), order=""))] == [
         "order",
         "items[0].amount",
         "items[1].agency",
     ]
-    told = problems(body(*[item(amount="x")] * 30))
-    assert len(told) == MAX_PROBLEMS + 1
-    assert told[-1][1] == "has 20 more problems"
+    found = problems(body(*[item(amount="x")] * 30))
+    assert len(found) == MAX_PROBLEMS + 1
+    assert found[-1][1] == "has 20 more problems"
 
 
 def test_the_longest_names_still_make_a_key() -> None:
     widest = "\U0001f3fa" * MAX_ID
-    place = str(Bought(widest, "2026-10-23T01:30:00.000Z", widest, MAX_ITEMS))
+    place = str(CustomerItemKey(widest, "2026-10-23T01:30:00.000Z", widest, MAX_ITEMS))
     assert len(place.encode()) <= 1024
     assert len(("CUSTOMER#" + "\U0001f3fa" * MAX_TEXT).encode()) <= 2048
 
@@ -141,7 +141,7 @@ def test_other_content_has_another_digest(other: Order) -> None:
     assert other.digest != order().digest
 
 
-def test_the_same_content_however_written_has_the_same_digest() -> None:
+def test_equal_content_has_the_same_digest() -> None:
     sent: dict[str, Any] = body(item(amount=12.5, quantity="3"), placed_at="2026-10-23T01:30:00Z")
     again = {**dict(reversed(sent.items())), "placed_at": "2026-10-23T03:30:00.0004+02:00"}
     again["items"] = [{**item(amount="12.5"), "quantity": 3}]

@@ -8,8 +8,8 @@ import pytest
 from quarterhour.model.errors import InvalidError
 from quarterhour.orders import keys
 from quarterhour.orders.plan import (
-    NEXT,
-    WORK,
+    TRANSITIONS,
+    UNFINISHED,
     OrderHeader,
     StatusChange,
     claim,
@@ -26,14 +26,14 @@ from tests.support.orders import WHOLE_WAY, header, item, order, read, step, sto
 PLACED = "2026-10-23T01:30:12.345Z"
 
 
-def test_a_claim_is_listed_nowhere_and_shows_nothing() -> None:
+def test_a_claim_is_in_no_index_and_not_complete() -> None:
     claimed = claim(order(), AT)
     assert claimed.placed_at == PLACED
     assert not claimed.is_complete
     assert not [name for name in claimed.values() if name.startswith("gsi")]
 
 
-def test_a_committed_order_is_listed_by_its_customer_and_in_the_queue_of_the_open_ones() -> None:
+def test_a_committed_order_is_listed_by_its_customer_and_in_the_queue_of_open_orders() -> None:
     values = header(order(), "open")
     assert OrderHeader.of(values).is_complete
     assert (values["gsi1pk"], values["gsi1sk"]) == ("CUSTOMER#ann", f"ORDER#{PLACED}#1001")
@@ -41,7 +41,7 @@ def test_a_committed_order_is_listed_by_its_customer_and_in_the_queue_of_the_ope
     assert values["gsi2sk"] == f"{PLACED}#1001"
 
 
-def test_a_guests_order_waits_in_the_queue_and_stands_under_no_customer() -> None:
+def test_a_guests_order_is_in_the_queue_and_under_no_customer() -> None:
     guest = order(customer=ABSENT)
     values = header(guest, "open")
     assert "gsi1pk" not in values
@@ -56,7 +56,7 @@ def test_an_order_is_complete_from_the_instant_of_its_commit() -> None:
     assert whole.was_complete("2026-10-23T01:30:14.345Z")
 
 
-def test_items_are_the_same_bytes_however_late_they_are_written() -> None:
+def test_items_have_the_same_bytes_at_any_time() -> None:
     one = order(item(), item(product="B-1"))
     first = claim(one, AT)
     assert list(items(one, first)) == stored(one)
@@ -64,11 +64,11 @@ def test_items_are_the_same_bytes_however_late_they_are_written() -> None:
     assert stored(one)[1]["gsi1sk"] == f"ITEM#B-1#{PLACED}#1001#0002"
 
 
-def test_the_time_that_a_sender_gives_is_that_of_the_order() -> None:
+def test_an_order_is_placed_at_the_instant_that_its_sender_gives() -> None:
     assert claim(order(placed_at="2020-02-29T12:00:00Z"), AT).placed_at == "2020-02-29T12:00:00.000Z"
 
 
-def test_what_is_shown_holds_no_keys() -> None:
+def test_shown_orders_and_items_hold_no_keys() -> None:
     one = order(item(quantity="2"))
     shown = shown_order(read(one, "open"))
     assert shown == {
@@ -94,9 +94,9 @@ def test_what_is_shown_holds_no_keys() -> None:
 # ---------------------------------------------------------------- the status
 
 
-@pytest.mark.parametrize(("before", "after"), list(product(NEXT, NEXT)))
-def test_a_status_is_followed_by_what_may_follow_it_alone(before: str, after: str) -> None:
-    if after in NEXT[before]:
+@pytest.mark.parametrize(("before", "after"), list(product(TRANSITIONS, TRANSITIONS)))
+def test_a_status_may_be_followed_only_by_its_transitions(before: str, after: str) -> None:
+    if after in TRANSITIONS[before]:
         assert step(before, after) == StatusChange(before, after)
     else:
         with pytest.raises(InvalidError):
@@ -114,14 +114,14 @@ def test_a_status_is_followed_by_what_may_follow_it_alone(before: str, after: st
         ({"from": "open", "to": "paid", "why": "x"}, "why", "one of from, to"),
     ],
 )
-def test_what_no_status_can_be_is_told_with_what_it_could(sent: dict[str, object], field: str, expected: str) -> None:
+def test_a_bad_status_is_refused_with_the_possible_ones(sent: dict[str, object], field: str, expected: str) -> None:
     with pytest.raises(InvalidError) as refused:
         StatusChange.of(sent)
     (problem,) = refused.value.problems
     assert (problem.field, problem.expected) == (field, expected)
 
 
-def test_no_status_comes_twice_so_a_step_that_was_taken_is_known_for_ever() -> None:
+def test_an_order_is_in_each_status_at_most_once() -> None:
     done = read(order(), *WHOLE_WAY)
     for before, after in pairwise(WHOLE_WAY):
         assert step(before, after).is_in(done)
@@ -129,35 +129,35 @@ def test_no_status_comes_twice_so_a_step_that_was_taken_is_known_for_ever() -> N
     assert not step("shipped", "cancelled").is_in(done)
 
 
-@pytest.mark.parametrize("status", NEXT)
-def test_an_order_waits_in_a_queue_while_something_is_left_to_do(status: str) -> None:
+@pytest.mark.parametrize("status", TRANSITIONS)
+def test_an_order_is_in_a_queue_until_its_last_status(status: str) -> None:
     taken = StatusChange("open", status).queue("1001")
-    assert (taken is not None) == (status in WORK)
+    assert (taken is not None) == (status in UNFINISHED)
     assert taken is None or taken in keys.queue_partitions(status)
 
 
 # ---------------------------------------------------------------- keys
 
 
-def test_keys_come_back_as_what_they_were_made_of() -> None:
+def test_keys_are_parsed_to_their_parts() -> None:
     assert keys.order_of(keys.order_pk("1001")) == "1001"
     assert keys.line_of(keys.item_sk(1000)) == 1000
-    bought = keys.Bought("A-7", PLACED, "1001", 7)
-    assert bought.key == {"pk": "ORDER#1001", "sk": "ITEM#0007"}
+    bought = keys.CustomerItemKey("A-7", PLACED, "1001", 7)
+    assert bought.table_key == {"pk": "ORDER#1001", "sk": "ITEM#0007"}
 
 
 @pytest.mark.parametrize("sk", ["", "order", "ITEM#", "ITEM#1", "ITEM#00001", "ITEM#\u0660\u0660\u0660\u0661"])
-def test_what_is_no_item_is_refused(sk: str) -> None:
+def test_the_key_of_no_item_is_refused(sk: str) -> None:
     with pytest.raises(ValueError, match="no item"):
         keys.line_of(sk)
 
 
-def test_a_products_bounds_hold_its_items_and_those_of_no_other() -> None:
-    low, high = keys.bought_bounds("A")
+def test_the_bounds_of_a_product_hold_its_items_alone() -> None:
+    low, high = keys.customer_item_bounds("A")
     for product_, within in (("A", True), ("A!", False), ("A$", False), ("AB", False), ("A ", False)):
-        assert (low <= str(keys.Bought(product_, PLACED, "1001", 1)) <= high) is within
-    low, high = keys.bought_bounds(None)
-    assert low <= str(keys.Bought("~", PLACED, "1001", 1)) <= high
+        assert (low <= str(keys.CustomerItemKey(product_, PLACED, "1001", 1)) <= high) is within
+    low, high = keys.customer_item_bounds(None)
+    assert low <= str(keys.CustomerItemKey("~", PLACED, "1001", 1)) <= high
     assert not low <= keys.placed_sk(PLACED, "1001") <= high
 
 

@@ -10,7 +10,7 @@ from quarterhour.model.identifiers import Account
 from quarterhour.rebuild.requests import RebuildRequest, UnparkRequest, read_request
 
 
-def test_a_request_is_read() -> None:
+def test_a_request_is_parsed() -> None:
     named = {"action": "rebuild", "account": "42#GBP", "from": "2026-10-23"}
     assert read_request(named) == RebuildRequest(Account("42", "GBP"), date(2026, 10, 23))
     assert read_request({"action": "rebuild"}) == RebuildRequest(None, date.min)
@@ -29,7 +29,7 @@ OF_REBUILD = "one of account, action, from"
         ({}, [("action", "is missing", ACTIONS)]),
         ({"action": None}, [("action", "is missing", ACTIONS)]),
         ({"account": "42#GBP"}, [("action", "is missing", ACTIONS)]),
-        ({"action": "mend"}, [("action", "is 'mend'", ACTIONS)]),
+        ({"action": "repair"}, [("action", "is 'repair'", ACTIONS)]),
         ({"action": "Rebuild"}, [("action", "is 'Rebuild'", ACTIONS)]),
         ({"action": 7}, [("action", "is 7", ACTIONS)]),
         ({"action": ["unpark"]}, [("action", "is a list of 1", ACTIONS)]),
@@ -47,7 +47,7 @@ OF_REBUILD = "one of account, action, from"
         ),
     ],
 )
-def test_a_bad_request_is_refused_with_each_field_and_what_is_right(
+def test_a_bad_request_is_refused_with_each_field_and_what_is_expected(
     event: dict[str, Any], problems: list[tuple[str, str, str]]
 ) -> None:
     with pytest.raises(InvalidError) as refused:

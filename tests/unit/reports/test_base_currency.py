@@ -1,4 +1,4 @@
-"""The base currency: each quarter-hour's sums at its own rate, exact, rounded once; what lacks a rate says so."""
+"""Conversion to the base currency: exact, rounded once, with a note where an exchange rate is missing."""
 
 import csv
 import io
@@ -15,7 +15,14 @@ from quarterhour.exchange_rates.exchange_rate import ExchangeRate
 from quarterhour.model import money
 from quarterhour.model.identifiers import Account, Partition
 from quarterhour.model.totals import Totals
-from quarterhour.reports.base_currency import Pins, as_list, convert, foreign, in_base, pins_of
+from quarterhour.reports.base_currency import (
+    Pins,
+    convert,
+    converted_accounts,
+    foreign_currencies,
+    pins_as_list,
+    pins_of,
+)
 from quarterhour.reports.manifest import summary
 from quarterhour.reports.plan import Tally, by_account
 from tests.support.builders import AT, QUARTER, amounts
@@ -50,7 +57,7 @@ def shown(row: Mapping[str, str]) -> tuple[str, ...]:
     return (row["base_currency"], *figures, row["base_note"])
 
 
-def test_each_quarter_hour_counts_at_its_own_rate() -> None:
+def test_each_quarter_hour_is_converted_at_its_own_exchange_rate() -> None:
     (row,) = rows(
         (sold("GBP", "100", "-20", "10"), {"GBP": rate("0.8")}),
         (sold("GBP", "100", "0", "10"), {"GBP": rate("0.5")}),
@@ -59,7 +66,7 @@ def test_each_quarter_hour_counts_at_its_own_rate() -> None:
     assert (row["gross"], row["net"], row["commission"]) == ("200", "180", "20"), "its own currency stays exact"
 
 
-def test_what_is_rounded_is_the_sum_and_not_its_parts() -> None:
+def test_only_the_sum_is_rounded() -> None:
     """A third of a cent, three times, is a cent; each of them rounded would be nothing."""
     third = (sold("GBP", "0.01"), {"GBP": rate("3")})
     (row,) = rows(third, third, third)
@@ -89,7 +96,7 @@ def test_a_figure_is_rounded_half_even_to_the_minor_unit_of_the_base(
 
 
 @given(st.lists(st.tuples(amounts(), amounts(12).filter(lambda units: units > 0)), min_size=1, max_size=5))
-def test_the_sum_is_exact_whatever_the_rates(quarter_hours: list[tuple[Decimal, Decimal]]) -> None:
+def test_the_sum_is_exact_at_any_exchange_rates(quarter_hours: list[tuple[Decimal, Decimal]]) -> None:
     exact = sum((Fraction(amount) / Fraction(units) for amount, units in quarter_hours), Fraction(0))
     tallies = []
     quarter_hour = QUARTER
@@ -97,22 +104,22 @@ def test_the_sum_is_exact_whatever_the_rates(quarter_hours: list[tuple[Decimal, 
         tally = {(Account("42", "GBP"), Partition(quarter_hour, 0)): Totals().plus(amount, Decimal(0))}
         tallies.append((quarter_hour, tally, {"GBP": ExchangeRate(units, "ECB", EUR, AT)}))
         quarter_hour = quarter_hour.next
-    found = in_base(tallies, EUR)[Account("42", "GBP")]
+    found = converted_accounts(tallies, EUR)[Account("42", "GBP")]
     assert found.figures[2] == exact
     rounded = found.rounded(EUR)
     assert rounded
     assert abs(Fraction(rounded[2]) - exact) <= Fraction(1, 200)
 
 
-def test_the_base_currency_itself_needs_no_rate_and_what_is_no_money_has_none() -> None:
+def test_the_base_currency_and_no_currency_need_no_exchange_rate() -> None:
     tally = {**sold("EUR", "12.345", "0", "1.005"), **sold("XXX", "0")}
-    assert foreign(tally, EUR) == []
+    assert foreign_currencies(tally, EUR) == []
     euros, views = rows((tally, {}))
     assert shown(euros) == ("EUR", "12.34", "0.00", "12.34", "1.00", "")
     assert shown(views) == ("EUR", "0.00", "0.00", "0.00", "0.00", "")
 
 
-def test_without_a_rate_the_columns_are_empty_and_say_so() -> None:
+def test_without_an_exchange_rate_the_columns_are_empty_and_a_note_names_it() -> None:
     good = (sold("GBP", "100"), {"GBP": rate("0.8")})
     bad = ({**sold("GBP", "100"), **sold("USD", "5")}, {"GBP": None, "USD": rate("1.1")})
     pounds, dollars = rows(good, bad, bad)
@@ -127,16 +134,16 @@ def test_the_shards_of_a_quarter_hour_are_added_up() -> None:
     assert row["base_note"] == "no rate of GBP at the end of 202610230130"
 
 
-def test_without_a_base_currency_the_summary_has_no_more_columns() -> None:
+def test_without_a_base_currency_the_summary_has_no_columns_for_it() -> None:
     accounts = by_account([sold("GBP", "1")])
     assert summary(accounts).decode().splitlines()[0].endswith("commission,commission_rounded_half_even")
 
 
-def test_pinned_rates_come_back_as_they_were_stored() -> None:
+def test_pinned_exchange_rates_are_parsed_as_they_were_stored() -> None:
     pins = {"USD": rate("1.10"), "GBP": None}
-    stored = from_item(to_item({"rates": as_list(pins)}))["rates"]
+    stored = from_item(to_item({"rates": pins_as_list(pins)}))["rates"]
     assert pins_of(stored, EUR) == pins
-    assert as_list(pins) == [
+    assert pins_as_list(pins) == [
         {"currency": "GBP", "units_per_base": None},
         {"currency": "USD", "units_per_base": "1.10", "source": "ECB", "as_of": "2026-10-23T01:30:12.345Z"},
     ]

@@ -19,8 +19,8 @@ from quarterhour.ledger.plan import ledger_values
 from quarterhour.model.identifiers import Account, Partition
 from quarterhour.model.money import NO_CURRENCY
 from quarterhour.model.totals import Totals
-from quarterhour.reports.lines import COLUMNS, harmless, original, read_lines, tally_lines
-from quarterhour.reports.plan import SCHEMA, Content, Sealed
+from quarterhour.reports.lines import COLUMNS, escape_formula, read_lines, tally_lines, unescape_formula
+from quarterhour.reports.plan import SCHEMA, LineTotals, SealedFile
 from quarterhour.reports.writer import SealedFileWriter
 from tests.support.builders import AT, QUARTER, claim, event, names
 from tests.support.sealing import line
@@ -30,10 +30,10 @@ texts = st.text(st.sampled_from("=+-@\t\r'ab") | st.characters(codec="utf-8"), m
 
 
 class Packed(NamedTuple):
-    """What the writer says of a file."""
+    """What the writer returns of a file."""
 
-    sealed: Sealed
-    content: Content
+    sealed: SealedFile
+    totals: LineTotals
 
 
 def sealed(items: Iterable[Item]) -> tuple[bytes, Packed]:
@@ -41,7 +41,7 @@ def sealed(items: Iterable[Item]) -> tuple[bytes, Packed]:
         for item in items:
             writer.write(item)
         sealed_ = writer.seal()
-        return writer.file.read(), Packed(sealed_, writer.content())
+        return writer.file.read(), Packed(sealed_, writer.totals())
 
 
 def cells(content: bytes) -> list[list[str]]:
@@ -53,28 +53,28 @@ def cells(content: bytes) -> list[list[str]]:
 
 
 @given(texts)
-def test_a_harmless_cell_is_never_run_and_gives_its_text_back(text: str) -> None:
-    cell = harmless(text)
+def test_an_escaped_cell_is_no_formula_and_is_unescaped_to_its_text(text: str) -> None:
+    cell = escape_formula(text)
     assert not cell.startswith(RUN_BY_SPREADSHEETS)
-    assert original(cell) == text
+    assert unescape_formula(cell) == text
 
 
 @given(one=texts, other=texts)
 def test_two_texts_never_share_a_cell(one: str, other: str) -> None:
-    assert (harmless(one) == harmless(other)) == (one == other)
+    assert (escape_formula(one) == escape_formula(other)) == (one == other)
 
 
 @pytest.mark.parametrize("text", ["=1+1", "+44 20", "-5", "@SUM(A1)", "\tx", "\rx", "\nx", "\uff1d1", "'quoted'"])
 def test_a_dangerous_cell_starts_with_a_quote_mark(text: str) -> None:
-    assert harmless(text) == "'" + text
+    assert escape_formula(text) == "'" + text
 
 
 @pytest.mark.parametrize("text", ["", "tea", "a=b", " =1", "1-2", "ä'", "{}"])
 def test_any_other_cell_stays_as_it_is(text: str) -> None:
-    assert harmless(text) == text
+    assert escape_formula(text) == text
 
 
-def test_every_text_of_a_sender_is_written_harmless_and_numbers_stay_numbers() -> None:
+def test_every_text_of_a_sender_is_escaped_and_numbers_stay_numbers() -> None:
     bad = "=cmd|' /C calc'!A0"
     details = dict.fromkeys(("product", "customer", "order_id", "line", "location", "refers_to"), bad)
     sold = event("+1", type_="adjustment.recorded", amount="-5.00", quantity="-1", unit_price="-5", **details)
@@ -106,12 +106,12 @@ def ledgers(draw: st.DrawFn) -> list[Item]:
 
 
 @given(ledgers())
-def test_reading_a_sealed_file_gives_back_what_stood_in_the_ledger(items: list[Item]) -> None:
+def test_reading_a_sealed_file_returns_the_ledger_items(items: list[Item]) -> None:
     content, packed = sealed(items)
     values = [{name: value["S"] for name, value in item.items() if name != "schema"} for item in items]
     read = list(read_lines(BytesIO(content)))
     assert [{name: cell for name, cell in one.items() if cell and name != "flag"} for one in read] == values
-    assert tally_lines(read) == packed.content
+    assert tally_lines(read) == packed.totals
 
 
 @given(ledgers())
@@ -136,11 +136,11 @@ def test_a_sealed_file_knows_its_lines_its_hash_its_size_and_its_totals(items: l
     assert packed.sealed.lines == len(items)
     assert packed.sealed.sha256 == sha256(content).hexdigest()
     assert packed.sealed.size == len(content)
-    assert sum(one.events for one in packed.content.accounts.values()) == len(items)
-    for (account, partition), totals in packed.content.accounts.items():
+    assert sum(one.events for one in packed.totals.accounts.values()) == len(items)
+    for (account, partition), totals in packed.totals.accounts.items():
         of_account = [item for item in items if (item["agency"]["S"], item["currency"]["S"]) == _names(account)]
-        wanted = sum((_totals(item) for item in of_account), Totals())
-        assert (partition, totals) == (Partition(QUARTER, 0), wanted)
+        expected = sum((_totals(item) for item in of_account), Totals())
+        assert (partition, totals) == (Partition(QUARTER, 0), expected)
 
 
 def _names(account: Account) -> tuple[str, str]:
@@ -158,7 +158,7 @@ def _totals(item: Item) -> Totals:
 
 def test_an_empty_quarter_hour_has_no_file() -> None:
     _, packed = sealed([])
-    assert (packed.sealed.lines, packed.sealed.sha256, packed.sealed.size, packed.content.accounts) == (0, "", 0, {})
+    assert (packed.sealed.lines, packed.sealed.sha256, packed.sealed.size, packed.totals.accounts) == (0, "", 0, {})
 
 
 def test_a_line_holds_every_column_in_a_fixed_order() -> None:
@@ -183,14 +183,14 @@ def test_a_refund_that_names_no_sale_is_flagged(amount: str, more: dict[str, str
     assert [one["flag"] for one in read_lines(BytesIO(content))] == [flag]
 
 
-def test_only_what_was_sold_at_a_place_makes_a_row_of_it() -> None:
+def test_only_lines_with_a_location_and_a_currency_count_for_a_location() -> None:
     of_place = {"location": "GB#London"}
     view = line(AT, "v", "0", f"42#{NO_CURRENCY}", type="view.recorded", customer="ann", **of_place)
     sold = line(AT + timedelta(seconds=1), "s", "12.50", **of_place)
     content, packed = sealed([view, sold])
-    assert packed.content.places == {("GB#London", "GBP"): Totals.of({**_figures("12.50"), "commission": "1.250"})}
-    assert tally_lines(read_lines(BytesIO(content))) == packed.content
-    assert sealed([view])[1].content.places == {}
+    assert packed.totals.locations == {("GB#London", "GBP"): Totals.of({**_figures("12.50"), "commission": "1.250"})}
+    assert tally_lines(read_lines(BytesIO(content))) == packed.totals
+    assert sealed([view])[1].totals.locations == {}
 
 
 CONTENT = sealed([line(AT, "a"), line(AT + timedelta(seconds=1), "b")])[0]
@@ -213,7 +213,7 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("content", BROKEN.values(), ids=BROKEN)
-def test_what_is_no_sealed_file_is_refused(content: bytes) -> None:
+def test_a_malformed_sealed_file_is_refused(content: bytes) -> None:
     with pytest.raises(ValueError, match=r".+"):
         list(read_lines(BytesIO(content)))
 
@@ -222,4 +222,4 @@ def test_what_is_no_sealed_file_is_refused(content: bytes) -> None:
 def test_lines_of_one_account_in_two_partitions_are_tallied_apart(at: datetime) -> None:
     first, second = (line(at.astimezone(AT.tzinfo), "a", quarter_hour=f"202610230130#0{i}") for i in (0, 1))
     _, packed = sealed([first, second])
-    assert packed.content.accounts.keys() == {(Account("42", "GBP"), Partition(QUARTER, shard)) for shard in (0, 1)}
+    assert packed.totals.accounts.keys() == {(Account("42", "GBP"), Partition(QUARTER, shard)) for shard in (0, 1)}

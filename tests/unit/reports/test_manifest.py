@@ -13,11 +13,11 @@ from quarterhour.model import money
 from quarterhour.model.identifiers import Account
 from quarterhour.model.totals import Totals
 from quarterhour.reports.manifest import manifest, summary
-from quarterhour.reports.plan import Plan, Sealed
+from quarterhour.reports.plan import Plan, SealedFile
 from tests.support.builders import QUARTER, accounts, amounts
 
 PLAN = Plan(QUARTER, QUARTER.next, "2026-10-23T02:05:00.000Z", "1.0", 2, ("2026-10-23T0115-0130", "hash-0"))
-SEALED = [Sealed(3, "abc", 99), Sealed(0)]
+SEALED = [SealedFile(3, "abc", 99), SealedFile(0)]
 SUMS = {Account("42", "GBP"): Totals(3, Decimal("10.005"), Decimal("-2.50"), Decimal("0.7505"))}
 
 
@@ -34,7 +34,7 @@ def test_the_summary_rounds_to_each_currencys_own_minor_unit() -> None:
     assert [row["commission_rounded_half_even"] for row in rows] == ["1", "1.23", "1.235"]
 
 
-def test_an_agency_that_a_spreadsheet_would_run_is_written_harmless() -> None:
+def test_an_agency_that_begins_a_formula_is_escaped() -> None:
     sums = {Account("=1+1", "GBP"): Totals(1, Decimal(1), Decimal(0), Decimal(0))}
     assert summary(sums).decode().splitlines()[1].startswith("'=1+1,GBP,")
 
@@ -49,7 +49,7 @@ def test_the_summary_adds_up_to_the_last_decimal(figures: dict[Account, tuple[De
         assert Decimal(row["net"]) == money.add(Decimal(row["gross"]), Decimal(row["refunds"]))
 
 
-def test_the_manifest_tells_what_was_covered_and_what_it_came_to() -> None:
+def test_the_manifest_holds_bounds_files_and_totals() -> None:
     summary_ = summary(SUMS)
     assert json.loads(manifest(PLAN, SEALED, SUMS, summary_)) == {
         "schema": 2,
@@ -90,9 +90,9 @@ def test_the_manifest_tells_what_was_covered_and_what_it_came_to() -> None:
     }
 
 
-def test_the_first_run_has_none_before_it() -> None:
+def test_the_first_run_has_no_previous_run() -> None:
     first = Plan(QUARTER, QUARTER, "2026-10-23T02:05:00.000Z", "1.0", 1, ("", ""))
-    assert json.loads(manifest(first, [Sealed(0)], {}, summary({})))["previous"] is None
+    assert json.loads(manifest(first, [SealedFile(0)], {}, summary({})))["previous"] is None
 
 
 @given(st.dictionaries(accounts, st.tuples(amounts(), amounts(), amounts()), max_size=4))

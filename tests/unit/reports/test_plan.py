@@ -1,4 +1,4 @@
-"""What a run covers, and what the counters say to it."""
+"""Plans of runs, and proofs of buckets against the counters."""
 
 from datetime import datetime, timedelta
 
@@ -12,12 +12,12 @@ from quarterhour.model.quarter_hours import QuarterHour, span
 from quarterhour.model.totals import Totals
 from quarterhour.reports.plan import (
     SCHEMA,
-    STREAM_LIFE,
+    STREAM_RETENTION,
     Checkpoint,
     Plan,
     Proof,
     ReportTerms,
-    Sealed,
+    SealedFile,
     by_account,
     next_plan,
     proof,
@@ -41,7 +41,7 @@ def plan_after(sealed_through: QuarterHour, now: datetime, grace: timedelta = GR
 @given(
     sealed_through=quarter_hours, later=st.timedeltas(timedelta(days=-1), timedelta(days=4)), grace=st.integers(0, 3600)
 )
-def test_a_plan_goes_on_from_the_checkpoint_and_covers_only_closed_quarter_hours_of_one_day(
+def test_a_plan_begins_at_the_checkpoint_and_covers_only_closed_quarter_hours_of_one_day(
     sealed_through: QuarterHour, later: timedelta, grace: int
 ) -> None:
     now = sealed_through.end + later
@@ -58,7 +58,7 @@ def test_a_plan_goes_on_from_the_checkpoint_and_covers_only_closed_quarter_hours
 
 
 @given(sealed_through=quarter_hours, later=st.timedeltas(timedelta(0), timedelta(days=10)))
-def test_plans_in_turn_cover_everything_closed_without_gap_or_overlap(
+def test_successive_plans_cover_all_closed_quarter_hours_without_gap_or_overlap(
     sealed_through: QuarterHour, later: timedelta
 ) -> None:
     now = sealed_through.end + later
@@ -88,7 +88,7 @@ def test_a_run_is_named_by_what_it_covers_up_to_the_end_of_its_day(now: datetime
     assert (plan.run if plan else None) == run
 
 
-def test_a_plan_tells_when_and_by_which_code_it_was_made_and_what_ran_before() -> None:
+def test_a_plan_holds_its_time_its_code_version_and_the_previous_run() -> None:
     plan = plan_after(QUARTER.previous, utc("01:47"))
     assert plan is not None
     assert (plan.planned_at, plan.code_version, plan.previous) == (
@@ -109,17 +109,17 @@ def test_a_plan_reads_all_shards_that_were_ever_used() -> None:
     first=quarter_hours,
     more=st.integers(0, 20),
     shards=st.integers(1, 64),
-    sealed=st.lists(st.builds(Sealed, st.integers(0, 10**6), st.text(), st.integers(0, 10**9)), max_size=5),
+    sealed=st.lists(st.builds(SealedFile, st.integers(0, 10**6), st.text(), st.integers(0, 10**9)), max_size=5),
 )
-def test_a_plan_comes_back_from_its_control_item_just_as_it_was_fixed(
-    first: QuarterHour, more: int, shards: int, sealed: list[Sealed]
+def test_a_plan_is_parsed_from_its_control_item_as_it_was_stored(
+    first: QuarterHour, more: int, shards: int, sealed: list[SealedFile]
 ) -> None:
     last = QuarterHour(first.start + more * timedelta(minutes=15))
     plan = Plan(first, last, "2026-10-23T01:47:00.000Z", "1.0", shards, ("", ""), tuple(sealed))
     assert Plan.of(from_item(to_item({"plan": plan.as_dict()}))["plan"]) == plan
 
 
-def test_a_plan_that_was_fixed_before_plans_named_a_schema_is_completed_with_the_first() -> None:
+def test_a_stored_plan_without_a_schema_has_the_first() -> None:
     plan = plan_after(QUARTER.previous, utc("01:47"))
     assert plan is not None
     stored = {name: value for name, value in plan.as_dict().items() if name != "schema"}
@@ -136,18 +136,18 @@ def totals(*sold: str) -> Totals:
     return Totals.of({"events": len(sold), "gross": sum(map(int, sold)), "refunds": "0", "commission": "0"})
 
 
-IN_TIME = QUARTER.end + STREAM_LIFE - MICROSECOND
-TOO_LATE = QUARTER.end + STREAM_LIFE
+IN_TIME = QUARTER.end + STREAM_RETENTION - MICROSECOND
+TOO_LATE = QUARTER.end + STREAM_RETENTION
 
 
 @pytest.mark.parametrize(
-    ("ledger", "counters", "now", "said"),
+    ("ledger", "counters", "now", "expected"),
     [
         ({KEY: totals("5")}, {KEY: totals("5")}, IN_TIME, VERIFIED),
         ({KEY: totals("5")}, {KEY: totals("5")}, TOO_LATE, VERIFIED),
         ({}, {}, TOO_LATE, VERIFIED),
         ({KEY: totals("5"), OTHER: totals("1")}, {KEY: totals("5"), OTHER: totals("1")}, TOO_LATE, VERIFIED),
-        # The stream lags: fewer events counted than stand in the ledger.
+        # The stream lags: fewer events are counted than the ledger holds.
         ({KEY: totals("5")}, {}, IN_TIME, PENDING),
         ({KEY: totals("5", "6")}, {KEY: totals("5")}, IN_TIME, PENDING),
         ({KEY: totals("5"), OTHER: totals("1")}, {KEY: totals("5")}, IN_TIME, PENDING),
@@ -160,13 +160,13 @@ TOO_LATE = QUARTER.end + STREAM_LIFE
         ({KEY: totals("5"), OTHER: totals("1")}, {KEY: totals("6")}, IN_TIME, DRIFT),
     ],
 )
-def test_counters_are_verified_or_lag_or_drift(
-    ledger: dict[object, Totals], counters: dict[object, Totals], now: datetime, said: Proof
+def test_a_proof_is_verified_pending_or_drift(
+    ledger: dict[object, Totals], counters: dict[object, Totals], now: datetime, expected: Proof
 ) -> None:
-    assert proof(QUARTER, ledger, counters, now) is said
+    assert proof(QUARTER, ledger, counters, now) is expected
 
 
-def test_figures_written_in_another_scale_are_the_same_figures() -> None:
+def test_figures_with_another_scale_are_equal() -> None:
     stored = Totals.of({"events": 1, "gross": "5.00", "refunds": "0.0", "commission": "0.000"})
     assert proof(QUARTER, {KEY: totals("5")}, {KEY: stored}, IN_TIME) is VERIFIED
 
@@ -190,17 +190,17 @@ def test_a_runs_totals_are_those_of_its_quarter_hours_by_account_in_order(
 # ---------------------------------------------------------------- a run's control item
 
 PLAN = Plan(QUARTER, QUARTER.next, "2026-10-23T02:05:00.000Z", "1.0", 1, ("", ""))
-RUN = run_values(PLAN, [Sealed(3, "abc", 99), Sealed(0)], "hash-1")
+RUN = run_values(PLAN, [SealedFile(3, "abc", 99), SealedFile(0)], "hash-1")
 
 
-def test_a_runs_control_item_tells_what_it_sealed() -> None:
+def test_a_runs_control_item_holds_its_sealed_files() -> None:
     assert (RUN["pk"], RUN["sk"]) == ("RUN", "2026-10-23T0130-0200")
     assert (RUN["buckets"], RUN["lines"], RUN["manifest_sha256"]) == (2, 3, "hash-1")
     assert RUN["sealed"] == {"202610230130": [3, "abc", 99]}
 
 
 @pytest.mark.parametrize(
-    ("said", "counters"),
+    ("expected", "counters"),
     [
         ({}, "verified"),
         ({QUARTER: VERIFIED}, "verified"),
@@ -209,11 +209,11 @@ def test_a_runs_control_item_tells_what_it_sealed() -> None:
         ({QUARTER: DRIFT, QUARTER.next: VERIFIED}, "drift"),
     ],
 )
-def test_a_run_is_as_good_as_its_worst_quarter_hour(said: dict[QuarterHour, Proof], counters: str) -> None:
-    assert with_proofs(RUN, said)["counters"] == counters
+def test_a_run_has_the_worst_proof_of_its_buckets(expected: dict[QuarterHour, Proof], counters: str) -> None:
+    assert with_proofs(RUN, expected)["counters"] == counters
 
 
-def test_a_run_is_looked_at_again_as_long_as_a_quarter_hour_is_pending() -> None:
+def test_a_run_is_in_the_index_while_a_proof_is_pending() -> None:
     first = with_proofs(RUN, {QUARTER: PENDING, QUARTER.next: DRIFT})
     assert (first["gsi1pk"], first["gsi1sk"]) == ("RUN#pending", RUN["sk"])
     then = with_proofs(first, {QUARTER: VERIFIED})

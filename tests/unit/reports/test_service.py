@@ -13,7 +13,7 @@ from quarterhour.aws.items import Item
 from quarterhour.exchange_rates.exchange_rate import ExchangeRate
 from quarterhour.model import clock
 from quarterhour.model.clock import ManualClock
-from quarterhour.model.errors import OvertakenError, SealedFileError
+from quarterhour.model.errors import LedgerItemError, OvertakenError, SealedFileError
 from quarterhour.model.identifiers import Account, Partition
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.model.totals import Totals
@@ -21,9 +21,9 @@ from quarterhour.reports.base_currency import Pins
 from quarterhour.reports.keys import lines_key
 from quarterhour.reports.lines import read_lines, tally_lines
 from quarterhour.reports.manifest import hexdigest
-from quarterhour.reports.plan import Checkpoint, Content, Plan, ReportTerms, Sealed, run_values, with_proofs
+from quarterhour.reports.plan import Checkpoint, LineTotals, Plan, ReportTerms, SealedFile, run_values, with_proofs
 from quarterhour.reports.plan import Proof as Counted
-from quarterhour.reports.service import Reporter, ReportStores, Result
+from quarterhour.reports.service import Reporter, ReportResult, ReportStores
 from quarterhour.reports.verify import verify
 from tests.support.builders import utc
 from tests.support.sealing import line, opening
@@ -46,7 +46,7 @@ class CrashError(Exception):
 
 
 class Store:
-    """What a run reads and writes, in memory, behind the calls of the report's stores.
+    """Stands in for the stores of a report, in memory.
 
     ``calls`` keeps the name of each writing call, ``before`` what happens, once, before such a call is made,
     ``crash_at`` the number of the one at which the run ends.
@@ -82,12 +82,12 @@ class Store:
     def shards(self) -> int:
         return self._shards
 
-    def fix(self, at: Checkpoint, plan: Plan) -> None:
-        self._begin("fix")
+    def save_plan(self, at: Checkpoint, plan: Plan) -> None:
+        self._begin("plan")
         if self.at == at and at.plan is None:
             self.at = replace(at, plan=plan)
 
-    def note_progress(self, plan: Plan, sealed: Sequence[Sealed]) -> None:
+    def save_progress(self, plan: Plan, sealed: Sequence[SealedFile]) -> None:
         self._begin("progress")
         assert self.at
         assert self.at.plan == plan
@@ -101,13 +101,13 @@ class Store:
 
     def read(self, partitions: Sequence[Partition]) -> Iterator[Item]:
         self.read_partitions += partitions
-        wanted = set(map(str, partitions))
-        return (item for item in self.ledger if item["quarter_hour"]["S"] in wanted)
+        names = set(map(str, partitions))
+        return (item for item in self.ledger if item["quarter_hour"]["S"] in names)
 
-    def content(self, quarter_hour: QuarterHour, sealed: Sealed) -> Content:
+    def line_totals(self, quarter_hour: QuarterHour, sealed: SealedFile) -> LineTotals:
         self.read_files.append(quarter_hour)
         if not sealed.lines:
-            return Content()
+            return LineTotals()
         content = self.objects[lines_key(quarter_hour)]
         assert hexdigest(content) == sealed.sha256
         with opening(self.objects)(lines_key(quarter_hour)) as file:
@@ -137,7 +137,7 @@ class Store:
         return [values for _, values in sorted(self.runs.items()) if "gsi1pk" in values]
 
     def counted(self, keys: Iterable[tuple[Account, Partition]]) -> dict[tuple[Account, Partition], Totals]:
-        """Return what was counted: all that stands in the ledger, or what ``lagging`` says of a quarter-hour."""
+        """Return the counted totals: those of the ledger, or of ``lagging`` for its quarter-hours."""
         sums: dict[tuple[Account, Partition], Totals] = {}
         for item in self.ledger:
             values = {name: value["S"] for name, value in item.items()}
@@ -159,7 +159,7 @@ def long() -> float:
     return 900.0
 
 
-def report(store: Store, remaining: Callable[[], float] = long, base: str = "", code: str = "1.0") -> Result:
+def report(store: Store, remaining: Callable[[], float] = long, base: str = "", code: str = "1.0") -> ReportResult:
     stub: Any = store
     return Reporter(ReportStores(*[stub] * 7), ReportTerms(GRACE, code, base)).run(remaining)
 
@@ -196,7 +196,7 @@ def test_a_run_seals_every_closed_quarter_hour_and_moves_the_checkpoint() -> Non
     assert result.as_dict() == {"runs": [RUN], "sealed_buckets": 3, "lines": 4, "drift": 0, "complete": True}
 
 
-def test_a_run_is_noted_with_its_manifest_its_files_and_what_the_counters_said() -> None:
+def test_a_finished_run_is_stored_with_its_manifest_hash_its_files_and_its_proofs() -> None:
     store = Store()
     report(store)
     run = store.runs[RUN]
@@ -206,19 +206,19 @@ def test_a_run_is_noted_with_its_manifest_its_files_and_what_the_counters_said()
     assert run["counters"] == "verified"
 
 
-def test_nothing_is_written_while_nothing_more_is_closed(hands: ManualClock) -> None:
+def test_nothing_is_written_while_no_further_quarter_hour_is_closed(hands: ManualClock) -> None:
     store = Store()
     report(store)
     done, store.calls = dict(store.objects), []
     hands.advance_to(utc("02:31:59.999"))
-    assert report(store) == Result()
+    assert report(store) == ReportResult()
     assert (store.objects, store.calls) == (done, [])
 
 
 def test_before_the_first_event_there_is_nothing_to_report() -> None:
     store = Store(())
     store.at = None
-    assert report(store) == Result()
+    assert report(store) == ReportResult()
     assert store.calls == []
 
 
@@ -241,16 +241,16 @@ def test_every_shard_that_was_ever_used_is_read() -> None:
     assert Counter(one.shard for one in store.read_partitions) == {0: 3, 1: 3, 2: 3}
 
 
-def test_the_places_of_each_source_and_the_sales_by_location_are_noted() -> None:
+def test_the_source_index_and_the_sales_by_location_are_written() -> None:
     store = Store()
     report(store)
-    noted = {key: values for key, values in store.entities.items() if key[0].startswith("SOURCE#")}
-    assert sorted((pk, sk[:16], len(values["places"].split())) for (pk, sk), values in noted.items()) == [
+    indexed = {key: values for key, values in store.entities.items() if key[0].startswith("SOURCE#")}
+    assert sorted((pk, sk[:16], len(values["places"].split())) for (pk, sk), values in indexed.items()) == [
         ("SOURCE#shop", "2026-10-23T01:30", 2),
         ("SOURCE#shop", "2026-10-23T02:00", 1),
         ("SOURCE#till", "2026-10-23T01:31", 1),
     ]
-    (sales,) = (values for key, values in store.entities.items() if key not in noted)
+    (sales,) = (values for key, values in store.entities.items() if key not in indexed)
     assert RUN in sales["sk"]
     assert "GB#London" in sales["sk"]
     assert {name: sales[name] for name in ("events", "gross", "refunds")} == {
@@ -263,7 +263,7 @@ def test_the_places_of_each_source_and_the_sales_by_location_are_noted() -> None
 # ---------------------------------------------------------------- interrupted
 
 
-def test_wherever_a_run_ends_the_next_one_writes_the_same() -> None:
+def test_after_a_crash_at_any_call_the_next_run_writes_the_same() -> None:
     whole = Store()
     report(whole)
     for point in range(len(whole.calls)):
@@ -281,7 +281,7 @@ def test_wherever_a_run_ends_the_next_one_writes_the_same() -> None:
         assert store.at == whole.at
 
 
-def test_the_manifest_comes_behind_all_that_it_names_and_the_checkpoint_last() -> None:
+def test_the_manifest_is_written_after_the_files_that_it_names_and_the_checkpoint_last() -> None:
     store = Store()
     report(store)
     assert [key.rpartition("/")[2] for key in store.objects] == [
@@ -290,19 +290,19 @@ def test_the_manifest_comes_behind_all_that_it_names_and_the_checkpoint_last() -
         "summary.csv",
         "manifest.json",
     ]
-    assert store.calls[0] == "fix"
+    assert store.calls[0] == "plan"
     assert store.calls[-3:] == ["write", "put", "finish"]
 
 
 @pytest.mark.parametrize(("left", "sealed"), [(60.0, 3), (59.9, 1), (0.0, 1)])
-def test_a_run_begins_no_quarter_hour_that_it_may_not_end_but_one_at_the_least(left: float, sealed: int) -> None:
+def test_a_run_seals_at_least_one_quarter_hour_and_no_further_one_without_time(left: float, sealed: int) -> None:
     store = Store()
     result = report(store, lambda: left)
     assert len({one.quarter_hour for one in store.read_partitions}) == sealed
     assert result.complete == (sealed == 3)
 
 
-def test_a_run_that_is_out_of_time_is_completed_by_the_next_as_it_was_planned(hands: ManualClock) -> None:
+def test_a_run_that_is_out_of_time_is_completed_by_the_next_as_planned(hands: ManualClock) -> None:
     whole, store = Store(), Store()
     report(whole)
     times = iter([100.0, 10.0])
@@ -321,16 +321,16 @@ def test_a_run_that_is_out_of_time_is_completed_by_the_next_as_it_was_planned(ha
     assert proven(store)
 
 
-def test_a_plan_that_another_run_fixed_first_is_the_one_that_is_carried_out() -> None:
+def test_a_plan_that_another_run_stored_first_is_carried_out() -> None:
     store = Store()
     at = store.at
     assert at
     theirs = Plan(QuarterHour.parse("202610230130"), QuarterHour.parse("202610230145"), "then", "0.9", 1, ("", ""))
 
-    def fix() -> None:
+    def save_plan() -> None:
         store.at = replace(at, plan=theirs)
 
-    store.before["fix"] = fix
+    store.before["plan"] = save_plan
     assert report(store).runs == ["2026-10-23T0130-0200", "2026-10-23T0200-0215"]
     assert proven(store)
 
@@ -358,6 +358,24 @@ def test_a_run_stops_at_a_sealed_file_with_other_bytes_and_leaves_the_checkpoint
     assert store.runs == {}
 
 
+def test_a_run_stops_at_a_ledger_item_that_is_no_posting_and_seals_as_planned_once_it_is_removed() -> None:
+    store, untouched = Store(), Store()
+    report(untouched)
+    at = utc("02:00:01")
+    broken = {name: value for name, value in line(at, "x").items() if name != "type"}
+    store.ledger.append(broken)
+    with pytest.raises(LedgerItemError, match=r"202610230200#00 2026-10-23T02:00:01\.000Z\."):
+        report(store)
+    assert lines_key(QuarterHour.parse("202610230200")) not in store.objects
+    assert store.at
+    assert store.at.sealed_through == START
+    assert store.runs == {}
+    store.ledger.remove(broken)
+    assert report(store).runs == [RUN]
+    assert store.objects == untouched.objects
+    assert proven(store)
+
+
 @pytest.mark.parametrize("fails", [False, True])
 def test_no_file_is_left_open(*, fails: bool) -> None:
     store = Store()
@@ -375,7 +393,7 @@ def test_no_file_is_left_open(*, fails: bool) -> None:
 FIRST, EMPTY, LAST = (QuarterHour.parse(name) for name in ("202610230130", "202610230145", "202610230200"))
 
 
-def test_counters_that_lag_leave_the_run_pending_and_those_that_say_more_are_drift() -> None:
+def test_counters_that_lag_are_pending_and_those_that_are_ahead_are_drift() -> None:
     store = Store()
     store.lagging = {FIRST: Totals(0), LAST: Totals(2)}
     assert report(store).drift == 1
@@ -400,12 +418,12 @@ def test_counters_that_have_caught_up_are_verified_by_the_next_run(hands: Manual
     store = lagging(hands)
     manifest = store.runs[RUN]["manifest_sha256"]
     store.lagging = {LAST: Totals(0)}
-    assert report(store) == Result()
+    assert report(store) == ReportResult()
     assert store.runs[RUN]["verdicts"] == {str(FIRST): "verified", str(LAST): "pending"}
     assert store.runs[RUN]["counters"] == "pending"
     store.read_files.clear()
     store.lagging = {}
-    assert report(store) == Result()
+    assert report(store) == ReportResult()
     assert store.runs[RUN]["counters"] == "verified"
     assert "gsi1pk" not in store.runs[RUN]
     assert store.runs[RUN]["manifest_sha256"] == manifest
@@ -413,35 +431,33 @@ def test_counters_that_have_caught_up_are_verified_by_the_next_run(hands: Manual
     assert store.read_partitions == []
 
 
-def test_counters_that_still_lag_change_nothing_and_a_day_later_they_are_drift(hands: ManualClock) -> None:
+def test_counters_that_still_lag_stay_pending_and_are_drift_a_day_later(hands: ManualClock) -> None:
     store = lagging(hands)
     before = store.runs[RUN]
-    assert report(store) == Result()
+    assert report(store) == ReportResult()
     assert (store.runs[RUN], store.calls) == (before, [])
     assert store.at
     store.at = replace(store.at, sealed_through=QuarterHour.parse("202610240200"))
     hands.advance_to(LAST.end + timedelta(days=1))
-    assert report(store) == Result(drift=2)
+    assert report(store) == ReportResult(drift=2)
     assert store.runs[RUN]["counters"] == "drift"
 
 
 @pytest.mark.parametrize(("left", "looked_at"), [([60.0, 60.0], 2), ([60.0, 59.9], 1), ([59.9], 0)])
-def test_runs_that_lag_are_looked_at_again_for_as_long_as_there_is_time(
-    hands: ManualClock, left: list[float], looked_at: int
-) -> None:
+def test_pending_runs_are_rechecked_while_there_is_time(hands: ManualClock, left: list[float], looked_at: int) -> None:
     store = lagging(hands)
     plan = Plan.of(store.runs[RUN]["plan"])
     older = replace(plan, first=FIRST, last=FIRST)
-    sealed = [Sealed.of(store.runs[RUN]["sealed"][str(FIRST)])]
+    sealed = [SealedFile.of(store.runs[RUN]["sealed"][str(FIRST)])]
     store.put(with_proofs(run_values(older, sealed, "hash"), {FIRST: Counted.PENDING}))
     store.lagging = {}
     times = iter(left)
-    assert report(store, lambda: next(times)) == Result()
+    assert report(store, lambda: next(times)) == ReportResult()
     assert [run["counters"] for _, run in sorted(store.runs.items())].count("verified") == looked_at
     assert store.runs[older.run]["counters"] == ("verified" if looked_at else "pending")
 
 
-def test_a_quarter_hour_without_events_is_not_asked_about() -> None:
+def test_a_quarter_hour_without_events_is_not_compared_with_counters() -> None:
     store = Store(())
     report(store)
     assert (store.runs[RUN]["verdicts"], store.runs[RUN]["counters"]) == ({}, "verified")
@@ -454,7 +470,7 @@ def stated(store: Store, currency: str, at: datetime, units: str, base: str = "E
     store.rates[currency, at] = ExchangeRate(Decimal(units), "ECB", base, at)
 
 
-def test_each_quarter_hour_is_converted_at_the_rate_in_force_at_its_end_which_is_pinned() -> None:
+def test_each_quarter_hour_is_converted_at_the_exchange_rate_in_force_at_its_end_which_is_pinned() -> None:
     store = Store()
     for at, units in (("01:00", "0.5"), ("01:44:59.999", "0.8"), ("01:45", "0.4")):
         stated(store, "GBP", utc(at), units)
@@ -471,7 +487,7 @@ def test_each_quarter_hour_is_converted_at_the_rate_in_force_at_its_end_which_is
     assert [row.split(",")[8:10] for row in summary[1:]] == [["EUR", "23.12"], ["EUR", "7.00"]]
 
 
-def test_rates_that_are_pinned_stand_whatever_is_in_force() -> None:
+def test_pinned_exchange_rates_are_used_whatever_is_in_force() -> None:
     store = Store()
     stated(store, "GBP", utc("01:00"), "0.5")
     store.pins[FIRST, "EUR"] = {"GBP": ExchangeRate(Decimal("0.25"), "before", "EUR", utc("00:30"))}
@@ -480,7 +496,7 @@ def test_rates_that_are_pinned_stand_whatever_is_in_force() -> None:
     assert b'"units_per_base": "0.25"' in store.objects[f"{FOLDER}manifest.json"]
 
 
-def test_where_there_is_no_rate_that_is_pinned_too() -> None:
+def test_a_missing_exchange_rate_is_pinned_as_missing() -> None:
     store = Store()
     stated(store, "GBP", utc("01:00"), "0.5", base="USD")
     report(store, base="EUR")
@@ -488,7 +504,7 @@ def test_where_there_is_no_rate_that_is_pinned_too() -> None:
     assert store.pins == {(FIRST, "EUR"): {"GBP": None}, (LAST, "EUR"): {"GBP": None}}
 
 
-def test_several_currencies_are_pinned_each_at_its_own_rate() -> None:
+def test_each_currency_is_pinned_at_its_own_exchange_rate() -> None:
     store = Store([line(utc("01:30"), "a", "1", "1#GBP"), line(utc("01:31"), "b", "1", "1#USD")])
     stated(store, "GBP", utc("01:00"), "0.5")
     stated(store, "USD", utc("01:00"), "2")
@@ -502,7 +518,7 @@ def test_several_currencies_are_pinned_each_at_its_own_rate() -> None:
 
 
 @pytest.mark.parametrize("base", ["", "GBP"])
-def test_where_no_rate_is_needed_none_is_pinned(base: str) -> None:
+def test_where_no_exchange_rate_is_needed_none_is_pinned(base: str) -> None:
     store = Store(item for item in SOLD if item["currency"]["S"] == "GBP")
     report(store, base=base)
     assert proven(store)

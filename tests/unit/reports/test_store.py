@@ -1,4 +1,4 @@
-"""The report's calls to S3 and DynamoDB when something stands there already, or a call fails in passing."""
+"""The report's calls to S3 and DynamoDB where an object or item exists already, or a call fails temporarily."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -15,7 +15,7 @@ from quarterhour.exchange_rates.exchange_rate import ExchangeRate
 from quarterhour.model.clock import iso_millis
 from quarterhour.model.errors import OvertakenError, SealedFileError, UnavailableError
 from quarterhour.model.quarter_hours import QuarterHour
-from quarterhour.reports.base_currency import as_list
+from quarterhour.reports.base_currency import pins_as_list
 from quarterhour.reports.manifest import hexdigest
 from quarterhour.reports.plan import Plan
 from quarterhour.reports.sealed_files import SealedFiles
@@ -24,7 +24,7 @@ from tests.support.builders import QUARTER, utc
 from tests.support.script import Scripted, service_error
 
 TIMEOUT = ReadTimeoutError(endpoint_url="bucket")
-STANDS = service_error("PreconditionFailed", 412)
+EXISTS = service_error("PreconditionFailed", 412)
 UNMET = service_error("ConditionalCheckFailedException")
 DENIED = service_error("AccessDeniedException")
 CONTENT = b"sealed lines"
@@ -66,40 +66,40 @@ class Bucket(Scripted):
         return answer
 
 
-def stands(content: bytes) -> dict[str, Any]:
+def existing(content: bytes) -> dict[str, Any]:
     return {"Body": BytesIO(content)}
 
 
 @pytest.mark.parametrize("content", [CONTENT, BytesIO(CONTENT)], ids=["bytes", "file"])
-def test_an_object_is_created_only_where_none_stands_and_sent_whole_each_time(content: Any) -> None:
+def test_an_object_is_created_only_where_none_exists_and_sent_whole_each_time(content: Any) -> None:
     bucket = Bucket(TIMEOUT, TIMEOUT, {})
     assert files(bucket).create(KEY, content, hexdigest(CONTENT))
     assert bucket.bodies == [CONTENT] * 3
-    wanted = {"Bucket": "bucket", "Key": KEY, "Body": content, "IfNoneMatch": "*"}
-    assert bucket.calls == [("put_object", wanted)] * 3
+    request = {"Bucket": "bucket", "Key": KEY, "Body": content, "IfNoneMatch": "*"}
+    assert bucket.calls == [("put_object", request)] * 3
 
 
-def test_an_object_that_stands_with_the_same_bytes_is_left_as_it_is() -> None:
-    bucket = Bucket(STANDS, stands(CONTENT))
+def test_an_object_that_exists_with_the_same_bytes_is_left_as_it_is() -> None:
+    bucket = Bucket(EXISTS, existing(CONTENT))
     assert not files(bucket).create(KEY, CONTENT, hexdigest(CONTENT))
     assert bucket.calls[1:] == [("get_object", {"Bucket": "bucket", "Key": KEY})]
 
 
-def test_an_object_that_stands_with_other_bytes_is_refused_by_its_name() -> None:
+def test_an_object_that_exists_with_other_bytes_is_refused_by_its_name() -> None:
     with pytest.raises(SealedFileError, match=KEY):
-        files(Bucket(STANDS, stands(CONTENT + b"!"))).create(KEY, CONTENT, hexdigest(CONTENT))
+        files(Bucket(EXISTS, existing(CONTENT + b"!"))).create(KEY, CONTENT, hexdigest(CONTENT))
 
 
-def test_a_large_object_that_stands_is_compared_to_its_last_byte() -> None:
+def test_a_large_object_that_exists_is_compared_to_its_last_byte() -> None:
     large = bytes(3 << 20)
-    assert not files(Bucket(STANDS, stands(large))).create(KEY, large, hexdigest(large))
+    assert not files(Bucket(EXISTS, existing(large))).create(KEY, large, hexdigest(large))
     with pytest.raises(SealedFileError):
-        files(Bucket(STANDS, stands(large[:-1] + b"!"))).create(KEY, large, hexdigest(large))
+        files(Bucket(EXISTS, existing(large[:-1] + b"!"))).create(KEY, large, hexdigest(large))
 
 
-def test_an_object_that_could_not_be_created_is_an_error_whatever_stands_there() -> None:
+def test_an_object_that_could_not_be_created_is_an_error_whether_it_exists_or_not() -> None:
     with pytest.raises(ClientError, match="AccessDenied"):
-        files(Bucket(DENIED, stands(CONTENT))).create(KEY, CONTENT, hexdigest(CONTENT))
+        files(Bucket(DENIED, existing(CONTENT))).create(KEY, CONTENT, hexdigest(CONTENT))
     with pytest.raises(UnavailableError):
         files(Bucket(TIMEOUT)).create(KEY, CONTENT, hexdigest(CONTENT))
 
@@ -110,18 +110,18 @@ RATE = ExchangeRate(Decimal("0.8"), "ECB", "EUR", utc("01:00"))
 OTHER = replace(RATE, units_per_base=Decimal("0.5"))
 
 
-def test_rates_are_pinned_where_none_are() -> None:
+def test_exchange_rates_are_pinned_where_none_are() -> None:
     table = Scripted({})
     pins: dict[str, ExchangeRate | None] = {"GBP": RATE, "USD": None}
     assert pins_of(table).pin(QUARTER, "EUR", pins) == pins
     ((operation, request),) = table.calls
     assert (operation, request["ConditionExpression"]) == ("put_item", "attribute_not_exists(pk)")
     item = from_item(request["Item"])
-    assert (item["pk"], item["sk"], item["rates"]) == (f"PINNED#{QUARTER}", "EUR", as_list(pins))
+    assert (item["pk"], item["sk"], item["rates"]) == (f"PINNED#{QUARTER}", "EUR", pins_as_list(pins))
 
 
-def test_rates_that_were_pinned_before_stand() -> None:
-    item = to_item({"pk": f"PINNED#{QUARTER}", "sk": "EUR", "rates": as_list({"GBP": OTHER})})
+def test_exchange_rates_that_are_pinned_already_stay() -> None:
+    item = to_item({"pk": f"PINNED#{QUARTER}", "sk": "EUR", "rates": pins_as_list({"GBP": OTHER})})
     table = Scripted(TIMEOUT, service_error("ConditionalCheckFailedException", Item=item))
     assert pins_of(table).pin(QUARTER, "EUR", {"GBP": RATE}) == {"GBP": OTHER}
     assert pins_of(Scripted({"Item": item})).pinned(QUARTER, "EUR") == {"GBP": OTHER}
@@ -132,7 +132,7 @@ def test_a_pin_that_could_not_be_written_is_an_error() -> None:
         pins_of(Scripted(DENIED)).pin(QUARTER, "EUR", {"GBP": RATE})
 
 
-def test_where_no_rates_are_pinned_there_are_none() -> None:
+def test_where_no_exchange_rates_are_pinned_none_are_returned() -> None:
     assert pins_of(Scripted({})).pinned(QUARTER, "EUR") == {}
 
 
@@ -143,7 +143,7 @@ def found(*rates: ExchangeRate) -> Scripted:
     return Scripted({"Items": [to_item(rate.values(1)) for rate in rates]})
 
 
-def test_the_rate_in_force_right_before_an_instant_is_the_newest_stated_until_then() -> None:
+def test_the_exchange_rate_in_force_right_before_an_instant_is_the_newest_stated_until_then() -> None:
     table = found(RATE, OTHER)
     assert pins_of(table).in_force("GBP", QUARTER.end, "EUR") == RATE
     ((operation, request),) = table.calls
@@ -157,11 +157,11 @@ def test_the_rate_in_force_right_before_an_instant_is_the_newest_stated_until_th
 
 
 @pytest.mark.parametrize("base", ["USD", ""])
-def test_a_rate_of_another_base_currency_is_none(base: str) -> None:
+def test_an_exchange_rate_of_another_base_currency_is_ignored(base: str) -> None:
     assert pins_of(found(replace(RATE, base=base))).in_force("GBP", QUARTER.end, "EUR") is None
 
 
-def test_before_the_first_rate_there_is_none() -> None:
+def test_before_the_first_exchange_rate_none_is_in_force() -> None:
     assert pins_of(found()).in_force("GBP", QUARTER.end, "EUR") is None
 
 
@@ -172,7 +172,7 @@ def checkpoint(through: QuarterHour, **more: Any) -> dict[str, Any]:
     return {"Item": to_item({"sealed_through": str(through), "previous": ["run-0", "hash-0"], **more})}
 
 
-def test_a_finished_run_moves_the_checkpoint_from_where_its_plan_began() -> None:
+def test_a_finished_run_moves_the_checkpoint_from_the_start_of_its_plan() -> None:
     table = Scripted({})
     checkpoints(table).finish(PLAN, "hash-1")
     ((operation, request),) = table.calls
@@ -188,7 +188,7 @@ def test_a_finished_run_moves_the_checkpoint_from_where_its_plan_began() -> None
 
 
 @pytest.mark.parametrize("through", [PLAN.last, PLAN.last.next])
-def test_a_run_that_was_finished_before_is_finished(through: QuarterHour) -> None:
+def test_finishing_a_finished_run_is_no_error(through: QuarterHour) -> None:
     """The answer to the first try was lost, or another invocation was faster."""
     table = Scripted(TIMEOUT, UNMET, checkpoint(through))
     checkpoints(table).finish(PLAN, "hash-1")
@@ -196,17 +196,17 @@ def test_a_run_that_was_finished_before_is_finished(through: QuarterHour) -> Non
 
 
 @pytest.mark.parametrize("answer", [checkpoint(PLAN.last.previous), checkpoint(QUARTER.previous), {}])
-def test_a_run_that_is_not_the_one_under_way_is_not_finished(answer: dict[str, Any]) -> None:
+def test_finishing_a_run_that_is_not_under_way_is_an_error(answer: dict[str, Any]) -> None:
     with pytest.raises(OvertakenError, match=PLAN.run):
         checkpoints(Scripted(UNMET, answer)).finish(PLAN, "hash-1")
 
 
-def test_a_plan_that_another_run_fixed_first_is_no_error() -> None:
+def test_a_plan_that_another_run_stored_first_is_no_error() -> None:
     table = Scripted(UNMET)
     at = checkpoints(Scripted(checkpoint(QUARTER.previous))).checkpoint()
     assert at
-    checkpoints(table).fix(at, PLAN)
-    checkpoints(table).note_progress(PLAN, [])
+    checkpoints(table).save_plan(at, PLAN)
+    checkpoints(table).save_progress(PLAN, [])
     assert len(table.calls) == 2
 
 
@@ -216,7 +216,7 @@ def test_a_checkpoint_that_could_not_be_moved_is_an_error(error: ClientError) ->
         checkpoints(Scripted(error, checkpoint(PLAN.last))).finish(PLAN, "hash-1")
 
 
-def test_a_checkpoint_is_read_as_it_was_fixed() -> None:
+def test_a_checkpoint_is_read_as_it_was_stored() -> None:
     read = checkpoints(Scripted(checkpoint(QUARTER.previous, plan=PLAN.as_dict()))).checkpoint()
     assert read
     assert (read.sealed_through, read.previous, read.plan) == (QUARTER.previous, ("run-0", "hash-0"), PLAN)

@@ -1,4 +1,4 @@
-"""The proof of what was sealed: it holds for what is untouched, and finds every tampering."""
+"""Verification of sealed files: untouched ones are proven, and every tampering is found."""
 
 import gzip
 from collections.abc import Callable, Mapping
@@ -53,7 +53,7 @@ def check(objects: Objects, retention: timedelta | None = None) -> Verification:
     return verify(opening(objects), objects, retention)
 
 
-def test_untouched_reports_are_proven_with_their_sums() -> None:
+def test_untouched_reports_are_proven_with_their_totals() -> None:
     found = check(reports())
     assert found.problems == []
     assert found.proven
@@ -64,25 +64,25 @@ def test_untouched_reports_are_proven_with_their_sums() -> None:
     }
 
 
-def test_where_nothing_is_sealed_yet_nothing_is_proven_and_nothing_wrong() -> None:
+def test_without_sealed_files_nothing_is_proven_and_there_is_no_problem() -> None:
     assert check({}) == Verification()
     assert not check({}).proven
 
 
-def test_a_file_beside_the_reports_that_no_manifest_names_is_found() -> None:
+def test_a_file_that_no_manifest_names_is_a_problem() -> None:
     objects = reports()
     stray = min(key for key in objects if key.startswith("reports/")).rpartition("/")[0] + "/extra.csv"
-    assert f"{stray}: stands in no manifest" in check({**objects, stray: b""}).problems
+    assert f"{stray}: is in no manifest" in check({**objects, stray: b""}).problems
 
 
-def test_lines_after_the_last_manifest_are_of_a_run_under_way() -> None:
+def test_lines_after_the_last_manifest_belong_to_a_run_under_way() -> None:
     objects = reports()
     objects[LINES.format("0245")] = objects[LINES.format("0230")]
     objects["reports/2026/10/23/0245-0300/summary.csv"] = b""
     assert check(objects).proven
 
 
-def test_what_was_sealed_with_fewer_columns_is_proven_beside_what_has_them_all() -> None:
+def test_files_of_an_older_schema_are_proven_next_to_those_of_the_newest() -> None:
     objects: Objects = {}
     old = line(utc("01:30"), "a", category="books", terms="card 1")
     run = seal(objects, "202610230130", "202610230130", [old], ("", ""), schema=1)
@@ -108,7 +108,7 @@ BASE = "reports/2026/10/23/0200-0230/"
 
 
 def in_euros() -> Objects:
-    """Return a run in pounds alone, and behind it one that shows what it sold in euros, too."""
+    """Return a run in pounds alone, and after it one with totals in euros, too."""
     objects: Objects = {}
     run = seal(objects, "202610230130", "202610230145", [line(utc("01:30"), "a")], ("", ""))
     sold = [line(utc("02:00"), "b", "8"), line(utc("02:01"), "c", "1", "7#EUR"), line(utc("02:16"), "d", "1", "7#GBP")]
@@ -123,7 +123,7 @@ def rates_of(objects: Objects, bucket: int, change: Callable[[list[Any]], None])
     return objects
 
 
-def test_sums_in_the_base_currency_are_proven_from_the_pinned_rates() -> None:
+def test_totals_in_the_base_currency_are_proven_from_the_pinned_exchange_rates() -> None:
     objects = in_euros()
     assert check(objects).problems == []
     assert objects[f"{BASE}summary.csv"].decode().splitlines()[1:] == [
@@ -134,7 +134,7 @@ def test_sums_in_the_base_currency_are_proven_from_the_pinned_rates() -> None:
 
 
 @pytest.mark.parametrize(
-    ("bucket", "change", "told"),
+    ("bucket", "change", "problem_text"),
     [
         (0, lambda rates: rates[0].update(units_per_base="0.9"), "summary.csv: sums"),
         (1, lambda rates: rates[0].update(units_per_base="0.9", source="me", as_of="2026-10-23T02:00:00Z"), "sums"),
@@ -147,12 +147,12 @@ def test_sums_in_the_base_currency_are_proven_from_the_pinned_rates() -> None:
         (0, lambda rates: rates[0].update(units_per_base="much"), "cannot be read"),
     ],
 )
-def test_a_rate_that_was_changed_is_found(bucket: int, change: Callable[[list[Any]], None], told: str) -> None:
+def test_a_changed_exchange_rate_is_found(bucket: int, change: Callable[[list[Any]], None], problem_text: str) -> None:
     problems = check(rates_of(in_euros(), bucket, change)).problems
-    assert any(told in problem for problem in problems), problems
+    assert any(problem_text in problem for problem in problems), problems
 
 
-def test_a_sum_in_the_base_currency_that_was_changed_is_found() -> None:
+def test_a_changed_total_in_the_base_currency_is_found() -> None:
     objects = in_euros()
     objects[f"{BASE}summary.csv"] = objects[f"{BASE}summary.csv"].replace(b"EUR,10.00", b"EUR,10.01")
     cover_up(objects)
@@ -160,7 +160,7 @@ def test_a_sum_in_the_base_currency_that_was_changed_is_found() -> None:
 
 
 @pytest.mark.parametrize(
-    ("changed", "told"),
+    ("changed", "problem_text"),
     [
         ({"commission": "1.26"}, "shop#a pays another commission than its terms give"),
         ({"arithmetic": "percent=20 of=12.50"}, "shop#a pays another commission than its terms give"),
@@ -169,14 +169,14 @@ def test_a_sum_in_the_base_currency_that_was_changed_is_found() -> None:
     ],
 )
 @pytest.mark.parametrize("schema", [1, 2])
-def test_a_commission_is_held_to_its_terms(changed: dict[str, str], told: str, schema: int) -> None:
+def test_a_commission_must_agree_with_its_price_terms(changed: dict[str, str], problem_text: str, schema: int) -> None:
     objects: Objects = {}
     seal(objects, "202610230130", "202610230130", [line(utc("01:30"), "a", **changed)], ("", ""), schema=schema)
     problems = check(objects).problems
-    if told and schema > 1:
-        assert told in problems[0]
+    if problem_text and schema > 1:
+        assert problem_text in problems[0]
     else:
-        assert problems == [], "lines of the first schema tell no terms"
+        assert problems == [], "lines of the first schema hold no terms"
 
 
 # ---------------------------------------------------------------- tampering
@@ -184,11 +184,11 @@ def test_a_commission_is_held_to_its_terms(changed: dict[str, str], told: str, s
 
 @dataclass(frozen=True)
 class Tampering:
-    """What somebody did to the objects, and the problem that tells of it."""
+    """A change of the objects, and the problem that must be found."""
 
     do: Callable[[Objects], Any]
     key: str
-    told: str
+    problem_text: str
 
 
 def put(key: str, content: bytes) -> Callable[[Objects], None]:
@@ -305,22 +305,22 @@ TAMPERINGS = {
     "the first manifest removed": Tampering(remove(FIRST), MIDDLE, "previous: "),
     "two manifests swapped": Tampering(swap(FIRST, MIDDLE), FIRST, "previous: "),
     "a lines file slipped in": Tampering(
-        lambda o: o.update({LINES.format("0145"): o[LINES_0130]}), LINES.format("0145"), "stands in no manifest"
+        lambda o: o.update({LINES.format("0145"): o[LINES_0130]}), LINES.format("0145"), "is in no manifest"
     ),
     "lines from before the first run slipped in": Tampering(
-        lambda o: o.update({LINES.format("0115"): o[LINES_0130]}), LINES.format("0115"), "stands in no manifest"
+        lambda o: o.update({LINES.format("0115"): o[LINES_0130]}), LINES.format("0115"), "is in no manifest"
     ),
     "another object put among the lines": Tampering(
-        put("ledger/dt=2026-10-23/notes.txt", b""), "ledger/dt=2026-10-23/notes.txt", "stands in no manifest"
+        put("ledger/dt=2026-10-23/notes.txt", b""), "ledger/dt=2026-10-23/notes.txt", "is in no manifest"
     ),
     "a manifest that is no JSON": Tampering(put(MIDDLE, b"{"), MIDDLE, "cannot be read: "),
     "a manifest that is a list": Tampering(put(MIDDLE, b"[]"), MIDDLE, "cannot be read: "),
     "a manifest that is no text": Tampering(put(MIDDLE, b"\xff\xfe\xff"), MIDDLE, "cannot be read: "),
     # manifests, covered up
-    "a manifest taken out, the chain mended": Tampering(
+    "a manifest taken out, the chain repaired": Tampering(
         removed_and_covered_up(MIDDLE), LAST, "from: 2026-10-23T02:30:00Z where 2026-10-23T02:00:00Z"
     ),
-    "its lines are found then": Tampering(removed_and_covered_up(MIDDLE), LINES_0200, "stands in no manifest"),
+    "its lines are found then": Tampering(removed_and_covered_up(MIDDLE), LINES_0200, "is in no manifest"),
     "a manifest without its accounts": Tampering(document(LAST, lambda m: m.pop("accounts")), LAST, "cannot be read: "),
     "a sum that is no number": Tampering(document(LAST, account("gross", "one")), LAST, "cannot be read: "),
     "a count that is no number": Tampering(document(LAST, lambda m: m.update(lines="1")), LAST, "lines: 1 where 1"),
@@ -334,7 +334,7 @@ TAMPERINGS = {
         document(MIDDLE, bucket(file=None)), MIDDLE, "lines of 202610230200 without a file: 2 where 0"
     ),
     "the last quarter-hour's lines hidden": Tampering(
-        document(LAST, bucket(file=None, lines=0)), LINES_0230, "stands in no manifest"
+        document(LAST, bucket(file=None, lines=0)), LINES_0230, "is in no manifest"
     ),
     "a quarter-hour left out": Tampering(
         document(MIDDLE, lambda m: m["buckets"].pop()), MIDDLE, "buckets: ['202610230200'] where"
@@ -362,8 +362,8 @@ TAMPERINGS = {
     "an amount changed": Tampering(text(LINES_0200, replaced(",12.50,", ",12.51,")), MIDDLE, "accounts: "),
     "a summary changed": Tampering(content(SUMMARY, lambda c: c.replace(b"12.50", b"12.51")), SUMMARY, "sums: "),
     "a line removed": Tampering(text(LINES_0200, lambda lines: lines.pop()), LINES_0200, "lines: 1 where 2"),
-    "a line doubled": Tampering(text(LINES_0200, lambda lines: lines.append(lines[-1])), LINES_0200, "stands behind"),
-    "the order changed": Tampering(text(LINES_0200, turned), LINES_0200, "stands behind"),
+    "a line doubled": Tampering(text(LINES_0200, lambda lines: lines.append(lines[-1])), LINES_0200, "is not after"),
+    "the order changed": Tampering(text(LINES_0200, turned), LINES_0200, "is not after"),
     "an instant of another quarter-hour": Tampering(
         text(LINES_0200, replaced("2026-10-23T02:00:00.000Z", "2026-10-23T02:15:00.000Z")),
         LINES_0200,
@@ -407,17 +407,17 @@ TAMPERINGS = {
 
 
 @pytest.mark.parametrize("tampering", TAMPERINGS.values(), ids=TAMPERINGS)
-def test_a_tampering_is_found_and_the_object_is_named(tampering: Tampering) -> None:
+def test_tampering_is_found_and_the_object_is_named(tampering: Tampering) -> None:
     objects = reports()
     tampering.do(objects)
     found = check(objects)
     assert not found.proven
-    told = [one for one in found.problems if one.startswith(f"{tampering.key}: ") and tampering.told in one]
-    assert told, found.problems
+    problems = [one for one in found.problems if one.startswith(f"{tampering.key}: ") and tampering.problem_text in one]
+    assert problems, found.problems
 
 
 @pytest.mark.parametrize("key", [MIDDLE, LINES_0200, SUMMARY])
-def test_what_cannot_be_opened_is_told_with_the_reason(key: str) -> None:
+def test_an_object_that_cannot_be_opened_is_named_with_the_reason(key: str) -> None:
     objects = reports()
     plain = opening(objects)
 
@@ -431,7 +431,7 @@ def test_what_cannot_be_opened_is_told_with_the_reason(key: str) -> None:
     assert not found.proven
 
 
-def test_covering_up_alone_changes_nothing() -> None:
+def test_recomputing_the_hashes_of_untouched_files_changes_nothing() -> None:
     """So the tamperings above are found for what they are."""
     objects = reports()
     cover_up(objects)
@@ -440,7 +440,7 @@ def test_covering_up_alone_changes_nothing() -> None:
     assert check(objects).problems == []
 
 
-def test_the_same_identity_may_be_sealed_again_when_it_was_forgotten() -> None:
+def test_an_identity_may_be_sealed_again_after_its_retention() -> None:
     objects = reports()
     sealed_twice(objects)
     # Sealed at 01:30:01 and, one retention later to the microsecond, at 02:50.
@@ -452,7 +452,7 @@ def test_the_same_identity_may_be_sealed_again_when_it_was_forgotten() -> None:
 
 
 @given(st.data())
-def test_no_byte_of_any_object_can_change_unnoticed_but_of_the_last_manifest(data: st.DataObject) -> None:
+def test_a_change_of_any_byte_is_found_except_in_the_last_manifest(data: st.DataObject) -> None:
     objects = reports()
     key = data.draw(st.sampled_from(sorted(objects.keys() - {LAST})))
     at = data.draw(st.integers(0, len(objects[key]) - 1))
@@ -462,7 +462,7 @@ def test_no_byte_of_any_object_can_change_unnoticed_but_of_the_last_manifest(dat
 
 
 @given(st.data())
-def test_no_object_can_be_removed_unnoticed_but_the_last_manifest(data: st.DataObject) -> None:
+def test_the_removal_of_any_object_is_found_except_of_the_last_manifest(data: st.DataObject) -> None:
     objects = reports()
     del objects[data.draw(st.sampled_from(sorted(objects.keys() - {LAST})))]
     assert not check(objects).proven

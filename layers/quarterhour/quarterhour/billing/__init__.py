@@ -1,1 +1,1 @@
-"""Billing: posts the items of a paid order to the ledger, and their refunds when it is cancelled."""
+"""Billing: posts a sale of each item of a paid order to the ledger, and refunds when the order is cancelled."""

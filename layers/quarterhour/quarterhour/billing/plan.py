@@ -1,6 +1,6 @@
-"""Billing orders, the pure part: stream records to the orders that are due, and those to what the ledger is told.
+"""Planning of billing, pure: stream records to bills, and bills to ledger events.
 
-An event's identity is made of order and line, so whatever is delivered again, or was posted in part, is known by it.
+An event's identity is made of order and line, so the ledger detects events that are posted again.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -23,7 +23,7 @@ from quarterhour.orders.plan import CANCELLED, DUE, PAID, OrderHeader, facts
 class Bill:
     """An order that has become due: to be billed or, with ``cancelled_at``, to be refunded.
 
-    ``header`` is the order as the change left it.
+    ``header`` is the order's header after the change.
     """
 
     header: OrderHeader
@@ -38,13 +38,13 @@ class Bill:
 
     @classmethod
     def all_of(cls, record: Record) -> list[Self]:
-        """Return all that has become due of an order by now: the bill first, then the refund.
+        """Return all bills of an order so far: the sale first, then the refund.
 
         The list is empty for an order that was not paid. Raises ``ValueError`` where the record holds no order.
         """
         try:
             header = OrderHeader.of(from_item(new_image(record)))
-            since = {entry.status: entry.at for entry in header.history}  # none comes twice
+            since = {entry.status: entry.at for entry in header.history}  # an order is in each status at most once
             if next(reversed(since), None) != header.status:
                 raise ValueError(f"the history does not end with {header.status!r}")
             if PAID not in since:
@@ -56,17 +56,20 @@ class Bill:
 
 
 def bills(records: Iterable[Record]) -> tuple[list[Bill], list[Poison]]:
-    """Return what a batch makes due, in the order of the stream; what no version could ever bill is poison."""
-    found, poison = [], []
+    """Return the bills that a batch makes due, in the order of the stream, and poison.
+
+    Poison is a record that can never be billed.
+    """
+    due, poison = [], []
     for record in filter(_is_change_of_order, records):
         try:
-            due = Bill.all_of(record)
+            of_order = Bill.all_of(record)
         except ValueError as error:
             poison.append(Poison(record, str(error)))
         else:
-            # What else is due of the order, a change before has made so.
-            found += [bill for bill in due[-1:] if bill.header.status in DUE]
-    return sorted(found, key=lambda bill: bill.seq), poison
+            # Only the last: an earlier change has made the others due.
+            due += [bill for bill in of_order[-1:] if bill.header.status in DUE]
+    return sorted(due, key=lambda bill: bill.seq), poison
 
 
 def _is_change_of_order(record: Record) -> bool:
@@ -74,21 +77,24 @@ def _is_change_of_order(record: Record) -> bool:
     return record.get("eventName") == "MODIFY" and keys["pk"]["S"].startswith(ORDERS) and keys["sk"]["S"] == HEADER
 
 
-def batches(due: Iterable[Bill], most: int) -> Iterator[list[Bill]]:
-    """Cut bills, in their order, into pieces of at most so many lines, but one bill, and of no order twice."""
-    piece: list[Bill] = []
+def batches(due: Iterable[Bill], max_lines: int) -> Iterator[list[Bill]]:
+    """Yield bills, in their order, in batches of at most ``max_lines`` lines.
+
+    A bill with more lines is a batch of one. A batch holds at most one bill of each order.
+    """
+    batch: list[Bill] = []
     for bill in due:
-        lines = sum(one.header.lines for one in piece) + bill.header.lines
-        if piece and (lines > most or bill.header.order in {one.header.order for one in piece}):
-            yield piece
-            piece = []
-        piece.append(bill)
-    if piece:
-        yield piece
+        lines = sum(one.header.lines for one in batch) + bill.header.lines
+        if batch and (lines > max_lines or bill.header.order in {one.header.order for one in batch}):
+            yield batch
+            batch = []
+        batch.append(bill)
+    if batch:
+        yield batch
 
 
 def events(bill: Bill, items: Sequence[Values]) -> list[Event | Rejection]:
-    """Return what the ledger is told of a bill; raise ``ValueError`` where the items are not those of the order."""
+    """Return the events of a bill; raise ``ValueError`` where the order has another number of items."""
     if len(items) != bill.header.lines:
         raise ValueError(f"the order has {len(items)} items where {bill.header.lines} should be")
     return [_event(bill, item) for item in items]
@@ -106,17 +112,17 @@ def _event(bill: Bill, item: Values) -> Event | Rejection:
     )
     if bill.cancelled_at is None:
         return read_event(sold)
-    back = read_event(refund(sold, bill.cancelled_at))
-    # A part of it may have been given back before, or is at this moment: the ledger knows what is left.
-    return replace(back, rest=True) if isinstance(back, Event) else back
+    refunded = read_event(refund(sold, bill.cancelled_at))
+    # Partial refunds may exist, or be posted at this moment: the ledger refunds the rest.
+    return replace(refunded, rest=True) if isinstance(refunded, Event) else refunded
 
 
-def is_open(outcomes: Iterable[Outcome]) -> bool:
-    """Tell whether something of a bill could not be written now, so that it has to come again."""
+def is_incomplete(outcomes: Iterable[Outcome]) -> bool:
+    """Return whether some event of a bill could not be written, so that the bill must be posted again."""
     return any(outcome.verdict is Verdict.UNAVAILABLE for outcome in outcomes)
 
 
 def refusal(outcomes: Iterable[Outcome]) -> str:
-    """Return what the ledger will never take of a bill, and why; nothing where it took all."""
+    """Return the events of a bill that the ledger rejects, with the reasons; empty where it accepts all."""
     refused = [one for one in outcomes if one.verdict in {Verdict.REJECTED, Verdict.CONFLICT}]
     return "; ".join(f"{one.id}: {problem.field} {problem.problem}" for one in refused for problem in one.problems)

@@ -1,4 +1,4 @@
-"""Billing the orders of a batch of entity records: gather their items, plan, post to the ledger."""
+"""Bills the orders of a batch of entity records: read their items, plan the events, post them to the ledger."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -9,7 +9,7 @@ from quarterhour.aws.parking import Parking, Unparked
 from quarterhour.aws.streams import Poison, Record, failures
 from quarterhour.aws.telemetry import Metric, count
 from quarterhour.aws.workers import Workers
-from quarterhour.billing.plan import Bill, batches, bills, events, is_open, refusal
+from quarterhour.billing.plan import Bill, batches, bills, events, is_incomplete, refusal
 from quarterhour.ledger.event import Event, Rejection
 from quarterhour.ledger.service import Recorder
 from quarterhour.model import clock
@@ -17,11 +17,11 @@ from quarterhour.model.errors import UnavailableError
 from quarterhour.orders.store import OrderStore
 
 LINES_AT_ONCE: Final = 500
-"""Of how many lines orders are posted together."""
+"""The most lines of orders that are posted together."""
 
 
 class Biller:
-    """Posts each item of an order once when it is paid, and its refund once when it is cancelled after that."""
+    """Posts a sale of each item once when an order is paid, and its refund once when the order is cancelled."""
 
     def __init__(self, store: OrderStore, recorder: Recorder, parking: Parking, workers: Workers) -> None:
         self._store = store
@@ -30,28 +30,29 @@ class Biller:
         self._workers = workers
 
     def apply(self, records: Sequence[Record], request_id: str, seconds: float) -> dict[str, list[dict[str, str]]]:
-        """Bill a batch within so many seconds, and tell Lambda from where on to deliver again.
+        """Bill a batch within so many seconds; return the records from which on Lambda must deliver again.
 
-        An order that fails does not stop the others: what was posted of any is known by its identity.
+        An order that fails does not stop the others: the ledger detects events that are posted again.
         """
         until = clock.now() + timedelta(seconds=seconds)
         due, poison = bills(records)
         self._parking.park(poison)
         failed: list[Bill] = []
         for some in batches(due, LINES_AT_ONCE):
-            # A refund must not go before its sale, which would be refused for good.
-            behind = {bill.header.order for bill in failed}
-            failed += [bill for bill in some if bill.header.order in behind]
-            late, refused = self._post([bill for bill in some if bill.header.order not in behind], request_id, until)
-            self._parking.park(refused)
-            failed += late
+            # A refund must not be posted before its sale: the ledger would reject the sale for good.
+            blocked = {bill.header.order for bill in failed}
+            failed += [bill for bill in some if bill.header.order in blocked]
+            postable = [bill for bill in some if bill.header.order not in blocked]
+            unposted, rejected = self._post(postable, request_id, until)
+            self._parking.park(rejected)
+            failed += unposted
         count(Metric.BILLS_FAILED, len(failed))
         return failures(records, [bill.seq for bill in failed])
 
     def unpark(self, request_id: str, seconds: float) -> Unparked:
-        """Bill the orders that are parked, within so many seconds; those that still cannot be billed stay.
+        """Bill the parked orders within so many seconds; those that still cannot be billed stay parked.
 
-        Of each all that it owes by now is posted, as what it owed before may never have been.
+        All bills of an order so far are posted, as earlier ones may never have been.
         """
         until = clock.now() + timedelta(seconds=seconds)
 
@@ -60,39 +61,39 @@ class Biller:
                 due = Bill.all_of(record)
             except ValueError:
                 return False
-            # Where the ledger may have forgotten the sales, they would be posted twice.
+            # Where the ledger may have forgotten the identities of the sales, they would be posted twice.
             if not due or not self._recorder.remembers(due[0].paid_at):
                 return False
-            late, refused = self._post(due, request_id, until)
-            return not (late or refused)
+            unposted, rejected = self._post(due, request_id, until)
+            return not (unposted or rejected)
 
         return self._parking.replay(post, lambda: clock.now() < until)
 
     def _post(self, due: Sequence[Bill], request_id: str, until: datetime) -> tuple[list[Bill], list[Poison]]:
-        """Post bills; return those that have to come again, and those that the ledger will never take."""
+        """Post bills; return those that must be posted again, and those that the ledger rejects."""
         seconds = (until - clock.now()).total_seconds()
         if seconds <= 0:
             return list(due), []
         try:
             gathered = self._workers.map(self._gather, due)
-            told = [event for some in gathered if not isinstance(some, Poison) for event in some]
-            outcomes = iter(self._recorder.record(told, request_id, seconds))
+            to_post = [event for some in gathered if not isinstance(some, Poison) for event in some]
+            outcomes = iter(self._recorder.record(to_post, request_id, seconds))
         except UnavailableError:
             return list(due), []
-        late, refused = [], []
+        unposted, rejected = [], []
         for bill, some in zip(due, gathered, strict=True):
             if isinstance(some, Poison):
-                refused.append(some)
+                rejected.append(some)
                 continue
-            own = list(islice(outcomes, len(some)))
-            if is_open(own):
-                late.append(bill)
-            elif reason := refusal(own):
-                refused.append(Poison(bill.record, reason))
-        return late, refused
+            of_bill = list(islice(outcomes, len(some)))
+            if is_incomplete(of_bill):
+                unposted.append(bill)
+            elif reason := refusal(of_bill):
+                rejected.append(Poison(bill.record, reason))
+        return unposted, rejected
 
     def _gather(self, bill: Bill) -> list[Event | Rejection] | Poison:
-        """Read the items of an order, and return what the ledger is told of it."""
+        """Read the items of an order, and return the events of its bill."""
         try:
             return events(bill, self._store.items(bill.header.order))
         except (ValueError, KeyError) as error:

@@ -1,1 +1,1 @@
-"""Live counters of each account, kept from the ledger's stream: lifetime, day and quarter-hour."""
+"""Counters: live totals of each account by lifetime, day and quarter-hour, updated from the ledger's stream."""

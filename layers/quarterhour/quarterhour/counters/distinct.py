@@ -1,6 +1,7 @@
-"""Distinct customers, the pure part: which markers a group asks for, and the transactions that set the missing ones.
+"""Distinct customers, pure: the markers of a group of postings, and the transactions that set the missing ones.
 
-A marker and the count move together in one transaction, so whatever comes again finds its marker and counts nothing.
+One transaction sets markers and adds their number to the count. A repeated delivery finds its markers and counts
+nothing.
 """
 
 from collections.abc import Collection, Iterator
@@ -15,15 +16,15 @@ from quarterhour.counters.plan import Retention, epoch
 from quarterhour.model.identifiers import Account
 from quarterhour.model.quarter_hours import QuarterHour
 
-MARKERS: Final = 99
-"""So many markers and their count make a transaction of 100 items, the most there may be."""
-MARKERS_KEPT: Final = timedelta(days=3)
-"""After a day's end; the stream delivers nothing older than 24 hours."""
+MARKERS_PER_TRANSACTION: Final = 99
+"""With the count itself these are 100 items, the most that a transaction can hold."""
+MARKER_RETENTION: Final = timedelta(days=3)
+"""How long a day's markers are kept after its end. The stream delivers nothing older than 24 hours."""
 
 
 @dataclass(frozen=True, slots=True)
-class Sighting:
-    """The customers of a group in one count: the count's key, their markers, when each expires (epoch seconds)."""
+class MarkerSet:
+    """The markers of customers for one count: the count's key, the markers' keys, their expiries (epoch seconds)."""
 
     counter: Key
     markers: tuple[Key, ...]
@@ -31,21 +32,21 @@ class Sighting:
     markers_expire: int | None
 
 
-def sightings(account: Account, day: date, customers: Collection[str], retention: Retention) -> list[Sighting]:
-    """Return the counts that customers seen on a day may change: of the lifetime and of the day."""
+def marker_sets(account: Account, day: date, customers: Collection[str], retention: Retention) -> list[MarkerSet]:
+    """Return the marker sets of customers seen on a day: for the lifetime's count and for the day's."""
     if not customers:
         return []
     end = QuarterHour.last_of(day).end
-    expiries = {None: (None, None), day: (epoch(end + retention.day), epoch(end + MARKERS_KEPT))}
-    return [_sighting(customers_key(account, scope), customers, *expires) for scope, expires in expiries.items()]
+    expiries = {None: (None, None), day: (epoch(end + retention.day), epoch(end + MARKER_RETENTION))}
+    return [_marker_set(customers_key(account, scope), customers, *expires) for scope, expires in expiries.items()]
 
 
-def _sighting(counter: Key, customers: Collection[str], *expires: int | None) -> Sighting:
-    return Sighting(counter, tuple(seen_key(counter, customer) for customer in sorted(customers)), *expires)
+def _marker_set(counter: Key, customers: Collection[str], *expires: int | None) -> MarkerSet:
+    return MarkerSet(counter, tuple(seen_key(counter, customer) for customer in sorted(customers)), *expires)
 
 
-def missing(sighting: Sighting, seen: Collection[str]) -> Iterator[Sighting]:
-    """Yield what a count lacks, cut to the size of a transaction; ``seen`` are the markers' ``pk`` that stand."""
-    new = [marker for marker in sighting.markers if marker["pk"] not in seen]
-    for some in chunks(new, MARKERS):
-        yield Sighting(sighting.counter, tuple(some), sighting.counter_expires, sighting.markers_expire)
+def missing(marker_set: MarkerSet, existing: Collection[str]) -> Iterator[MarkerSet]:
+    """Yield the markers that do not exist, cut to transactions; ``existing`` holds the ``pk`` of those that do."""
+    new = [marker for marker in marker_set.markers if marker["pk"] not in existing]
+    for some in chunks(new, MARKERS_PER_TRANSACTION):
+        yield MarkerSet(marker_set.counter, tuple(some), marker_set.counter_expires, marker_set.markers_expire)

@@ -1,4 +1,4 @@
-"""Counting, the pure part: stream records to groups, a group and the stored counters to new counters."""
+"""Planning of counter updates, pure: stream records to groups of postings, groups to changes of counters."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ Counter = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class StreamPosting:
-    """One posting, at its place in the stream (a padded sequence number)."""
+    """A posting with its sequence number in the stream, padded."""
 
     seq: str
     posting: Posting
@@ -28,29 +28,29 @@ class StreamPosting:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """The postings of a batch that one transaction applies: of one account, from one ledger partition."""
+    """The postings of a batch that one transaction counts: of one account and one ledger partition."""
 
     account: Account
     partition: Partition
-    steps: tuple[StreamPosting, ...]
+    postings: tuple[StreamPosting, ...]
 
     @property
     def keys(self) -> tuple[Key, Key, Key]:
-        """The counters that the group changes."""
+        """The keys of the counters that the group changes."""
         return counter_keys(self.account, self.partition)
 
 
 def counter_keys(account: Account, partition: Partition) -> tuple[Key, Key, Key]:
-    """Return the counters that a posting of an account in a partition changes: quarter-hour, lifetime, day."""
+    """Return the keys of the counters of an account and a partition: quarter-hour, lifetime, day."""
     return quarter_hour_key(account, partition), latest_key(account), day_key(account, partition.quarter_hour.day)
 
 
 def group(records: Iterable[Record]) -> tuple[list[Group], list[Poison]]:
-    """Sort a batch into groups, in the order of the stream; what no version could ever count is poison.
+    """Group a batch by account and partition, each group in the order of the stream; return groups and poison.
 
-    Anything but a first write of a ledger item is no event and left out.
+    Poison is a record that can never be counted. Records other than inserts of ledger items are skipped.
     """
-    steps: dict[tuple[Account, Partition], list[StreamPosting]] = {}
+    postings: dict[tuple[Account, Partition], list[StreamPosting]] = {}
     poison = []
     for record in filter(is_insert, records):
         try:
@@ -58,25 +58,25 @@ def group(records: Iterable[Record]) -> tuple[list[Group], list[Poison]]:
         except ValueError as error:
             poison.append(Poison(record, str(error)))
             continue
-        steps.setdefault((posting.account, posting.partition), []).append(StreamPosting(sequence(record), posting))
+        postings.setdefault((posting.account, posting.partition), []).append(StreamPosting(sequence(record), posting))
     groups = [
-        Group(account, partition, tuple(sorted(some, key=lambda step: step.seq)))
-        for (account, partition), some in steps.items()
+        Group(account, partition, tuple(sorted(some, key=lambda one: one.seq)))
+        for (account, partition), some in postings.items()
     ]
     return groups, poison
 
 
 def by_account(groups: Iterable[Group]) -> list[list[Group]]:
-    """Sort groups by their account, each account's in the order that they came."""
-    sorted_: dict[Account, list[Group]] = {}
+    """Return the groups of each account, in their order."""
+    accounts: dict[Account, list[Group]] = {}
     for one in groups:
-        sorted_.setdefault(one.account, []).append(one)
-    return list(sorted_.values())
+        accounts.setdefault(one.account, []).append(one)
+    return list(accounts.values())
 
 
 @dataclass(frozen=True, slots=True)
 class Retention:
-    """How long quarter-hour and day counters are kept; the first outlives the stream's 24 hours by far."""
+    """How long quarter-hour and day counters are kept; both far longer than the stream's 24 hours."""
 
     quarter_hour: timedelta
     day: timedelta
@@ -84,38 +84,38 @@ class Retention:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A counter as it is to be written, and the version that it must still have (``None``: it must not exist)."""
+    """A counter to be written, and the version that the stored one must have (``None``: it must not exist)."""
 
     values: Counter
     version: Decimal | None
 
 
-def changes(group_: Group, stored: Mapping[str, Counter], retention: Retention) -> list[Change]:
-    """Return the counters after the group, given those stored under their sort keys; nothing where all was applied.
+def group_changes(group_: Group, stored: Mapping[str, Counter], retention: Retention) -> list[Change]:
+    """Return the changes that count a group, given the stored counters by sort key; empty where all is counted.
 
-    The quarter-hour counter is the watermark: records at or before its ``seq`` have been counted.
+    The quarter-hour counter is the watermark: records up to its ``seq`` have been counted.
     """
     quarter_hour, _, _ = group_.keys
     applied = stored.get(quarter_hour["sk"], {}).get("seq", "")
-    steps = [step for step in group_.steps if step.seq > applied]
-    if not steps:
+    new = [one for one in group_.postings if one.seq > applied]
+    if not new:
         return []
     delta = Totals()
-    for step in steps:
-        delta = delta.plus(step.posting.amount, step.posting.commission)
-    last = max(step.posting.recorded_at for step in steps)
-    return moved(
+    for one in new:
+        delta = delta.plus(one.posting.amount, one.posting.commission)
+    last = max(one.posting.recorded_at for one in new)
+    return partition_changes(
         group_.account,
         group_.partition,
         stored,
         delta,
-        seq=steps[-1].seq,
+        seq=new[-1].seq,
         last_updated=iso_millis(last),
         retention=retention,
     )
 
 
-def moved(  # noqa: PLR0913 - the whole of what three counters hold
+def partition_changes(  # noqa: PLR0913 - all that the three counters hold
     account: Account,
     partition: Partition,
     stored: Mapping[str, Counter],
@@ -125,29 +125,29 @@ def moved(  # noqa: PLR0913 - the whole of what three counters hold
     last_updated: str,
     retention: Retention,
 ) -> list[Change]:
-    """Return the three counters of a partition with a difference added, and the watermark at ``seq``."""
+    """Return the changes that add a difference to a partition's three counters and set the watermark to ``seq``."""
     quarter_hour, latest, day = counter_keys(account, partition)
     until = partition.quarter_hour.end
     updated = max(last_updated, stored.get(LATEST, {}).get("last_updated", ""))
     index = window_index(LATEST, latest["pk"])
     return [
-        changed(quarter_hour, stored, delta, {"seq": seq, "expires_at": epoch(until + retention.quarter_hour)}),
-        changed(latest, stored, delta, {"last_updated": updated, **index}),
-        changed(day, stored, delta, {"expires_at": epoch(until + retention.day)}),
+        counter_change(quarter_hour, stored, delta, {"seq": seq, "expires_at": epoch(until + retention.quarter_hour)}),
+        counter_change(latest, stored, delta, {"last_updated": updated, **index}),
+        counter_change(day, stored, delta, {"expires_at": epoch(until + retention.day)}),
     ]
 
 
-def changed(key: Key, stored: Mapping[str, Counter], delta: Totals, more: dict[str, Any]) -> Change:
-    """Return a counter with a difference added, one version on."""
+def counter_change(key: Key, stored: Mapping[str, Counter], delta: Totals, more: dict[str, Any]) -> Change:
+    """Return the change that adds a difference to a counter and increments its version."""
     before = stored.get(key["sk"])
     version = before["version"] if before else None
     totals = (Totals.of(before) if before else Totals()) + delta
-    return Change({**key, **totals.as_dict(), "version": (version or _NONE) + 1, **more}, version)
+    return Change({**key, **totals.as_dict(), "version": (version or _NO_VERSION) + 1, **more}, version)
 
 
 def epoch(instant: datetime) -> int:
-    """Return an instant as TTL attributes have it: whole seconds since 1970."""
+    """Return an instant as a TTL attribute: whole seconds since 1970."""
     return int(instant.timestamp())
 
 
-_NONE: Final = Decimal(0)
+_NO_VERSION: Final = Decimal(0)

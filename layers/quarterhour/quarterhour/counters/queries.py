@@ -1,4 +1,4 @@
-"""Reading the counters: an account's totals, and those of its quarter-hours and days."""
+"""Reads the counters: an account's lifetime totals, and those of its quarter-hours and days."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ _DAY: Final = timedelta(days=1)
 
 
 def state(values: Values) -> dict[str, Any]:
-    """Return an account's state as the API shows it: totals, version, and when it last changed."""
+    """Return an account's state as the API shows it: totals, version, time of the last change."""
     return {
         **figures(Totals.of(values)),
         "version": int(values["version"]),
@@ -62,25 +62,25 @@ def _compared(values: Values) -> Figures:
 
 
 ACCOUNT_STATES: Final = EntityKind(ACCOUNTS, _names, state, _compared, main="net")
-"""How the states of accounts are shown, and compared by their net."""
+"""The kind of state that accounts have: how it is shown, and compared by its net."""
 
 
 def by_quarter_hour(counters: Iterable[Values]) -> Iterator[tuple[QuarterHour, Totals]]:
-    """Add up the shards' counters, which come in the order of their keys, to the totals of each quarter-hour."""
+    """Add up the shards' counters of each quarter-hour; the counters must be ordered by key."""
     for quarter_hour, shards in groupby(counters, key=lambda values: partition_of(values["sk"]).quarter_hour):
         yield quarter_hour, reduce(add, map(Totals.of, shards))
 
 
 @dataclass(frozen=True, slots=True)
 class CounterQueries:
-    """What readers ask of the counters."""
+    """Queries of the counters."""
 
     entities: EntityReader
 
     def find(self, agencies: Sequence[str], currency: str) -> tuple[Account, Values]:
-        """Return the first account that exists, of these spellings of its agency, with its lifetime totals.
+        """Return the first account that exists and its lifetime counter; ``agencies`` are spellings of one agency.
 
-        Raises ``NotFoundError`` where none does.
+        Raises ``NotFoundError`` where no account exists.
         """
         for account in (Account(agency, currency) for agency in agencies if is_name(agency) and is_name(currency)):
             values = self.entities.get(latest_key(account))
@@ -89,21 +89,21 @@ class CounterQueries:
         raise NotFoundError(f"there is no account {shown(agencies[0])} in {shown(currency)}")
 
     def totals(self, account: Account, latest: Values) -> dict[str, Any]:
-        """Return an account's lifetime totals, and how many different customers its events name."""
+        """Return an account's lifetime totals and its number of distinct customers."""
         counter = self.entities.get(customers_key(account, None))
         customers = _customers(counter) if counter else 0
         return {"agency": account.agency, "currency": account.currency, **state(latest), "customers": customers}
 
     def quarter_hours(self, account: Account, start: datetime, end: datetime, paging: Paging) -> Page:
-        """Return the totals of each quarter-hour that begins from the start to before the end, where there are any."""
-        first, behind = (QuarterHour(rounded_up(at, LENGTH)) for at in (start, end))
-        before = paging.start(lambda name: within(first, QuarterHour.parse(name), behind), first.previous)
-        wanted = Range(account_pk(account), quarter_hour_sk(before.next), quarter_hour_sk(behind))
-        entries = by_quarter_hour(self.entities.read(wanted, paging.limit + 1))
+        """Return a page of the totals of the quarter-hours that begin from ``start`` to before ``end``."""
+        first, after = (QuarterHour(rounded_up(at, LENGTH)) for at in (start, end))
+        before = paging.start(lambda name: within(first, QuarterHour.parse(name), after), first.previous)
+        counters = Range(account_pk(account), quarter_hour_sk(before.next), quarter_hour_sk(after))
+        entries = by_quarter_hour(self.entities.read(counters, paging.limit + 1))
         return paging.cut(entries, _shown_quarter_hour, lambda entry: str(entry[0]))
 
     def days(self, account: Account, first: date, end: date, paging: Paging) -> Page:
-        """Return the totals of each day from the first to before the end, where there are any."""
+        """Return a page of the totals of the days from ``first`` to before ``end``."""
         before = paging.start(lambda text: within(first, date.fromisoformat(text), end), first - _DAY)
         low, high = (day_key(account, day)["sk"] for day in (before + _DAY, end - _DAY))
         entries = self.entities.read(Range(account_pk(account), low, high), paging.limit + 1)
@@ -112,7 +112,7 @@ class CounterQueries:
         return Page([{**item, "customers": customers.get(item["day"], 0)} for item in page.items], page.after)
 
     def _customers(self, account: Account, days: Sequence[str]) -> dict[str, int]:
-        """Return how many different customers events name on each of these days, as far as they name any."""
+        """Return the number of distinct customers of each of these days that has any."""
         if not days:
             return {}
         low, high = (customers_key(account, date.fromisoformat(day)) for day in (days[0], days[-1]))

@@ -1,4 +1,4 @@
-"""Counting a batch of ledger records: gather the counters, plan, apply; again where somebody else was faster."""
+"""Counts batches of ledger records: read the counters, plan the changes, write them; retry after a conflict."""
 
 from collections.abc import Sequence
 
@@ -7,14 +7,14 @@ from quarterhour.aws.retries import optimistically
 from quarterhour.aws.streams import Record, failures
 from quarterhour.aws.telemetry import Metric, count, logger
 from quarterhour.aws.workers import Workers
-from quarterhour.counters.distinct import sightings
-from quarterhour.counters.plan import Group, Retention, by_account, changes, group
+from quarterhour.counters.distinct import marker_sets
+from quarterhour.counters.plan import Group, Retention, by_account, group, group_changes
 from quarterhour.counters.store import CounterStore
 from quarterhour.model.errors import UnavailableError
 
 
 class CounterUpdater:
-    """Counts each ledger record exactly once, however often and however cut it is delivered."""
+    """Counts each ledger record exactly once, however often and in whatever batches it is delivered."""
 
     def __init__(self, store: CounterStore, parking: Parking, retention: Retention, workers: Workers) -> None:
         self._store = store
@@ -23,33 +23,33 @@ class CounterUpdater:
         self._workers = workers
 
     def apply(self, records: Sequence[Record]) -> dict[str, list[dict[str, str]]]:
-        """Count a batch and tell Lambda from where on to deliver again.
+        """Count a batch; return the records from which on Lambda must deliver again.
 
-        A group that fails does not stop the others: its watermark has not moved, theirs make a repetition harmless.
+        A group that fails does not stop the others. Their watermarks make a repeated delivery harmless.
         """
         groups, poison = group(records)
         self._parking.park(poison)
-        # Accounts side by side, the groups of one in turn: they would only get into each other's way at its totals.
+        # Accounts in parallel, the groups of one account in turn: they would conflict at its lifetime totals.
         failed = [seq for some in self._workers.map(self._apply_in_turn, by_account(groups)) for seq in some]
         count(Metric.GROUPS_FAILED, len(failed))
         return failures(records, failed)
 
     def _count_customers(self, one: Group) -> None:
-        # Before the watermark moves: a crash in between delivers the group again, which then finds its markers.
-        customers = {step.posting.customer for step in one.steps if step.posting.customer}
-        for sighting in sightings(one.account, one.partition.quarter_hour.day, customers, self._retention):
-            self._store.count_missing(sighting)
+        # Before the watermark moves: after a crash in between, the group is delivered again and finds its markers.
+        customers = {counted.posting.customer for counted in one.postings if counted.posting.customer}
+        for marker_set in marker_sets(one.account, one.partition.quarter_hour.day, customers, self._retention):
+            self._store.count_new(marker_set)
 
     def _apply_in_turn(self, groups: Sequence[Group]) -> list[str]:
-        """Apply the groups of one account; return the first sequence number of each that failed."""
-        return [one.steps[0].seq for one in groups if not self._apply(one)]
+        """Count the groups of one account; return the first sequence number of each that failed."""
+        return [one.postings[0].seq for one in groups if not self._apply(one)]
 
     def _apply(self, one: Group) -> bool:
         def attempt() -> None:
             self._count_customers(one)
-            planned = changes(one, self._store.read(one.keys), self._retention)
-            if planned:
-                self._store.write(planned)
+            changes = group_changes(one, self._store.read(one.keys), self._retention)
+            if changes:
+                self._store.write(changes)
 
         try:
             optimistically(attempt, str(one.partition))

@@ -1,4 +1,4 @@
-"""The counters' calls to DynamoDB, and the requests they make."""
+"""The DynamoDB store of the counters, and the requests it sends."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from quarterhour.aws.entity import Key
 from quarterhour.aws.items import Request, from_item, to_item
 from quarterhour.aws.tables import get_items, query_pages
 from quarterhour.aws.workers import Workers
-from quarterhour.counters.distinct import Sighting, missing
+from quarterhour.counters.distinct import MarkerSet, missing
 from quarterhour.counters.keys import account_pk, partition_of, quarter_hour_sks
 from quarterhour.counters.plan import Change, Counter
 from quarterhour.model.identifiers import Account, Partition
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def write_request(table: str, changes: Sequence[Change]) -> Request:
-    """Build the transaction that moves counters and watermark together, if none has changed since it was read."""
+    """Build the transaction that writes counters and watermark, if none has changed since it was read."""
     return {"TransactItems": [{"Put": _put(table, change)} for change in changes]}
 
 
@@ -35,9 +35,9 @@ def _put(table: str, change: Change) -> dict[str, Any]:
     }
 
 
-def sighting_request(table: str, sighting: Sighting) -> Request:
-    """Build the transaction that sets new markers and counts them, if none of them stands yet."""
-    expires = {"expires_at": sighting.markers_expire}
+def markers_request(table: str, marker_set: MarkerSet) -> Request:
+    """Build the transaction that sets new markers and counts them, if none of them exists."""
+    expires = {"expires_at": marker_set.markers_expire}
     markers = [
         {
             "Put": {
@@ -46,13 +46,13 @@ def sighting_request(table: str, sighting: Sighting) -> Request:
                 "ConditionExpression": "attribute_not_exists(pk)",
             }
         }
-        for marker in sighting.markers
+        for marker in marker_set.markers
     ]
-    values = {":new": len(markers), ":expires": sighting.counter_expires}
-    update = "ADD customers :new" + (" SET expires_at = :expires" if sighting.counter_expires else "")
+    values = {":new": len(markers), ":expires": marker_set.counter_expires}
+    update = "ADD customers :new" + (" SET expires_at = :expires" if marker_set.counter_expires else "")
     count = {
         "TableName": table,
-        "Key": to_item(dict(sighting.counter)),
+        "Key": to_item(dict(marker_set.counter)),
         "UpdateExpression": update,
         "ExpressionAttributeValues": to_item(values),
     }
@@ -60,7 +60,7 @@ def sighting_request(table: str, sighting: Sighting) -> Request:
 
 
 def customers_request(table: str, counter: Key, customers: int, expires: int) -> Request:
-    """Build the UpdateItem that says how many distinct customers a day had, whatever was counted of it."""
+    """Build the UpdateItem that sets a day's number of distinct customers, whatever was counted before."""
     return {
         "TableName": table,
         "Key": to_item(dict(counter)),
@@ -70,7 +70,7 @@ def customers_request(table: str, counter: Key, customers: int, expires: int) ->
 
 
 def counted_request(table: str, account: Account, first: QuarterHour, last: QuarterHour) -> Request:
-    """Build the Query for an account's quarter-hour counters from one to another, strongly consistent."""
+    """Build the Query for an account's quarter-hour counters, both bounds included, strongly consistent."""
     lowest, highest = quarter_hour_sks(first, last)
     return {
         "TableName": table,
@@ -92,26 +92,26 @@ class CounterStore:
     table: str
 
     def read(self, keys: Sequence[Key]) -> Mapping[str, Counter]:
-        """Return the counters at these keys of one account, by sort key, strongly consistent."""
+        """Return the counters at keys of one account, by sort key, strongly consistent."""
         items = get_items(self.client, self.table, keys, Workers(1))
         return {item["sk"]["S"]: from_item(item) for item in items}
 
     def counted(self, account: Account, first: QuarterHour, last: QuarterHour) -> dict[Partition, Totals]:
-        """Return what was counted of the partitions from one quarter-hour to another, both included."""
+        """Return the counted totals of the partitions of some quarter-hours, both bounds included."""
         request = counted_request(self.table, account, first, last)
         pages = query_pages(self.client, request, Workers(1))
         return {partition_of(item["sk"]["S"]): Totals.of(from_item(item)) for items in pages for item in items}
 
-    def count_missing(self, sighting: Sighting) -> None:
-        """Set the markers that are missing and count them; raise ``ClientError`` where one was set meanwhile."""
-        seen = get_items(self.client, self.table, sighting.markers, Workers(1))
-        for new in missing(sighting, {item["pk"]["S"] for item in seen}):
-            self.client.transact_write_items(**sighting_request(self.table, new))
+    def count_new(self, marker_set: MarkerSet) -> None:
+        """Set and count the markers that do not exist; raise ``ClientError`` where one was set meanwhile."""
+        found = get_items(self.client, self.table, marker_set.markers, Workers(1))
+        for new in missing(marker_set, {item["pk"]["S"] for item in found}):
+            self.client.transact_write_items(**markers_request(self.table, new))
 
     def set_customers(self, counter: Key, customers: int, expires: int) -> None:
-        """Say how many distinct customers a day had: only where nothing is counted of it any more."""
+        """Set a day's number of distinct customers; only for a day of which nothing is counted any more."""
         self.client.update_item(**customers_request(self.table, counter, customers, expires))
 
     def write(self, changes: Sequence[Change]) -> None:
-        """Write all or none; raise botocore's ``ClientError`` where none was written."""
+        """Write all changes or none; raise botocore's ``ClientError`` where none was written."""
         self.client.transact_write_items(**write_request(self.table, changes))

@@ -1,4 +1,4 @@
-"""A rate: what a statement of one must hold, how it is stored, how it is shown."""
+"""An exchange rate: the request that states it, its stored form, and its form in the API."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,15 +18,15 @@ MAX_SOURCE: Final = 64
 
 _FIELDS: Final = frozenset({"units_per_base", "source", "as_of"})
 _UNITS: Final = f"a decimal above 0 of at most {money.MAX_DIGITS} digits, as a string or a number"
-_SOURCE: Final = f"1 to {MAX_SOURCE} printable characters: who says so"
+_SOURCE: Final = f"1 to {MAX_SOURCE} printable characters: who states the rate"
 _AS_OF: Final = f"{fields.INSTANT}, of {YEARS[0]} or later, not ahead of now"
 
 
 @dataclass(frozen=True, slots=True)
 class ExchangeRate:
-    """How many units of a currency are worth one unit of the base currency, by whom, from an instant on.
+    """The units of a currency that one unit of the base currency is worth, from ``as_of`` on, as ``source`` states.
 
-    ``base`` is empty where the deployment had none when the rate was stated.
+    ``base`` is empty where the deployment had no base currency when the rate was stated.
     """
 
     units_per_base: Decimal
@@ -34,12 +34,12 @@ class ExchangeRate:
     base: str
     as_of: datetime
 
-    def same(self, other: "ExchangeRate") -> bool:
-        """Tell whether both say the same, whenever they were stated."""
+    def is_same(self, other: "ExchangeRate") -> bool:
+        """Return whether units, source and base are the same, whatever the instant."""
         return (self.units_per_base, self.source, self.base) == (other.units_per_base, other.source, other.base)
 
     def values(self, version: int) -> dict[str, Any]:
-        """Return the Entity table's attributes of it, without keys."""
+        """Return the rate's attributes in the Entity table, without keys."""
         return {
             "units_per_base": money.plain(self.units_per_base),
             "source": self.source,
@@ -50,14 +50,14 @@ class ExchangeRate:
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> Self:
-        """Read what ``values`` returned."""
+        """Parse a rate from what ``values`` returned."""
         units = Decimal(values["units_per_base"])
         return cls(units, values["source"], values.get("base", ""), parse_iso(values["last_updated"]))
 
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """What somebody says about a rate; ``as_of`` is ``None`` where it is meant from now on."""
+    """A request to state an exchange rate; ``as_of`` is ``None`` for a rate from now on."""
 
     units_per_base: Decimal
     source: str
@@ -65,18 +65,18 @@ class Statement:
 
 
 def read_statement(body: Mapping[str, Any], now: datetime) -> Statement:
-    """Read the body of a request; raise ``InvalidError`` that tells every problem in it at once."""
+    """Parse the body of a request; raise ``InvalidError`` with every problem in it."""
     sent = Fields(body)
     sent.report_unknown(_FIELDS)
     units = sent.value("units_per_base", _UNITS, _units)
     source = sent.value("source", _SOURCE, _source)
     as_of = sent.value("as_of", _AS_OF, lambda value: _not_ahead(value, now), optional=True)
-    fields.refuse(sent.problems, "a rate as described")
+    fields.refuse(sent.problems, "an exchange rate as described")
     return Statement(units, source, as_of)
 
 
 def shown(values: Values) -> dict[str, Any]:
-    """Return a rate as it is shown, with the names that it was stated by."""
+    """Return a rate as the API shows it, under the names of the request."""
     return {
         "units_per_base": values["units_per_base"],
         "source": values["source"],
@@ -93,7 +93,7 @@ EXCHANGE_RATE_STATES: Final = EntityKind(
     lambda values: {"units_per_base": Decimal(values["units_per_base"])},
     main="units_per_base",
 )
-"""How the states of rates are shown, and compared."""
+"""The kind of state that exchange rates have: how it is shown, and compared by its units."""
 
 
 def _units(value: object) -> Decimal | None:
@@ -107,7 +107,7 @@ def _source(value: object) -> str | None:
 
 
 def _not_ahead(value: object, now: datetime) -> datetime | None:
-    """Read an instant, kept to the millisecond; a rate that is not in force yet would hide the one that is."""
+    """Parse an instant, cut to the millisecond; ``None`` for one ahead of now, which would hide the rate in force."""
     instant = fields.instant(value)
     if instant is None or instant.year < YEARS[0] or instant > now:
         return None

@@ -1,4 +1,4 @@
-"""The rates' keys in the Entity table, built and parsed here alone."""
+"""The exchange rates' keys in the Entity table, built and parsed only here."""
 
 import re
 from datetime import datetime
@@ -9,30 +9,33 @@ from quarterhour.model.clock import MILLISECOND, iso_millis
 from quarterhour.model.instants import rounded_up
 
 RATES: Final = "RATE#"
-"""What the partition keys of all currencies' rates begin with."""
+"""The prefix of the partition keys of all currencies' rates."""
 CODE: Final = "three capital letters, a currency of now or of the past, such as GBP"
 
 _AS_OF: Final = "AS_OF#"
 _CODE: Final = re.compile(r"[A-Z]{3}", re.ASCII)
 
 
-def code(text: str) -> str:
-    """Read a currency's code; raise ``ValueError`` where none can be so. Currencies that have ended had rates, too."""
+def parse_code(text: str) -> str:
+    """Parse a currency's code; raise ``ValueError`` for a malformed one.
+
+    Currencies that have ended had rates, too, so no list is checked.
+    """
     if not _CODE.fullmatch(text):
         raise ValueError(text)
     return text
 
 
 def rate_pk(currency: str) -> str:
-    """Return the partition of a currency's rates: ``RATE#GBP``."""
+    """Return the partition key of a currency's rates: ``RATE#GBP``."""
     return f"{RATES}{currency}"
 
 
 def currency_of(pk: str) -> str:
-    """Read the currency from its partition key; raise ``ValueError`` where it is none."""
+    """Parse the currency from its partition key; raise ``ValueError`` for any other key."""
     if not pk.startswith(RATES):
         raise ValueError(f"{pk!r} is of no currency")
-    return code(pk.removeprefix(RATES))
+    return parse_code(pk.removeprefix(RATES))
 
 
 def latest_key(currency: str) -> Key:
@@ -46,13 +49,13 @@ def stated_key(currency: str, as_of: datetime) -> Key:
 
 
 def stated_between(currency: str, start: datetime, end: datetime) -> Range:
-    """Return the rates that were stated as of an instant from the start to before the end, the oldest first."""
-    first, behind = (rounded_up(at, MILLISECOND) for at in (start, end))
-    low, high = (stated_key(currency, at)["sk"] for at in (first, behind - MILLISECOND))
+    """Return the range of the rates stated as of an instant from ``start`` to before ``end``, the oldest first."""
+    first, after = (rounded_up(at, MILLISECOND) for at in (start, end))
+    low, high = (stated_key(currency, at)["sk"] for at in (first, after - MILLISECOND))
     return Range(rate_pk(currency), low, high)
 
 
 def stated_until(currency: str, at: datetime) -> Range:
-    """Return the rates that were stated as of an instant or before, the newest first."""
+    """Return the range of the rates stated as of an instant or earlier, the newest first."""
     last = stated_key(currency, at)
     return Range(last["pk"], _AS_OF, last["sk"], descending=True, consistent=True)

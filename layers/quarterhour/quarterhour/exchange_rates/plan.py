@@ -1,4 +1,4 @@
-"""Stating a rate, the pure part: what follows from a statement and what stands."""
+"""Planning of a stated exchange rate, pure: its instant, and its items or the conflict with existing rates."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -12,10 +12,10 @@ from quarterhour.model.errors import ConflictError
 
 
 @dataclass(frozen=True, slots=True)
-class Move:
-    """The rate in force as it is to be written, with its own place in the history, which must be free.
+class RateChange:
+    """The item of the rate in force and the item of the history; the history's key must be free.
 
-    ``version`` is the one that the rate in force must still have; ``None``: there must be none yet.
+    ``version`` is the version that the stored rate in force must have; ``None``: there must be none.
     """
 
     latest: dict[str, Any]
@@ -23,10 +23,10 @@ class Move:
     version: int | None
 
 
-def place_of(statement: Statement, base: str, latest: Values | None, now: datetime) -> datetime:
-    """Return the instant that a statement is about: its own, else now, but behind that of the rate in force.
+def effective_at(statement: Statement, base: str, latest: Values | None, now: datetime) -> datetime:
+    """Return the instant from which a stated rate is in force: its own, else now, but after that of the rate in force.
 
-    Where that says the same already, a statement without an instant of its own says nothing new: it is about the same.
+    A rate without an instant that equals the rate in force changes nothing, so it gets the same instant.
     """
     if statement.as_of is not None:
         return statement.as_of
@@ -34,32 +34,34 @@ def place_of(statement: Statement, base: str, latest: Values | None, now: dateti
     if latest is None:
         return at
     in_force = ExchangeRate.of(latest)
-    same = in_force.same(ExchangeRate(statement.units_per_base, statement.source, base, at))
-    return in_force.as_of if same else max(at, in_force.as_of + MILLISECOND)
+    is_same = in_force.is_same(ExchangeRate(statement.units_per_base, statement.source, base, at))
+    return in_force.as_of if is_same else max(at, in_force.as_of + MILLISECOND)
 
 
-def decide(currency: str, rate: ExchangeRate, latest: Values | None, standing: Values | None) -> Move | Values:
-    """Return how a rate comes into force, or what stands where it was stated already.
+def plan_change(
+    currency: str, rate: ExchangeRate, latest: Values | None, existing: Values | None
+) -> RateChange | Values:
+    """Return the change that puts a rate into force, or ``existing`` where it was stated already.
 
-    ``standing`` is what was stated as of the same instant. Raises ``ConflictError`` where that is another rate, or
-    where a later one is in force: what a rate was is never said anew, as reports may have relied on it.
+    ``existing`` is the rate stated as of the same instant. Raises ``ConflictError`` where that is another rate, or
+    where a later one is in force: the past never changes, as reports may have used it.
     """
-    if standing is not None:
-        if ExchangeRate.of(standing).same(rate):
-            return standing
+    if existing is not None:
+        if ExchangeRate.of(existing).is_same(rate):
+            return existing
         raise ConflictError(
-            f"as of {iso_millis(rate.as_of)} {standing['source']} has stated {standing['units_per_base']} {currency}: "
+            f"as of {iso_millis(rate.as_of)} {existing['source']} has stated {existing['units_per_base']} {currency}: "
             "state another rate as of a later instant"
         )
     if latest is not None and rate.as_of <= ExchangeRate.of(latest).as_of:
         raise ConflictError(
-            f"the rate of {currency} in force is as of {latest['last_updated']}, later than "
+            f"the exchange rate of {currency} in force is as of {latest['last_updated']}, later than "
             f"{iso_millis(rate.as_of)}: rates are stated in the order of time"
         )
     version = int(latest["version"]) if latest else None
     values = rate.values((version or 0) + 1)
     key = latest_key(currency)
-    return Move(
+    return RateChange(
         {**key, **values, **window_index(LATEST, key["pk"])},
         {**stated_key(currency, rate.as_of), **values},
         version,

@@ -1,4 +1,4 @@
-"""Reading exchange rates: the one in force now, or at an instant, and all that were ever stated."""
+"""Reads exchange rates: the one in force now or at an instant, and all that were ever stated."""
 
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -7,7 +7,8 @@ from quarterhour.aws.entity import Range, Values
 from quarterhour.aws.entity_table import EntityReader
 from quarterhour.exchange_rates.exchange_rate import ExchangeRate, shown
 from quarterhour.exchange_rates.keys import currency_of, latest_key, stated_between, stated_key, stated_until
-from quarterhour.model.clock import MILLISECOND
+from quarterhour.model.clock import MILLISECOND, iso_millis
+from quarterhour.model.errors import NotFoundError
 from quarterhour.model.instants import ALWAYS
 from quarterhour.snapshots.keys import window_start
 from quarterhour.snapshots.layers import Layer
@@ -16,9 +17,17 @@ from quarterhour.web.paging import Page, Paging, within
 
 @dataclass(frozen=True, slots=True)
 class ExchangeRateQueries:
-    """What readers ask of the exchange rates."""
+    """Queries of the exchange rates."""
 
     entities: EntityReader
+
+    def in_force(self, currency: str, at: datetime | None = None) -> Values:
+        """Return the rate in force at an instant, or (``None``) now; raise ``NotFoundError`` where there is none."""
+        values = self.latest(currency) if at is None else self.as_of(currency, at)
+        if values is None:
+            when = "ever stated" if at is None else f"stated as of {iso_millis(at)} or before"
+            raise NotFoundError(f"no exchange rate of {currency} was {when}")
+        return values
 
     def latest(self, currency: str) -> Values | None:
         """Return the rate in force now; ``None`` where there is none."""
@@ -33,23 +42,23 @@ class ExchangeRateQueries:
         return next(self.entities.read(stated_until(currency, at), 1), None)
 
     def before_window(self, layer: Layer, latest: Values) -> Values | None:
-        """Return the rate that was in force before the window of the latest rate, or before that was stated.
+        """Return the rate in force before the window of the latest rate, or before the latest where a layer has none.
 
-        It is read from the history: rates can be stated less often than windows are kept.
+        It is read from the history, as rates can be stated less often than windows are kept.
         """
         at = ExchangeRate.of(latest).as_of
         start = window_start(at, layer.window) if layer.window else at
         return self.as_of(currency_of(latest["pk"]), start - MILLISECOND)
 
     def span(self, currency: str, start: datetime, end: datetime, paging: Paging) -> Page:
-        """Return the rates stated as of an instant from ``start`` to before ``end``, the oldest first."""
+        """Return a page of the rates stated as of an instant from ``start`` to before ``end``, the oldest first."""
         return self._page(stated_between(currency, start, end), paging)
 
     def last(self, currency: str, paging: Paging) -> Page:
-        """Return the rates that were ever stated, the newest first."""
+        """Return a page of all rates that were ever stated, the newest first."""
         return self._page(replace(stated_between(currency, *ALWAYS), descending=True), paging)
 
-    def _page(self, wanted: Range, paging: Paging) -> Page:
-        after = paging.start(lambda sk: within(wanted.low, sk, wanted.high), None)
-        entries = self.entities.read(replace(wanted, after=after), paging.limit + 1)
+    def _page(self, stated: Range, paging: Paging) -> Page:
+        after = paging.start(lambda sk: within(stated.low, sk, stated.high), None)
+        entries = self.entities.read(replace(stated, after=after), paging.limit + 1)
         return paging.cut(entries, shown, lambda values: str(values["sk"]))

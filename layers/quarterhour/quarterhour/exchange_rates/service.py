@@ -1,39 +1,42 @@
-"""Stating exchange rates: read the rate in force, plan what follows, write it under a condition."""
+"""States exchange rates: read the rate in force, plan the change, write it under a condition."""
 
 from dataclasses import dataclass
 
 from quarterhour.aws.entity import Values
 from quarterhour.aws.retries import optimistically
 from quarterhour.exchange_rates.exchange_rate import ExchangeRate, Statement
-from quarterhour.exchange_rates.plan import Move, decide, place_of
+from quarterhour.exchange_rates.plan import RateChange, effective_at, plan_change
 from quarterhour.exchange_rates.queries import ExchangeRateQueries
 from quarterhour.exchange_rates.store import ExchangeRateStore
 from quarterhour.model import clock
+from quarterhour.web.parameters import invalid
 
 
 @dataclass(frozen=True, slots=True)
 class ExchangeRateService:
-    """Puts exchange rates into force, each once. ``base`` is the base currency, empty for none."""
+    """Puts exchange rates into force. ``base`` is the base currency; empty for none."""
 
     queries: ExchangeRateQueries
     store: ExchangeRateStore
     base: str
 
     def state(self, currency: str, statement: Statement) -> tuple[Values, bool]:
-        """Put a rate into force; return the rate that is in force or was stated before, and whether it is new.
+        """Put a rate into force; return its stored values, and whether this call stored them.
 
-        Raises ``ConflictError`` where another rate was stated as of the same or a later instant,
-        ``UnavailableError`` where others keep being faster.
+        Raises ``InvalidError`` for the base currency, ``ConflictError`` where another rate was stated as of the same
+        or a later instant, ``UnavailableError`` where other writes keep conflicting.
         """
+        if currency == self.base:
+            raise invalid("currency", f"is {currency}, the base currency", "another: a unit of it is always worth one")
 
         def attempt() -> tuple[Values, bool]:
             latest = self.queries.latest(currency)
-            at = place_of(statement, self.base, latest, clock.now())
+            at = effective_at(statement, self.base, latest, clock.now())
             rate = ExchangeRate(statement.units_per_base, statement.source, self.base, at)
-            found = decide(currency, rate, latest, self.queries.stated(currency, at) if latest else None)
-            if not isinstance(found, Move):
-                return found, False
-            self.store.put(found)
-            return found.latest, True
+            planned = plan_change(currency, rate, latest, self.queries.stated(currency, at) if latest else None)
+            if not isinstance(planned, RateChange):
+                return planned, False
+            self.store.put(planned)
+            return planned.latest, True
 
         return optimistically(attempt, f"the exchange rate of {currency}")

@@ -1,28 +1,28 @@
-"""The exchange rates' writes to DynamoDB, and the requests they send."""
+"""The DynamoDB store of the exchange rates, and the requests it sends."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from quarterhour.aws.items import Request, to_item
-from quarterhour.exchange_rates.plan import Move
+from quarterhour.exchange_rates.plan import RateChange
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
 
-def move_request(table: str, move: Move) -> Request:
-    """Build the transaction that puts a rate into force and into the history, unless another write was faster."""
-    latest: dict[str, Any] = {"TableName": table, "Item": to_item(move.latest)}
-    if move.version is None:
+def change_request(table: str, change: RateChange) -> Request:
+    """Build the transaction that writes the rate in force and the history, unless another write came first."""
+    latest: dict[str, Any] = {"TableName": table, "Item": to_item(change.latest)}
+    if change.version is None:
         latest |= {"ConditionExpression": "attribute_not_exists(pk)"}
     else:
         latest |= {
             "ConditionExpression": "version = :read",
-            "ExpressionAttributeValues": {":read": {"N": str(move.version)}},
+            "ExpressionAttributeValues": {":read": {"N": str(change.version)}},
         }
     stated = {
         "TableName": table,
-        "Item": to_item(move.stated),
+        "Item": to_item(change.stated),
         "ConditionExpression": "attribute_not_exists(pk)",
     }
     return {"TransactItems": [{"Put": latest}, {"Put": stated}]}
@@ -35,6 +35,6 @@ class ExchangeRateStore:
     client: "DynamoDBClient"
     table: str
 
-    def put(self, move: Move) -> None:
-        """Put a rate into force; raise botocore's ``ClientError`` where another write was faster."""
-        self.client.transact_write_items(**move_request(self.table, move))
+    def put(self, change: RateChange) -> None:
+        """Put a rate into force; raise botocore's ``ClientError`` where another write came first."""
+        self.client.transact_write_items(**change_request(self.table, change))

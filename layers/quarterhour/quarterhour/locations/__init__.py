@@ -1,1 +1,1 @@
-"""Sales by place: what was sold at each location, from the country down, settled from the sealed lines."""
+"""Sales by place: totals of each location, from the country down, written as projections of the sealed lines."""

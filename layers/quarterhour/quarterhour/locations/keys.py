@@ -1,7 +1,7 @@
-"""The places' keys in the Entity table, built and parsed here alone.
+"""The keys of sales by place in the Entity table, built and parsed only here.
 
-A location is a path from the country down, ``GB#London``. Its sales of a day stand under the day, in the order of the
-paths, so that what lies below any place is one range. No part of a path is empty: two separators end it.
+A location is a path from the country down, ``GB#London``. The sales of a day are in one partition, ordered by path, so
+the sales below any place are one range. No part of a path is empty: two separators end it.
 """
 
 from datetime import date
@@ -13,14 +13,14 @@ from quarterhour.model.identifiers import SEPARATOR
 
 _PLACES: Final = "PLACE#"
 _END: Final = SEPARATOR * 2
-_BEHIND: Final = chr(ord(SEPARATOR) + 1)
+_AFTER_SEPARATOR: Final = chr(ord(SEPARATOR) + 1)
 _FIRST: Final = " "
 _LAST: Final = "\U0010ffff"
-"""What sorts before, and behind, every location."""
+"""Sort before and after every location."""
 
 
 def read_place(text: str) -> str:
-    """Read a place; raise ``ValueError`` where none can be called so."""
+    """Parse a place; raise ``ValueError`` for a malformed path."""
     place = fields.place(text)
     if place is None:
         raise ValueError(text)
@@ -28,7 +28,7 @@ def read_place(text: str) -> str:
 
 
 def sales_key(day: date, location: str, currency: str, run: str) -> Key:
-    """Return the key of what was sold at a location, in one currency, in the part of a day that a run covers.
+    """Return the key of the sales of a location in one currency and one run.
 
     ``PLACE#2026-10-23``, ``GB#London##GBP#2026-10-23T0130-0230``.
     """
@@ -36,12 +36,12 @@ def sales_key(day: date, location: str, currency: str, run: str) -> Key:
 
 
 def location_of(sk: str) -> tuple[str, str]:
-    """Read location and currency from a sort key."""
+    """Parse location and currency from a sort key."""
     location, _, rest = sk.partition(_END)
     return location, rest.partition(SEPARATOR)[0]
 
 
 def below(day: date, place: str) -> Range:
-    """Return the sales of a day at a place and below it; everywhere, where it is empty."""
-    low, high = (f"{place}{SEPARATOR}", f"{place}{_BEHIND}") if place else (_FIRST, _LAST)
+    """Return the range of the sales of a day at a place and below it; an empty place is everywhere."""
+    low, high = (f"{place}{SEPARATOR}", f"{place}{_AFTER_SEPARATOR}") if place else (_FIRST, _LAST)
     return Range(f"{_PLACES}{day.isoformat()}", low, high)

@@ -1,4 +1,4 @@
-"""Sales by place, the pure part: what a run has sealed to items, and items to what is shown at any level."""
+"""Sales by place, pure: sealed totals to items, and items to sales at any level of the path."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -11,31 +11,31 @@ from quarterhour.model.fields import MAX_TEXT
 from quarterhour.model.identifiers import SEPARATOR
 from quarterhour.model.totals import Totals
 
-MOST_LEVELS: Final = MAX_TEXT // 2
-"""Of a location: each has a separator behind it, but the last."""
+MAX_LEVELS: Final = MAX_TEXT // 2
+"""The most levels of a location: one character and one separator each."""
 
 
-def sales(day: date, run: str, places: Mapping[tuple[str, str], Totals]) -> list[dict[str, Any]]:
-    """Return the items of what a run, which is of one day, has sealed; the same run always gives the same items."""
+def sales(day: date, run: str, locations: Mapping[tuple[str, str], Totals]) -> list[dict[str, Any]]:
+    """Return the items of a run's sales; a run is of one day, and always gives the same items."""
     return [
         {**sales_key(day, location, currency, run), **totals.as_dict()}
-        for (location, currency), totals in places.items()
+        for (location, currency), totals in locations.items()
     ]
 
 
 def levels(place: str) -> int:
-    """Return how many levels a path has; the empty one has none."""
+    """Return the number of levels of a path; the empty path has none."""
     return place.count(SEPARATOR) + 1 if place else 0
 
 
-def cut(location: str, level: int) -> str:
-    """Return the place at a level that a location lies in; a location that is no deeper stands for itself."""
+def place_at(location: str, level: int) -> str:
+    """Return the place at a level that holds a location; a location with fewer levels is its own place."""
     return SEPARATOR.join(location.split(SEPARATOR)[:level])
 
 
 @dataclass(frozen=True, slots=True)
 class Sales:
-    """What was sold at a place and below it, by currency; ``last`` is the sort key of the last item added up."""
+    """The sales at a place and below it by currency; ``last`` is the sort key of the last item added up."""
 
     place: str
     totals: Mapping[str, Totals]
@@ -43,8 +43,8 @@ class Sales:
 
 
 def by_place(items: Iterable[Mapping[str, Any]], level: int) -> Iterator[Sales]:
-    """Add up items, which come in the order of their keys, to the sales of each place at a level."""
-    for place, some in groupby(items, key=lambda values: cut(location_of(values["sk"])[0], level)):
+    """Yield the sales of each place at a level; the items must be ordered by key."""
+    for place, some in groupby(items, key=lambda values: place_at(location_of(values["sk"])[0], level)):
         sums: dict[str, Totals] = {}
         last = ""
         for values in some:

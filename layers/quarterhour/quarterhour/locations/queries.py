@@ -1,4 +1,4 @@
-"""Reading the sales by place: any place, at any level below it, day by day."""
+"""Reads sales by place: of any place, at any level below it, day by day."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -13,9 +13,9 @@ from quarterhour.model.totals import figures
 from quarterhour.web.paging import MAX_BYTES, Page, Paging, size_of, within
 
 DAYS_A_PAGE: Final = 31
-"""How many days a page looks into at the most."""
+"""The most days that a page reads."""
 ITEMS_A_PAGE: Final = 10_000
-"""How many items a page adds up, about; what one place has sold on one day is added up whole."""
+"""About how many items a page adds up; the sales of one place and one day are never split."""
 
 _DAY: Final = timedelta(days=1)
 _READ: Final = 1000
@@ -23,32 +23,33 @@ _READ: Final = 1000
 
 @dataclass(frozen=True, slots=True)
 class LocationQueries:
-    """What readers ask of the sales by place."""
+    """Queries of the sales by place."""
 
     entities: EntityReader
 
     def sales(self, place: str, level: int, span: tuple[date, date], paging: Paging) -> Page:
-        """Return what was sold at a place on each day from the first to before the end, by the places at a level.
+        """Return a page of the sales of each day and each place at a level, at ``place`` and below it.
 
-        The work of a page is bounded, so it may be short, or empty, though others follow.
+        ``span`` is the first day and the day after the last. A page does bounded work, so it may be short, or empty,
+        though others follow.
         """
         first, end = span
 
         def begin(day: str, after: str) -> tuple[date, str]:
-            wanted = below(within(first, date.fromisoformat(day), end - _DAY), place)
-            return date.fromisoformat(day), within(wanted.low, after, wanted.high) if after else ""
+            bounds = below(within(first, date.fromisoformat(day), end - _DAY), place)
+            return date.fromisoformat(day), within(bounds.low, after, bounds.high) if after else ""
 
         day, after = paging.start(begin, (first, ""))
         until = min(end, day + DAYS_A_PAGE * _DAY)
         items: list[dict[str, Any]] = []
         size = 0
-        added = _Counted()
+        counted = _Counted()
         while day < until:
-            wanted = replace(below(day, place), after=after or None)
-            for sales in by_place(added.each(self.entities.read(wanted, _READ)), level):
+            unread = replace(below(day, place), after=after or None)
+            for sales in by_place(counted.each(self.entities.read(unread, _READ)), level):
                 items.append(_shown(day, sales))
                 size += size_of(items[-1])
-                if len(items) == paging.limit or size >= MAX_BYTES or added.count >= ITEMS_A_PAGE:
+                if len(items) == paging.limit or size >= MAX_BYTES or counted.count >= ITEMS_A_PAGE:
                     return Page(items, (day.isoformat(), sales.last))
             day, after = day + _DAY, ""
         return Page(items, (until.isoformat(), "") if until < end else None)
@@ -56,12 +57,12 @@ class LocationQueries:
 
 @dataclass(slots=True)
 class _Counted:
-    """How many items have been read."""
+    """Counts items as they are read."""
 
     count: int = 0
 
     def each(self, items: Iterable[Values]) -> Iterator[Values]:
-        """Yield the items, counting them."""
+        """Yield the items and count them."""
         for values in items:
             self.count += 1
             yield values

@@ -1,1 +1,1 @@
-"""Orders: each there whole or not at all, its status kept with its history, and billed exactly once when it is paid."""
+"""Orders: each is stored whole or not at all, keeps its history, and is billed exactly once when it is paid."""

@@ -1,4 +1,4 @@
-"""What the ledger is facts of an order: a sale of each item, and its refund."""
+"""The ledger events of an order: a sale of each item, and its refund."""
 
 from collections.abc import Mapping
 from decimal import Decimal
@@ -9,7 +9,7 @@ from quarterhour.model import money
 from quarterhour.model.errors import FieldProblem
 
 SOURCE: Final = "orders"
-"""The source of all events that come of orders."""
+"""The source of all events made from orders."""
 
 _REFUND: Final = ":refund"
 
@@ -17,7 +17,7 @@ CloudEvent = dict[str, Any]
 """A CloudEvent."""
 
 
-def sale(  # noqa: PLR0913 - what an order says of all its items, by name
+def sale(  # noqa: PLR0913 - the fields of the order, by name
     order: str,
     line: int,
     facts: Mapping[str, str],
@@ -26,7 +26,7 @@ def sale(  # noqa: PLR0913 - what an order says of all its items, by name
     customer: str | None = None,
     placed_at: str | None = None,
 ) -> CloudEvent:
-    """Return the sale of an item, from the facts of its order and its own."""
+    """Return the sale of an item as a CloudEvent; ``facts`` are the item's fields."""
     own = {name: value for name, value in facts.items() if name != "agency"}
     return {
         "specversion": "1.0",
@@ -40,7 +40,7 @@ def sale(  # noqa: PLR0913 - what an order says of all its items, by name
 
 
 def refund(sold: CloudEvent, at: str) -> CloudEvent:
-    """Return what takes a sale back, all of it that is left, at an instant; its commission is the sale's."""
+    """Return the refund of a sale at an instant as a CloudEvent; it has the commission rate of the sale."""
     amount = money.plain(money.negated(Decimal(sold["data"]["amount"])))
     facts = {name: value for name, value in sold["data"].items() if name != "commission_rate"}
     return {
@@ -53,9 +53,9 @@ def refund(sold: CloudEvent, at: str) -> CloudEvent:
 
 
 def unreserved(item: Event | Rejection) -> Event | Rejection:
-    """Refuse an event of another sender that has the identity of an order's: it would keep the order from being billed.
+    """Reject an event of a sender that has the identity of an order's event: it would prevent the order's billing.
 
-    Refunds in part and adjustments of an order's sales are everyone's to send.
+    Partial refunds and adjustments of an order's sales are accepted from any sender.
     """
     if isinstance(item, Rejection) or item.identity.source != SOURCE:
         return item

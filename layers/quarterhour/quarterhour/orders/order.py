@@ -1,4 +1,4 @@
-"""Orders as they are sent: what a body must hold to be one, and its reading into values."""
+"""Orders as senders create them: validation and parsing of a request's body."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,13 +18,13 @@ from quarterhour.orders.events import sale
 from quarterhour.orders.keys import MAX_ITEMS
 
 MAX_ID: Final = 100
-"""Characters of an order and of a product: with an instant they make a sort key, of at most 1,024 bytes."""
+"""The most characters of an order's id and of a product: both are in one sort key of at most 1,024 bytes."""
 
 _FIELDS: Final = frozenset({"order", "customer", "currency", "placed_at", "items"})
-_TOLD_BY_ORDER: Final = frozenset({"customer", "order_id", "line"})
-_NO_ROOM: Final = frozenset({"refers_to", "extra"})
-ITEM_FIELDS: Final = frozenset({"agency", "amount", "commission_rate", *DETAILS}) - _TOLD_BY_ORDER - _NO_ROOM
-"""What an item may tell: all that an event can tell of a sale, but what its order tells, or has no room for."""
+_ORDER_FIELDS: Final = frozenset({"customer", "order_id", "line"})
+_NOT_IN_ITEMS: Final = frozenset({"refers_to", "extra"})
+ITEM_FIELDS: Final = frozenset({"agency", "amount", "commission_rate", *DETAILS}) - _ORDER_FIELDS - _NOT_IN_ITEMS
+"""The fields of an item: those of a sale, without the fields of the order and those that an order cannot have."""
 _ID: Final = f"1 to {MAX_ID} printable characters without '#'"
 _PLACED: Final = f"{fields.INSTANT}, of the years {YEARS[0]} to {YEARS[1]}"
 _ITEMS: Final = f"a list of 1 to {MAX_ITEMS:,} objects with agency, product and amount"
@@ -32,10 +32,10 @@ _ITEMS: Final = f"a list of 1 to {MAX_ITEMS:,} objects with agency, product and 
 
 @dataclass(frozen=True)
 class Order:
-    """A valid order, as its sender meant it.
+    """A valid order.
 
-    ``customer`` is ``None`` for a guest, ``placed_at`` where the sender left it to us. Each item holds the facts of
-    its sale as text under their names; its line is its place, from 1 on.
+    ``customer`` is ``None`` for a guest; ``placed_at`` is ``None`` where the sender gave no instant. Each item holds
+    the fields of its sale as text; its line is its position in ``items``, from 1 on.
     """
 
     id: str
@@ -51,7 +51,7 @@ class Order:
 
     @cached_property
     def digest(self) -> str:
-        """The SHA-256 of the content: what a retry must repeat to be one."""
+        """The SHA-256 of the content, which a retry must repeat."""
         content: dict[str, Any] = {
             "customer": self.customer,
             "currency": self.currency,
@@ -62,7 +62,7 @@ class Order:
 
 
 def read_order(body: Mapping[str, Any]) -> Order:
-    """Read the body of a request; raise ``InvalidError`` that tells what is wrong with it, all at once."""
+    """Parse the body of a request; raise ``InvalidError`` with every problem in it."""
     outer = Fields(body)
     outer.report_unknown(_FIELDS)
     id_ = outer.value("order", _ID, _id)
@@ -76,7 +76,7 @@ def read_order(body: Mapping[str, Any]) -> Order:
 
 
 def _item(sent: object, name: str, problems: list[FieldProblem]) -> dict[str, str] | None:
-    """Read an item as the sale that it would be: what the ledger does not take, no order does."""
+    """Parse an item as its sale, so that an order holds only what the ledger accepts."""
     if not isinstance(sent, dict):
         problems.append(FieldProblem(name, "is no object", "an object with agency, product and amount"))
         return None
@@ -88,17 +88,18 @@ def _item(sent: object, name: str, problems: list[FieldProblem]) -> dict[str, st
     if isinstance(read, Rejection):
         for problem in read.problems:
             field = "agency" if problem.field == "subject" else problem.field.removeprefix("data.")
-            if field != "product":  # told above: here it is a part of a key
+            if field != "product":  # checked above, more strictly: it is part of a key
                 item.problem(field, problem.problem, problem.expected)
         return None
     return _facts(read)
 
 
 def _facts(event: Event) -> dict[str, str]:
-    """Return the facts of a sale as text, in the one form that they are stored in."""
-    details = {name: text for name, text in event.details.items() if name not in _TOLD_BY_ORDER}
-    rate = event.commission_rate
-    figures = {"amount": money.plain(event.amount), **({} if rate is None else {"commission_rate": money.plain(rate)})}
+    """Return the fields of a sale as text, in their canonical form."""
+    details = {name: text for name, text in event.details.items() if name not in _ORDER_FIELDS}
+    figures = {"amount": money.plain(event.amount)}
+    if event.commission_rate is not None:
+        figures["commission_rate"] = money.plain(event.commission_rate)
     return {"agency": event.account.agency, **figures, **details}
 
 

@@ -1,7 +1,12 @@
-"""Orders, the pure part: what is stored of an order and its items, and how its status may change.
+"""Planning of orders, pure: the items that are stored of an order, and the changes of its status.
 
-An order is claimed first, its header saying ``writing``; then come its items; then the header is committed, which also
-lists it. So whoever reads the header knows whether all of the order is there.
+An order is written in three steps:
+
+1. The header is written with the status ``writing``: it claims the id.
+2. The items are written.
+3. The header is committed: it gets the status ``open``, a history, and its places in the indexes.
+
+So the header alone tells a reader whether the whole order is stored.
 """
 
 from collections.abc import Iterator, Mapping
@@ -14,7 +19,16 @@ from quarterhour.aws.entity import Values
 from quarterhour.model import fields, money
 from quarterhour.model.clock import iso_millis
 from quarterhour.model.fields import Fields
-from quarterhour.orders.keys import Bought, customer_pk, header_key, line_of, order_of, placed_sk, queue_pk, queue_sk
+from quarterhour.orders.keys import (
+    CustomerItemKey,
+    customer_pk,
+    header_key,
+    line_of,
+    order_of,
+    placed_sk,
+    queue_pk,
+    queue_sk,
+)
 from quarterhour.orders.order import Order
 
 WRITING: Final = "writing"
@@ -25,27 +39,27 @@ DELIVERED: Final = "delivered"
 CANCELLED: Final = "cancelled"
 
 DUE: Final = (PAID, CANCELLED)
-"""What an order becomes that is due then: to be billed, or, after it was paid, to be taken back."""
+"""The statuses that make an order due: to be billed when paid, to be refunded when cancelled after that."""
 
-NEXT: Final[Mapping[str, tuple[str, ...]]] = {
+TRANSITIONS: Final[Mapping[str, tuple[str, ...]]] = {
     OPEN: (PAID, CANCELLED),
     PAID: (SHIPPED, CANCELLED),
     SHIPPED: (DELIVERED, CANCELLED),
     DELIVERED: (),
     CANCELLED: (),
 }
-"""What may follow each status; none comes twice."""
-WORK: Final = tuple(status for status, following in NEXT.items() if following)
-"""The statuses in which something is left to do."""
+"""The statuses that may follow each status; an order is in each at most once."""
+UNFINISHED: Final = tuple(status for status, following in TRANSITIONS.items() if following)
+"""The statuses that another may follow."""
 INDEX_LAG: Final = timedelta(seconds=5)
-"""After so long a commit that was on its way has arrived or was given up (3 seconds), and the index shows it (2)."""
+"""How long after its instant a commit can take effect in the index: 3 seconds for the call, 2 for the index."""
 
 KEYS: Final = frozenset({"pk", "sk", "gsi1pk", "gsi1sk", "gsi2pk", "gsi2sk"})
-"""The key attributes of an order's items; the rest are its facts."""
+"""The key attributes of an order's items; the others are fields of the sale."""
 
 
 class StatusEntry(NamedTuple):
-    """An entry of an order's history: a status, and the instant at which the order got it (text, milliseconds)."""
+    """An entry of an order's history: a status, and the instant (text, milliseconds) from which the order had it."""
 
     status: str
     at: str
@@ -53,9 +67,9 @@ class StatusEntry(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class OrderHeader:
-    """An order as the table stores it, without its items.
+    """An order's stored header, without its items.
 
-    ``customer`` is ``None`` for a guest. ``history`` is empty until all items are written.
+    ``customer`` is ``None`` for a guest. ``history`` is empty until the order is complete.
     """
 
     order: str
@@ -70,7 +84,7 @@ class OrderHeader:
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> Self:
-        """Read a header from its item; raise ``ValueError``, ``KeyError`` or ``TypeError`` where it is none."""
+        """Parse a header from its item; raise ``ValueError``, ``KeyError`` or ``TypeError`` for any other item."""
         history = tuple(StatusEntry(entry["status"], entry["at"]) for entry in values.get("history", ()))
         return cls(
             order_of(values["pk"]),
@@ -85,7 +99,7 @@ class OrderHeader:
         )
 
     def values(self) -> Values:
-        """Return the attributes of an order that is claimed and not yet complete."""
+        """Return the attributes of a header that is not complete."""
         return {
             **header_key(self.order),
             "status": self.status,
@@ -99,11 +113,11 @@ class OrderHeader:
 
     @property
     def is_complete(self) -> bool:
-        """Whether the order is in the table with all of its items."""
+        """Whether all items of the order are stored."""
         return bool(self.history)
 
     def was_complete(self, by: str) -> bool:
-        """Tell whether the order was complete at an instant (text, to the millisecond)."""
+        """Return whether the order was complete at an instant (text, milliseconds)."""
         return self.is_complete and self.history[0].at <= by
 
 
@@ -111,7 +125,7 @@ class OrderHeader:
 
 
 def claim(order: Order, now: datetime) -> OrderHeader:
-    """Return the header that claims an order's id for its content; readers do not see the order yet."""
+    """Return the header that claims an order's id; readers do not see the order yet."""
     return OrderHeader(
         order.id,
         WRITING,
@@ -125,29 +139,29 @@ def claim(order: Order, now: datetime) -> OrderHeader:
 
 
 def items(order: Order, header: OrderHeader) -> Iterator[Values]:
-    """Yield the items of an order as its claim fixes them: the same bytes each time."""
+    """Yield the stored items of an order; the same header gives the same bytes."""
     for line, facts_ in enumerate(order.items, 1):
-        place = Bought(facts_["product"], header.placed_at, order.id, line)
-        yield {**place.key, **facts_, **_listed(1, order.customer and customer_pk(order.customer), str(place))}
+        key = CustomerItemKey(facts_["product"], header.placed_at, order.id, line)
+        yield {**key.table_key, **facts_, **_index_keys(1, order.customer and customer_pk(order.customer), str(key))}
 
 
 def committed(header: OrderHeader, now: datetime) -> Values:
-    """Return the attributes that a header gets when all items are written: the order is open, and listed."""
+    """Return the attributes that commit a header: its status, its history, and its keys in the indexes."""
     return {
         "status": OPEN,
         "history": [StatusEntry(OPEN, iso_millis(now))._asdict()],
-        **_listed(1, header.customer and customer_pk(header.customer), placed_sk(header.placed_at, header.order)),
-        **_listed(2, queue_pk(OPEN, header.order), queue_sk(header.placed_at, header.order)),
+        **_index_keys(1, header.customer and customer_pk(header.customer), placed_sk(header.placed_at, header.order)),
+        **_index_keys(2, queue_pk(OPEN, header.order), queue_sk(header.placed_at, header.order)),
     }
 
 
-def _listed(index: int, pk: str | None, sk: str) -> dict[str, str]:
-    """Return the attributes that list an item in an index; none where ``pk`` is ``None``."""
+def _index_keys(index: int, pk: str | None, sk: str) -> dict[str, str]:
+    """Return an item's keys in an index; empty where ``pk`` is ``None``."""
     return {f"gsi{index}pk": pk, f"gsi{index}sk": sk} if pk else {}
 
 
 def facts(item: Values) -> Values:
-    """Return an item without its keys."""
+    """Return an item's fields of the sale, without its keys."""
     return {name: value for name, value in item.items() if name not in KEYS}
 
 
@@ -163,21 +177,21 @@ class StatusChange:
 
     @classmethod
     def of(cls, body: Mapping[str, Any]) -> Self:
-        """Read the body of a request; raise ``InvalidError`` that names the fields to mend."""
+        """Parse the body of a request; raise ``InvalidError`` with every problem in it."""
         sent = Fields(body)
         sent.report_unknown(frozenset({"from", "to"}))
-        before = sent.value("from", _one_of(WORK), lambda value: value if value in WORK else None)
-        following = NEXT[before] if before else tuple(NEXT)
+        before = sent.value("from", _one_of(UNFINISHED), lambda value: value if value in UNFINISHED else None)
+        following = TRANSITIONS[before] if before else tuple(TRANSITIONS)
         after = sent.value("to", _one_of(following), lambda value: value if value in following else None)
         fields.refuse(sent.problems, "from and to")
         return cls(before, after)
 
     def queue(self, order: str) -> str | None:
-        """Return the ``gsi2`` partition in which the order waits next; ``None`` where nothing is left to do."""
-        return queue_pk(self.after, order) if self.after in WORK else None
+        """Return the ``gsi2`` partition key of the next status' queue; ``None`` after the last status."""
+        return queue_pk(self.after, order) if self.after in UNFINISHED else None
 
     def is_in(self, header: OrderHeader) -> bool:
-        """Tell whether an order has made the change, at whatever time."""
+        """Return whether an order's history holds the change."""
         statuses = (entry.status for entry in header.history)
         return (self.before, self.after) in pairwise(statuses)
 
@@ -204,10 +218,14 @@ def shown_order(header: OrderHeader) -> Values:
 
 
 def shown_item(item: Values) -> Values:
-    """Return an item as its order shows it."""
+    """Return an item as the API shows it in its order."""
     return {"line": line_of(item["sk"]), **facts(item)}
 
 
-def shown_bought(item: Values) -> Values:
-    """Return an item as it is shown among its customer's."""
-    return {"order": order_of(item["pk"]), "placed_at": Bought.parse(item["gsi1sk"]).placed_at, **shown_item(item)}
+def shown_customer_item(item: Values) -> Values:
+    """Return an item as the API shows it among its customer's items."""
+    return {
+        "order": order_of(item["pk"]),
+        "placed_at": CustomerItemKey.parse(item["gsi1sk"]).placed_at,
+        **shown_item(item),
+    }

@@ -1,4 +1,4 @@
-"""Reading orders: one with its items, a customer's by date, a customer's items by product, the queue of open work."""
+"""Reads orders: one with its items, a customer's orders by date and items by product, the queue of a status."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from quarterhour.model.instants import instant, rounded_up
 from quarterhour.orders.keys import (
     HEADER,
     MAX_ITEMS,
-    bought_bounds,
+    customer_item_bounds,
     customer_pk,
     header_key,
     item_sk,
@@ -25,18 +25,18 @@ from quarterhour.orders.keys import (
     queue_partitions,
     queue_sk,
 )
-from quarterhour.orders.plan import INDEX_LAG, OrderHeader, shown_bought, shown_item, shown_order
+from quarterhour.orders.plan import INDEX_LAG, OrderHeader, shown_customer_item, shown_item, shown_order
 from quarterhour.web.paging import Page, Paging, within
 
 
 @dataclass(frozen=True, slots=True)
 class OrderQueries:
-    """What readers ask of the orders. Customers and orders are given in all spellings that their name can have."""
+    """Queries of the orders. ``orders`` and ``customers`` are the spellings that one name can have."""
 
     entities: EntityReader
 
     def order(self, orders: Sequence[str], paging: Paging) -> Values:
-        """Return the first order that exists with a page of its items; raise ``NotFoundError`` where none does."""
+        """Return the first order that exists, with a page of its items; raise ``NotFoundError`` where none does."""
         for order in orders:
             values = self.entities.get(header_key(order))
             header = OrderHeader.of(values) if values else None
@@ -47,12 +47,12 @@ class OrderQueries:
     def _items(self, order: str, paging: Paging) -> Page:
         low, high = item_sk(1), item_sk(MAX_ITEMS)
         after = paging.start(lambda sk: within(low, sk, high), None)
-        # As they stand now: they all stood before the header said so.
-        wanted = Range(order_pk(order), low, high, after=after, consistent=True)
-        return paging.cut(self.entities.read(wanted, paging.limit + 1), shown_item, lambda item: item["sk"])
+        # Strongly consistent: all items were written before the header was complete.
+        items = Range(order_pk(order), low, high, after=after, consistent=True)
+        return paging.cut(self.entities.read(items, paging.limit + 1), shown_item, lambda item: item["sk"])
 
     def of_customer(self, customers: Sequence[str], start: datetime, end: datetime, paging: Paging) -> Page:
-        """Return a customer's orders placed from the start to before the end, the oldest first."""
+        """Return a page of a customer's orders placed from ``start`` to before ``end``, the oldest first."""
         low, high = (placed_sk(iso_millis(rounded_up(at, MILLISECOND))) for at in (start, end))
 
         def read(customer: str) -> Page:
@@ -61,50 +61,50 @@ class OrderQueries:
         return _first(customers, read)
 
     def queue(self, status: str, start: datetime, end: datetime, paging: Paging) -> Page:
-        """Return the orders in a status that were placed from the start to before the end, the oldest first."""
+        """Return a page of the orders in a status, placed from ``start`` to before ``end``, the oldest first."""
         low, high = (queue_sk(iso_millis(rounded_up(at, MILLISECOND))) for at in (start, end))
         return self._page("gsi2", queue_partitions(status), low, high, paging)
 
     def _page(self, index: str, partitions: Sequence[str], low: str, high: str, paging: Paging) -> Page:
-        """Return a page of the orders in some partitions of an index, merged in the order of their sort keys."""
+        """Return a page of the orders in some partitions of an index, merged by their sort keys."""
         sk = f"{index}sk"
-        after = paging.start(lambda place: within(low, place, high), low)
+        after = paging.start(lambda sort_key: within(low, sort_key, high), low)
         each = -(-(paging.limit + 2) // len(partitions))
         listed = (self.entities.read_index(IndexRange(index, pk, after, high), each) for pk in partitions)
         entries = (entry for entry in merge(*listed, key=lambda entry: entry[sk]) if entry[sk] > after)
         return paging.cut(entries, lambda entry: shown_order(OrderHeader.of(entry)), lambda entry: str(entry[sk]))
 
     def items_of_customer(self, customers: Sequence[str], product: str | None, paging: Paging) -> Page:
-        """Return a customer's items by product, and of one product by date: of all, or of one.
+        """Return a page of a customer's items, of one product or (``None``) of all, ordered by product and instant.
 
-        Only of orders that were there, whole, a moment before the first page was read; so the pages of a listing show
-        each order whole, or not at all.
+        It holds orders that were complete a moment before the first page was read. So the pages together show each
+        order whole, or not at all.
         """
-        low, high = bought_bounds(product)
+        low, high = customer_item_bounds(product)
         by, after = paging.start(
-            lambda by, place: (iso_millis(instant(by)), within(low, place, high)),
+            lambda by, sk: (iso_millis(instant(by)), within(low, sk, high)),
             (iso_millis(clock.now() - INDEX_LAG), low),
         )
 
         def read(customer: str) -> Page:
-            wanted = IndexRange("gsi1", customer_pk(customer), after, high)
-            entries = (entry for entry in self.entities.read_index(wanted, paging.limit + 2) if entry["gsi1sk"] > after)
-            whole = self._of_whole_orders(entries, by, paging.limit + 1)
-            page = paging.cut(whole, shown_bought, lambda entry: entry["gsi1sk"])
+            items = IndexRange("gsi1", customer_pk(customer), after, high)
+            entries = (entry for entry in self.entities.read_index(items, paging.limit + 2) if entry["gsi1sk"] > after)
+            complete = self._of_complete_orders(entries, by, paging.limit + 1)
+            page = paging.cut(complete, shown_customer_item, lambda entry: entry["gsi1sk"])
             return Page(page.items, page.after and (by, *page.after))
 
         return _first(customers, read)
 
-    def _of_whole_orders(self, entries: Iterator[Values], by: str, at_once: int) -> Iterator[Values]:
-        """Leave out the items whose order was not there by an instant: its header alone tells."""
+    def _of_complete_orders(self, entries: Iterator[Values], by: str, at_once: int) -> Iterator[Values]:
+        """Yield the items whose order was complete by an instant, as its header shows."""
         while some := list(islice(entries, at_once)):
             keys = {entry["pk"]: {"pk": entry["pk"], "sk": HEADER} for entry in some}
             headers = self.entities.get_many(list(keys.values()))
-            whole = {header["pk"] for header in headers if OrderHeader.of(header).was_complete(by)}
-            yield from (entry for entry in some if entry["pk"] in whole)
+            complete = {header["pk"] for header in headers if OrderHeader.of(header).was_complete(by)}
+            yield from (entry for entry in some if entry["pk"] in complete)
 
 
 def _first(names: Sequence[str], read: Callable[[str], Page]) -> Page:
-    """Return the page of the first name that has any."""
+    """Return the page of the first name that has items; an empty page where none has."""
     pages = (read(name) for name in names)
     return next((page for page in pages if page.items), Page([]))

@@ -1,4 +1,4 @@
-"""Creating orders: claim the id, write the items, commit; and changing their status."""
+"""Creates orders (claim the id, write the items, commit the header), and changes their status."""
 
 from datetime import timedelta
 
@@ -21,8 +21,8 @@ class OrderService:
         """Create an order within so many seconds; return its header, and whether this call completed it.
 
         A repeated request completes the order, or returns it as it is. Raises ``ConflictError`` where the id is
-        claimed for other content, and ``UnavailableError`` where not all items could be written: readers see nothing
-        of the order then.
+        claimed for other content. Raises ``UnavailableError`` where not all items could be written; readers then see
+        nothing of the order.
         """
         until = clock.now() + timedelta(seconds=seconds)
 
@@ -37,7 +37,7 @@ class OrderService:
             )
         if header.is_complete:
             return header, False
-        # Items that an earlier try wrote are not written again: a long order that is throttled must get complete.
+        # Items of an earlier attempt are not written again, so that retries complete a long order despite throttling.
         written = set() if claimed.applied else {item["sk"] for item in self._store.items(order.id)}
         missing = [item for item in items(order, header) if item["sk"] not in written]
         self._store.write(missing, in_time)
@@ -46,8 +46,8 @@ class OrderService:
     def change(self, order: str, change: StatusChange) -> OrderHeader:
         """Change an order's status; return its header.
 
-        A repeated request returns the order as it is. Raises ``NotFoundError``, or ``ConflictError`` where the order
-        is in another status than the change begins with.
+        A repeated request returns the order as it is. Raises ``NotFoundError`` where there is no such order, and
+        ``ConflictError`` where it is in another status than the change begins with.
         """
         write = self._store.change_status(order, change, iso_millis(clock.now()))
         header = write.header

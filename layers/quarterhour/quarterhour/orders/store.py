@@ -1,4 +1,4 @@
-"""The orders' calls to DynamoDB, and the requests they make."""
+"""The DynamoDB store of the orders, and the requests it sends."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ _TABLE = "the Entity table"
 
 
 def claim_request(table: str, claim: Values) -> Request:
-    """Build the PutItem that claims an order, and tells of the header that stands if it is claimed already."""
+    """Build the PutItem that claims an order's id; where it is claimed already, it returns the existing header."""
     return {
         "TableName": table,
         "Item": to_item(claim),
@@ -30,7 +30,7 @@ def claim_request(table: str, claim: Values) -> Request:
 
 
 def commit_request(table: str, order: str, commit: Values) -> Request:
-    """Build the UpdateItem that shows an order whose items all stand, unless it is shown already."""
+    """Build the UpdateItem that commits a header, unless it is committed already."""
     names = {f"#{name}": name for name in commit}
     values = {f":{name}": value for name, value in commit.items()}
     return {
@@ -46,7 +46,7 @@ def commit_request(table: str, order: str, commit: Values) -> Request:
 
 
 def status_request(table: str, order: str, change: StatusChange, at: str) -> Request:
-    """Build the UpdateItem that takes an order from one status to another, if it is in the first."""
+    """Build the UpdateItem that changes an order's status, if the order is in the status before."""
     queue = change.queue(order)
     entry = {":after": change.after, ":before": change.before, ":entry": [{"status": change.after, "at": at}]}
     return {
@@ -74,7 +74,7 @@ def items_request(table: str, order: str) -> Request:
 
 @dataclass(frozen=True, slots=True)
 class HeaderWrite:
-    """The outcome of a conditional write of a header: whether it was applied, and the header after it.
+    """The outcome of a conditional write: whether it was applied, and the header after it.
 
     ``header`` is ``None`` where there is no such order.
     """
@@ -85,42 +85,44 @@ class HeaderWrite:
 
 @dataclass(frozen=True, slots=True)
 class OrderStore:
-    """The orders in the Entity table. ``once`` is a client that sends each call once: it commits the orders."""
+    """The orders in the Entity table. ``client_once`` never repeats a call; it commits the headers."""
 
     client: "DynamoDBClient"
-    once: "DynamoDBClient"
+    client_once: "DynamoDBClient"
     table: str
     workers: Workers
 
     def claim(self, claim: OrderHeader) -> HeaderWrite:
-        """Write the claim of an order, unless it is claimed already."""
+        """Claim an order's id by writing its header, unless the id is claimed already."""
         request = claim_request(self.table, claim.values())
         write = self._write(lambda: self.client.put_item(**request))
         return HeaderWrite(claim, applied=True) if write.applied else write
 
     def items(self, order: str) -> list[Values]:
-        """Return the items of an order that are in the table, in the order of their lines."""
-        # One worker: orders are read side by side by these very workers, which would wait for each other.
+        """Return the stored items of an order, ordered by line."""
+        # One worker: the other workers read orders in parallel, and would wait for each other.
         pages = query_pages(self.client, items_request(self.table, order), Workers(1))
         return [from_item(item) for items in pages for item in items]
 
     def write(self, items: Iterable[Values], in_time: Callable[[], bool]) -> None:
         """Write items; raise ``UnavailableError`` where some could not be written in time."""
-        wanted = [to_item(item) for item in items]
-        if put_items(self.client, self.table, wanted, self.workers, lambda _: in_time()):
+        puts = [to_item(item) for item in items]
+        if put_items(self.client, self.table, puts, self.workers, lambda _: in_time()):
             raise UnavailableError(f"{_TABLE} did not take all items in time")
 
     def commit(self, header: OrderHeader, in_time: Callable[[], bool]) -> HeaderWrite:
-        """Make an order complete, unless it is already; the call is repeated for as long as there is time."""
-        # Each try carries its own instant, and is short: listings rely on a commit taking effect soon after its
+        """Commit a header, unless it is committed already; repeat the call while there is time."""
+        # Each attempt is short and has its own instant: listings rely on a commit that takes effect soon after its
         # instant, or never.
         return self._write(
-            lambda: self.once.update_item(**commit_request(self.table, header.order, committed(header, clock.now()))),
+            lambda: self.client_once.update_item(
+                **commit_request(self.table, header.order, committed(header, clock.now()))
+            ),
             in_time,
         )
 
     def change_status(self, order: str, change: StatusChange, at: str) -> HeaderWrite:
-        """Change an order's status if it is the one that the change begins with."""
+        """Change an order's status, if it is the status that the change begins with."""
         request = status_request(self.table, order, change, at)
         return self._write(lambda: self.client.update_item(**request))
 

@@ -1,1 +1,1 @@
-"""Rebuild: repairs counters from the sealed files."""
+"""Rebuild: compares counters with the sealed files, and repairs those that differ."""

@@ -1,4 +1,4 @@
-"""Rebuilding counters from the sealed ledger, the pure part: what the ledger says, and what a counter lacks of it."""
+"""Planning of counter repairs, pure: totals of the sealed lines, and the changes that counters need to match them."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -9,56 +9,56 @@ from typing import Final
 
 from quarterhour.aws.entity import LATEST, Key, window_index
 from quarterhour.aws.streams import SEQUENCE_DIGITS
-from quarterhour.counters.distinct import MARKERS_KEPT
+from quarterhour.counters.distinct import MARKER_RETENTION
 from quarterhour.counters.keys import day_key, latest_key, quarter_hour_key
-from quarterhour.counters.plan import Change, Counter, Retention, changed, epoch, moved
+from quarterhour.counters.plan import Change, Counter, Retention, counter_change, epoch, partition_changes
 from quarterhour.model.identifiers import Account, Partition
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.model.totals import Totals
 
-EVERYTHING: Final = "9" * SEQUENCE_DIGITS
-"""The watermark of a partition that was counted from the ledger as a whole: whatever the stream brings is in it."""
-FINAL_AFTER: Final = MARKERS_KEPT - timedelta(days=1)
-"""After a day's end: the stream brings nothing of it any more by then, and all of its markers still stand."""
+LAST_SEQUENCE: Final = "9" * SEQUENCE_DIGITS
+"""The watermark of a repaired partition: the sealed ledger holds all that the stream can still deliver of it."""
+FINAL_AFTER: Final = MARKER_RETENTION - timedelta(days=1)
+"""How long after its end a day is final: the stream delivers nothing of it any more, and its markers still exist."""
 
 _NOTHING: Final = Totals()
 
 
 @dataclass(slots=True)
-class Truth:
-    """What the sealed lines of a day say of an account."""
+class SealedDay:
+    """An account's sealed totals and customers of a day."""
 
     partitions: dict[Partition, Totals] = field(default_factory=dict)
     customers: set[str] = field(default_factory=set)
 
     @property
     def totals(self) -> Totals:
-        """All partitions together."""
+        """The totals of all partitions."""
         return total(self.partitions.values())
 
     def add(self, partition: Partition, line: Mapping[str, str]) -> None:
-        """Add a line."""
+        """Add a sealed line."""
         before = self.partitions.get(partition, _NOTHING)
         self.partitions[partition] = before.plus(Decimal(line["amount"]), Decimal(line["commission"]))
         if line["customer"]:
             self.customers.add(line["customer"])
 
 
-def truths(lines: Iterable[Mapping[str, str]], only: Account | None) -> dict[Account, Truth]:
-    """Add up the sealed lines of a day by account, of one account or (``None``) of all."""
+def sealed_days(lines: Iterable[Mapping[str, str]], only: Account | None) -> dict[Account, SealedDay]:
+    """Add up the sealed lines of a day by account: of one account, or (``None``) of all."""
     partition = cache(Partition.parse)
-    found: dict[Account, Truth] = {}
+    found: dict[Account, SealedDay] = {}
     for line in lines:
         account = Account(line["agency"], line["currency"])
         if only is None or account == only:
             if account not in found:
-                found[account] = Truth()
+                found[account] = SealedDay()
             found[account].add(partition(line["quarter_hour"]), line)
     return found
 
 
 def final_through(sealed_through: QuarterHour, now: datetime) -> QuarterHour:
-    """Return how far no counter can change any more: what is sealed, of days that are over for long enough."""
+    """Return the last quarter-hour that is final: sealed, and of a day that ended long enough ago."""
     last_day = (now - FINAL_AFTER).date() - timedelta(days=1)
     return min(sealed_through, QuarterHour.last_of(last_day))
 
@@ -66,9 +66,9 @@ def final_through(sealed_through: QuarterHour, now: datetime) -> QuarterHour:
 def lifetimes(
     runs: Iterable[tuple[datetime, Mapping[Account, Totals]]], only: Account | None, final: QuarterHour
 ) -> dict[Account, Totals]:
-    """Add up runs, each its end and what it says of its accounts, as far as they are final.
+    """Add up the final totals of one account, or (``None``) of all; each run is given as its end and its accounts.
 
-    Of one account or (``None``) of all; those are named too of which nothing is final yet.
+    The result also names accounts of which nothing is final yet.
     """
     sums: dict[Account, Totals] = {} if only is None else {only: _NOTHING}
     for end, accounts in runs:
@@ -79,50 +79,52 @@ def lifetimes(
     return sums
 
 
-def differing(truth: Mapping[Partition, Totals], counted: Mapping[Partition, Totals]) -> list[Partition]:
-    """Return the partitions of which something else was counted than the ledger says."""
-    partitions = sorted(truth.keys() | counted.keys())
-    return [one for one in partitions if truth.get(one, _NOTHING) != counted.get(one, _NOTHING)]
+def differing(sealed: Mapping[Partition, Totals], counted: Mapping[Partition, Totals]) -> list[Partition]:
+    """Return the partitions whose counted totals differ from the sealed ones."""
+    partitions = sorted(sealed.keys() | counted.keys())
+    return [one for one in partitions if sealed.get(one, _NOTHING) != counted.get(one, _NOTHING)]
 
 
 def partition_fix(
-    account: Account, partition: Partition, truth: Totals, stored: Mapping[str, Counter], retention: Retention
+    account: Account, partition: Partition, sealed: Totals, stored: Mapping[str, Counter], retention: Retention
 ) -> list[Change]:
-    """Return the counters with what the partition's own lacks or has too much; nothing where it is right.
+    """Return the changes that repair a partition's counters; empty where they match the sealed totals.
 
-    All three move by the difference in one transaction, and the watermark to the end: what the stream still brings
-    of the partition is in the truth.
+    All three counters move by the difference in one transaction. The watermark moves to the end, as the sealed totals
+    hold all that the stream can still deliver of the partition.
     """
     before = stored.get(quarter_hour_key(account, partition)["sk"])
     counted = Totals.of(before) if before else _NOTHING
-    if counted == truth:
+    if counted == sealed:
         return []
-    return moved(account, partition, stored, truth - counted, seq=EVERYTHING, last_updated="", retention=retention)
+    return partition_changes(
+        account, partition, stored, sealed - counted, seq=LAST_SEQUENCE, last_updated="", retention=retention
+    )
 
 
-def lifetime_fix(account: Account, truth: Totals, stored: Mapping[str, Counter], last_updated: str) -> list[Change]:
-    """Return the lifetime counter as the ledger has it."""
+def lifetime_fix(account: Account, expected: Totals, stored: Mapping[str, Counter], last_updated: str) -> list[Change]:
+    """Return the change that repairs the lifetime counter; empty where it is as expected."""
     key = latest_key(account)
     updated = max(last_updated, stored.get(LATEST, {}).get("last_updated", ""))
-    return _fix(key, truth, stored, {"last_updated": updated, **window_index(LATEST, key["pk"])})
+    return _fix(key, expected, stored, {"last_updated": updated, **window_index(LATEST, key["pk"])})
 
 
 def day_fix(
-    account: Account, day: date, truth: Totals, stored: Mapping[str, Counter], retention: Retention
+    account: Account, day: date, expected: Totals, stored: Mapping[str, Counter], retention: Retention
 ) -> list[Change]:
-    """Return the day's counter as the ledger has it."""
-    return _fix(day_key(account, day), truth, stored, {"expires_at": day_expires(day, retention)})
+    """Return the change that repairs a day's counter; empty where it is as expected."""
+    return _fix(day_key(account, day), expected, stored, {"expires_at": day_expiry(day, retention)})
 
 
-def day_expires(day: date, retention: Retention) -> int:
-    """Return when what is kept of a day expires, as TTL attributes have it."""
+def day_expiry(day: date, retention: Retention) -> int:
+    """Return when a day's counters expire, in epoch seconds."""
     return epoch(QuarterHour.last_of(day).end + retention.day)
 
 
-def _fix(key: Key, right: Totals, stored: Mapping[str, Counter], more: Mapping[str, object]) -> list[Change]:
+def _fix(key: Key, expected: Totals, stored: Mapping[str, Counter], more: Mapping[str, object]) -> list[Change]:
     before = stored.get(key["sk"])
     counted = Totals.of(before) if before else _NOTHING
-    return [] if counted == right else [changed(key, stored, right - counted, dict(more))]
+    return [] if counted == expected else [counter_change(key, stored, expected - counted, dict(more))]
 
 
 def total(totals: Iterable[Totals]) -> Totals:

@@ -1,4 +1,4 @@
-"""Rebuilding counters from the sealed files: day by day, or for one parked record."""
+"""Rebuilds counters from the sealed files: day by day, or for one parked record."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ from quarterhour.reports.store import CheckpointStore, RunStore
 class RebuildResult:
     """The days and accounts that a rebuild compared, and the counters that it repaired.
 
-    ``next`` is the day from which another rebuild must go on, ``None`` at the end. Lifetimes are compared after the
+    ``next`` is the day from which another rebuild must continue, ``None`` at the end. Lifetimes are compared after the
     last day.
     """
 
@@ -36,7 +36,7 @@ class RebuildResult:
     next: date | None = None
 
     def as_dict(self) -> dict[str, Any]:
-        """Return it as the function answers it."""
+        """Return the result as the function's response."""
         return {
             "days": self.days,
             "accounts": self.accounts,
@@ -46,7 +46,7 @@ class RebuildResult:
 
 
 @dataclass(frozen=True, slots=True)
-class Rebuild:
+class RebuildService:
     """Compares the counters with the sealed files, and repairs those that differ."""
 
     checkpoints: CheckpointStore
@@ -57,10 +57,10 @@ class Rebuild:
     workers: Workers
 
     def rebuild(self, request: RebuildRequest, in_time: Callable[[], bool]) -> RebuildResult:
-        """Repair the counters of one account or of all, day by day while there is time, and their lifetimes at the end.
+        """Repair the counters of one account or of all, day by day while there is time, then their lifetimes.
 
         Raises ``UnavailableError`` where an account keeps changing, ``SealedFileError`` where a file is not the sealed
-        one. What was repaired stays repaired; the rebuild can be run again.
+        one. The repairs made so far stay, and the rebuild can be run again.
         """
         result = RebuildResult()
         at = self.checkpoints.checkpoint()
@@ -82,10 +82,10 @@ class Rebuild:
         return result
 
     def unparker(self) -> Callable[[Record], bool]:
-        """Return a function that applies a parked ledger record, and returns whether it could.
+        """Return a function that applies a parked ledger record and returns whether it could.
 
-        It rebuilds the day of the record's account, once for all records of that day, which moves the lifetime by the
-        same. A record stays parked while it is no posting, or while its quarter-hour is not sealed.
+        It repairs the day of the record's account, once for all records of that day; each repair also moves the
+        lifetime. A record stays parked while it is no posting, or while its quarter-hour is not sealed.
         """
         at = self.checkpoints.checkpoint()
         if at is None:
@@ -111,7 +111,7 @@ class Rebuild:
             if quarter_hour > through:
                 return False
             repair_day(posting.account, quarter_hour.day)
-            # A counter that has expired has no difference to move the lifetime by.
+            # An expired counter is not repaired, so the lifetime has not moved.
             if quarter_hour < repair.kept_from:
                 repair_lifetime(posting.account)
             return True
@@ -122,13 +122,13 @@ class Rebuild:
         return CounterRepair(self.counters, self.retention, through, self.workers)
 
     def _lines(self, runs: Sequence[Run], only: Account | None) -> Iterator[dict[str, str]]:
-        """Yield the lines of runs; none of runs that do not name the account."""
+        """Yield the lines of the runs that name the account, or (``None``) of all runs."""
         if only is not None:
             runs = [run for run, accounts in self.files.accounts(runs, self.workers) if only in accounts]
         return self.files.lines_of(runs)
 
     def _sums(self, through: QuarterHour) -> Iterator[tuple[datetime, Mapping[Account, Totals]]]:
-        """Yield the end of each run, and its accounts' totals."""
+        """Yield the end of each run and its accounts' totals."""
         for _, runs in self.runs.days(date.min, through):
             for run, accounts in self.files.accounts(runs, self.workers):
                 yield run_bounds(run["sk"])[1], accounts

@@ -1,4 +1,7 @@
-"""Accounts in the base currency: each quarter-hour's sums at the rates pinned for it, exact until rounded once."""
+"""Conversion of accounts to the base currency, at the exchange rates pinned for each quarter-hour.
+
+Sums stay exact; each is rounded once, at the end.
+"""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,74 +20,81 @@ from quarterhour.reports.plan import Tally, by_account
 Pins = Mapping[str, ExchangeRate | None]
 """The exchange rates of one quarter-hour, by currency; ``None`` where none was in force at its end."""
 PinnedRates = Callable[[QuarterHour, str, Sequence[str]], Pins]
-"""Returns the rates pinned for a quarter-hour, a base currency and some currencies."""
+"""Returns the exchange rates pinned for a quarter-hour, by base currency and foreign currencies."""
 
 FIGURES: Final = ("gross", "refunds", "net", "commission")
 
 
 @dataclass(frozen=True, slots=True)
-class InBase:
-    """An account's figures in the base currency, exact; and the quarter-hours without a rate for it."""
+class ConvertedTotals:
+    """An account's exact figures in the base currency, and the quarter-hours that lack an exchange rate for it."""
 
     figures: tuple[Fraction, ...] = (Fraction(0),) * len(FIGURES)
     missing: tuple[QuarterHour, ...] = ()
 
-    def plus(self, totals: Totals, quarter_hour: QuarterHour, units: Decimal | None) -> "InBase":
-        """Return the sum with a quarter-hour's totals, at so many units for one of the base currency."""
+    def plus(self, totals: Totals, quarter_hour: QuarterHour, units: Decimal | None) -> "ConvertedTotals":
+        """Return these totals plus those of a quarter-hour.
+
+        ``units`` is what one unit of the base currency is worth; ``None`` where the exchange rate is missing.
+        """
         if units is None:
-            return InBase(self.figures, (*self.missing, quarter_hour))
-        more = (Fraction(getattr(totals, name)) / Fraction(units) for name in FIGURES)
-        return InBase(tuple(before + one for before, one in zip(self.figures, more, strict=True)), self.missing)
+            return ConvertedTotals(self.figures, (*self.missing, quarter_hour))
+        converted = (Fraction(getattr(totals, name)) / Fraction(units) for name in FIGURES)
+        figures = tuple(before + added for before, added in zip(self.figures, converted, strict=True))
+        return ConvertedTotals(figures, self.missing)
 
     def rounded(self, base: str) -> tuple[Decimal, ...] | None:
-        """Return the figures, rounded once each, half-even to the base's minor unit; ``None`` if a rate is missing."""
+        """Return the figures, each rounded half-even to the base currency's minor unit.
+
+        ``None`` where an exchange rate is missing.
+        """
         return None if self.missing else tuple(money.rounded(figure, base) for figure in self.figures)
 
 
 @dataclass(frozen=True, slots=True)
 class Conversion:
-    """A run in the base currency: the rates pinned for each of its quarter-hours, and the accounts at these rates."""
+    """A run in the base currency: the exchange rates pinned for each quarter-hour, and the converted accounts."""
 
     base: str
     pins: tuple[Pins, ...]
-    accounts: Mapping[Account, InBase]
+    accounts: Mapping[Account, ConvertedTotals]
 
 
 def convert(base: str, tallies: Sequence[tuple[QuarterHour, Tally]], pinned: PinnedRates) -> Conversion | None:
-    """Return a run's tallies in the base currency; ``None`` where ``base`` is empty."""
+    """Convert a run's tallies to the base currency; return ``None`` where ``base`` is empty."""
     if not base:
         return None
     pins = []
     for quarter_hour, tally in tallies:
-        currencies = foreign(tally, base)
+        currencies = foreign_currencies(tally, base)
         pins.append(pinned(quarter_hour, base, currencies) if currencies else {})
-    tallied = [(quarter_hour, tally, one) for (quarter_hour, tally), one in zip(tallies, pins, strict=True)]
-    return Conversion(base, tuple(pins), in_base(tallied, base))
+    pinned_tallies = [(*tallied, pins_) for tallied, pins_ in zip(tallies, pins, strict=True)]
+    return Conversion(base, tuple(pins), converted_accounts(pinned_tallies, base))
 
 
-def foreign(tally: Tally, base: str) -> list[str]:
-    """Return the currencies of a quarter-hour that need a rate: all but the base currency and "no currency"."""
+def foreign_currencies(tally: Tally, base: str) -> list[str]:
+    """Return the currencies of a tally that need an exchange rate: all but the base currency and "no currency"."""
     return sorted({account.currency for account, _ in tally} - {base, money.NO_CURRENCY})
 
 
-def in_base(tallies: Iterable[tuple[QuarterHour, Tally, Pins]], base: str) -> dict[Account, InBase]:
-    """Return each account's sum over the quarter-hours, in the base currency."""
-    sums: dict[Account, InBase] = {}
+def converted_accounts(tallies: Iterable[tuple[QuarterHour, Tally, Pins]], base: str) -> dict[Account, ConvertedTotals]:
+    """Return each account's totals over the quarter-hours, in the base currency."""
+    sums: dict[Account, ConvertedTotals] = {}
     for quarter_hour, tally, pins in tallies:
         for account, totals in by_account([tally]).items():
             units = _ONE if account.currency in {base, money.NO_CURRENCY} else _units(pins.get(account.currency))
-            sums[account] = sums.get(account, InBase()).plus(totals, quarter_hour, units)
+            sums[account] = sums.get(account, ConvertedTotals()).plus(totals, quarter_hour, units)
     return sums
 
 
-def as_list(pins: Pins) -> list[dict[str, Any]]:
-    """Return pinned rates in plain values, as the table and the manifest hold them; a missing rate has no units."""
+def pins_as_list(pins: Pins) -> list[dict[str, Any]]:
+    """Return pinned exchange rates as the table and the manifest hold them; a missing rate has no units."""
     return [_as_dict(currency, rate) for currency, rate in sorted(pins.items())]
 
 
 def pins_of(values: Sequence[Mapping[str, Any]], base: str) -> dict[str, ExchangeRate | None]:
-    """Read what ``as_list`` wrote."""
-    return {one["currency"]: _rate(one, base) for one in values}
+    """Parse pinned exchange rates from what ``pins_as_list`` returned."""
+    return {pin["currency"]: _rate(pin, base) for pin in values}
 
 
 def _as_dict(currency: str, rate: ExchangeRate | None) -> dict[str, Any]:

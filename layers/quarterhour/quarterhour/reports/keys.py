@@ -1,4 +1,4 @@
-"""The reports' names, built and parsed here alone: objects in the bucket, runs, control items."""
+"""Keys of the reports: objects in the bucket, names of runs, control items; built and parsed only here."""
 
 import re
 from datetime import date, datetime, timedelta
@@ -12,41 +12,41 @@ REPORTS: Final = "reports/"
 MANIFEST: Final = "manifest.json"
 SUMMARY: Final = "summary.csv"
 RUNS: Final = "RUN"
-"""The partition of the runs' control items, in the order of time."""
+"""The partition of the runs' control items, ordered by time."""
 PENDING: Final = "RUN#pending"
-"""The index partition of the runs whose counters have not caught up yet."""
+"""The index partition of the runs that have a pending proof."""
 
-_BEHIND_TIMES: Final = "U"
-"""What sorts behind every time of a day in a run's name."""
+_AFTER_TIMES: Final = "U"
+"""Sorts after every time of a day in a run's name."""
 
 _RUN: Final = re.compile(r"(\d{4})-(\d{2})-(\d{2})T(\d{4})-(\d{4})", re.ASCII)
 _LINES: Final = re.compile(r"ledger/dt=(\d{4})-(\d{2})-(\d{2})/quarter=(\d{4})/lines\.csv\.gz", re.ASCII)
 
 
 def lines_key(quarter_hour: QuarterHour) -> str:
-    """Return the object of a quarter-hour's lines: ``ledger/dt=2026-10-23/quarter=0130/lines.csv.gz``."""
+    """Return the object key of a quarter-hour's lines: ``ledger/dt=2026-10-23/quarter=0130/lines.csv.gz``."""
     return f"{LEDGER}dt={quarter_hour.start:%Y-%m-%d}/quarter={quarter_hour.start:%H%M}/lines.csv.gz"
 
 
 def quarter_hour_of_lines(key: str) -> QuarterHour | None:
-    """Read the quarter-hour from the key of its lines, ``None`` where it is another object."""
+    """Parse the quarter-hour from the object key of its lines; return ``None`` for any other key."""
     match = _LINES.fullmatch(key)
     return QuarterHour.parse("".join(match.groups())) if match else None
 
 
 def run_id(first: QuarterHour, last: QuarterHour) -> str:
-    """Return the name of a run by what it covers: ``2026-10-23T0130-0230``; the end of a day is ``2400``."""
+    """Return the name of the run from one quarter-hour to another: ``2026-10-23T0130-0230``; midnight is ``2400``."""
     end = "2400" if last.end.date() > first.start.date() else f"{last.end:%H%M}"
     return f"{first.start:%Y-%m-%dT%H%M}-{end}"
 
 
 def is_run_id(text: str) -> bool:
-    """Tell whether the text is formed as a run's name: digits at their places, so never a path."""
+    """Return whether the text has the form of a run's name: it then holds no path."""
     return _RUN.fullmatch(text) is not None
 
 
 def run_bounds(run: str) -> tuple[datetime, datetime]:
-    """Read from when to when a run covers from its name; raise ``ValueError`` where it is none."""
+    """Parse the start and the end of a run from its name; raise ``ValueError`` where the name is malformed."""
     match = _RUN.fullmatch(run)
     if match is None:
         raise ValueError(f"{run!r} is no run")
@@ -62,17 +62,20 @@ def run_key(run: str) -> Key:
 
 
 def runs_between(first: date, last: date) -> tuple[str, str]:
-    """Return the bounds of the names of the runs from one day to another, both included; none crosses midnight."""
-    return first.isoformat(), f"{last.isoformat()}{_BEHIND_TIMES}"
+    """Return the bounds of the names of the runs of some days, both included; no run crosses midnight."""
+    return first.isoformat(), f"{last.isoformat()}{_AFTER_TIMES}"
 
 
 def pins_key(quarter_hour: QuarterHour, base: str) -> Key:
-    """Return the key of the rates that a quarter-hour's summary is converted at: ``PINNED#202610230130``, ``EUR``."""
+    """Return the key of the exchange rates pinned for a quarter-hour: ``PINNED#202610230130``, ``EUR``."""
     return {"pk": f"PINNED#{quarter_hour}", "sk": base}
 
 
 def run_prefix(run: str) -> str:
-    """Return where a run's objects stand: ``reports/2026/10/23/0130-0230/``; the name must be a run's."""
+    """Return the prefix of a run's objects: ``reports/2026/10/23/0130-0230/``.
+
+    Raises ``ValueError`` where the name is malformed.
+    """
     match = _RUN.fullmatch(run)
     if match is None:
         raise ValueError(f"{run!r} is no run")
@@ -81,5 +84,5 @@ def run_prefix(run: str) -> str:
 
 
 def last_closed(now: datetime, grace: timedelta) -> QuarterHour:
-    """Return the newest quarter-hour that is over, and past its grace."""
+    """Return the newest quarter-hour whose end is at least the grace period ago."""
     return QuarterHour.at(now - grace).previous

@@ -1,17 +1,17 @@
-"""The lines of sealed files: their columns, how cells are escaped, how lines are read and added up."""
+"""The lines of sealed files: columns, escaping of cells, reading, totals."""
 
 import csv
 import gzip
 import io
 import zlib
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from typing import IO, Final, Self, TextIO
 
 from quarterhour.model.identifiers import Account, Partition
 from quarterhour.model.money import NO_CURRENCY
 from quarterhour.model.totals import Totals
-from quarterhour.reports.plan import Content
+from quarterhour.reports.plan import LineTotals
 
 _AT: Final = ("quarter_hour", "position", "recorded_at")
 _WHAT: Final = ("source", "id", "type", "agency", "currency")
@@ -20,42 +20,44 @@ _SENT: Final = (
     *("time", "product", "quantity", "unit_price", "customer", "order_id", "line", "location", "refers_to", "extra"),
 )
 FLAG: Final = "flag"
-_FIRST: Final = (*_AT, *_WHAT, *_MONEY, *_SENT, FLAG)
+POSTING: Final = (*_AT, *_WHAT, *_MONEY)
+"""The columns in which every line has a value."""
+_FIRST: Final = (*POSTING, *_SENT, FLAG)
 COLUMNS: Final[Mapping[int, tuple[str, ...]]] = {1: _FIRST, 2: (*_FIRST, "category", "terms", "arithmetic")}
-"""The columns by schema; what is sealed stays as it is, so a newer schema only adds."""
+"""The columns by schema; sealed files never change, so a newer schema only adds columns."""
 
 UNLINKED: Final = "unlinked refund"
-"""The flag of a refund that names no sale, so that no sale bounds it."""
+"""The flag of a refund that names no sale, so that no sale limits its amount."""
 
-# Numbers and what we make ourselves begin with nothing that a spreadsheet would run; the rest is the senders' text.
+# Senders choose the text of these columns. Numbers, and the text that we generate, never begin a formula.
 _TEXT: Final = frozenset({"source", "id", "agency", *_SENT, "category"} - {"time", "quantity", "unit_price"})
-# Their wide forms too, as Japanese input methods write them.
-_RUN_BY_SPREADSHEETS: Final = "=+-@\t\r\n\uff1d\uff0b\uff0d\uff20"
-_MARK: Final = "'"
-_MARKED: Final = (*_RUN_BY_SPREADSHEETS, _MARK)
+# With the full-width forms that Japanese input methods write.
+_FORMULA_STARTS: Final = "=+-@\t\r\n\uff1d\uff0b\uff0d\uff20"
+_ESCAPE: Final = "'"
+_ESCAPED: Final = (*_FORMULA_STARTS, _ESCAPE)
 
-_LONGEST: Final = 1_000_000
-"""Characters of a line: more than twice what a posting can hold, as an item is 400 KB and quotes are doubled."""
+_MAX_LINE: Final = 1_000_000
+"""Characters of a line: more than twice those of a posting, as an item has 400 KB and quotes are doubled."""
 
 
 Line = Mapping[str, str]
-"""The values of a line by their columns, as text."""
+"""A line's values as text, by column."""
 
 
-def harmless(text: str) -> str:
-    """Write a text cell so that no spreadsheet runs it; ``original`` undoes it."""
-    return _MARK + text if text.startswith(_MARKED) else text
+def escape_formula(text: str) -> str:
+    """Return a text as a cell that no spreadsheet runs as a formula; ``unescape_formula`` reverses it."""
+    return _ESCAPE + text if text.startswith(_ESCAPED) else text
 
 
-def original(cell: str) -> str:
-    """Return the text that ``harmless`` was given."""
-    return cell.removeprefix(_MARK)
+def unescape_formula(cell: str) -> str:
+    """Return the text of a cell that ``escape_formula`` returned."""
+    return cell.removeprefix(_ESCAPE)
 
 
 def read_lines(file: IO[bytes], schema: int | None = None) -> Iterator[dict[str, str]]:
-    """Yield the values of each line of a sealed file, of one schema or (``None``) of any.
+    """Yield the values of each line of a sealed file.
 
-    Raises ``ValueError`` where it is none.
+    ``schema`` is the only schema accepted; ``None`` accepts all. Raises ``ValueError`` where the file is malformed.
     """
     try:
         yield from _read_rows(file, COLUMNS.values() if schema is None else [COLUMNS[schema]])
@@ -68,76 +70,88 @@ def _read_rows(file: IO[bytes], known: Collection[tuple[str, ...]]) -> Iterator[
         gzip.GzipFile(fileobj=file, mode="rb") as packed,
         io.TextIOWrapper(packed, encoding="utf-8", newline="") as text,
     ):
-        bounded = _Bounded(text)
+        bounded = _BoundedLines(text)
         reader = csv.reader(bounded, strict=True)
         columns = tuple(next(reader, []))
         if columns not in known:
             raise ValueError(f"the columns are {columns}")
         for row in reader:
-            bounded.room = _LONGEST
+            bounded.remaining = _MAX_LINE
             if len(row) != len(columns):
                 raise ValueError(f"line {reader.line_num} has {len(row)} cells, not {len(columns)}")
-            yield {name: original(cell) if name in _TEXT else cell for name, cell in zip(columns, row, strict=True)}
+            yield {
+                name: unescape_formula(cell) if name in _TEXT else cell for name, cell in zip(columns, row, strict=True)
+            }
 
 
-class _Bounded:
-    """Yields the lines of a text; raises ``ValueError`` where those read since ``room`` was set exceed it."""
+class _BoundedLines:
+    """Yields the lines of a text; raises ``ValueError`` once they have more than ``remaining`` characters."""
 
     def __init__(self, text: TextIO) -> None:
         self._text = text
-        self.room = _LONGEST
+        self.remaining = _MAX_LINE
 
     def __iter__(self) -> Self:
         return self
 
     def __next__(self) -> str:
-        line = self._text.readline(self.room + 1)
-        self.room -= len(line)
-        if self.room < 0:
-            raise ValueError(f"a line has more than {_LONGEST:,} characters")
+        line = self._text.readline(self.remaining + 1)
+        self.remaining -= len(line)
+        if self.remaining < 0:
+            raise ValueError(f"a line has more than {_MAX_LINE:,} characters")
         if not line:
             raise StopIteration
         return line
 
 
-class Tallying:
-    """Adds up lines as the counters do; each key is parsed once, not once a line."""
+class Tallier:
+    """Adds up lines as the counters do. It parses each key once, not once a line."""
 
     def __init__(self) -> None:
         self._totals: dict[tuple[str, str, str], Totals] = {}
-        self._places: dict[tuple[str, str], Totals] = {}
+        self._locations: dict[tuple[str, str], Totals] = {}
         self.lines = 0
 
     def add(self, line: Line) -> None:
-        """Add a line; raise ``KeyError`` or ``ArithmeticError`` where it is none."""
+        """Add a line; raise ``ValueError`` or ``ArithmeticError`` where amount or commission cannot be added."""
         key = line["agency"], line["currency"], line["quarter_hour"]
-        amount, commission = Decimal(line["amount"]), Decimal(line["commission"])
+        amount, commission = _number(line, "amount"), _number(line, "commission")
         self._totals[key] = self._totals.get(key, _NOTHING).plus(amount, commission)
         if (location := line.get("location")) and line["currency"] != NO_CURRENCY:
-            place = location, line["currency"]
-            self._places[place] = self._places.get(place, _NOTHING).plus(amount, commission)
+            sold = location, line["currency"]
+            self._locations[sold] = self._locations.get(sold, _NOTHING).plus(amount, commission)
         self.lines += 1
 
-    def content(self) -> Content:
-        """Return what the lines add up to."""
+    def totals(self) -> LineTotals:
+        """Return the totals of the lines added so far."""
         accounts = {
             (Account(agency, currency), Partition.parse(partition)): totals
             for (agency, currency, partition), totals in self._totals.items()
         }
-        return Content(self.lines, accounts, self._places)
+        return LineTotals(self.lines, accounts, self._locations)
 
 
-def tally_lines(lines: Iterable[Line]) -> Content:
-    """Return what lines add up to, by account and partition, and by place."""
-    tallying = Tallying()
+def _number(line: Line, name: str) -> Decimal:
+    try:
+        number = Decimal(line[name])
+    except InvalidOperation as error:
+        raise ValueError(f"the {name} {line[name]!r} is no number") from error
+    if not number.is_finite():
+        raise ValueError(f"the {name} {line[name]!r} is no number")
+    return number
+
+
+def tally_lines(lines: Iterable[Line]) -> LineTotals:
+    """Return the totals of lines: by account and partition, and by location."""
+    tallier = Tallier()
     for line in lines:
-        tallying.add(line)
-    return tallying.content()
+        tallier.add(line)
+    return tallier.totals()
 
 
 def cell(name: str, value: str) -> str:
-    """Return a value as its column shows it."""
-    return harmless(value) if name in _TEXT else value
+    """Return a value as the cell of its column."""
+    return escape_formula(value) if name in _TEXT else value
 
 
 _NOTHING: Final = Totals()

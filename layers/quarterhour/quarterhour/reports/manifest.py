@@ -1,4 +1,4 @@
-"""A run's manifest and summary: what it covers, counts, sums and hashes, chained to the run before it."""
+"""A run's manifest and summary: bounds, counts, totals and hashes, chained to the previous run."""
 
 import csv
 import io
@@ -11,11 +11,12 @@ from typing import Any, Final
 from quarterhour.model import money
 from quarterhour.model.clock import iso_seconds
 from quarterhour.model.identifiers import Account
+from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.model.totals import Totals
-from quarterhour.reports.base_currency import FIGURES, Conversion, as_list
+from quarterhour.reports.base_currency import FIGURES, Conversion, pins_as_list
 from quarterhour.reports.keys import MANIFEST, SUMMARY, lines_key, run_prefix
-from quarterhour.reports.lines import harmless
-from quarterhour.reports.plan import Plan, Sealed, Tally, by_account
+from quarterhour.reports.lines import escape_formula
+from quarterhour.reports.plan import Plan, SealedFile, Tally, by_account
 
 _IN_BASE: Final = ("base_currency", *(f"{name}_in_base_rounded_half_even" for name in FIGURES), "base_note")
 
@@ -35,21 +36,21 @@ class File:
 
 @dataclass(frozen=True, slots=True)
 class RunFiles:
-    """The files of a run beside its lines."""
+    """The summary and the manifest of a run."""
 
     summary: File
     manifest: File
 
     @property
     def in_order(self) -> tuple[File, File]:
-        """The order in which they are written: the manifest last, as it names every other file."""
+        """Both files in the order of writing: the manifest is last, as it names every other file."""
         return self.summary, self.manifest
 
 
 def run_files(
-    plan: Plan, sealed: Sequence[Sealed], tallies: Sequence[Tally], conversion: Conversion | None
+    plan: Plan, sealed: Sequence[SealedFile], tallies: Sequence[Tally], conversion: Conversion | None
 ) -> RunFiles:
-    """Return the files of a run beside its lines; the same plan and ledger give the same bytes."""
+    """Build the summary and the manifest of a run; the same plan and ledger give the same bytes."""
     prefix = run_prefix(plan.run)
     accounts = by_account(tallies)
     summary_ = summary(accounts, conversion)
@@ -60,9 +61,9 @@ def run_files(
 
 
 def summary(accounts: Mapping[Account, Totals], conversion: Conversion | None = None) -> bytes:
-    """Return the CSV summary: a line an account, exact, and the commission rounded as on a statement.
+    """Return the CSV summary: one line per account, with exact figures and the commission rounded as on a statement.
 
-    With a conversion, each account's figures in the base currency follow; a note names the rates that are missing.
+    With a conversion, the figures in the base currency follow; a note names the exchange rates that are missing.
     """
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\n")
@@ -83,7 +84,7 @@ def summary(accounts: Mapping[Account, Totals], conversion: Conversion | None = 
         figures = [money.plain(value) for value in (totals.gross, totals.refunds, totals.net, totals.commission)]
         rounded = money.plain(money.on_statement(totals.commission, account.currency))
         in_base = _in_base(account, conversion) if conversion else []
-        writer.writerow([harmless(account.agency), account.currency, totals.events, *figures, rounded, *in_base])
+        writer.writerow([escape_formula(account.agency), account.currency, totals.events, *figures, rounded, *in_base])
     return text.getvalue().encode()
 
 
@@ -98,15 +99,15 @@ def _in_base(account: Account, conversion: Conversion) -> list[str]:
 
 def manifest(
     plan: Plan,
-    sealed: Sequence[Sealed],
+    sealed: Sequence[SealedFile],
     accounts: Mapping[Account, Totals],
     summary_: bytes,
     conversion: Conversion | None = None,
 ) -> bytes:
-    """Return the manifest of a run; nothing in it depends on when or how often it is written."""
+    """Return the manifest of a run; its bytes do not depend on when or how often it is written."""
     run, digest = plan.previous
     base = {"base_currency": conversion.base} if conversion else {}
-    rates = [{"rates": as_list(pins)} for pins in conversion.pins] if conversion else [{} for _ in sealed]
+    rates = [{"rates": pins_as_list(pins)} for pins in conversion.pins] if conversion else [{} for _ in sealed]
     document: dict[str, Any] = {
         "schema": plan.schema,
         "run": plan.run,
@@ -121,13 +122,13 @@ def manifest(
             {
                 "bucket": str(quarter_hour),
                 "shards": plan.shards,
-                "lines": one.lines,
-                "file": {"key": lines_key(quarter_hour), "sha256": one.sha256, "size": one.size} if one.lines else None,
+                "lines": file.lines,
+                "file": _file(quarter_hour, file) if file.lines else None,
                 **rates_,
             }
-            for quarter_hour, one, rates_ in zip(plan.quarter_hours, sealed, rates, strict=True)
+            for quarter_hour, file, rates_ in zip(plan.quarter_hours, sealed, rates, strict=True)
         ],
-        "lines": sum(one.lines for one in sealed),
+        "lines": sum(file.lines for file in sealed),
         "accounts": [
             {"agency": account.agency, "currency": account.currency, **totals.as_dict()}
             for account, totals in accounts.items()
@@ -137,9 +138,13 @@ def manifest(
     return (json.dumps(document, indent=1, ensure_ascii=False) + "\n").encode()
 
 
+def _file(quarter_hour: QuarterHour, sealed: SealedFile) -> dict[str, Any]:
+    return {"key": lines_key(quarter_hour), "sha256": sealed.sha256, "size": sealed.size}
+
+
 def accounts_of(document: Mapping[str, Any]) -> dict[Account, Totals]:
-    """Read each account's totals from a manifest."""
-    return {Account(one["agency"], one["currency"]): Totals.of(one) for one in document["accounts"]}
+    """Parse each account's totals from a manifest."""
+    return {Account(entry["agency"], entry["currency"]): Totals.of(entry) for entry in document["accounts"]}
 
 
 def hexdigest(content: bytes) -> str:

@@ -1,4 +1,4 @@
-"""Reporting, the pure part: what a run covers, and what the counters say to it."""
+"""Planning of reports, pure: the bounds of a run, and the proof of each bucket against the counters."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -13,60 +13,60 @@ from quarterhour.model.totals import Totals
 from quarterhour.reports.keys import PENDING, last_closed, run_id, run_key
 
 Tally = dict[tuple[Account, Partition], Totals]
-"""What was read from the ledger, as the counters keep it: per account and partition."""
+"""Totals of ledger lines by account and partition, as the counters keep them."""
 Run = dict[str, Any]
-"""The control item of a run that is done."""
-Places = dict[tuple[str, str], Totals]
-"""What was sold where, per location (``GB#London``) and currency."""
+"""The control item of a finished run."""
+LocationTotals = dict[tuple[str, str], Totals]
+"""Totals by location (``GB#London``) and currency."""
 
 SCHEMA: Final = 2
-"""Of the files that a new run seals; one under way keeps its own.
+"""The schema of the files of a new run; a run under way keeps the schema of its plan.
 
-2: the lines tell how a commission came about, and the summary shows a base currency, where the plan names one.
+2: the lines hold the price terms of each commission, and the summary has a base currency where the plan names one.
 """
 
-_BEFORE_SCHEMAS: Final = 1
-"""Of plans that were fixed before they named one."""
+_UNNAMED_SCHEMA: Final = 1
+"""The schema of stored plans that name none."""
 
-STREAM_LIFE: Final = timedelta(hours=24)
-"""After this nothing comes out of the stream any more: a counter that lags still will lag for ever."""
+STREAM_RETENTION: Final = timedelta(hours=24)
+"""The stream delivers nothing older: a counter that still lags after this will never catch up."""
 
 
 @dataclass(frozen=True, slots=True)
-class Content:
-    """What the lines of a quarter-hour come to."""
+class LineTotals:
+    """Number and totals of the lines of a quarter-hour."""
 
     lines: int = 0
     accounts: Tally = field(default_factory=dict)
-    places: Places = field(default_factory=dict)
+    locations: LocationTotals = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
-class Sealed:
-    """A quarter-hour's file of lines: how many, its SHA-256 and its size in bytes; no file where no line."""
+class SealedFile:
+    """The sealed file of a quarter-hour: number of lines, SHA-256, size in bytes. Without lines there is no file."""
 
     lines: int
     sha256: str = ""
     size: int = 0
 
     def as_list(self) -> list[Any]:
-        """Return it in plain values, to be stored."""
+        """Return the file as plain values, to be stored."""
         return [self.lines, self.sha256, self.size]
 
     @classmethod
     def of(cls, values: Sequence[Any]) -> Self:
-        """Read what ``as_list`` wrote."""
+        """Parse what ``as_list`` returned."""
         lines, sha256, size = values
         return cls(int(lines), sha256, int(size))
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What one run covers, fixed before it begins and never changed: a crash leaves no report with other bounds.
+    """The bounds and the settings of one run. They are stored before the run begins, so a crash never changes them.
 
-    ``sealed`` is how far earlier invocations came, in the order of the quarter-hours. ``previous`` is the run
-    before, as name and SHA-256 of its manifest; empty for the first. ``base`` is the currency that the summary shows
-    every account in, too; empty for none.
+    ``sealed`` holds the files that earlier invocations sealed, in the order of the quarter-hours. ``previous`` is the
+    name of the previous run and the SHA-256 of its manifest; both are empty for the first run. ``base`` is the base
+    currency of the summary; empty for none.
     """
 
     first: QuarterHour
@@ -75,7 +75,7 @@ class Plan:
     code_version: str
     shards: int
     previous: tuple[str, str]
-    sealed: tuple[Sealed, ...] = ()
+    sealed: tuple[SealedFile, ...] = ()
     schema: int = SCHEMA
     base: str = ""
 
@@ -86,15 +86,15 @@ class Plan:
 
     @property
     def quarter_hours(self) -> list[QuarterHour]:
-        """The quarter-hours that it covers."""
+        """The quarter-hours that the run covers."""
         return list(span(self.first, self.last))
 
     def partitions(self, quarter_hour: QuarterHour) -> list[Partition]:
-        """Return the ledger partitions of one of its quarter-hours."""
+        """Return the ledger partitions of a quarter-hour."""
         return [Partition(quarter_hour, shard) for shard in range(self.shards)]
 
     def as_dict(self) -> dict[str, Any]:
-        """Return it in plain values, to be stored."""
+        """Return the plan as plain values, to be stored."""
         return {
             "first": str(self.first),
             "last": str(self.last),
@@ -102,14 +102,14 @@ class Plan:
             "code_version": self.code_version,
             "shards": self.shards,
             "previous": list(self.previous),
-            "sealed": [one.as_list() for one in self.sealed],
+            "sealed": [file.as_list() for file in self.sealed],
             "schema": self.schema,
             "base": self.base,
         }
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> Self:
-        """Read what ``as_dict`` wrote."""
+        """Parse what ``as_dict`` returned."""
         return cls(
             QuarterHour.parse(values["first"]),
             QuarterHour.parse(values["last"]),
@@ -117,15 +117,15 @@ class Plan:
             values["code_version"],
             int(values["shards"]),
             (values["previous"][0], values["previous"][1]),
-            tuple(Sealed.of(one) for one in values["sealed"]),
-            int(values.get("schema", _BEFORE_SCHEMAS)),
+            tuple(SealedFile.of(file) for file in values["sealed"]),
+            int(values.get("schema", _UNNAMED_SCHEMA)),
             values.get("base", ""),
         )
 
 
 @dataclass(frozen=True, slots=True)
 class ReportTerms:
-    """What the deployment says of its reports: when a quarter-hour is closed, by which code, in which base currency."""
+    """The deployment's settings for reports: grace period, version of the code, base currency (empty for none)."""
 
     grace: timedelta
     code_version: str
@@ -134,7 +134,7 @@ class ReportTerms:
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """How far the reports have come: the last sealed quarter-hour, the last run, and the plan under way."""
+    """The progress of the reports: the last sealed quarter-hour, the last run, and the plan under way."""
 
     sealed_through: QuarterHour
     previous: tuple[str, str]
@@ -142,14 +142,17 @@ class Checkpoint:
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> Self:
-        """Read the checkpoint from its control item."""
+        """Parse the checkpoint from its control item."""
         plan = values.get("plan")
         run, digest = values.get("previous", ("", ""))
         return cls(QuarterHour.parse(values["sealed_through"]), (run, digest), Plan.of(plan) if plan else None)
 
 
 def next_plan(at: Checkpoint, now: datetime, terms: ReportTerms, shards: int) -> Plan | None:
-    """Plan the closed quarter-hours after the checkpoint, at most to the end of their UTC day; ``None`` if none is."""
+    """Plan a run of the closed quarter-hours after the checkpoint, at most to the end of their UTC day.
+
+    Returns ``None`` where none is closed.
+    """
     first = at.sealed_through.next
     last = min(last_closed(now, terms.grace), QuarterHour.last_of(first.day))
     if first > last:
@@ -158,7 +161,7 @@ def next_plan(at: Checkpoint, now: datetime, terms: ReportTerms, shards: int) ->
 
 
 class Proof(Enum):
-    """What the counters say to a sealed quarter-hour."""
+    """The proof of a sealed bucket: whether the counters agree with it."""
 
     VERIFIED = "verified"
     PENDING = "pending"
@@ -168,28 +171,28 @@ class Proof(Enum):
 def proof(
     quarter_hour: QuarterHour, ledger: Mapping[Any, Totals], counters: Mapping[Any, Totals], now: datetime
 ) -> Proof:
-    """Compare what the ledger holds of a quarter-hour with what was counted.
+    """Return the proof of a bucket: compare its ledger totals with the counters.
 
-    A counter that has seen fewer events lags behind the stream, as long as that can still deliver them.
+    A counter with fewer events than the ledger is pending while the stream can still deliver the others.
     """
     differing = [(totals, counters.get(key, Totals())) for key, totals in ledger.items() if counters.get(key) != totals]
     if not differing:
         return Proof.VERIFIED
     lagging = all(counted.events < totals.events for totals, counted in differing)
-    return Proof.PENDING if lagging and now < quarter_hour.end + STREAM_LIFE else Proof.DRIFT
+    return Proof.PENDING if lagging and now < quarter_hour.end + STREAM_RETENTION else Proof.DRIFT
 
 
-def by_place(contents: Iterable[Content]) -> Places:
-    """Add up what was sold at each place."""
-    sums: Places = {}
-    for content in contents:
-        for place, totals in content.places.items():
-            sums[place] = sums.get(place, Totals()) + totals
+def by_location(quarter_hours: Iterable[LineTotals]) -> LocationTotals:
+    """Add up the totals of each location."""
+    sums: LocationTotals = {}
+    for line_totals in quarter_hours:
+        for sold, totals in line_totals.locations.items():
+            sums[sold] = sums.get(sold, Totals()) + totals
     return sums
 
 
 def by_account(tallies: Iterable[Tally]) -> dict[Account, Totals]:
-    """Add up tallies to totals of each account, in the order of the accounts."""
+    """Add up tallies by account, ordered by account."""
     sums: dict[Account, Totals] = {}
     for tally in tallies:
         for (account, _), totals in tally.items():
@@ -197,30 +200,30 @@ def by_account(tallies: Iterable[Tally]) -> dict[Account, Totals]:
     return dict(sorted(sums.items()))
 
 
-def run_values(plan: Plan, sealed: Sequence[Sealed], manifest_sha256: str) -> dict[str, Any]:
-    """Return a run's control item: its plan, what it sealed, and the hash of its manifest."""
+def run_values(plan: Plan, sealed: Sequence[SealedFile], manifest_sha256: str) -> dict[str, Any]:
+    """Return a run's control item: its plan, its sealed files, and the hash of its manifest."""
     files = zip(plan.quarter_hours, sealed, strict=True)
     return {
         **run_key(plan.run),
         "plan": replace(plan, sealed=()).as_dict(),
         "planned_at": plan.planned_at,
         "buckets": len(sealed),
-        "lines": sum(one.lines for one in sealed),
+        "lines": sum(file.lines for file in sealed),
         "manifest_sha256": manifest_sha256,
-        "sealed": {str(quarter_hour): one.as_list() for quarter_hour, one in files if one.lines},
+        "sealed": {str(quarter_hour): file.as_list() for quarter_hour, file in files if file.lines},
         "verdicts": {},
     }
 
 
-def sealed_of(plan: Plan, sealed: Mapping[str, Sequence[Any]]) -> list[Sealed]:
-    """Return what a run's control item says was sealed, one for each quarter-hour of its plan."""
-    return [Sealed.of(sealed[str(one)]) if str(one) in sealed else Sealed(0) for one in plan.quarter_hours]
+def sealed_of(plan: Plan, sealed: Mapping[str, Sequence[Any]]) -> list[SealedFile]:
+    """Parse the sealed files of a run's control item, one for each quarter-hour of its plan."""
+    return [SealedFile.of(sealed[str(one)]) if str(one) in sealed else SealedFile(0) for one in plan.quarter_hours]
 
 
 def with_proofs(run: Mapping[str, Any], proofs: Mapping[QuarterHour, Proof]) -> dict[str, Any]:
-    """Return a run's control item with what the counters say now; it stands in the index while any is pending."""
-    said = {**run["verdicts"], **{str(quarter_hour): one.value for quarter_hour, one in proofs.items()}}
-    worst = next((one for one in (Proof.DRIFT, Proof.PENDING) if one.value in said.values()), Proof.VERIFIED)
-    index = {"gsi1pk": PENDING, "gsi1sk": run["sk"]} if Proof.PENDING.value in said.values() else {}
+    """Return a run's control item with these proofs added; the item is in the index while any proof is pending."""
+    merged = {**run["verdicts"], **{str(quarter_hour): proof_.value for quarter_hour, proof_ in proofs.items()}}
+    worst = next((one for one in (Proof.DRIFT, Proof.PENDING) if one.value in merged.values()), Proof.VERIFIED)
+    index = {"gsi1pk": PENDING, "gsi1sk": run["sk"]} if Proof.PENDING.value in merged.values() else {}
     values = {name: value for name, value in run.items() if name not in {"gsi1pk", "gsi1sk"}}
-    return {**values, "verdicts": said, "counters": worst.value, **index}
+    return {**values, "verdicts": merged, "counters": worst.value, **index}

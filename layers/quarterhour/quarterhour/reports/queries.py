@@ -1,4 +1,4 @@
-"""Reading the reports: the runs and what the counters say to them, a run's manifest, and links to its files."""
+"""Reads the reports: the runs with their proofs, a run's manifest, and links to its files."""
 
 import json
 from collections.abc import Mapping
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 LINKS_VALID: Final = timedelta(minutes=15)
 LARGEST_MANIFEST: Final = 2 << 20
-"""The most bytes of a manifest that an answer holds: Lambda answers 6 MB at the most, and quotes grow."""
+"""The most bytes of a manifest in a response: a Lambda response has at most 6 MB, and escaping adds to it."""
 _FIRST: Final = "0"
 _LAST: Final = ":"
-"""What sorts before, and behind, every run's name."""
+"""Sort before and after every run's name."""
 
 
 def manifest_request(bucket: str, run: str) -> Request:
@@ -33,7 +33,7 @@ def manifest_request(bucket: str, run: str) -> Request:
 
 
 def link_request(bucket: str, key: str) -> Request:
-    """Build what is signed to make a link to an object."""
+    """Build the request that is signed for a link to an object."""
     return {
         "ClientMethod": "get_object",
         "Params": {"Bucket": bucket, "Key": key},
@@ -42,7 +42,7 @@ def link_request(bucket: str, key: str) -> Request:
 
 
 def shown_run(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a run as it is shown: what it covers, what it holds, what the counters say to it."""
+    """Return a run as the API shows it: bounds, counts, its worst proof, and the hash of its manifest."""
     first, end = run_bounds(values["sk"])
     return {
         "run": values["sk"],
@@ -57,19 +57,19 @@ def shown_run(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def files_of(run: Values, manifest: Mapping[str, Any], size: int) -> list[dict[str, Any]]:
-    """Return the files of a run: its manifest, what stands beside it, and the lines of its quarter-hours."""
-    own = {"key": run_prefix(run["sk"]) + MANIFEST, "sha256": run["manifest_sha256"], "size": size}
-    return [own, *manifest["files"], *(bucket["file"] for bucket in manifest["buckets"] if bucket["file"])]
+    """Return the files of a run: its manifest, its summary, and the lines of its quarter-hours."""
+    manifest_file = {"key": run_prefix(run["sk"]) + MANIFEST, "sha256": run["manifest_sha256"], "size": size}
+    return [manifest_file, *manifest["files"], *(bucket["file"] for bucket in manifest["buckets"] if bucket["file"])]
 
 
 def no_run(run: str) -> NotFoundError:
-    """Return the error that tells of no run, or of none that the caller may read: which, nobody is to learn."""
+    """Return the error for a run that does not exist, or that the caller may not read: both look the same."""
     return NotFoundError(f"there is no run {shown(run)}")
 
 
 @dataclass(frozen=True, slots=True)
 class ReportQueries:
-    """What readers ask of the reports."""
+    """Queries of the reports."""
 
     entities: EntityReader
     s3: "S3Client"

@@ -1,4 +1,4 @@
-"""The sealed files in the bucket: created once, never changed, read back against the hash they were sealed with."""
+"""The sealed files in the bucket: created once, never changed, checked against their sealed hash when read."""
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
@@ -20,25 +20,25 @@ from quarterhour.model.totals import Totals
 from quarterhour.reports.keys import MANIFEST, lines_key, run_prefix
 from quarterhour.reports.lines import read_lines, tally_lines
 from quarterhour.reports.manifest import accounts_of, hexdigest
-from quarterhour.reports.plan import Content, Run, Sealed
+from quarterhour.reports.plan import LineTotals, Run, SealedFile
 
 if TYPE_CHECKING:
     from botocore.response import StreamingBody
     from mypy_boto3_s3 import S3Client
 
 _MANIFESTS_AT_ONCE: Final = 32
-"""Manifests in memory at a time: each names all accounts of its run."""
+"""Manifests in memory at a time: each holds all accounts of its run."""
 
 
 @dataclass(frozen=True, slots=True)
 class SealedFiles:
-    """The sealed files."""
+    """The sealed files in the report bucket."""
 
     client: "S3Client"
     bucket: str
 
     def create(self, key: str, content: IO[bytes] | bytes, digest: str) -> bool:
-        """Create an object that must never change; tell whether it is new.
+        """Create an object that must never change; return whether it is new.
 
         Raises ``SealedFileError`` where an object with other bytes exists.
         """
@@ -67,15 +67,15 @@ class SealedFiles:
                 raise
             raise SealedFileError(f"{key} is gone") from error
 
-    def content(self, quarter_hour: QuarterHour, sealed: Sealed) -> Content:
-        """Return what the lines of a sealed quarter-hour add up to."""
+    def line_totals(self, quarter_hour: QuarterHour, sealed: SealedFile) -> LineTotals:
+        """Return the totals of the lines of a sealed quarter-hour."""
         if not sealed.lines:
-            return Content()
+            return LineTotals()
         with self.lines(quarter_hour, sealed) as lines:
             return tally_lines(lines)
 
     @contextmanager
-    def lines(self, quarter_hour: QuarterHour, sealed: Sealed) -> Iterator[Iterator[dict[str, str]]]:
+    def lines(self, quarter_hour: QuarterHour, sealed: SealedFile) -> Iterator[Iterator[dict[str, str]]]:
         """Open the lines of a sealed quarter-hour; raise ``SealedFileError`` where the file is not the sealed one."""
         with TemporaryFile() as file:
             digest = sha256()
@@ -89,14 +89,14 @@ class SealedFiles:
             yield read_lines(file)
 
     def lines_of(self, runs: Iterable[Run]) -> Iterator[dict[str, str]]:
-        """Yield every line of some runs."""
+        """Yield every line of the runs."""
         for run in runs:
             for name, values in sorted(run["sealed"].items()):
-                with self.lines(QuarterHour.parse(name), Sealed.of(values)) as lines:
+                with self.lines(QuarterHour.parse(name), SealedFile.of(values)) as lines:
                     yield from lines
 
     def accounts(self, runs: Sequence[Run], workers: Workers) -> Iterator[tuple[Run, dict[Account, Totals]]]:
-        """Yield runs, each with the accounts in its manifest.
+        """Yield each run with the totals of the accounts in its manifest.
 
         Raises ``SealedFileError`` where a manifest is not the sealed one.
         """

@@ -1,4 +1,4 @@
-"""A report run: fix the plan, seal each quarter-hour, write summary and manifest, move the checkpoint."""
+"""Runs reports: store the plan, seal each quarter-hour, write summary and manifest, move the checkpoint."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -12,13 +12,13 @@ from quarterhour.reports.base_currency import convert
 from quarterhour.reports.keys import lines_key
 from quarterhour.reports.manifest import run_files
 from quarterhour.reports.plan import (
-    Content,
+    LineTotals,
     Plan,
     Proof,
     ReportTerms,
-    Sealed,
+    SealedFile,
     Tally,
-    by_place,
+    by_location,
     next_plan,
     proof,
     run_values,
@@ -36,12 +36,12 @@ from quarterhour.reports.store import (
 from quarterhour.reports.writer import SealedFileWriter
 
 RESERVE_SECONDS: Final = 60.0
-"""A run begins no other quarter-hour with less time left than this."""
+"""With less time left than this, a run seals no further quarter-hour."""
 
 
 @dataclass(slots=True)
-class Result:
-    """What an invocation did; ``complete`` is false where its time ran short, and another must go on."""
+class ReportResult:
+    """What an invocation sealed; ``complete`` is false where its time ran short, and another must continue."""
 
     runs: list[str] = field(default_factory=list)
     sealed_buckets: int = 0
@@ -50,7 +50,7 @@ class Result:
     complete: bool = True
 
     def as_dict(self) -> dict[str, Any]:
-        """Return it as the function answers it."""
+        """Return the result as the function's response."""
         return {
             "runs": self.runs,
             "sealed_buckets": self.sealed_buckets,
@@ -62,7 +62,7 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class ReportStores:
-    """What a report reads and writes."""
+    """The stores that a report reads and writes."""
 
     checkpoints: CheckpointStore
     runs: RunStore
@@ -80,21 +80,21 @@ class Reporter:
         self._stores = stores
         self._terms = terms
 
-    def run(self, remaining_seconds: Callable[[], float]) -> Result:
-        """Report all that is closed, or as much as the time allows.
+    def run(self, remaining_seconds: Callable[[], float]) -> ReportResult:
+        """Seal all closed quarter-hours, or as many as the time allows.
 
         Raises ``SealedFileError`` where a sealed file exists with other bytes, ``LedgerItemError`` where a ledger item
         is no posting, ``OvertakenError`` where another run has taken over, ``UnavailableError`` where AWS keeps
-        failing. The next run goes on from where this one stopped.
+        failing. The next invocation continues where this one stopped.
         """
-        result = Result()
+        result = ReportResult()
         while plan := self._plan():
-            sealed, contents = self._seal(plan, remaining_seconds)
+            sealed, totals = self._seal(plan, remaining_seconds)
             if len(sealed) < len(plan.quarter_hours):
-                self._stores.checkpoints.note_progress(plan, sealed)
+                self._stores.checkpoints.save_progress(plan, sealed)
                 result.complete = False
                 return result
-            self._publish(plan, sealed, contents, result)
+            self._publish(plan, sealed, totals, result)
         self._recheck_pending(remaining_seconds, result)
         return result
 
@@ -107,26 +107,26 @@ class Reporter:
             plan = next_plan(at, clock.now(), self._terms, checkpoints.shards())
             if plan is None:
                 return None
-            checkpoints.fix(at, plan)  # whoever was fastest, the plan that counts is read next
+            checkpoints.save_plan(at, plan)  # another run may have stored its plan first: the stored one is read next
         return None
 
-    def _seal(self, plan: Plan, remaining_seconds: Callable[[], float]) -> tuple[list[Sealed], list[Content]]:
-        """Seal the plan's quarter-hours in turn, as far as the time allows."""
-        sealed: list[Sealed] = []
-        contents: list[Content] = []
+    def _seal(self, plan: Plan, remaining_seconds: Callable[[], float]) -> tuple[list[SealedFile], list[LineTotals]]:
+        """Seal the plan's quarter-hours in turn, as many as the time allows."""
+        sealed: list[SealedFile] = []
+        totals: list[LineTotals] = []
         for quarter_hour in plan.quarter_hours:
             if len(sealed) < len(plan.sealed):
-                one = plan.sealed[len(sealed)]
-                content = self._stores.files.content(quarter_hour, one)
+                file = plan.sealed[len(sealed)]
+                line_totals = self._stores.files.line_totals(quarter_hour, file)
             elif sealed and remaining_seconds() < RESERVE_SECONDS:
                 break
             else:
-                one, content = self._seal_quarter_hour(plan, quarter_hour)
-            sealed.append(one)
-            contents.append(content)
-        return sealed, contents
+                file, line_totals = self._seal_quarter_hour(plan, quarter_hour)
+            sealed.append(file)
+            totals.append(line_totals)
+        return sealed, totals
 
-    def _seal_quarter_hour(self, plan: Plan, quarter_hour: QuarterHour) -> tuple[Sealed, Content]:
+    def _seal_quarter_hour(self, plan: Plan, quarter_hour: QuarterHour) -> tuple[SealedFile, LineTotals]:
         index = SourceIndex()
         with SealedFileWriter(plan.schema) as writer:
             for item in self._stores.ledger.read(plan.partitions(quarter_hour)):
@@ -137,39 +137,37 @@ class Reporter:
             sealed = writer.seal()
             if sealed.lines:
                 self._stores.files.create(lines_key(quarter_hour), writer.file, sealed.sha256)
-            return sealed, writer.content()
+            return sealed, writer.totals()
 
-    def _publish(self, plan: Plan, sealed: list[Sealed], contents: list[Content], result: Result) -> None:
-        """Write the run's files and projections, compare with the counters, and move the checkpoint."""
-        tallies = [content.accounts for content in contents]
+    def _publish(self, plan: Plan, sealed: list[SealedFile], totals: list[LineTotals], result: ReportResult) -> None:
+        """Write the run's files, projections and proofs, and move the checkpoint."""
+        tallies = [one.accounts for one in totals]
         tallied = list(zip(plan.quarter_hours, tallies, strict=True))
         files = run_files(plan, sealed, tallies, convert(plan.base, tallied, self._stores.pins.pinned_or_pin))
         for file in files.in_order:
             self._stores.files.create(file.key, file.content, file.sha256)
-        self._stores.projections.write(sales(plan.first.day, plan.run, by_place(contents)))
+        self._stores.projections.write(sales(plan.first.day, plan.run, by_location(totals)))
         proofs = self._proofs(dict(tallied), result)
         self._stores.runs.put(with_proofs(run_values(plan, sealed, files.manifest.sha256), proofs))
         self._stores.checkpoints.finish(plan, files.manifest.sha256)
         result.runs.append(plan.run)
         result.sealed_buckets += len(sealed)
-        result.lines += sum(one.lines for one in sealed)
+        result.lines += sum(file.lines for file in sealed)
 
-    def _recheck_pending(self, remaining_seconds: Callable[[], float], result: Result) -> None:
-        """Compare sealed quarter-hours again whose counters lagged behind."""
+    def _recheck_pending(self, remaining_seconds: Callable[[], float], result: ReportResult) -> None:
+        """Compare the buckets with a pending proof with their counters again."""
         for run in self._stores.runs.pending():
             if remaining_seconds() < RESERVE_SECONDS:
                 return
             pending = [name for name, proof_ in run["verdicts"].items() if proof_ == Proof.PENDING.value]
-            tallies = {
-                quarter_hour: self._stores.files.content(quarter_hour, Sealed.of(run["sealed"][str(quarter_hour)]))
-                for quarter_hour in map(QuarterHour.parse, pending)
-            }
-            proofs = self._proofs({one: content.accounts for one, content in tallies.items()}, result)
+            files = {QuarterHour.parse(name): SealedFile.of(run["sealed"][name]) for name in pending}
+            tallies = {one: self._stores.files.line_totals(one, file).accounts for one, file in files.items()}
+            proofs = self._proofs(tallies, result)
             if any(proof_ is not Proof.PENDING for proof_ in proofs.values()):
                 self._stores.runs.put(with_proofs(run, proofs))
 
-    def _proofs(self, tallies: Mapping[QuarterHour, Tally], result: Result) -> dict[QuarterHour, Proof]:
-        """Compare each quarter-hour that holds events with the counters."""
+    def _proofs(self, tallies: Mapping[QuarterHour, Tally], result: ReportResult) -> dict[QuarterHour, Proof]:
+        """Return the proof of each bucket that holds events."""
         counted = self._stores.counters.counted([key for tally in tallies.values() for key in tally])
         now = clock.now()
         proofs = {one: proof(one, tally, counted, now) for one, tally in tallies.items() if tally}

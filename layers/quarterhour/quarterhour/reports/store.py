@@ -1,4 +1,4 @@
-"""The reports' calls to DynamoDB, a store for each kind of item, and the requests they send."""
+"""The DynamoDB stores of the reports, one for each kind of item, and the requests they send."""
 
 import heapq
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -21,16 +21,16 @@ from quarterhour.model.errors import OvertakenError, UnavailableError
 from quarterhour.model.identifiers import Account, Partition
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.model.totals import Totals
-from quarterhour.reports.base_currency import Pins, as_list, pins_of
+from quarterhour.reports.base_currency import Pins, pins_as_list, pins_of
 from quarterhour.reports.keys import PENDING, RUNS, pins_key, run_bounds, run_key, runs_between
-from quarterhour.reports.plan import Checkpoint, Plan, Run, Sealed
+from quarterhour.reports.plan import Checkpoint, Plan, Run, SealedFile
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
 _TABLE: Final = "the Entity table"
 _ITEMS_IN_MEMORY: Final = 10_000
-_FEWEST_A_PAGE: Final = 100
+_SMALLEST_PAGE: Final = 100
 
 
 def partition_request(table: str, partition: Partition, page: int) -> Request:
@@ -44,8 +44,8 @@ def partition_request(table: str, partition: Partition, page: int) -> Request:
     }
 
 
-def fix_request(table: str, at: Checkpoint, plan: Plan) -> Request:
-    """Build the UpdateItem that fixes a plan: only where the checkpoint has not moved and no plan stands."""
+def plan_request(table: str, at: Checkpoint, plan: Plan) -> Request:
+    """Build the UpdateItem that stores a plan, if the checkpoint has not moved and holds no plan."""
     return _checkpoint_update(
         table,
         "SET #plan = :plan",
@@ -54,8 +54,8 @@ def fix_request(table: str, at: Checkpoint, plan: Plan) -> Request:
     )
 
 
-def progress_request(table: str, plan: Plan, sealed: Sequence[Sealed]) -> Request:
-    """Build the UpdateItem that notes how far a plan has come: only while it is the one under way."""
+def progress_request(table: str, plan: Plan, sealed: Sequence[SealedFile]) -> Request:
+    """Build the UpdateItem that stores what a plan has sealed, if it is the plan under way."""
     return _checkpoint_update(
         table,
         "SET #plan.sealed = :sealed",
@@ -65,7 +65,7 @@ def progress_request(table: str, plan: Plan, sealed: Sequence[Sealed]) -> Reques
 
 
 def finish_request(table: str, plan: Plan, manifest_sha256: str) -> Request:
-    """Build the UpdateItem that moves the checkpoint and clears the plan, in one: only from where the plan began."""
+    """Build the UpdateItem that moves the checkpoint and clears the plan, if the plan begins at the checkpoint."""
     return _checkpoint_update(
         table,
         "SET sealed_through = :last, #previous = :previous REMOVE #plan",
@@ -92,17 +92,17 @@ def _checkpoint_update(table: str, update: str, condition: str, values: dict[str
 
 
 def pin_request(table: str, quarter_hour: QuarterHour, base: str, pins: Pins) -> Request:
-    """Build the PutItem that pins rates, if none are pinned, and tells of those that are."""
+    """Build the PutItem that pins exchange rates unless some are pinned; it then returns the pinned ones."""
     return {
         "TableName": table,
-        "Item": to_item({**pins_key(quarter_hour, base), "rates": as_list(pins)}),
+        "Item": to_item({**pins_key(quarter_hour, base), "rates": pins_as_list(pins)}),
         "ConditionExpression": "attribute_not_exists(pk)",
         "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
     }
 
 
 def pending_request(table: str) -> Request:
-    """Build the Query for the runs whose counters have not caught up yet."""
+    """Build the Query for the runs that have a pending proof."""
     return {
         "TableName": table,
         "IndexName": "gsi1",
@@ -112,7 +112,7 @@ def pending_request(table: str) -> Request:
 
 
 def runs_request(table: str, first: date, last: date) -> Request:
-    """Build the Query for the control items of the runs of some days, in the order of time, strongly consistent."""
+    """Build the Query for the control items of the runs of some days: ordered by time, strongly consistent."""
     lowest, highest = runs_between(first, last)
     return {
         "TableName": table,
@@ -139,12 +139,12 @@ class CheckpointStore:
         item = get_item(self.client, self.table, SHARDS_KEY)
         return int(from_item(item)["shards"]) if item else 1
 
-    def fix(self, at: Checkpoint, plan: Plan) -> None:
-        """Fix a plan, unless another run was faster: then its plan counts."""
-        self._update(fix_request(self.table, at, plan))
+    def save_plan(self, at: Checkpoint, plan: Plan) -> None:
+        """Store a plan, unless another run has stored its own first."""
+        self._update(plan_request(self.table, at, plan))
 
-    def note_progress(self, plan: Plan, sealed: Sequence[Sealed]) -> None:
-        """Note how far a plan has come, unless another run has finished it."""
+    def save_progress(self, plan: Plan, sealed: Sequence[SealedFile]) -> None:
+        """Store what a plan has sealed, unless another run has finished it."""
         self._update(progress_request(self.table, plan, sealed))
 
     def finish(self, plan: Plan, manifest_sha256: str) -> None:
@@ -161,7 +161,7 @@ class CheckpointStore:
 
 @dataclass(frozen=True, slots=True)
 class RunStore:
-    """The control items of the runs that are done."""
+    """The control items of the finished runs."""
 
     client: "DynamoDBClient"
     table: str
@@ -177,33 +177,33 @@ class RunStore:
         with_retries(lambda: self.client.put_item(TableName=self.table, Item=item), _TABLE)
 
     def pending(self) -> list[Run]:
-        """Return the runs whose counters have not caught up yet, the oldest first."""
+        """Return the runs that have a pending proof, the oldest first."""
         pages = query_pages(self.client, pending_request(self.table), Workers(1))
         return [from_item(item) for items in pages for item in items]
 
     def days(self, first: date, last: QuarterHour) -> Iterator[tuple[date, list[Run]]]:
-        """Yield the days from one to that of a quarter-hour, each with its runs up to there, the oldest first."""
+        """Yield each day from ``first`` on with its runs, the oldest first; none ends after ``last``."""
         if first > last.day:
             return
         pages = query_pages(self.client, runs_request(self.table, first, last.day), Workers(1))
         runs = (from_item(item) for items in pages for item in items)
-        # A run that crashed right before it moved the checkpoint has an item too.
-        done = (run for run in runs if run_bounds(run["sk"])[1] <= last.end)
-        for day, some in groupby(done, lambda run: run_bounds(run["sk"])[0].date()):
+        # A run that crashed before it moved the checkpoint has an item too.
+        finished = (run for run in runs if run_bounds(run["sk"])[1] <= last.end)
+        for day, some in groupby(finished, lambda run: run_bounds(run["sk"])[0].date()):
             yield day, list(some)
 
 
 @dataclass(frozen=True, slots=True)
 class LedgerReader:
-    """The ledger, read a quarter-hour at a time."""
+    """Reads the ledger, one quarter-hour at a time."""
 
     client: "DynamoDBClient"
     table: str
     workers: Workers
 
     def read(self, partitions: Sequence[Partition]) -> Iterator[Item]:
-        """Return the events of a quarter-hour's partitions, read side by side, in the order of their positions."""
-        page = max(_FEWEST_A_PAGE, _ITEMS_IN_MEMORY // len(partitions))
+        """Yield the items of a quarter-hour's partitions, which are read in parallel, ordered by position."""
+        page = max(_SMALLEST_PAGE, _ITEMS_IN_MEMORY // len(partitions))
         streams = [
             (item for items in pages for item in items)
             for pages in [
@@ -220,7 +220,7 @@ def _position(item: Item) -> str:
 
 @dataclass(frozen=True, slots=True)
 class CounterReader:
-    """The quarter-hour counters, to compare sealed lines with."""
+    """Reads the quarter-hour counters that prove sealed buckets."""
 
     client: "DynamoDBClient"
     table: str
@@ -229,10 +229,10 @@ class CounterReader:
     def counted(self, keys: Iterable[tuple[Account, Partition]]) -> dict[tuple[Account, Partition], Totals]:
         """Return the totals of each account and partition that has a counter.
 
-        They may be a moment old: that looks like a stream that lags, and is checked again.
+        The read is eventually consistent: an old value makes the proof pending, and is read again.
         """
-        wanted = [quarter_hour_key(account, partition) for account, partition in keys]
-        items = get_items(self.client, self.table, wanted, self.workers, consistent=False)
+        counter_keys = [quarter_hour_key(account, partition) for account, partition in keys]
+        items = get_items(self.client, self.table, counter_keys, self.workers, consistent=False)
         return {
             (account_of(item["pk"]["S"]), partition_of(item["sk"]["S"])): Totals.of(from_item(item)) for item in items
         }
@@ -240,31 +240,31 @@ class CounterReader:
 
 @dataclass(frozen=True, slots=True)
 class PinStore:
-    """The exchange rates in force, and those pinned for a quarter-hour."""
+    """The exchange rates pinned for a quarter-hour, and those in force."""
 
     client: "DynamoDBClient"
     table: str
     workers: Workers
 
     def pinned_or_pin(self, quarter_hour: QuarterHour, base: str, currencies: Sequence[str]) -> Pins:
-        """Return the rates pinned for a quarter-hour; where there are none, pin those in force at its end."""
+        """Return the exchange rates pinned for a quarter-hour; where none are, pin those in force at its end."""
         rates = self.workers.map(lambda currency: self.in_force(currency, quarter_hour.end, base), currencies)
         return self.pin(quarter_hour, base, dict(zip(currencies, rates, strict=True)))
 
     def in_force(self, currency: str, before: datetime, base: str) -> ExchangeRate | None:
-        """Return a currency's rate in force right before an instant; ``None`` where there was none."""
+        """Return a currency's exchange rate in force right before an instant; ``None`` where there was none."""
         entities = EntityReader(self.client, self.table)
         values = next(entities.read(stated_until(currency, before - MILLISECOND), 1), None)
         rate = ExchangeRate.of(values) if values else None
         return rate if rate and rate.base == base else None
 
     def pinned(self, quarter_hour: QuarterHour, base: str) -> Pins:
-        """Return the rates pinned for a quarter-hour; empty where none are."""
+        """Return the exchange rates pinned for a quarter-hour; empty where none are."""
         item = get_item(self.client, self.table, pins_key(quarter_hour, base))
         return pins_of(from_item(item)["rates"], base) if item else {}
 
     def pin(self, quarter_hour: QuarterHour, base: str, pins: Pins) -> Pins:
-        """Pin the rates of a quarter-hour unless some are pinned; return the rates that are pinned for ever."""
+        """Pin the exchange rates of a quarter-hour unless some are pinned; return those that are pinned now."""
         request = pin_request(self.table, quarter_hour, base, pins)
         write = conditional_write(lambda: self.client.put_item(**request), _TABLE)
         return pins if write.applied else pins_of(from_item(write.item)["rates"], base)
@@ -272,13 +272,13 @@ class PinStore:
 
 @dataclass(frozen=True, slots=True)
 class ProjectionStore:
-    """Items derived from sealed lines: writing one again writes the same bytes."""
+    """Writes projections: items derived from sealed lines, each time with the same bytes."""
 
     client: "DynamoDBClient"
     table: str
     workers: Workers
 
     def write(self, projections: Sequence[Mapping[str, Any]]) -> None:
-        """Write items; raise ``UnavailableError`` where some could not be written."""
+        """Write projections; raise ``UnavailableError`` where some could not be written."""
         if put_items(self.client, self.table, [to_item(values) for values in projections], self.workers):
             raise UnavailableError(f"{_TABLE} did not take all items in time")

@@ -1,4 +1,4 @@
-"""Proof of what was sealed: re-reads manifests and files, and holds hashes, chain, order and sums to each other."""
+"""Verifies the sealed files: re-reads every manifest and file, and compares hashes, chain, order and totals."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -13,7 +13,7 @@ from quarterhour.model.clock import iso_seconds, parse_iso
 from quarterhour.model.identifiers import Account, Identity, Position
 from quarterhour.model.quarter_hours import QuarterHour, span
 from quarterhour.model.totals import Totals
-from quarterhour.reports.base_currency import Conversion, Pins, convert, foreign, pins_of
+from quarterhour.reports.base_currency import Conversion, Pins, convert, foreign_currencies, pins_of
 from quarterhour.reports.keys import (
     LEDGER,
     MANIFEST,
@@ -31,7 +31,7 @@ from quarterhour.reports.plan import SCHEMA, Tally, by_account
 if TYPE_CHECKING:
     from datetime import datetime
 
-Open = Callable[[str], IO[bytes]]
+OpenObject = Callable[[str], IO[bytes]]
 """Opens an object by its key; raises ``FileNotFoundError`` where it cannot: ``strerror`` may say why."""
 
 _IN_MEMORY: Final = 16 << 20
@@ -40,7 +40,7 @@ _SHOWN: Final = 100
 
 @dataclass(slots=True)
 class Verification:
-    """What was proven, and every problem found; nothing is proven while there is one."""
+    """The counts of what was verified, and every problem found."""
 
     runs: int = 0
     buckets: int = 0
@@ -50,39 +50,39 @@ class Verification:
 
     @property
     def proven(self) -> bool:
-        """Whether there is a run, and all that stands in the reports is proven."""
+        """Whether there is a run, and no problem was found."""
         return self.runs > 0 and not self.problems
 
 
-def verify(open_object: Open, keys: Iterable[str], retention: timedelta | None = None) -> Verification:
-    """Prove the sealed files among these objects, from the first run to the last.
+def verify(open_object: OpenObject, keys: Iterable[str], retention: timedelta | None = None) -> Verification:
+    """Verify the sealed files among these objects, from the first run to the last.
 
-    ``retention``: how long identities are remembered where they were recorded (``None``: for ever); the same
-    identity sealed twice within it is a problem. Needs memory for one short text a line.
+    ``retention`` is how long the deployment remembers identities (``None``: for ever); an identity that is sealed
+    twice within it is a problem. Needs memory for one short text per line.
     """
     found = Verification()
     names = sorted(keys)
-    proof = _Proof(open_object, found, retention)
+    verifier = _Verifier(open_object, found, retention)
     manifests = [key for key in names if key.startswith(REPORTS) and key.endswith("/" + MANIFEST)]
     for key in manifests:
-        proof.run(key)
+        verifier.run(key)
     last = max(manifests, default="")
-    covered = proof.until
+    covered = verifier.until
     for key in names:
-        if key.startswith(LEDGER) and key not in proof.files:
+        if key.startswith(LEDGER) and key not in verifier.files:
             quarter_hour = quarter_hour_of_lines(key)
             # Lines after the last manifest are of a run under way.
             if quarter_hour is None or (covered is not None and quarter_hour.end <= covered):
-                found.problems.append(f"{key}: stands in no manifest")
-        elif key.startswith(REPORTS) and key < last and not key.endswith("/" + MANIFEST) and key not in proof.files:
-            found.problems.append(f"{key}: stands in no manifest")
+                found.problems.append(f"{key}: is in no manifest")
+        elif key.startswith(REPORTS) and key < last and not key.endswith("/" + MANIFEST) and key not in verifier.files:
+            found.problems.append(f"{key}: is in no manifest")
     return found
 
 
-class _Proof:
-    """Goes through the runs in the order of time and remembers what the next one must fit to."""
+class _Verifier:
+    """Verifies the runs in the order of time, and remembers what the next run must agree with."""
 
-    def __init__(self, open_object: Open, found: Verification, retention: timedelta | None) -> None:
+    def __init__(self, open_object: OpenObject, found: Verification, retention: timedelta | None) -> None:
         self._open = open_object
         self._found = found
         self._retention = retention
@@ -103,10 +103,10 @@ class _Proof:
             document = json.loads(content)
             previous, self._previous = self._previous, {"run": document["run"], "sha256": hexdigest(content)}
             self._expect(key, "previous", document["previous"], previous)
-            self._envelope(key, document)
-            tallies = [self._bucket(key, bucket) for bucket in document["buckets"]]
+            self._check_header(key, document)
+            tallies = [self._verify_bucket(key, bucket) for bucket in document["buckets"]]
             sums = by_account(tallies)
-            self._sums(key, document, sums, self._conversion(key, document, tallies))
+            self._check_totals(key, document, sums, self._converted(key, document, tallies))
         except (ValueError, KeyError, TypeError, AttributeError, ArithmeticError, RecursionError) as error:
             self._problem(key, f"cannot be read: {error!r}")
             return
@@ -115,8 +115,8 @@ class _Proof:
         for account, total in sums.items():
             self._found.accounts[account] = self._found.accounts.get(account, Totals()) + total
 
-    def _envelope(self, key: str, document: Mapping[str, Any]) -> None:
-        """Hold schema, bounds, names and quarter-hours; the run begins where the one before it ended."""
+    def _check_header(self, key: str, document: Mapping[str, Any]) -> None:
+        """Check schema, bounds, names and quarter-hours; a run must begin where the previous one ended."""
         self._schema = document["schema"] if document["schema"] in COLUMNS else SCHEMA
         self._expect(key, "schema", document["schema"], self._schema)
         start, end = parse_iso(document["from"]), parse_iso(document["to"])
@@ -128,11 +128,11 @@ class _Proof:
         self._expect(key, "run", document["run"], run)
         self._expect(key, "place", key, run_prefix(run) + MANIFEST)
         self._expect(key, "files", [file["key"] for file in document["files"]], [run_prefix(run) + SUMMARY])
-        wanted = [str(quarter_hour) for quarter_hour in span(first, last)]
-        self._expect(key, "buckets", [bucket["bucket"] for bucket in document["buckets"]], wanted)
+        covered = [str(quarter_hour) for quarter_hour in span(first, last)]
+        self._expect(key, "buckets", [bucket["bucket"] for bucket in document["buckets"]], covered)
 
-    def _bucket(self, key: str, bucket: Mapping[str, Any]) -> Tally:
-        """Prove a quarter-hour's file and return its tally, an empty one where there is none to prove."""
+    def _verify_bucket(self, key: str, bucket: Mapping[str, Any]) -> Tally:
+        """Verify a quarter-hour's file and return its tally; empty where there is no file, or one with other bytes."""
         self._found.buckets += 1
         quarter_hour = QuarterHour.parse(bucket["bucket"])
         if bucket["file"] is None:
@@ -142,19 +142,19 @@ class _Proof:
         self._expect(key, "file", name, lines_key(quarter_hour))
         self.files.add(name)
         with SpooledTemporaryFile(_IN_MEMORY) as file:
-            if not self._same_bytes(name, bucket["file"], file):
+            if not self._check_bytes(name, bucket["file"], file):
                 return {}
             try:
-                content = tally_lines(self._in_order(name, quarter_hour, file))
+                totals = tally_lines(self._checked_lines(name, quarter_hour, file))
             except (ValueError, ArithmeticError) as error:
                 self._problem(name, f"cannot be read: {error!r}")
                 return {}
-        self._expect(name, "lines", content.lines, bucket["lines"])
-        shards = {partition.shard for _, partition in content.accounts}
+        self._expect(name, "lines", totals.lines, bucket["lines"])
+        shards = {partition.shard for _, partition in totals.accounts}
         self._expect(name, "shards beyond those covered", sorted(shards - set(range(bucket["shards"]))), [])
-        return content.accounts
+        return totals.accounts
 
-    def _same_bytes(self, name: str, wanted: Mapping[str, Any], copy: Any) -> bool:  # noqa: ANN401
+    def _check_bytes(self, name: str, expected: Mapping[str, Any], copy: Any) -> bool:  # noqa: ANN401
         digest = sha256()
         try:
             with self._open(name) as body:
@@ -166,12 +166,12 @@ class _Proof:
             return False
         size = copy.tell()
         copy.seek(0)
-        self._expect(name, "size", size, wanted["size"])
-        self._expect(name, "SHA-256", digest.hexdigest(), wanted["sha256"])
-        return bool(digest.hexdigest() == wanted["sha256"])
+        self._expect(name, "size", size, expected["size"])
+        self._expect(name, "SHA-256", digest.hexdigest(), expected["sha256"])
+        return bool(digest.hexdigest() == expected["sha256"])
 
-    def _in_order(self, name: str, quarter_hour: QuarterHour, file: Any) -> Iterable[dict[str, str]]:  # noqa: ANN401
-        """Yield a file's lines: each of this quarter-hour, after the one before, of an event not seen, by its terms."""
+    def _checked_lines(self, name: str, quarter_hour: QuarterHour, file: Any) -> Iterable[dict[str, str]]:  # noqa: ANN401
+        """Yield a file's lines; check quarter-hour, order, identity and commission of each."""
         last = ""
         for line in read_lines(file, self._schema):
             position = Position.parse(line["position"])
@@ -181,10 +181,10 @@ class _Proof:
             ):
                 self._problem(name, f"{line['position']} is of another quarter-hour")
             if line["position"] <= last:
-                self._problem(name, f"{line['position']} stands behind {last}")
+                self._problem(name, f"{line['position']} is not after {last}")
             last = line["position"]
             identity = Identity(line["source"], line["id"])
-            # By what the identity hashes to, not by what the line says: a wrong position hides no repetition.
+            # Computed from the identity, not read from the line: a wrong position hides no repetition.
             suffix = Position.of(identity, position.recorded_at).suffix
             if position.suffix != suffix:
                 self._problem(name, f"{line['position']} is not the position of {identity}")
@@ -196,8 +196,8 @@ class _Proof:
                 self._problem(name, f"{identity} pays another commission than its terms give")
             yield line
 
-    def _conversion(self, key: str, document: Mapping[str, Any], tallies: Sequence[Tally]) -> Conversion | None:
-        """Check the pinned rates; return the run in the base currency at these rates, ``None`` where it has none."""
+    def _converted(self, key: str, document: Mapping[str, Any], tallies: Sequence[Tally]) -> Conversion | None:
+        """Check the pinned exchange rates; return the run converted at them, ``None`` where it has no base currency."""
         rates = {bucket["bucket"]: bucket.get("rates") for bucket in document["buckets"]}
 
         def pinned(quarter_hour: QuarterHour, base: str, _: Sequence[str]) -> Pins:
@@ -207,10 +207,12 @@ class _Proof:
         conversion = convert(document.get("base_currency", ""), tallied, pinned)
         if conversion:
             for quarter_hour, tally in tallied:
-                self._rates(key, quarter_hour, foreign(tally, conversion.base), rates[str(quarter_hour)], conversion)
+                self._check_rates(
+                    key, quarter_hour, foreign_currencies(tally, conversion.base), rates[str(quarter_hour)], conversion
+                )
         return conversion
 
-    def _rates(
+    def _check_rates(
         self,
         key: str,
         quarter_hour: QuarterHour,
@@ -218,32 +220,32 @@ class _Proof:
         rates: Sequence[Mapping[str, Any]],
         conversion: Conversion,
     ) -> None:
-        """Check that a quarter-hour has a rate for each currency that needs one, in force at its end."""
-        named = [one["currency"] for one in rates]
+        """Check that each foreign currency of a quarter-hour has an exchange rate in force at its end."""
+        named = [rate["currency"] for rate in rates]
         self._expect(key, f"currencies of the rates of {quarter_hour}", named, currencies)
         for currency, rate in pins_of(rates, conversion.base).items():
             if rate and not (rate.units_per_base > 0 and rate.as_of < quarter_hour.end):
                 self._problem(key, f"the rate of {currency} in {quarter_hour} was not in force at its end")
 
-    def _sums(
+    def _check_totals(
         self,
         key: str,
         document: Mapping[str, Any],
         sums: Mapping[Account, Totals],
         conversion: Conversion | None,
     ) -> None:
-        """Check the run's counts and sums, and its other files."""
+        """Check the run's counts and totals, and its other files."""
         self._expect(key, "accounts", accounts_of(document), dict(sums))
         self._expect(key, "lines", document["lines"], sum(totals.events for totals in sums.values()))
         for file in document["files"]:
             self.files.add(file["key"])
             with SpooledTemporaryFile(_IN_MEMORY) as copy:
-                self._same_bytes(file["key"], file, copy)
+                self._check_bytes(file["key"], file, copy)
                 self._expect(file["key"], "sums", copy.read(), summary(sums, conversion))
 
-    def _expect(self, key: str, what: str, found: object, wanted: object) -> None:
-        if found != wanted:
-            self._problem(key, f"{what}: {_short(found)} where {_short(wanted)} is right")
+    def _expect(self, key: str, what: str, found: object, expected: object) -> None:
+        if found != expected:
+            self._problem(key, f"{what}: {_short(found)} where {_short(expected)} is right")
 
     def _problem(self, key: str, problem: str) -> None:
         self._found.problems.append(f"{key}: {problem}")

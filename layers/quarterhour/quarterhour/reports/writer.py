@@ -1,4 +1,4 @@
-"""Writing the sealed file of a quarter-hour: one CSV line an event, in the order given, always the same bytes."""
+"""Writes the sealed file of a quarter-hour: one CSV line per posting; the same postings give the same bytes."""
 
 import csv
 import gzip
@@ -7,23 +7,26 @@ from contextlib import ExitStack
 from hashlib import sha256
 from tempfile import TemporaryFile
 from types import TracebackType
-from typing import IO, Self, cast
+from typing import IO, Final, Self, cast
 
 from quarterhour.aws.items import Item
 from quarterhour.ledger.event import REFUND
 from quarterhour.ledger.plan import SCHEMA as LEDGER_SCHEMA
 from quarterhour.model.errors import LedgerItemError
-from quarterhour.reports.lines import COLUMNS, FLAG, UNLINKED, Line, Tallying, cell
-from quarterhour.reports.plan import Content, Sealed
+from quarterhour.reports.lines import COLUMNS, FLAG, POSTING, UNLINKED, Line, Tallier, cell
+from quarterhour.reports.plan import LineTotals, SealedFile
+
+_REQUIRED: Final = frozenset({*POSTING, "schema"})
+"""The attributes that every posting has."""
 
 
 class SealedFileWriter:
-    """A gzipped CSV file on disk that adds up what is written to it; the file is deleted when the block ends."""
+    """A gzipped CSV file on disk, and the totals of its lines; the file is deleted when the block ends."""
 
     def __init__(self, schema: int) -> None:
         self.file: IO[bytes] = TemporaryFile()  # noqa: SIM115 - closed by __exit__
         self._columns = COLUMNS[schema]
-        self._tallying = Tallying()
+        self._tallier = Tallier()
         self._layers = ExitStack()
 
     def __enter__(self) -> Self:
@@ -45,34 +48,44 @@ class SealedFileWriter:
         self.file.close()
 
     def write(self, item: Item) -> Line:
-        """Write an event and return its line.
+        """Write a posting and return its line.
 
         Raises ``LedgerItemError``, which names partition and position, for an item that is no posting.
         """
         try:
-            values = {name: value["S"] for name, value in item.items()}
-            if values["schema"] != LEDGER_SCHEMA:
-                raise ValueError(f"the schema {values['schema']!r} is not known")  # noqa: TRY301 - read below
-            if values["type"] == REFUND and "refers_to" not in values:
-                values[FLAG] = UNLINKED
-            self._tallying.add(values)
-        except (KeyError, TypeError, ValueError, ArithmeticError) as error:
+            values = _values(item)
+            self._tallier.add(values)
+        except (ValueError, ArithmeticError) as error:
             raise LedgerItemError(_place(item), error) from error
+        if values["type"] == REFUND and "refers_to" not in values:
+            values[FLAG] = UNLINKED
         self._writer.writerow([cell(name, values[name]) if name in values else "" for name in self._columns])
         return values
 
-    def seal(self) -> Sealed:
-        """Complete the file and return its number of lines, SHA-256 and size; ``file`` is at its beginning then."""
+    def seal(self) -> SealedFile:
+        """Complete the file and return its number of lines, SHA-256 and size; ``file`` is then at its beginning."""
         self._layers.close()
-        return Sealed(self._tallying.lines, *_digest(self.file)) if self._tallying.lines else Sealed(0)
+        return SealedFile(self._tallier.lines, *_digest(self.file)) if self._tallier.lines else SealedFile(0)
 
-    def content(self) -> Content:
-        """Return what the lines written so far add up to."""
-        return self._tallying.content()
+    def totals(self) -> LineTotals:
+        """Return the totals of the lines written so far."""
+        return self._tallier.totals()
+
+
+def _values(item: Item) -> dict[str, str]:
+    """Return the values of a posting's attributes; raise ``ValueError`` where the item is no posting."""
+    if other := [name for name, value in item.items() if "S" not in value]:
+        raise ValueError(f"no text: {', '.join(sorted(other))}")
+    if missing := _REQUIRED - item.keys():
+        raise ValueError(f"missing: {', '.join(sorted(missing))}")
+    values = {name: value["S"] for name, value in item.items()}
+    if values["schema"] != LEDGER_SCHEMA:
+        raise ValueError(f"the schema {values['schema']!r} is not known")
+    return values
 
 
 def _place(item: Item) -> str:
-    """Return partition and position of an item, as far as they can be read."""
+    """Return partition and position of an item; ``?`` for what is missing."""
     return " ".join(str(item.get(name, {}).get("S", "?")) for name in ("quarter_hour", "position"))
 
 

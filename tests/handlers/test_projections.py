@@ -1,4 +1,4 @@
-"""What is read of sealed reports beside their files: the base currency, sales by place, and a source's events."""
+"""Projections of the sealed lines: the summary in the base currency, sales by place, and a source's events."""
 
 import csv
 import io
@@ -88,7 +88,7 @@ def sold(items: list[dict[str, Any]]) -> dict[str, dict[str, str]]:
         ("/locations/G", {}, {}),
     ],
 )
-def test_sales_are_told_at_any_level(
+def test_sales_are_returned_at_any_level(
     world: World, path: str, parameters: dict[str, Any], found: dict[str, dict[str, str]]
 ) -> None:
     for limit in (1, 100):
@@ -96,7 +96,7 @@ def test_sales_are_told_at_any_level(
     assert world.all(path, from_="2026-10-24", to="2026-12-31", **parameters) == []
 
 
-def test_a_places_sales_are_told_as_an_accounts(world: World) -> None:
+def test_the_sales_of_a_place_have_the_figures_of_an_account(world: World) -> None:
     assert world.read("/locations/GB", **DAY)["items"] == [
         {
             "day": "2026-10-23",
@@ -128,7 +128,7 @@ def test_a_places_sales_are_told_as_an_accounts(world: World) -> None:
         ("/locations", {**DAY, "limit": 1001}, "limit"),
     ],
 )
-def test_a_bad_question_about_places_is_told_by_its_field(
+def test_a_bad_request_for_places_is_refused_with_its_field(
     world: World, path: str, parameters: dict[str, Any], field: str
 ) -> None:
     assert world.refused(path, **parameters)["field"] == field
@@ -157,9 +157,9 @@ def test_a_sources_events_are_read_after_before_and_between(
     world: World, parameters: dict[str, Any], found: list[str]
 ) -> None:
     for limit in (1, 2, 100):
-        told = amounts(world.all(SOURCE, limit=limit, **parameters))
-        assert sorted(told) == sorted(found)
-        assert told[:2] == found[:2] or set(told[:2]) <= set(found), "events of one millisecond have any order"
+        returned = amounts(world.all(SOURCE, limit=limit, **parameters))
+        assert sorted(returned) == sorted(found)
+        assert returned[:2] == found[:2] or set(returned[:2]) <= set(found), "events of one millisecond have any order"
 
 
 def test_a_sources_events_are_those_of_the_ledger(world: World) -> None:
@@ -181,7 +181,7 @@ def test_a_source_may_be_an_address(world: World) -> None:
         ("a%23b", DAY, "source"),
     ],
 )
-def test_a_bad_question_about_a_source_is_told_by_its_field(
+def test_a_bad_request_for_a_source_is_refused_with_its_field(
     world: World, source: str, parameters: dict[str, Any], field: str
 ) -> None:
     assert world.refused(f"/sources/{source}/events", **parameters)["field"] == field

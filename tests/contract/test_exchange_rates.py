@@ -1,4 +1,4 @@
-"""The rates: stated once each and in the order of time, found as of any instant, in their windows, and all at once."""
+"""Exchange rates: stated once each in the order of time, and read as of any instant, in windows, and all at once."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -18,7 +18,7 @@ from quarterhour.exchange_rates.queries import ExchangeRateQueries
 from quarterhour.exchange_rates.service import ExchangeRateService
 from quarterhour.exchange_rates.store import ExchangeRateStore
 from quarterhour.model.clock import ManualClock, iso_millis, iso_seconds, using
-from quarterhour.model.errors import ConflictError, NotFoundError
+from quarterhour.model.errors import ConflictError, InvalidError, NotFoundError
 from quarterhour.model.instants import ALWAYS
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.snapshots.layers import Layer, parse_layers
@@ -62,16 +62,16 @@ def windows(desk: Metered) -> SnapshotQueries:
     return SnapshotQueries(desk.storage.entities, EXCHANGE_RATE_STATES)
 
 
-def said(units: str, at: datetime | None) -> Statement:
+def statement(units: str, at: datetime | None) -> Statement:
     return Statement(Decimal(units), "ECB", at)
 
 
-def state(desk: Metered, currency: str, statement: Statement, base: str) -> dict[str, Any]:
-    return service(desk.storage.entities, base).state(currency, statement)[0]
+def state(desk: Metered, currency: str, stated: Statement, base: str) -> dict[str, Any]:
+    return service(desk.storage.entities, base).state(currency, stated)[0]
 
 
 def keep(desk: Metered, latest: dict[str, Any]) -> None:
-    """Keep the windows, as the snapshots function does when the stream tells of a rate."""
+    """Write the snapshots of a rate, as the snapshots function does."""
     found, poison = snapshots([record(1, to_item(latest))], LAYERS)
     assert not poison
     for one in found:
@@ -95,11 +95,11 @@ def pages(read: Callable[[Paging], Page], limit: int) -> Iterator[list[dict[str,
 def test_a_rate_comes_into_force_with_one_transaction(
     desk: Metered, currency: str, at: datetime, record_property: Record
 ) -> None:
-    first = desk.bill(lambda: state(desk, currency, said("1.0842", at), EUR))
+    first = desk.bill(lambda: state(desk, currency, statement("1.0842", at), EUR))
     assert (first.write_units, first.read_units) == (6, 1)
     assert first.calls == {"dynamodb.GetItem": 1, "dynamodb.TransactWriteItems": 1}
     with using(ManualClock(at + MINUTE)):
-        second = desk.bill(lambda: state(desk, currency, said("1.09", at + MINUTE), EUR))
+        second = desk.bill(lambda: state(desk, currency, statement("1.09", at + MINUTE), EUR))
     assert (second.write_units, second.read_units) == (6, 2)
     record_property("state a rate", cost(second))
     latest = rates(desk).latest(currency)
@@ -108,42 +108,50 @@ def test_a_rate_comes_into_force_with_one_transaction(
     assert ExchangeRate.of(latest) == ExchangeRate(Decimal("1.09"), "ECB", EUR, at + MINUTE)
 
 
-def test_a_rate_stated_again_changes_nothing_however_late(
+def test_a_rate_stated_again_changes_nothing_at_any_time(
     desk: Metered, currency: str, at: datetime, record_property: Record
 ) -> None:
-    first = state(desk, currency, said("1.0842", at - MINUTE), EUR)
-    state(desk, currency, said("1.09", at), EUR)
+    first = state(desk, currency, statement("1.0842", at - MINUTE), EUR)
+    state(desk, currency, statement("1.09", at), EUR)
     latest = rates(desk).latest(currency)
-    again = desk.bill(lambda: state(desk, currency, said("1.08420", at - MINUTE), EUR))
+    again = desk.bill(lambda: state(desk, currency, statement("1.08420", at - MINUTE), EUR))
     assert (again.write_units, again.read_units) == (0, 2)
     record_property("state a rate again", cost(again))
-    values, is_new = service(desk.storage.entities).state(currency, said("1.0842", at - MINUTE))
+    values, is_new = service(desk.storage.entities).state(currency, statement("1.0842", at - MINUTE))
     assert (values["version"], is_new) == (first["version"], False)
     assert rates(desk).latest(currency) == latest
 
 
-def test_a_rate_from_now_on_that_is_in_force_already_stays_as_it_is(desk: Metered, currency: str, at: datetime) -> None:
-    first = state(desk, currency, said("1.0842", None), EUR)
+def test_stating_the_rate_in_force_without_an_instant_changes_nothing(
+    desk: Metered, currency: str, at: datetime
+) -> None:
+    first = state(desk, currency, statement("1.0842", None), EUR)
     with using(ManualClock(at + MINUTE)):
-        assert state(desk, currency, said("1.0842", None), EUR)["last_updated"] == first["last_updated"]
-        other = state(desk, currency, said("1.09", None), EUR)
+        assert state(desk, currency, statement("1.0842", None), EUR)["last_updated"] == first["last_updated"]
+        other = state(desk, currency, statement("1.09", None), EUR)
     assert (other["version"], other["last_updated"]) == (2, iso_millis(at + MINUTE))
 
 
-def test_what_a_rate_was_is_never_said_anew(desk: Metered, currency: str, at: datetime) -> None:
-    state(desk, currency, said("1.0842", at), EUR)
+def test_a_past_rate_is_never_changed(desk: Metered, currency: str, at: datetime) -> None:
+    state(desk, currency, statement("1.0842", at), EUR)
     before = rates(desk).latest(currency)
-    for statement in (said("1.09", at), said("1.0842", at - MINUTE), said("1.09", at - MINUTE)):
+    for other in (statement("1.09", at), statement("1.0842", at - MINUTE), statement("1.09", at - MINUTE)):
         with pytest.raises(ConflictError):
-            state(desk, currency, statement, EUR)
+            state(desk, currency, other, EUR)
     with pytest.raises(ConflictError):
-        state(desk, currency, said("1.0842", at), "USD")
+        state(desk, currency, statement("1.0842", at), "USD")
     assert rates(desk).latest(currency) == before
     assert rates(desk).as_of(currency, at - MINUTE) is None
 
 
+def test_the_base_currency_has_no_exchange_rate(desk: Metered, at: datetime) -> None:
+    with pytest.raises(InvalidError, match="is EUR, the base currency"):
+        state(desk, EUR, statement("1", at), EUR)
+    assert rates(desk).latest(EUR) is None
+
+
 class Racing:
-    """A client between whose reading and writing somebody else comes, once."""
+    """A client with another writer between its reading and its writing, once."""
 
     def __init__(self, client: Any, come: Callable[[], object]) -> None:
         self._client = client
@@ -156,19 +164,21 @@ class Racing:
         return getattr(self._client, operation)
 
 
-def test_who_was_overtaken_reads_again_and_comes_behind(desk: Metered, currency: str, at: datetime) -> None:
+def test_a_statement_that_lost_a_race_is_planned_again(desk: Metered, currency: str, at: datetime) -> None:
     storage = desk.storage
 
     def racing(come: Callable[[], object]) -> ExchangeRateService:
         client: Any = Racing(storage.dynamodb, come)
         return service(EntityReader(client, storage.entity_table))
 
-    other = said("1.07", at - 2 * MINUTE)
-    values, is_new = racing(lambda: state(desk, currency, other, EUR)).state(currency, said("1.08", at - MINUTE))
+    other = statement("1.07", at - 2 * MINUTE)
+    values, is_new = racing(lambda: state(desk, currency, other, EUR)).state(currency, statement("1.08", at - MINUTE))
     assert (values["version"], is_new) == (2, True)
     with pytest.raises(ConflictError):
-        racing(lambda: state(desk, currency, said("1.10", at), EUR)).state(currency, said("1.09", at - MINUTE / 2))
-    same = said("1.10", at)
+        racing(lambda: state(desk, currency, statement("1.10", at), EUR)).state(
+            currency, statement("1.09", at - MINUTE / 2)
+        )
+    same = statement("1.10", at)
     assert racing(lambda: None).state(currency, same) == (rates(desk).as_of(currency, at), False)
 
 
@@ -181,17 +191,21 @@ def history(desk: Metered, currency: str, at: datetime) -> str:
     for number in range(12):
         when = at + 5 * number * MINUTE
         with using(ManualClock(when)):
-            keep(desk, dict(state(desk, currency, said(f"1.{number + 1:02d}", when), EUR)))
+            keep(desk, dict(state(desk, currency, statement(f"1.{number + 1:02d}", when), EUR)))
     return currency
 
 
 def test_the_rate_in_force_at_any_instant_is_the_newest_stated_by_then(
     desk: Metered, history: str, at: datetime, record_property: Record
 ) -> None:
-    asked = {-1: None, 0: "1.01", 4: "1.01", 5: "1.02", 59: "1.12", 10**6: "1.12"}
-    found = {minutes: rates(desk).as_of(history, at + minutes * MINUTE) for minutes in asked}
-    assert {minutes: one and one["units_per_base"] for minutes, one in found.items()} == asked
+    expected = {-1: None, 0: "1.01", 4: "1.01", 5: "1.02", 59: "1.12", 10**6: "1.12"}
+    found = {minutes: rates(desk).as_of(history, at + minutes * MINUTE) for minutes in expected}
+    assert {minutes: one and one["units_per_base"] for minutes, one in found.items()} == expected
     assert rates(desk).as_of(history, at + 5 * MINUTE - timedelta(milliseconds=1))["units_per_base"] == "1.01"  # type: ignore[index]
+    assert rates(desk).in_force(history, at + 5 * MINUTE)["units_per_base"] == "1.02"
+    assert rates(desk).in_force(history)["units_per_base"] == "1.12"
+    with pytest.raises(NotFoundError, match="stated as of"):
+        rates(desk).in_force(history, at - MINUTE)
     bill = desk.bill(lambda: rates(desk).as_of(history, at))
     assert (bill.read_units, bill.calls.total()) == (1, 1)
     record_property("a rate as of an instant, exact", cost(bill))
@@ -200,7 +214,7 @@ def test_the_rate_in_force_at_any_instant_is_the_newest_stated_by_then(
     record_property("a rate now", cost(bill))
 
 
-def test_a_rates_windows_are_read_as_an_accounts(
+def test_the_snapshots_of_a_rate_are_read_as_those_of_an_account(
     desk: Metered, history: str, at: datetime, record_property: Record
 ) -> None:
     pk, queries = rate_pk(history), windows(desk)
@@ -223,7 +237,7 @@ def test_a_rates_windows_are_read_as_an_accounts(
         record_property(what, cost(bill))
 
 
-def test_all_that_was_ever_stated_is_listed_by_the_instants_it_was_stated_for(
+def test_all_stated_rates_are_listed_by_their_instants(
     desk: Metered, history: str, at: datetime, record_property: Record
 ) -> None:
     store = rates(desk)
@@ -246,26 +260,26 @@ def test_all_that_was_ever_stated_is_listed_by_the_instants_it_was_stated_for(
 
 
 @pytest.mark.parametrize(("layer", "before"), [(FIVE_MINUTES, "1.11"), (CHANGE, "1.11"), (HOUR, "1.09")])
-def test_a_trend_is_that_since_the_window_before(  # noqa: PLR0913, PLR0917 - what a case says
+def test_a_trend_compares_with_the_window_before(  # noqa: PLR0913, PLR0917 - what a case says
     desk: Metered, currency: str, at: datetime, layer: Layer, before: str, record_property: Record
 ) -> None:
     hour = at.replace(minute=0, second=0, microsecond=0) - 100 * DAY
     for minutes, units in ((0, "1.08"), (59, "1.09"), (60, "1.10"), (65, "1.11")):
-        state(desk, currency, said(units, hour + minutes * MINUTE), EUR)
-    latest = state(desk, currency, said("1.12", hour + 70 * MINUTE), EUR)
+        state(desk, currency, statement(units, hour + minutes * MINUTE), EUR)
+    latest = state(desk, currency, statement("1.12", hour + 70 * MINUTE), EUR)
     found = rates(desk).before_window(layer, latest)
     assert found
-    told_ = windows(desk).compared(layer, latest, found)
+    comparison = windows(desk).compared(layer, latest, found)
     change = str(Decimal("1.12") - Decimal(before))
     figure = {"now": "1.12", "before": before, "change": change, "trend": "up"}
-    assert (told_["trend"], told_["figures"]) == ("up", {"units_per_base": figure})
+    assert (comparison["trend"], comparison["figures"]) == ("up", {"units_per_base": figure})
     bill = desk.bill(lambda: rates(desk).before_window(layer, latest))
     assert (bill.read_units, bill.calls.total()) == (1, 1)
     record_property("a rate's trend", cost(bill))
 
 
-def test_the_first_rate_has_none_before_it(desk: Metered, currency: str, at: datetime) -> None:
-    assert rates(desk).before_window(CHANGE, state(desk, currency, said("1.08", at), EUR)) is None
+def test_the_first_rate_has_no_rate_before_it(desk: Metered, currency: str, at: datetime) -> None:
+    assert rates(desk).before_window(CHANGE, state(desk, currency, statement("1.08", at), EUR)) is None
 
 
 @pytest.mark.parametrize("limit", [1, 2, 100])
@@ -274,7 +288,7 @@ def test_a_window_lists_the_rates_that_changed_in_it(
 ) -> None:
     codes = [f"W{letter}{chr(ord('A') + limit % 26)}" for letter in "ABCDE"]
     for code in codes:
-        keep(desk, dict(state(desk, code, said("2", at), EUR)))
+        keep(desk, dict(state(desk, code, statement("2", at), EUR)))
     found: list[str] = []
     token = None
     while True:
@@ -294,7 +308,7 @@ def test_a_window_lists_the_rates_that_changed_in_it(
 def test_all_rates_in_force_are_listed_once_each(
     desk: Metered, currency: str, at: datetime, record_property: Record
 ) -> None:
-    state(desk, currency, said("2", at), EUR)
+    state(desk, currency, statement("2", at), EUR)
     found = list(chain.from_iterable(pages(windows(desk).latest, 3)))
     assert [one["units_per_base"] for one in found if one["currency"] == currency] == ["2"]
     assert len({one["currency"] for one in found}) == len(found)
@@ -303,8 +317,8 @@ def test_all_rates_in_force_are_listed_once_each(
     record_property("all rates now", cost(bill))
 
 
-def test_what_has_expired_is_not_shown_but_the_history_stands(desk: Metered, currency: str, at: datetime) -> None:
-    keep(desk, dict(state(desk, currency, said("3", at - timedelta(days=400)), EUR)))
+def test_expired_snapshots_are_not_shown_but_the_history_stays(desk: Metered, currency: str, at: datetime) -> None:
+    keep(desk, dict(state(desk, currency, statement("3", at - timedelta(days=400)), EUR)))
     with pytest.raises(NotFoundError):
         windows(desk).at(rate_pk(currency), HOUR, at)
     found = rates(desk).as_of(currency, at - timedelta(days=399))
@@ -315,9 +329,9 @@ def test_what_has_expired_is_not_shown_but_the_history_stands(desk: Metered, cur
 # ---------------------------------------------------------------- pinned for the reports
 
 
-def test_who_pins_first_decides_for_ever(desk: Metered, currency: str, at: datetime, record_property: Record) -> None:
+def test_the_first_pinned_rates_stay(desk: Metered, currency: str, at: datetime, record_property: Record) -> None:
     quarter_hour, store = QuarterHour.at(at), desk.storage.reports.pins
-    state(desk, currency, said("1.5", at), EUR)
+    state(desk, currency, statement("1.5", at), EUR)
     found = store.in_force(currency, quarter_hour.end, EUR)
     assert found == ExchangeRate(Decimal("1.5"), "ECB", EUR, at)
     first = {currency: found, "ZZZ": None}
@@ -336,7 +350,7 @@ def test_a_rate_counts_in_a_quarter_hour_if_it_was_in_force_before_its_end_and_o
 ) -> None:
     quarter_hour, store = QuarterHour.at(at), desk.storage.reports.pins
     with using(ManualClock(quarter_hour.end)):
-        state(desk, currency, said("1.5", quarter_hour.end), EUR)
+        state(desk, currency, statement("1.5", quarter_hour.end), EUR)
     assert store.in_force(currency, quarter_hour.end, EUR) is None
     assert store.in_force(currency, quarter_hour.next.end, EUR)
     assert store.in_force(currency, quarter_hour.next.end, "USD") is None

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from quarterhour.aws.entity import Key, window_partitions
 from quarterhour.aws.streams import SEQUENCE_DIGITS
-from quarterhour.counters.plan import Change, Counter, Group, Retention, changes, group
+from quarterhour.counters.plan import Change, Counter, Group, Retention, group, group_changes
 from quarterhour.model.clock import iso_millis
 from quarterhour.model.identifiers import Identity, Partition, Position
 from quarterhour.model.quarter_hours import QuarterHour
@@ -38,14 +38,14 @@ class Table:
         """Write all or none; ``False`` where one has changed since it was read."""
         places = [(change.values["pk"], change.values["sk"]) for change in planned]
         assert len(set(places)) == len(places), "a transaction takes each item at most once"
-        standing = [self.items.get(place, {}).get("version") for place in places]
-        if standing != [change.version for change in planned]:
+        versions = [self.items.get(place, {}).get("version") for place in places]
+        if versions != [change.version for change in planned]:
             return False
         self.items |= {place: dict(change.values) for place, change in zip(places, planned, strict=True)}
         return True
 
     def apply(self, one: Group) -> None:
-        planned = changes(one, self.read(one.keys), RETENTION)
+        planned = group_changes(one, self.read(one.keys), RETENTION)
         assert self.write(planned)
 
     def totals(self, account: str, sk: str) -> Totals:
@@ -74,7 +74,7 @@ def stream(postings: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
 def redeliver(
     table: Table, records: Sequence[dict[str, Any]], done: int, cut: tuple[float, float], failing: int
 ) -> int:
-    """Deliver from anywhere within what is done already to anywhere behind; some groups fail. Return what is done."""
+    """Deliver from any record that is counted to any later one; some groups fail. Return how many are counted."""
     start = round(cut[0] * done)
     end = start + 1 + round(cut[1] * (len(records) - start - 1))
     groups, poison = group(records[start:end])
@@ -83,7 +83,7 @@ def redeliver(
     for one in groups:
         if one not in failed:
             table.apply(one)
-    firsts = [one.steps[0].seq for one in failed]
+    firsts = [one.postings[0].seq for one in failed]
     lowest = [i for i, one in enumerate(records) if one["dynamodb"]["SequenceNumber"].zfill(40) in firsts]
     return max(done, min(lowest, default=end))
 
@@ -96,7 +96,7 @@ def redeliver(
         st.tuples(st.integers(0, 1), st.tuples(st.floats(0, 1), st.floats(0, 1)), st.integers(0, 255)), max_size=12
     ),
 )
-def test_each_posting_is_counted_once_however_often_and_however_cut_it_is_delivered(
+def test_each_posting_is_counted_once_in_any_batches_and_redeliveries(
     sold: list[tuple[str, str, Decimal, Decimal]],
     deliveries: list[tuple[int, tuple[float, float], int]],
 ) -> None:
@@ -140,7 +140,7 @@ def assert_counted(totals: Totals, sold: Sequence[tuple[str, str, Decimal, Decim
 # ---------------------------------------------------------------- one batch
 
 
-def test_gross_and_refunds_are_told_apart_by_sign() -> None:
+def test_the_sign_separates_gross_from_refunds() -> None:
     table = Table()
     sold = [("10.00", "1.000"), ("0", "0"), ("-2.50", "-0.250"), ("0.005", "0.0005")]
     (one,), _ = group(stream(posting("42#GBP", PARTITIONS[0], *figures, i) for i, figures in enumerate(sold)))
@@ -155,18 +155,18 @@ def test_gross_and_refunds_are_told_apart_by_sign() -> None:
 
 def test_one_transaction_moves_quarter_hour_day_and_lifetime_together() -> None:
     (one,), _ = group(stream([posting("42#GBP", PARTITIONS[0], "10.00", "1.00", 5)]))
-    planned = changes(one, {}, RETENTION)
+    planned = group_changes(one, {}, RETENTION)
     assert [change.values["sk"] for change in planned] == ["QUARTER#202610230130#00", "latest", "DAY#2026-10-23"]
     assert {change.values["pk"] for change in planned} == {"ACCOUNT#42#GBP"}
     assert [change.version for change in planned] == [None, None, None]
     assert [change.values["version"] for change in planned] == [1, 1, 1]
 
 
-def test_a_batch_makes_one_group_of_each_account_and_partition_in_the_order_of_the_stream() -> None:
+def test_a_batch_is_grouped_by_account_and_partition_in_the_order_of_the_stream() -> None:
     sold = [("42#GBP", 0), ("7#GBP", 0), ("42#GBP", 1), ("42#GBP", 0), ("42#EUR", 0), ("42#GBP", 0)]
     records = stream(posting(account, PARTITIONS[at], "1", "1", i) for i, (account, at) in enumerate(sold))
     groups, _ = group([*reversed(records)])
-    found = {(str(one.account), str(one.partition)): [int(step.seq) for step in one.steps] for one in groups}
+    found = {(str(one.account), str(one.partition)): [int(step.seq) for step in one.postings] for one in groups}
     assert found == {
         ("42#GBP", PARTITIONS[0]): [97, 106, 112],
         ("7#GBP", PARTITIONS[0]): [100],
@@ -176,7 +176,7 @@ def test_a_batch_makes_one_group_of_each_account_and_partition_in_the_order_of_t
     assert len(groups) == len(found)
 
 
-def test_sequence_numbers_are_compared_as_numbers_whatever_their_length() -> None:
+def test_sequence_numbers_of_any_length_are_compared_as_numbers() -> None:
     table = Table()
     for seq in ("9", "10", "99", "100", "1" + "0" * 30):
         (one,), _ = group([record(seq, posting("42#GBP", PARTITIONS[0], "1", "1", 1))])
@@ -186,26 +186,26 @@ def test_sequence_numbers_are_compared_as_numbers_whatever_their_length() -> Non
     assert watermark == ("1" + "0" * 30).zfill(SEQUENCE_DIGITS)
 
 
-def test_a_batch_that_comes_again_changes_nothing() -> None:
+def test_a_repeated_batch_changes_nothing() -> None:
     table = Table()
     (one,), _ = group(stream(posting("42#GBP", PARTITIONS[0], "1", "1", i) for i in range(3)))
     table.apply(one)
-    assert changes(one, table.read(one.keys), RETENTION) == []
+    assert group_changes(one, table.read(one.keys), RETENTION) == []
 
 
-def test_of_two_that_count_the_same_batch_at_once_only_one_writes() -> None:
+def test_of_two_updates_with_the_same_batch_only_one_writes() -> None:
     table = Table()
     (one,), _ = group(stream(posting("42#GBP", PARTITIONS[0], "1", "1", i) for i in range(3)))
-    mine, theirs = (changes(one, table.read(one.keys), RETENTION) for _ in range(2))
+    mine, theirs = (group_changes(one, table.read(one.keys), RETENTION) for _ in range(2))
     assert table.write(theirs)
     assert not table.write(mine)
-    assert changes(one, table.read(one.keys), RETENTION) == []
+    assert group_changes(one, table.read(one.keys), RETENTION) == []
 
 
-def test_of_two_partitions_of_an_account_counted_at_once_the_slower_is_planned_again() -> None:
+def test_of_two_concurrent_updates_of_an_account_the_second_is_planned_again() -> None:
     table = Table()
     groups, _ = group(stream(posting("42#GBP", PARTITIONS[i], "1", "1", i) for i in (0, 1)))
-    first, second = ((one, changes(one, table.read(one.keys), RETENTION)) for one in groups)
+    first, second = ((one, group_changes(one, table.read(one.keys), RETENTION)) for one in groups)
     assert table.write(first[1])
     assert not table.write(second[1]), "the lifetime totals have moved"
     table.apply(second[0])
@@ -222,15 +222,15 @@ def test_a_late_partition_does_not_turn_last_updated_back() -> None:
 
 def test_quarter_hour_and_day_counters_expire_and_the_lifetime_never_does() -> None:
     (one,), _ = group(stream([posting("42#GBP", PARTITIONS[0], "1", "1", 0)]))
-    quarter_hour, latest, day = (change.values for change in changes(one, {}, RETENTION))
+    quarter_hour, latest, day = (change.values for change in group_changes(one, {}, RETENTION))
     assert quarter_hour["expires_at"] == int((utc("01:45") + timedelta(days=35)).timestamp())
     assert day["expires_at"] == int((utc("01:45") + timedelta(days=800)).timestamp())
     assert "expires_at" not in latest
 
 
-def test_the_lifetime_totals_stand_in_the_index_of_all_latest_states() -> None:
+def test_the_lifetime_totals_are_in_the_index_of_all_latest_states() -> None:
     (one,), _ = group(stream([posting("42#GBP", PARTITIONS[0], "1", "1", 0)]))
-    _, latest, _ = (change.values for change in changes(one, {}, RETENTION))
+    _, latest, _ = (change.values for change in group_changes(one, {}, RETENTION))
     assert latest["gsi1pk"] in window_partitions("latest")
     assert latest["gsi1sk"] == "ACCOUNT#42#GBP"
 
@@ -271,15 +271,15 @@ def without(name: str) -> dict[str, Any]:
         None,
     ],
 )
-def test_what_can_never_be_counted_is_poison_and_not_in_the_way_of_the_others(image: dict[str, Any] | None) -> None:
+def test_a_record_that_can_never_be_counted_is_poison_and_the_others_are_counted(image: dict[str, Any] | None) -> None:
     bad = record(100, image)
     groups, poison = group([record(97, GOOD), bad, record(103, GOOD)])
     assert [one.record for one in poison] == [bad]
     assert poison[0].reason
-    assert [[int(step.seq) for step in one.steps] for one in groups] == [[97, 103]]
+    assert [[int(step.seq) for step in one.postings] for one in groups] == [[97, 103]]
 
 
-def test_poison_says_what_is_wrong_with_it() -> None:
+def test_poison_has_a_reason() -> None:
     _, (unknown, lacking, without_image) = group(
         [record(1, {**GOOD, "schema": {"S": "9"}}), record(2, without("amount")), record(3, None)]
     )
@@ -297,18 +297,18 @@ def test_poison_says_what_is_wrong_with_it() -> None:
         record(1, GOOD, "INSERT", userIdentity={"type": "Service", "principalId": "dynamodb.amazonaws.com"}),
     ],
 )
-def test_what_is_no_first_write_is_no_event_and_no_poison(other: dict[str, Any]) -> None:
+def test_a_record_that_is_no_insert_is_skipped(other: dict[str, Any]) -> None:
     assert group([other]) == ([], [])
 
 
 @pytest.mark.parametrize("identity", [None, {}, {"principalId": "AIDA", "type": "User"}])
-def test_a_first_write_counts_whoever_made_it(identity: object) -> None:
+def test_an_insert_by_any_writer_is_counted(identity: object) -> None:
     groups, _ = group([record(1, GOOD, userIdentity=identity)])
     assert len(groups) == 1
 
 
 @given(st.sampled_from(PARTITIONS), st.datetimes(datetime(2026, 1, 1), datetime(2026, 12, 31)))  # noqa: DTZ001 - Hypothesis wants naive bounds
-def test_a_posting_counts_for_its_partition_whatever_instant_its_position_tells(partition: str, at: datetime) -> None:
+def test_a_posting_counts_for_its_partition_at_any_instant_of_its_position(partition: str, at: datetime) -> None:
     item = posting_item(quarter_hour=partition, position=str(Position.of(Identity("s", "i"), at.astimezone(AT.tzinfo))))
     (one,), _ = group([record(1, item)])
     assert one.partition == Partition(QuarterHour.parse(partition[:12]), int(partition[-2:]))

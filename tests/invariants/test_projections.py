@@ -1,4 +1,4 @@
-"""What is settled with sealed quarter-hours survives a crash at every call: base currency, sales by place, logs."""
+"""Projections survive a crash at every call: the base currency, sales by place, source indexes."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -42,9 +42,9 @@ def sold(n: int) -> list[dict[str, Any]]:
 
 
 def state(place: Trial, currency: str, units: str, as_of: str | None = None) -> None:
-    """State a rate; where the function dies, nobody tells."""
-    said = {"units_per_base": units, "source": "ECB", **({"as_of": as_of} if as_of else {})}
-    answer = place.request("exchange_rates", "PUT", f"/exchange-rates/{currency}", said)
+    """State a rate; the function may die."""
+    body = {"units_per_base": units, "source": "ECB", **({"as_of": as_of} if as_of else {})}
+    answer = place.request("exchange_rates", "PUT", f"/exchange-rates/{currency}", body)
     assert answer is None or answer.status in {200, 201, 409, 500}, answer.body
 
 
@@ -57,7 +57,7 @@ def documents(place: Trial) -> list[dict[str, Any]]:
 def test_a_report_in_a_base_currency_may_die_at_any_call_and_the_rates_may_change_meanwhile(
     place: Trial, number: Callable[[], int], record_property: Record
 ) -> None:
-    """The rates that an attempt has pinned stand, though others for the same instants are stated before the next."""
+    """The rates that an attempt has pinned stay, though others are stated before the next attempt."""
 
     def prepare(place: Trial) -> None:
         for _ in range(2):
@@ -81,7 +81,7 @@ def test_a_report_in_a_base_currency_may_die_at_any_call_and_the_rates_may_chang
 
 
 def test_stating_a_rate_may_die_at_any_call(place: Trial, number: Callable[[], int], record_property: Record) -> None:
-    """Sent again, it stands once: in force, and in the history."""
+    """Sent again, a rate is stored once: in force, and in the history."""
     stated: dict[str, str] = {}
 
     def prepare(place: Trial) -> None:

@@ -1,4 +1,4 @@
-"""Rates over HTTP: stated once each, read now, as of any instant, and in their windows."""
+"""Exchange rates over HTTP: stated once each, read now, as of any instant, and in windows."""
 
 import json
 from collections.abc import Iterator
@@ -30,7 +30,7 @@ def state(world: World, units: str, currency: str = "GBP", **more: Any) -> dict[
 
 
 def refused(world: World, currency: str, body: Any) -> list[str]:
-    """State what is no rate, and return the fields that are told."""
+    """State a bad rate, and return the fields with a problem."""
     answer = put(world, currency, body)
     assert (answer.status, answer.headers["content-type"]) == (400, "application/problem+json"), answer.body
     return [problem["field"] for problem in answer.json()["errors"]]
@@ -59,7 +59,7 @@ def seen(items: list[dict[str, Any]]) -> list[tuple[str, str]]:
 # ---------------------------------------------------------------- stating
 
 
-def test_a_rate_is_answered_as_it_stands(world: World) -> None:
+def test_an_exchange_rate_is_returned_with_all_its_fields(world: World) -> None:
     assert world.read("/exchange-rates/GBP") == {
         "currency": "GBP",
         "units_per_base": "0.82",
@@ -70,31 +70,31 @@ def test_a_rate_is_answered_as_it_stands(world: World) -> None:
     }
 
 
-def test_a_rate_that_is_stated_now_is_told_from_one_that_stood_there(world: World) -> None:
-    said = {"units_per_base": "1.5", "source": "bank", "as_of": "2026-10-23T01:00:00Z"}
-    first, again = put(world, "CHF", said), put(world, "CHF", said)
+def test_a_new_rate_is_201_and_a_repeated_one_200(world: World) -> None:
+    stated = {"units_per_base": "1.5", "source": "bank", "as_of": "2026-10-23T01:00:00Z"}
+    first, again = put(world, "CHF", stated), put(world, "CHF", stated)
     assert (first.status, again.status) == (201, 200)
     assert first.json() == again.json()
     assert put(world, "CHF", {"units_per_base": "1.5", "source": "bank"}).status == 200
 
 
-def test_sent_again_a_rate_is_the_one_that_it_was(world: World) -> None:
+def test_a_rate_stated_again_keeps_its_version(world: World) -> None:
     assert state(world, "0.79", as_of="2026-10-23T01:35:00Z")["version"] == 3
     assert state(world, "0.82")["version"] == 4
     assert world.read("/exchange-rates/GBP")["version"] == 4
 
 
 @pytest.mark.parametrize(
-    ("body", "told"),
+    ("body", "reason"),
     [
         ({"units_per_base": "0.5", "source": "ECB", "as_of": "2026-10-23T01:35:00Z"}, "has stated 0.79 GBP"),
         ({"units_per_base": "0.5", "source": "ECB", "as_of": "2026-10-23T01:36:00Z"}, "in the order of time"),
     ],
 )
-def test_what_a_rate_was_is_not_said_anew(world: World, body: dict[str, str], told: str) -> None:
+def test_stating_another_past_rate_is_a_conflict(world: World, body: dict[str, str], reason: str) -> None:
     answer = put(world, "GBP", body)
     assert (answer.status, answer.headers["content-type"]) == (409, "application/problem+json")
-    assert told in answer.json()["detail"]
+    assert reason in answer.json()["detail"]
     assert world.read("/exchange-rates/GBP", at="2026-10-23T01:37:00Z")["units_per_base"] == "0.79"
 
 
@@ -110,16 +110,16 @@ def test_what_a_rate_was_is_not_said_anew(world: World, body: dict[str, str], to
         (b"{", ["body"]),
     ],
 )
-def test_what_is_no_rate_is_told_by_its_fields(world: World, body: Any, fields: list[str]) -> None:
+def test_a_bad_statement_is_refused_with_its_fields(world: World, body: Any, fields: list[str]) -> None:
     assert refused(world, "GBP", body) == fields
 
 
 @pytest.mark.parametrize("currency", ["EUR", "eur", "EURO", "E%25", "%2e"])
-def test_only_another_currency_than_the_base_has_a_rate(world: World, currency: str) -> None:
+def test_the_base_currency_and_malformed_codes_are_refused(world: World, currency: str) -> None:
     assert refused(world, currency, {"units_per_base": "1", "source": "ECB"}) == ["currency"]
 
 
-def test_a_rate_is_json(world: World) -> None:
+def test_a_statement_must_be_json(world: World) -> None:
     assert put(world, "GBP", {}, "text/plain").status == 415
 
 
@@ -134,18 +134,18 @@ def test_the_rate_as_of_an_instant_is_the_newest_stated_by_then(world: World, at
     assert world.read("/exchange-rates/GBP", at=f"2026-10-23T{at}Z")["units_per_base"] == units
 
 
-def test_what_was_never_stated_is_not_there(world: World) -> None:
+def test_a_rate_that_was_never_stated_is_not_found(world: World) -> None:
     before = world.missing("/exchange-rates/GBP", at="2026-10-23T01:29:59.999Z")
-    assert before == "no rate of GBP was stated as of 2026-10-23T01:29:59.999Z or before"
+    assert before == "no exchange rate of GBP was stated as of 2026-10-23T01:29:59.999Z or before"
     for path in ("/exchange-rates/USD", "/exchange-rates/USD/trend"):
-        assert world.missing(path) == "no rate of USD was ever stated"
-    assert world.missing("/exchange-rates/USD/history", last=1) == "no rate of USD was ever stated"
+        assert world.missing(path) == "no exchange rate of USD was ever stated"
+    assert world.missing("/exchange-rates/USD/history", last=1) == "no exchange rate of USD was ever stated"
     assert world.missing("/exchange-rates/USD/snapshots", layer="5m", last=1)
     assert world.refused("/exchange-rates/pounds")["field"] == "currency"
     assert world.refused("/exchange-rates/GBP", at="2026-10-23")["field"] == "at"
 
 
-def test_a_rate_is_read_in_its_windows(world: World) -> None:
+def test_the_snapshots_of_a_rate_are_read(world: World) -> None:
     assert seen(world.all(SNAPSHOTS, layer="5m", date="2026-10-23")) == [("01:32", "0.81"), *CHANGES[2:]]
     assert seen(world.read(SNAPSHOTS, layer="change", last=2)["items"]) == [CHANGES[3], CHANGES[2]]
     assert (
@@ -156,7 +156,7 @@ def test_a_rate_is_read_in_its_windows(world: World) -> None:
     assert world.refused(SNAPSHOTS, layer="7m", last=1)["field"] == "layer"
 
 
-def test_the_history_tells_all_that_was_stated(world: World) -> None:
+def test_the_history_lists_all_stated_rates(world: World) -> None:
     assert seen(world.all(HISTORY, date="2026-10-23", limit=3)) == CHANGES
     assert seen(world.all(HISTORY, last=3)) == CHANGES[::-1]
     assert seen(world.all(HISTORY, from_="2026-10-23T01:32:00Z", to="2026-10-23T02:00:00Z")) == CHANGES[1:3]
@@ -169,19 +169,19 @@ def test_the_history_tells_all_that_was_stated(world: World) -> None:
     assert world.refused(HISTORY)["field"] == "from"
 
 
-def test_rates_of_long_ago_are_read_in_every_way(world: World) -> None:
+def test_old_rates_are_read_in_every_way(world: World) -> None:
     for day in range(1, 10):
         state(world, f"0.9{day}", "SEK", as_of=f"2026-06-0{day}T14:15:00Z")
     world.settle()
     path = "/exchange-rates/SEK/history"
     days = [(f"2026-06-0{day}", f"0.9{day}") for day in range(1, 10)]
 
-    def told(**asked: Any) -> list[tuple[str, str]]:
-        return [(one["as_of"][:10], one["units_per_base"]) for one in world.all(path, limit=2, **asked)]
+    def read(**query: Any) -> list[tuple[str, str]]:
+        return [(one["as_of"][:10], one["units_per_base"]) for one in world.all(path, limit=2, **query)]
 
     assert [one["as_of"][:10] for one in world.read(path, last=5)["items"]] == [day for day, _ in days[:3:-1]]
-    assert told(date="2026-06-03") == days[2:3]
-    assert told(from_="2026-06-02", to="2026-06-08") == days[1:7]
+    assert read(date="2026-06-03") == days[2:3]
+    assert read(from_="2026-06-02", to="2026-06-08") == days[1:7]
     for layer, window in (("change", None), ("5m", "2026-06-08T14:15:00Z"), ("1h", "2026-06-08T14:00:00Z")):
         trend = world.read("/exchange-rates/SEK/trend", layer=layer)
         assert trend["figures"]["units_per_base"] == {"now": "0.99", "before": "0.98", "change": "0.01", "trend": "up"}
@@ -189,9 +189,9 @@ def test_rates_of_long_ago_are_read_in_every_way(world: World) -> None:
 
 
 def test_the_trend_compares_with_the_window_before(world: World) -> None:
-    told = world.read("/exchange-rates/GBP/trend", layer="1h")
-    assert (told["latest"]["units_per_base"], told["before"]["units_per_base"]) == ("0.82", "0.79")
-    assert told["figures"] == {"units_per_base": {"now": "0.82", "before": "0.79", "change": "0.03", "trend": "up"}}
+    trend = world.read("/exchange-rates/GBP/trend", layer="1h")
+    assert (trend["latest"]["units_per_base"], trend["before"]["units_per_base"]) == ("0.82", "0.79")
+    assert trend["figures"] == {"units_per_base": {"now": "0.82", "before": "0.79", "change": "0.03", "trend": "up"}}
 
 
 @pytest.mark.parametrize("limit", [1, 100])
@@ -200,7 +200,7 @@ def test_all_rates_are_listed(world: World, limit: int) -> None:
     assert found.items() >= {"GBP": "0.82", "JPY": "160.5"}.items()
 
 
-def test_a_window_lists_rates_where_they_are_asked_for_and_accounts_otherwise(world: World) -> None:
+def test_a_window_lists_exchange_rates_on_request_and_accounts_by_default(world: World) -> None:
     window = world.read("/windows/5m/2026-10-23T02:01:00Z", kind="exchange-rates")
     assert [(one["currency"], one["units_per_base"]) for one in window["items"]] == [("GBP", "0.82")]
     assert world.missing("/windows/5m/2026-10-23T02:01:00Z")

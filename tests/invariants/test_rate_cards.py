@@ -1,4 +1,4 @@
-"""Rate cards under crashes: an event pays by the card that its claim met, once, and a version is written once."""
+"""Rate cards under crashes: an event pays once, by the rate card of its claim, and a version is written once."""
 
 import json
 from collections.abc import Iterator
@@ -15,12 +15,12 @@ from tests.invariants.crashing import Record, each_call
 from tests.invariants.trial import Trial, on_trial
 from tests.support.events import refund, sale
 
-CARD = "/documents/rate-card:42"
+RATE_CARD = "/documents/rate-card:42"
 HEADERS = (("content-type", "application/json"),)
 
 
 class Office:
-    """Whoever writes the card of agency 42, and sees each version that they have written."""
+    """The author of the rate card of agency 42, who sees each version that was written."""
 
     def __init__(self) -> None:
         self.seen = 0
@@ -28,9 +28,9 @@ class Office:
     def write(self, place: Trial) -> None:
         """Write the next version, or try to."""
         rules = [{"percent": str(self.seen % 7), "currency": "GBP", "fixed": f"0.{self.seen:03d}", "maximum": "3"}]
-        card = {"valid_from": "2026-10-01T00:00:00Z", "rules": rules}
-        body = json.dumps({"seen": self.seen, "content": card}).encode()
-        answer = place.stack.request(Request("PUT", CARD, headers=HEADERS, body=body))
+        rate_card = {"valid_from": "2026-10-01T00:00:00Z", "rules": rules}
+        body = json.dumps({"seen": self.seen, "content": rate_card}).encode()
+        answer = place.stack.request(Request("PUT", RATE_CARD, headers=HEADERS, body=body))
         assert answer.status in {200, 201}, answer.body
         assert answer.json()["version"] == self.seen + 1
         self.seen += 1
@@ -42,7 +42,7 @@ def place() -> Iterator[Trial]:
         yield made
 
 
-def test_an_ingest_may_die_at_any_call_while_the_card_changes(place: Trial, record_property: Record) -> None:
+def test_an_ingest_may_die_at_any_call_while_the_rate_card_changes(place: Trial, record_property: Record) -> None:
     office, numbers = Office(), count()
 
     def prepare(place: Trial) -> None:
@@ -58,7 +58,7 @@ def test_an_ingest_may_die_at_any_call_while_the_card_changes(place: Trial, reco
         place.send_again()
 
     points = each_call(place, prepare, act, recover)
-    record_property("ingest by cards", f"{points} crash points tried, 0 violations")
+    record_property("ingest by rate cards", f"{points} crash points tried, 0 violations")
     items = place.ledger()
     assert {item["terms"].partition(" ")[0] for item in items} == {"card", "sale"}
     assert [item["id"] for item in items if not commission_matches(item)] == []
@@ -70,14 +70,14 @@ def test_an_ingest_may_die_at_any_call_while_the_card_changes(place: Trial, reco
 
 
 def test_a_writer_may_die_at_any_call_and_writes_each_version_once(place: Trial, record_property: Record) -> None:
-    office, wanted = Office(), count(1)
+    office, expected = Office(), count(1)
 
     def act(place: Trial) -> None:
         with suppress(Killed), place.faults.at_work():
             office.write(place)
 
     def recover(place: Trial) -> None:
-        if office.seen < next(wanted):
+        if office.seen < next(expected):
             place.stack.cold_start("documents")
             office.write(place)
 

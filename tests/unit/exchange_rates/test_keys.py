@@ -1,0 +1,32 @@
+"""The keys of exchange rates."""
+
+from datetime import datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from quarterhour.exchange_rates.exchange_rate import EXCHANGE_RATE_STATES
+from quarterhour.exchange_rates.keys import currency_of, latest_key, parse_code, rate_pk, stated_key, stated_until
+from tests.support.builders import millis
+
+codes = st.text(st.characters(min_codepoint=65, max_codepoint=90), min_size=3, max_size=3)
+
+
+@given(codes)
+def test_a_currency_is_parsed_from_its_key(currency: str) -> None:
+    assert currency_of(rate_pk(currency)) == parse_code(currency) == currency
+    assert EXCHANGE_RATE_STATES.names(rate_pk(currency)) == {"currency": currency}
+
+
+@pytest.mark.parametrize("pk", ["RATE#", "RATE#EURO", "RATE#eur", "RATE#€UR", "ACCOUNT#42#GBP", "RATE#GBP#1", ""])
+def test_the_key_of_no_currency_is_refused(pk: str) -> None:
+    with pytest.raises(ValueError, match=r".*"):
+        currency_of(pk)
+
+
+@given(stated=millis, at=millis)
+def test_a_rate_is_in_force_from_the_instant_that_it_is_stated_for(stated: datetime, at: datetime) -> None:
+    range_ = stated_until("GBP", at)
+    assert (range_.low <= stated_key("GBP", stated)["sk"] <= range_.high) == (stated <= at)
+    assert not range_.low <= latest_key("GBP")["sk"] <= range_.high

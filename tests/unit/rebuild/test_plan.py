@@ -1,0 +1,58 @@
+"""Planning of counter repairs: what is final, and which counters differ from the sealed ledger."""
+
+from datetime import UTC, date, datetime
+from decimal import Decimal
+
+import pytest
+
+from quarterhour.model.identifiers import Account, Partition
+from quarterhour.model.quarter_hours import QuarterHour
+from quarterhour.model.totals import Totals
+from quarterhour.rebuild.plan import LAST_SEQUENCE, differing, final_through, lifetimes, partition_fix
+from tests.unit.counters.test_plan import RETENTION
+
+ACCOUNT = Account("42", "GBP")
+ROLLOVER = QuarterHour.parse("202610230130")
+DAY = date(2026, 10, 23)
+
+
+@pytest.mark.parametrize(
+    ("now", "final"),
+    [
+        (datetime(2026, 10, 24, 23, 59, tzinfo=UTC), "202610212345"),
+        (datetime(2026, 10, 25, 0, 0, tzinfo=UTC), "202610222345"),
+        (datetime(2026, 10, 26, 0, 0, tzinfo=UTC), "202610230130"),
+    ],
+)
+def test_sealed_quarter_hours_of_days_that_ended_two_days_ago_are_final(now: datetime, final: str) -> None:
+    assert final_through(ROLLOVER, now) == QuarterHour.parse(final)
+
+
+def test_lifetimes_are_the_totals_of_final_runs_and_name_the_accounts_of_all_runs() -> None:
+    one, two, other = Totals(1, Decimal(5)), Totals(2, Decimal(7)), Account("7", "GBP")
+    final = QuarterHour.last_of(DAY)
+    runs = [
+        (final.start, {ACCOUNT: one}),
+        (final.end, {ACCOUNT: two}),
+        (final.next.end, {ACCOUNT: one, other: two}),
+    ]
+    assert lifetimes(runs, None, final) == {ACCOUNT: one + two, other: Totals()}
+    assert lifetimes(runs, other, final) == {other: Totals()}
+    assert lifetimes([], ACCOUNT, final) == {ACCOUNT: Totals()}
+
+
+def test_partitions_with_wrong_missing_or_surplus_counters_differ() -> None:
+    right, wrong, missing_, spare = (Partition(ROLLOVER, shard) for shard in range(4))
+    one, two = Totals(1, Decimal(5)), Totals(2, Decimal(7))
+    assert differing({right: one, wrong: one, missing_: one}, {right: one, wrong: two, spare: two}) == [
+        wrong,
+        missing_,
+        spare,
+    ]
+
+
+def test_the_watermark_of_a_repaired_partition_is_at_the_end() -> None:
+    partition = Partition(ROLLOVER, 0)
+    quarter_hour, _, _ = partition_fix(ACCOUNT, partition, Totals(1, Decimal(5), Decimal(0), Decimal(1)), {}, RETENTION)
+    assert quarter_hour.values["seq"] == LAST_SEQUENCE
+    assert len(LAST_SEQUENCE) == 40
