@@ -1,4 +1,4 @@
-# Everything a developer does here, from set-up to the checks. `make help` lists it.
+# The development tasks, from set-up to the checks. `make help` lists them.
 
 PYTHON ?= python3
 VENV := .venv
@@ -10,20 +10,20 @@ STAMP_LOCKED := $(VENV)/.locked
 STAMP_SAM := $(VENV_SAM)/.set-up
 STAMP_SECURITY := $(VENV_SECURITY)/.set-up
 OLDEST := 3.11
-# The locks name everything, so there is nothing to resolve; Python compiles what it comes to use.
+# The locks name every package, so pip has nothing to resolve. Python compiles modules when they are first imported.
 INSTALL := pip install --quiet --disable-pip-version-check --no-deps
 
 SAM := SAM_CLI_TELEMETRY=0 $(VENV_SAM)/bin/sam
-# pyenv's shim for a Python that is not the chosen one fails, so the version itself goes before it.
+# pyenv's shim fails for a version that is not selected, so the version's own folder precedes it on the PATH.
 PYENV_3_13 := $(lastword $(wildcard $(or $(PYENV_ROOT),$(HOME)/.pyenv)/versions/3.13.*/bin))
 WITH_LAMBDA_PYTHON := $(if $(PYENV_3_13),PATH="$(PYENV_3_13):$$PATH")
 
-# Python keeps what it has compiled, whatever the machine's habit: each process would compile all of it again.
+# Python must write compiled modules, even if the machine turns that off: otherwise each process compiles them again.
 unexport PYTHONDONTWRITEBYTECODE
 
 SIDE_BY_SIDE := --numprocesses auto --dist
 
-# $(call new_venv,FOLDER): an empty environment, or a plain word on what is missing.
+# $(call new_venv,FOLDER): make an empty environment, or say what is missing.
 define new_venv
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < tuple(map(int, "$(OLDEST)".split("."))))' || \
 	  { echo "Python $(OLDEST) or later is needed; '$(PYTHON)' is older or missing. Name another: make PYTHON=python3.13 ..." >&2; exit 1; }
@@ -34,10 +34,10 @@ endef
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test proof bench openapi lint format security sam validate build lock clean
 
-help:  ## List what there is to make
+help:  ## List the tasks
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-setup: $(STAMP)  ## Make the environment .venv with everything locked, once
+setup: $(STAMP)  ## Make the environment .venv from the locks, once
 
 $(STAMP): $(STAMP_LOCKED) pyproject.toml
 	$(BIN)/$(INSTALL) --no-build-isolation -e .
@@ -48,19 +48,19 @@ $(STAMP_LOCKED): requirements/dev.txt
 	$(BIN)/$(INSTALL) --no-compile --require-hashes -r requirements/dev.txt
 	@touch $@
 
-demo: setup  ## Run a day of a made-up marketplace through the local stack
+demo: setup  ## Run a generated day of a marketplace through the emulator
 	@$(BIN)/quarterhour demo
 
-test: setup  ## Run the tests, less those that take long
+test: setup  ## Run the tests without the slow ones
 	@$(BIN)/pytest $(SIDE_BY_SIDE) loadfile -m "not slow"
 
-proof: setup $(STAMP_SAM)  ## Run the tests that take long: crash points, interleavings, both engines, all examples of the laws
+proof: setup $(STAMP_SAM)  ## Run the slow tests: crash points, interleavings, both engines, all examples of the laws
 	@$(BIN)/pytest $(SIDE_BY_SIDE) worksteal -m "slow or law" --hypothesis-profile=full
 
 bench: setup  ## Measure every budget of the design
 	@$(BIN)/python -m benchmarks
 
-openapi: setup  ## Write what describes the HTTP API anew
+openapi: setup  ## Write the OpenAPI document of the HTTP API again
 	@mkdir -p build
 	@$(BIN)/quarterhour openapi >build/openapi.json && mv build/openapi.json functions/api/openapi.json
 
@@ -72,11 +72,11 @@ lint: setup  ## Check style, types, the direction of imports and words
 	$(BIN)/codespell
 	$(BIN)/python .ci/words.py
 
-format: setup  ## Put the code into the project's format
+format: setup  ## Format the code
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
-# The template as it is deployed: what SAM makes of it. W1020 is about a name that SAM itself makes.
+# The template as it is deployed, after SAM's translation. W1020 is about a name that SAM generates.
 TRANSLATED := build/template.json
 TRANSLATE := import json; from tests.template.stack import parsed, translated; print(json.dumps(translated(parsed())))
 security: setup $(STAMP_SAM) $(STAMP_SECURITY)  ## Look for weaknesses in the template, the code and the dependencies
@@ -87,14 +87,14 @@ security: setup $(STAMP_SAM) $(STAMP_SECURITY)  ## Look for weaknesses in the te
 	$(VENV_SECURITY)/bin/bandit --quiet --recursive layers/quarterhour/quarterhour functions quarterhour_tools
 	$(VENV_SECURITY)/bin/python .ci/audit.py layers/quarterhour/requirements.txt $(sort $(wildcard requirements/*.txt))
 
-sam: validate build  ## Validate the template and build what a deployment ships
+sam: validate build  ## Validate the template and build the deployment
 
 validate: $(STAMP_SAM)  ## Validate the template
 	$(SAM) validate --lint
 
 build: $(STAMP_SAM)  ## Build the functions and the layer (needs python3.13, pyenv's will do)
 	@$(WITH_LAMBDA_PYTHON) python3.13 -c '' 2>/dev/null || \
-	  { echo "python3.13, the functions' runtime, is neither on the PATH nor among pyenv's versions." >&2; exit 1; }
+	  { echo "python3.13, the functions' runtime, is neither on the PATH nor installed by pyenv." >&2; exit 1; }
 	$(WITH_LAMBDA_PYTHON) $(SAM) build
 
 $(STAMP_SAM): requirements/sam.txt
@@ -107,11 +107,11 @@ $(STAMP_SECURITY): requirements/security.txt
 	$(VENV_SECURITY)/bin/$(INSTALL) --no-compile --require-hashes -r requirements/security.txt
 	@touch $@
 
-# The widest set first; the narrower ones take its versions.
+# The widest set first; the narrower sets use its versions.
 LOCK := uv pip compile --quiet --universal --python-version $(OLDEST) --generate-hashes --no-emit-index-url
 LAYER := requirements/layer.in
 TOOLS := $(LAYER) requirements/tools.in
-lock:  ## Lock the dependencies anew (needs uv)
+lock:  ## Lock the dependencies again (needs uv)
 	$(LOCK) $(TOOLS) requirements/dev.in -o requirements/dev.txt
 	$(LOCK) $(TOOLS) -c requirements/dev.txt -o requirements/tools.txt
 	$(LOCK) $(LAYER) -c requirements/dev.txt -o layers/quarterhour/requirements.txt

@@ -1,7 +1,7 @@
-"""Asks the public database of vulnerabilities about all that is locked, and says plainly how much of it was answered.
+"""Audits the locked packages with the public database of vulnerabilities, and prints how many were audited.
 
-Fails where a vulnerability is known, or the tool itself fails. Where the database cannot be reached, or does not know
-a package, nothing has failed, and nothing is proven either: then the last line says NOT AUDITED.
+Fails if a vulnerability is known or the tool itself fails. If the database cannot be reached or does not know a
+package, the script does not fail, and its last line says NOT AUDITED.
 """
 
 import json
@@ -20,7 +20,7 @@ class UnreachedError(Exception):
 
 
 def audited(lock: str) -> list[Package]:
-    """Return what is known of the packages of a lock; raise ``UnreachedError`` where nobody answers."""
+    """Return the findings for the packages of a lock; raise ``UnreachedError`` if the database does not respond."""
     options = ["--no-deps", "--disable-pip", "--progress-spinner=off", "--timeout=10", "--format=json"]
     output = subprocess.run(  # noqa: S603 - our own arguments
         [sys.executable, "-m", "pip_audit", *options, f"--requirement={lock}"],
@@ -38,7 +38,7 @@ def audited(lock: str) -> list[Package]:
 
 
 def main(locks: list[str]) -> int:
-    """Tell what is known; return 1 where a vulnerability is."""
+    """Print the findings of each lock; return 1 if there is a vulnerability."""
     unknown: set[str] = set()
     vulnerable = 0
     for lock in locks:
@@ -56,7 +56,7 @@ def main(locks: list[str]) -> int:
                 print(f"{lock}: {one['name']} {one['version']} has {known['id']}, fixed in {fixed}")
         print(f"{lock}: {len(packages) - len(skipped)} of {len(packages)} packages audited")
     if unknown:
-        print(f"NOT AUDITED: {len(unknown)} packages, which the database that answered does not know")
+        print(f"NOT AUDITED: {len(unknown)} packages are unknown to the database")
     return 1 if vulnerable else 0
 
 

@@ -1,1 +1,1 @@
-"""Benchmarks of what Quarterhour promises to cost: run them with ``python -m benchmarks``."""
+"""Benchmarks of Quarterhour's budgets for cost and speed: run them with ``python -m benchmarks``."""

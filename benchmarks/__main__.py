@@ -1,4 +1,4 @@
-"""Measures every budget and prints the table: what, budget, measured, verdict. Fails where a budget is missed."""
+"""Measures every budget and prints a table: metric, budget, measurement, verdict. Fails if a budget is missed."""
 
 import argparse
 import json
@@ -20,10 +20,10 @@ from benchmarks.writing import cost
 from quarterhour_tools.errors import ToolError
 
 Ledger = Mapping[str, int]
-"""What a made-up ledger is made of."""
+"""The parameters of a generated ledger."""
 
 EVENTS: Final = 1000
-"""In each bucket, where read units are compared."""
+"""Events per bucket for the comparison of read units."""
 ORDER_UNITS: Final = 4
 ITEM_UNITS: Final = 2
 HOUR: Final = 4
@@ -31,7 +31,7 @@ HOUR: Final = 4
 LARGE_ITEM: Final = 4 << 10
 MOST_SHARDS: Final = 64
 PROCESSES: Final = 2
-"""At once, where their time does not matter."""
+"""Processes at once, if their time is not measured."""
 
 RULES: Final = (
     "Units by DynamoDB's published sizing rules, metered on the requests to the embedded engine. The rules do not say "
@@ -45,8 +45,8 @@ SCAN: Final = "What people start with: read the table, keep what has the bucket.
 IN_A_ROW: Final = f"Calls that wait for each other, where {AT_A_TIME} are made at a time."
 EMBEDDED: Final = "Of the whole request on the embedded engine, whose time it mostly is, with one call at a time."
 AT_ONCE: Final = (
-    "Until the last order stands, each sent again as clients do, against what the units allow; on a clock that moves "
-    "while all wait. The table's capacity is a bucket, empty at first; what a refused claim costs is taken from it too."
+    "Until the last order is written, each retried as clients do, against the time that the units allow; on a clock "
+    "that moves while all wait. The table's capacity is empty at first; a refused claim takes units too."
 )
 CPU: Final = (
     "CPU time of both, in turns in one process; AWS answers at once, so nothing hides our part. boto3 as it comes; the "
@@ -60,18 +60,18 @@ LARGEST: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """How much is measured."""
+    """The extent of the measurements."""
 
     tables: Sequence[int]
     """Sizes of the table, in events."""
     rounds: int
     starts: int
     lines: int
-    """In the report that is timed."""
+    """The events of the timed report."""
     buckets: Sequence[Ledger]
-    """Of which the report's memory is measured."""
+    """The sizes of the reports whose memory is measured, in events."""
     calls: int
-    """To DynamoDB Local."""
+    """The calls to DynamoDB Local."""
     slow_orders: Sequence[int]
     """Items of the orders that are sent to a table of one write unit a second."""
 
@@ -139,7 +139,7 @@ def writing(_: Extent) -> Iterator[Line]:
         (RULES,),
     )
     yield Line(
-        "  AWS calls per event, the cards of a batch taking so many read units",
+        "  AWS calls per event, with this many read units for the rate cards of a batch",
         f"{one.charged_calls:.3f}, {one.charged_reads:g}",
         "<= 1.1",
         at_most(1.1, one.charged_calls),
@@ -147,7 +147,7 @@ def writing(_: Extent) -> Iterator[Line]:
 
 
 def reading(extent: Extent) -> Iterator[Line]:
-    """Measure read units over the size of the table, and those of the scan that people start with."""
+    """Measure read units over the size of the table, and those of a full scan."""
     ledgers = [{"buckets": events // EVENTS, "events": EVENTS} for events in extent.tables]
     units = [_reporting("units", ledger, 1)["ledger"] for ledger in ledgers]
     sizes = " .. ".join(map(_shown, (extent.tables[0], extent.tables[-1])))
@@ -248,7 +248,7 @@ def starting(extent: Extent) -> Iterator[Line]:
 
 
 def metering(extent: Extent) -> Iterator[Line]:
-    """Hold the meter against DynamoDB Local, where that is to be had."""
+    """Compare the meter with DynamoDB Local, if that is available."""
     try:
         differing = len(crosscheck(extent.calls))
     except ToolError as error:
@@ -268,9 +268,9 @@ def _reporting(what: str, ledger: Ledger, *numbers: int) -> dict[str, float]:
     return measured
 
 
-def _side_by_side(asked: Sequence[tuple[str, Ledger]]) -> list[dict[str, float]]:
+def _side_by_side(requests: Sequence[tuple[str, Ledger]]) -> list[dict[str, float]]:
     with ThreadPoolExecutor(PROCESSES) as pool:
-        return list(pool.map(lambda one: _reporting(*one), asked))
+        return list(pool.map(lambda one: _reporting(*one), requests))
 
 
 def _shown(events: int) -> str:
@@ -290,7 +290,7 @@ MEASUREMENTS: Final[Sequence[Callable[[Extent], Iterator[Line]]]] = (
 
 
 def main() -> int:
-    """Measure, print, and return 1 where a budget is missed."""
+    """Measure and print; return 1 if a budget is missed."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="less of everything, as in CI")
     extent = QUICK if parser.parse_args().quick else FULL

@@ -1,4 +1,4 @@
-"""Fresh processes with a function's environment, as the template gives it: what is measured starts from nothing."""
+"""Runs new processes with a function's environment from the template, so that each measurement is independent."""
 
 import json
 import os
@@ -14,14 +14,14 @@ from quarterhour_tools.emulator.template import Template
 
 
 def run(function: str, arguments: list[str], parameters: Mapping[str, str | int] | None = None) -> Any:  # noqa: ANN401
-    """Run Python with these arguments, and return what it printed, read as JSON.
+    """Run Python with these arguments, and return its output, parsed as JSON.
 
     ``parameters`` are the template's. Raises ``CalledProcessError`` where the process fails.
     """
     functions = Template.load(TEMPLATE, parameters).functions(lambda resource, _: resource)
     with environment(functions[function].environment):
         variables = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, (ROOT, LAYER)))}
-    told = subprocess.run(  # noqa: S603 - our own arguments
+    ended = subprocess.run(  # noqa: S603 - our own arguments
         [sys.executable, *arguments], env=variables, stdout=subprocess.PIPE, check=True, text=True
     )
-    return json.loads(told.stdout.splitlines()[-1])
+    return json.loads(ended.stdout.splitlines()[-1])

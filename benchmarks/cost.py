@@ -1,4 +1,4 @@
-"""What a million events cost in AWS: units and speeds as measured here, at the prices of us-east-1.
+"""Estimates the cost of a million events in AWS from measured units and speeds, at the prices of us-east-1.
 
 `python -m benchmarks.cost` prints the table of docs/operations.md; its options are the shape of the load.
 """
@@ -32,11 +32,11 @@ REPORTED_A_SECOND: Final = 16_976
 """Events a second and core, docs/benchmarks.md."""
 CORES_A_GIGABYTE: Final = Decimal(1024) / 1769
 BATCHED: Final = 100
-"""Events that the streams hand over at once."""
+"""The events that a stream delivers at once."""
 BATCH_SECONDS: Final = Decimal("0.2")
-"""Of half a gigabyte, for counting or snapshots of a batch: reckoned, not measured."""
+"""Seconds with half a gigabyte, for counters or snapshots of a batch: estimated, not measured."""
 REQUEST_SECONDS: Final = Decimal("0.02")
-"""Of a gigabyte, for the way of a request there and back: reckoned, not measured."""
+"""Seconds with a gigabyte, for a request's way there and back: estimated, not measured."""
 BYTES_KEPT: Final = 850
 """Of an event of 250 bytes and its claim, with what DynamoDB adds to each."""
 BYTES_LOGGED: Final = 1_500
@@ -54,7 +54,7 @@ class Shape:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A part of the price: what for, how it is reckoned, dollars."""
+    """A part of the cost: its purpose, its computation, dollars."""
 
     what: str
     how: str
@@ -62,7 +62,7 @@ class Line:
 
 
 def estimate(shape: Shape) -> Iterator[Line]:
-    """Yield what a million events cost, part by part."""
+    """Yield the parts of the cost of a million events."""
     requests = -(-EVENTS // shape.batch)
     batches = EVENTS // BATCHED
     recording = Decimal(EVENTS) / RECORDED_A_SECOND / CORES_A_GIGABYTE + requests * REQUEST_SECONDS

@@ -1,4 +1,4 @@
-"""The meter held against DynamoDB Local: random calls, and what each of both says that it cost.
+"""Compares the meter with DynamoDB Local: random calls, with the cost according to each.
 
 Single and batch operations only, and batches and queries of what is there: DynamoDB Local counts a transaction as one
 action, nothing for what is not found, and two units for a batch's deletion of nothing.
@@ -40,7 +40,7 @@ _CREATE: Final[dict[str, Any]] = {
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A call of which both do not say the same."""
+    """A call whose costs differ."""
 
     operation: str
     request: dict[str, Any]
@@ -49,9 +49,9 @@ class Difference:
 
 
 def crosscheck(calls: int, seed: int = 1) -> list[Difference]:
-    """Make so many random calls on DynamoDB Local, and return those that cost other than it says.
+    """Make random calls to DynamoDB Local, and return those whose metered cost differs.
 
-    Raises ``LocalError`` where it is not to be had.
+    Raises ``ToolError`` if it is not available.
     """
     with open_engine(DYNAMODB_LOCAL) as engine:
         client = engine.own_dynamodb()
@@ -72,10 +72,10 @@ def _compare(client: "DynamoDBClient", meter: Meter, operation: str, request: di
     except ClientError as error:
         answer = dict(error.response)
     bill = meter.take()
-    if "ConsumedCapacity" not in answer:  # a failed condition's cost is not told
+    if "ConsumedCapacity" not in answer:  # a failed condition's cost is not returned
         return None
-    told = answer["ConsumedCapacity"]
-    reported = sum(one["CapacityUnits"] for one in (told if isinstance(told, list) else [told]))
+    capacity = answer["ConsumedCapacity"]
+    reported = sum(one["CapacityUnits"] for one in (capacity if isinstance(capacity, list) else [capacity]))
     metered = bill.read_units + bill.write_units
     return None if metered == reported else Difference(operation, request, metered, reported)
 

@@ -1,4 +1,4 @@
-"""A function of the template in this process, invoked as Lambda would; no more is imported than it needs itself."""
+"""Invokes a function of the template in this process, as Lambda does, with no more imports than its own."""
 
 import os
 from collections.abc import Callable
@@ -15,7 +15,7 @@ LAYER: Final = ROOT / "layers" / "quarterhour"
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What Lambda tells a function about its invocation."""
+    """The context object that Lambda passes to a function."""
 
     function_name: str
     aws_request_id: str = "c6af9ac6-7b61-11e6-9a41-93e8deadbeef"
@@ -23,7 +23,7 @@ class Context:
     invoked_function_arn: str = "arn:aws:lambda:us-east-1:123456789012:function:benchmark"
 
     def get_remaining_time_in_millis(self) -> int:
-        """Return how long the invocation may still run: always enough."""
+        """Return the milliseconds that the invocation may still run: always enough."""
         return 900_000
 
 

@@ -1,4 +1,4 @@
-"""Loads a running ``quarterhour up`` from several processes, then proves that nothing was lost or doubled."""
+"""Loads a running ``quarterhour up`` from several processes, and checks that no event is lost or duplicated."""
 
 import argparse
 import ipaddress
@@ -36,7 +36,7 @@ MOST_SECONDS: Final = 3600
 MOST_EVENTS_A_SECOND: Final = 100_000
 MOST_PROCESSES: Final = 64
 CATCH_UP_SECONDS: Final = 120.0
-"""For the counters, after the last event."""
+"""Seconds for the counters to catch up after the last event."""
 
 _UP: Final = "import sys; from quarterhour_tools.cli import main; sys.exit(main())"
 _URL: Final = re.compile(r"http://[0-9.:]+")
@@ -72,18 +72,18 @@ def percentile(values: Sequence[float], percent: int) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What all shops did together."""
+    """The combined results of all shops."""
 
     sales: Sequence[Sales]
 
     @property
     def seconds(self) -> float:
-        """For how long they traded."""
+        """The duration in seconds."""
         return max(one.seconds for one in self.sales)
 
     @property
     def latencies(self) -> list[float]:
-        """Of all requests, in seconds."""
+        """The latencies of all requests, in seconds."""
         return [latency for one in self.sales for latency in one.latencies]
 
     @property
@@ -97,11 +97,11 @@ class Load:
         return reduce(add, (one.failures for one in self.sales), Counter[str]())
 
     @property
-    def standing(self) -> dict[str, Totals]:
-        """What must stand, by agency."""
+    def recorded(self) -> dict[str, Totals]:
+        """The expected totals by agency."""
         sums: dict[str, Totals] = {}
         for one in self.sales:
-            for agency, totals in one.standing.items():
+            for agency, totals in one.recorded.items():
                 sums[agency] = sums.get(agency, Totals()) + totals
         return sums
 
@@ -128,7 +128,7 @@ def started() -> Iterator[str]:
 
 
 def loaded(url: str, name: str, processes: int, orders: Orders) -> Load:
-    """Let so many shops trade side by side, each in a process of its own."""
+    """Run shops side by side, each in its own process."""
     fresh = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(processes, mp_context=fresh) as pool:
         trading = [pool.submit(run, url, f"{name}-{number}", orders) for number in range(processes)]
@@ -136,18 +136,18 @@ def loaded(url: str, name: str, processes: int, orders: Orders) -> Load:
 
 
 def problems(url: str, load: Load, since: datetime, name: str) -> list[str]:
-    """Return what does not hold: each recorded event stands once in the ledger, and once in its account's sums."""
+    """Return the violations: each recorded event must be once in the ledger and once in its account's totals."""
     found = []
     for number, one in enumerate(load.sales):
         if one.twice:
             found.append(f"{name}-{number}: {one.twice} events were answered `recorded` more than once")
-        if one.untold:
-            found.append(f"{name}-{number}: {one.untold} events were never answered")
+        if one.unanswered:
+            found.append(f"{name}-{number}: {one.unanswered} events were never answered")
     sent = Counter({(f"{name}-{number}", id_): 1 for number, one in enumerate(load.sales) for id_ in one.ids})
     ledger = in_ledger(url, since, name)
     found += _differences("events sent and not in the ledger", sent - ledger)
     found += _differences("events in the ledger that were not sent, or more than once", ledger - sent)
-    for agency, totals in sorted(load.standing.items()):
+    for agency, totals in sorted(load.recorded.items()):
         counted = _caught_up(url, agency, totals)
         if counted != totals:
             found.append(f"{agency}: the account says {counted}, sent were {totals}")
@@ -167,8 +167,8 @@ def in_ledger(url: str, since: datetime, name: str) -> Counter[tuple[str, str]]:
     return found
 
 
-def _caught_up(url: str, agency: str, wanted: Totals) -> Totals:
-    """Return an account's totals as soon as all events are counted, or as they are when that takes too long."""
+def _caught_up(url: str, agency: str, expected: Totals) -> Totals:
+    """Return an account's totals once all events are counted, or the current totals after a timeout."""
     until = time.monotonic() + CATCH_UP_SECONDS
     while True:
         try:
@@ -177,7 +177,7 @@ def _caught_up(url: str, agency: str, wanted: Totals) -> Totals:
             if error.code != HTTPStatus.NOT_FOUND:
                 raise
             counted = Totals()
-        if counted.events >= wanted.events or time.monotonic() > until:
+        if counted.events >= expected.events or time.monotonic() > until:
             return counted
         time.sleep(_POLL_SECONDS)
 
@@ -196,7 +196,7 @@ def _differences(what: str, events: Counter[tuple[str, str]]) -> list[str]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Load, report, prove; return 1 where anything does not hold, 2 where that could not be found out."""
+    """Load, report, check; return 1 after a violation, 2 if the check was not possible."""
     args = _parser().parse_args(arguments)
     name = f"load-{uuid4().hex[:8]}"
     agencies = tuple(f"{name} {number:03d}" for number in range(args.agencies))
@@ -211,13 +211,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (ToolError, OSError) as error:
         print(f"load: {error}", file=sys.stderr)
         return _CANNOT
-    events = sum(totals.events for totals in load.standing.values())
+    events = sum(totals.events for totals in load.recorded.values())
     print("\n".join(found) or f"held: {events:,} events, each once in the ledger and once in its account, sums exact")
     return int(bool(found))
 
 
 def summary(load: Load) -> str:
-    """Lay out what was sent and how it was answered."""
+    """Format the requests and their results."""
     items, requests = load.verdicts.total(), len(load.latencies)
     latencies = [f"{percentile(load.latencies, one) * 1000:.0f}" for one in _PERCENTILES] if requests else ["-"]
     said = ", ".join(f"{count:,} {verdict}" for verdict, count in sorted(load.verdicts.items()))

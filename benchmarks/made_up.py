@@ -1,4 +1,4 @@
-"""AWS made up: answers at once, from a ledger of any size that is made as it is read.
+"""A fake AWS that responds at once, from a ledger of any size that it generates on reading.
 
 It sits on botocore's hook before a request is sent, so a client does all of its own work and nothing else is timed.
 Writes of events are taken and forgotten; control items are kept; there are no counters.
@@ -28,7 +28,7 @@ Json = dict[str, Any]
 MakePage = Callable[[tuple[str, ...], str | None, int | None], bytes]
 
 BUCKET: Final = QuarterHour(datetime(2026, 10, 23, 1, 30, tzinfo=UTC))
-"""The newest bucket of every ledger that is made up."""
+"""The newest bucket of every generated ledger."""
 ITEM_BYTES: Final = 250
 """Of an item without details."""
 _PAGE_BYTES: Final = 1 << 20
@@ -66,7 +66,7 @@ class Ledger:
         return (Partition(QuarterHour(start), shard) for start in starts for shard in range(self.shards))
 
     def numbers(self, partition: Partition, after: str | None = None) -> range:
-        """Return the numbers, within their bucket, of a partition's events behind a position."""
+        """Return the numbers, within their bucket, of a partition's events after a position."""
         in_ledger = self.first <= partition.quarter_hour <= BUCKET and partition.shard < self.shards
         first = partition.shard if after is None else int(after.rpartition(".")[2]) + self.shards
         return range(first, self.events if in_ledger else 0, self.shards)
@@ -80,7 +80,7 @@ class Ledger:
 
 
 class MadeUp:
-    """AWS with a ledger that is made up."""
+    """A fake AWS with a generated ledger."""
 
     def __init__(self, ledger: Ledger, unsealed: int = 1, *, keeps_pages: bool = False) -> None:
         """``unsealed``: how many of the newest buckets are to be reported.
@@ -94,7 +94,7 @@ class MadeUp:
         self.reset()
 
     def reset(self) -> None:
-        """Forget what was written."""
+        """Remove all written items."""
         self._items.clear()
         sealed = {"S": str(self._sealed_through)}
         self._keep({"pk": {"S": "CONTROL"}, "sk": {"S": "checkpoint"}, "sealed_through": sealed})
@@ -120,15 +120,15 @@ class MadeUp:
 
     # ------------------------------------------------------------ the ledger
 
-    def _Query(self, asked: Json) -> Json | bytes:  # noqa: N802 - the operation's name
-        if "IndexName" in asked:
+    def _Query(self, request: Json) -> Json | bytes:  # noqa: N802 - the operation's name
+        if "IndexName" in request:
             return {"Items": [], "Count": 0, "ScannedCount": 0}
-        (partition,) = asked["ExpressionAttributeValues"].values()
-        start = asked.get("ExclusiveStartKey", {}).get("position", {}).get("S")
-        return self._page((partition["S"],), start, asked.get("Limit"))
+        (partition,) = request["ExpressionAttributeValues"].values()
+        start = request.get("ExclusiveStartKey", {}).get("position", {}).get("S")
+        return self._page((partition["S"],), start, request.get("Limit"))
 
-    def _Scan(self, asked: Json) -> bytes:  # noqa: N802 - the operation's name
-        start = asked.get("ExclusiveStartKey")
+    def _Scan(self, request: Json) -> bytes:  # noqa: N802 - the operation's name
+        start = request.get("ExclusiveStartKey")
         partitions = map(str, self._ledger.partitions())
         if start is None:
             return self._page(tuple(partitions), None, None)
@@ -136,7 +136,7 @@ class MadeUp:
         return self._page(tuple(left), start["position"]["S"], None)
 
     def _make_page(self, partitions: tuple[str, ...], after: str | None, limit: int | None) -> bytes:
-        """Return the answer with a page: of these partitions, the first of them behind a position."""
+        """Return the answer with a page: of these partitions, the first of them after a position."""
         most = min(_PAGE_BYTES // self._ledger.item_bytes, limit or _PAGE_BYTES)
         items = list(islice(self._rows(partitions, after), most))
         count = len(items)
@@ -158,44 +158,44 @@ class MadeUp:
     def _keep(self, item: Json) -> None:
         self._items[item["pk"]["S"], item["sk"]["S"]] = item
 
-    def _GetItem(self, asked: Json) -> Json:  # noqa: N802 - the operation's name
-        key = asked["Key"]
+    def _GetItem(self, request: Json) -> Json:  # noqa: N802 - the operation's name
+        key = request["Key"]
         item = self._items.get((key["pk"]["S"], key["sk"]["S"]))
         return {"Item": item} if item else {}
 
-    def _BatchGetItem(self, asked: Json) -> Json:  # noqa: N802 - the operation's name
+    def _BatchGetItem(self, request: Json) -> Json:  # noqa: N802 - the operation's name
         found = {
-            table: [item for key in wanted["Keys"] if (item := self._items.get((key["pk"]["S"], key["sk"]["S"])))]
-            for table, wanted in asked["RequestItems"].items()
+            table: [item for key in requested["Keys"] if (item := self._items.get((key["pk"]["S"], key["sk"]["S"])))]
+            for table, requested in request["RequestItems"].items()
         }
         return {"Responses": found, "UnprocessedKeys": {}}
 
-    def _PutItem(self, asked: Json) -> Json:  # noqa: N802 - the operation's name
-        if "pk" in asked["Item"]:
-            self._keep(asked["Item"])
+    def _PutItem(self, request: Json) -> Json:  # noqa: N802 - the operation's name
+        if "pk" in request["Item"]:
+            self._keep(request["Item"])
         return {}
 
-    def _BatchWriteItem(self, _asked: Json) -> Json:  # noqa: N802 - the operation's name
+    def _BatchWriteItem(self, _request: Json) -> Json:  # noqa: N802 - the operation's name
         return {"UnprocessedItems": {}}
 
-    def _UpdateItem(self, asked: Json) -> Json:  # noqa: N802 - the operation's name
+    def _UpdateItem(self, request: Json) -> Json:  # noqa: N802 - the operation's name
         """Carry out ``SET a = :a, b = :b REMOVE c``; the conditions of the only writer hold."""
-        item = {**self._GetItem(asked).get("Item", {}), **asked["Key"]}
-        names = asked.get("ExpressionAttributeNames", {})
-        sets, _, removes = asked["UpdateExpression"].removeprefix("SET ").partition(" REMOVE ")
+        item = {**self._GetItem(request).get("Item", {}), **request["Key"]}
+        names = request.get("ExpressionAttributeNames", {})
+        sets, _, removes = request["UpdateExpression"].removeprefix("SET ").partition(" REMOVE ")
         for name, value in (one.split(" = ") for one in sets.split(", ")):
-            item[names.get(name, name)] = asked["ExpressionAttributeValues"][value]
+            item[names.get(name, name)] = request["ExpressionAttributeValues"][value]
         item.pop(names.get(removes, removes), None)
         self._keep(item)
         return {}
 
-    def _DescribeTable(self, _asked: Json) -> Json:  # noqa: N802 - the operation's name
+    def _DescribeTable(self, _request: Json) -> Json:  # noqa: N802 - the operation's name
         keys = [{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}]
         return {"Table": {"KeySchema": keys}}
 
 
 class _Raw(io.BytesIO):
-    """A body as the network gives it."""
+    """A body with urllib3's interface."""
 
     def stream(self, **_: object) -> Iterator[bytes]:
         yield self.getvalue()

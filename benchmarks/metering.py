@@ -1,6 +1,6 @@
-"""The meter: what AWS would charge for a run, reckoned from its requests and answers on botocore's own hooks.
+"""The meter: AWS's charge for a run, computed from its requests and responses with botocore's hooks.
 
-The units follow DynamoDB's published rules (``sizes``). What those leave open is reckoned to our disadvantage: the
+The units follow DynamoDB's published rules (``sizes``). What those leave open is computed to our disadvantage: the
 index entries that a transaction changes count double as the transaction does, and so does a cancelled transaction.
 """
 
@@ -26,7 +26,7 @@ Place = tuple[str, Item]
 """A table, and the key of an item there."""
 
 _CHARGED: Final = frozenset({"ConditionalCheckFailedException", "TransactionCanceledException"})
-"""The failures that cost what a write of the item as it stands would."""
+"""The failures that cost as much as a write of the current item."""
 _PARTIAL: Final = ("FilterExpression", "ProjectionExpression", "QueryFilter", "ScanFilter", "AttributesToGet")
 _TRANSACTION: Final = 2
 
@@ -59,7 +59,7 @@ class Table:
 
 
 class Tables:
-    """The tables as they stand, looked into from outside: what a write changes, its request alone does not tell."""
+    """Reads the current items of the tables: a request alone does not show what its write changes."""
 
     def __init__(self, client: "DynamoDBClient") -> None:
         """Take a client that is not metered."""
@@ -76,17 +76,17 @@ class Tables:
         return self._known[name]
 
     def place(self, name: str, item: Item) -> Place:
-        """Return where an item stands."""
+        """Return the table and key of an item."""
         return name, {key: item[key] for key in self.table(name).keys}
 
     def items(self, places: Sequence[Place]) -> list[Item | None]:
-        """Return the items that stand there now, in the same order."""
-        wanted: dict[str, Any] = {}
+        """Return the current items at these places, in the same order."""
+        requested: dict[str, Any] = {}
         for name, key in places:
-            wanted.setdefault(name, {"Keys": [], "ConsistentRead": True})["Keys"].append(key)
-        answer = self._client.batch_get_item(RequestItems=wanted)["Responses"] if wanted else {}
+            requested.setdefault(name, {"Keys": [], "ConsistentRead": True})["Keys"].append(key)
+        answer = self._client.batch_get_item(RequestItems=requested)["Responses"] if requested else {}
         found = [(self.place(name, item), item) for name, items in answer.items() for item in items]
-        return [next((item for stands, item in found if stands == place), None) for place in places]
+        return [next((item for other, item in found if other == place), None) for place in places]
 
 
 class Meter:
@@ -117,12 +117,12 @@ class Meter:
         client.meta.events.register("after-call", self._after)
 
     def take(self) -> Bill:
-        """Return what came together since the last time."""
+        """Return the bill since the last call."""
         bill, self._bill = self._bill, Bill()
         return bill
 
     def _before(self, params: Request, model: "OperationModel", context: dict[str, Any], **_: object) -> None:
-        context["metered"] = deepcopy(params), standing(model.name, params, self._tables)
+        context["metered"] = deepcopy(params), pending_writes(model.name, params, self._tables)
 
     def _after(self, parsed: Request, model: "OperationModel", context: dict[str, Any], **_: object) -> None:
         with self._lock:
@@ -135,14 +135,14 @@ class Meter:
                 for table, units in reads(model.name, params, parsed):
                     self._bill.reads[table] = self._bill.reads.get(table, 0) + units
 
-    def _charge_writes(self, operation: str, writes: "Standing", answer: Request) -> None:
+    def _charge_writes(self, operation: str, writes: "PendingWrites", answer: Request) -> None:
         for table, units in charges(operation, writes, answer, self._tables):
             self._bill.writes[table] = self._bill.writes.get(table, 0) + units
 
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """Where a call writes, and the whole item where it says that."""
+    """The place of a write, and the whole item if the call holds it."""
 
     place: Place
     item: Item | None = None
@@ -163,18 +163,18 @@ def written(operation: str, request: Request, tables: Tables) -> list[Write]:
             return []
 
 
-Standing = Sequence[tuple[Write, Item | None]]
-"""The writes of a call, each with the item that stood there before."""
+PendingWrites = Sequence[tuple[Write, Item | None]]
+"""The writes of a call, each with the existing item at its place."""
 
 
-def standing(operation: str, request: Request, tables: Tables) -> Standing:
-    """Return what a call is about to write, and what stands there."""
+def pending_writes(operation: str, request: Request, tables: Tables) -> PendingWrites:
+    """Return the writes of a call before it is sent, each with the existing item."""
     writes = written(operation, request, tables)
     return list(zip(writes, tables.items([one.place for one in writes]), strict=True))
 
 
-def charges(operation: str, writes: Standing, answer: Request, tables: Tables) -> Iterator[tuple[str, float]]:
-    """Yield the write units of a call by table; of one that failed, those of the items as they stand."""
+def charges(operation: str, writes: PendingWrites, answer: Request, tables: Tables) -> Iterator[tuple[str, float]]:
+    """Yield the write units of a call by table; for a failed call, those of the existing items."""
     error = answer.get("Error", {}).get("Code")
     if error and error not in _CHARGED:
         return
@@ -206,7 +206,9 @@ def reads(operation: str, request: Request, answer: Request) -> list[tuple[str, 
         case "Query" | "Scan":
             return [(request["TableName"], _units(sum(map(item_size, answer.get("Items", ()))), request))]
         case "BatchGetItem":
-            return [(table, _batch_units(table, wanted, answer)) for table, wanted in request["RequestItems"].items()]
+            return [
+                (table, _batch_units(table, requested, answer)) for table, requested in request["RequestItems"].items()
+            ]
         case "TransactGetItems":
             gets = [one["Get"] for one in request["TransactItems"]]
             return [
@@ -217,16 +219,16 @@ def reads(operation: str, request: Request, answer: Request) -> list[tuple[str, 
             return []
 
 
-def _batch_units(table: str, wanted: Request, answer: Request) -> float:
+def _batch_units(table: str, requested: Request, answer: Request) -> float:
     """Each item is rounded up by itself; a key that finds nothing costs as the smallest item."""
     found = answer["Responses"].get(table, [])
     left = answer.get("UnprocessedKeys", {}).get(table, {}).get("Keys", [])
-    absent = len(wanted["Keys"]) - len(left) - len(found)
-    return sum(_units(size, wanted) for size in [*map(item_size, found), *[0] * absent])
+    absent = len(requested["Keys"]) - len(left) - len(found)
+    return sum(_units(size, requested) for size in [*map(item_size, found), *[0] * absent])
 
 
 def _units(size: int, request: Request, *, consistent: bool = False) -> float:
-    """Return the units of a read; refuse one whose answer holds less than was read, and charged."""
+    """Return the units of a read; raise an error if the response omits items that were read and charged."""
     if any(name in request for name in _PARTIAL) or request.get("Select") == "COUNT":
         raise ValueError("what a filter or projection leaves out is read and charged, but not in the answer")
     return read_units(size, consistent=consistent or request.get("ConsistentRead", False))

@@ -1,4 +1,4 @@
-"""What orders cost: units, calls and time of each size; and how long they take on a table of bounded capacity."""
+"""The cost of orders: units, calls and time by size, and their duration on a table with limited capacity."""
 
 import json
 import random
@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from statistics import median
 from typing import Any, Final
 
-from benchmarks.metering import Tables, charges, standing
+from benchmarks.metering import Tables, charges, pending_writes
 from benchmarks.turns import Turns
 from benchmarks.writing import system
 from quarterhour.aws import clients
@@ -124,16 +124,16 @@ def _latencies(rounds: int) -> list[float]:
 
 @dataclass(slots=True)
 class Rush:
-    """What became of orders that were sent at once: how long each took, and how many requests all of them."""
+    """The results of orders that were sent at once: the duration of each, and the number of requests."""
 
     seconds: list[float] = field(default_factory=list)
     requests: int = 0
     lost: int = 0
-    """Orders that are not there, or not whole."""
+    """Orders that are missing or incomplete."""
 
 
 def rush(units_a_second: float, sizes: Sequence[int] = SIZES) -> Rush:
-    """Send orders at once to a table of so many write units a second, each again until it is answered."""
+    """Send orders at once to a table with limited write units per second; retry each until it is accepted."""
     turns = Turns(_START)
     faults = Faults()
     random.seed(0)  # the jitter of waits
@@ -144,23 +144,23 @@ def rush(units_a_second: float, sizes: Sequence[int] = SIZES) -> Rush:
         with environment({"AWS_ENDPOINT_URL_DYNAMODB": stack.engine.dynamodb_url}):
             client, once = clients.dynamodb(), clients.dynamodb_once()
         table = stack.ref("EntityTable")
-        keeper = OrderService(OrderStore(client, once, table, Workers(1)))
+        service = OrderService(OrderStore(client, once, table, Workers(1)))
         faults.capacity = Capacity(table, units_a_second, _price(stack, table))
         orders = [read_order(body(number, items)) for number, items in enumerate(sizes)]
         rushed = Rush()
         with faults.at_work():
-            turns.run([lambda order=order: _insist(keeper, order, turns, rushed) for order in orders])  # type: ignore[misc]
+            turns.run([lambda order=order: _create_with_retries(service, order, turns, rushed) for order in orders])  # type: ignore[misc]
         queries = OrderQueries(EntityReader(client, table))
         rushed.lost = sum(not _is_whole(queries, order) for order in orders)
         return rushed
 
 
-def _insist(keeper: OrderService, order: Order, turns: Turns, rushed: Rush) -> None:
-    """Send an order as a client does: again, a little later, for as long as the answer is to do so."""
+def _create_with_retries(service: OrderService, order: Order, turns: Turns, rushed: Rush) -> None:
+    """Send an order as a client does: retry after a pause while the response requests it."""
     while True:
         rushed.requests += 1
         try:
-            keeper.create(order, SECONDS)
+            service.create(order, SECONDS)
         except UnavailableError as error:
             sleep(error.retry_after or 0)
         else:
@@ -177,11 +177,11 @@ def _is_whole(queries: OrderQueries, order: Order) -> bool:
 
 
 def _price(stack: Stack, table: str) -> Price:
-    """Return what tells the write units of requests to one table, by the sizing rules."""
+    """Return the price of requests to one table in write units, by the sizing rules."""
     tables = Tables(stack.dynamodb)
 
     def price(operation: str, request: dict[str, Any]) -> Units:
-        writes = standing(operation, request, tables)
+        writes = pending_writes(operation, request, tables)
         return lambda answer: sum(units for name, units in charges(operation, writes, answer, tables) if name == table)
 
     return price

@@ -1,4 +1,4 @@
-"""Recording batches of events on AWS made up, in a process of its own, against a loop of the same AWS calls.
+"""Times the recording of batches on the fake AWS against a loop of the same AWS calls, in a separate process.
 
 Argument: the number of rounds. The environment is that of the ingest function.
 """
@@ -63,7 +63,7 @@ def request(events: list[dict[str, Any]]) -> dict[str, Any]:
 
 @contextmanager
 def _noted() -> Iterator[list[Call]]:
-    """Note the calls of the clients that are made within the block: operation and parameters."""
+    """Collect the calls of the clients that are made within the block: operation and parameters."""
     calls: list[Call] = []
 
     def note(params: dict[str, Any], model: Any, **_: object) -> None:  # noqa: ANN401 - botocore's

@@ -1,4 +1,4 @@
-"""A report of the newest bucket of a made-up ledger, in a process of its own: its read units, its speed, its memory.
+"""Measures a report of the newest bucket of a generated ledger in a separate process: read units, speed, memory.
 
 Arguments: what to measure (one of the functions here), the ledger as a JSON object, and further numbers that the
 function takes. The environment is that of the report function.
@@ -36,7 +36,7 @@ def units(ledger: Ledger, unsealed: int) -> dict[str, float]:
 
 
 def scan(ledger: Ledger) -> dict[str, float]:
-    """Return the read units for each event of the newest bucket as people find them at first: by a scan.
+    """Return the read units for each event of the newest bucket with a full scan.
 
     What fits is kept here, not by a filter in the request, so that the meter sees what was read; DynamoDB charges the
     same for both.
@@ -51,7 +51,7 @@ def scan(ledger: Ledger) -> dict[str, float]:
 
 
 def _meter() -> Meter:
-    return Meter(Tables(boto3.Session().client("dynamodb")))  # of a session of its own, which is not metered
+    return Meter(Tables(boto3.Session().client("dynamodb")))  # its own session is not metered
 
 
 def speed(ledger: Ledger, rounds: int) -> dict[str, float]:
@@ -101,9 +101,9 @@ def _report(handler: Handler, events: int) -> None:
         _expect(handler({}, Context("report"))["lines"], events)
 
 
-def _expect(found: int, wanted: int) -> None:
-    if found != wanted:
-        raise ValueError(f"{found} events where {wanted} are")
+def _expect(found: int, expected: int) -> None:
+    if found != expected:
+        raise ValueError(f"{found} events instead of {expected}")
 
 
 def _table() -> str:
@@ -119,7 +119,7 @@ _MEASURES: Final[Mapping[str, Callable[..., dict[str, float]]]] = {
 
 
 def main() -> None:
-    """Measure what the arguments say and print it."""
+    """Run the measurement that the arguments select, and print it."""
     _, what, ledger, *numbers = sys.argv
     measure = _MEASURES[what]
     with Path(os.devnull).open("w", encoding="utf-8") as nowhere, redirect_stdout(nowhere):

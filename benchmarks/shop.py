@@ -1,4 +1,4 @@
-"""A shop under load: makes events, sends them at a rate, sends some again, and knows what must be counted."""
+"""A shop under load: makes events, sends them at a rate, sends some again, and knows the expected totals."""
 
 import http.client
 import json
@@ -17,20 +17,20 @@ CURRENCY: Final = "EUR"
 RATE: Final = Decimal("0.125")
 CONTENT_TYPE: Final = "application/cloudevents-batch+json"
 FINAL_TRIES: Final = 20
-"""To have told at last what became of an event."""
+"""Seconds until the fate of every event must be known."""
 
 _TIMEOUT: Final = 60.0
 _REFUNDS: Final = 0.1
-_STANDING: Final = frozenset({"recorded", "duplicate"})
+_RECORDED: Final = frozenset({"recorded", "duplicate"})
 
 Event = dict[str, Any]
 Send = Callable[[list[Event]], list[str] | None]
-"""Sends a batch; gives each item's verdict, in their order, or ``None`` where no answer tells."""
+"""Sends a batch; returns the items' verdicts in order, or ``None`` for an item without an answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Orders:
-    """What a shop is to do: how long, how many events a second, how many in a batch, what share of them again."""
+    """A shop's load: duration, events per second, events per batch, and the share of events sent again."""
 
     seconds: float
     rate: float
@@ -41,38 +41,38 @@ class Orders:
 
 @dataclass(slots=True)
 class Sales:
-    """What a shop did, and what it knows by the answers."""
+    """The results of a shop: its requests and their answers."""
 
     seconds: float = 0.0
     latencies: list[float] = field(default_factory=list)
     verdicts: Counter[str] = field(default_factory=Counter)
     failures: Counter[str] = field(default_factory=Counter)
     """Requests without an answer for each item: the HTTP status, or the error's name."""
-    standing: dict[str, Totals] = field(default_factory=dict)
+    recorded: dict[str, Totals] = field(default_factory=dict)
     """By agency, of the events that were answered as recorded, each once."""
     ids: set[str] = field(default_factory=set)
     """Of the same events."""
     twice: int = 0
     """Events answered `recorded` more than once."""
-    untold: int = 0
-    """Events of which no answer ever told what became."""
+    unanswered: int = 0
+    """Events that never got an answer."""
 
 
 class Shop:
-    """One sender: a source of its own, so that its ids are nobody else's."""
+    """One sender with its own source, so that its events are unique."""
 
     def __init__(self, source: str, orders: Orders) -> None:
         self._source = source
         self._orders = orders
-        self._random = random.Random(source)  # noqa: S311 - to be repeated, not to be secret
+        self._random = random.Random(source)  # noqa: S311 - reproducible, not secret
         self._made = 0
-        self._told: list[Event] = []
-        self._untold: list[Event] = []
+        self._accepted: list[Event] = []
+        self._unanswered: list[Event] = []
         self._recorded: set[str] = set()
         self.sales = Sales()
 
     def trade(self, send: Send) -> Sales:
-        """Send batches for as long as ordered, then again what no answer has told of; return what came of it."""
+        """Send batches for the ordered time, then retry the events without an answer; return the results."""
         began = time.monotonic()
         between = self._orders.batch / self._orders.rate
         due = began
@@ -82,24 +82,24 @@ class Shop:
             due += between
         self.sales.seconds = time.monotonic() - began
         for _ in range(FINAL_TRIES):
-            if not self._untold:
+            if not self._unanswered:
                 break
             time.sleep(between)
-            self._deal(self._take_untold(), send)
-        self.sales.untold = len(self._untold)
+            self._deal(self._take_unanswered(), send)
+        self.sales.unanswered = len(self._unanswered)
         return self.sales
 
     def next_batch(self) -> list[Event]:
-        """Return events to send: those that no answer has told of, some that stand already, the rest new."""
-        events = self._take_untold()
+        """Return events to send: first those without an answer, then some recorded ones, then new ones."""
+        events = self._take_unanswered()
         for _ in range(self._orders.batch - len(events)):
-            again = self._told and self._random.random() < self._orders.again
-            events.append(self._random.choice(self._told) if again else self._new())
+            again = self._accepted and self._random.random() < self._orders.again
+            events.append(self._random.choice(self._accepted) if again else self._new())
         return events
 
-    def _take_untold(self) -> list[Event]:
-        events = self._untold[: self._orders.batch]
-        del self._untold[: self._orders.batch]
+    def _take_unanswered(self) -> list[Event]:
+        events = self._unanswered[: self._orders.batch]
+        del self._unanswered[: self._orders.batch]
         return events
 
     def _new(self) -> Event:
@@ -124,10 +124,10 @@ class Shop:
         verdicts = send(events)
         self.sales.latencies.append(time.monotonic() - began)
         for event, verdict in zip(events, verdicts or [""] * len(events), strict=True):
-            self._note(event, verdict)
+            self._store(event, verdict)
 
-    def _note(self, event: Event, verdict: str) -> None:
-        """Keep what an answer tells; an event of which it tells nothing is sent again."""
+    def _store(self, event: Event, verdict: str) -> None:
+        """Store the verdicts of an answer; an event without a verdict is sent again."""
         if verdict:
             self.sales.verdicts[verdict] += 1
         id_ = event["id"]
@@ -136,17 +136,17 @@ class Shop:
             self._recorded.add(id_)
         if verdict in {"", "unavailable"}:
             if id_ not in self.sales.ids:
-                self._untold.append(event)
-        elif verdict in _STANDING and id_ not in self.sales.ids:
+                self._unanswered.append(event)
+        elif verdict in _RECORDED and id_ not in self.sales.ids:
             self.sales.ids.add(id_)
-            self._told.append(event)
+            self._accepted.append(event)
             amount = Decimal(event["data"]["amount"])
-            before = self.sales.standing.get(event["subject"], Totals())
-            self.sales.standing[event["subject"]] = before.plus(amount, amount * RATE)
+            before = self.sales.recorded.get(event["subject"], Totals())
+            self.sales.recorded[event["subject"]] = before.plus(amount, amount * RATE)
 
 
 def run(url: str, source: str, orders: Orders) -> Sales:
-    """Trade with a system at a URL; for a process of its own."""
+    """Trade with a system at a URL; for a separate process."""
     shop = Shop(source, orders)
     connection = http.client.HTTPConnection(urlsplit(url).netloc, timeout=_TIMEOUT)
 

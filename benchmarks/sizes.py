@@ -38,13 +38,13 @@ class Index:
     projected: frozenset[str] | None = None
 
     def entry(self, item: Item | None) -> Item | None:
-        """Return what the index holds of an item, ``None`` where it holds nothing."""
+        """Return the index's entry for an item, ``None`` without an entry."""
         if item is None or not all(key in item for key in self.keys):
             return None
         return {name: value for name, value in item.items() if self.projected is None or name in self.projected}
 
     def write_units(self, before: Item | None, after: Item | None) -> int:
-        """Return what a write costs at the index: nothing where its entry stays as it is, two writes where it moves."""
+        """Return the cost of a write at the index: nothing for an unchanged entry, two writes for a moved one."""
         old, new = self.entry(before), self.entry(after)
         if old == new:
             return 0
@@ -54,7 +54,7 @@ class Index:
 
 
 def item_write_units(before: Item | None, after: Item | None, indexes: Iterable[Index]) -> int:
-    """Return what it costs to turn one item into another: the larger of both, and the entries that change."""
+    """Return the cost of replacing an item: the larger of both items, and the changed index entries."""
     table = write_units(max(item_size(before or {}), item_size(after or {})))
     return table + sum(index.write_units(before, after) for index in indexes)
 

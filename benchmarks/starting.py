@@ -1,4 +1,4 @@
-"""How long ingest takes to start, against importing boto3 and creating a client: each time in a fresh process."""
+"""Times the start of ingest against importing boto3 and creating a client, each time in a new process."""
 
 from typing import Final
 

@@ -9,7 +9,7 @@ MISSED = "MISSED"
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One measurement; ``verdict`` is empty where there is no budget for it. ``notes`` say how it was measured."""
+    """One measurement; ``verdict`` is empty without a budget. ``notes`` say how it was measured."""
 
     what: str
     measured: str
@@ -19,12 +19,12 @@ class Line:
 
 
 def at_most(limit: float, measured: float) -> str:
-    """Return the verdict on something that must not be more."""
+    """Return the verdict for a measurement with an upper limit."""
     return MET if measured <= limit else MISSED
 
 
 def at_least(limit: float, measured: float) -> str:
-    """Return the verdict on something that must not be less."""
+    """Return the verdict for a measurement with a lower limit."""
     return MET if measured >= limit else MISSED
 
 

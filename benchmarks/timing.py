@@ -1,4 +1,4 @@
-"""Two ways to do the same work, timed in turns: what the machine does meanwhile strikes both alike."""
+"""Times two ways to do the same work alternately, so that other load on the machine affects both."""
 
 from collections.abc import Callable
 from statistics import median

@@ -1,4 +1,4 @@
-"""A clock for work that runs side by side, of which one piece has its turn at a time: time passes while all wait."""
+"""A clock for concurrent work: one thread runs at a time, and time passes while all threads wait."""
 
 import threading
 from collections.abc import Callable, Sequence
@@ -8,7 +8,7 @@ from itertools import count
 
 
 class Turns:
-    """Gives the turn to whoever wakes first, and sets the clock to that instant: the same course each time."""
+    """Gives the turn to the thread that wakes first, and sets the clock to that instant. Runs are reproducible."""
 
     def __init__(self, start: datetime) -> None:
         self._now = start
@@ -17,11 +17,11 @@ class Turns:
         self._errors: list[BaseException] = []
 
     def now(self) -> datetime:
-        """Return the instant at which whoever has the turn woke."""
+        """Return the instant at which the running thread woke."""
         return self._now
 
     def sleep(self, seconds: float) -> None:
-        """Give the turn away for so many seconds; outside of ``run`` there is nobody to give it to."""
+        """Give the turn to other threads for some seconds; outside of ``run`` there are no others."""
         turn = self._line_up(seconds)
         self._next()
         turn.wait()
@@ -41,7 +41,7 @@ class Turns:
         turn.wait()
         try:
             work()
-        except BaseException as error:  # noqa: BLE001 - raised where the work was asked for
+        except BaseException as error:  # noqa: BLE001 - ``run`` raises it
             self._errors.append(error)
         finally:
             self._next()

@@ -1,4 +1,4 @@
-"""What an event costs from its arrival to its snapshots: write units and AWS calls, metered on the local stack."""
+"""The cost of an event from its arrival to its snapshots: write units and AWS calls, metered on the emulator."""
 
 import json
 from collections.abc import Iterator
@@ -25,27 +25,27 @@ _JSON: Final = (("content-type", "application/json"),)
 
 @dataclass(slots=True)
 class System:
-    """The local stack with a meter on its functions."""
+    """The emulator with a meter on its functions."""
 
     stack: Stack
     meter: Meter
     clock: ManualClock
 
     def record(self, events: list[dict[str, Any]]) -> Bill:
-        """Record a batch of new events and return what that took."""
+        """Record a batch of new events and return the cost."""
         self.meter.take()
         answer = self.stack.request(Request("POST", "/events", headers=_BATCH, body=json.dumps(events).encode()))
         if answer.json()["counts"] != {"recorded": len(events)}:
             raise ValueError(answer.body)
         return self.meter.take()
 
-    def keep_cards(self, agencies: int) -> None:
+    def write_rate_cards(self, agencies: int) -> None:
         """Write a rate card of two versions, the second with a fee, for each agency."""
         rules = [{"percent": "10"}, {"category": "books", "currency": "EUR", "percent": "8", "fixed": "0.30"}]
         for number in range(agencies):
             for seen in range(2):
-                card = {"valid_from": f"2026-0{seen + 1}-01T00:00:00Z", "rules": rules}
-                body = json.dumps({"seen": seen, "content": card}).encode()
+                rate_card = {"valid_from": f"2026-0{seen + 1}-01T00:00:00Z", "rules": rules}
+                body = json.dumps({"seen": seen, "content": rate_card}).encode()
                 path = f"/documents/rate-card:agency-{number:02d}"
                 answer = self.stack.request(Request("PUT", path, headers=_JSON, body=body))
                 if answer.json().get("version") != seen + 1:
@@ -61,7 +61,7 @@ class System:
         return max(item_size(item) for page in pages for item in page["Items"])
 
     def deliver(self) -> Bill:
-        """Let the streams deliver all that they hold, each in one batch, and return what that took."""
+        """Let the streams deliver all that they hold, each in one batch, and return the cost."""
         self.meter.take()
         busy = True
         while busy:
@@ -88,7 +88,7 @@ class Cost:
 
     Counters and snapshots are those of 100 events an account, in an hour in which the accounts stand already;
     ``customers``: where each of the events is of a customer that was never seen; ``charged``: where each is charged by
-    its agency's rate card, of two versions, with the read units that the cards of the whole batch take.
+    its agency's rate card, of two versions, with the read units for the rate cards of the whole batch.
     """
 
     small_bytes: int
@@ -104,7 +104,7 @@ class Cost:
 
 
 def cost() -> Cost:
-    """Record batches and let them be counted: small events, the largest of 1 KB, of customers, charged by cards."""
+    """Record and count batches of small events, of events of 1 KB, of customers' events, and with rate cards."""
     with system() as one:
         first = one.record(batch(0, AGENCIES))
         small = one.ledger_bytes()
@@ -115,7 +115,7 @@ def cost() -> Cost:
         counted = one.deliver()
         one.record(batch(2 * MAX_BATCH, AGENCIES, customers=True))
         customers = one.deliver()
-        one.keep_cards(AGENCIES)
+        one.write_rate_cards(AGENCIES)
         charged = one.record(batch(3 * MAX_BATCH, AGENCIES, commission_rate=None, category="books", quantity=2))
         return Cost(
             small_bytes=small,

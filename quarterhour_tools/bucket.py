@@ -1,8 +1,9 @@
-"""Sealed files, wherever they lie: in a stack's bucket or in a folder, opened by key."""
+"""Sealed files by key, in an S3 bucket or in a folder."""
 
 from collections.abc import Iterator
 from errno import ENOENT
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import IO, TYPE_CHECKING, Final, cast
 
 from botocore.exceptions import ClientError
@@ -14,23 +15,35 @@ if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
 _MISSING: Final = frozenset({"NoSuchKey", "404"})
-"""The codes of S3 where there is no such object: its own, and that of an answer without a body."""
+"""S3's error codes for a missing object: ``404`` is that of a response without a body."""
+
+
+def prepare_folder(path: Path) -> None:
+    """Make the folder that sealed files are to be written to.
+
+    Raises ``ToolError`` or ``OSError`` if it is not empty or cannot be written.
+    """
+    if path.exists() and (not path.is_dir() or any(path.iterdir())):
+        raise ToolError(f"{path} is not empty: name a new folder")
+    path.mkdir(parents=True, exist_ok=True)
+    with TemporaryFile(dir=path):
+        pass
 
 
 class Bucket:
-    """The objects of a bucket."""
+    """The objects of an S3 bucket."""
 
     def __init__(self, s3: "S3Client", name: str) -> None:
         self._s3 = s3
         self._name = name
 
     def keys(self) -> list[str]:
-        """Return all keys, in their order."""
+        """Return all keys, sorted."""
         pages = self._s3.get_paginator("list_objects_v2").paginate(Bucket=self._name)
         return [entry["Key"] for page in pages for entry in page.get("Contents", [])]
 
     def open(self, key: str) -> IO[bytes]:
-        """Open an object; raise ``FileNotFoundError`` where it is not there."""
+        """Open an object; raise ``FileNotFoundError`` if it does not exist."""
         try:
             return cast("IO[bytes]", self._s3.get_object(Bucket=self._name, Key=key)["Body"])
         except ClientError as error:
@@ -39,7 +52,7 @@ class Bucket:
             raise FileNotFoundError(key) from error
 
     def copy_to(self, folder: Path) -> None:
-        """Write all objects as files."""
+        """Write every object as a file below the folder."""
         for key in self.keys():
             file = folder / key
             file.parent.mkdir(parents=True, exist_ok=True)
@@ -48,20 +61,20 @@ class Bucket:
 
 
 class Folder:
-    """The files of a folder, named as the objects were."""
+    """The files of a folder, with the objects' keys as relative paths."""
 
     def __init__(self, path: Path) -> None:
-        """Raise ``LocalError`` where there is no such folder."""
+        """Raise ``ToolError`` if the folder does not exist."""
         if not path.is_dir():
-            raise ToolError(f"{path} is no folder")
+            raise ToolError(f"{path} is not a folder")
         self._path = path
 
     def keys(self) -> list[str]:
-        """Return all keys, in their order."""
+        """Return all keys, sorted."""
         return sorted(self._found())
 
     def open(self, key: str) -> IO[bytes]:
-        """Open a file; raise ``FileNotFoundError``, with the reason, where it is no regular file of the folder."""
+        """Open a file; raise ``FileNotFoundError`` with the reason if it is not a regular file of the folder."""
         path = self._path / key
         try:
             regular, exists = path.is_file(), path.exists()
@@ -69,8 +82,8 @@ class Folder:
             regular = exists = False
         if not regular:
             # A pipe or a device would never end.
-            raise FileNotFoundError(ENOENT, "is no regular file" if exists else "is missing", key)
-        # A manifest is not to be believed when it names a file elsewhere.
+            raise FileNotFoundError(ENOENT, "is not a regular file" if exists else "is missing", key)
+        # A manifest may name a file outside the folder; it is not trusted.
         if not path.resolve().is_relative_to(self._path.resolve()):
             raise FileNotFoundError(ENOENT, "lies outside the folder", key)
         return path.open("rb")

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 from datetime import timedelta
 from pathlib import Path
-from tempfile import TemporaryFile
 from typing import Any, Final
 
 from botocore.exceptions import BotoCoreError, ClientError
@@ -18,7 +17,7 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from quarterhour.reports.verify import verify
-from quarterhour_tools.bucket import Folder
+from quarterhour_tools.bucket import Folder, prepare_folder
 from quarterhour_tools.emulator.engines import DYNAMODB_LOCAL, MOTO
 from quarterhour_tools.emulator.faults import Faults, Spec
 from quarterhour_tools.emulator.server import HOST, Server
@@ -35,13 +34,13 @@ _CANNOT: Final = 2
 _FIGURES: Final = ("events", "gross", "refunds", "commission")
 _MOST_DAYS: Final = 36_500
 _SHOWN: Final = 40
-"""Accounts that a table shows."""
+"""The most accounts that a table shows."""
 _LONGEST_NAME: Final = 200
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command; return its exit code: 0 done, 1 not proven, 2 could not be done, 130 interrupted."""
-    # Being ended is an interruption too: what was started with us ends with us.
+    """Run a command; return its exit code: 0 done, 1 not proven, 2 not possible, 130 interrupted."""
+    # SIGTERM interrupts too, so that child processes end with this one.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.default_int_handler)
     try:
@@ -60,35 +59,37 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="quarterhour",
         description="Quarterhour on one machine: a commission ledger, from the same template and functions as in AWS.",
-        epilog="Exit codes: 0 done, 1 not proven, or lines that could not be read or used, 2 could not be done, "
-        "130 interrupted.",
+        epilog="Exit codes: 0 done, 1 not proven or some input refused, 2 not possible, 130 interrupted.",
     )
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
 
     up = commands.add_parser(
         "up",
-        help="serve the API here, with streams and schedules running",
-        description="Serve the API on this machine, with streams and schedules on its clock, until Ctrl-C. "
-        "Data live in memory and are gone when it stops.",
+        help="run the emulator: serve the API, with streams and schedules",
+        description="Run the emulator: serve the API on this machine, with streams and schedules on its clock, until "
+        "Ctrl-C. It keeps its data in memory, so they are lost when it stops.",
     )
-    up.add_argument("--port", type=int, default=8080, help="port to listen on (default 8080; 0: any that is free)")
+    up.add_argument("--port", type=int, default=8080, help="port to listen on (default 8080; 0: any free port)")
     up.add_argument(
         "--host",
         default=HOST,
         metavar="ADDRESS",
-        help=f"address to listen on (default {HOST}); for functions in containers, the one that they reach",
+        help=f"address to listen on (default {HOST}); for functions in containers, an address that they can reach",
     )
     _add_stack_options(up)
     up.set_defaults(run=_up)
 
     replay = commands.add_parser(
         "replay",
-        help="send a file of events through the whole system on a virtual clock",
-        description="Send files of events through the whole system: ingest, streams, counters, snapshots, reports. "
-        "The clock is virtual and follows the events' times, never backwards; in the end all is drained, reported and "
-        "proven. Exit code 1 where lines could not be read, or counters and sealed files disagree.",
+        help="send files of events through the whole system on a virtual clock",
+        description="Send files of events through the whole system in the emulator: ingest, streams, counters, "
+        "snapshots, reports. The clock is virtual and follows the events' times, never backwards. At the end, the "
+        "streams are drained, the last quarter-hour is reported, and the sealed files are proven. Exit code 1 if lines "
+        "could not be read, exchange rates were refused, or counters and sealed files differ.",
     )
-    replay.add_argument("files", nargs="+", metavar="FILE", help="NDJSON of CloudEvents; .gz too, - for standard input")
+    replay.add_argument(
+        "files", nargs="+", metavar="FILE", help="NDJSON of CloudEvents, plain or .gz; - for standard input"
+    )
     replay.add_argument("--out", type=Path, metavar="DIR", help="write the sealed files into this new or empty folder")
     replay.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
     replay.add_argument(
@@ -96,32 +97,32 @@ def _parser() -> argparse.ArgumentParser:
         type=int,
         default=MOST,
         metavar="N",
-        help=f"events that one request carries, 1 to {MOST} (default {MOST})",
+        help=f"the most events of one request, 1 to {MOST} (default {MOST})",
     )
     replay.add_argument(
         "--orders",
         action="store_true",
-        help="send sales that name their order (order_id) as orders, each paid at once and billed by the stream",
+        help="send sales that name their order (order_id) as orders; each is paid at once and billed from the stream",
     )
     replay.add_argument(
-        "--rates", metavar="FILE", help=f"state exchange rates when the clock comes to them: {exchange_rates.HELP}"
+        "--rates", metavar="FILE", help=f"state the exchange rates of a file, each at its time: {exchange_rates.HELP}"
     )
     replay.add_argument(
         "--faults",
         type=_faults,
         metavar="SPEC",
-        help="let AWS calls go wrong: KIND=CHANCE, KIND@POSITION and seed=N, separated by commas: all=0.05,seed=7",
+        help="inject faults into AWS calls: KIND=CHANCE, KIND@POSITION and seed=N with commas, such as all=0.05,seed=7",
     )
     _add_stack_options(replay)
     replay.set_defaults(run=_replay)
 
     proof = commands.add_parser(
         "verify",
-        help="prove the sealed files of a folder",
-        description="Prove the sealed files of a folder: manifests, hashes, chain, order, commissions and sums.",
+        help="prove the sealed files in a folder",
+        description="Prove the sealed files in a folder: manifests, hashes, chain, order, commissions and sums.",
     )
     proof.add_argument(
-        "folder", type=Path, metavar="DIR", help="what a replay wrote with --out, or a copy of the bucket"
+        "folder", type=Path, metavar="DIR", help="the folder of replay --out, or a copy of the S3 bucket"
     )
     proof.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
     proof.add_argument(
@@ -129,88 +130,88 @@ def _parser() -> argparse.ArgumentParser:
         type=_days,
         default=0,
         metavar="N",
-        help="days for which the deployment remembers identities, as its parameter DedupRetentionDays says (default 0: "
-        "for ever); an identity that is sealed again within them is a problem",
+        help="the deployment's parameter DedupRetentionDays: days for which it remembers identities (default 0: for "
+        "ever); an identity that is sealed twice within them is a problem",
     )
     proof.set_defaults(run=_verify)
 
     csv = commands.add_parser(
         "csv",
-        help="turn a CSV file of sales into events",
-        description="Turn a CSV file of sales into NDJSON of events.",
+        help="convert a CSV file of sales into events",
+        description="Convert a CSV file of sales into NDJSON of events, by a TOML map.",
     )
     csv_events.configure(csv)
     csv.set_defaults(run=csv_events.run)
 
     rebuild = commands.add_parser(
         "rebuild",
-        help="mend counters from the sealed ledger",
-        description="Mend the counters of an account, or of all, by what the sealed ledger holds, "
-        "day by day, while events keep coming.",
+        help="repair counters from the sealed ledger",
+        description="Repair the counters of one account or of all accounts from the sealed ledger, "
+        "day by day, while new events are recorded.",
     )
     deployment.configure_rebuild(rebuild)
 
     unpark = commands.add_parser(
         "unpark",
-        help="apply the records that were parked",
-        description="Apply the records that were parked because they could not be, once the cause is mended. "
-        "Exit code 1 where some had to stay.",
+        help="apply parked records",
+        description="Apply the stream records that were parked after failures, once the cause is fixed. "
+        "Exit code 1 if some records stay parked.",
     )
     deployment.configure_unpark(unpark)
 
     billed = commands.add_parser(
         "bill",
-        help="give lost changes of orders to billing once more",
-        description="Give what orders of a deployed stack became paid or cancelled in a span of time to billing once "
-        "more, found by their histories. What was posted is not posted twice, while its identity is remembered.",
+        help="send missed changes of orders to billing again",
+        description="Send the payments and cancellations of orders in a span of time to billing again. They are found "
+        "in the orders' histories. Nothing is posted twice while the deployment remembers its identity.",
     )
     bill.configure(billed)
 
     reseal = commands.add_parser(
         "reseal",
-        help="write lost files of a report run once more",
-        description="Write those files of a report run that are gone from the bucket once more, from the ledger: "
+        help="write lost files of a report run again",
+        description="Write the files of a report run that are missing in the S3 bucket again, from the ledger: "
         "the same bytes, or nothing.",
     )
     deployment.configure_reseal(reseal)
 
     rerating = commands.add_parser(
         "rerate",
-        help="post what events would have paid under another rate card",
-        description="Reckon what recorded events would have paid under another rate card, and post the difference as "
-        "adjustments that are linked to them. Run again, it posts what is missing yet, and nothing twice. "
-        "Exit code 1 where some could not be posted.",
+        help="post the differences to another rate card as adjustments",
+        description="Compute the commissions of recorded events under another rate card, and post the differences as "
+        "adjustments that refer to the events. A second run posts only missing adjustments, and nothing twice. "
+        "Exit code 1 if some could not be posted.",
     )
     rerate.configure(rerating)
 
     stated = commands.add_parser(
         "rates",
         help="state exchange rates from a CSV file",
-        description="State exchange rates from a CSV file, in the order of time. Run again, it changes nothing. "
-        "Exit code 1 where some were refused.",
+        description="State exchange rates from a CSV file, in the order of time. A second run changes nothing. "
+        "Exit code 1 if some were refused.",
     )
     exchange_rates.configure(stated)
 
     restored = commands.add_parser(
         "restore",
-        help="write what a table has lost, from a recovered copy",
-        description="Write what a table in AWS has lost, from a copy of it that was recovered to a point in time. "
-        "Overwrites nothing; without --write it only counts.",
+        help="write a table's lost items from a recovered copy",
+        description="Write the items that a table in AWS has lost, from a copy that was recovered to a point in time. "
+        "It overwrites nothing; without --write it only counts.",
     )
     restore.configure(restored)
 
     described = commands.add_parser(
         "openapi",
-        help="print what describes the HTTP API",
-        description="Print the OpenAPI document of the HTTP API, made from the functions' routes.",
+        help="print the OpenAPI document of the HTTP API",
+        description="Print the OpenAPI document of the HTTP API, generated from the functions' routes.",
     )
     described.set_defaults(run=_openapi)
 
     shown = commands.add_parser(
         "demo",
-        help="run a day of a made-up marketplace and show what came out",
-        description="Run a day of a made-up marketplace, with retries, duplicates, conflicts, refunds and bad items, "
-        "through the local stack, and hold what came out against what must be.",
+        help="run a generated day of a marketplace and show the results",
+        description="Run a generated day of a marketplace through the emulator, with retries, duplicates, conflicts, "
+        "refunds and bad items, and compare the results with the expected ones.",
     )
     demo.configure(shown)
     shown.set_defaults(run=demo.run)
@@ -221,7 +222,7 @@ def _add_stack_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--rate",
         metavar="RATE",
-        help='when reports run: "rate(1 hour)" (the default) or a cron such as "cron(0 8 ? * MON-FRI *)", '
+        help='schedule of the reports: "rate(1 hour)" (the default) or a cron such as "cron(0 8 ? * MON-FRI *)", '
         "from 15 minutes to 9 days apart",
     )
     parser.add_argument(
@@ -236,21 +237,21 @@ def _add_stack_options(parser: argparse.ArgumentParser) -> None:
         default=[],
         type=_parameter,
         metavar="NAME=VALUE",
-        help="set a parameter of template.yaml, such as LedgerShards=4; may be given several times",
+        help="set a parameter of template.yaml, such as LedgerShards=4; may be repeated",
     )
-    parser.add_argument("--verbose", action="store_true", help="show what the functions log, on standard error")
+    parser.add_argument("--verbose", action="store_true", help="print the functions' logs to standard error")
 
 
 def _parameter(text: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not equals:
-        raise argparse.ArgumentTypeError("write NAME=VALUE")
+        raise argparse.ArgumentTypeError("expected NAME=VALUE")
     return name, value
 
 
 def _days(text: str) -> int:
     if not text.isdecimal() or int(text) > _MOST_DAYS:
-        raise argparse.ArgumentTypeError(f"write a number of days, 0 to {_MOST_DAYS}")
+        raise argparse.ArgumentTypeError(f"expected a number of days, 0 to {_MOST_DAYS}")
     return int(text)
 
 
@@ -273,9 +274,9 @@ def _up(args: argparse.Namespace) -> int:
     try:
         server = Server(args.port, args.host)
     except (OSError, OverflowError) as error:
-        raise ToolError(f"port {args.port} of {args.host} cannot be had: {error}") from error
+        raise ToolError(f"cannot listen on {args.host}:{args.port}: {error}") from error
     logs: dict[str, Any] = {"logs": sys.stderr} if args.verbose else {}
-    # An engine of our own holds nothing else, so all can be named as `sam local` names it.
+    # An engine that we start holds no other stack, so resources can have the names that `sam local` uses.
     plain = args.engine in {MOTO, DYNAMODB_LOCAL}
     with open_stack(args.engine, _parameters(args), s3_url=server.url, plain=plain, **logs) as stack:
         rate = stack.template.parameters["ReportRate"]
@@ -283,7 +284,7 @@ def _up(args: argparse.Namespace) -> int:
         for function in stack.functions.values():
             for route in function.routes:
                 print(f"  {route.method:5} {route.path}")
-        print("Data live in memory and are gone when it stops. Ctrl-C stops it.", flush=True)
+        print("Data are in memory and are lost when it stops. Ctrl-C stops it.", flush=True)
         with suppress(KeyboardInterrupt):
             server.serve(stack)
     print("Stopped.")
@@ -295,17 +296,17 @@ def _up(args: argparse.Namespace) -> int:
 
 def _replay(args: argparse.Namespace) -> int:
     if not 1 <= args.batch <= MOST:
-        raise ToolError(f"--batch must lie between 1 and {MOST}")
+        raise ToolError(f"--batch must be between 1 and {MOST}")
     if args.out:
-        _make_ready(args.out)
+        prepare_folder(args.out)
     errors = Console(stderr=True, highlight=False)
     logs: dict[str, Any] = {"logs": sys.stderr} if args.verbose else {}
-    with ExitStack() as during:
-        sources = [during.enter_context(open_source(name)) for name in args.files]
-        faults = during.enter_context(args.faults.installed()) if args.faults else None
-        stack = during.enter_context(open_stack(args.engine, _parameters(args), virtual=True, faults=faults, **logs))
-        bar = during.enter_context(_progress(errors))
-        replay = during.enter_context(
+    with ExitStack() as context:
+        sources = [context.enter_context(open_source(name)) for name in args.files]
+        faults = context.enter_context(args.faults.installed()) if args.faults else None
+        stack = context.enter_context(open_stack(args.engine, _parameters(args), virtual=True, faults=faults, **logs))
+        bar = context.enter_context(_progress(errors))
+        replay = context.enter_context(
             replaying(
                 stack,
                 lambda line: bar.console.print(printable(line), markup=False, soft_wrap=True),
@@ -314,34 +315,25 @@ def _replay(args: argparse.Namespace) -> int:
             )
         )
         if args.rates:
-            replay.expect(*exchange_rates.read(args.rates))
+            replay.expect_exchange_rates(*exchange_rates.read(args.rates))
         for name, source in zip(args.files, sources, strict=True):
             _play(replay, name, source, bar)
-        closing = bar.add_task("reporting", total=None, told="")
+        closing = bar.add_task("reporting", total=None, status="")
         outcome = replay.finish()
         bar.remove_task(closing)
         if args.out:
             stack.bucket.copy_to(args.out)
     if faults:
         struck = Counter(kind.value for _, kind in faults.struck)
-        told = ", ".join(f"{number:,} {kind}" for kind, number in struck.most_common())
-        print(f"faults at {len(faults.struck):,} of {len(faults.calls):,} calls: {told}", file=sys.stderr)
+        counts = ", ".join(f"{number:,} {kind}" for kind, number in struck.most_common())
+        print(f"faults at {len(faults.struck):,} of {len(faults.calls):,} calls: {counts}", file=sys.stderr)
     if args.json:
         print(as_json(outcome.as_dict()))
     else:
         _show(outcome)
     for problem in outcome.problems:
         print(printable(problem), file=sys.stderr)
-    return 0 if outcome.verified and not outcome.rates.get(exchange_rates.REFUSED) else 1
-
-
-def _make_ready(folder: Path) -> None:
-    """Make the folder that the files go to; raise ``LocalError`` or ``OSError`` where they could not."""
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise ToolError(f"{folder} is not empty: name a new folder")
-    folder.mkdir(parents=True, exist_ok=True)
-    with TemporaryFile(dir=folder):
-        pass
+    return 0 if outcome.verified and not outcome.exchange_rates.get(exchange_rates.REFUSED) else 1
 
 
 def _progress(console: Console) -> Progress:
@@ -350,7 +342,7 @@ def _progress(console: Console) -> Progress:
         TextColumn("{task.description}"),
         BarColumn(),
         TaskProgressColumn(),
-        TextColumn("{task.fields[told]}"),
+        TextColumn("{task.fields[status]}"),
         console=console,
         transient=True,
         disable=not console.is_terminal,
@@ -358,11 +350,11 @@ def _progress(console: Console) -> Progress:
 
 
 def _play(replay: Replay, name: str, source: Source, bar: Progress) -> None:
-    task = bar.add_task(Path(name).name, total=source.size, told="")
+    task = bar.add_task(Path(name).name, total=source.size, status="")
 
     def progress() -> None:
-        told = f"{replay.sent:,} events, clock at {replay.clock.now():%Y-%m-%d %H:%M}"
-        bar.update(task, completed=source.position(), told=told)
+        status = f"{replay.sent:,} events, clock at {replay.clock.now():%Y-%m-%d %H:%M}"
+        bar.update(task, completed=source.position(), status=status)
 
     replay.play(source.lines, progress)
     bar.remove_task(task)
@@ -374,13 +366,17 @@ def _show(outcome: Outcome) -> None:
     console.print(f"{outcome.sent:,} sent: {verdicts}")
     sealed = f"{_count(outcome.sealed_buckets, 'quarter-hour')} with {_count(outcome.lines, 'line')}"
     console.print(f"{_count(outcome.runs, 'run')} sealed {sealed}")
-    if outcome.rates:
-        console.print(", ".join(f"{number:,} rates {what}" for what, number in sorted(outcome.rates.items())))
+    if outcome.exchange_rates:
+        console.print(
+            ", ".join(
+                f"{number:,} exchange rates {result}" for result, number in sorted(outcome.exchange_rates.items())
+            )
+        )
     _show_accounts(console, outcome.counters)
-    told = "verified: counters and sealed files agree" if outcome.verified else "NOT verified"
+    result = "verified: counters and sealed files agree" if outcome.verified else "NOT verified"
     if outcome.unread:
-        told += f": {_count(outcome.unread, 'line')} could not be read"
-    console.print(told, style="green" if outcome.verified else "bold red")
+        result += f": {_count(outcome.unread, 'line')} could not be read"
+    console.print(result, style="green" if outcome.verified else "bold red")
 
 
 def _count(number: int, thing: str) -> str:
@@ -401,7 +397,7 @@ def _show_accounts(console: Console, accounts: Accounts) -> None:
 
 
 def _openapi(_args: argparse.Namespace) -> int:
-    from quarterhour_tools.openapi.document import text  # noqa: PLC0415 - half as long to import as all else here
+    from quarterhour_tools.openapi.document import text  # noqa: PLC0415 - slow to import, and only needed here
 
     sys.stdout.write(text())
     return 0
@@ -412,12 +408,12 @@ def _verify(args: argparse.Namespace) -> int:
     proof = verify(folder.open, folder.keys(), timedelta(days=args.dedup_retention_days) or None)
     if args.json:
         accounts = {str(account): totals.as_dict() for account, totals in sorted(proof.accounts.items())}
-        told = {"runs": proof.runs, "buckets": proof.buckets, "lines": proof.lines, "accounts": accounts}
-        print(as_json({**told, "problems": proof.problems, "proven": proof.proven}))
+        result = {"runs": proof.runs, "buckets": proof.buckets, "lines": proof.lines, "accounts": accounts}
+        print(as_json({**result, "problems": proof.problems, "proven": proof.proven}))
     else:
         console = Console(highlight=False)
-        found = (_count(proof.runs, "run"), _count(proof.buckets, "quarter-hour"), _count(proof.lines, "line"))
-        console.print(", ".join(found))
+        counts = (_count(proof.runs, "run"), _count(proof.buckets, "quarter-hour"), _count(proof.lines, "line"))
+        console.print(", ".join(counts))
         _show_accounts(console, dict(sorted(proof.accounts.items())))
         console.print("proven" if proof.proven else "NOT proven", style="green" if proof.proven else "bold red")
     for problem in proof.problems:

@@ -1,4 +1,4 @@
-"""Where the command `quarterhour` begins: it can be interrupted before, while and after all else is imported."""
+"""The entry point of the command `quarterhour`. It handles an interrupt before, during and after the other imports."""
 
 import os
 import signal
@@ -26,6 +26,6 @@ def _leave_when_interrupted() -> None:
 
 
 def _leave(*_: object) -> NoReturn:
-    """Leave at once: nothing is at work, and what imports or exits may not be able to raise."""
+    """Exit at once: no work has begun, and Python cannot always raise an exception while it imports or exits."""
     os.write(2, _LINE)
     os._exit(INTERRUPTED)

@@ -1,11 +1,11 @@
-"""How a command ends: the error that it prints as one line, and what it prints and returns when interrupted."""
+"""The error that a command prints as one line, and the message and exit code of an interrupt."""
 
 from typing import Final
 
 INTERRUPTED: Final = 130
-"""The exit code of an interrupted command, as shells have it."""
+"""The exit code of an interrupted command, as in shells."""
 INTERRUPTED_MESSAGE: Final = "quarterhour: interrupted"
 
 
 class ToolError(Exception):
-    """The environment lacks something that a command needs; the message says what, and what helps."""
+    """The environment or an argument prevents a command; the message says why and how to fix it."""

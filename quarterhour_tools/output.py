@@ -1,14 +1,14 @@
-"""Text from files and answers as a terminal may show it: no control characters, and no more than a person reads."""
+"""Text from files and responses, made safe for a terminal: no control characters, and a limited length."""
 
 import json
 from typing import Final
 
 MOST: Final = 500
-"""Characters of a message that are shown."""
+"""The longest message that is shown, in characters."""
 
 
 def printable(value: object, most: int = MOST) -> str:
-    """Return a value as text of one line, cut to so many characters, with each unprintable character escaped."""
+    """Return a value as one line of at most ``most`` characters, with each unprintable character escaped."""
     text = str(value)
     cut = text if len(text) <= most else text[:most] + "..."
     if cut.isprintable():

@@ -1,4 +1,4 @@
-"""What holds for all tests."""
+"""Settings and fixtures of all tests."""
 
 import os
 from collections.abc import Iterator
@@ -29,7 +29,7 @@ LONG: Final = (
     "e2e/test_replay.py",
     "handlers/test_openapi_any_request.py",
 )
-"""What takes its time, below this folder."""
+"""Slow tests, below this folder."""
 QUICK: Final = "not slow"
 """How ``make test`` chooses its tests."""
 LONGEST_SECONDS: Final = 1200
@@ -40,7 +40,7 @@ laws.register()
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Do not even import what ``make test`` leaves out."""
+    """Do not import the tests that ``make test`` leaves out."""
     return True if config.option.markexpr == QUICK and _takes_long(collection_path) else None
 
 
@@ -51,7 +51,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark as slow what takes long, or needs more than Python; and the laws."""
+    """Mark slow tests, tests that need more than Python, and laws."""
     for item in items:
         if _takes_long(item.path) or "dynamodb-local" in item.nodeid or _needs(item, "dynamodb-local"):
             item.add_marker("slow")
@@ -72,8 +72,8 @@ def _needs(item: pytest.Item, engine: str) -> bool:
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Print what tests have counted, from whichever process they ran in."""
     for report in terminalreporter.getreports("passed"):
-        for name, told in report.user_properties:
-            terminalreporter.write_line(f"{name}: {told}")
+        for name, count in report.user_properties:
+            terminalreporter.write_line(f"{name}: {count}")
 
 
 @pytest.fixture(scope="session")

@@ -1,1 +1,1 @@
-"""The emulator: runs the template and its functions on one machine."""
+"""The emulator: runs the template's functions, tables, streams and schedules on one machine."""

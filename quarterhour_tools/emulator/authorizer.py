@@ -1,4 +1,4 @@
-"""API Gateway's authorizers: whom a request is from, told to the function as API Gateway tells it."""
+"""API Gateway's authorizers: the caller of a request, in the form in which API Gateway passes it to a function."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,7 +9,7 @@ import jwt
 from quarterhour_tools.emulator.http_api import Request
 
 ALGORITHMS: Final = ("RS256", "RS384", "RS512")
-"""API Gateway takes no others."""
+"""API Gateway accepts no others."""
 MACHINE: Final = {
     "iam": {
         "accessKey": "none",
@@ -21,15 +21,15 @@ MACHINE: Final = {
         "userId": "local",
     }
 }
-"""The caller of a request without a token: on one machine, its user; nothing is signed here."""
+"""The caller of a request without a token: the machine's user. The emulator checks no signature."""
 
 
 class UnauthorizedError(Exception):
-    """A token that API Gateway would refuse."""
+    """API Gateway would refuse the token."""
 
 
 def bearer(request: Request) -> str | None:
-    """Return the token that a request carries; ``None`` where it has no authorization, or another kind."""
+    """Return the request's bearer token; ``None`` without one."""
     text = next((value for name, value in request.headers if name.lower() == "authorization"), "")
     kind, _, token = text.partition(" ")
     return token.strip() if kind.lower() == "bearer" else None
@@ -37,13 +37,13 @@ def bearer(request: Request) -> str | None:
 
 @dataclass(frozen=True)
 class JwtAuthorizer:
-    """Checks the tokens of an issuer, whose keys it fetches once."""
+    """Checks an issuer's tokens; it fetches the issuer's keys once."""
 
     issuer: str
     audiences: tuple[str, ...]
 
     def authorize(self, token: str) -> dict[str, Any]:
-        """Return the context that a good token gives a function; raise ``UnauthorizedError`` for any other."""
+        """Return the function's authorizer context for a valid token; raise ``UnauthorizedError`` for any other."""
         try:
             claims = jwt.decode(
                 token,
@@ -54,7 +54,7 @@ class JwtAuthorizer:
             )
         except jwt.PyJWTError as error:
             raise UnauthorizedError(str(error)) from error
-        # Cognito's access tokens name the client in a claim of its own.
+        # Cognito's access tokens have the claim client_id instead of aud.
         audience = claims.get("aud", claims.get("client_id"))
         if set(self.audiences).isdisjoint(audience if isinstance(audience, list) else [audience]):
             raise UnauthorizedError("the token is for another audience")
@@ -62,17 +62,17 @@ class JwtAuthorizer:
 
     @cached_property
     def _keys(self) -> jwt.PyJWKClient:
-        return jwt.PyJWKClient(self._described()["jwks_uri"])
+        return jwt.PyJWKClient(self._configuration()["jwks_uri"])
 
-    def _described(self) -> dict[str, str]:
-        """Return what the issuer says of itself (OpenID Connect Discovery)."""
+    def _configuration(self) -> dict[str, str]:
+        """Return the issuer's configuration (OpenID Connect Discovery)."""
         client = jwt.PyJWKClient(f"{self.issuer.rstrip('/')}/.well-known/openid-configuration", cache_jwk_set=False)
-        described: dict[str, str] = client.fetch_data()
-        return described
+        configuration: dict[str, str] = client.fetch_data()
+        return configuration
 
 
 def _text(value: object) -> str:
-    """Return a claim as API Gateway hands it on: as text, a list in brackets."""
+    """Return a claim as API Gateway passes it: text, with a list in brackets."""
     if isinstance(value, list):
         return f"[{' '.join(map(_text, value))}]"
     return str(value).lower() if isinstance(value, bool) else str(value)

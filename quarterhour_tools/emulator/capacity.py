@@ -1,4 +1,4 @@
-"""A table's write capacity, as DynamoDB provisions it: a bucket of units that the clock fills, and writes empty."""
+"""A table's provisioned write capacity, as in DynamoDB: time adds units, and writes take them."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -7,19 +7,19 @@ from typing import Any, Final
 from quarterhour.model import clock
 
 BURST: Final = timedelta(seconds=300)
-"""For how long DynamoDB keeps capacity that nobody used."""
+"""DynamoDB keeps unused capacity for this long."""
 
 Units = Callable[[dict[str, Any]], float]
-"""Tells from a request's answer how many units its writes took."""
+"""Returns how many units a request's writes took, from its response."""
 Price = Callable[[str, dict[str, Any]], Units]
-"""Looks at a request (operation and parameters) before it is sent."""
+"""Takes a request (operation and parameters) before it is sent."""
 
 
 class Capacity:
-    """So many write units a second for a table, nothing saved up at first.
+    """A table's write units per second; there are no units at first.
 
-    A write goes through while there is anything left, whatever it takes: so large ones come to their turn, and in the
-    long run no more is written than the units allow.
+    A write goes through while any units are left, even if it takes more. So large writes succeed too, and in the long
+    run the writes take no more units than the table has.
     """
 
     def __init__(self, table: str, units_a_second: float, price: Price) -> None:
@@ -38,5 +38,5 @@ class Capacity:
         return self._left > 0
 
     def take(self, units: float) -> None:
-        """Take what a write cost."""
+        """Take the units that a write cost."""
         self._left -= units

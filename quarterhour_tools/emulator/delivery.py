@@ -1,4 +1,4 @@
-"""What Lambda does with a batch of stream records, the pure part: shape, outcome, retries, bisecting, giving up."""
+"""How Lambda handles a batch of stream records: shape, outcome, retries, bisecting, giving up. Pure functions."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -9,10 +9,10 @@ from typing import Any, Final
 from quarterhour_tools.emulator.template import StreamMapping
 
 Record = dict[str, Any]
-"""A stream record as a function gets it."""
+"""A stream record in the form that a function gets."""
 
 LARGEST_BATCH: Final = 6_000_000
-"""Bytes of records that one invocation can carry."""
+"""The most bytes of records in one invocation."""
 
 _FIRST_PAUSE: Final = timedelta(seconds=1)
 _DOUBLINGS: Final = 6
@@ -22,9 +22,9 @@ AGE_EXCEEDED: Final = "RecordAgeExceeded"
 
 
 def lambda_record(record: Mapping[str, Any], stream_arn: str, region: str, created: datetime) -> Record:
-    """Return a record of the Streams API in the shape that Lambda hands to a function.
+    """Return a record of the Streams API in the form that Lambda passes to a function.
 
-    ``created`` stands for the time of the write, which the engine tells by a clock that is not the ledger's.
+    ``created`` replaces the time of the write, which the engine takes from another clock than the ledger's.
     """
     change = {**record["dynamodb"], "ApproximateCreationDateTime": created.timestamp()}
     return {
@@ -41,7 +41,7 @@ def lambda_record(record: Mapping[str, Any], stream_arn: str, region: str, creat
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Records to deliver in one invocation, how often that was tried, and when it may be tried next."""
+    """Records to deliver in one invocation, the number of tries so far, and the instant of the next try."""
 
     records: tuple[Record, ...]
     due: datetime
@@ -50,7 +50,7 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class GivenUp:
-    """Records that are delivered no more, and why."""
+    """Records that are not delivered again, and why."""
 
     records: tuple[Record, ...]
     condition: str
@@ -59,14 +59,14 @@ class GivenUp:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What is left after a delivery: batches to deliver, in their order, and what was given up."""
+    """The result of a delivery: the batches still to deliver, in order, and the records given up."""
 
     batches: tuple[Batch, ...] = ()
     given_up: GivenUp | None = None
 
 
 def batch_length(records: Sequence[Record], batch_size: int) -> int:
-    """Return how many of the records the next batch takes: so many, and no more bytes than it can carry."""
+    """Return how many records the next batch takes: at most ``batch_size``, and at most ``LARGEST_BATCH`` bytes."""
     room = LARGEST_BATCH
     for number, record in enumerate(islice(records, batch_size)):
         room -= record["dynamodb"]["SizeBytes"]
@@ -76,9 +76,9 @@ def batch_length(records: Sequence[Record], batch_size: int) -> int:
 
 
 def redelivered_from(response: object, records: Sequence[Record], *, reports_failures: bool) -> int | None:
-    """Return the index of the first record to deliver again; their number where all is done.
+    """Return the index of the first record to deliver again; the number of records if all are done.
 
-    ``None`` where the answer fails the batch as a whole: one that is not understood, or names an unknown record.
+    ``None`` means that the whole batch failed: the response is malformed or names an unknown record.
     """
     if not reports_failures or not response:
         return len(records)
@@ -95,10 +95,10 @@ def redelivered_from(response: object, records: Sequence[Record], *, reports_fai
 
 
 def outcome(batch: Batch, first: int | None, mapping: StreamMapping, now: datetime) -> Outcome:
-    """Plan what follows a delivery, given the index that ``redelivered_from`` told (``None``: failed as a whole).
+    """Plan the steps after a delivery; ``first`` is the result of ``redelivered_from``.
 
-    Records before the first failed one are done. A batch that failed as a whole is halved where the mapping bisects,
-    which is no retry; one that cannot be halved is tried again, later each time, until its retries are used up.
+    Records before the first failed one are done. A batch that failed as a whole is halved if the mapping bisects; this
+    does not count as a retry. Otherwise it is tried again after growing pauses, until its retries are exhausted.
     """
     length = len(batch.records)
     if first == length:
@@ -116,7 +116,7 @@ def outcome(batch: Batch, first: int | None, mapping: StreamMapping, now: dateti
 
 
 def too_old(batch: Batch, mapping: StreamMapping, now: datetime) -> tuple[GivenUp | None, Batch | None]:
-    """Split a batch that failed before into the records that have become too old to be tried again, and the rest."""
+    """Split a batch that has failed into the records that are too old to retry, and the rest."""
     if mapping.record_age is None or not batch.tries:
         return None, batch
     oldest = (now - mapping.record_age).timestamp()
@@ -128,7 +128,7 @@ def too_old(batch: Batch, mapping: StreamMapping, now: datetime) -> tuple[GivenU
 
 
 def dead_letter(given_up: GivenUp, function: str, stream_arn: str, shard: str, now: datetime) -> dict[str, Any]:
-    """Return the message for the on-failure destination: positions, and no content."""
+    """Build the message for the on-failure destination: it holds positions, not content."""
     first, last = given_up.records[0]["dynamodb"], given_up.records[-1]["dynamodb"]
     return {
         "requestContext": {

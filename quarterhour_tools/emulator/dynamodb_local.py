@@ -1,6 +1,6 @@
-"""DynamoDB Local as a process of our own: fetched once, started on a free port, stopped with the block.
+"""DynamoDB Local as a child process: fetched once, started on a free port, stopped at the end of a block.
 
-Its licence forbids handing it on, so it comes from where Amazon publishes it: Maven Central, into a cache folder.
+Its licence forbids redistribution, so Maven fetches it from where Amazon publishes it, into a cache folder.
 """
 
 import os
@@ -19,7 +19,7 @@ from quarterhour_tools.errors import ToolError
 
 VERSION: Final = "3.1.0"
 HOME_VARIABLE: Final = "DYNAMODB_LOCAL_HOME"
-"""Names the folder of an unpacked download; where it is not set, Maven fetches the artifact."""
+"""The variable that names the folder of an unpacked download; without it, Maven fetches the artifact."""
 
 _JAVA: Final = 17
 _MAIN: Final = "software.amazon.dynamodb.services.local.main.ServerRunner"
@@ -46,9 +46,9 @@ _POM: Final = f"""\
 
 @contextmanager
 def running() -> Iterator[str]:
-    """Run DynamoDB Local for the length of the block, in memory; gives its URL.
+    """Run DynamoDB Local in memory for the length of the block; yield its URL.
 
-    Raises ``LocalError`` where Java, Maven or the artifact is missing, or it does not start.
+    Raises ``ToolError`` if Java, Maven or the artifact is missing, or if it does not start.
     """
     java = _java()
     libraries = _libraries()
@@ -56,7 +56,7 @@ def running() -> Iterator[str]:
     with TemporaryDirectory(prefix="quarterhour-") as folder:
         log = Path(folder) / "log"
         with log.open("wb") as output:
-            # A session of its own, so that Ctrl-C reaches us alone and it goes last.
+            # In its own session, so that Ctrl-C reaches only us and this process stops last.
             process = subprocess.Popen(  # noqa: S603 - our own arguments  # nosec B603
                 _command(java, libraries, port), stdout=output, stderr=output, cwd=folder, start_new_session=True
             )
@@ -88,27 +88,27 @@ def _java() -> str:
     java = shutil.which("java", path=f"{home}/bin" if home else None)
     if java is None:
         raise ToolError(f"DynamoDB Local needs Java {_JAVA} or later, and there is none on the PATH")
-    told = subprocess.run([java, "-version"], capture_output=True, text=True, check=False)  # noqa: S603 - our own  # nosec B603
-    version = java_version(told.stderr)
+    ended = subprocess.run([java, "-version"], capture_output=True, text=True, check=False)  # noqa: S603 - our own  # nosec B603
+    version = java_version(ended.stderr)
     if version < _JAVA:
         raise ToolError(f"DynamoDB Local needs Java {_JAVA} or later; {java} is {version or 'of an unknown version'}")
     return java
 
 
-def java_version(told: str) -> int:
-    """Read the feature release from what ``java -version`` says; 0 where it says none."""
-    match = re.search(r'version "(?:1\.)?(\d+)', told)
+def java_version(output: str) -> int:
+    """Return the feature release from the output of ``java -version``; 0 if it holds none."""
+    match = re.search(r'version "(?:1\.)?(\d+)', output)
     return int(match[1]) if match else 0
 
 
 def _libraries() -> list[Path]:
-    """Return the folders of its archives and native libraries."""
+    """Return the folders of DynamoDB Local's archives and native libraries."""
     named = os.environ.get(HOME_VARIABLE)
     if named:
         home = Path(named)
         folders = [folder for folder in (home, home / "DynamoDBLocal_lib") if list(folder.glob("*.jar"))]
         if not folders:
-            raise ToolError(f"{HOME_VARIABLE} names {home}, where there is no DynamoDBLocal.jar")
+            raise ToolError(f"{HOME_VARIABLE} names {home}, which holds no DynamoDBLocal.jar")
         return folders
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "quarterhour"
     libraries = cache / f"dynamodb-local-{VERSION}"
@@ -118,7 +118,7 @@ def _libraries() -> list[Path]:
 
 
 def _fetch(target: Path) -> None:
-    """Have Maven fetch the artifact and all that it needs; the folder stands only when it is complete."""
+    """Fetch the artifact and its dependencies with Maven; the folder appears only when it is complete."""
     maven = shutil.which("mvn")
     if maven is None:
         raise ToolError(
@@ -130,14 +130,14 @@ def _fetch(target: Path) -> None:
         pom = Path(folder) / "pom.xml"
         pom.write_text(_POM, encoding="utf-8")
         fetched = Path(folder) / "lib"
-        told = subprocess.run(  # noqa: S603 - our own arguments  # nosec B603
+        ended = subprocess.run(  # noqa: S603 - our own arguments  # nosec B603
             [maven, "-q", "-B", "-f", str(pom), _COPY, f"-DoutputDirectory={fetched}", "-DincludeScope=runtime"],
             capture_output=True,
             text=True,
             check=False,
         )
-        if told.returncode:
-            first = next((line for line in told.stdout.splitlines() if "ERROR" in line), "no reason given")
+        if ended.returncode:
+            first = next((line for line in ended.stdout.splitlines() if "ERROR" in line), "no reason given")
             raise ToolError(f"Maven could not fetch DynamoDB Local {VERSION}: {first}")
         fetched.rename(target)
 
@@ -159,4 +159,4 @@ def _wait_for(port: int, process: "subprocess.Popen[bytes]", log: Path) -> None:
         else:
             return
     last = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()[-1:]
-    raise ToolError(f"DynamoDB Local did not start: {' '.join(last) or 'it said nothing'}")
+    raise ToolError(f"DynamoDB Local did not start: {' '.join(last) or 'it printed nothing'}")

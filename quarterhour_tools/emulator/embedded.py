@@ -1,17 +1,19 @@
-"""moto as an engine for more than a handful of items: the same answers, sooner, and in bounded memory.
+"""moto as an engine for many items: the same responses, faster, and in bounded memory.
 
-moto is made for tests of a few items. Some of its ways cost time or memory that grows with the table, others much on
-every value or call; while the embedded engine is open they are replaced by these, which a test holds against moto's:
+moto is made for tests of a few items. Some of its algorithms take time or memory that grows with the table; others are
+slow for every value or call. While the embedded engine is open, the functions below replace them. A test compares
+their results with moto's.
 
-- A transaction copies every table that it names, whole, once for each of its items, to be able to roll back.
-  Here only the items that it names are remembered, and put back.
-- A query sorts the whole table before it looks for its partition. Here it is given that partition alone; for an
-  index, the items that may be in it.
-- Every object ever made is kept in a list, for a dashboard: copies of items, stream records. Here that list keeps none.
-- An item's size is added up anew with each of its attributes. Here once.
-- A response's values are each looked for under ten names in several spellings. Here the commonest two are taken as
-  they stand.
-- A call's method is looked for among all of its class, found by inspection each time. Here they are found once.
+- moto: a transaction copies each of its tables once per item, to be able to roll back.
+  Here it saves only its own items, and restores them after a failure.
+- moto: a query sorts the whole table before it selects its partition.
+  Here it sees only that partition; for an index, only the items that may be in it.
+- moto: a list for a dashboard keeps every object ever made, such as copies of items and stream records.
+  Here the list keeps nothing.
+- moto: the size of an item is summed again for each of its attributes. Here it is summed once.
+- moto: each value of a response is searched under ten names in several spellings.
+  Here strings and numbers are taken directly.
+- moto: the methods of a class are found by inspection at every call. Here they are found once.
 """
 
 import copy
@@ -32,23 +34,23 @@ from moto.dynamodb.models.utilities import bytesize
 from moto.dynamodbstreams.models import ShardIterator
 
 Place = tuple[DynamoType, DynamoType | None]
-"""Where an item stands in its table: hash and range key."""
+"""The key of an item in its table: hash and range key."""
 
 _plain_query: Final = Table.query
 _plain_put: Final = Table.put_item
 _plain_update: Final = DynamoDBBackend.update_item
 _plain_transaction: Final = DynamoDBBackend.transact_write_items
-_plain_structure: Final = BaseJSONSerializer._serialize_type_structure  # noqa: SLF001 - what is replaced here
+_plain_structure: Final = BaseJSONSerializer._serialize_type_structure  # noqa: SLF001 - replaced below
 
 _LARGEST_ITEM: Final = 405_000
-"""What moto takes for the largest item, in bytes."""
+"""moto's limit for the size of an item, in bytes."""
 
 
 # ---------------------------------------------------------------- transactions
 
 
 def _transact_write_items(backend: DynamoDBBackend, transact_items: list[dict[str, Any]]) -> None:
-    """Write all or nothing; what was written before a failure is put back as it stood."""
+    """Write all items or none; after a failure, restore the items already written."""
     touched = [place for operations in transact_items for place in _touched(backend, operations.values())]
     before = [(table, place, copy.deepcopy(_stored(table, place))) for table, place in touched]
     streamed = {table.name: (table, len(table.stream_shard.items)) for table, _ in touched if table.stream_shard}
@@ -64,7 +66,7 @@ def _transact_write_items(backend: DynamoDBBackend, transact_items: list[dict[st
 
 
 def _touched(backend: DynamoDBBackend, operations: Iterable[dict[str, Any]]) -> Iterator[tuple[Table, Place]]:
-    """Yield where each operation writes; one that is malformed writes nowhere."""
+    """Yield the table and key that each operation writes; a malformed operation writes none."""
     for operation in operations:
         table = backend.tables.get(operation.get("TableName", ""))
         if table is not None:
@@ -84,7 +86,7 @@ def _put_back(table: Table, place: Place, item: Item | None) -> None:
         items.pop(key, None)
     else:
         items[key] = item
-        _note(table, item)
+        _index(table, item)
 
 
 # ---------------------------------------------------------------- queries
@@ -103,7 +105,7 @@ def _query(  # noqa: PLR0913, PLR0917 - as in moto
     *more: Any,  # noqa: ANN401 - as in moto
     **options: Any,  # noqa: ANN401 - as in moto
 ) -> Any:  # noqa: ANN401 - as in moto
-    """Query a view of the table that holds no more than what can be found."""
+    """Query a view of the table that holds only the candidates."""
     view = copy.copy(table)
     if index_name:
         view.items = _in_index(table, *options["hash_key_conditions"][0])
@@ -126,13 +128,13 @@ def _query(  # noqa: PLR0913, PLR0917 - as in moto
 
 
 def _in_index(table: Table, attribute: str, value: DynamoType) -> Any:  # noqa: ANN401 - as in moto
-    """Return the items, as a table holds them, whose attribute has the value."""
+    """Return the items whose attribute has the value, in a table's data structure."""
     places = _candidates(table)[attribute, value.value]
     found: Any = defaultdict(dict)
     for place in list(places):
         item = _stored(table, place)
         if item is None or item.attrs.get(attribute) is None or item.attrs[attribute] != value:
-            del places[place]  # it has left the index since
+            del places[place]  # it has left the index
         elif place[1] is None:
             found[place[0]] = item
         else:
@@ -141,17 +143,17 @@ def _in_index(table: Table, attribute: str, value: DynamoType) -> Any:  # noqa: 
 
 
 def _candidates(table: Table) -> defaultdict[tuple[str, str], dict[Place, None]]:
-    """Return, for each index's hash key, where the items are that have or had each value; made at the first need."""
+    """Return the keys of the items that have or had each value of an index's hash key; built at first use."""
     if "candidates" not in table.__dict__:
         table.__dict__["candidates"] = defaultdict(dict)
         for item in table.all_items():
-            _note(table, item)
+            _index(table, item)
     candidates: defaultdict[tuple[str, str], dict[Place, None]] = table.__dict__["candidates"]
     return candidates
 
 
-def _note(table: Table, item: Item) -> None:
-    """Remember under which values an item may be found in the table's indexes."""
+def _index(table: Table, item: Item) -> None:
+    """Remember the values under which the table's indexes hold an item."""
     if "candidates" not in table.__dict__:
         return
     for index in table.all_indexes():
@@ -163,13 +165,13 @@ def _note(table: Table, item: Item) -> None:
 
 def _put_item(table: Table, *arguments: Any, **options: Any) -> Item:  # noqa: ANN401 - as in moto
     item = _plain_put(table, *arguments, **options)
-    _note(table, item)
+    _index(table, item)
     return item
 
 
 def _update_item(backend: DynamoDBBackend, table_name: str, *arguments: Any, **options: Any) -> Item:  # noqa: ANN401
     item = _plain_update(backend, table_name, *arguments, **options)
-    _note(backend.get_table(table_name), item)
+    _index(backend.get_table(table_name), item)
     return item
 
 
@@ -183,7 +185,7 @@ def _new_item(item: Item, hash_key: DynamoType, range_key: DynamoType | None, at
     if sum(bytesize(name) + value.size() for name, value in values.items()) > _LARGEST_ITEM:
         raise ItemSizeTooLarge
     item.attrs = LimitedSizeDict()
-    dict.update(item.attrs, values)  # past the dict's own checking
+    dict.update(item.attrs, values)  # without the dict's own checks
 
 
 def _serialize_structure(serializer: Any, serialized: Any, value: Any, shape: Any, key: str) -> None:  # noqa: ANN401
@@ -203,7 +205,7 @@ def _attribute_value(value: Any) -> tuple[str, Any]:  # noqa: ANN401 - as in mot
     return "", None
 
 
-# ---------------------------------------------------------------- in place of moto's
+# ---------------------------------------------------------------- replacements of moto's functions
 
 _REPLACED: Final[tuple[tuple[Any, str, Any], ...]] = (
     (responses, "method_names_from_class", cache(method_names_from_class)),
@@ -218,7 +220,7 @@ _UNTRACKED: Final[tuple[Any, ...]] = (Item, StreamRecord, ShardIterator, Table)
 
 
 class _Adjustments:
-    """Puts the replacements in place while anybody needs them."""
+    """Installs the replacements while at least one user needs them."""
 
     def __init__(self) -> None:
         self._users = 0
@@ -243,7 +245,7 @@ class _Adjustments:
 
 
 adjusted: Final = _Adjustments()
-"""``with adjusted:`` moto's DynamoDB is fit for many items."""
+"""Within ``with adjusted:``, moto's DynamoDB handles many items."""
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""The engines that stand in for AWS: where the tables, the bucket and the queues of a local stack live."""
+"""The engines that replace AWS: they hold the emulator's tables, S3 buckets, queues and schedules."""
 
 import os
 from collections.abc import Iterator, Mapping
@@ -32,15 +32,15 @@ MOTO: Final = "moto"
 DYNAMODB_LOCAL: Final = "dynamodb-local"
 
 SERVICES: Final = frozenset({"dynamodb", "s3", "scheduler", "sqs"})
-"""What an engine answers, as AWS's signatures name it."""
+"""The services that an engine has, by their names in AWS's signatures."""
 
 REGION: Final = "us-east-1"
 _KEY: Final = "local"
-# moto knows the plain endpoints only, not those with an account's id in their name.
+# moto knows only the plain endpoints, not those with an account id in the host name.
 _CONFIG: Final = Config(account_id_endpoint_mode="disabled", retries={"mode": "standard", "max_attempts": 3})
 
 _ANSWERS_WITHIN: Final = 30.0
-"""Seconds; less would give up on a call that may still take effect."""
+"""Seconds. A shorter timeout would give up on a call that may still take effect."""
 
 _AWS: Final[Mapping[str, str]] = {
     "AWS_ACCESS_KEY_ID": _KEY,
@@ -51,14 +51,14 @@ _AWS: Final[Mapping[str, str]] = {
     "AWS_EC2_METADATA_DISABLED": "true",
 }
 _KEPT: Final = ("PATH", "HOME", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT", "LANG", "LC_ALL")
-"""What is seen of the machine's own environment."""
+"""The machine's environment variables that functions see."""
 
 
 @contextmanager
 def environment(variables: Mapping[str, str]) -> Iterator[None]:
-    """Give the process another environment for the block: AWS clients made in it reach the engine and nothing else.
+    """Replace the process's environment for the block, so that new AWS clients reach only the engine.
 
-    What the machine knows of AWS, such as profiles and regions, is not seen in it.
+    The machine's own AWS settings, such as profiles and regions, are hidden.
     """
     session = boto3.DEFAULT_SESSION
     with _environment_variables(variables):
@@ -84,23 +84,23 @@ def _environment_variables(variables: Mapping[str, str]) -> Iterator[None]:
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """A running engine. ``dynamodb_url`` is empty where DynamoDB is embedded too; the other services always are."""
+    """A running engine. ``dynamodb_url`` is empty if DynamoDB is embedded; the other services always are."""
 
     name: str
     dynamodb_url: str = ""
 
     @property
     def concurrent(self) -> bool:
-        """Whether DynamoDB takes calls from several threads; moto does not."""
+        """Whether DynamoDB accepts calls from several threads; moto does not."""
         return bool(self.dynamodb_url)
 
     def dynamodb(self) -> "DynamoDBClient":
-        """Return a DynamoDB client of the tools' own."""
+        """Return the tools' DynamoDB client."""
         client: DynamoDBClient = _client("dynamodb", self.dynamodb_url)
         return client
 
     def own_dynamodb(self) -> "DynamoDBClient":
-        """Return a DynamoDB client that nobody else has, to watch its calls."""
+        """Return a new DynamoDB client that is not shared, to observe its calls."""
         with _environment_variables({}):
             session = _session(tuple(BUILTIN_HANDLERS))
             return session.client("dynamodb", endpoint_url=self.dynamodb_url or None, config=_CONFIG)
@@ -127,37 +127,37 @@ class Engine:
 
     def answer(self, service: str, request: Request) -> Response:
         """Answer a request that an AWS client has signed for one of the ``SERVICES``."""
-        # moto takes what is meant for AWS's own addresses: nothing leaves the machine.
+        # moto intercepts requests to AWS's own addresses: nothing leaves the machine.
         own = self.dynamodb_url if service == "dynamodb" else ""
         answer = requests.request(
             request.method,
             f"{own or f'https://{service}.{REGION}.amazonaws.com'}{request.path}?{request.query}",
             headers={name: value for name, value in request.headers if name.lower() != "host"},
             data=request.body,
-            stream=True,  # as it comes: a compressed file stays compressed
+            stream=True,  # the raw bytes: a compressed file stays compressed
             timeout=_ANSWERS_WITHIN,
         )
         headers = {name.lower(): value for name, value in answer.headers.items()}
         return Response(answer.status_code, headers, answer.raw.read(decode_content=False))
 
 
-def _client(service: str, url: str = "") -> Any:  # noqa: ANN401 - each service has a type of its own
-    """Return the tools' own client of a service for botocore's handlers as they are now."""
+def _client(service: str, url: str = "") -> Any:  # noqa: ANN401 - each service has its own type
+    """Return the tools' client of a service, for botocore's current handlers."""
     return _shared_client(service, url, tuple(BUILTIN_HANDLERS))
 
 
 @lru_cache(maxsize=32)
 def _shared_client(service: str, url: str, handlers: tuple[object, ...]) -> Any:  # noqa: ANN401 - as above
-    """Return a client, made once in a process: that takes longer than most calls."""
+    """Return a client that is made once in a process: making one takes longer than most calls."""
     with _environment_variables({}):
         return _session(handlers).client(service, endpoint_url=url or None, config=_CONFIG)  # type: ignore[call-overload]
 
 
 @lru_cache(maxsize=4)
 def _session(_handlers: tuple[object, ...]) -> boto3.Session:
-    """Return a session of its own for botocore's handlers as they are now; ``Faults`` changes them.
+    """Return a session for botocore's current handlers; ``Faults`` changes the handlers.
 
-    What the environment says of AWS is read whenever a client is made, so clients of several functions may share it.
+    A client reads the environment when it is made, so the clients of several functions may share a session.
     """
     session = botocore.session.get_session()
     session.register_component("data_loader", _Descriptions())
@@ -165,7 +165,7 @@ def _session(_handlers: tuple[object, ...]) -> boto3.Session:
 
 
 class _Descriptions(Loader):
-    """botocore's descriptions of AWS's services, each parsed once in a process: that takes longer than most tests."""
+    """Loads botocore's descriptions of AWS's services, each once in a process: parsing takes longer than most tests."""
 
     _shared: Final[dict[object, object]] = {}
 
@@ -178,13 +178,12 @@ class _Descriptions(Loader):
 def open_engine(choice: str = MOTO, s3_url: str = "") -> Iterator[Engine]:
     """Start an engine for the length of the block: ``moto``, ``dynamodb-local`` or the URL of a DynamoDB endpoint.
 
-    ``s3_url``: another address under which the embedded S3 is to be known. Raises ``LocalError`` where the engine
-    cannot be had.
+    ``s3_url``: a further address of the embedded S3. Raises ``ToolError`` if the engine cannot be started.
     """
-    # At its address moto answers for S3, inside the process: nothing needs to listen there. And it makes sessions of
-    # its own, which a profile that the machine does not have would break.
+    # moto intercepts requests to s3_url inside the process, so nothing needs to listen there. moto also makes its own
+    # sessions, which fail if AWS_PROFILE names a profile that the machine does not have.
     variables = {"MOTO_S3_CUSTOM_ENDPOINTS": s3_url or None, "AWS_PROFILE": None, "AWS_DEFAULT_PROFILE": None}
-    # Everybody here has credentials of their own, so moto need not put some into the process's environment.
+    # Every client here has its own credentials, so moto need not put any into the process's environment.
     with mock_aws(config={"core": {"mock_credentials": False}}), _process_variables(variables):
         if choice == MOTO:
             with adjusted:
@@ -198,7 +197,7 @@ def open_engine(choice: str = MOTO, s3_url: str = "") -> Iterator[Engine]:
 
 @contextmanager
 def _process_variables(variables: Mapping[str, str | None]) -> Iterator[None]:
-    """Set variables of the process for the block, or take them away."""
+    """Set or remove environment variables of the process for the block."""
     before = {name: os.environ.get(name) for name in variables}
     _set(variables)
     try:
@@ -218,7 +217,7 @@ def _set(variables: Mapping[str, str | None]) -> None:
 def _checked(url: str) -> str:
     parts = urlsplit(url)
     if parts.scheme not in {"http", "https"} or not parts.hostname:
-        raise ToolError(f"{url!r} is no engine: choose {MOTO}, {DYNAMODB_LOCAL} or the URL of a DynamoDB endpoint")
+        raise ToolError(f"{url!r} is not an engine: choose {MOTO}, {DYNAMODB_LOCAL} or the URL of a DynamoDB endpoint")
     if parts.hostname.endswith(".amazonaws.com"):
-        raise ToolError(f"{url} is AWS itself: deploy with SAM instead, the local stack makes and drops tables")
+        raise ToolError(f"{url} is AWS itself: deploy with SAM instead, the emulator creates and deletes tables")
     return url

@@ -1,7 +1,7 @@
-"""Faults at the functions' AWS calls, on botocore's own hooks: the product's code knows nothing of them.
+"""Injects faults into the functions' AWS calls, with botocore's hooks and without changes to the product's code.
 
-A fault strikes by seeded chance or at a position in the sequence of calls. Spec: ``throttle=0.01,kill-after=0.001,
-reset-after@12,seed=7``; ``all=0.05`` shares a chance among all kinds.
+A fault occurs by seeded chance or at a position in the sequence of calls. Spec: ``throttle=0.01,kill-after=0.001,
+reset-after@12,seed=7``; ``all=0.05`` divides a chance among all kinds.
 """
 
 import io
@@ -26,7 +26,7 @@ from quarterhour_tools.errors import ToolError
 
 
 class Kind(Enum):
-    """What can go wrong at a call."""
+    """A kind of fault at a call."""
 
     THROTTLE = "throttle"
     SERVER_ERROR = "server-error"
@@ -55,24 +55,24 @@ _CONDITIONAL: Final = frozenset({"PutItem", "UpdateItem"})
 
 
 class Killed(BaseException):
-    """The process died here. No ``Exception``: nothing may catch it but whoever plays Lambda."""
+    """The function's process dies here. It is not an ``Exception``, so that only the emulator of Lambda catches it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One AWS call of a function, as it was made: its place in the sequence, and what it was."""
+    """One AWS call of a function: its position in the sequence, its service and its operation."""
 
     position: int
     service: str
     operation: str
 
     def __str__(self) -> str:
-        """Return how it is shown: ``12 dynamodb.PutItem``."""
+        """Return the call as text: ``12 dynamodb.PutItem``."""
         return f"{self.position} {self.service}.{self.operation}"
 
 
 def fits(kind: Kind, call: Call) -> bool:
-    """Tell whether a kind of fault can happen to a call."""
+    """Tell whether a kind of fault can occur at a call."""
     match kind:
         case Kind.UNPROCESSED:
             return call.operation in _BATCHES
@@ -86,7 +86,7 @@ def fits(kind: Kind, call: Call) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Spec:
-    """Which faults strike: with what chance (0 to 1) each, at which positions, and the seed of the chances."""
+    """The faults to inject: the chance of each kind (0 to 1), the positions, and the seed of the random numbers."""
 
     chances: dict[Kind, float] = field(default_factory=dict)
     positions: dict[int, Kind] = field(default_factory=dict)
@@ -94,7 +94,7 @@ class Spec:
 
     @classmethod
     def parse(cls, text: str) -> "Spec":
-        """Read a spec; raise ``LocalError`` where a part of it is none."""
+        """Parse a spec; raise ``ToolError`` if a part of it is malformed."""
         spec = cls()
         seed = 0
         for part in filter(None, text.split(",")):
@@ -111,7 +111,7 @@ class Spec:
             except ValueError as error:
                 names = ", ".join(kind.value for kind in Kind)
                 raise ToolError(
-                    f"--faults: {part!r} is none of KIND=CHANCE, KIND@POSITION, seed=N; kinds: {names}, all"
+                    f"--faults: {part!r} is not one of KIND=CHANCE, KIND@POSITION, seed=N; kinds: {names}, all"
                 ) from error
         return cls(spec.chances, spec.positions, seed)
 
@@ -124,36 +124,36 @@ def _chance(text: str) -> float:
 
 
 class Faults:
-    """Counts the functions' AWS calls, and makes those go wrong that the spec says."""
+    """Counts the functions' AWS calls, and injects the faults of the spec."""
 
     def __init__(self, spec: Spec | None = None) -> None:
         self.spec = spec or Spec()
         self.calls: list[Call] = []
         self.struck: list[tuple[Call, Kind]] = []
         self.capacity: Capacity | None = None
-        """What bounds the writes to a table; without it nothing does."""
-        self._random = random.Random(self.spec.seed)  # noqa: S311 - to be repeated, not to be secret  # nosec B311
+        """Limits the writes to a table; ``None``: no limit."""
+        self._random = random.Random(self.spec.seed)  # noqa: S311 - reproducible, not secret  # nosec B311
         self._at_work = False
         self._actions: dict[int, Callable[[], None]] = {}
         self._plain = URLLib3Session()
 
     def arm(self, kind: Kind, after: int = 0) -> None:
-        """Let a fault strike so many calls from now, or at the first one after that it fits."""
+        """Inject a fault ``after`` calls from now, or at the first later call that it fits."""
         self.spec.positions[len(self.calls) + after] = kind
 
     def meanwhile(self, after: int, action: Callable[[], None]) -> None:
-        """Let something else happen so many calls from now, just before the call takes its effect."""
+        """Run an action ``after`` calls from now, just before that call takes effect."""
         self._actions[len(self.calls) + after] = action
 
     def disarm(self) -> None:
-        """Forget the positions that have not been reached."""
+        """Remove the positions that have not been reached."""
         self.spec.positions.clear()
         self._actions.clear()
 
     @contextmanager
     def installed(self) -> Iterator["Faults"]:
-        """Hook into every client that is made within the block; botocore's waits go by Quarterhour's clock."""
-        # In moto's place, not before it: botocore calls each hook, whatever the ones before it have answered.
+        """Hook into every client that is made within the block; botocore's pauses use Quarterhour's clock."""
+        # Replaces moto's hook: botocore calls every hook, even if an earlier one has returned a response.
         moto, hook = ("before-send", botocore_stubber), ("before-send", self._before_send)
         place = BUILTIN_HANDLERS.index(moto)
         BUILTIN_HANDLERS[place] = hook
@@ -166,7 +166,7 @@ class Faults:
 
     @contextmanager
     def at_work(self) -> Iterator[None]:
-        """Count and strike only within the block: while a function runs, not while the local stack itself calls."""
+        """Count calls and inject faults only within the block: for a function's calls, not the emulator's own."""
         before, self._at_work = self._at_work, True
         try:
             yield
@@ -202,7 +202,7 @@ class Faults:
     def _bounded(
         self, capacity: Capacity, call: Call, request: AWSPreparedRequest, send: Callable[[], AWSResponse]
     ) -> AWSResponse:
-        """Let a write through as far as capacity is left: a batch item by item, anything else whole or not at all."""
+        """Send a write while capacity is left: a batch item by item, any other write as a whole or not at all."""
         body = json.loads(_text(request))
         if call.operation == _BATCH_WRITE:
             return self._bounded_batch(capacity, body, request, send)
@@ -215,7 +215,7 @@ class Faults:
             units = capacity.price(call.operation, body)
         answer = send()
         with self._resting():
-            capacity.take(units(_told(answer)))
+            capacity.take(units(_content(answer)))
         return answer
 
     def _bounded_batch(
@@ -237,7 +237,7 @@ class Faults:
         return _in_part(request, {**body, "RequestItems": done}, {"UnprocessedItems": left}, send)
 
     def _kind(self, call: Call) -> Kind | None:
-        """Choose the fault of a call: one whose position has come and that fits, else by chance."""
+        """Choose the fault of a call: one whose position is reached and that fits, else one by chance."""
         for position, kind in sorted(self.spec.positions.items()):
             if position <= call.position and fits(kind, call):
                 del self.spec.positions[position]
@@ -278,13 +278,13 @@ class Faults:
                 raise Killed(str(call))
 
     def _send(self, request: AWSPreparedRequest, event_name: str) -> AWSResponse:
-        """Let a call take its effect, on moto or, where moto lets it through, on the wire."""
+        """Send a call: to moto, or over the network if moto does not intercept it."""
         answer = botocore_stubber(event_name, request)
         return answer if answer is not None else self._plain.send(request)
 
 
 class _Waiting:
-    """In place of the ``time`` module in botocore, which waits there between its own attempts."""
+    """Replaces the ``time`` module in botocore, which sleeps between its attempts."""
 
     @staticmethod
     def sleep(seconds: float) -> None:
@@ -292,7 +292,7 @@ class _Waiting:
 
 
 class _Raw(io.BytesIO):
-    """A body as urllib3 gives it."""
+    """A body with urllib3's interface."""
 
     def stream(self, *_: object, **__: object) -> Iterator[bytes]:
         while block := self.read(65536):
@@ -305,22 +305,22 @@ def _answer(url: str, status: int, body: bytes, content_type: str) -> AWSRespons
 
 
 def _failure(url: str, status: int, code: str, **more: Any) -> AWSResponse:  # noqa: ANN401
-    """Answer with an error, in XML for S3 and in JSON for the others."""
+    """Return an error response, in XML for S3 and in JSON for the other services."""
     if ".s3." in url or "//s3." in url:
-        body = f"<Error><Code>{code}</Code><Message>a fault that was asked for</Message></Error>"
+        body = f"<Error><Code>{code}</Code><Message>an injected fault</Message></Error>"
         return _answer(url, status, body.encode(), "application/xml")
-    body = json.dumps({"__type": f"com.amazonaws#{code}", "message": "a fault that was asked for", **more})
+    body = json.dumps({"__type": f"com.amazonaws#{code}", "message": "an injected fault", **more})
     return _answer(url, status, body.encode(), "application/x-amz-json-1.0")
 
 
 def _text(request: AWSPreparedRequest) -> str | bytes:
     if not isinstance(request.body, str | bytes):
-        raise TypeError("a DynamoDB request has its body at hand")
+        raise TypeError("the body of a DynamoDB request must be text or bytes")
     return request.body
 
 
-def _told(answer: AWSResponse) -> dict[str, Any]:
-    """Return what an answer says, an error as boto3 tells of it."""
+def _content(answer: AWSResponse) -> dict[str, Any]:
+    """Return the content of a response; an error in boto3's form."""
     content: dict[str, Any] = json.loads(answer.content)
     if answer.status_code < _BAD:
         return content
@@ -338,22 +338,22 @@ def _conflict(call: Call, request: AWSPreparedRequest, kind: Kind) -> AWSRespons
         return _failure(request.url, 400, "TransactionConflictException")
     items = json.loads(_text(request))["TransactItems"]
     code = "TransactionConflict" if kind is Kind.CONFLICT else "ThrottlingError"
-    reasons = [{"Code": code, "Message": "a fault that was asked for"}, *({"Code": "None"} for _ in items[1:])]
+    reasons = [{"Code": code, "Message": "an injected fault"}, *({"Code": "None"} for _ in items[1:])]
     return _failure(request.url, 400, "TransactionCanceledException", CancellationReasons=reasons)
 
 
 def _half(call: Call, request: AWSPreparedRequest, send: Callable[[], AWSResponse]) -> AWSResponse:
-    """Let the first half of a batch take effect, and hand the rest back as unprocessed."""
-    asked, unprocessed = _BATCHES[call.operation]
+    """Send the first half of a batch, and return the rest as unprocessed."""
+    requested, unprocessed = _BATCHES[call.operation]
     body = json.loads(_text(request))
     done, left = {}, {}
-    for table, wanted in body[asked].items():
-        entries = wanted["Keys"] if isinstance(wanted, dict) else wanted
+    for table, part in body[requested].items():
+        entries = part["Keys"] if isinstance(part, dict) else part
         half = len(entries) // 2
-        done[table] = {**wanted, "Keys": entries[:half]} if isinstance(wanted, dict) else entries[:half]
-        left[table] = {**wanted, "Keys": entries[half:]} if isinstance(wanted, dict) else entries[half:]
-    if any(some["Keys"] if isinstance(some, dict) else some for some in done.values()):
-        return _in_part(request, {**body, asked: done}, {unprocessed: left}, send)
+        done[table] = {**part, "Keys": entries[:half]} if isinstance(part, dict) else entries[:half]
+        left[table] = {**part, "Keys": entries[half:]} if isinstance(part, dict) else entries[half:]
+    if any(part["Keys"] if isinstance(part, dict) else part for part in done.values()):
+        return _in_part(request, {**body, requested: done}, {unprocessed: left}, send)
     empty: dict[str, Any] = {"Responses": {}} if call.operation == "BatchGetItem" else {}
     return _answer(request.url, 200, json.dumps({**empty, unprocessed: left}).encode(), "application/x-amz-json-1.0")
 
@@ -361,7 +361,7 @@ def _half(call: Call, request: AWSPreparedRequest, send: Callable[[], AWSRespons
 def _in_part(
     request: AWSPreparedRequest, part: dict[str, Any], left: dict[str, Any], send: Callable[[], AWSResponse]
 ) -> AWSResponse:
-    """Let a part of a batch take effect, and hand back what is left of it."""
+    """Send a part of a batch, and return the rest as unprocessed."""
     request.body = json.dumps(part).encode()
     request.headers["Content-Length"] = str(len(request.body))
     answer = {**json.loads(send().content), **left}

@@ -1,4 +1,4 @@
-"""Filter criteria of an event source mapping: which stream records a function gets to see."""
+"""Filter criteria of an event source mapping: they select the stream records that a function gets."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping
@@ -8,13 +8,13 @@ from quarterhour_tools.errors import ToolError
 
 Pattern = dict[str, Any]
 Filters = tuple[Pattern, ...]
-"""Patterns of which a record must match one; with none of them, every record matches."""
+"""Patterns of which a record must match one; without patterns, every record matches."""
 
 _MISSING: Final = object()
 
 
 def parse_filters(filters: Iterable[Mapping[str, str]]) -> Filters:
-    """Read the filters of a template; raise ``LocalError`` where one says what is not understood here."""
+    """Parse the filters of a template; raise ``ToolError`` for a pattern that the emulator does not support."""
     patterns = tuple(json.loads(one["Pattern"]) for one in filters)
     for pattern in patterns:
         _check(pattern)
@@ -22,18 +22,18 @@ def parse_filters(filters: Iterable[Mapping[str, str]]) -> Filters:
 
 
 def matches(filters: Filters, record: Mapping[str, Any]) -> bool:
-    """Tell whether a record passes."""
+    """Tell whether a record matches the filters."""
     return not filters or any(_matches(pattern, record) for pattern in filters)
 
 
 def _matches(pattern: Pattern, value: object) -> bool:
-    """Hold a value to a pattern: each of its keys must match, a list holds what a leaf may be."""
-    for key, wanted in pattern.items():
+    """Tell whether a value matches a pattern: every key must match, and a list holds a leaf's possible values."""
+    for key, rules in pattern.items():
         found = value.get(key, _MISSING) if isinstance(value, Mapping) else _MISSING
-        if isinstance(wanted, dict):
-            if not _matches(wanted, found):
+        if isinstance(rules, dict):
+            if not _matches(rules, found):
                 return False
-        elif not any(_fits(rule, found) for rule in wanted):
+        elif not any(_fits(rule, found) for rule in rules):
             return False
     return True
 
@@ -60,15 +60,15 @@ _OPERATORS: Final[Mapping[str, Callable[[Any, object], bool]]] = {
 
 
 def _check(pattern: object) -> None:
-    """Refuse a pattern that this module would misread."""
+    """Raise ``ToolError`` for a pattern that this module does not support."""
     if not isinstance(pattern, dict):
-        raise ToolError(f"a filter's pattern holds {pattern!r} where an object should be")
-    for key, wanted in pattern.items():
-        if isinstance(wanted, dict):
-            _check(wanted)
-        elif key.startswith("$") or not isinstance(wanted, list):
-            raise ToolError(f"the local stack does not understand {key!r}: {wanted!r} in a filter's pattern")
+        raise ToolError(f"a filter's pattern holds {pattern!r}: expected an object")
+    for key, rules in pattern.items():
+        if isinstance(rules, dict):
+            _check(rules)
+        elif key.startswith("$") or not isinstance(rules, list):
+            raise ToolError(f"the emulator does not support {key!r}: {rules!r} in a filter's pattern")
         else:
-            for rule in wanted:
+            for rule in rules:
                 if isinstance(rule, dict) and (len(rule) != 1 or not rule.keys() <= _OPERATORS.keys()):
-                    raise ToolError(f"the local stack does not understand {rule!r} in a filter's pattern")
+                    raise ToolError(f"the emulator does not support {rule!r} in a filter's pattern")

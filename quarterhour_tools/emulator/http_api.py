@@ -1,4 +1,4 @@
-"""API Gateway's part: a request to an event of payload format 2.0, a function's answer to a response."""
+"""API Gateway's conversions: an HTTP request to an event (payload format 2.0), a function's result to a response."""
 
 import base64
 import json
@@ -12,14 +12,14 @@ from uuid import uuid4
 from quarterhour_tools.emulator.template import Route
 
 LARGEST_ANSWER: Final = (6 << 20) + 100
-"""Bytes of JSON that Lambda lets a function answer."""
+"""Lambda's limit for a function's result, in bytes of JSON."""
 _TEXT_TYPES: Final = ("text/", "application/json", "application/xml", "application/javascript")
 _TEXT_SUFFIXES: Final = ("+json", "+xml")
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """An HTTP request; path and query as they stand in the request line, header names in any case."""
+    """An HTTP request: path and query exactly as in the request line, header names in any case."""
 
     method: str
     path: str
@@ -37,26 +37,26 @@ class Response:
     body: bytes = b""
 
     def json(self) -> Any:  # noqa: ANN401 - JSON is any value
-        """Return the body as read from JSON."""
+        """Return the body, parsed as JSON."""
         return json.loads(self.body)
 
 
 def path_parameters(route: Route, path: str) -> dict[str, str] | None:
-    """Return the parameters of a path that is of this route, else ``None``.
+    """Return the parameters of a path that matches the route, else ``None``.
 
-    A path is cut before it is decoded: ``/accounts/a%2Fb/EUR`` has three parts. A route's last variable may take all
-    that is left of it (``{proxy+}``).
+    A path is split before it is decoded: ``/accounts/a%2Fb/EUR`` has three parts. A route's last variable may take all
+    remaining parts (``{proxy+}``).
     """
-    wanted, given = route.path.split("/"), path.split("/")
-    if wanted[-1].endswith("+}") and len(given) > len(wanted):
-        given = [*given[: len(wanted) - 1], "/".join(given[len(wanted) - 1 :])]
-    if len(wanted) != len(given):
+    expected, given = route.path.split("/"), path.split("/")
+    if expected[-1].endswith("+}") and len(given) > len(expected):
+        given = [*given[: len(expected) - 1], "/".join(given[len(expected) - 1 :])]
+    if len(expected) != len(given):
         return None
     parameters: dict[str, str] = {}
-    for want, part in zip(wanted, map(unquote, given), strict=True):
-        if want.startswith("{") and part:
-            parameters[want.strip("{+}")] = part
-        elif want != part:
+    for name, part in zip(expected, map(unquote, given), strict=True):
+        if name.startswith("{") and part:
+            parameters[name.strip("{+}")] = part
+        elif name != part:
             return None
     return parameters
 
@@ -64,7 +64,7 @@ def path_parameters(route: Route, path: str) -> dict[str, str] | None:
 def event(
     route: Route, parameters: Mapping[str, str], request: Request, authorizer: Mapping[str, Any], now: datetime
 ) -> dict[str, Any]:
-    """Return the event that API Gateway would invoke the route's function with; ``authorizer`` tells who asks."""
+    """Build the event with which API Gateway invokes the route's function; ``authorizer`` holds the caller."""
     headers = _joined((name.lower(), value) for name, value in request.headers)
     cookies = headers.pop("cookie", "")
     body, encoded = _body(request.body, headers.get("content-type", ""))
@@ -109,7 +109,7 @@ def event(
 
 
 def response(answer: Any) -> Response:  # noqa: ANN401 - a function may answer anything
-    """Return the response that API Gateway makes of a function's answer: an error of one too large for Lambda."""
+    """Return API Gateway's response for a function's result; a result that is too large for Lambda gives an error."""
     if len(json.dumps(answer, ensure_ascii=False).encode()) > LARGEST_ANSWER:
         return message(500, "Internal Server Error")
     if not isinstance(answer, dict) or "statusCode" not in answer:
@@ -121,12 +121,12 @@ def response(answer: Any) -> Response:  # noqa: ANN401 - a function may answer a
 
 
 def message(status: int, text: str) -> Response:
-    """Return a response of API Gateway's own."""
+    """Return a response that API Gateway itself sends."""
     return Response(status, {"content-type": "application/json"}, json.dumps({"message": text}).encode())
 
 
 def _joined(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """Return pairs as a map; values of one name are joined with commas."""
+    """Return pairs as a dict; values with the same name are joined with commas."""
     joined: dict[str, str] = {}
     for name, value in pairs:
         joined[name] = f"{joined[name]},{value}" if name in joined else value
@@ -134,11 +134,11 @@ def _joined(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
 
 
 def _body(content: bytes, content_type: str) -> tuple[str, bool]:
-    """Return the body as text where its type says that it is, else in Base64, and whether it is."""
+    """Return the body, and whether it is in Base64: a body with a text type is text, any other is in Base64."""
     kind = content_type.partition(";")[0].strip().lower()
     if kind.startswith(_TEXT_TYPES) or kind.endswith(_TEXT_SUFFIXES):
         try:
             return content.decode(), False
         except UnicodeDecodeError:
-            pass  # text by its name only
+            pass  # the type says text, the bytes are not UTF-8
     return base64.b64encode(content).decode(), True

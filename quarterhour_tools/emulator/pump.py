@@ -1,4 +1,4 @@
-"""An event source mapping at work: reads a table's stream and hands its records to a function, as Lambda does."""
+"""Runs an event source mapping: it reads a table's stream and delivers the records to a function, as Lambda does."""
 
 import json
 import sys
@@ -26,16 +26,16 @@ if TYPE_CHECKING:
     from mypy_boto3_sqs import SQSClient
 
 Invoke = Callable[[dict[str, Any]], object]
-"""Invokes the function with an event; returns its answer, or raises what it raised."""
+"""Invokes the function with an event; returns its result or raises its exception."""
 
 _MOST_RECORDS: Final = 1000
-"""That one GetRecords returns; no more than 1 MB of them."""
+"""The most records that one GetRecords returns; their total is at most 1 MB."""
 _SHORT_ANSWER: Final = 500_000
-"""An answer of fewer bytes than this, and fewer records than it may hold, was not cut: all is read."""
+"""A response below this many bytes, with fewer than ``_MOST_RECORDS`` records, was not cut: all records are read."""
 
 
 class Pump:
-    """Delivers one stream to one function: in order within a shard, at least once, as the mapping says."""
+    """Delivers one stream to one function: in order within a shard, at least once, with the mapping's settings."""
 
     def __init__(
         self,
@@ -54,7 +54,7 @@ class Pump:
         self._lanes: dict[str, _Lane] = {}
 
     def read(self, now: datetime) -> None:
-        """Take over all that stands in the stream; what the filters let through waits for its delivery."""
+        """Read the whole stream; queue the records that match the filters for delivery."""
         if self._may_have_split():
             self._find_shards()
         for lane in self._open_lanes():
@@ -64,18 +64,18 @@ class Pump:
                     lane.take(shaped, now)
 
     def due(self) -> datetime | None:
-        """Return the instant of the next delivery; ``None`` where nothing waits."""
+        """Return the instant of the next delivery; ``None`` if nothing is queued."""
         return min((due for lane in self._lanes.values() if (due := lane.due) is not None), default=None)
 
     def deliver(self, now: datetime) -> int:
-        """Deliver what is due; return the number of invocations."""
+        """Deliver all batches that are due; return the number of invocations."""
         invocations = 0
         while self.deliver_next(now):
             invocations += 1
         return invocations
 
     def deliver_next(self, now: datetime) -> bool:
-        """Deliver the next batch that is due, in one invocation; return whether there was one."""
+        """Deliver the next batch that is due in one invocation; return whether there was one."""
         for lane in list(self._lanes.values()):
             while (due := lane.due) is not None and due <= now:
                 given_up, rest = too_old(lane.next(now), self.mapping, now)
@@ -91,7 +91,7 @@ class Pump:
         try:
             response = self._invoke({"Records": list(batch.records)})
             first = redelivered_from(response, batch.records, reports_failures=self.mapping.reports_failures)
-        except Exception:  # noqa: BLE001, S110 - whatever the function raises fails the batch, as in Lambda  # nosec B110
+        except Exception:  # noqa: BLE001, S110 - any exception of the function fails the batch, as in Lambda  # nosec B110
             pass
         after = outcome(batch, first, self.mapping, now)
         lane.put_back(after.batches)
@@ -106,7 +106,7 @@ class Pump:
         print(f"{self.function}: gave up {len(given_up.records)} records: {given_up.condition}", file=sys.stderr)
 
     def _may_have_split(self) -> bool:
-        """Tell whether there may be shards not known yet: at the start, and behind each that has ended."""
+        """Tell whether there may be unknown shards: at the start, and after a shard has ended."""
         parents = {lane.parent for lane in self._lanes.values()}
         return not self._lanes or any(lane.closed and lane.shard not in parents for lane in self._lanes.values())
 
@@ -122,7 +122,7 @@ class Pump:
             more = {"ExclusiveStartShardId": stream["LastEvaluatedShardId"]}
 
     def _open_lanes(self) -> list["_Lane"]:
-        """Return the shards that may be read: a child only when its parent is read to its end, and delivered."""
+        """Return the shards to read: a child only after its parent is read to its end and delivered."""
         return [
             lane
             for lane in self._lanes.values()
@@ -131,7 +131,7 @@ class Pump:
 
 
 class _Lane:
-    """A shard of the stream: how far it is read, and what of it waits."""
+    """A shard of the stream: the position of the next read, and the records that wait for delivery."""
 
     def __init__(self, mapping: StreamMapping, shard: str, parent: str) -> None:
         self.shard = shard
@@ -143,15 +143,15 @@ class _Lane:
         self._waiting: deque[Record] = deque()
         self._window_ends: datetime | None = None
         self._failed: deque[Batch] = deque()
-        """What failed before, and goes before all that waits."""
+        """Batches to retry; they precede the waiting records."""
 
     @property
     def finished(self) -> bool:
-        """Whether it is read to its end, and all of it delivered."""
+        """Whether the shard is read to its end and fully delivered."""
         return self.closed and not self._waiting and not self._failed
 
     def read(self, streams: "DynamoDBStreamsClient") -> Iterator[Any]:
-        """Yield the records that came since, to the end."""
+        """Yield the records since the last read."""
         while not self.closed:
             answer = self._get(streams)
             records = answer["Records"]
@@ -168,9 +168,9 @@ class _Lane:
             try:
                 return streams.get_records(ShardIterator=self._iterator, Limit=_MOST_RECORDS)
             except streams.exceptions.ExpiredIteratorException:
-                pass  # after 15 minutes without reading: go on behind the last record
+                pass  # after 15 minutes without reading: continue after the last record
             except streams.exceptions.TrimmedDataAccessException:
-                # DynamoDB Local says so of an iterator that was made while a shard held nothing.
+                # DynamoDB Local returns this error for an iterator that was made while the shard was empty.
                 if self._last:
                     raise
         place: Any = (
@@ -185,19 +185,19 @@ class _Lane:
 
     @property
     def due(self) -> datetime | None:
-        """When the next batch may go; ``None`` where nothing waits."""
+        """The instant of the next batch; ``None`` if nothing waits."""
         if self._failed:
             return self._failed[0].due
         return self._window_ends
 
     def take(self, record: Record, now: datetime) -> None:
-        """Let a record wait: until the batch is full, or the window ends that its first record opened."""
+        """Queue a record until the batch is full or the window ends; the first record of a batch opens the window."""
         self._waiting.append(record)
         if len(self._waiting) == 1 or len(self._waiting) == self._mapping.batch_size:
             self._open_window(now)
 
     def next(self, now: datetime) -> Batch:
-        """Take the next batch."""
+        """Remove and return the next batch."""
         if self._failed:
             return self._failed.popleft()
         length = batch_length(self._waiting, self._mapping.batch_size)
@@ -206,7 +206,7 @@ class _Lane:
         return batch
 
     def put_back(self, batches: tuple[Batch, ...]) -> None:
-        """Let batches go before all that waits."""
+        """Put batches in front of the waiting records."""
         self._failed.extendleft(reversed(batches))
 
     def _open_window(self, now: datetime) -> None:

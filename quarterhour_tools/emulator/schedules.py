@@ -1,4 +1,4 @@
-"""The schedules of a stack: they stand in the engine, where its functions may change them, and fire when they say."""
+"""The schedules of a stack: the engine stores them, so the functions can change them, and the emulator fires them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from quarterhour_tools.errors import ToolError
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """A schedule as it stands: the function that it starts, when it fires, whether it does, and when it was set."""
+    """A schedule's current state: its function, its expression, whether it is enabled, and when it was last changed."""
 
     function: str
     expression: Expression
@@ -19,14 +19,14 @@ class Schedule:
     since: datetime
 
     def fires_within(self, start: datetime, end: datetime) -> bool:
-        """Tell whether a firing lies after the start and up to the end."""
+        """Tell whether the schedule fires after the start and up to the end."""
         return self.enabled and self.expression.after(start, self.since) <= end
 
 
 def create_request(name: str, expression: str, function: str, role: str) -> dict[str, Any]:
-    """Build the CreateSchedule that starts a function, both by their ARNs; raise ``LocalError`` for a bad expression.
+    """Build the CreateSchedule for a function; ``function`` and ``role`` are ARNs.
 
-    The engine would take any.
+    Raises ``ToolError`` for a bad expression, because the engine accepts any.
     """
     parsed(expression)
     return {
@@ -39,14 +39,14 @@ def create_request(name: str, expression: str, function: str, role: str) -> dict
     }
 
 
-def standing(function: str, answer: Mapping[str, Any]) -> Schedule:
-    """Read a schedule from the engine's GetSchedule."""
+def actual_schedule(function: str, answer: Mapping[str, Any]) -> Schedule:
+    """Return the schedule in the engine's response to GetSchedule."""
     expression = parsed(answer["ScheduleExpression"])
     return Schedule(function, expression, answer["State"] == "ENABLED", answer["LastModificationDate"])
 
 
 def parsed(text: str) -> Expression:
-    """Read an expression; raise ``LocalError`` where it is none that Quarterhour takes."""
+    """Parse an expression; raise ``ToolError`` for one that Quarterhour does not accept."""
     try:
         return parse(text)
     except ExpressionError as error:

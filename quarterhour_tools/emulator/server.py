@@ -1,4 +1,4 @@
-"""`quarterhour up`: the system behind an HTTP server, with streams and schedules on the machine's own clock."""
+"""`quarterhour up`: the emulator with an HTTP server, and with streams and schedules on the machine's clock."""
 
 import json
 import re
@@ -33,30 +33,30 @@ _TYPES: Final = {".json": "application/json", ".csv": "text/csv; charset=utf-8",
 
 
 class Server(ThreadingHTTPServer):
-    """Answers requests, and does in the background what is due. One invocation runs at a time."""
+    """Answers requests, and delivers streams and fires schedules in the background. One invocation runs at a time."""
 
     daemon_threads = True
 
     def __init__(self, port: int, host: str = HOST) -> None:
-        """Take a port of this machine; 0 for any that is free. Raises ``OSError`` where it cannot be had."""
+        """Bind a port of this machine; 0 for any free port. Raises ``OSError`` if it cannot be bound."""
         super().__init__((host, port), _Handler)
         self._host = host
         self._stack: Stack | None = None
         self.turns = Turns()
         self._stopped = threading.Event()
 
-    def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ANN401 - as the base has it
-        """Print the trace of what went wrong; a client that goes away is nothing wrong."""
+    def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ANN401 - as in the base class
+        """Print the traceback of an error; a client that closes its connection is not an error."""
         if not isinstance(sys.exception(), ConnectionError):
             super().handle_error(request, client_address)
 
     @property
     def url(self) -> str:
-        """Where it answers."""
+        """The server's address."""
         return f"http://{self._host}:{self.server_port}"
 
     def serve(self, stack: Stack) -> None:
-        """Serve a stack until ``stop`` is called, or Ctrl-C is pressed."""
+        """Serve a stack until ``stop`` is called or Ctrl-C is pressed."""
         self._stack = stack
         background = threading.Thread(target=self._work, args=(stack,), daemon=True)
         background.start()
@@ -68,11 +68,11 @@ class Server(ThreadingHTTPServer):
             self.server_close()
 
     def stop(self) -> None:
-        """Let ``serve`` return; for another thread than its own."""
+        """Make ``serve`` return; to be called from another thread."""
         self.shutdown()
 
     def answer(self, request: Request) -> Response:
-        """Answer a request of the API, for a sealed file by a signed link, or of an AWS client to the engine."""
+        """Answer a request to the API, to a signed link of a sealed file, or to a service of the engine."""
         stack = self._stack
         if stack is None:
             return message(503, "not ready yet")
@@ -88,7 +88,7 @@ class Server(ThreadingHTTPServer):
             return stack.request(request)
 
     def _work(self, stack: Stack) -> None:
-        """Deliver what comes in the streams, and fire the schedules, until stopped."""
+        """Deliver the streams and fire the schedules until the server stops."""
         last = clock.now()
         while not self._stopped.wait(_POLL_SECONDS):
             try:
@@ -100,11 +100,11 @@ class Server(ThreadingHTTPServer):
                         if schedule.fires_within(last, now):
                             _fire(stack, schedule.function)
                     last = now
-            except Exception:  # noqa: BLE001 - the next round goes on
+            except Exception:  # noqa: BLE001 - the next round continues
                 traceback.print_exc(file=sys.stderr)
 
     def _drain(self, pump: Pump) -> None:
-        """Deliver what is due, each batch in a turn of its own: a request waits for one of them, not for all."""
+        """Deliver all batches that are due, each in its own turn: a request waits for one batch, not for all."""
         with self.turns.taken():
             pump.read(clock.now())
         due = True
@@ -114,87 +114,92 @@ class Server(ThreadingHTTPServer):
 
 
 def service_of(request: Request) -> str:
-    """Return the AWS service that a request is signed for; empty where it is signed for none."""
+    """Return the AWS service that a request is signed for; empty if it is not signed."""
     headers = {name.lower(): value for name, value in request.headers}
     match = _SIGNED_FOR.fullmatch(headers.get("authorization", ""))
     return match[1] if match else ""
 
 
 def _fire(stack: Stack, function: str) -> None:
-    with suppress(Exception):  # the stack has told of it; the next firing goes on from there, as in AWS
+    with suppress(Exception):  # the stack has printed it; the next firing continues the work, as in AWS
         stack.invoke(function, {})
 
 
 def _invoked(stack: Stack, function: str, request: Request) -> Response:
-    """Invoke a function by name, as Lambda's own API does: for the operator's, which have no route."""
+    """Invoke a function by name, as Lambda's API does: functions for operators have no route."""
     if request.method != "POST" or function not in stack.functions:
         return message(404, f"there is no function {function}")
     try:
         answer = stack.invoke(function, json.loads(request.body or b"{}"))
-    except Exception as error:  # noqa: BLE001 - Lambda answers whatever a function raises in this form
-        told = {"errorType": type(error).__name__, "errorMessage": str(error)}
-        return Response(200, {"x-amz-function-error": "Unhandled"}, json.dumps(told).encode())
+    except Exception as error:  # noqa: BLE001 - Lambda returns any exception of a function in this form
+        error_body = {"errorType": type(error).__name__, "errorMessage": str(error)}
+        return Response(200, {"x-amz-function-error": "Unhandled"}, json.dumps(error_body).encode())
     return Response(200, {"content-type": "application/json"}, json.dumps(answer).encode())
 
 
 def _sealed_file(stack: Stack, key: str, request: Request) -> Response:
-    """Answer a link that the API has signed. Its age is checked; its signature, here on one machine, is not."""
+    """Answer a signed link of the API. Its age is checked, but not its signature: only this machine is served."""
     query = parse_qs(request.query)
     try:
         signed = datetime.strptime(query["X-Amz-Date"][0], "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC)
         until = signed + timedelta(seconds=int(query["X-Amz-Expires"][0]))
     except (KeyError, ValueError):
-        return message(403, "the link is not signed")
-    # Signed by the machine's clock, whatever the ledger's is.
+        return problem(403, "the link is not signed")
+    # Links are signed by the machine's clock, even if the ledger uses another.
     if request.method != "GET" or clock.SystemClock().now() > until:
-        return message(403, "the link is not valid any more, or for another method")
+        return problem(403, "the link is not valid any more, or for another method")
+    if not key:
+        return problem(404, "the link names no file")
     try:
         with stack.bucket.open(key) as file:
             content = file.read()
     except FileNotFoundError:
-        return message(404, f"there is no {key}")
+        return problem(404, f"there is no file {key}")
     kind = next((kind for ending, kind in _TYPES.items() if key.endswith(ending)), "application/octet-stream")
     return Response(200, {"content-type": kind}, content)
 
 
+def problem(status: int, detail: str) -> Response:
+    """Return a response with problem details (RFC 9457)."""
+    content = {"title": HTTPStatus(status).phrase, "status": status, "detail": printable(detail)}
+    return Response(status, {"content-type": "application/problem+json"}, json.dumps(content).encode())
+
+
 class _Handler(BaseHTTPRequestHandler):
-    """Turns what comes over the wire into a request, and its response back."""
+    """Reads requests from a connection, and writes the responses to it."""
 
     server: Server
     protocol_version = "HTTP/1.1"
     server_version = "quarterhour"
     timeout = 60
-    """Seconds that a connection may be idle, or take for a request: each holds a thread."""
+    """Seconds that a connection may be idle or take for a request; each connection holds a thread."""
 
     def _handle(self) -> None:
         began = time.monotonic()
         path, _, query = self.path.partition("?")
-        asked = Request(self.command, path, query, tuple(self.headers.items()))
+        request = Request(self.command, path, query, tuple(self.headers.items()))
         length = self.headers.get("Content-Length", "0")
         if "Transfer-Encoding" in self.headers or not length.isdecimal():
             self.send_error(411, "send the body with a Content-Length")
             return
-        if int(length) > _LARGEST_BODY and service_of(asked) not in SERVICES:
+        if int(length) > _LARGEST_BODY and service_of(request) not in SERVICES:
             self.send_error(413, f"the body has more than {_LARGEST_BODY} bytes")
             return
         body = self.rfile.read(int(length))
         if len(body) < int(length):
-            self.close_connection = True  # the client went away in the middle of it
+            self.close_connection = True  # the client closed the connection before the end of the body
             return
-        answer = self.server.answer(replace(asked, body=body))
+        answer = self.server.answer(replace(request, body=body))
         self._send(answer)
-        what = self.headers.get("X-Amz-Target") or f"{self.command} {self.path}"
-        _tell(what, f"{answer.status} {1000 * (time.monotonic() - began):.0f} ms")
+        target = self.headers.get("X-Amz-Target") or f"{self.command} {self.path}"
+        _log(target, f"{answer.status} {1000 * (time.monotonic() - began):.0f} ms")
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        """Answer what is no request that can be answered with a problem (RFC 9457), and end the connection."""
-        self.request_version = self.protocol_version  # whatever the client's, which may be unreadable
+        """Answer an unreadable request with a problem (RFC 9457), and close the connection."""
+        self.request_version = self.protocol_version  # the client's may be unreadable
         self.close_connection = True
-        title = HTTPStatus(code).phrase
-        detail = printable(explain or message or title)
-        problem = json.dumps({"title": title, "status": code, "detail": detail}).encode()
-        self._send(Response(code, {"content-type": "application/problem+json"}, problem))
-        _tell(self.requestline, str(code))
+        self._send(problem(code, explain or message or HTTPStatus(code).phrase))
+        _log(self.requestline, str(code))
 
     def _send(self, answer: Response) -> None:
         self.send_response(answer.status)
@@ -208,11 +213,11 @@ class _Handler(BaseHTTPRequestHandler):
         if self.command != "HEAD":
             self.wfile.write(answer.body)
 
-    do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = do_HEAD = do_OPTIONS = _handle  # noqa: N815 - as the base asks
+    do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = do_HEAD = do_OPTIONS = _handle  # noqa: N815 - the base class needs these names
 
     def log_message(self, *_: Any) -> None:  # noqa: ANN401
-        """Say nothing: each request is told of when it is answered."""
+        """Print nothing: ``_handle`` prints each request when it is answered."""
 
 
-def _tell(what: str, how: str) -> None:
-    print(printable(what, _SHOWN), how, file=sys.stderr)
+def _log(request: str, result: str) -> None:
+    print(printable(request, _SHOWN), result, file=sys.stderr)

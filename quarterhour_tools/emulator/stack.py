@@ -1,4 +1,4 @@
-"""The whole system in one process: the template's tables, bucket and queues on an engine, its functions on top."""
+"""The whole system in one process: the template's tables, S3 bucket and queues on an engine, and its functions."""
 
 import os
 import sys
@@ -22,26 +22,26 @@ from quarterhour_tools.emulator.engines import REGION, Engine, environment, open
 from quarterhour_tools.emulator.faults import Faults, Killed
 from quarterhour_tools.emulator.http_api import Request, Response, event, message, path_parameters, response
 from quarterhour_tools.emulator.pump import Pump
-from quarterhour_tools.emulator.schedules import Schedule, create_request, standing
+from quarterhour_tools.emulator.schedules import Schedule, actual_schedule, create_request
 from quarterhour_tools.emulator.template import REF, Function, Route, Template, table_request
 from quarterhour_tools.errors import ToolError
 
 TEMPLATE: Final = Path(__file__).parents[2] / "template.yaml"
 
 _ACCOUNT: Final = "123456789012"
-# Never closed: the functions' logger keeps it for as long as the process lives.
+# Never closed: the functions' logger keeps it for the life of the process.
 _NOWHERE: Final = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What Lambda tells a function about its invocation."""
+    """The context object that Lambda passes to a function."""
 
     function_name: str
     memory_limit_in_mb: int
     aws_request_id: str
     ends_at: float
-    """On the machine's monotonic clock: work takes real time, whatever the ledger's clock says."""
+    """On the machine's monotonic clock: work takes real time, even if the ledger's clock stops."""
 
     @property
     def invoked_function_arn(self) -> str:
@@ -64,21 +64,21 @@ class Context:
         return "local"
 
     def get_remaining_time_in_millis(self) -> int:
-        """Return how long the invocation may still run."""
+        """Return the milliseconds that the invocation may still run."""
         return max(0, int((self.ends_at - time.monotonic()) * 1000))
 
 
 class DiedError(Exception):
-    """A function's process ended in the middle of its work."""
+    """A function's process ended during an invocation."""
 
 
 class Stack:
-    """A deployment of the template on an engine; everything it holds goes with the engine.
+    """A deployment of the template on an engine; its data end with the engine.
 
-    Not made for several threads at once: whoever has them takes turns.
+    A stack is not thread-safe: several threads must take turns.
     """
 
-    def __init__(  # noqa: PLR0913 - all but two are options of their own
+    def __init__(  # noqa: PLR0913 - all but two are options
         self,
         template: Template,
         engine: Engine,
@@ -90,10 +90,9 @@ class Stack:
     ) -> None:
         """Create the resources.
 
-        ``plain``: name tables, bucket and queues by their logical ids alone, as `sam local` does; for an engine that
-        holds nothing else. ``expires``: have the engine delete what is past its time to live, by the machine's clock.
-        ``logs`` takes what the functions log. ``faults`` strike while a function runs; one that is killed ends in
-        ``DiedError``.
+        ``plain``: name tables, S3 buckets and queues by their logical ids, as `sam local` does; only for an engine that
+        holds no other stack. ``expires``: let the engine delete expired items, by the machine's clock. ``logs``
+        receives the functions' logs. ``faults`` occur while a function runs; one that is killed raises ``DiedError``.
         """
         self.template = template
         self.engine = engine
@@ -120,37 +119,38 @@ class Stack:
         self._scheduler = engine.scheduler()
         self._schedules = dict(self._create_schedules())
 
-    # ------------------------------------------------------------ what the tools reach
+    # ------------------------------------------------------------ for the tools
 
     def ref(self, resource: str) -> str:
-        """Return what ``!Ref`` gives for a resource: a table's or bucket's name, a queue's URL."""
+        """Return the value of ``!Ref`` for a resource: the name of a table or S3 bucket, the URL of a queue."""
         return self._attribute(resource, REF)
 
     @property
     def dynamodb(self) -> Any:  # noqa: ANN401 - the stubs are no dependency
-        """A DynamoDB client of the tools' own."""
+        """The tools' DynamoDB client."""
         return self._dynamodb
 
     @property
     def bucket(self) -> Bucket:
-        """The bucket of the sealed reports."""
+        """The S3 bucket of the sealed reports."""
         return Bucket(self._s3, self.ref("ReportBucket"))
 
     @property
     def grace(self) -> timedelta:
-        """How long after its end a quarter-hour is sealed."""
+        """The time from the end of a quarter-hour until it may be sealed."""
         return timedelta(seconds=int(self.template.parameters["GraceSeconds"]))
 
     def schedules(self) -> list[Schedule]:
-        """Return the schedules as they stand now: the functions may change them."""
+        """Return the current schedules; the functions may change them."""
         return [
-            standing(function, self._scheduler.get_schedule(Name=name)) for name, function in self._schedules.items()
+            actual_schedule(function, self._scheduler.get_schedule(Name=name))
+            for name, function in self._schedules.items()
         ]
 
     # ------------------------------------------------------------ invocations
 
     def invoke(self, name: str, event_: Mapping[str, Any], seconds: float | None = None) -> Any:  # noqa: ANN401
-        """Invoke a function and return its answer; raises what it raises. ``seconds`` may cut its time short."""
+        """Invoke a function; return its result or raise its exception. ``seconds`` replaces its timeout."""
         function = self.functions[name]
         allowed = function.timeout.total_seconds() if seconds is None else seconds
         context = Context(name, function.memory, str(uuid4()), time.monotonic() + allowed)
@@ -168,11 +168,11 @@ class Stack:
             raise
 
     def cold_start(self, name: str) -> None:
-        """Forget a function's process: its next invocation starts a new one."""
+        """End a function's process: its next invocation starts a new one."""
         self._handlers.pop(name, None)
 
     def request(self, request: Request) -> Response:
-        """Answer an HTTP request as the API does, or with a token as the people's API does."""
+        """Answer an HTTP request as the API does; a request with a token as the people's API does."""
         token = bearer(request)
         if token is None:
             return self._routed(request, self._routes, MACHINE)
@@ -191,14 +191,14 @@ class Stack:
             for route, name in routes.items()
             if (parameters := path_parameters(route, request.path)) is not None
         ]
-        # As API Gateway: a full match goes before a greedy one.
+        # As in API Gateway, a full match precedes a greedy one.
         for route, name, parameters in sorted(found, key=lambda one: (one[0].path.endswith("+}"), -len(one[0].path))):
             if route.method in {request.method, "ANY"}:
                 return self._answer(name, event(route, parameters, request, authorizer, clock.now()))
         return message(404, "Not Found")
 
     def _authorizer(self) -> JwtAuthorizer | None:
-        """Return what checks people's tokens; ``None`` where the parameters name no issuer."""
+        """Return the authorizer of people's tokens; ``None`` if the parameters name no issuer."""
         for authorizer in self.template.resources("AWS::ApiGatewayV2::Authorizer").values():
             jwt = self.template.resolve(authorizer["JwtConfiguration"], self._attribute)
             if jwt["Issuer"]:
@@ -212,13 +212,13 @@ class Stack:
     def _answer(self, name: str, event_: dict[str, Any]) -> Response:
         try:
             return response(self.invoke(name, event_))
-        except Exception:  # noqa: BLE001 - API Gateway answers whatever a function raises with 500
+        except Exception:  # noqa: BLE001 - API Gateway answers any exception of a function with 500
             return message(500, "Internal Server Error")
 
     # ------------------------------------------------------------ resources
 
     def _attribute(self, resource: str, name: str) -> str:
-        """Return an attribute of a resource; of those that the local stack does without, a name that says so."""
+        """Return an attribute of a resource; for a resource that the emulator does not create, a made-up name."""
         return self._known.get((resource, name), f"{self.name}-{resource}-{name}")
 
     def _create_queues(self) -> None:
@@ -229,7 +229,7 @@ class Stack:
 
     def _create_buckets(self) -> None:
         for logical in self.template.resources("AWS::S3::Bucket"):
-            # As AWS has them; an upper-case one would have its links in another form.
+            # Lower case, as in AWS; the links of an upper-case name would have another form.
             name = f"{self._prefix}{logical.lower()}" if self._prefix else logical
             self._s3.create_bucket(Bucket=name)
             self._known[logical, REF] = name
@@ -247,7 +247,7 @@ class Stack:
             self._known[logical, "StreamArn"] = made.get("LatestStreamArn", "")
 
     def _create_schedules(self) -> Iterator[tuple[str, str]]:
-        """Make the schedules that start the functions; yields the name of each, and its function's."""
+        """Create the schedules of the functions; yield the name of each schedule and of its function."""
         role = f"arn:aws:iam::{_ACCOUNT}:role/{self.name}"
         for function in self.functions.values():
             for timer in function.schedules:
@@ -257,13 +257,13 @@ class Stack:
                 yield name, function.name
 
     def drop(self) -> None:
-        """Delete the tables: an engine that was running before goes on without them."""
+        """Delete the tables: an engine at a URL keeps running after the stack."""
         for logical in self.template.resources("AWS::DynamoDB::Table"):
             self._dynamodb.delete_table(TableName=self.ref(logical))
 
     # ------------------------------------------------------------ functions
 
-    def _handler(self, function: Function) -> Any:  # noqa: ANN401 - whatever a module defines
+    def _handler(self, function: Function) -> Any:  # noqa: ANN401 - a module may define anything
         if function.name not in self._handlers:
             module = load(function, f"{self.name}.{function.name}")
             self._handlers[function.name] = getattr(module, function.handler.rpartition(".")[2])
@@ -271,7 +271,7 @@ class Stack:
 
 
 @contextmanager
-def open_stack(  # noqa: PLR0913 - all but two are options of their own
+def open_stack(  # noqa: PLR0913 - all but two are options
     choice: str,
     parameters: Mapping[str, str | int] | None = None,
     *,
@@ -281,10 +281,10 @@ def open_stack(  # noqa: PLR0913 - all but two are options of their own
     logs: TextIO = _NOWHERE,
     faults: Faults | None = None,
 ) -> Iterator[Stack]:
-    """Open an engine and deploy the template on it, for the length of the block.
+    """Open an engine and deploy the template on it for the length of the block.
 
-    ``s3_url``: what links that the API signs begin with. ``virtual``: the ledger's clock is not the machine's, so the
-    engine must delete nothing by its own. ``plain``, ``logs`` and ``faults`` are as for ``Stack``.
+    ``s3_url``: the address in the API's signed links. ``virtual``: the ledger's clock differs from the machine's, so
+    the engine must not expire items. ``plain``, ``logs`` and ``faults`` are as for ``Stack``.
     """
     with open_engine(choice, s3_url) as engine:
         own: dict[str, str | int] = {"DynamoDBEndpoint": engine.dynamodb_url, "S3Endpoint": s3_url}
@@ -299,7 +299,7 @@ def open_stack(  # noqa: PLR0913 - all but two are options of their own
 
 
 def load(function: Function, name: str) -> ModuleType:
-    """Load a function's module anew in the function's environment, apart from every other of another name."""
+    """Load a new copy of a function's module under ``name``, in the function's environment."""
     path = function.code / f"{function.handler.rpartition('.')[0]}.py"
     spec = spec_from_file_location(name, path)
     if spec is None or spec.loader is None or not path.is_file():

@@ -1,4 +1,4 @@
-"""template.yaml as the local stack reads it: the only source of tables, functions, mappings, schedule and routes."""
+"""Reads template.yaml: the only source of tables, functions, mappings, schedules and routes."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -15,7 +15,7 @@ from quarterhour_tools.errors import ToolError
 
 Properties = dict[str, Any]
 Attributes = Callable[[str, str], str]
-"""Gives a resource's attribute by logical id and name; the name ``Ref`` stands for what ``!Ref`` gives."""
+"""Returns a resource's attribute by logical id and name; the name ``Ref`` is for the value of ``!Ref``."""
 
 REF: Final = "Ref"
 _SUBSTITUTED: Final = re.compile(r"\$\{([^!}][^}]*)\}")
@@ -38,9 +38,9 @@ class Route:
 
 @dataclass(frozen=True, slots=True)
 class StreamMapping:
-    """An event source mapping: which stream's records a function gets, how batched, and what when it fails.
+    """An event source mapping: a function's stream, its batches, and the handling of failures.
 
-    ``retries`` and ``record_age`` are ``None`` where there is no bound; ``dead_letters`` is the ARN of a queue.
+    ``retries`` and ``record_age`` are ``None`` without a limit; ``dead_letters`` is the ARN of a queue.
     """
 
     stream: str
@@ -56,7 +56,7 @@ class StreamMapping:
 
 @dataclass(frozen=True, slots=True)
 class Timer:
-    """A schedule that starts a function: its name (empty where the template gives none), and when it fires."""
+    """A schedule that starts a function: its name (empty if the template has none) and its expression."""
 
     name: str
     expression: str
@@ -64,7 +64,7 @@ class Timer:
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """A function as deployed: its code's folder, environment and limits, and the events that start it."""
+    """A deployed function: the folder of its code, its environment and limits, and the events that start it."""
 
     name: str
     code: Path
@@ -78,12 +78,12 @@ class Function:
 
 
 class Template:
-    """A SAM template with its parameters set."""
+    """A SAM template with values for its parameters."""
 
     def __init__(self, document: Properties, folder: Path, parameters: Mapping[str, str | int] | None = None) -> None:
-        """Take a parsed template; ``parameters`` replace defaults, and are held to the template's constraints.
+        """Take a parsed template; ``parameters`` replace defaults, and must meet the template's constraints.
 
-        ``folder`` is what paths in the template are relative to. Raises ``LocalError`` for a bad parameter.
+        Paths in the template are relative to ``folder``. Raises ``ToolError`` for a bad parameter.
         """
         self._document = document
         self._folder = folder
@@ -101,10 +101,10 @@ class Template:
         try:
             return cls(_parsed(path.read_text(encoding="utf-8")), path.parent, parameters)
         except FileNotFoundError as error:
-            raise ToolError(f"{path} is not there: run from a clone of the repository") from error
+            raise ToolError(f"{path} does not exist: run from a clone of the repository") from error
 
     def resources(self, kind: str) -> dict[str, Properties]:
-        """Return the properties, not yet resolved, of the resources of one type by their logical ids."""
+        """Return the unresolved properties of the resources of one type, by logical id."""
         return {
             name: resource.get("Properties", {})
             for name, resource in self._document["Resources"].items()
@@ -116,7 +116,7 @@ class Template:
         return [self._folder / one["ContentUri"] for one in self.resources("AWS::Serverless::LayerVersion").values()]
 
     def functions(self, attributes: Attributes) -> dict[str, Function]:
-        """Return the functions by name, which is that of their code's folder."""
+        """Return the functions by name; a function's name is that of its code's folder."""
         shared = self._document.get("Globals", {}).get("Function", {})
         functions = (
             self._function(_merged(shared, properties), attributes)
@@ -125,7 +125,7 @@ class Template:
         return {function.name: function for function in functions}
 
     def people_routes(self) -> dict[Route, str]:
-        """Return the routes of the people's API, each with the function that it leads to."""
+        """Return the routes of the people's API, each with the name of its function."""
         folders = {
             logical: Path(properties["CodeUri"]).name
             for logical, properties in self.resources("AWS::Serverless::Function").items()
@@ -140,7 +140,7 @@ class Template:
         return routes
 
     def resolve(self, value: Any, attributes: Attributes) -> Any:  # noqa: ANN401 - a template holds any value
-        """Return a value of the template with its intrinsic functions worked out."""
+        """Return a value of the template with its intrinsic functions resolved."""
         match value:
             case {"Ref": name, **others} if not others:
                 return self._ref(name, attributes)
@@ -151,7 +151,7 @@ class Template:
             case dict():
                 unknown = next((key for key in value if key.startswith("Fn::")), None)
                 if unknown:
-                    raise ToolError(f"the local stack does not know {unknown}")
+                    raise ToolError(f"the emulator does not support {unknown}")
                 return {key: self.resolve(one, attributes) for key, one in value.items()}
             case list():
                 return [self.resolve(one, attributes) for one in value]
@@ -189,15 +189,15 @@ class Template:
 
 @cache
 def _parsed(text: str) -> Properties:
-    """Return a template's document, parsed once in a process: nothing changes it."""
+    """Return a template's document. It is parsed once in a process, and nothing changes it."""
     document: Properties = yaml_parse(text)
     return document
 
 
 def table_request(name: str, properties: Properties) -> Properties:
-    """Build the CreateTable for a table of the template; what only matters in the cloud is left out."""
-    wanted = ("AttributeDefinitions", "KeySchema", "GlobalSecondaryIndexes", "LocalSecondaryIndexes", "BillingMode")
-    request = {"TableName": name, **{key: properties[key] for key in wanted if key in properties}}
+    """Build the CreateTable for a table of the template, without the properties that matter only in AWS."""
+    used = ("AttributeDefinitions", "KeySchema", "GlobalSecondaryIndexes", "LocalSecondaryIndexes", "BillingMode")
+    request = {"TableName": name, **{key: properties[key] for key in used if key in properties}}
     if "StreamSpecification" in properties:
         request["StreamSpecification"] = {"StreamEnabled": True, **properties["StreamSpecification"]}
     return request
@@ -229,7 +229,7 @@ def _mapping(properties: Properties) -> StreamMapping:
 
 
 def _merged(shared: Properties, own: Properties) -> Properties:
-    """Lay a function's own properties over those of ``Globals``, as SAM does: maps are merged, the rest replaced."""
+    """Merge a function's properties into those of ``Globals``, as SAM does: dicts are merged, other values replaced."""
     merged = {**shared, **own}
     for name in shared.keys() & own.keys():
         if isinstance(shared[name], dict) and isinstance(own[name], dict):
@@ -238,7 +238,7 @@ def _merged(shared: Properties, own: Properties) -> Properties:
 
 
 def _parameter(name: str, rules: Properties, value: str | int | None) -> str:
-    """Return a parameter's value; refuse what a deployment would refuse, with the reason that it would give."""
+    """Return a parameter's value; raise ``ToolError`` for a value that a deployment would refuse, with its reason."""
     if value is None:
         raise ToolError(f"the parameter {name} has no value")
     text = str(value)

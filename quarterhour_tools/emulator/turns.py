@@ -1,4 +1,4 @@
-"""Turns for threads that share what only one may use at a time, in the order in which they came."""
+"""A fair lock: threads get it in the order in which they requested it."""
 
 from collections import deque
 from collections.abc import Iterator
@@ -7,23 +7,23 @@ from threading import Lock
 
 
 class Turns:
-    """A lock that goes to the thread that has waited longest: a plain one mostly goes back to who gave it up."""
+    """A lock for the thread that has waited longest; a plain lock mostly returns to the thread that released it."""
 
     def __init__(self) -> None:
         self._guard = Lock()
         self._queue: deque[Lock] = deque()
-        """Whose turn it is, and behind it those that wait; each waits for its own lock."""
+        """The thread that has the turn, then the waiting threads; each waits for its own lock."""
 
     @contextmanager
     def taken(self) -> Iterator[None]:
-        """Wait for a turn, and have it for the length of the block."""
+        """Wait for a turn, and hold it for the length of the block."""
         own = Lock()
         own.acquire()
         with self._guard:
             self._queue.append(own)
             if self._queue[0] is own:
                 own.release()
-        own.acquire()  # where others are before, released by the last of them
+        own.acquire()  # if others are ahead, the last of them releases it
         try:
             yield
         finally:
@@ -34,5 +34,5 @@ class Turns:
 
     @property
     def waiting(self) -> int:
-        """How many threads wait for a turn now."""
+        """The number of threads that wait for a turn."""
         return max(0, len(self._queue) - 1)

@@ -1,7 +1,7 @@
-"""What a CSV map can say about cells: how they are cleaned, read as number or time, and put together.
+"""The expressions of a CSV map: they clean cells, parse numbers and times, and combine cells.
 
-Everything here is a pure function of the cells of one row. A definition that makes no sense raises ValueError,
-a cell that cannot be used `CellError`.
+Everything here is a pure function of one row's cells. An invalid definition raises `ValueError`, an unusable cell
+`CellError`.
 """
 
 import operator
@@ -17,25 +17,29 @@ from zoneinfo import ZoneInfo
 from quarterhour.model import money
 
 Cells = Mapping[str, str]
-"""One row by column name, cleaned; `row` is its ordinal. The empty text means: no value."""
+"""The cleaned cells of one row by column name; `row` is its ordinal. The empty text means: no value."""
 
 T_co = TypeVar("T_co", covariant=True)
 
+ISO: Final = "iso"
+"""The time format that stands for ISO 8601."""
+_SAMPLE_TIME: Final = datetime(2026, 10, 23, 13, 30, tzinfo=UTC)
+
 _LONGEST_FORMULA: Final = 100
-"""Columns, numbers and signs."""
+"""The most columns, numbers and signs of a formula."""
 
 
 class CellError(Exception):
-    """A cell, or what was made of it, is no value of the kind wanted; the text says why."""
+    """A cell, or a combination of cells, is not a value of the required kind; the message says why."""
 
 
 class EmptyCellError(CellError):
-    """There is no value at all."""
+    """There is no value."""
 
 
 @dataclass(frozen=True, slots=True)
 class Expression(Generic[T_co]):
-    """A compiled text of the map: the columns it reads, and its value for a row."""
+    """A compiled expression of the map: the columns that it reads, and a function from a row to its value."""
 
     columns: frozenset[str]
     value: Callable[[Cells], T_co]
@@ -43,7 +47,7 @@ class Expression(Generic[T_co]):
 
 @dataclass(frozen=True, slots=True)
 class CleanUp:
-    """What happens to a cell before anything else sees it: strip, cut, look for emptiness, fill in the default."""
+    """Cleans a cell before its use: strips blanks, cuts prefix and suffix, replaces an empty cell by the default."""
 
     strip: bool = True
     cut_prefix: str = ""
@@ -52,7 +56,7 @@ class CleanUp:
     default: str = ""
 
     def __call__(self, cell: str) -> str:
-        """Clean one cell; a cell equal to a text of `empty` counts as empty."""
+        """Return the cleaned cell; a cell equal to a text of `empty` is empty."""
         text = cell.strip() if self.strip else cell
         text = text.removeprefix(self.cut_prefix).removesuffix(self.cut_suffix)
         return self.default if not text or text in self.empty else text
@@ -60,7 +64,7 @@ class CleanUp:
 
 @dataclass(frozen=True, slots=True)
 class NumberForm:
-    """How numbers are written: the decimal sign, and what stands between thousands if anything does."""
+    """The format of numbers: the decimal sign, and the thousands separator, which may be empty."""
 
     decimal: str = "."
     thousands: str = ""
@@ -72,12 +76,12 @@ class NumberForm:
             raise ValueError("thousands must be one sign other than the decimal sign, or empty")
 
     def number(self, text: str) -> Decimal:
-        """Read a number exactly. Thousands must stand in threes: `1.5` is no 15. Exponents are refused."""
+        """Return a text's exact number. Thousands are groups of three digits (`1.5` is not 15); no exponents."""
         number = None
         if _number_pattern(self.decimal, self.thousands).fullmatch(text):
             number = money.parse_decimal(Decimal(text.replace(self.thousands, "").replace(self.decimal, ".")))
         if number is None:
-            raise CellError(f"is {text!r}, no number of the form 1{self.thousands}234{self.decimal}56")
+            raise CellError(f"is {text!r}, not a number of the form 1{self.thousands}234{self.decimal}56")
         return number
 
 
@@ -90,14 +94,14 @@ def _number_pattern(decimal: str, thousands: str) -> re.Pattern[str]:
 
 @dataclass(frozen=True, slots=True)
 class TimeForm:
-    """How times are written, and what a local time means that the clocks skipped or showed twice.
+    """The formats of times, and the meaning of a local time that a change of the clocks skips or repeats.
 
-    `formats` are strptime formats, tried in order, or `iso` for ISO 8601. A text with an offset of its own
-    needs no zone; any other is local time in `zone`.
+    `formats` are strptime formats, tried in order, or `iso` for ISO 8601. A text without an offset is local time in
+    `zone`.
     """
 
     zone: ZoneInfo
-    formats: tuple[str, ...] = ("iso",)
+    formats: tuple[str, ...] = (ISO,)
     gap: str = "reject"
     ambiguous: str = "earlier"
 
@@ -106,12 +110,24 @@ class TimeForm:
             raise ValueError('gap must be "reject" or "shift"')
         if self.ambiguous not in {"earlier", "later", "reject"}:
             raise ValueError('ambiguous must be "earlier", "later" or "reject"')
+        for form in self.formats:
+            _check_format(form)
 
     def utc(self, text: str, days_before: Decimal = money.ZERO) -> datetime:
-        """Read a time, go back whole days on the local calendar, and answer the instant in UTC."""
+        """Return the instant in UTC of a time, moved back by whole days of the local calendar."""
         if days_before != int(days_before):
             raise CellError(f"cannot go {days_before} days back")
         return _utc(self, text, int(days_before))
+
+
+def _check_format(form: str) -> None:
+    """Raise ``ValueError`` if a format is neither ``iso`` nor one that strptime can read."""
+    if form == ISO:
+        return
+    try:
+        datetime.strptime(_SAMPLE_TIME.strftime(form), form)  # noqa: DTZ007 - only the format matters
+    except (ValueError, re.error) as error:
+        raise ValueError(f"formats must hold iso or strptime formats, not {form!r}: {error}") from None
 
 
 @lru_cache(maxsize=4096)  # the lines of one invoice share their time
@@ -123,7 +139,7 @@ def _utc(form: TimeForm, text: str, days_before: int) -> datetime:
         first, second = (stated.replace(tzinfo=form.zone, fold=fold).astimezone(UTC) for fold in (0, 1))
         exists = first.astimezone(form.zone).replace(tzinfo=None) == stated
     except OverflowError:
-        raise CellError(f"{text!r} leaves the calendar") from None
+        raise CellError(f"{text!r} is outside the calendar") from None
     if not exists and form.gap == "reject":
         raise CellError(f"{stated} does not exist in {form.zone}: the clocks skipped it")
     if exists and first != second and form.ambiguous == "reject":
@@ -135,16 +151,16 @@ def _utc(form: TimeForm, text: str, days_before: int) -> datetime:
 def _stated(formats: tuple[str, ...], text: str) -> datetime:
     for form in formats:
         try:
-            if form == "iso":
+            if form == ISO:
                 return datetime.fromisoformat(text)
-            return datetime.strptime(text, form)  # noqa: DTZ007 - a naive time is given its zone by the caller
+            return datetime.strptime(text, form)  # noqa: DTZ007 - the caller adds the zone to a naive time
         except ValueError:
             continue
-    raise CellError(f"{text!r} is no time of the form {' or '.join(formats)}")
+    raise CellError(f"{text!r} is not a time of the form {' or '.join(formats)}")
 
 
 def column(name: str) -> Expression[str]:
-    """The text of one cell; where it is empty there is no value."""
+    """Return the expression for the text of one cell; an empty cell has no value."""
 
     def value(cells: Cells) -> str:
         if text := cells[name]:
@@ -159,8 +175,8 @@ def _constant(text: str) -> Callable[[Cells], str]:
 
 
 def template(text: str) -> Expression[str]:
-    """Compile `{InvoiceNo}:{row}`. One empty column leaves the whole without a value."""
-    pieces = re.split(r"\{([^{}]+)\}", text)  # in turn what stands between the columns, and their names
+    """Compile a text such as `{InvoiceNo}:{row}`. It has no value if one of its columns is empty."""
+    pieces = re.split(r"\{([^{}]+)\}", text)  # alternately the text between the columns, and their names
     if not text or any(set("{}") & set(piece) for piece in pieces[::2]):
         raise ValueError(f"{text!r} must be text with columns in braces")
     if pieces[::2] == ["", ""]:
@@ -170,9 +186,9 @@ def template(text: str) -> Expression[str]:
 
 
 def formula(text: str, form: NumberForm) -> Expression[Decimal]:
-    """Compile `{adr} * ({nights} + 1)`: columns and numbers under `+`, `-`, `*` and parentheses, exact.
+    """Compile a formula such as `{adr} * ({nights} + 1)`: columns and numbers with `+`, `-`, `*` and parentheses.
 
-    There is no division, whose result is not always exact. The value keeps its scale; zero has no sign.
+    Results are exact, so there is no division. The value keeps its scale; zero has no sign.
     """
     result = _Formula(text, form).whole()
 
@@ -184,13 +200,13 @@ def formula(text: str, form: NumberForm) -> Expression[Decimal]:
 
 
 class _Formula:
-    """A parser by recursive descent, one method for each level of binding."""
+    """A recursive-descent parser with one method for each level of precedence."""
 
     def __init__(self, text: str, form: NumberForm) -> None:
         self._text = text
         self._form = form
         self._tokens = re.findall(r"\{[^{}]+\}|[0-9]+(?:\.[0-9]+)?|\S", text)[::-1]
-        # Each may be a call within a call, when the formula is read and when it is reckoned.
+        # Each token may be a nested call, when the formula is parsed and when it is computed.
         if len(self._tokens) > _LONGEST_FORMULA:
             raise ValueError(f"must be a formula of at most {_LONGEST_FORMULA} columns, numbers and signs")
 
@@ -241,8 +257,8 @@ class _Formula:
 
         return Expression(cell.columns, value)
 
-    def _accept(self, *wanted: str) -> str | None:
-        return self._tokens.pop() if self._tokens and self._tokens[-1] in wanted else None
+    def _accept(self, *tokens: str) -> str | None:
+        return self._tokens.pop() if self._tokens and self._tokens[-1] in tokens else None
 
     def _error(self) -> ValueError:
         return ValueError(f"{self._text!r} must be a formula of {{columns}}, numbers, + - * and parentheses")
@@ -271,24 +287,24 @@ def _number(text: str) -> Expression[Decimal]:
 
 
 def instant(text: str, days_before: str, times: TimeForm, numbers: NumberForm) -> Expression[datetime]:
-    """Compile a time: a template, and a formula for the days to go back from it."""
+    """Compile a time: a template, and a formula for the number of days to go back."""
     stated, back = template(text), formula(days_before, numbers)
     return Expression(stated.columns | back.columns, lambda cells: times.utc(stated.value(cells), back.value(cells)))
 
 
-def cell_test(name: str, operation: str, wanted: str) -> Expression[bool]:
+def cell_test(name: str, operation: str, operand: str) -> Expression[bool]:
     """Compile a condition on a cell: it `equals` a text, begins with a `prefix`, or `matches` a regular expression.
 
-    The expression may match anywhere in the cell; `equals` the empty text means that there is no value.
+    The regular expression may match anywhere in the cell. An empty cell `equals` the empty text.
     """
     if operation == "equals":
-        return Expression(frozenset({name}), lambda cells: cells[name] == wanted)
+        return Expression(frozenset({name}), lambda cells: cells[name] == operand)
     if operation == "prefix":
-        return Expression(frozenset({name}), lambda cells: cells[name].startswith(wanted))
+        return Expression(frozenset({name}), lambda cells: cells[name].startswith(operand))
     try:
-        pattern = re.compile(wanted)
+        pattern = re.compile(operand)
     except (re.error, OverflowError, RecursionError) as error:
-        raise ValueError(f"{wanted!r} is no regular expression: {error}") from None
+        raise ValueError(f"{operand!r} is not a regular expression: {error}") from None
     return Expression(frozenset({name}), lambda cells: pattern.search(cells[name]) is not None)
 
 

@@ -1,7 +1,7 @@
-"""`quarterhour csv`: a CSV file of sales becomes events, one JSON object a line, as a TOML map says.
+"""`quarterhour csv`: converts a CSV file of sales into events, one JSON object per line, by a TOML map.
 
-`records` cuts lines of text into rows and `events` turns rows into events, both without any I/O;
-`run` reads the file and writes the outcome. `docs/csv.md` describes the map.
+`records` splits lines of text into rows, and `events` converts rows into events; both do no I/O. `run` reads the file
+and writes the result. `docs/csv.md` describes the map.
 """
 
 import argparse
@@ -30,7 +30,7 @@ from quarterhour_tools.output import printable
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One row as it stands in the file: its cells, and the physical line on which it starts."""
+    """One row of the file: its cells, and the physical line on which it starts."""
 
     line: int
     cells: list[str]
@@ -38,7 +38,7 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class BadRow:
-    """A row that gave no event: the physical line on which it starts, and why."""
+    """A row without an event: the physical line on which it starts, and the reason."""
 
     line: int
     reason: str
@@ -46,14 +46,14 @@ class BadRow:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """A CloudEvent that the ledger will accept, ready to be written as JSON, and its time in UTC."""
+    """A CloudEvent that the ledger accepts, as a JSON object, and its time in UTC."""
 
     time: datetime | None
     body: dict[str, Any]
 
 
 def records(lines: Iterable[str], mapping: Mapping) -> Iterator[Record | BadRow]:
-    """Cut lines of text, ends kept, into rows. A quoted cell may hold line ends; blank lines are no rows."""
+    """Split lines of text, with their ends, into rows. A quoted cell may hold line ends; blank lines are skipped."""
     reader = csv.reader(
         lines,
         delimiter=mapping.delimiter,
@@ -68,17 +68,17 @@ def records(lines: Iterable[str], mapping: Mapping) -> Iterator[Record | BadRow]
         except StopIteration:
             return
         except csv.Error as error:
-            yield BadRow(line, f"is no CSV: {error}")
+            yield BadRow(line, f"is not CSV: {error}")
             continue
         if cells:
             yield Record(line, cells)
 
 
 def events(rows: Iterable[Record | BadRow], mapping: Mapping) -> Iterator[Event | BadRow]:
-    """Turn each row into its events or, as a whole, into a bad row.
+    """Convert each row into its events, or into one bad row.
 
-    The first row is the header unless the map names the columns. Rows are counted from 1 after it, bad ones
-    too, so that mending one changes no id of the others. MapError where the file lacks a column in use.
+    The first row is the header unless the map names the columns. The rows after it are numbered from 1, bad rows too,
+    so that a fixed row does not change the ids of the others. Raises `MapError` if the file lacks a column in use.
     """
     rows = iter(rows)
     header = mapping.header or _header(next(rows, None))
@@ -93,7 +93,7 @@ def events(rows: Iterable[Record | BadRow], mapping: Mapping) -> Iterator[Event 
         elif len(row.cells) != len(header):
             yield BadRow(row.line, f"has {len(row.cells)} columns instead of {len(header)}")
         elif not _decoded(row.cells):
-            yield BadRow(row.line, f"holds bytes that are no {mapping.encoding}")
+            yield BadRow(row.line, f"holds bytes that are not {mapping.encoding}")
         else:
             cells = {column: clean(row.cells[place]) for column, place, clean in places}
             cells[ROW] = str(ordinal)
@@ -110,13 +110,13 @@ def _header(first: Record | BadRow | None) -> list[str]:
 
 
 def _decoded(cells: list[str]) -> bool:
-    """Tell whether every byte of a row was text: the others were read as lone surrogates."""
+    """Tell whether every byte of a row was decoded; the other bytes are lone surrogates."""
     text = "".join(cells)
     return text.isascii() or not any("\ud800" <= character <= "\udfff" for character in text)
 
 
 def _event(cells: Cells, event_map: EventMap) -> Event:
-    """Make one event of a row; CellError where it cannot be made, or the ledger would reject it."""
+    """Return one event of a row; raise `CellError` if a cell is unusable or the ledger would reject the event."""
     amount = event_map.amount(cells)
     body: dict[str, Any] = {"specversion": "1.0"}
     body |= {field: value(cells, amount) for field, value in event_map.envelope.items()}
@@ -132,7 +132,7 @@ def _event(cells: Cells, event_map: EventMap) -> Event:
 
 
 def _filled(values: dict[str, Value], cells: Cells, amount: Decimal) -> dict[str, str]:
-    """Answer the fields that have a value in this row."""
+    """Return the fields that have a value in this row."""
     filled = {}
     for field, value in values.items():
         with suppress(EmptyCellError):
@@ -141,10 +141,12 @@ def _filled(values: dict[str, Value], cells: Cells, amount: Decimal) -> dict[str
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of `quarterhour csv`."""
-    parser.add_argument("file", metavar="FILE", help="CSV file, .gz too; - for standard input")
-    parser.add_argument("--map", required=True, metavar="MAP.toml", help="what becomes of the columns")
-    parser.add_argument("--from", dest="start", type=_time, metavar="ISO", help="only events of this time or later")
+    """Add the arguments of `quarterhour csv`."""
+    parser.add_argument("file", metavar="FILE", help="a CSV file, plain or .gz; - for standard input")
+    parser.add_argument(
+        "--map", required=True, metavar="MAP.toml", help="the map from columns to the fields of events (docs/csv.md)"
+    )
+    parser.add_argument("--from", dest="start", type=_time, metavar="ISO", help="only events at or after this time")
     parser.add_argument("--to", dest="end", type=_time, metavar="ISO", help="only events before this time")
     parser.add_argument("--limit", type=_count, metavar="N", help="only the first N rows")
 
@@ -160,7 +162,7 @@ def _count(text: str) -> int:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Write events to standard output, bad rows to standard error; 0, 1 with bad rows, 2 where it cannot work."""
+    """Write events to standard output, bad rows to standard error; return 0, 1 with bad rows, 2 after an error."""
     try:
         mapping = load_mapping(_read_map(args.map))
         with _open(args.file, mapping.encoding) as lines:
@@ -168,7 +170,7 @@ def run(args: argparse.Namespace) -> int:
     except MapError as error:
         print(f"{args.map}: {printable(error)}", file=sys.stderr)
     except BrokenPipeError:
-        # The reader has had enough, as `head` does: nothing more to write, not even at exit.
+        # The reader, such as `head`, has closed the pipe: write nothing more, not even at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except (OSError, EOFError, UnicodeError, zlib.error) as error:
@@ -196,7 +198,7 @@ def _convert(lines: Iterable[str], mapping: Mapping, args: argparse.Namespace) -
     start, end = (
         bound.replace(tzinfo=bound.tzinfo or mapping.zone) if bound else None for bound in (args.start, args.end)
     )
-    tally = Counter(rows=0 if mapping.header else -1)  # the header is no row
+    tally = Counter(rows=0 if mapping.header else -1)  # the header does not count as a row
 
     def counted() -> Iterator[Record | BadRow]:
         for row in records(lines, mapping):
@@ -218,7 +220,7 @@ def _convert(lines: Iterable[str], mapping: Mapping, args: argparse.Namespace) -
 
 
 def _within(time: datetime | None, start: datetime | None, end: datetime | None) -> bool:
-    """Tell whether a time lies in [start, end); an event without one lies only in the range without bounds."""
+    """Tell whether a time lies in [start, end); an event without a time lies only in a range without bounds."""
     if time is None:
         return start is None and end is None
     return (start is None or start <= time) and (end is None or time < end)

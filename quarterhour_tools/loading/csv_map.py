@@ -1,4 +1,4 @@
-"""The map of `quarterhour csv`: TOML text, compiled to functions of a row. `docs/csv.md` describes it."""
+"""Compiles the map of `quarterhour csv` from TOML into functions of a row. `docs/csv.md` describes the map."""
 
 import codecs
 import tomllib
@@ -29,7 +29,7 @@ from quarterhour_tools.loading.csv_cells import (
 ENVELOPE: Final = ("id", "source", "type", "subject")
 NUMBERS: Final = frozenset({"quantity", "unit_price", "commission_rate"})
 ROW: Final = "row"
-"""The column that every file has: the ordinal of the row."""
+"""A column that every file has: the row's ordinal."""
 
 Value = Callable[[Cells, Decimal], str]
 
@@ -38,7 +38,7 @@ P = ParamSpec("P")
 
 
 class MapError(Exception):
-    """The map cannot be used; `field` is the dotted name of the entry that is wrong."""
+    """The map is invalid; `field` is the dotted name of the wrong entry."""
 
     def __init__(self, field: str, problem: str) -> None:
         super().__init__(f"{field}: {problem}")
@@ -47,7 +47,7 @@ class MapError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class EventMap:
-    """How a row becomes one event, if it does (`when`). `Value` is a text that may depend on the amount's sign."""
+    """Converts a row into one event, if `when` is true. A `Value` is a text that may depend on the amount's sign."""
 
     when: Callable[[Cells], bool]
     amount: Callable[[Cells], Decimal]
@@ -59,9 +59,9 @@ class EventMap:
 
 @dataclass(frozen=True, slots=True)
 class Mapping:
-    """A whole map: how the file is written, and the events of a row.
+    """A whole map: the format of the file, and the events of a row.
 
-    `header` names the columns of a file without a header line. `clean` has an entry for each column in use,
+    `header` names the columns of a file without a header line. For each column in use, `clean` has its clean-up, and
     `used_by` the entry of the map that uses it.
     """
 
@@ -76,11 +76,11 @@ class Mapping:
 
 
 def load_mapping(text: str) -> Mapping:
-    """Read a map from TOML text; raise MapError, which names the entry, where it cannot be used."""
+    """Return the map of a TOML text; raise `MapError` with the name of the entry if it is invalid."""
     try:
         top = _Section(tomllib.loads(text), "")
     except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise MapError("map", f"is no TOML: {error}") from None
+        raise MapError("map", f"is not TOML: {error}") from None
     tables = top.take("event", [])
     if not isinstance(tables, list) or not tables:
         raise MapError("event", "at least one [[event]] is needed")
@@ -109,7 +109,7 @@ def load_mapping(text: str) -> Mapping:
 
 
 class _Section:
-    """One table of the map. As a context, it refuses at the end whatever was not taken out of it."""
+    """One table of the map. As a context, it refuses entries at the end that were not taken."""
 
     def __init__(self, content: object, name: str) -> None:
         if not isinstance(content, dict):
@@ -123,7 +123,7 @@ class _Section:
     def __exit__(self, error: object, *_: object) -> None:
         if error is None:
             for key in self._content:
-                raise MapError(self.path(key), "is not known here")
+                raise MapError(self.path(key), "is unknown here")
 
     def __contains__(self, key: str) -> bool:
         return key in self._content
@@ -135,7 +135,7 @@ class _Section:
         return list(self._content)
 
     def take(self, key: str, default: object = None) -> object:
-        """Take an entry out; without a default it must be there."""
+        """Remove and return an entry; without a default it must exist."""
         value = self._content.pop(key, default)
         if value is None:
             raise MapError(self.path(key), "is missing")
@@ -166,15 +166,15 @@ class _Section:
 def _encoding(file: _Section) -> str:
     name = file.text("encoding", "utf-8")
     try:
-        "".encode(name)  # codecs that make no text of bytes, such as rot13, are no encodings
+        "".encode(name)  # codecs that do not convert text to bytes, such as rot13, are not encodings
         codec = codecs.lookup(name).name
     except (LookupError, ValueError):
-        raise MapError(file.path("encoding"), f"no text encoding is called {name!r}") from None
-    return "utf-8-sig" if codec == "utf-8" else codec  # a byte order mark belongs to no column
+        raise MapError(file.path("encoding"), f"there is no text encoding {name!r}") from None
+    return "utf-8-sig" if codec == "utf-8" else codec  # a byte order mark is not a part of the first column
 
 
 def _signs(file: _Section) -> tuple[str, str | None]:
-    """Answer the delimiter, and the quote or that there is none."""
+    """Return the delimiter, and the quote or `None`."""
     delimiter, quote = file.text("delimiter", ","), file.text("quote", '"')
     if len(delimiter) != 1 or delimiter in "\r\n":
         raise MapError(file.path("delimiter"), "must be one character")
@@ -195,7 +195,7 @@ def _time_form(section: _Section) -> TimeForm:
     try:
         zone = ZoneInfo(name)
     except (OSError, ValueError, LookupError):
-        raise MapError(section.path("zone"), f"this machine knows no time zone {name!r}") from None
+        raise MapError(section.path("zone"), f"this machine has no time zone {name!r}") from None
     try:
         return TimeForm(
             zone,
@@ -245,7 +245,7 @@ def _always(_: object) -> bool:
 
 
 class _Compiler:
-    """Compiles the texts of events, and remembers which entry of the map uses which column."""
+    """Compiles the texts of events, and records the entry of the map that uses each column."""
 
     def __init__(self, numbers: NumberForm, times: TimeForm) -> None:
         self._numbers = numbers
@@ -267,7 +267,7 @@ class _Compiler:
         return self._compiled(event.path("time"), instant, text, days_before, self._times, self._numbers)
 
     def value(self, section: _Section, key: str, make: Callable[[str, str], Callable[[Cells], str]]) -> Value:
-        """Compile a field: one text for all rows, or a list of cases of which the first that fits counts."""
+        """Compile a field: one text for all rows, or a list of cases of which the first match applies."""
         given, field = section.take(key), section.path(key)
         if isinstance(given, str):
             text = make(given, field)
@@ -277,10 +277,10 @@ class _Compiler:
         cases = [self._case(_Section(case, f"{field}[{n}]"), make) for n, case in enumerate(given, 1)]
 
         def first(cells: Cells, amount: Decimal) -> str:
-            for row_fits, amount_fits, text in cases:
-                if row_fits(cells) and amount_fits(amount):
+            for row_matches, amount_matches, text in cases:
+                if row_matches(cells) and amount_matches(amount):
                     return text(cells)
-            raise EmptyCellError(f"{field}: no case fits")
+            raise EmptyCellError(f"{field}: no case matches")
 
         return first
 
@@ -289,14 +289,14 @@ class _Compiler:
     ) -> tuple[Callable[[Cells], bool], Callable[[Decimal], bool], Callable[[Cells], str]]:
         with case:
             text = make(case.text("is"), case.path("is"))
-            row_fits = self.test(case)
+            row_matches = self.test(case)
             try:
-                return row_fits, amount_test(case.text("amount")) if "amount" in case else _always, text
+                return row_matches, amount_test(case.text("amount")) if "amount" in case else _always, text
             except ValueError as error:
                 raise MapError(case.path("amount"), str(error)) from None
 
     def test(self, section: _Section) -> Callable[[Cells], bool]:
-        """Compile `column` with one of `equals`, `prefix`, `matches`; without them every row passes."""
+        """Compile `column` with one of `equals`, `prefix`, `matches`; without a column every row passes."""
         if "column" not in section:
             return _always
         column = section.text("column")

@@ -1,4 +1,4 @@
-"""NDJSON of events as a replay takes it: lines, the instant of each, and the requests that they go out in."""
+"""NDJSON of events for a replay: the lines, the instant of each, and the requests that carry them."""
 
 import gzip
 import json
@@ -21,12 +21,12 @@ BATCH: Final = "application/cloudevents-batch+json"
 
 _LARGEST_BODY: Final = 4_000_000
 _YEARS: Final = range(1900, 9000)
-"""That the clock follows; at the ends of what a date can be, nothing can be reckoned from it."""
+"""The years that the clock follows; nearer to a date's limits, adding a span of time can overflow."""
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """An event as it stands in the file; ``time`` is ``None`` where it says none that can be read."""
+    """One event of the file; ``time`` is ``None`` if the event has no readable time."""
 
     number: int
     text: str
@@ -35,7 +35,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class BadLine:
-    """A line that is no JSON, and why."""
+    """A line that is not JSON, and the reason."""
 
     number: int
     problem: str
@@ -43,7 +43,7 @@ class BadLine:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Lines that one request carries, and the instant at which it is sent."""
+    """The lines of one request, and the instant at which it is sent."""
 
     instant: datetime
     lines: tuple[Line, ...]
@@ -55,27 +55,27 @@ class Group:
 
     @property
     def body(self) -> bytes:
-        """The body of the request: the lines as they stand, so that no number is written anew."""
+        """The body of the request: the unchanged lines, so that numbers keep their exact text."""
         texts = [line.text for line in self.lines]
         return (texts[0] if len(texts) == 1 else f"[{','.join(texts)}]").encode()
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """An open file of events. ``size`` is that of the file on disk, ``None`` where nobody knows."""
+    """An open file of events. ``size`` is the size of the file on disk in bytes, ``None`` if unknown."""
 
     lines: Iterable[bytes]
     size: int | None
     _raw: IO[bytes]
 
     def position(self) -> int:
-        """Return how far the file on disk is read."""
+        """Return the number of bytes of the file on disk that have been read."""
         return self._raw.tell() if self.size is not None else 0
 
 
 @contextmanager
 def open_source(name: str) -> Iterator[Source]:
-    """Open a file of events, packed where its name ends in ``.gz``; ``-`` is standard input."""
+    """Open a file of events, compressed if its name ends in ``.gz``; ``-`` is standard input."""
     if name == STDIN:
         yield Source(sys.stdin.buffer, None, sys.stdin.buffer)
         return
@@ -89,7 +89,7 @@ def open_source(name: str) -> Iterator[Source]:
 
 
 def _readable(name: str, lines: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield lines; raise ``LocalError`` where the file cannot be read on."""
+    """Yield lines; raise ``ToolError`` if the file cannot be read."""
     try:
         yield from lines
     except (OSError, EOFError, zlib.error) as error:
@@ -97,23 +97,23 @@ def _readable(name: str, lines: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def read_lines(lines: Iterable[bytes]) -> Iterator[Line | BadLine]:
-    """Read lines of NDJSON; blank ones are none."""
+    """Parse lines of NDJSON; blank lines are skipped."""
     for number, line in enumerate(lines, 1):
         try:
             text = line.decode("utf-8-sig" if number == 1 else "utf-8").strip()
             if text:
                 yield Line(number, text, _time(json.loads(text, parse_constant=_refuse)))
         except (ValueError, RecursionError) as error:
-            yield BadLine(number, f"is no JSON: {error}")
+            yield BadLine(number, f"is not JSON: {error}")
 
 
 def grouped(
     lines: Iterable[Line | BadLine], now: datetime | None, most: int, leap: timedelta
 ) -> Iterator[Group | BadLine]:
-    """Put consecutive lines of one instant together, at most so many a request.
+    """Group consecutive lines of one instant into requests of at most ``most`` lines.
 
-    The clock stands at ``now`` and follows the lines' times, never backwards; a line without a time, or with one
-    further ahead than ``leap``, leaves it where it is. Where it stands nowhere yet, it starts at the first time told.
+    The clock starts at ``now``, or at the first line's time, and follows the lines' times, never backwards. A line
+    without a time, or with one more than ``leap`` ahead, does not move it.
     """
     start, lines = (now, lines) if now else _start(lines)
     instant = start
@@ -137,7 +137,7 @@ def grouped(
 
 
 def _start(lines: Iterable[Line | BadLine]) -> tuple[datetime, Iterable[Line | BadLine]]:
-    """Return the first time that the lines tell, else the machine's, and all the lines."""
+    """Return the first time of the lines, or else the machine's time, and all the lines."""
     coming = iter(lines)
     seen: list[Line | BadLine] = []
     for line in coming:
@@ -157,4 +157,4 @@ def _time(event: object) -> datetime | None:
 
 
 def _refuse(constant: str) -> None:
-    raise ValueError(f"{constant} is no JSON number")
+    raise ValueError(f"{constant} is not a JSON number")

@@ -1,4 +1,4 @@
-"""Exchange rates from a CSV file: `quarterhour rates`, and what a replay states when its clock comes to them."""
+"""Exchange rates from a CSV file, for `quarterhour rates` and `quarterhour replay --rates`."""
 
 import argparse
 import csv
@@ -24,8 +24,8 @@ STATED: Final = "stated"
 REFUSED: Final = "refused"
 AHEAD: Final = "ahead of the end"
 HELP: Final = (
-    "CSV with the columns date (a date, which means its midnight UTC, or an instant), currency, units_per_base (or any "
-    "other name that begins with units_per_) and, as you like, source; .gz too, - for standard input"
+    "CSV with the columns date (an instant, or a date for its midnight UTC), currency, units_per_base (or another name "
+    "that begins with units_per_) and optionally source; plain or .gz, - for standard input"
 )
 
 _UNITS: Final = "units_per_"
@@ -35,7 +35,7 @@ _SHOWN: Final = 200
 
 @dataclass(frozen=True, slots=True, order=True)
 class Row:
-    """A line of the file: what somebody said of a currency, from an instant on."""
+    """One exchange rate of the file: a currency's units per base currency, in force from an instant on."""
 
     as_of: datetime
     currency: str
@@ -45,27 +45,27 @@ class Row:
 
     @property
     def path(self) -> str:
-        """The route that takes it."""
+        """The path of its request."""
         return f"/exchange-rates/{self.currency}"
 
     @property
     def body(self) -> dict[str, str]:
-        """What is sent there."""
+        """The body of its request."""
         return {"units_per_base": self.units, "source": self.source, "as_of": iso_millis(self.as_of)}
 
 
 @dataclass(frozen=True, slots=True)
 class BadRow:
-    """A line that holds no rate, and why."""
+    """A line without an exchange rate, and the reason."""
 
     number: int
     problem: str
 
 
 def read(name: str) -> tuple[list[Row], list[BadRow]]:
-    """Read a file: the rates in the order of time, and the lines that hold none.
+    """Return the exchange rates of a file in the order of time, and the bad lines.
 
-    Raises ``LocalError`` where it cannot be read, or lacks a column.
+    Raises ``ToolError`` if the file cannot be read or lacks a column.
     """
     rows: list[Row] = []
     bad: list[BadRow] = []
@@ -97,8 +97,8 @@ def _rows(name: str, lines: Iterable[bytes]) -> Iterator[Row | BadRow]:
                     reader.line_num, f"the date is {printable(repr(row['date']), _SHOWN)}: expected {parameters.MOMENT}"
                 )
                 continue
-            said_by = row.get("source") or Path(name).name[-MAX_SOURCE:]
-            yield Row(as_of, row["currency"] or "", row[units] or "", said_by, reader.line_num)
+            stated_by = row.get("source") or Path(name).name[-MAX_SOURCE:]
+            yield Row(as_of, row["currency"] or "", row[units] or "", stated_by, reader.line_num)
     except (UnicodeDecodeError, csv.Error) as error:
         raise ToolError(f"{name}: {error}") from error
 
@@ -122,19 +122,19 @@ def state(
     rows: Iterable[Row],
     bad: Iterable[BadRow],
     put: Callable[[str, Any], tuple[int, Any]],
-    tell: Callable[[str], None],
+    report: Callable[[str], None],
 ) -> Counter[str]:
-    """Send rates by ``put``, which returns the status and the answer; return how many were stated and refused.
+    """Send exchange rates with ``put``, which returns status and body; return how many were stated and refused.
 
-    ``tell`` hears of each that was refused, and of the lines that hold none.
+    ``report`` gets a message for each refused exchange rate and for each bad line.
     """
     found: Counter[str] = Counter()
     for one in bad:
         found[REFUSED] += 1
-        tell(f"line {one.number}: {one.problem}")
+        report(f"line {one.number}: {one.problem}")
     for row in rows:
         status, answer = put(row.path, row.body)
         found[STATED if status in _TAKEN else REFUSED] += 1
         if status not in _TAKEN:
-            tell(f"line {row.number}: {answer.get('detail', json.dumps(answer))}")
+            report(f"line {row.number}: {answer.get('detail', json.dumps(answer))}")
     return found

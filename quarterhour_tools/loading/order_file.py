@@ -1,4 +1,4 @@
-"""`quarterhour replay --orders`: the sales of a file as the orders that they were made in."""
+"""`quarterhour replay --orders`: groups the sales of a file by order."""
 
 import json
 from collections.abc import Iterable
@@ -11,14 +11,14 @@ from quarterhour.orders.order import ITEM_FIELDS
 from quarterhour_tools.loading.event_file import Line
 
 _SHARED: Final = ("customer", "currency")
-"""What an order tells of all its items."""
+"""The fields that an order has once for all its items."""
 
 Body = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Purchase:
-    """An order as it is sent, and the lines that its items stand in."""
+    """An order to send, and the lines of its items."""
 
     body: Body
     lines: tuple[Line, ...]
@@ -30,12 +30,12 @@ class Purchase:
 
     @property
     def content(self) -> bytes:
-        """The body of the request; numbers are written as exact text."""
+        """The body of the request; numbers are exact text."""
         return json.dumps(self.body, default=str).encode()
 
 
 def purchases(lines: Iterable[Line]) -> tuple[list[Purchase], tuple[Line, ...]]:
-    """Put sales that name the same order together, in the order of the lines; the other lines are left as they are."""
+    """Group the sales that name the same order, in the order of the lines; return the orders and the other lines."""
     orders: dict[str, list[tuple[Line, Body]]] = {}
     left = []
     for line in lines:
@@ -48,7 +48,7 @@ def purchases(lines: Iterable[Line]) -> tuple[list[Purchase], tuple[Line, ...]]:
 
 
 def _read(line: Line) -> Any:  # noqa: ANN401 - JSON is any value
-    """Return what a line says; ``None`` where that is for the ledger to refuse."""
+    """Return the parsed line; ``None`` if the ledger has to refuse it."""
     try:
         return exact_json.parse(line.text)
     except ValueError:
@@ -56,7 +56,7 @@ def _read(line: Line) -> Any:  # noqa: ANN401 - JSON is any value
 
 
 def _purchase(order: str, sales: list[tuple[Line, Body]]) -> Purchase:
-    """Return the order of some sales; what it tells of all of them is the first one's."""
+    """Return the order of some sales; its shared fields are those of the first sale."""
     _, first = sales[0]
     shared = {name: first["data"][name] for name in _SHARED if name in first["data"]}
     items = [

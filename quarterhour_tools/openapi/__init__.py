@@ -1,1 +1,1 @@
-"""The OpenAPI document of the HTTP API: made from the functions' routes, and from what is told here beside them."""
+"""The OpenAPI document of the HTTP API: generated from the functions' routes and the descriptions in this package."""

@@ -1,4 +1,4 @@
-"""The document, put together: routes from the functions, and beside each what is told of it."""
+"""Builds the OpenAPI document from the functions' routes and the descriptions in ``routes``."""
 
 import inspect
 import json
@@ -19,7 +19,7 @@ from quarterhour_tools.emulator.stack import TEMPLATE, load
 from quarterhour_tools.emulator.template import Function, Template
 from quarterhour_tools.openapi.parameters import PATH, QUERY, Parameter
 from quarterhour_tools.openapi.responses import GatewayMessage, Problem
-from quarterhour_tools.openapi.routes import ROUTES, Link, Shape, Told
+from quarterhour_tools.openapi.routes import ROUTES, Link, RouteDescription, Shape
 
 PROBLEM: Final = "application/problem+json"
 
@@ -30,49 +30,49 @@ _VARIABLE: Final = re.compile(r"<(\w+)>")
 _DESCRIPTION: Final = """\
 A commission ledger for marketplaces: every event exactly once, every quarter-hour reported.
 
-Sums of money are exact decimal strings, times are UTC. A span is `from`, included, and `to`, not included. A listing \
-answers `items`, and in `next` what to send as `next` for the page that follows. What is wrong is told as problem \
-details (RFC 9457). Every answer has an `x-request-id`. Every write may be sent again: its description says why that \
-is harmless. Answers may gain fields, so let others pass. A name in a path with a slash or a percent sign is \
-encoded twice."""
+Amounts of money are exact decimal strings. Times are UTC. A span of time includes `from` and excludes `to`. A list \
+has `items` and a token `next`; send it as the parameter `next` to get the following page. Errors are problem \
+details (RFC 9457). Every response has an `x-request-id`. Every write can be retried safely: its description says \
+why. Responses may gain fields, so ignore unknown ones. Encode a name in a path twice if it holds a slash or a \
+percent sign."""
 
 _PROBLEMS: Final[Mapping[int, tuple[str, str]]] = {
-    400: ("BadRequest", "Something in the request does not fit; `errors` names it."),
-    401: ("Unauthenticated", "Nobody has proven who asks."),
-    403: ("Forbidden", "Who asks may not do this, or see it."),
-    404: ("NotFound", "What was asked for is not there."),
-    409: ("Conflict", "Something else stands in its place, and nothing was changed."),
+    400: ("BadRequest", "The request is invalid; `errors` names the fields."),
+    401: ("Unauthenticated", "The request is not authenticated."),
+    403: ("Forbidden", "The caller may not do or read this."),
+    404: ("NotFound", "It does not exist."),
+    409: ("Conflict", "The request conflicts with the current state; nothing was changed."),
     413: ("TooLarge", "The body is too large."),
-    415: ("UnsupportedMediaType", "The content type is none of those taken."),
-    429: ("TooManyRequests", "Too many requests at once: send it again, a little later."),
-    503: ("Unavailable", "It cannot be answered now: send it again after `Retry-After` seconds."),
+    415: ("UnsupportedMediaType", "The content type is not supported."),
+    429: ("TooManyRequests", "There are too many requests: retry after a pause."),
+    503: ("Unavailable", "The service is not available: retry after `Retry-After` seconds."),
 }
 _ALWAYS: Final = (400, 401, 403, 429, 503)
-"""Problems that every route can meet."""
+"""The statuses of problems that every route can return."""
 _OF_THE_GATEWAY: Final = frozenset({401, 403, 413, 429, 503})
-"""What API Gateway may answer before a function is asked, in a form of its own."""
-_ANSWERED: Final[Mapping[int, str]] = {
-    200: "As it stands.",
-    201: "Written now, and as it stands.",
-    202: "All events are recorded, now or before.",
+"""The statuses that API Gateway can return, in its own form, before it invokes a function."""
+_RESPONSES: Final[Mapping[int, str]] = {
+    200: "The current state.",
+    201: "Created; the new state.",
+    202: "All events are recorded, by this request or an earlier one.",
     207: "Some events are recorded; each item has its own verdict.",
     409: "All events are conflicts.",
-    422: "All events are rejected, or conflicts.",
-    503: "Nothing could be recorded now: send it again after `Retry-After` seconds.",
+    422: "All events are rejected or conflicts.",
+    503: "No event could be recorded: retry after `Retry-After` seconds.",
 }
 _UNAVAILABLE: Final = 503
 _REQUEST_ID: Final = {
-    "description": "Names the request in all logs.",
+    "description": "Identifies the request in all logs.",
     "schema": {"type": "string", "minLength": 1},
 }
 _HEADERS: Final[Json] = {
     "RequestId": {"required": True, **_REQUEST_ID},
     "UsualRequestId": {
         **_REQUEST_ID,
-        "description": "Names the request in all logs; there, unless API Gateway has answered by itself.",
+        "description": "Identifies the request in all logs; missing if API Gateway itself has responded.",
     },
     "RetryAfter": {
-        "description": "After how many seconds to send the request again.",
+        "description": "The seconds to wait before a retry.",
         "schema": {"type": "integer", "minimum": 1},
     },
 }
@@ -83,14 +83,14 @@ _SECURITY_SCHEMES: Final[Json] = {
         "type": "apiKey",
         "name": "Authorization",
         "in": "header",
-        "description": "Machines and operators: a request signed for IAM (SigV4, service `execute-api`).",
+        "description": "For machines and operators: a request signed for IAM (SigV4, service `execute-api`).",
         "x-amazon-apigateway-authtype": "awsSigv4",
     },
     _TOKEN: {
         "type": "http",
         "scheme": "bearer",
         "bearerFormat": "JWT",
-        "description": "People of an agency: a token of the deployment's issuer, for the API of `PeopleApiUrl`.",
+        "description": "For people of an agency: a token of the deployment's issuer, for the API at `PeopleApiUrl`.",
     },
 }
 
@@ -125,7 +125,7 @@ def document() -> Json:
 
 
 def text() -> str:
-    """Return the document as it is published."""
+    """Return the document as published JSON."""
     return json.dumps(document(), indent=1, ensure_ascii=False) + "\n"
 
 
@@ -134,32 +134,32 @@ def text() -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Route:
-    """A route of a function, with what is told of it; ``name`` tells it from all others."""
+    """A route of a function; ``name`` is unique."""
 
     name: str
     operation: Operation
 
     @property
     def key(self) -> str:
-        """Method and path, as the template writes them."""
+        """Method and path, as in the template."""
         path = _VARIABLE.sub(lambda variable: f"{{{variable[1]}}}", self.operation.rule)
         return f"{self.operation.method} {path}"
 
     @property
-    def told(self) -> Told:
-        """What its code does not show."""
+    def description(self) -> RouteDescription:
+        """The parts of its description that its code does not show."""
         return ROUTES[self.key]
 
     def parameters(self) -> Iterator[tuple[str, str, Parameter]]:
-        """Yield its parameters: where each stands, its name, what it means."""
+        """Yield its parameters: the place (path or query), the name and the description of each."""
         for name in _VARIABLE.findall(self.operation.rule):
-            yield "path", name, (self.told.parameters.get(name) or PATH[name]).needed
+            yield "path", name, (self.description.parameters.get(name) or PATH[name]).as_required
         for name in self.operation.query:
-            yield "query", name, self.told.parameters.get(name) or QUERY[name]
+            yield "query", name, self.description.parameters.get(name) or QUERY[name]
 
 
 def _routes(function: Function) -> Iterator[_Route]:
-    """Yield the routes of a function; one that answers a single route does so without registering it."""
+    """Yield the routes of a function; a function with a single route does not register it."""
     if not function.routes:
         return
     module = load(function, f"openapi.{function.name}")
@@ -171,73 +171,82 @@ def _routes(function: Function) -> Iterator[_Route]:
         yield _Route(function.name, Operation(only.method, only.path, machines, (), module.handler))
 
 
-# ---------------------------------------------------------------- what is said of each
+# ---------------------------------------------------------------- the parts of the document
 
 
 @dataclass(slots=True)
 class _Writer:
-    """Writes the parts of the document, and collects the schemas that have a name."""
+    """Builds the parts of the document, and collects the named schemas."""
 
     names: Mapping[str, str]
-    """The operations' names, by their routes."""
+    """The operations' ids by route."""
     schemas: Json = field(default_factory=dict)
 
     def operation(self, route: _Route) -> Json:
-        """Describe a route."""
-        operation, told = route.operation, route.told
-        once = [f"**Sent again:** {told.once}"] if told.once else []
+        """Return the operation object of a route."""
+        operation, description = route.operation, route.description
+        retries = [f"**Retries:** {description.retries}"] if description.retries else []
         summary, _, more = str(inspect.getdoc(operation.handler)).partition("\n\n")
         return _without_empty(
             {
                 "operationId": route.name,
                 "tags": [operation.rule.split("/")[1]],
                 "summary": summary,
-                "description": "\n\n".join([*filter(None, [more]), *once]),
+                "description": "\n\n".join([*filter(None, [more]), *retries]),
                 "security": [{_SIGNED: []}, *([] if operation.allow is machines else [{_TOKEN: []}])],
                 "parameters": [self._parameter(*one) for one in route.parameters()],
-                "requestBody": self._body(told),
-                "responses": self._responses(told),
+                "requestBody": self._body(description),
+                "responses": self._responses(description),
             }
         )
 
     def problem(self, status: int) -> Json:
-        """Describe a problem that several routes can meet."""
+        """Return the response object of a problem that several routes share."""
         _, description = _PROBLEMS[status]
         own = status in _OF_THE_GATEWAY
         content = {PROBLEM: Problem, **({JSON: GatewayMessage} if own else {})}
         return self._response(status, description, content, always_named=not own)
 
     def _parameter(self, place: str, name: str, parameter: Parameter) -> Json:
-        told = {"name": name, "in": place, "required": parameter.required, "description": parameter.says}
         example = {} if parameter.example is None else {"example": parameter.example}
-        return {**told, "schema": self._schema(parameter.of), **example}
+        return {
+            "name": name,
+            "in": place,
+            "required": parameter.required,
+            "description": parameter.description,
+            "schema": self._schema(parameter.shape),
+            **example,
+        }
 
-    def _body(self, told: Told) -> Json:
+    def _body(self, description: RouteDescription) -> Json:
         content = {
-            kind: {"schema": self._schema(shape), "example": example} for kind, (shape, example) in told.bodies.items()
+            kind: {"schema": self._schema(shape), "example": example}
+            for kind, (shape, example) in description.bodies.items()
         }
         return {"required": True, "content": content} if content else {}
 
-    def _responses(self, told: Told) -> Json:
+    def _responses(self, description: RouteDescription) -> Json:
         responses: Json = {}
-        for status in sorted({*told.answers, *told.problems, *_ALWAYS}):
-            if status not in told.answers:
+        for status in sorted({*description.answers, *description.problems, *_ALWAYS}):
+            if status not in description.answers:
                 responses[str(status)] = {"$ref": f"#/components/responses/{_PROBLEMS[status][0]}"}
-            elif status in _ALWAYS:  # an answer of its own, beside the problem
-                content = {PROBLEM: Problem, JSON: told.answers[status] | GatewayMessage}
-                responses[str(status)] = self._response(status, _ANSWERED[status], content, always_named=False)
+            elif status in _ALWAYS:  # an answer in addition to the problem
+                content = {PROBLEM: Problem, JSON: description.answers[status] | GatewayMessage}
+                responses[str(status)] = self._response(status, _RESPONSES[status], content, always_named=False)
             else:
-                responses[str(status)] = self._response(status, _ANSWERED[status], {JSON: told.answers[status]})
-        links = {name: self._link(link) for name, link in told.links.items()}
+                responses[str(status)] = self._response(status, _RESPONSES[status], {JSON: description.answers[status]})
+        links = {name: self._link(link) for name, link in description.links.items()}
         if links:
-            responses[str(next(iter(told.answers)))]["links"] = links
+            responses[str(next(iter(description.answers)))]["links"] = links
         return responses
 
-    def _response(self, status: int, says: str, content: Mapping[str, Shape], *, always_named: bool = True) -> Json:
+    def _response(
+        self, status: int, description: str, content: Mapping[str, Shape], *, always_named: bool = True
+    ) -> Json:
         named = {"$ref": f"#/components/headers/{'' if always_named else 'Usual'}RequestId"}
         later = {"retry-after": {"$ref": "#/components/headers/RetryAfter"}} if status == _UNAVAILABLE else {}
         return {
-            "description": says,
+            "description": description,
             "headers": {REQUEST_ID: named, **later},
             "content": {kind: {"schema": self._schema(shape)} for kind, shape in content.items()},
         }
@@ -246,7 +255,7 @@ class _Writer:
         return {"operationId": self.names[link.route], "parameters": dict(link.variables)}
 
     def _schema(self, shape: Shape) -> Json:
-        """Return the schema of a type; those that have a name go among the components, and are referred to."""
+        """Return the schema of a type; named schemas become components, and the result refers to them."""
         if isinstance(shape, UnionType):
             return {"anyOf": [self._schema(one) for one in get_args(shape)]}
         made = TypeAdapter(shape).json_schema(ref_template=_REF, schema_generator=_Plain)
@@ -256,22 +265,22 @@ class _Writer:
         for name, schema in named.items():
             del schema["title"]
             if self.schemas.setdefault(name, schema) != schema:
-                raise ValueError(f"there are two shapes called {name}")
+                raise ValueError(f"two different schemas are named {name}")
         return made
 
 
 class _Plain(GenerateJsonSchema):
-    """Without titles of fields, which say what their names say; and without defaults that only mean: left out."""
+    """Generates schemas without titles, which repeat the names, and without the default null of omitted fields."""
 
     def field_title_should_be_set(self, _schema: object) -> bool:
-        """Leave it out."""
+        """Return False: no field has a title."""
         return False
 
     def default_schema(self, schema: core_schema.WithDefaultSchema) -> JsonSchemaValue:
-        """Leave out a default of nothing."""
+        """Return the schema without a default of ``None``."""
         made = super().default_schema(schema)
         return {name: value for name, value in made.items() if (name, value) != ("default", None)}
 
 
-def _without_empty(told: Json) -> Json:
-    return {name: value for name, value in told.items() if value}
+def _without_empty(content: Json) -> Json:
+    return {name: value for name, value in content.items() if value}

@@ -1,4 +1,4 @@
-"""The bodies that the HTTP API takes, as JSON Schema tells of them."""
+"""The request bodies of the HTTP API, as types for JSON Schema."""
 
 from typing import Annotated, Any, Literal
 
@@ -30,7 +30,7 @@ Names = Annotated[list[Name], Field(max_length=MOST)]
 
 
 class Body(BaseModel):
-    """What takes no other fields than these."""
+    """A request body, which accepts no unknown fields."""
 
     model_config = ConfigDict(use_attribute_docstrings=True, extra="forbid")
 
@@ -39,7 +39,7 @@ class Body(BaseModel):
 
 
 class Details(Body):
-    """Facts of an event that only travel along."""
+    """Facts of an event that the ledger stores without using them."""
 
     product: Omittable[Text]
     quantity: Omittable[SentDecimal]
@@ -49,33 +49,33 @@ class Details(Body):
     location: Omittable[Place]
     category: Omittable[Text]
     refers_to: Omittable[Name]
-    """Of a refund: the id of the sale, in the same source."""
+    """For a refund: the id of the sale, in the same source."""
     extra: Omittable[dict[str, Any]]
-    """Your own, up to 4 KB."""
+    """Your own data, up to 4 KB."""
 
 
 class SaleData(Details):
     """The facts of a sale, a refund or an adjustment."""
 
     amount: SentDecimal
-    """Of a sale 0 or more, of a refund 0 or less."""
+    """0 or more for a sale, 0 or less for a refund."""
     currency: Currency
     commission_rate: Omittable[Share]
-    """Without it, the agency's rate card counts."""
+    """Without it, the agency's rate card applies."""
     commission: Omittable[SentDecimal]
-    """Of an adjustment alone, in place of a rate."""
+    """Only for an adjustment, instead of a commission rate."""
     customer: Omittable[Text]
 
 
 class ViewData(Details):
-    """The facts of a view, which is of no money."""
+    """The facts of a view, which has no amount."""
 
     customer: Text
     """The viewer."""
 
 
 class CloudEvent(Body):
-    """A CloudEvent (1.0). Its source and its id name it, for ever."""
+    """A CloudEvent (1.0). Its source and id identify it for ever."""
 
     specversion: Literal["1.0"]
     source: Name
@@ -95,7 +95,7 @@ class BillingEvent(CloudEvent):
 
 
 class View(CloudEvent):
-    """Somebody has looked at a page."""
+    """A customer has viewed a page."""
 
     type: Literal["view.recorded"]
     subject: Name
@@ -108,14 +108,14 @@ class SentEvent(RootModel[BillingEvent | View]):
 
 
 class Batch(RootModel[Annotated[list[SentEvent], Field(min_length=1, max_length=MAX_BATCH)]]):
-    """Events that are sent together."""
+    """Several events in one request."""
 
 
 # ---------------------------------------------------------------- orders
 
 
 class SentOrderItem(Body):
-    """An item of an order, as it is sent."""
+    """An item of an order in a request."""
 
     agency: Name
     product: ShortName
@@ -129,21 +129,21 @@ class SentOrderItem(Body):
 
 
 class SentOrder(Body):
-    """An order, as it is sent."""
+    """An order in a request."""
 
     order: ShortName
-    """Its id, which is yours: the same each time you send it."""
+    """Your id of the order; use the same id in retries."""
     customer: Omittable[Name]
     currency: Currency
     placed_at: Omittable[SentInstant]
     items: Annotated[list[SentOrderItem], Field(min_length=1, max_length=MAX_ITEMS)]
 
 
-class StatusStep(Body):
+class StatusUpdate(Body):
     """A change of an order's status."""
 
     from_: Annotated[Status, Field(alias="from")]
-    """The status that it must be in."""
+    """The status that the order must have now."""
     to: Status
 
 
@@ -151,72 +151,72 @@ class StatusStep(Body):
 
 
 class SentRule(Body):
-    """What is charged on what; a condition that is left out fits everything."""
+    """A rule of a rate card: its conditions and its fees. An omitted condition matches every event."""
 
     percent: Percent
     category: Omittable[Text]
     location: Omittable[Place]
     currency: Omittable[Currency]
-    """Needed by the sums below, which are of it."""
+    """The currency of the amounts below; required with any of them."""
     fixed: Omittable[SentDecimal]
-    """For each item."""
+    """A fee per item."""
     minimum: Omittable[SentDecimal]
     maximum: Omittable[SentDecimal]
 
 
 class RateCard(Body):
-    """An agency's terms: of the rules that cover an event, the most specific one counts."""
+    """An agency's rate card: of the rules that match an event, the most specific one applies."""
 
     valid_from: SentInstant
     rules: Annotated[list[SentRule], Field(min_length=1, max_length=MAX_RULES)]
 
 
 class Draft(Body):
-    """A version of a document, on top of the one that was seen."""
+    """A new version of a document, based on the version that the writer has seen."""
 
     seen: Count
-    """The version that was seen; 0 for a new document."""
+    """The number of the version seen; 0 for a new document."""
     content: RateCard | Any
-    """Any JSON of up to 200,000 bytes; of `rate-card:<agency>`, a rate card."""
+    """Any JSON of up to 200,000 bytes; for `rate-card:<agency>`, a rate card."""
 
 
 class SentReaders(Body):
-    """Who may read a document, beside machines."""
+    """The agencies and people who may read a document; machines always may."""
 
     agencies: Names
     people: Annotated[list[Text], Field(max_length=MOST)]
     """The subjects (`sub`) of their tokens."""
 
 
-# ---------------------------------------------------------------- rates, discussions, the schedule
+# ---------------------------------------------------------------- exchange rates, discussions, the schedule
 
 
-class RateStatement(Body):
-    """What somebody says of a rate."""
+class ExchangeRateStatement(Body):
+    """An exchange rate to state."""
 
     units_per_base: SentDecimal
-    """How many units of the currency are worth one of the base currency: above 0."""
+    """The units of the currency per unit of the base currency: above 0."""
     source: Annotated[Text, Field(max_length=MAX_SOURCE)]
-    """Who says so."""
+    """The origin of the exchange rate."""
     as_of: Omittable[SentInstant]
-    """Since when: of 1970 or later, not ahead of now; from now on where it is left out."""
+    """The start of its validity: from 1970, not later than now; the default is now."""
 
 
 class SentMessage(Body):
-    """A message, as it is sent."""
+    """A message in a request."""
 
     id: Name
-    """Yours: the same each time you send it."""
+    """Your id of the message; use the same id in retries."""
     text: Annotated[str, Field(min_length=1, max_length=MAX_TEXT)]
     """Printable characters and line breaks."""
     user: Omittable[Name]
-    """Who says it; of people, the token tells."""
+    """The author; for people, the token names them."""
 
 
-class WantedSchedule(Body):
-    """What is wanted of the schedule: `expression`, `paused`, or both."""
+class ScheduleUpdate(Body):
+    """A change of the desired schedule: `expression`, `paused` or both."""
 
     expression: Maybe[str | None]
-    """A `rate` or a `cron`; null hands it back to the deployments."""
+    """A `rate` or a `cron` expression; null returns control to the deployments."""
     paused: Maybe[bool]
     reason: Omittable[Text]

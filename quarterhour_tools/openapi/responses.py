@@ -1,4 +1,4 @@
-"""The answers of the HTTP API, as JSON Schema tells of them."""
+"""The responses of the HTTP API, as types for JSON Schema."""
 
 from typing import Annotated, Any, Generic, Literal, TypeVar
 
@@ -26,21 +26,21 @@ T = TypeVar("T")
 Direction = Literal["up", "stable", "down"]
 Proof = Literal["verified", "pending", "drift"]
 Status = Literal["open", "paid", "shipped", "delivered", "cancelled"]
-Terms = Literal["event", "sale", "default", "card", "unknown"]
+TermsOrigin = Literal["event", "sale", "default", "card", "unknown"]
 
 
 class Answer(BaseModel):
-    """What may gain fields, so that whoever reads it must let others pass."""
+    """A response, which may gain fields: clients must ignore unknown ones."""
 
     model_config = ConfigDict(use_attribute_docstrings=True)
 
 
 class Page(Answer, Generic[T]):
-    """A page of a listing: it can be short, or empty, though another follows."""
+    """A page of a list: it can be short or empty even if another page follows."""
 
     items: list[T]
     next: Token | None
-    """What to send as `next` for the page that follows; null on the last."""
+    """The parameter `next` of the following page; null on the last page."""
 
     @classmethod
     def model_parametrized_name(cls, params: tuple[type[Any], ...]) -> str:
@@ -48,11 +48,11 @@ class Page(Answer, Generic[T]):
         return f"{params[0].__name__}Page"
 
 
-# ---------------------------------------------------------------- what is wrong
+# ---------------------------------------------------------------- errors
 
 
 class FieldProblem(Answer):
-    """What is wrong with one field, or parameter, of a request."""
+    """An error in one field or parameter of a request."""
 
     field: str
     problem: str
@@ -66,13 +66,13 @@ class Problem(Answer):
     status: Count
     detail: str
     request_id: str
-    """Names the request in all logs; the header `x-request-id` says the same."""
+    """Identifies the request in all logs; equal to the header `x-request-id`."""
     errors: Maybe[list[FieldProblem]]
-    """Each field that is to be mended."""
+    """The fields to correct."""
 
 
 class GatewayMessage(Answer):
-    """What API Gateway answers by itself."""
+    """An error response of API Gateway itself."""
 
     message: str | None
 
@@ -81,7 +81,7 @@ class GatewayMessage(Answer):
 
 
 class Totals(Answer):
-    """Totals of events: how many, and exact sums."""
+    """Totals of events: their number, and exact sums."""
 
     events: Count
     gross: Decimal
@@ -90,16 +90,16 @@ class Totals(Answer):
     """The sum of the amounts below 0."""
     commission: Decimal
     net: Decimal
-    """Gross and refunds together."""
+    """The sum of gross and refunds."""
 
 
 class AccountState(Totals):
     """The totals of an account at an instant."""
 
     version: Count
-    """How often the account has changed."""
+    """The number of changes of the account."""
     last_updated: Instant
-    """When the newest of its events was recorded."""
+    """The instant at which its newest event was recorded."""
 
 
 class Account(AccountState):
@@ -108,40 +108,40 @@ class Account(AccountState):
     agency: Name
     currency: Currency
     customers: Count
-    """How many different customers its events name."""
+    """The number of different customers in its events."""
 
 
-class AccountQuarter(Totals):
-    """An account's totals of a quarter-hour."""
+class AccountQuarterHour(Totals):
+    """An account's totals in a quarter-hour."""
 
     bucket: Bucket
     start: Instant
 
 
 class AccountDay(Totals):
-    """An account's totals of a day."""
+    """An account's totals on a day."""
 
     day: Day
     customers: Count
 
 
 class AccountSnapshot(AccountState):
-    """An account as it stood at the end of a window, or after a change."""
+    """An account's state at the end of a window or after a change."""
 
     layer: str
     window: Maybe[Instant]
-    """When the window begins; a single change has none."""
+    """The start of the window; a single change has none."""
 
 
 class AccountInWindow(AccountState):
-    """An account as it stood at the end of the window."""
+    """An account's state at the end of the window."""
 
     agency: Name
     currency: Currency
 
 
 class Figure(Answer):
-    """A figure now and before; null where there is nothing to compare with."""
+    """A figure now and before; null without an earlier state."""
 
     now: Decimal | int
     before: Decimal | int | None
@@ -150,7 +150,7 @@ class Figure(Answer):
 
 
 class AccountTrend(Answer):
-    """How an account's latest state compares with the window (or the change) before its own."""
+    """An account's latest state, compared with that of the previous window or change."""
 
     layer: str
     latest: AccountState
@@ -160,52 +160,52 @@ class AccountTrend(Answer):
     figures: dict[Literal["events", "gross", "refunds", "commission", "net"], Figure]
 
 
-# ---------------------------------------------------------------- rates
+# ---------------------------------------------------------------- exchange rates
 
 
-class RateState(Answer):
-    """How many units of a currency are worth one of the base currency, as somebody has stated it."""
+class ExchangeRateState(Answer):
+    """A stated exchange rate: units of a currency per unit of the base currency."""
 
     units_per_base: Decimal
     source: Text
-    """Who has stated it."""
+    """The origin of the exchange rate."""
     base: Currency | None
     version: Count
-    """How many rates of the currency have been stated, with this one."""
+    """The number of exchange rates stated for the currency, including this one."""
     as_of: Instant
-    """Since when it is in force."""
+    """The start of its validity."""
 
 
-class Rate(RateState):
-    """A currency's rate."""
+class ExchangeRate(ExchangeRateState):
+    """A currency's exchange rate."""
 
     currency: Currency
 
 
-class RateSnapshot(RateState):
-    """A rate as it stood at the end of a window, or after a change."""
+class ExchangeRateSnapshot(ExchangeRateState):
+    """An exchange rate at the end of a window or after a change."""
 
     layer: str
     window: Maybe[Instant]
-    """When the window begins; a single change has none."""
+    """The start of the window; a single change has none."""
 
 
-class RateTrend(Answer):
-    """How the rate in force compares with that before its own window (or change)."""
+class ExchangeRateTrend(Answer):
+    """The exchange rate in force, compared with that of the previous window or change."""
 
     layer: str
-    latest: RateState
-    before: RateSnapshot | None
+    latest: ExchangeRateState
+    before: ExchangeRateSnapshot | None
     trend: Direction | None
     figures: dict[Literal["units_per_base"], Figure]
 
 
 class Window(Answer):
-    """All accounts, or rates, that changed in a window, as they stood at its end."""
+    """The accounts or exchange rates that changed in a window, with their states at its end."""
 
     layer: str
     window: Instant
-    items: list[AccountInWindow | Rate]
+    items: list[AccountInWindow | ExchangeRate]
     next: Token | None
 
 
@@ -213,60 +213,60 @@ class Window(Answer):
 
 
 class ReportRun(Answer):
-    """A run of the report."""
+    """A report run."""
 
     run: Run
     from_: Annotated[Instant, Field(alias="from")]
     to: Instant
     planned_at: Instant
     buckets: Count
-    """How many quarter-hours it covers."""
+    """The number of quarter-hours that it covers."""
     lines: Count
     counters: Proof
-    """What the live counters say to what the run sealed."""
+    """Whether the live counters agree with the sealed lines."""
     manifest_sha256: Sha256
 
 
 class File(Answer):
-    """A file in the bucket of the reports."""
+    """A file in the S3 bucket of the reports."""
 
     key: str
     sha256: Sha256
     size: Count
-    """Bytes."""
+    """The size in bytes."""
 
 
 class LinkedFile(File):
     """A file with a link to it."""
 
     url: str
-    """Can be fetched without authorization while the link is valid."""
+    """A link that needs no authorization while it is valid."""
 
 
-class PinnedRate(Answer):
-    """The rate that a quarter-hour's sums were converted by."""
+class PinnedExchangeRate(Answer):
+    """The exchange rate that converted a quarter-hour's sums."""
 
     currency: Currency
     units_per_base: Decimal | None
-    """Null where none was in force."""
+    """Null if none was in force."""
     source: Maybe[Text]
     as_of: Maybe[Instant]
 
 
-class SealedQuarter(Answer):
-    """A quarter-hour that a run has sealed."""
+class SealedQuarterHour(Answer):
+    """A quarter-hour that a report run has sealed."""
 
     bucket: Bucket
     shards: Count
     lines: Count
     file: File | None
-    """The lines; null where there are none."""
-    rates: Maybe[list[PinnedRate]]
-    """Where the deployment has a base currency."""
+    """The file of its lines; null without lines."""
+    rates: Maybe[list[PinnedExchangeRate]]
+    """Only if the deployment has a base currency."""
 
 
 class SealedAccount(Answer):
-    """What a run has sealed of an account."""
+    """An account's totals in a report run."""
 
     agency: Name
     currency: Currency
@@ -277,14 +277,14 @@ class SealedAccount(Answer):
 
 
 class PreviousManifest(Answer):
-    """The run before, and the hash of its manifest."""
+    """The previous run, and the hash of its manifest."""
 
     run: Run
     sha256: Sha256
 
 
 class Manifest(Answer):
-    """What a run has sealed, with the hash of every file."""
+    """The contents of a report run, with the hash of every file."""
 
     schema_: Annotated[Count, Field(alias="schema")]
     run: Run
@@ -295,28 +295,28 @@ class Manifest(Answer):
     shards: Count
     previous: PreviousManifest | None
     base_currency: Maybe[Currency]
-    buckets: list[SealedQuarter]
+    buckets: list[SealedQuarterHour]
     lines: Count
     accounts: list[SealedAccount]
     files: list[File]
 
 
 class Report(ReportRun):
-    """A run with its manifest, and links to its files."""
+    """A report run with its manifest, and links to its files."""
 
     proofs: dict[str, Proof]
-    """What the counters say, by quarter-hour."""
+    """The proof of each quarter-hour."""
     links_valid_seconds: Count
     files: list[LinkedFile]
     manifest: Manifest | None
-    """Null where it has more than 2 MiB; it is linked all the same."""
+    """Null if it has more than 2 MiB; `files` still has a link to it."""
 
 
 # ---------------------------------------------------------------- events
 
 
 class Receipt(Answer):
-    """Where an event stands in the ledger."""
+    """The place of an event in the ledger."""
 
     recorded_at: Instant
     partition: str
@@ -324,7 +324,7 @@ class Receipt(Answer):
 
 
 class Event(Receipt):
-    """An event as it was recorded."""
+    """A recorded event."""
 
     source: Name
     id: Name
@@ -335,11 +335,11 @@ class Event(Receipt):
     commission_rate: Decimal
     commission: Decimal
     time: Maybe[Instant]
-    """When it happened, as its sender says."""
+    """When it happened, according to its sender."""
     terms: Maybe[str]
-    """Whose terms its commission follows."""
+    """The terms of its commission."""
     arithmetic: Maybe[str]
-    """How its commission was reckoned, where that is more than the rate; `…/explain` tells it step by step."""
+    """The computation of its commission, if it is more than the commission rate; `…/explain` shows every step."""
     product: Maybe[Text]
     quantity: Maybe[Decimal]
     unit_price: Maybe[Decimal]
@@ -354,29 +354,29 @@ class Event(Receipt):
 
 
 class ItemOutcome(Answer):
-    """What became of an event that was sent."""
+    """The result for one event of a request."""
 
     index: Count
-    """Its place in the request."""
+    """The event's index in the request."""
     source: str | None
     id: str | None
     verdict: Literal["recorded", "duplicate", "conflict", "rejected", "unavailable"]
     receipt: Maybe[Receipt]
-    """Where it stands, if it was recorded, now or before."""
+    """The event's place in the ledger, if it is recorded by this request or an earlier one."""
     errors: Maybe[list[FieldProblem]]
-    """What is wrong with it."""
+    """The errors in the event."""
 
 
 class Recording(Answer):
-    """What became of each event of a request."""
+    """The results for all events of a request."""
 
     items: list[ItemOutcome]
     counts: dict[Literal["recorded", "duplicate", "conflict", "rejected", "unavailable"], Count]
-    """How many items have each verdict, of those that any has."""
+    """The number of items per verdict; verdicts without items are omitted."""
 
 
 class Step(Answer):
-    """A step of the arithmetic."""
+    """A step of the computation."""
 
     name: str
     says: str
@@ -396,23 +396,23 @@ class Rule(Answer):
 
 
 class EventTerms(Answer):
-    """Whose terms a commission follows."""
+    """The terms of a commission."""
 
-    from_: Annotated[Terms, Field(alias="from")]
+    from_: Annotated[TermsOrigin, Field(alias="from")]
     sale: Maybe[Name]
-    """The sale that is refunded."""
+    """The refunded sale."""
     document: Maybe[str]
-    """The rate card."""
+    """The name of the rate card."""
     version: Maybe[Count]
     valid_from: Maybe[Instant]
     rule: Maybe[Rule | None]
-    """The rule that covered the event; null where none did."""
+    """The rule that matched the event; null if none did."""
     note: Maybe[str]
-    """Why the rule's fees do not count, where they do not."""
+    """Why the rule's fees do not apply, if they do not."""
 
 
 class Explanation(Answer):
-    """How a commission came about."""
+    """The computation of a commission."""
 
     source: Name
     id: Name
@@ -424,7 +424,7 @@ class Explanation(Answer):
     recorded_at: Instant
     terms: EventTerms
     steps: list[Step]
-    """The last one gives the commission."""
+    """The last step gives the commission."""
     commission: Decimal
 
 
@@ -435,7 +435,7 @@ class CurrencyTotals(Totals):
 
 
 class PlaceSales(Answer):
-    """What was sold at a place, and below it, on a day."""
+    """The sales of a day at a place and the places below it."""
 
     day: Day
     place: Place
@@ -446,7 +446,7 @@ class PlaceSales(Answer):
 
 
 class StatusEntry(Answer):
-    """A status that an order has had."""
+    """A status of an order, with its instant."""
 
     status: Status
     at: Instant
@@ -462,7 +462,7 @@ class Order(Answer):
     status: Status
     history: list[StatusEntry]
     lines: Count
-    """How many items it has."""
+    """The number of its items."""
     total: Decimal
 
 
@@ -500,11 +500,11 @@ class DocumentVersion(Answer):
     document: str
     version: Count
     sha256: Sha256
-    """Of the content as canonical JSON."""
+    """The hash of the content as canonical JSON."""
     written_at: Instant
     written_by: str
     valid_from: Maybe[Instant]
-    """Of a rate card: since when it counts."""
+    """For a rate card: the start of its validity."""
 
 
 class DocumentContent(DocumentVersion):
@@ -514,7 +514,7 @@ class DocumentContent(DocumentVersion):
 
 
 class DocumentMetadata(Answer):
-    """What is told of a document as a whole."""
+    """The data of a document as a whole."""
 
     document: str
     kind: Literal["document", "rate card"]
@@ -523,7 +523,7 @@ class DocumentMetadata(Answer):
 
 
 class Readers(Answer):
-    """Who may read a document, beside machines."""
+    """The agencies and people who may read a document; machines always may."""
 
     agencies: list[Name]
     people: list[Text]
@@ -543,33 +543,33 @@ class Message(Answer):
 
 
 class Messages(Page[Message]):
-    """A page of messages; pages go both ways."""
+    """A page of messages, with tokens in both directions."""
 
     previous: Token | None
-    """What to send as `next` for the page before; null on the first."""
+    """The parameter `next` of the previous page; null on the first page."""
 
 
 # ---------------------------------------------------------------- the schedule
 
 
-class Setting(Answer):
-    """What the schedule does."""
+class ScheduleSetting(Answer):
+    """A state of the schedule."""
 
     expression: str
     paused: bool
     pinned: bool
-    """The expression was asked for, so no deployment changes it."""
+    """True if a request has set the expression: no deployment changes it then."""
 
 
 class Schedule(Answer):
     """The schedule of the reports."""
 
     expression: str
-    """As it stands in the scheduler."""
+    """The actual expression in the scheduler."""
     state: Literal["enabled", "paused"]
     firings: list[Instant]
-    """The next ones."""
-    desired: Setting
+    """The next firings."""
+    desired: ScheduleSetting
     deployed: str
 
 
@@ -579,10 +579,10 @@ class ScheduleChange(Answer):
     version: Count
     at: Instant
     by: str
-    from_: Annotated[Setting, Field(alias="from")]
-    to: Setting
+    from_: Annotated[ScheduleSetting, Field(alias="from")]
+    to: ScheduleSetting
     reason: Text | None
 
 
 class ScheduleWithChanges(Schedule, Page[ScheduleChange]):
-    """The schedule, and a page of its changes, the newest first."""
+    """The schedule, and a page of its changes, newest first."""

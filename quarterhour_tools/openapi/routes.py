@@ -1,4 +1,4 @@
-"""What of each route its code does not show: shapes of bodies and answers, statuses, what makes a retry harmless."""
+"""Describes each route: the bodies, responses and statuses, and why a retry is safe. The code shows the rest."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,37 +11,37 @@ from quarterhour_tools.openapi import responses as a
 from quarterhour_tools.openapi.parameters import DAYS, PATH, QUERY, SPAN, Parameter
 
 Shape = Any
-"""A type that pydantic makes JSON Schema of."""
+"""A type that pydantic converts to JSON Schema."""
 
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """Where to go on from an answer: the route, and what its variables are, as OpenAPI's expressions."""
+    """A link from a response to a route; the values of the route's variables are OpenAPI expressions."""
 
     route: str
     variables: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """What is told of a route.
+class RouteDescription:
+    """The description of a route.
 
-    ``answers``: the shapes of its answers by status; ``problems``: the statuses of the problems that it meets beside
-    those that every route can. ``bodies``: what it takes, by content type, each with an example. ``once``: what makes
-    a retry of a write harmless. ``parameters``: those that mean something else here than elsewhere. ``links``: where to
-    go on from its first answer, by name.
+    ``answers``: the types of its answers by status. ``problems``: the statuses of its problems, without those of every
+    route. ``bodies``: the types of its request bodies by content type, each with an example. ``retries``: why a retry
+    of a write is safe. ``parameters``: those with another meaning than elsewhere. ``links``: the links from its first
+    answer, by name.
     """
 
     answers: Mapping[int, Shape]
     problems: tuple[int, ...] = ()
     bodies: Mapping[str, tuple[Shape, Any]] = field(default_factory=dict)
-    once: str = ""
+    retries: str = ""
     parameters: Mapping[str, Parameter] = field(default_factory=dict)
     links: Mapping[str, Link] = field(default_factory=dict)
 
 
-def _read(shape: Shape, *problems: int, **parameters: Parameter) -> Told:
-    return Told({200: shape}, problems, parameters=parameters)
+def _read(shape: Shape, *problems: int, **parameters: Parameter) -> RouteDescription:
+    return RouteDescription({200: shape}, problems, parameters=parameters)
 
 
 _EVENT: Final = {
@@ -63,30 +63,34 @@ _ORDER: Final = {
         {"agency": "Nord & Süd", "product": "CUP-1", "amount": "8.50", "commission_rate": "0.125"},
     ],
 }
-_CARD: Final = {
+_RATE_CARD: Final = {
     "valid_from": "2026-10-01T00:00:00Z",
     "rules": [{"percent": "12.5"}, {"category": "books", "percent": "8"}],
 }
 _MESSAGE: Final = {"id": "m-1", "user": "ann", "text": "Where is it?"}
 _SCHEDULE: Final = {"expression": "cron(0,30 6-20 ? * MON-FRI *)", "reason": "quiet nights"}
 
-_RATE_OF: Final = Parameter("The currency; one that has ended had rates, too.", PATH["currency"].of, "USD")
-_LAYER: Final = QUERY["layer"].needed
+_CURRENCY: Final = Parameter("The currency; a former currency is valid, too.", PATH["currency"].shape, "USD")
+_LAYER: Final = QUERY["layer"].as_required
 _PLACED: Final = {
-    "from": Parameter("Placed not before this instant, or the midnight of this date.", QUERY["from"].of, "2026-10-23"),
-    "to": Parameter("Placed before this instant, or the midnight of this date.", QUERY["to"].of, "2026-10-24"),
+    "from": Parameter(
+        "The first instant of placing, or a date for its midnight UTC.", QUERY["from"].shape, "2026-10-23"
+    ),
+    "to": Parameter(
+        "The end, not included: an instant, or a date for its midnight UTC.", QUERY["to"].shape, "2026-10-24"
+    ),
 }
 _ITS_ORDER: Final = {"order": "$response.body#/order"}
 _ITS_THREAD: Final = {"kind": "$request.path.kind", "subject": "$request.path.subject"}
 
-ROUTES: Final[Mapping[str, Told]] = {
+ROUTES: Final[Mapping[str, RouteDescription]] = {
     # ------------------------------------------------------------ events
-    "POST /events": Told(
+    "POST /events": RouteDescription(
         dict.fromkeys((202, 207, 409, 422, 503), a.Recording),
         (413, 415),
         bodies={ONE: (b.SentEvent, _EVENT), BATCH: (b.Batch, [_EVENT])},
-        once="Source and id name an event for ever. The same again is a `duplicate`, with the receipt of the first; "
-        "other content under them is a `conflict`, and nothing is written.",
+        retries="Source and id identify an event for ever. The same event again is a `duplicate` with the first "
+        "receipt. Other content under the same source and id is a `conflict`; nothing is written.",
         links={
             "explain": Link(
                 "GET /events/{source}/{event}/explain",
@@ -99,7 +103,7 @@ ROUTES: Final[Mapping[str, Told]] = {
     "GET /sources/{source}/events": _read(a.Page[a.Event]),
     # ------------------------------------------------------------ accounts
     "GET /accounts/{agency}/{currency}": _read(a.Account, 404),
-    "GET /accounts/{agency}/{currency}/quarter-hours": _read(a.Page[a.AccountQuarter], 404, **SPAN),
+    "GET /accounts/{agency}/{currency}/quarter-hours": _read(a.Page[a.AccountQuarterHour], 404, **SPAN),
     "GET /accounts/{agency}/{currency}/days": _read(a.Page[a.AccountDay], 404, **DAYS),
     "GET /accounts/{agency}/{currency}/snapshots": _read(
         a.Page[a.AccountSnapshot] | a.AccountSnapshot, 404, layer=_LAYER
@@ -108,7 +112,7 @@ ROUTES: Final[Mapping[str, Told]] = {
     "GET /accounts/{agency}/{currency}/trend": _read(a.AccountTrend, 404),
     "GET /windows/{layer}/{start}": _read(a.Window, 404),
     # ------------------------------------------------------------ reports
-    "GET /reports": Told(
+    "GET /reports": RouteDescription(
         {200: a.Page[a.ReportRun]},
         links={"report": Link("GET /reports/{run}", {"run": "$response.body#/items/0/run"})},
     ),
@@ -116,42 +120,42 @@ ROUTES: Final[Mapping[str, Told]] = {
     "GET /locations": _read(a.Page[a.PlaceSales], **DAYS),
     "GET /locations/{place}": _read(a.Page[a.PlaceSales], **DAYS),
     "GET /schedule": _read(a.ScheduleWithChanges),
-    "PUT /schedule": Told(
+    "PUT /schedule": RouteDescription(
         {200: a.Schedule},
         (409, 413, 415),
-        bodies={JSON: (b.WantedSchedule, _SCHEDULE)},
-        once="The same again changes nothing; it finishes what a crash may have left half done.",
+        bodies={JSON: (b.ScheduleUpdate, _SCHEDULE)},
+        retries="The same request again changes nothing; after a crash it completes the first one.",
     ),
     # ------------------------------------------------------------ orders
-    "POST /orders": Told(
+    "POST /orders": RouteDescription(
         {201: a.Order, 200: a.Order},
         (409, 413, 415),
         bodies={JSON: (b.SentOrder, _ORDER)},
-        once="`order` names it. The same again goes on where the first try ended, or is answered 200 with the order as "
-        "it stands; other content under the id is answered 409.",
+        retries="`order` identifies it. The same order again continues an interrupted request, or returns 200 with the "
+        "current order. Other content under the id returns 409.",
         links={
             "order": Link("GET /orders/{order}", _ITS_ORDER),
             "status": Link("PUT /orders/{order}/status", _ITS_ORDER),
         },
     ),
-    "GET /orders": _read(a.Page[a.Order], **_PLACED, status=QUERY["status"].needed),
+    "GET /orders": _read(a.Page[a.Order], **_PLACED, status=QUERY["status"].as_required),
     "GET /orders/{order}": _read(a.OrderWithItems, 404),
-    "PUT /orders/{order}/status": Told(
+    "PUT /orders/{order}/status": RouteDescription(
         {200: a.Order},
         (404, 409, 413, 415),
-        bodies={JSON: (b.StatusStep, {"from": "open", "to": "paid"})},
-        once="A step that the order has taken before is answered with the order as it stands.",
+        bodies={JSON: (b.StatusUpdate, {"from": "open", "to": "paid"})},
+        retries="A change that the order has already made returns the current order.",
         links={"order": Link("GET /orders/{order}", _ITS_ORDER)},
     ),
     "GET /customers/{customer}/orders": _read(a.Page[a.Order], **_PLACED),
     "GET /customers/{customer}/items": _read(a.Page[a.BoughtItem]),
     # ------------------------------------------------------------ documents
-    "PUT /documents/{document}": Told(
+    "PUT /documents/{document}": RouteDescription(
         {201: a.DocumentVersion, 200: a.DocumentVersion},
         (409, 413, 415),
-        bodies={JSON: (b.Draft, {"seen": 0, "content": _CARD})},
-        once="`seen` says on top of which version. The same content on top of it again is answered with the version "
-        "that it made; where another stands there, 409.",
+        bodies={JSON: (b.Draft, {"seen": 0, "content": _RATE_CARD})},
+        retries="`seen` names the base version. The same content on the same base again returns the version that it "
+        "created. If another version follows the base, it returns 409.",
         links={
             "version": Link(
                 "GET /documents/{document}/versions/{version}",
@@ -163,36 +167,36 @@ ROUTES: Final[Mapping[str, Told]] = {
     "GET /documents/{document}/versions": _read(a.Page[a.DocumentVersion], 404),
     "GET /documents/{document}/versions/{version}": _read(a.DocumentContent, 404),
     "GET /documents/{document}/metadata": _read(a.DocumentMetadata, 404),
-    "PUT /documents/{document}/permissions": Told(
+    "PUT /documents/{document}/permissions": RouteDescription(
         {200: a.Readers},
         (413, 415),
         bodies={JSON: (b.SentReaders, {"agencies": ["42"], "people": ["ann"]})},
-        once="It replaces what stood there, so the same again changes nothing.",
+        retries="It replaces the permissions, so the same request again changes nothing.",
     ),
     "GET /documents/{document}/permissions": _read(a.Readers),
-    # ------------------------------------------------------------ rates
-    "PUT /exchange-rates/{currency}": Told(
-        {201: a.Rate, 200: a.Rate},
+    # ------------------------------------------------------------ exchange rates
+    "PUT /exchange-rates/{currency}": RouteDescription(
+        {201: a.ExchangeRate, 200: a.ExchangeRate},
         (409, 413, 415),
-        bodies={JSON: (b.RateStatement, {"units_per_base": "1.0842", "source": "ECB"})},
-        once="The same as of the same instant changes nothing, nor does, without `as_of`, what is in force already; "
-        "another rate as of that instant, or an earlier one, is answered 409.",
-        parameters={"currency": _RATE_OF},
+        bodies={JSON: (b.ExchangeRateStatement, {"units_per_base": "1.0842", "source": "ECB"})},
+        retries="The same exchange rate with the same `as_of` changes nothing. Without `as_of`, the exchange rate in "
+        "force changes nothing. Another exchange rate with that `as_of`, or an earlier `as_of`, returns 409.",
+        parameters={"currency": _CURRENCY},
     ),
-    "GET /exchange-rates": _read(a.Page[a.Rate]),
-    "GET /exchange-rates/{currency}": _read(a.Rate, 404, currency=_RATE_OF),
-    "GET /exchange-rates/{currency}/history": _read(a.Page[a.RateState], 404, currency=_RATE_OF),
+    "GET /exchange-rates": _read(a.Page[a.ExchangeRate]),
+    "GET /exchange-rates/{currency}": _read(a.ExchangeRate, 404, currency=_CURRENCY),
+    "GET /exchange-rates/{currency}/history": _read(a.Page[a.ExchangeRateState], 404, currency=_CURRENCY),
     "GET /exchange-rates/{currency}/snapshots": _read(
-        a.Page[a.RateSnapshot] | a.RateSnapshot, 404, layer=_LAYER, currency=_RATE_OF
+        a.Page[a.ExchangeRateSnapshot] | a.ExchangeRateSnapshot, 404, layer=_LAYER, currency=_CURRENCY
     ),
-    "GET /exchange-rates/{currency}/trend": _read(a.RateTrend, 404, currency=_RATE_OF),
+    "GET /exchange-rates/{currency}/trend": _read(a.ExchangeRateTrend, 404, currency=_CURRENCY),
     # ------------------------------------------------------------ discussions
-    "POST /threads/{kind}/{subject}/messages": Told(
+    "POST /threads/{kind}/{subject}/messages": RouteDescription(
         {201: a.Message, 200: a.Message},
         (404, 409, 413, 415),
         bodies={JSON: (b.SentMessage, _MESSAGE)},
-        once="`id` names the message among the user's in the thread. The same again is answered 200 with the message "
-        "as it stands; another text under the id is answered 409.",
+        retries="`id` identifies the message among the user's messages in the thread. The same message again returns "
+        "200 with the recorded one. Another text under the id returns 409.",
         links={"messages": Link("GET /threads/{kind}/{subject}/messages", _ITS_THREAD)},
     ),
     "GET /threads/{kind}/{subject}/messages": _read(a.Messages, 404),

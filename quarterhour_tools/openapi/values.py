@@ -1,4 +1,4 @@
-"""The values that requests and answers are made of, as JSON Schema tells of them: money, instants, names."""
+"""The values of requests and responses, as types for JSON Schema: money, instants, names."""
 
 from typing import Annotated, Final, TypeVar
 
@@ -12,9 +12,9 @@ from quarterhour.orders.order import MAX_ID
 T = TypeVar("T")
 
 Maybe = Annotated[T | SkipJsonSchema[None], Field(default=None)]
-"""A field that is left out where there is nothing to tell; ``T | None`` is one that is null then."""
+"""A field that is omitted without a value; ``T | None`` is a field that is null then."""
 Omittable = Annotated[T | None, Field(default=None)]
-"""A field that may be left out, or null, which is the same."""
+"""A field that may be omitted or null, with the same meaning."""
 Count = Annotated[int, Field(ge=0)]
 
 _DECIMAL: Final = r"^-?[0-9]+(\.[0-9]+)?$"
@@ -24,11 +24,11 @@ _UTC: Final = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1
 
 
 class Decimal(RootModel[Annotated[str, Field(pattern=_DECIMAL)]]):
-    """An exact decimal: all of its digits, in the scale that came in."""
+    """An exact decimal, with all digits of the input."""
 
 
 class SentDecimal(RootModel[Annotated[str, Field(pattern=_DECIMAL, max_length=MAX_DIGITS + 3)] | float]):
-    """A decimal of up to 38 digits, as a string, or as a number, which is taken digit by digit."""
+    """A decimal of up to 38 digits, as a string or as a number; both are exact."""
 
 
 class Share(
@@ -44,7 +44,7 @@ class Percent(
 
 
 class Name(RootModel[Annotated[str, Field(min_length=1, max_length=MAX_TEXT, pattern=f"^{_NAME}+$")]]):
-    """Printable characters without `#`, which separates in keys."""
+    """Printable characters without `#`, the separator in keys."""
 
 
 class Text(RootModel[Annotated[str, Field(min_length=1, max_length=MAX_TEXT, pattern=f"^{_LINE}+$")]]):
@@ -52,15 +52,15 @@ class Text(RootModel[Annotated[str, Field(min_length=1, max_length=MAX_TEXT, pat
 
 
 class ShortName(RootModel[Annotated[str, Field(min_length=1, max_length=MAX_ID, pattern=f"^{_NAME}+$")]]):
-    """An order, or a product: printable characters without `#`."""
+    """The id of an order or a product: printable characters without `#`."""
 
 
 class Currency(RootModel[Annotated[str, Field(pattern="^[A-Z]{3}$")]]):
-    """A currency's code of ISO 4217."""
+    """A currency code of ISO 4217."""
 
 
 class Place(RootModel[Annotated[str, Field(min_length=1, max_length=MAX_TEXT, pattern=f"^{_NAME}+(#{_NAME}+)*$")]]):
-    """A path from the country down, such as `GB#London`."""
+    """A path of places that begins with the country, such as `GB#London`."""
 
 
 class Instant(RootModel[Annotated[str, Field(pattern=_UTC, json_schema_extra={"format": "date-time"})]]):
@@ -68,7 +68,7 @@ class Instant(RootModel[Annotated[str, Field(pattern=_UTC, json_schema_extra={"f
 
 
 class SentInstant(RootModel[Annotated[str, Field(json_schema_extra={"format": "date-time"})]]):
-    """An RFC 3339 instant, in UTC or with an offset."""
+    """An instant (RFC 3339), in UTC or with an offset."""
 
 
 class Day(RootModel[Annotated[str, Field(json_schema_extra={"format": "date"})]]):
@@ -76,20 +76,20 @@ class Day(RootModel[Annotated[str, Field(json_schema_extra={"format": "date"})]]
 
 
 class Moment(RootModel[SentInstant | Day]):
-    """An instant, or a date, which is its midnight UTC."""
+    """An instant, or a date for its midnight UTC."""
 
 
 class Bucket(RootModel[Annotated[str, Field(pattern="^[0-9]{10}(00|15|30|45)$")]]):
-    """A quarter-hour, by the instant in UTC that it begins at: `202610230130`."""
+    """A quarter-hour, by its start in UTC: `202610230130`."""
 
 
 class Run(RootModel[Annotated[str, Field(pattern="^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{4}-[0-9]{4}$")]]):
-    """A report run, by what it covers: `2026-10-23T0130-0230`."""
+    """A report run, by the span that it covers: `2026-10-23T0130-0230`."""
 
 
 class Sha256(RootModel[Annotated[str, Field(pattern="^[0-9a-f]{64}$")]]):
-    """A SHA-256 in hexadecimal."""
+    """A SHA-256 hash in hexadecimal."""
 
 
 class Token(RootModel[Annotated[str, Field(pattern="^[A-Za-z0-9_-]+$")]]):
-    """Where a page begins: opaque, and of this very request alone."""
+    """The start of a page: opaque, and valid only for the same request."""

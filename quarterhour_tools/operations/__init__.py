@@ -1,1 +1,1 @@
-"""Operations: commands for a deployed stack."""
+"""Operations: the commands for a deployed stack."""

@@ -1,6 +1,6 @@
-"""`quarterhour bill`: gives changes of orders that billing has missed to it once more, found in the orders themselves.
+"""`quarterhour bill`: sends missed changes of orders to billing again; it finds them in the orders' histories.
 
-An order's history tells all that made it due. What was billed is known by its identity, so nothing is posted twice.
+An order's history holds every payment and cancellation. Postings have identities, so nothing is posted twice.
 """
 
 import argparse
@@ -23,21 +23,21 @@ if TYPE_CHECKING:
     from quarterhour.aws.streams import Record
 
 Bill = Callable[[Sequence["Record"]], dict[str, Any]]
-"""Gives records to billing, and returns its answer."""
+"""Sends records to billing, and returns its answer."""
 
 _AT_ONCE: Final = 100
-"""Changes that are given to billing together: as many as the stream gives it."""
+"""The changes of one invocation: as many as the stream delivers at once."""
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A change that made an order due: when it was made, and the header as it left it."""
+    """A change that made an order due: its instant, and the order's header after it."""
 
     at: datetime
     header: dict[str, Any]
 
     def record(self, number: int) -> "Record":
-        """Return the stream's record of it, under a number of its own."""
+        """Return a stream record of the change with the given sequence number."""
         image = to_item(self.header)
         keys = {name: image[name] for name in ("pk", "sk")}
         return {"eventName": "MODIFY", "dynamodb": {"SequenceNumber": str(number), "Keys": keys, "NewImage": image}}
@@ -52,14 +52,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def _run(args: argparse.Namespace) -> int:
     table = deployed(args.stack, "EntityTableName")
-    changes = found(clients.dynamodb(), table, args.start, args.end)
-    given = bill(changes, lambda records: invoke(args, "Billing", {"Records": list(records)}))
-    print(f"{given} payments and cancellings given to billing")
+    changes = find_changes(clients.dynamodb(), table, args.start, args.end)
+    sent = bill(changes, lambda records: invoke(args, "Billing", {"Records": list(records)}))
+    print(f"{sent} payments and cancellations sent to billing")
     return 0
 
 
-def found(client: "DynamoDBClient", table: str, start: datetime, end: datetime) -> list[Change]:
-    """Return what made orders due from the start to before the end, the oldest first: reads the whole table."""
+def find_changes(client: "DynamoDBClient", table: str, start: datetime, end: datetime) -> list[Change]:
+    """Return the changes that made orders due in [start, end), the oldest first. Reads the whole table."""
     request: Any = {
         "TableName": table,
         "ConsistentRead": True,
@@ -72,7 +72,7 @@ def found(client: "DynamoDBClient", table: str, start: datetime, end: datetime) 
 
 
 def changes_of(header: dict[str, Any]) -> Iterator[Change]:
-    """Yield what has made an order due, by its history."""
+    """Yield the changes in an order's history that made it due."""
     history = header["history"]
     for number, entry in enumerate(history, 1):
         if entry["status"] in DUE:
@@ -80,18 +80,18 @@ def changes_of(header: dict[str, Any]) -> Iterator[Change]:
             yield Change(parse_iso(entry["at"]), before)
 
 
-def bill(changes: Sequence[Change], give: Bill) -> int:
-    """Give changes to billing until it has taken all; return how many.
+def bill(changes: Sequence[Change], send: Bill) -> int:
+    """Send changes to billing until it has processed all; return their number.
 
-    Raises ``LocalError`` where it takes no more.
+    Raises ``ToolError`` if billing stops processing.
     """
     records = [change.record(number) for number, change in enumerate(changes, 1)]
     done = 0
     while done < len(records):
         some = records[done : done + _AT_ONCE]
-        failed = [one["itemIdentifier"] for one in give(some)["batchItemFailures"]]
+        failed = [one["itemIdentifier"] for one in send(some)["batchItemFailures"]]
         taken = min((int(number) - 1 - done for number in failed), default=len(some))
         if not taken:
-            raise ToolError(f"billing takes no more after {done} of {len(records)}: run it again once it does")
+            raise ToolError(f"billing stopped after {done} of {len(records)} changes: run it again once billing works")
         done += taken
     return done

@@ -1,4 +1,4 @@
-"""`quarterhour rebuild`, `unpark`, `reseal`, and what the commands on a deployment have in common."""
+"""`quarterhour rebuild`, `unpark` and `reseal`, and the common parts of the commands for a deployment."""
 
 import argparse
 import json
@@ -16,7 +16,7 @@ from quarterhour.web import parameters
 from quarterhour_tools.errors import ToolError
 
 _LONGEST_RUN = 905
-"""Seconds; the functions' timeout, and a little."""
+"""Seconds: slightly more than the functions' timeout."""
 _STACK: Final[dict[str, Any]] = {
     "metavar": "NAME",
     "help": "the deployed CloudFormation stack, such as quarterhour-dev",
@@ -32,7 +32,7 @@ def configure_rebuild(parser: argparse.ArgumentParser) -> None:
         "--from",
         dest="first",
         metavar="DAY",
-        help="begin with this day, such as 2026-10-23, where a rebuild was broken off; days before it are left alone",
+        help="the first day, such as 2026-10-23, to continue an interrupted rebuild; earlier days stay unchanged",
     )
     configure_target(parser)
     parser.set_defaults(run=_rebuild)
@@ -52,23 +52,25 @@ def configure_reseal(parser: argparse.ArgumentParser) -> None:
 
 
 def configure_target(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments that tell which system is meant."""
+    """Add the arguments that select a deployed stack or an emulator."""
     target = parser.add_mutually_exclusive_group(required=True)
     target.add_argument("--stack", **_STACK)
-    target.add_argument("--url", metavar="URL", help="a local stack that is up, such as http://127.0.0.1:8080")
+    target.add_argument(
+        "--url", metavar="URL", help="a running emulator (quarterhour up), such as http://127.0.0.1:8080"
+    )
 
 
 def configure_stack(parser: argparse.ArgumentParser) -> None:
-    """Add the argument that tells which deployed system is meant, for what works in AWS alone."""
+    """Add the argument that selects a deployed stack, for commands that work only in AWS."""
     parser.add_argument("--stack", required=True, **_STACK)
     parser.set_defaults(url=None)
 
 
 def configure_span(parser: argparse.ArgumentParser, of: str) -> None:
-    """Add the arguments of a span of time."""
+    """Add the arguments of a span of time; ``of`` completes the help text."""
     moment: dict[str, Any] = {"type": _moment, "required": True, "metavar": "INSTANT"}
     parser.add_argument("--from", dest="start", help=f"the first instant {of}, or a date", **moment)
-    parser.add_argument("--to", dest="end", help="the instant, or date, that ends the span: not included", **moment)
+    parser.add_argument("--to", dest="end", help="the end of the span, not included, or a date", **moment)
 
 
 def _moment(text: str) -> datetime:
@@ -86,22 +88,22 @@ def _rebuild(args: argparse.Namespace) -> int:
         try:
             event["account"] = str(Account.parse(args.account))
         except ValueError as error:
-            raise ToolError(f"{args.account!r} is no account: write AGENCY#CURRENCY, such as 42#GBP") from error
-    days = mended = 0
+            raise ToolError(f"{args.account!r} is not an account: write AGENCY#CURRENCY, such as 42#GBP") from error
+    days = repaired = 0
     while True:
         answer = invoke(args, "Operator", event)
         days += answer["days"]
-        mended += answer["repaired"]
+        repaired += answer["repaired"]
         if answer["next"] is None:
             break
         event["from"] = answer["next"]
-        print(f"before {answer['next']}: {days} days looked at, {mended} counters mended so far", flush=True)
-    print(f"{days} days and {answer['accounts']} accounts looked at, {mended} counters mended")
+        print(f"before {answer['next']}: {days} days checked, {repaired} counters repaired so far", flush=True)
+    print(f"{days} days and {answer['accounts']} accounts checked, {repaired} counters repaired")
     return 0
 
 
 def _unpark(args: argparse.Namespace) -> int:
-    # Billing takes its own: appends to the ledger must end with a short run, as those of the ingest.
+    # Billing unparks its own records: its appends to the ledger need the ingest's short timeout.
     answer = {**invoke(args, "Operator", {"action": "unpark"}), **invoke(args, "Billing", {})}
     for queue, result in answer.items():
         print(f"{queue}: {result['applied']} applied, {result['kept']} kept")
@@ -110,16 +112,16 @@ def _unpark(args: argparse.Namespace) -> int:
 
 def _reseal(args: argparse.Namespace) -> int:
     if not is_run_id(args.report):
-        raise ToolError(f"{args.report!r} is no run: write it as GET /reports does, such as 2026-10-23T0130-0230")
+        raise ToolError(f"{args.report!r} is not a run: write it as in GET /reports, such as 2026-10-23T0130-0230")
     answer = invoke(args, "Report", {"reseal": args.report})
     for key in answer["written"]:
-        print(f"{key}: written once more")
-    print(f"{answer['files']} files stand as they were sealed")
+        print(f"{key}: written again")
+    print(f"{answer['files']} files are as they were sealed")
     return 0
 
 
 def invoke(args: argparse.Namespace, function: str, event: dict[str, Any]) -> Any:  # noqa: ANN401 - JSON is any value
-    """Invoke an operator's function and return its answer; raise ``LocalError`` where it gives none."""
+    """Invoke a function and return its result; raise ``ToolError`` if it fails."""
     try:
         name = function.lower() if args.url else deployed(args.stack, f"{function}FunctionName")
         answer = _client(args.url).invoke(FunctionName=name, Payload=json.dumps(event))
@@ -132,7 +134,7 @@ def invoke(args: argparse.Namespace, function: str, event: dict[str, Any]) -> An
 
 
 def _client(url: str | None) -> Any:  # noqa: ANN401 - the stubs are no dependency
-    # An invocation is not repeated: the first one may still be at work.
+    # No retries: the first invocation may still run.
     config = Config(read_timeout=_LONGEST_RUN, retries={"total_max_attempts": 1})
     if url is None:
         return boto3.client("lambda", config=config)
@@ -141,7 +143,7 @@ def _client(url: str | None) -> Any:  # noqa: ANN401 - the stubs are no dependen
 
 
 def deployed(stack: str, output: str) -> str:
-    """Return what a deployed stack says of itself."""
+    """Return the value of an output of a deployed stack; raise ``ToolError`` if it has no such output."""
     (found,) = boto3.client("cloudformation").describe_stacks(StackName=stack)["Stacks"]
     for one in found.get("Outputs", []):
         if one["OutputKey"] == output:

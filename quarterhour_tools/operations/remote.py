@@ -1,4 +1,4 @@
-"""The HTTP API of a system that is up: a deployment's, its requests signed for IAM, or a local stack's, as they are."""
+"""A client of the HTTP API: a deployment's with requests signed for IAM, or an emulator's with unsigned ones."""
 
 import json
 from typing import Any, Final
@@ -13,44 +13,44 @@ from botocore.httpsession import URLLib3Session
 from quarterhour_tools.errors import ToolError
 
 Json = Any
-"""Any value of JSON."""
+"""Any JSON value."""
 
 _SERVICE: Final = "execute-api"
 _TIMEOUT: Final = 35
-"""Seconds; an API answers within 30."""
+"""Seconds. API Gateway answers within 30."""
 
 
 class Remote:
-    """An API, by its address."""
+    """The HTTP API at an address."""
 
     def __init__(self, url: str, credentials: Credentials | None = None) -> None:
-        """Take the address, and what the requests are signed with (``None``: they go unsigned)."""
+        """Take the address, and the credentials that sign the requests (``None``: unsigned)."""
         self._url = url.rstrip("/")
         self._credentials = credentials
         self._http = URLLib3Session(timeout=_TIMEOUT)
 
     @classmethod
     def deployed(cls, url: str) -> "Remote":
-        """Return a deployment's API; raise ``LocalError`` where this machine has no credentials for AWS."""
+        """Return a deployment's API; raise ``ToolError`` if the machine has no credentials for AWS."""
         credentials = boto3.Session().get_credentials()
         if credentials is None:
             raise ToolError("there are no credentials for AWS to sign requests with")
         return cls(url, credentials)
 
     def get(self, path: str, parameters: dict[str, str]) -> Json:
-        """Return what a reading request answers; raise ``LocalError`` where it fails."""
+        """Send a GET and return the JSON of the response; raise ``ToolError`` if it fails."""
         status, answer = self._send(AWSRequest("GET", self._url + path, params=parameters))
         if status != 200:  # noqa: PLR2004 - HTTP's own
             raise ToolError(f"GET {path} failed with {status}: {answer}")
         return answer
 
     def post(self, path: str, content_type: str, body: Json) -> tuple[int, Json]:
-        """Return the status and the JSON that a writing request is answered with."""
+        """Send a POST and return the status and the JSON of the response."""
         headers = {"content-type": content_type}
         return self._send(AWSRequest("POST", self._url + path, headers, json.dumps(body).encode()))
 
     def put(self, path: str, body: Json) -> tuple[int, Json]:
-        """Return the status and the JSON that a request to set something is answered with."""
+        """Send a PUT and return the status and the JSON of the response."""
         headers = {"content-type": "application/json"}
         return self._send(AWSRequest("PUT", self._url + path, headers, json.dumps(body).encode()))
 
@@ -63,4 +63,4 @@ class Remote:
         try:
             return response.status_code, json.loads(response.content)
         except ValueError as error:
-            raise ToolError(f"{self._url} answers {response.status_code} and no JSON") from error
+            raise ToolError(f"{self._url} answered {response.status_code} without JSON") from error

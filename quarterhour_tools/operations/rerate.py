@@ -1,4 +1,4 @@
-"""`quarterhour rerate`: what events would have paid under another rate card, and adjustments that make up for it."""
+"""`quarterhour rerate`: computes commissions under another rate card, and posts the differences as adjustments."""
 
 import argparse
 import json
@@ -27,7 +27,7 @@ from quarterhour_tools.operations.remote import Remote
 
 _PAGE: Final = "1000"
 _NOW: Final = "9998-12-31"
-"""Behind all that can be recorded."""
+"""Later than every instant of recording."""
 _POSTED: Final = ("recorded", "duplicate")
 
 
@@ -35,9 +35,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``quarterhour rerate``."""
     parser.add_argument("--card", type=Path, required=True, metavar="FILE", help="the rate card, as JSON")
     configure_span(parser, "of recording")
-    whom = parser.add_mutually_exclusive_group()
-    whom.add_argument("--agency", metavar="NAME", help="the agency whose card it is")
-    whom.add_argument("--all-agencies", action="store_true", help="all; without it, posting needs --agency")
+    agencies = parser.add_mutually_exclusive_group()
+    agencies.add_argument("--agency", metavar="NAME", help="the agency of the rate card")
+    agencies.add_argument("--all-agencies", action="store_true", help="every agency; posting needs this or --agency")
     parser.add_argument("--dry-run", action="store_true", help="show what would change, and post nothing")
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
     configure_target(parser)
@@ -46,45 +46,45 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def _run(args: argparse.Namespace) -> int:
     if not (args.agency or args.all_agencies or args.dry_run):
-        raise ToolError("name the agency whose card it is (--agency), or say --all-agencies")
-    card = _card(args.card)
+        raise ToolError("name the agency of the rate card (--agency), or give --all-agencies")
+    rate_card = _rate_card(args.card)
     remote = Remote(args.url) if args.url else Remote.deployed(deployed(args.stack, "ApiUrl"))
-    found = rerated(_events(remote, args.start, args.agency), card, args.start, args.end)
+    found = rerated(_events(remote, args.start, args.agency), rate_card, args.start, args.end)
     try:
         changed = [one for one in found if one.difference]
     except ValueError as error:
         raise ToolError(str(error)) from error
     verdicts = Counter[str]() if args.dry_run else _post(remote, changed)
     if args.json:
-        print(json.dumps(_told(found, changed, verdicts), indent=2, ensure_ascii=False))
+        print(json.dumps(_as_dict(found, changed, verdicts), indent=2, ensure_ascii=False))
     else:
         _show(found, changed, verdicts, dry_run=args.dry_run)
     return 0 if verdicts.keys() <= set(_POSTED) else 1
 
 
-def _card(file: Path) -> RateCard:
+def _rate_card(file: Path) -> RateCard:
     try:
-        card = read_rate_card(exact_json.parse(file.read_bytes().decode()))
+        rate_card = read_rate_card(exact_json.parse(file.read_bytes().decode()))
     except ValueError as error:
-        raise ToolError(f"{file} is no JSON: {error}") from error
-    if not isinstance(card, RateCard):
-        told = "; ".join(f"{one.field} {one.problem}: expected {one.expected}" for one in card)
-        raise ToolError(f"{file} is no rate card: {told}")
-    return card
+        raise ToolError(f"{file} is not JSON: {error}") from error
+    if not isinstance(rate_card, RateCard):
+        problems = "; ".join(f"{one.field} {one.problem}: expected {one.expected}" for one in rate_card)
+        raise ToolError(f"{file} is not a rate card: {problems}")
+    return rate_card
 
 
 def _events(remote: Remote, start: datetime, agency: str | None) -> Iterator[Facts]:
-    """Yield what was recorded from an instant until now."""
-    asked = {"from": iso_exact(start), "to": _NOW, "limit": _PAGE, **({"agency": agency} if agency else {})}
-    page = remote.get("/events", asked)
+    """Yield the events that were recorded from an instant until now."""
+    query = {"from": iso_exact(start), "to": _NOW, "limit": _PAGE, **({"agency": agency} if agency else {})}
+    page = remote.get("/events", query)
     yield from page["items"]
     while page["next"] is not None:
-        page = remote.get("/events", {**asked, "next": page["next"]})
+        page = remote.get("/events", {**query, "next": page["next"]})
         yield from page["items"]
 
 
 def _post(remote: Remote, changed: Sequence[Rerated]) -> Counter[str]:
-    """Post the adjustments; return how many came to which verdict."""
+    """Post the adjustments; return the number of each verdict."""
     verdicts: Counter[str] = Counter()
     for first in range(0, len(changed), MAX_BATCH):
         batch = [one.adjustment() for one in changed[first : first + MAX_BATCH]]
@@ -95,20 +95,20 @@ def _post(remote: Remote, changed: Sequence[Rerated]) -> Counter[str]:
     return verdicts
 
 
-def _sums(some: Sequence[Rerated]) -> dict[str, Any]:
-    paid, due = (reduce(money.add, figures, money.ZERO) for figures in _figures(some))
+def _sums(events: Sequence[Rerated]) -> dict[str, Any]:
+    paid, due = (reduce(money.add, figures, money.ZERO) for figures in _figures(events))
     difference = money.add(due, money.negated(paid))
     return {
-        "events": len(some),
-        "changed": sum(bool(one.difference) for one in some),
+        "events": len(events),
+        "changed": sum(bool(one.difference) for one in events),
         "commission": money.plain(paid),
         "would_be": money.plain(due),
         "difference": money.plain(difference),
     }
 
 
-def _figures(some: Sequence[Rerated]) -> tuple[Iterator[Decimal], Iterator[Decimal]]:
-    return (one.paid for one in some), (one.due for one in some)
+def _figures(events: Sequence[Rerated]) -> tuple[Iterator[Decimal], Iterator[Decimal]]:
+    return (one.paid for one in events), (one.due for one in events)
 
 
 def _by_account(found: Sequence[Rerated]) -> dict[Account, list[Rerated]]:
@@ -118,9 +118,9 @@ def _by_account(found: Sequence[Rerated]) -> dict[Account, list[Rerated]]:
     return dict(sorted(accounts.items()))
 
 
-def _told(found: Sequence[Rerated], changed: Sequence[Rerated], verdicts: Counter[str]) -> dict[str, Any]:
+def _as_dict(found: Sequence[Rerated], changed: Sequence[Rerated], verdicts: Counter[str]) -> dict[str, Any]:
     return {
-        "accounts": {str(account): _sums(some) for account, some in _by_account(found).items()},
+        "accounts": {str(account): _sums(events) for account, events in _by_account(found).items()},
         "adjustments": [one.adjustment() for one in changed],
         "verdicts": dict(verdicts),
     }
@@ -130,15 +130,15 @@ def _show(found: Sequence[Rerated], changed: Sequence[Rerated], verdicts: Counte
     console = Console(highlight=False)
     names = ("events", "changed", "commission", "would be", "difference")
     table = Table("agency", "currency", *(Column(name, justify="right") for name in names))
-    for account, some in _by_account(found).items():
-        table.add_row(Text(account.agency), account.currency, *map(str, _sums(some).values()))
+    for account, events in _by_account(found).items():
+        table.add_row(Text(account.agency), account.currency, *map(str, _sums(events).values()))
     console.print(table)
     if dry_run:
         console.print(f"{len(changed):,} adjustments would be posted")
     else:
-        told = ", ".join(f"{number:,} {verdict}" for verdict, number in verdicts.items())
-        console.print(f"{len(changed):,} adjustments posted" + (f": {told}" if told else ""))
+        counts = ", ".join(f"{number:,} {verdict}" for verdict, number in verdicts.items())
+        console.print(f"{len(changed):,} adjustments posted" + (f": {counts}" if counts else ""))
         if changed:
-            console.print("After later refunds of these events, run it again with the same card and span.")
+            console.print("After later refunds of these events, run it again with the same rate card and span.")
     if not verdicts.keys() <= set(_POSTED):
-        console.print("Not all of them stand: run it again.", style="bold red")
+        console.print("Not all of them are posted: run it again.", style="bold red")

@@ -1,4 +1,4 @@
-"""`quarterhour restore`: writes what a table has lost, from a copy of it that was recovered; overwrites nothing."""
+"""`quarterhour restore`: writes a table's lost items from a recovered copy of it; it overwrites nothing."""
 
 import argparse
 from collections.abc import Iterator, Sequence
@@ -25,7 +25,7 @@ _EXPIRY: Final = "expires_at"
 
 @dataclass(slots=True)
 class Restored:
-    """How many items of the copy stand in the table as they are, stand there otherwise, were missing, have expired."""
+    """The numbers of items of the copy that are the same in the table, changed there, missing there, or expired."""
 
     same: int = 0
     changed: int = 0
@@ -40,7 +40,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``quarterhour restore``."""
     parser.add_argument("copy", metavar="COPY", help="the recovered table")
     parser.add_argument("table", metavar="TABLE", help="the table that has lost items")
-    parser.add_argument("--write", action="store_true", help="write what is missing; without it, only count")
+    parser.add_argument("--write", action="store_true", help="write the missing items; without it, only count them")
     parser.set_defaults(run=_run)
 
 
@@ -51,13 +51,13 @@ def _run(args: argparse.Namespace) -> int:
 
 
 def restore(client: "DynamoDBClient", copy: str, table: str, *, write: bool) -> Restored:
-    """Count what a table lacks of its copy, and write it where that is wanted; expired items are left to rest.
+    """Compare a copy with its table and count the items; with ``write``, write the missing ones. Skip expired items.
 
-    Raises ``LocalError`` where the two have other keys.
+    Raises ``ToolError`` if the two tables have different keys.
     """
     keys = _keys(client, table)
     if _keys(client, copy) != keys:
-        raise ToolError(f"{copy} is no copy of {table}: its keys are others")
+        raise ToolError(f"{copy} is not a copy of {table}: its keys differ")
     workers = Workers(_WORKERS)
     result = Restored()
     now = int(clock.now().timestamp())
@@ -71,7 +71,7 @@ def restore(client: "DynamoDBClient", copy: str, table: str, *, write: bool) -> 
 
 
 def put_request(table: str, key: str, item: Item) -> Request:
-    """Build the PutItem that writes an item only where none stands."""
+    """Build the PutItem that writes an item only if its key is free."""
     return {
         "TableName": table,
         "Item": item,
@@ -97,15 +97,15 @@ def _compare(  # noqa: PLR0913, PLR0917 - a table, its keys, items, and how
     workers: Workers,
     result: Restored,
 ) -> list[Item]:
-    """Return the items that the table lacks; count all."""
+    """Return the items that the table lacks, and count all items."""
 
     def key(item: Item) -> tuple[str, ...]:
         return tuple(item[name]["S"] for name in keys)
 
-    wanted = [dict(zip(keys, key(item), strict=True)) for item in items]
-    standing = {key(item): item for item in get_items(client, table, wanted, workers)}
-    missing = [item for item in items if key(item) not in standing]
-    same = sum(standing.get(key(item)) == item for item in items)
+    item_keys = [dict(zip(keys, key(item), strict=True)) for item in items]
+    actual = {key(item): item for item in get_items(client, table, item_keys, workers)}
+    missing = [item for item in items if key(item) not in actual]
+    same = sum(actual.get(key(item)) == item for item in items)
     result.missing += len(missing)
     result.same += same
     result.changed += len(items) - len(missing) - same
@@ -116,5 +116,5 @@ def _put(client: "DynamoDBClient", request: Request) -> None:
     try:
         with_retries(lambda: client.put_item(**request), f"the table {request['TableName']}")
     except ClientError as error:
-        if not is_failed_condition(error):  # written meanwhile: what stands is newer
+        if not is_failed_condition(error):  # written meanwhile: the table's item is newer
             raise

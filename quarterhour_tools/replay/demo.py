@@ -1,12 +1,12 @@
-"""`quarterhour demo`: a made-up day of a marketplace goes through the local stack, and is held against what must be.
+"""`quarterhour demo`: runs a generated day of a marketplace through the emulator, and compares the results.
 
-The day is sent, looked at, reported and proven; then all of it is sent once more, and nothing new may be recorded.
+The day is sent, read, reported and proven. Then all of it is sent again, and nothing new may be recorded.
 """
 
 import argparse
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from decimal import Decimal
@@ -24,7 +24,7 @@ from rich.table import Column, Table
 from quarterhour.model.totals import Totals
 from quarterhour.reports.keys import MANIFEST, SUMMARY
 from quarterhour.reports.lines import read_lines
-from quarterhour_tools.bucket import Bucket
+from quarterhour_tools.bucket import Bucket, prepare_folder
 from quarterhour_tools.emulator.engines import MOTO
 from quarterhour_tools.emulator.http_api import Request, Response
 from quarterhour_tools.emulator.stack import Stack, open_stack
@@ -34,20 +34,20 @@ from quarterhour_tools.replay.replay import Outcome, replaying
 
 NOON: Final = MIDNIGHT + timedelta(hours=12)
 COLUMNS: Final = ("recorded_at", "id", "agency", "currency", "amount", "commission_rate", "commission")
-"""What is shown of a sealed line."""
+"""The columns of a sealed line that are shown."""
 WIDTH: Final = 110
-"""Characters a line may have where no terminal sets a limit."""
+"""The longest line without a terminal, in characters."""
 
 Figures = tuple[int, Decimal, Decimal, Decimal]
-"""Of an account: events, gross, refunds, commission."""
+"""The figures of an account: events, gross, refunds, commission."""
 
 
-# ---------------------------------------------------------------- what must be against what was
+# ---------------------------------------------------------------- expected and actual results
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What the ledger said of one line: its verdict, and the fields that it blamed."""
+    """The ledger's answer to one line: its verdict, and the fields with errors."""
 
     verdict: str
     blamed: frozenset[str] = frozenset()
@@ -55,7 +55,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """The lines of one kind: how many, the verdict that they must get, how many of them got it."""
+    """The lines of one kind: their number, the expected verdict, and how many got it."""
 
     kind: str
     verdict: str
@@ -64,7 +64,7 @@ class Judged:
 
 
 def judge(day: Sequence[Line], answers: Sequence[Answer]) -> list[Judged]:
-    """Hold the answers to a day's lines against their labels; a rejection must also blame the right field."""
+    """Compare the answers to a day's lines with their labels; a rejection must also name the right field."""
     lines = Counter((line.kind, line.verdict) for line in day)
     right = Counter(
         (line.kind, line.verdict)
@@ -74,21 +74,20 @@ def judge(day: Sequence[Line], answers: Sequence[Answer]) -> list[Judged]:
     return [Judged(kind, verdict, number, right[kind, verdict]) for (kind, verdict), number in lines.items()]
 
 
-def differing(sources: Iterable[Mapping[str, Figures]]) -> list[str]:
-    """Return the accounts, `<agency>#<currency>`, of which not all sources tell the same figures."""
-    told = list(sources)
-    accounts = sorted({account for source in told for account in source})
-    return [account for account in accounts if len({source.get(account) for source in told}) > 1]
+def differing(sources: Sequence[Mapping[str, Figures]]) -> list[str]:
+    """Return the accounts, `<agency>#<currency>`, whose figures differ between the sources."""
+    accounts = sorted({account for source in sources for account in source})
+    return [account for account in accounts if len({source.get(account) for source in sources}) > 1]
 
 
 def figures(sums: Sums | Totals) -> Figures:
-    """Return the figures alone, so that sums of different makers compare."""
+    """Return the figures of sums or totals, for a comparison."""
     return sums.events, sums.gross, sums.refunds, sums.commission
 
 
 @dataclass(frozen=True, slots=True)
 class Sending:
-    """What became of the whole day, sent once: the fate of its lines, and the outcome of the replay so far."""
+    """The result of one sending of the whole day: its judged lines, and the outcome of the replay so far."""
 
     judged: list[Judged]
     outcome: Outcome
@@ -97,20 +96,20 @@ class Sending:
     def accounts(self) -> list[dict[str, Figures]]:
         """Return the figures of all accounts, from the counters and from the sealed lines."""
         return [
-            {str(account): figures(totals) for account, totals in told.items()}
-            for told in (self.outcome.counters, self.outcome.ledger)
+            {str(account): figures(totals) for account, totals in accounts.items()}
+            for accounts in (self.outcome.counters, self.outcome.ledger)
         ]
 
 
 def problems(expected: Mapping[str, Figures], api: Mapping[str, Figures], first: Sending, again: Sending) -> list[str]:
-    """Return all that is not as it must be."""
+    """Return a message for each difference from the expected results."""
     found = [
         f"{each.lines - each.right} of {each.lines} lines ({each.kind}) were not {each.verdict}"
         for each in (*first.judged, *again.judged)
         if each.right != each.lines
     ]
     found += [f"{account}: the figures differ" for account in differing([expected, api, *first.accounts])]
-    found += [f"{account}: changed by what was sent again" for account in differing([expected, *again.accounts])]
+    found += [f"{account}: changed by the second sending" for account in differing([expected, *again.accounts])]
     found += [*first.outcome.problems, *again.outcome.problems]
     return found
 
@@ -119,15 +118,15 @@ def problems(expected: Mapping[str, Figures], api: Mapping[str, Figures], first:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of `quarterhour demo`."""
-    parser.add_argument("--seed", type=int, default=7, metavar="N", help="make another day (default 7)")
+    """Add the arguments of `quarterhour demo`."""
+    parser.add_argument("--seed", type=int, default=7, metavar="N", help="the seed of the generated day (default 7)")
     parser.add_argument("--out", type=Path, metavar="DIR", help="write the sealed files into this new or empty folder")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run the day, show what came of it and hold it against what must be; 0 where all agrees, else 1."""
-    if args.out and args.out.exists() and (not args.out.is_dir() or any(args.out.iterdir())):
-        raise ToolError(f"{args.out} is not empty: name a new folder")
+    """Run the day, show and check the results; return 0 if everything agrees, else 1."""
+    if args.out:
+        prepare_folder(args.out)
     console, errors = Console(highlight=False, markup=False), Console(stderr=True)
     if not console.is_terminal:
         console.width = WIDTH
@@ -141,7 +140,7 @@ def run(args: argparse.Namespace) -> int:
     ):
         witness = _Witness(stack)
         with replaying(cast("Stack", witness)) as replay:
-            task = bar.add_task("a day, twice", total=2 * len(day))
+            task = bar.add_task("the day, twice", total=2 * len(day))
 
             def send(lines: Sequence[Line]) -> None:
                 texts = (f"{line}\n".encode() for line in lines)
@@ -170,13 +169,13 @@ def run(args: argparse.Namespace) -> int:
 
 
 class _Witness:
-    """A stack that remembers the answers to everything recorded through it, in the order of the lines."""
+    """A stack that keeps the answers to all recorded lines, in the order of the lines."""
 
     def __init__(self, stack: Stack) -> None:
         self._stack = stack
         self.answers: list[Answer] = []
 
-    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - whatever the stack has
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - any attribute of the stack
         return getattr(self._stack, name)
 
     def request(self, request: Request) -> Response:
@@ -200,7 +199,7 @@ def _get(stack: Stack, account: str) -> dict[str, Any]:
     return cast("dict[str, Any]", response.json())
 
 
-# ---------------------------------------------------------------- what is shown
+# ---------------------------------------------------------------- output
 
 
 def _show_verdicts(console: Console, seed: int, sending: Sending) -> None:
@@ -247,7 +246,7 @@ def _read(bucket: Bucket, key: str) -> str:
 
 
 def _show_accounts(console: Console, expected: Mapping[str, Figures], sending: Sending) -> None:
-    """Show the counters of all accounts and, beside their commission, that of the sealed lines and of plain sums."""
+    """Show the counters of all accounts, and beside their commission that of the sealed lines and of plain sums."""
     counters, ledger = sending.accounts
     names = ("events", "gross", "refunds", "commission", "sealed lines", "plain sums")
     table = _table("account", *(Column(name, justify="right") for name in names))
@@ -258,11 +257,11 @@ def _show_accounts(console: Console, expected: Mapping[str, Figures], sending: S
 
 
 def _show_end(console: Console, day: int, first: Outcome, last: Outcome, wrong: Sequence[str]) -> None:
-    told = ", ".join(
+    new_verdicts = ", ".join(
         f"{last.verdicts.get(name, 0) - first.verdicts.get(name, 0):,} {name}"
         for name in ("recorded", "duplicate", "conflict", "rejected")
     )
-    console.print(f"All {day:,} lines sent once more: {told}")
+    console.print(f"All {day:,} lines sent once more: {new_verdicts}")
     proof = "good" if last.verified else "FAILED"
     console.print(f"Proof of the {last.runs} manifests, their chain, all hashes, lines and sums: {proof}")
     for problem in wrong:

@@ -1,7 +1,7 @@
-"""A day of a made-up marketplace, with all that clients do to a ledger: the same day for the same seed.
+"""Generates a day of a marketplace, with retries, conflicts, refunds and mistakes: the same day for the same seed.
 
-Every line is labelled with the verdict that it must get, and `expected_accounts` adds up, in plain Decimal sums,
-what the ledger must hold in the end. Nothing here is computed by the ledger's own code.
+Every line is labelled with its expected verdict, and `expected_accounts` computes the expected totals of the ledger
+in plain Decimal sums. Nothing here uses the ledger's own code.
 """
 
 import json
@@ -16,22 +16,22 @@ from typing import Any, Final
 ZERO: Final = Decimal(0)
 MIDNIGHT: Final = datetime(2026, 10, 23, tzinfo=UTC)
 HOURS: Final = (0, 0, 0, 0, 0, 1, 2, 4, 6, 8, 9, 10, 12, 10, 8, 8, 9, 11, 13, 14, 12, 8, 4, 2)
-"""How busy each hour of the day is against the others; at night nothing is sold at all."""
-DEFAULT_RATE: Final = Decimal("0.10")
-"""The commission rate of a sale that states none: the default of the deployment."""
+"""The relative number of orders in each hour of the day; there are no sales at night."""
+DEFAULT_COMMISSION_RATE: Final = Decimal("0.10")
+"""The deployment's default commission rate, for a sale that states none."""
 MINOR_DIGITS: Final = {"GBP": 2, "EUR": 2, "USD": 2, "JPY": 0, "KWD": 3}
 
 LATE: Final = 0.05
-"""The share of orders that come in long after they were made."""
-MENDED: Final = 0.5
-"""The share of bad items that are sent once more without their mistake."""
+"""The share of orders that are sent long after they were placed."""
+CORRECTED: Final = 0.5
+"""The share of bad items that are sent again without their mistake."""
 
 Body = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Shop:
-    """Where events come from: the source they state, and the offset from UTC in which it writes times."""
+    """A client that sends events: their source, and the offset from UTC of their times."""
 
     source: str
     offset: timedelta
@@ -39,7 +39,7 @@ class Shop:
 
 @dataclass(frozen=True, slots=True)
 class Agency:
-    """Who sells: its id, the currencies it sells in, the rate that its sales state, its share of all sales."""
+    """A seller: its id, its currencies, the commission rate that its sales state, its share of all sales."""
 
     id: str
     currencies: tuple[str, ...]
@@ -75,12 +75,12 @@ MISTAKES: Final[tuple[tuple[str, Body, Body], ...]] = (
     ("specversion", {"specversion": "0.3"}, {}),
     ("shop", {"shop": "uk"}, {}),
 )
-"""What clients get wrong in a sale, as the field to blame and changes to event and data; None takes a field away."""
+"""Clients' mistakes in a sale: the field with the error, and changes to event and data; None removes a field."""
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line of the day: when it is sent, what it is, the verdict it must get, the field that must be blamed."""
+    """One line of the day: the instant of sending, its kind, the expected verdict, the expected field with an error."""
 
     sent: datetime
     kind: str
@@ -89,18 +89,18 @@ class Line:
     blamed: str | None = None
 
     def __str__(self) -> str:
-        """Return the line as NDJSON has it."""
+        """Return the line as NDJSON."""
         return json.dumps(self.body, ensure_ascii=False)
 
     def again(self, kind: str, after: timedelta) -> "Line":
-        """Return the same line sent once more: what stands in the ledger is a duplicate now."""
+        """Return the same line, sent again: a recorded event is now a duplicate."""
         verdict = "duplicate" if self.verdict == "recorded" else self.verdict
         return replace(self, sent=self.sent + after, kind=kind, verdict=verdict)
 
 
 @dataclass(slots=True)
 class Sums:
-    """What an account must come to: the count, and exact sums."""
+    """The expected totals of an account: the count, and exact sums."""
 
     events: int = 0
     gross: Decimal = ZERO
@@ -109,13 +109,13 @@ class Sums:
 
 
 def marketplace_day(seed: int = 7, orders: int = 320) -> list[Line]:
-    """Make a day, in the order of sending. The number of orders sets its size; all else follows in proportion."""
-    rng = Random(seed)  # noqa: S311 - a day to be repeated, no secret  # nosec B311
+    """Return a day's lines in the order of sending. Their number is proportional to the number of orders."""
+    rng = Random(seed)  # noqa: S311 - reproducible, not secret  # nosec B311
     sales = [line for number in range(orders) for line in _order(rng, number)]
-    in_trouble = iter(rng.sample(sales, len(sales)))  # no sale is in trouble twice
+    chosen = iter(rng.sample(sales, len(sales)))  # each sale is chosen once at most
 
     def of(share: float) -> Iterator[Line]:
-        return islice(in_trouble, round(share * len(sales)))
+        return islice(chosen, round(share * len(sales)))
 
     day = [*sales]
     day += [sale.again("retry", _minutes(rng, 1, 90)) for sale in of(0.06)]
@@ -135,7 +135,7 @@ def marketplace_day(seed: int = 7, orders: int = 320) -> list[Line]:
 
 
 def expected_accounts(day: Iterable[Line]) -> dict[str, Sums]:
-    """Add up, per `<agency>#<currency>`, what must be recorded; a refund has the rate of the sale it refers to."""
+    """Return the expected sums by `<agency>#<currency>`; a refund has the commission rate of its sale."""
     accounts: dict[str, Sums] = {}
     rates: dict[tuple[str, str], Decimal] = {}
     for line in day:
@@ -143,7 +143,7 @@ def expected_accounts(day: Iterable[Line]) -> dict[str, Sums]:
             data = line.body["data"]
             amount = Decimal(data["amount"])
             sale = (line.body["source"], data.get("refers_to", line.body["id"]))
-            rate = rates.setdefault(sale, Decimal(data.get("commission_rate", DEFAULT_RATE)))
+            rate = rates.setdefault(sale, Decimal(data.get("commission_rate", DEFAULT_COMMISSION_RATE)))
             sums = accounts.setdefault(f"{line.body['subject']}#{data['currency']}", Sums())
             sums.events += 1
             sums.gross += max(amount, ZERO)
@@ -153,8 +153,8 @@ def expected_accounts(day: Iterable[Line]) -> dict[str, Sums]:
 
 
 def _order(rng: Random, number: int) -> list[Line]:
-    """Make an order of one to four lines, each of its own agency; some come in long after they were made."""
-    # Each shop counts for itself, so the same id means another sale in another shop.
+    """Return an order of one to four sales, each with its own agency; some are sent long after they were made."""
+    # Each shop numbers its own orders, so the same id means another sale in another shop.
     shop, order = SHOPS[number % len(SHOPS)], str(1000 + number // len(SHOPS))
     [hour] = rng.choices(range(24), HOURS)
     made = MIDNIGHT + timedelta(hours=hour, minutes=rng.randrange(60))
@@ -171,7 +171,7 @@ def _sale(rng: Random, shop: Shop, made: datetime, facts: Body) -> Body:
     digits = MINOR_DIGITS[currency]
     quantity, price = rng.choice((1, 1, 1, 2, 3, 12)), Decimal(rng.randrange(150, 25_000)).scaleb(-digits)
     data: Body = {
-        # JSON numbers are taken as exactly as text is.
+        # JSON numbers are as exact as text.
         "amount": f"{quantity * price:f}" if digits else int(quantity * price),
         "currency": currency,
         "product": f"P{rng.randrange(900):03d}",
@@ -193,13 +193,13 @@ def _sale(rng: Random, shop: Shop, made: datetime, facts: Body) -> Body:
 
 
 def _changed(rng: Random, sale: Line) -> Line:
-    """Send another content under the id of a recorded sale."""
+    """Return another content under the id of a recorded sale."""
     data = {**sale.body["data"], "quantity": 1 + sale.body["data"]["quantity"]}
     return Line(sale.sent + _minutes(rng, 1, 90), "changed under its id", "conflict", {**sale.body, "data": data}, "id")
 
 
 def _refunds(rng: Random, sale: Line) -> list[Line]:
-    """Refund a part of a sale, and maybe the rest of it, or one unit more, or another sale that never was."""
+    """Return a refund of a part of a sale, and maybe one of the rest, of one unit more, or of a missing sale."""
     data = sale.body["data"]
     unit = Decimal(1).scaleb(-MINOR_DIGITS[data["currency"]])
     part = unit * rng.randrange(1, int(Decimal(data["amount"]) / unit))
@@ -231,7 +231,7 @@ def _refund(sale: Body, number: int, amount: Decimal, made: datetime) -> Body:
 
 
 def _adjustment(rng: Random, number: int) -> Line:
-    """Charge or credit an account, by a correction that belongs to no sale."""
+    """Return an adjustment that charges or credits an account without a sale."""
     agency, sent = rng.choice(AGENCIES), MIDNIGHT + _minutes(rng, 0, 24 * 60 - 1)
     currency = agency.currencies[0]
     amount = Decimal(rng.randrange(-5_000, 5_000)).scaleb(-MINOR_DIGITS[currency])
@@ -248,7 +248,7 @@ def _adjustment(rng: Random, number: int) -> Line:
 
 
 def _mistaken(rng: Random, sale: Line) -> list[Line]:
-    """Send a further sale with a mistake in it; half of them are mended later, under the same id."""
+    """Return a further sale with a mistake; half of them are corrected later under the same id."""
     right = {**sale.body, "id": f"{sale.body['id']}-B"}
     blamed, wrong, wrong_data = rng.choice(MISTAKES)
     body = right | wrong
@@ -256,8 +256,8 @@ def _mistaken(rng: Random, sale: Line) -> list[Line]:
         body["data"] = {**right["data"], **wrong_data}
     body = {name: value for name, value in body.items() if value is not None}
     lines = [Line(sale.sent, "bad item", "rejected", body, blamed)]
-    if rng.random() < MENDED:
-        lines.append(Line(sale.sent + _minutes(rng, 2, 60), "bad item, mended", "recorded", right))
+    if rng.random() < CORRECTED:
+        lines.append(Line(sale.sent + _minutes(rng, 2, 60), "bad item, corrected", "recorded", right))
     return lines
 
 

@@ -1,4 +1,4 @@
-"""`quarterhour replay`: a file of events goes through the whole system on a clock that follows the events."""
+"""`quarterhour replay`: sends a file of events through the whole system, on a clock that follows the events."""
 
 import json
 import sys
@@ -31,9 +31,9 @@ from quarterhour_tools.loading.exchange_rates import AHEAD, BadRow, Row, state
 from quarterhour_tools.loading.order_file import Purchase, purchases
 
 MOST: Final = 500
-"""Events that one request may carry."""
+"""The most events of one request."""
 LEAP: Final = timedelta(days=366)
-"""How far ahead an event's time may take the clock."""
+"""The longest step of the clock to an event's time."""
 VERDICTS: Final = ("recorded", "duplicate", "conflict", "rejected", "unavailable")
 
 _INGEST: Final = "/events"
@@ -43,7 +43,7 @@ _JSON: Final = (("content-type", "application/json"), ("host", "localhost"))
 _TAKEN: Final = {201: "recorded", 200: "duplicate"}
 _REFUSED: Final = {409: "conflict", 500: "unavailable", 503: "unavailable"}
 _REPORT: Final = "report"
-"""The function whose schedule a replay follows: nobody is there to be told that one is late, or to change it."""
+"""The only function whose schedule a replay follows: the others serve alarms and people, which it lacks."""
 _ATTEMPTS: Final = 10
 _RETRY_AFTER: Final = timedelta(seconds=5)
 _RUNS: Final = 100
@@ -55,10 +55,10 @@ Accounts = Mapping[Account, Totals]
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of a replay.
+    """The result of a replay.
 
-    ``counters`` are the accounts' lifetime totals as counted live, ``ledger`` the same added up from the sealed
-    lines; ``problems`` are those that the proof of the sealed files has found.
+    ``counters`` are the accounts' lifetime totals from the live counters, ``ledger`` the same from the sealed lines.
+    ``problems`` are the findings of the proof of the sealed files.
     """
 
     sent: int
@@ -70,17 +70,17 @@ class Outcome:
     ledger: Accounts
     problems: tuple[str, ...]
     unread: int = 0
-    """Lines of the input that are no JSON: they were not sent."""
-    rates: Mapping[str, int] = field(default_factory=dict)
-    """How many rates were stated, and refused, and lay ahead of the end; none of what did not happen."""
+    """The number of input lines that are not JSON; they were not sent."""
+    exchange_rates: Mapping[str, int] = field(default_factory=dict)
+    """The numbers of exchange rates that were stated, were refused, or are later than the end; without zeros."""
 
     @property
     def verified(self) -> bool:
-        """Whether all was read, counters and sealed lines agree to the last decimal, and every manifest is proven."""
+        """Whether all lines were read, counters and sealed lines are equal, and every manifest is proven."""
         return self.counters == self.ledger and not self.problems and not self.unread
 
     def as_dict(self) -> dict[str, Any]:
-        """Return it as ``--json`` prints it."""
+        """Return the object that ``--json`` prints."""
         return {
             "sent": self.sent,
             **{name: self.verdicts.get(name, 0) for name in VERDICTS},
@@ -90,55 +90,55 @@ class Outcome:
             "lines": self.lines,
             "accounts": {str(account): totals.as_dict() for account, totals in self.counters.items()},
             "ledger": {str(account): totals.as_dict() for account, totals in self.ledger.items()},
-            **({"rates": dict(self.rates)} if self.rates else {}),
+            **({"rates": dict(self.exchange_rates)} if self.exchange_rates else {}),
             "verified": self.verified,
         }
 
 
 class Replay:
-    """A stack on a clock of its own: what is due happens when the clock comes to it, in the order of time."""
+    """A stack on a virtual clock: deliveries, firings and exchange rates happen at their time, in order."""
 
     def __init__(
-        self, stack: Stack, own_clock: ManualClock, tell: Callable[[str], None], most: int, *, orders: bool = False
+        self, stack: Stack, own_clock: ManualClock, report: Callable[[str], None], most: int, *, orders: bool = False
     ) -> None:
-        """Take a new stack, and the clock that the process goes by; see ``replaying``."""
+        """Take a new stack, and the process's clock; see ``replaying``."""
         self.clock = own_clock
         self.sent = 0
         self.unread = 0
         self.verdicts: Counter[str] = Counter()
         self._stack = stack
-        self._tell = tell
+        self._report = report
         self._most = most
         self._orders = orders
-        self._rates: deque[Row] = deque()
-        self._said: Counter[str] = Counter()
+        self._exchange_rates: deque[Row] = deque()
+        self._exchange_rate_results: Counter[str] = Counter()
         self._firings: list[_Firing] = []
         self._undelivered = False
         self._leapt = False
 
     # ------------------------------------------------------------ sending
 
-    def expect(self, rows: Iterable[Row], bad: Iterable[BadRow]) -> None:
-        """Take rates, each to be stated when the clock comes to it; those of before the first event, with that."""
-        self._rates.extend(rows)
+    def expect_exchange_rates(self, rows: Iterable[Row], bad: Iterable[BadRow]) -> None:
+        """Queue exchange rates; each is stated at its time, those before the first event together with it."""
+        self._exchange_rates.extend(rows)
         self._state([], bad)
 
     def _state(self, rows: Iterable[Row], bad: Iterable[BadRow] = ()) -> None:
         def put(path: str, body: Any) -> tuple[int, Any]:  # noqa: ANN401 - JSON is any value
-            answer = self._insist("PUT", path, json.dumps(body).encode())
+            answer = self._send_until_answered("PUT", path, json.dumps(body).encode())
             return answer.status, answer.json()
 
-        self._said += state(rows, bad, put, self._tell)
+        self._exchange_rate_results += state(rows, bad, put, self._report)
 
     def play(self, lines: Iterable[bytes], progress: Callable[[], None] = lambda: None) -> None:
-        """Send a file of events, each when the clock has come to its time; ``progress`` hears of each request."""
+        """Send a file of events, each at its time; ``progress`` is called after each request."""
         now = self.clock.now() if self._firings else None
-        # An order goes in one request, however many items it has.
+        # One request carries a whole order, even if it has many items.
         most = sys.maxsize if self._orders else self._most
         for group in grouped(read_lines(lines), now, most, LEAP):
             if isinstance(group, BadLine):
                 self.unread += 1
-                self._tell(f"line {group.number}: unread: {group.problem}")
+                self._report(f"line {group.number}: unread: {group.problem}")
                 continue
             self._start(group.instant)
             self._warn_of_leaps(group)
@@ -147,10 +147,10 @@ class Replay:
             progress()
 
     def _send(self, group: Group) -> None:
-        """Send a request, and again what could not be recorded, as a client would: later, and not for ever."""
+        """Send a request, and retry unrecorded lines as a client would: after a pause, a limited number of times."""
         self.sent += len(group.lines)
-        bought, rest = purchases(group.lines) if self._orders else ([], group.lines)
-        for purchase in bought:
+        orders, rest = purchases(group.lines) if self._orders else ([], group.lines)
+        for purchase in orders:
             self._buy(purchase)
         waiting = deque((tuple(some), 1) for some in chunks(rest, self._most))
         while waiting:
@@ -161,33 +161,35 @@ class Replay:
             if not again:
                 continue
             if items is None and len(lines) > 1:
-                # It failed as a whole: smaller requests show which line it is.
+                # The whole request failed: smaller requests show which line is the cause.
                 middle = len(lines) // 2
                 waiting.extend([(lines[:middle], 1), (lines[middle:], 1)])
             elif items is None and answer.status < _SERVER_FAULT:
-                self._note("rejected", lines[0].number, _detail(answer))
+                self._count("rejected", lines[0].number, _detail(answer))
             elif tries < _ATTEMPTS:
                 waiting.append((again, tries + 1))
                 self.advance(self.clock.now() + _RETRY_AFTER)
             else:
                 for line in again:
-                    self._note("unavailable", line.number, "not recorded, the ledger was not available")
+                    self._count("unavailable", line.number, "not recorded, the ledger was not available")
 
     def _buy(self, purchase: Purchase) -> None:
-        """Send an order, and have it paid; the billing does the rest."""
-        answer = self._insist("POST", _ORDERS, purchase.content)
+        """Send an order and mark it as paid; billing then posts its sales."""
+        answer = self._send_until_answered("POST", _ORDERS, purchase.content)
         if answer.status in _TAKEN:
-            paid = self._insist("PUT", f"{_ORDERS}/{quote(quote(purchase.id, safe=''), safe='')}/status", _PAID)
+            paid = self._send_until_answered(
+                "PUT", f"{_ORDERS}/{quote(quote(purchase.id, safe=''), safe='')}/status", _PAID
+            )
             answer = answer if paid.status in _TAKEN else paid
         verdict = _TAKEN.get(answer.status) or _REFUSED.get(answer.status, "rejected")
         for line in purchase.lines:
             if answer.status in _TAKEN:
                 self.verdicts[verdict] += 1
             else:
-                self._note(verdict, line.number, _detail(answer))
+                self._count(verdict, line.number, _detail(answer))
 
-    def _insist(self, method: str, path: str, body: bytes) -> Response:
-        """Send a request, and again while the answer is a fault of the server: later, and not for ever."""
+    def _send_until_answered(self, method: str, path: str, body: bytes) -> Response:
+        """Send a request, and retry it after a pause while the server fails, a limited number of times."""
         self._undelivered = True
         request = Request(method, path, headers=_JSON, body=body)
         answer = self._stack.request(request)
@@ -206,7 +208,7 @@ class Replay:
         return self._stack.request(Request("POST", _INGEST, headers=headers, body=group.body))
 
     def _take(self, items: list[dict[str, Any]], lines: tuple[Line, ...]) -> tuple[Line, ...]:
-        """Note the verdicts of an answer; return the lines that are to be sent again."""
+        """Count the verdicts of an answer; return the lines to send again."""
         again = []
         for line, item in zip(lines, items, strict=True):
             verdict = item["verdict"]
@@ -215,23 +217,23 @@ class Replay:
             elif verdict in {"recorded", "duplicate"}:
                 self.verdicts[verdict] += 1
             else:
-                self._note(verdict, line.number, _reasons(item))
+                self._count(verdict, line.number, _reasons(item))
         return tuple(again)
 
-    def _note(self, verdict: str, number: int, problem: str) -> None:
+    def _count(self, verdict: str, number: int, problem: str) -> None:
         self.verdicts[verdict] += 1
-        self._tell(f"line {number}: {verdict}: {problem}")
+        self._report(f"line {number}: {verdict}: {problem}")
 
     def _warn_of_leaps(self, group: Group) -> None:
         for line in group.lines:
             if not self._leapt and line.time and line.time > group.instant + LEAP:
                 self._leapt = True
-                self._tell(f"line {line.number}: the clock does not follow times more than {LEAP.days} days ahead")
+                self._report(f"line {line.number}: the clock does not follow times more than {LEAP.days} days ahead")
 
     # ------------------------------------------------------------ time
 
     def _start(self, instant: datetime) -> None:
-        """Set the clock to the first event's time; from there on the schedules fire."""
+        """Set the clock to the first event's time and start the schedules there."""
         if not self._firings:
             self.clock.advance_to(instant)
             schedules = [one for one in self._stack.schedules() if one.function == _REPORT]
@@ -239,7 +241,7 @@ class Replay:
             self._state_due()
 
     def advance(self, until: datetime) -> None:
-        """Let all happen that is due until an instant, deliveries and firings in the order of time."""
+        """Move the clock to an instant; run all deliveries and firings until then in the order of time."""
         while (due := self._due()) is not None and due <= until:
             self.clock.advance_to(due)
             self._state_due()
@@ -250,18 +252,18 @@ class Replay:
         self.clock.advance_to(until)
 
     def _due(self) -> datetime | None:
-        """Return the instant of the next delivery, firing or rate."""
+        """Return the instant of the next delivery, firing or exchange rate."""
         known = [self._next_delivery(), *(firing.due for firing in self._firings), *(one.as_of for one in self._next)]
         return min(filter(None, known), default=None)
 
     @property
     def _next(self) -> list[Row]:
-        """The next rate, once the clock runs."""
-        return [self._rates[0]] if self._rates and self._firings else []
+        """The next exchange rate, once the clock runs."""
+        return [self._exchange_rates[0]] if self._exchange_rates and self._firings else []
 
     def _state_due(self) -> None:
-        while self._rates and self._rates[0].as_of <= self.clock.now():
-            self._state([self._rates.popleft()])
+        while self._exchange_rates and self._exchange_rates[0].as_of <= self.clock.now():
+            self._state([self._exchange_rates.popleft()])
 
     def _next_delivery(self) -> datetime | None:
         if self._undelivered:
@@ -276,14 +278,14 @@ class Replay:
                 self._undelivered = True
 
     def _fire(self, firing: "_Firing") -> None:
-        """Invoke a scheduled function, and again while it says that its time ran short."""
+        """Invoke a scheduled function until it reports that its work is complete."""
         firing.due = firing.expression.after(self.clock.now())
         firing.done = False
         self._undelivered = True
         for _ in range(_RUNS):
             try:
                 answer = self._stack.invoke(firing.function, {})
-            except Exception:  # noqa: BLE001 - the next firing goes on from there, as in AWS
+            except Exception:  # noqa: BLE001 - the next firing continues the work, as in AWS
                 return
             firing.done = answer.get("complete", True)
             if firing.done:
@@ -292,9 +294,9 @@ class Replay:
     # ------------------------------------------------------------ the end
 
     def finish(self) -> Outcome:
-        """Drain the streams, let the last quarter-hour close and be reported, and add everything up.
+        """Drain the streams, close and report the last quarter-hour, and return the outcome.
 
-        More may be played afterwards, and finished again: the outcome is always that of the whole stack.
+        More files may be played afterwards, and finished again: the outcome always covers the whole stack.
         """
         self._drain()
         until = QuarterHour.at(self.clock.now()).end + self._stack.grace
@@ -318,7 +320,7 @@ class Replay:
         days = int(self._stack.template.parameters["DedupRetentionDays"])
         proof = verify(bucket.open, bucket.keys(), timedelta(days=days) if days else None)
         ledger = ledger_accounts(bucket)
-        unfinished = [f"{firing.function}: did not come to its end" for firing in self._firings if not firing.done]
+        unfinished = [f"{firing.function}: did not complete" for firing in self._firings if not firing.done]
         return Outcome(
             sent=self.sent,
             verdicts=dict(self.verdicts),
@@ -329,15 +331,19 @@ class Replay:
             ledger=ledger,
             problems=(*proof.problems, *unfinished),
             unread=self.unread,
-            rates={**self._said, **({AHEAD: len(self._rates)} if self._rates else {})},
+            exchange_rates={
+                **self._exchange_rate_results,
+                **({AHEAD: len(self._exchange_rates)} if self._exchange_rates else {}),
+            },
         )
 
 
 @dataclass(slots=True)
 class _Firing:
-    """A schedule, its next firing, and whether the last one did all that was to do.
+    """A schedule, its next firing, and whether the last firing completed its work.
 
-    Rates count from midnight of 1970-01-01, not from when the schedule was made: every replay has the same runs.
+    The periods of a ``rate`` expression count from 1970-01-01T00:00Z, not from the creation of the schedule, so that
+    every replay has the same runs.
     """
 
     expression: Expression
@@ -348,20 +354,20 @@ class _Firing:
 
 @contextmanager
 def replaying(
-    stack: Stack, tell: Callable[[str], None] = lambda _: None, most: int = MOST, *, orders: bool = False
+    stack: Stack, report: Callable[[str], None] = lambda _: None, most: int = MOST, *, orders: bool = False
 ) -> Iterator[Replay]:
     """Give the process a clock that follows a replay, for the length of the block.
 
-    ``tell`` hears of each line that was not read or not recorded; ``most`` events go in one request. ``orders``: sales
-    that name their order are sent as orders, which are paid at once and billed.
+    ``report`` gets a message for each line that was not read or not recorded. A request has at most ``most`` events.
+    ``orders``: send sales that name their order as orders, which are paid at once and billed.
     """
     own_clock = ManualClock(_BEGINNING)
     with clock.using(own_clock):
-        yield Replay(stack, own_clock, tell, most, orders=orders)
+        yield Replay(stack, own_clock, report, most, orders=orders)
 
 
 def counted_accounts(stack: Stack) -> Accounts:
-    """Return the lifetime totals of every account, as the counters have them."""
+    """Return the lifetime totals of every account from the counters."""
     found: dict[Account, Totals] = {}
     for partition in window_partitions(LATEST):
         pages = stack.dynamodb.get_paginator("query").paginate(
@@ -377,7 +383,7 @@ def counted_accounts(stack: Stack) -> Accounts:
 
 
 def ledger_accounts(bucket: Bucket) -> Accounts:
-    """Add up every account from the sealed lines, on a way of its own beside counters and manifests."""
+    """Return the totals of every account from the sealed lines, without counters and manifests."""
     found: dict[Account, Totals] = {}
     for key in filter(quarter_hour_of_lines, bucket.keys()):
         with bucket.open(key) as file:
@@ -389,18 +395,18 @@ def ledger_accounts(bucket: Bucket) -> Accounts:
 
 
 def _items(answer: Response) -> list[dict[str, Any]] | None:
-    """Return the verdicts of an answer, ``None`` where it has none: the request failed as a whole."""
+    """Return the verdicts of an answer; ``None`` if the whole request failed."""
     found: list[dict[str, Any]] | None = answer.json().get("items")
     return found
 
 
 def _detail(answer: Response) -> str:
-    told = answer.json()
-    return str(told.get("detail") or told.get("message") or answer.status)
+    content = answer.json()
+    return str(content.get("detail") or content.get("message") or answer.status)
 
 
 def _reasons(item: Mapping[str, Any]) -> str:
-    """Say in one line why an item was not recorded."""
+    """Return in one line why an item was not recorded."""
     errors = item.get("errors") or []
-    told = [f"{one['field']} {one['problem']}, expected {one['expected']}".strip() for one in errors]
-    return "; ".join(told) or "another event stands under this source and id"
+    reasons = [f"{one['field']} {one['problem']}, expected {one['expected']}".strip() for one in errors]
+    return "; ".join(reasons) or "another event is recorded under this source and id"

@@ -22,8 +22,9 @@ from quarterhour.model.clock import ManualClock
 from quarterhour_tools.emulator.engines import environment
 from quarterhour_tools.emulator.pump import Pump
 from quarterhour_tools.emulator.template import REF, Function, Template
+from tests.support.repository import ROOT
 from tests.template.calls import REGION, World
-from tests.template.stack import CONFIGURATIONS, ROOT, Properties, configured, overrides, parsed, translated
+from tests.template.stack import CONFIGURATIONS, Properties, configured, overrides, parsed, translated
 
 SAM: Final = ROOT / ".venv-sam" / "bin" / "sam"
 CODE: Final = "code"
@@ -122,8 +123,8 @@ def sam_deploy(config: str, folder: Path, parameters: Mapping[str, str] | None =
         "SAM_CLI_TELEMETRY": "0",
         "SAM_CLI_POLL_DELAY": "0.2",
     }
-    told = subprocess.run(command, env=variables, capture_output=True, text=True, check=False)  # noqa: S603 - our own
-    assert told.returncode == 0, told.stdout + told.stderr
+    ended = subprocess.run(command, env=variables, capture_output=True, text=True, check=False)  # noqa: S603 - our own
+    assert ended.returncode == 0, ended.stdout + ended.stderr
     return Deployed.found(configured(config)["stack_name"], document)
 
 

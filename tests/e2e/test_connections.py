@@ -53,17 +53,17 @@ def sent(server: Server, content: bytes) -> bytes:
 
 
 def test_a_client_that_goes_away_before_its_answer_prints_no_trace(capfd: pytest.CaptureFixture[str]) -> None:
-    asked, gone = threading.Event(), threading.Event()
+    requested, gone = threading.Event(), threading.Event()
 
     def late(_: Request) -> Response:
-        asked.set()
+        requested.set()
         gone.wait(20)
         return Response(200, {}, b"x" * 50_000_000)
 
     with serving(late) as server:
         connection = socket.create_connection(("127.0.0.1", server.server_port))
         connection.sendall(HELLO)
-        asked.wait(20)
+        requested.wait(20)
         # Reset, as a process that was killed leaves it.
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         connection.close()

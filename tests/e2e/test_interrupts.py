@@ -6,12 +6,12 @@ import signal
 import subprocess
 import sys
 import tomllib
-from pathlib import Path
 
 import pytest
 
 from quarterhour_tools.entry import main
 from tests.e2e.sales import event
+from tests.support.repository import ROOT
 
 SIGNALS = [signal.SIGINT, signal.SIGTERM]
 RUN = "import sys; from quarterhour_tools.entry import main; sys.exit(main())"
@@ -52,5 +52,5 @@ def test_a_signal_during_a_replay_is_one_line(number: signal.Signals) -> None:
 
 
 def test_the_installed_command_begins_there() -> None:
-    project = tomllib.loads(Path(__file__).parents[2].joinpath("pyproject.toml").read_text("utf-8"))
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
     assert project["project"]["scripts"]["quarterhour"] == f"{main.__module__}:{main.__name__}"

@@ -31,8 +31,8 @@ def test_a_replay_states_rates_when_its_clock_comes_to_them(tmp_path: Path, caps
     rates.write_text(HEADER + HISTORY)
     base = ["--parameter", "BaseCurrency=EUR"]
     code = main(["replay", str(events), "--rates", str(rates), *base, "--out", str(tmp_path / "sealed"), "--json"])
-    told = json.loads(capsys.readouterr().out)
-    assert (code, told["verified"], told["rates"]) == (0, True, {"stated": 3, "ahead of the end": 1})
+    result = json.loads(capsys.readouterr().out)
+    assert (code, result["verified"], result["rates"]) == (0, True, {"stated": 3, "ahead of the end": 1})
     assert [one for one in sums(tmp_path / "sealed") if one] == ["3.25", "2.50"]
     assert main(["verify", str(tmp_path / "sealed")]) == 0
 
@@ -43,7 +43,7 @@ def test_a_rate_that_is_refused_ends_in_an_exit_code(tmp_path: Path, capsys: pyt
     rates.write_text(HEADER + "2026-10-01,pounds,0.5\n2026-10-01,GBP,0.5\n2026-10-01,GBP,0.6\n")
     assert main(["replay", str(events), "--rates", str(rates)]) == 1
     captured = capsys.readouterr()
-    assert "2 rates refused, 1 rates stated" in captured.out
+    assert "2 exchange rates refused, 1 exchange rates stated" in captured.out
     assert "line 2: currency is 'pounds'" in captured.err
 
 

@@ -14,7 +14,7 @@ from botocore.credentials import Credentials
 from quarterhour_tools.emulator.http_api import Request, Response
 from quarterhour_tools.emulator.server import Server
 from quarterhour_tools.emulator.stack import open_stack
-from tests.template.stack import ROOT
+from tests.support.repository import ROOT
 
 KEY = {"AWS_ACCESS_KEY_ID": "AKIDEXAMPLE", "AWS_SECRET_ACCESS_KEY": "EXAMPLEKEY", "AWS_REGION": "eu-west-1"}
 README = (ROOT / "README.md").read_text("utf-8")
@@ -96,15 +96,15 @@ def test_the_first_requests_are_signed_and_the_event_is_recorded(token: str, mon
             asking = [line for line in FIRST_REPORT.splitlines() if line.startswith("signed ")]
             script = "\n".join((f"aws() {{ echo {server.url}; }}", FIRST_EVENT, *asking))
             variables = {**KEY, **({"AWS_SESSION_TOKEN": token} if token else {}), "PATH": "/usr/bin:/bin"}
-            told = subprocess.run(  # noqa: S603 - the README's own words
+            ended = subprocess.run(  # noqa: S603 - the README's own words
                 ["/bin/sh", "-euc", script], env=variables, capture_output=True, text=True, check=False
             )
         finally:
             server.stop()
             thread.join()
 
-    assert (told.returncode, told.stderr) == (0, "")
-    assert '"verdict": "recorded"' in told.stdout
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert '"verdict": "recorded"' in ended.stdout
     assert [f"{one.method} {one.path}" for one in sent] == ["POST /events", "GET /accounts/42/GBP", "GET /reports"]
     for request in sent:
         headers = {name.lower(): value for name, value in request.headers}

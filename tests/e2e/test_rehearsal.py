@@ -56,10 +56,10 @@ def url(server: str) -> str:
 @pytest.fixture
 def _sam() -> None:
     if not SAM.is_file():
-        told = "nothing was rehearsed: the SAM CLI is missing; make validate sets it up"
+        message = "nothing was rehearsed: the SAM CLI is missing; make validate sets it up"
         if os.environ.get("CI"):
-            pytest.fail(told, pytrace=False)
-        pytest.skip(told)
+            pytest.fail(message, pytrace=False)
+        pytest.skip(message)
 
 
 @pytest.fixture
@@ -131,18 +131,18 @@ def test_the_pipeline_runs_on_the_tables_streams_queues_and_bucket_of_the_stack(
     dev, prod = (sam_deploy(config, tmp_path) for config in ("default", "prod"))
     assert set(dev.names.values()) & set(prod.names.values()) == set()
     for config, stack in (("default", dev), ("prod", prod)):
-        wanted = overrides(config)
-        assert {name: stack.parameters[name] for name in wanted} == wanted
+        overridden = overrides(config)
+        assert {name: stack.parameters[name] for name in overridden} == overridden
 
-    told = pipeline(prod, clock, monkeypatch)
+    result = pipeline(prod, clock, monkeypatch)
 
-    sums = {name: Decimal(told["account"][name]) for name in ("events", "gross", "refunds", "commission")}
+    sums = {name: Decimal(result["account"][name]) for name in ("events", "gross", "refunds", "commission")}
     assert list(sums.values()) == [2, Decimal("129.90"), Decimal("-12.99"), Decimal("14.61375")]
-    assert told["snapshots"]
-    assert [run["counters"] for run in told["runs"]] == ["verified"]
-    assert (told["proof"].lines, told["proof"].problems) == (4, [])
-    assert told["proof"].accounts[Account("42", "GBP")].commission == sums["commission"]
-    links = [text for text in json.dumps(told["report"]).split('"') if text.startswith(url)]
+    assert result["snapshots"]
+    assert [run["counters"] for run in result["runs"]] == ["verified"]
+    assert (result["proof"].lines, result["proof"].problems) == (4, [])
+    assert result["proof"].accounts[Account("42", "GBP")].commission == sums["commission"]
+    links = [text for text in json.dumps(result["report"]).split('"') if text.startswith(url)]
     assert links
     for link in links:
         with urlopen(link) as answer:  # noqa: S310 - our own
@@ -197,22 +197,22 @@ LACKS: dict[str, tuple[Callable[[Properties], object], Rehearse, str]] = {
 
 
 @pytest.mark.usefixtures("url")
-@pytest.mark.parametrize(("edit", "rehearse", "told"), LACKS.values(), ids=LACKS)
+@pytest.mark.parametrize(("edit", "rehearse", "message"), LACKS.values(), ids=LACKS)
 def test_a_template_that_lacks_something_fails(
     edit: Callable[[Properties], object],
     rehearse: Rehearse,
-    told: str,
+    message: str,
     clock: ManualClock,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     document = deepcopy(parsed())
     edit(document)
-    with pytest.raises((AssertionError, ClientError, SettingsError), match=told):
+    with pytest.raises((AssertionError, ClientError, SettingsError), match=message):
         rehearse(deploy(document), clock, monkeypatch)
 
 
 @pytest.mark.usefixtures("url")
 def test_an_untouched_template_fails_in_nothing(clock: ManualClock, monkeypatch: pytest.MonkeyPatch) -> None:
-    told = pipeline(deploy(parsed()), clock, monkeypatch)
-    assert [run["counters"] for run in told["runs"]] == ["verified"]
-    assert (told["proof"].lines, told["proof"].problems) == (4, [])
+    result = pipeline(deploy(parsed()), clock, monkeypatch)
+    assert [run["counters"] for run in result["runs"]] == ["verified"]
+    assert (result["proof"].lines, result["proof"].problems) == (4, [])

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from decimal import Decimal
 from hashlib import sha256
 from itertools import pairwise
-from pathlib import Path
 from typing import Any, Final
 
 import pytest
@@ -22,13 +21,14 @@ from quarterhour_tools.bucket import Bucket
 from quarterhour_tools.emulator.http_api import Request, Response
 from quarterhour_tools.emulator.stack import open_stack
 from tests.support.events import refund
+from tests.support.repository import ROOT
 from tests.support.requests import post, receipt, verdicts
 from tests.support.system import World
 from tests.support.tables import ledger
 
 Json = dict[str, Any]
 
-RELEASED: Final = Path(__file__).parents[1] / "released" / "0.1.0"
+RELEASED: Final = ROOT / "tests" / "released" / "0.1.0"
 BUCKET: Final = RELEASED / "bucket"
 TABLES: Final = {"IdentityTable": "identity", "LedgerTable": "ledger", "EntityTable": "entity"}
 AT_ONCE: Final = 25

@@ -22,11 +22,11 @@ from tests.e2e.sales import START, day, event, lines, totals
 
 @contextmanager
 def replay(
-    engine: str, told: list[str] | None = None, most: int = 500, *, orders: bool = False, **parameters: str | int
+    engine: str, messages: list[str] | None = None, most: int = 500, *, orders: bool = False, **parameters: str | int
 ) -> Iterator[Replay]:
     with (
         open_stack(engine, parameters, virtual=True) as stack,
-        replaying(stack, (told if told is not None else []).append, most, orders=orders) as replay,
+        replaying(stack, (messages if messages is not None else []).append, most, orders=orders) as replay,
     ):
         yield replay
 
@@ -39,10 +39,10 @@ def test_every_sale_stands_in_the_counters_and_in_one_sealed_report(engine: str)
     with replay(engine) as tested:
         tested.play(lines(day()))
         outcome = tested.finish()
-    told = outcome.as_dict()
+    result = outcome.as_dict()
     assert outcome.verified
-    assert (told["sent"], told["recorded"], told["lines"]) == (60, 60, 60)
-    assert exact(told["accounts"]) == exact(told["ledger"]) == totals(day())
+    assert (result["sent"], result["recorded"], result["lines"]) == (60, 60, 60)
+    assert exact(result["accounts"]) == exact(result["ledger"]) == totals(day())
     assert outcome.runs >= 2
 
 
@@ -119,8 +119,8 @@ def test_orders_come_through_faults_whole_and_are_billed_once() -> None:
     assert exact(outcome.as_dict()["ledger"]) == totals(bought())
 
 
-def test_what_is_wrong_is_told_of_and_sinks_nothing_else() -> None:
-    told: list[str] = []
+def test_bad_lines_are_reported_and_the_others_recorded() -> None:
+    messages: list[str] = []
     mixed: list[dict[str, Any] | str] = [
         event(1),
         "no json at all",
@@ -133,14 +133,14 @@ def test_what_is_wrong_is_told_of_and_sinks_nothing_else() -> None:
         event(1),
         event(4),
     ]
-    with replay("moto", told) as tested:
+    with replay("moto", messages) as tested:
         tested.play(lines(mixed))
         outcome = tested.finish()
     assert (outcome.sent, outcome.unread) == (len(mixed) - 2, 2)
     assert outcome.verdicts == {"recorded": 3, "conflict": 1, "rejected": 3, "duplicate": 1}
     assert (outcome.counters, outcome.problems) == (outcome.ledger, ())
     assert not outcome.verified
-    assert sorted(line.split(":")[0] for line in told) == [f"line {n}" for n in (2, 4, 5, 6, 7, 8)]
+    assert sorted(line.split(":")[0] for line in messages) == [f"line {n}" for n in (2, 4, 5, 6, 7, 8)]
 
 
 def test_the_schedule_fires_in_every_gap_and_reports_are_the_rate_apart() -> None:
@@ -179,23 +179,23 @@ def test_the_same_file_gives_the_same_bytes(tmp_path: Path) -> None:
 
 def test_faults_at_the_functions_calls_change_no_sum() -> None:
     faults = Faults(Spec.parse("all=0.1,seed=11"))
-    told: list[str] = []
+    messages: list[str] = []
     with (
         faults.installed(),
         open_stack("moto", virtual=True, faults=faults) as stack,
-        replaying(stack, told.append) as tested,
+        replaying(stack, messages.append) as tested,
     ):
         tested.play(lines(day()))
         outcome = tested.finish()
     assert {kind for _, kind in faults.struck} >= {Kind.KILL_AFTER, Kind.THROTTLE, Kind.RESET_AFTER}
     assert outcome.verified
     assert exact(outcome.as_dict()["accounts"]) == totals(day())
-    assert told == []
+    assert messages == []
 
 
 def test_a_ledger_that_never_answers_leaves_its_events_unavailable(monkeypatch: pytest.MonkeyPatch) -> None:
-    told: list[str] = []
-    with replay("moto", told) as tested:
+    messages: list[str] = []
+    with replay("moto", messages) as tested:
         tested.play(lines([event(1)]))
         plain = tested._stack.invoke
         down = {"statusCode": 503, "body": "{}"}
@@ -206,7 +206,7 @@ def test_a_ledger_that_never_answers_leaves_its_events_unavailable(monkeypatch: 
         monkeypatch.undo()
         outcome = tested.finish()
     assert outcome.verdicts == {"recorded": 1, "unavailable": 2}
-    assert len(told) == 2
+    assert len(messages) == 2
     assert outcome.verified
 
 
@@ -241,15 +241,15 @@ def test_the_command_prints_one_object_and_writes_the_bucket(
     out = tmp_path / "out"
     assert main(["replay", str(file), str(file), "--json", "--out", str(out), "--rate", "rate(2 hours)"]) == 0
     printed = capsys.readouterr()
-    told = json.loads(printed.out)
-    assert list(told) == [
+    result = json.loads(printed.out)
+    assert list(result) == [
         *("sent", "recorded", "duplicate", "conflict", "rejected", "unavailable"),
         *("unread", "runs", "sealed_buckets", "lines", "accounts", "ledger", "verified"),
     ]
-    assert (told["sent"], told["recorded"], told["duplicate"], told["rejected"]) == (122, 60, 60, 2)
-    assert exact(told["accounts"]) == totals(day())
+    assert (result["sent"], result["recorded"], result["duplicate"], result["rejected"]) == (122, 60, 60, 2)
+    assert exact(result["accounts"]) == totals(day())
     assert printed.err.count("line 61: rejected: ") == 2
-    assert (told["unread"], told["verified"]) == (0, True)
+    assert (result["unread"], result["verified"]) == (0, True)
 
     assert main(["verify", str(out)]) == 0
     assert "proven" in capsys.readouterr().out
@@ -276,10 +276,10 @@ def test_input_that_was_not_read_whole_is_no_success(
     file.write_bytes(content)
     assert main(["replay", str(file), "--json"]) == 1
     printed = capsys.readouterr()
-    told = json.loads(printed.out)
-    assert (told["sent"], told["recorded"], told["rejected"]) == (recorded, recorded, 0)
-    assert told["unread"] == printed.err.count("unread: is no JSON") > 0
-    assert told["verified"] is False
+    result = json.loads(printed.out)
+    assert (result["sent"], result["recorded"], result["rejected"]) == (recorded, recorded, 0)
+    assert result["unread"] == printed.err.count("unread: is not JSON") > 0
+    assert result["verified"] is False
 
 
 def test_the_table_tells_of_lines_that_could_not_be_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -287,7 +287,7 @@ def test_the_table_tells_of_lines_that_could_not_be_read(tmp_path: Path, capsys:
     file.write_bytes(RUBBISH["half a line at the end"][0])
     assert main(["replay", str(file)]) == 1
     shown = capsys.readouterr()
-    assert "line 3: unread: is no JSON" in shown.err
+    assert "line 3: unread: is not JSON" in shown.err
     assert "2 sent: 2 recorded" in shown.out
     assert "NOT verified: 1 line could not be read" in shown.out
 

@@ -44,23 +44,23 @@ def serving(world: World) -> Iterator[str]:
 
 
 @pytest.fixture
-def card(tmp_path: Path) -> str:
-    """A file with a card that takes a fifth, and 5 at the least."""
+def rate_card(tmp_path: Path) -> str:
+    """A file with a rate card of 20 percent, and a minimum of 5."""
     file = tmp_path / "card.json"
     rules = [{"percent": "20", "currency": "GBP", "minimum": "5"}]
     file.write_text(json.dumps({"valid_from": "2026-10-01T00:00:00Z", "rules": rules}))
     return str(file)
 
 
-def run(url: str, card: str, capsys: pytest.CaptureFixture[str], *more: str) -> tuple[int, dict[str, Any]]:
+def run(url: str, rate_card: str, capsys: pytest.CaptureFixture[str], *more: str) -> tuple[int, dict[str, Any]]:
     """Run the command; return its exit code and what it printed."""
-    code = main(["rerate", "--card", card, *SPAN, "--url", url, "--json", *more])
+    code = main(["rerate", "--card", rate_card, *SPAN, "--url", url, "--json", *more])
     printed: dict[str, Any] = json.loads(capsys.readouterr().out)
     return code, printed
 
 
 def test_what_a_dry_run_shows_is_posted_once_and_counted_and_sealed(
-    card: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    rate_card: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(rerate, "_PAGE", "5")
     monkeypatch.setattr(rerate, "MAX_BATCH", 4)
@@ -71,7 +71,7 @@ def test_what_a_dry_run_shows_is_posted_once_and_counted_and_sealed(
         post(world, [{**sale("other", "10"), "subject": "7"}])
         world.pass_time(minutes=20)
         with serving(world) as url:
-            code, shown = run(url, card, capsys, "--dry-run")
+            code, shown = run(url, rate_card, capsys, "--dry-run")
             assert (code, shown["verdicts"], len(ledger(world))) == (0, {}, 15)
             assert shown["accounts"] == {
                 "42#GBP": {
@@ -89,16 +89,16 @@ def test_what_a_dry_run_shows_is_posted_once_and_counted_and_sealed(
                     "difference": "4.00",
                 },
             }
-            code, one = run(url, card, capsys, "--agency", "7")
+            code, one = run(url, rate_card, capsys, "--agency", "7")
             assert (code, one["verdicts"]) == (0, {"recorded": 1})
-            code, posted = run(url, card, capsys, "--all-agencies")
+            code, posted = run(url, rate_card, capsys, "--all-agencies")
             assert (code, posted["verdicts"]) == (0, {"recorded": 12})
             assert posted["adjustments"] == [one for one in shown["adjustments"] if one["subject"] == "42"]
-            code, again = run(url, card, capsys, "--all-agencies")
+            code, again = run(url, rate_card, capsys, "--all-agencies")
             assert (code, again["verdicts"], again["adjustments"]) == (0, {}, [])
-            assert main(["rerate", "--card", card, *SPAN, "--url", url, "--dry-run"]) == 0
+            assert main(["rerate", "--card", rate_card, *SPAN, "--url", url, "--dry-run"]) == 0
             assert "0 adjustments would be posted" in capsys.readouterr().out
-        world.settle()
+        world.drain()
         assert world.read("/accounts/42/GBP")["commission"].startswith("240.0")
         world.clock.advance(timedelta(minutes=20))
         world.report()
@@ -108,40 +108,40 @@ def test_what_a_dry_run_shows_is_posted_once_and_counted_and_sealed(
     assert (proof.proven, proof.lines) == (True, 28)
 
 
-def test_what_another_run_has_posted_meanwhile_is_told(card: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_adjustments_that_another_run_has_posted_are_reported(
+    rate_card: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     with opened() as world:
         keep(world, 0, {"percent": "10"})
         post(world, sale("s", "100"))
         with serving(world) as url:
-            _, shown = run(url, card, capsys, "--dry-run")
+            _, shown = run(url, rate_card, capsys, "--dry-run")
             (theirs,) = shown["adjustments"]
             theirs["data"]["commission"] = "1"
             theirs["data"]["refers_to"] = "another"
             post(world, theirs)
-            assert main(["rerate", "--card", card, *SPAN, "--url", url, "--agency", "42"]) == 1
-            assert "Not all of them stand: run it again." in capsys.readouterr().out
+            assert main(["rerate", "--card", rate_card, *SPAN, "--url", url, "--agency", "42"]) == 1
+            assert "Not all of them are posted: run it again." in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "message"),
     [
-        ("{", "is no JSON"),
+        ("{", "is not JSON"),
         ('{"valid_from": "2026-10-01T00:00:00Z", "rules": [{"percent": "200"}]}', "content.rules[0].percent is '200'"),
     ],
 )
-def test_a_file_that_is_no_card_is_told(
-    content: str, told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_a_file_without_a_rate_card_is_an_error(
+    content: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "card.json").write_text(content)
     arguments = ["rerate", "--card", str(tmp_path / "card.json"), *SPAN, "--url", "http://127.0.0.1:1", "--dry-run"]
     assert main(arguments) == 2
-    assert told in capsys.readouterr().err
+    assert message in capsys.readouterr().err
 
 
-def test_no_agency_pays_by_the_card_of_another_because_nobody_was_named(
-    card: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["rerate", "--card", card, *SPAN, "--url", "http://127.0.0.1:1"]) == 2
+def test_posting_without_an_agency_is_refused(rate_card: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["rerate", "--card", rate_card, *SPAN, "--url", "http://127.0.0.1:1"]) == 2
     assert "--agency" in capsys.readouterr().err
 
 
@@ -171,7 +171,7 @@ def test_requests_to_a_deployment_are_signed_for_iam_in_its_region() -> None:
 
 
 @pytest.mark.parametrize(("status", "content"), [(503, b'{"title": "Unavailable"}'), (200, b"<html>")])
-def test_an_api_that_does_not_answer_as_it_should_is_told(status: int, content: bytes) -> None:
+def test_an_unexpected_response_of_the_api_is_an_error(status: int, content: bytes) -> None:
     remote = Remote("http://127.0.0.1:1")
     network: Any = Listening(status, content)
     remote._http = network

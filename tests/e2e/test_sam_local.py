@@ -37,9 +37,9 @@ from quarterhour.reports.verify import verify
 from quarterhour_tools.bucket import Bucket
 from quarterhour_tools.emulator.template import Template
 from tests.e2e.sales import event, totals
+from tests.support.repository import ROOT
 from tests.template.stack import function_of
 
-ROOT: Final = Path(__file__).parents[2]
 README: Final = (ROOT / "README.md").read_text("utf-8")
 IMAGE: Final = "public.ecr.aws/lambda/python:3.13-x86_64"
 HOST: Final = "172.17.0.1"
@@ -144,10 +144,10 @@ def answers(port: int) -> bool:
     return True
 
 
-def until(told: Callable[[], Any]) -> Any:
-    """Ask again and again, for a while, until something is told."""
+def until(probe: Callable[[], Any]) -> Any:
+    """Call a probe repeatedly until it returns something."""
     for _ in range(600):
-        if answer := told():
+        if answer := probe():
             return answer
         threading.Event().wait(0.2)
     raise TimeoutError
@@ -346,9 +346,9 @@ def test_requests_to_the_api_in_lambdas_container_come_to_the_ledger_and_the_cou
     assert {name: Decimal(account[name]) for name in expected} == expected
     assert {one["id"] for one in listed["items"]} == {one["id"] for one in sales}
     # And read without any of the product's code:
-    standing = [one for one in machine.client("dynamodb").scan(TableName="LedgerTable")["Items"] if is_of(one, "Nord")]
-    assert sorted(one["id"]["S"] for one in standing) == sorted(one["id"] for one in sales)
-    assert sum(Decimal(one["commission"]["S"]) for one in standing) == expected["commission"]
+    recorded = [one for one in machine.client("dynamodb").scan(TableName="LedgerTable")["Items"] if is_of(one, "Nord")]
+    assert sorted(one["id"]["S"] for one in recorded) == sorted(one["id"] for one in sales)
+    assert sum(Decimal(one["commission"]["S"]) for one in recorded) == expected["commission"]
     claims = machine.client("dynamodb").scan(TableName="IdentityTable")["Items"]
     assert {one["event"]["S"] for one in claims} >= {f"{one['source']}#{one['id']}" for one in sales}
 

@@ -55,10 +55,10 @@ def call(
             return error.code, json.loads(error.read())
 
 
-def until(told: Callable[[], Any]) -> Any:
-    """Ask again and again, for a while, until something is told."""
+def until(probe: Callable[[], Any]) -> Any:
+    """Call a probe repeatedly until it returns something."""
     for _ in range(150):
-        answer = told()
+        answer = probe()
         if answer:
             return answer
         threading.Event().wait(0.2)
@@ -89,7 +89,7 @@ def test_a_schedule_that_is_changed_is_honoured_at_once() -> None:
     with clock.using(manual), open_stack("moto", s3_url=server.url, virtual=True) as stack, serving(server, stack):
         url = f"{server.url}/schedule"
 
-        def ask(**body: Any) -> Any:
+        def put(**body: Any) -> Any:
             status, answer = call(url, body, "application/json", "PUT")
             assert status == 200
             return answer
@@ -103,22 +103,22 @@ def test_a_schedule_that_is_changed_is_honoured_at_once() -> None:
         watched: list[Any] = []
         invoke = stack.invoke
 
-        def noted(name: str, event_: Any, seconds: float | None = None) -> Any:
+        def watching(name: str, event_: Any, seconds: float | None = None) -> Any:
             answer = invoke(name, event_, seconds)
             if name == "watch":
                 watched.append(answer)
             return answer
 
-        stack.invoke = noted  # type: ignore[method-assign] # to know when a round is done
+        stack.invoke = watching  # type: ignore[method-assign] # to know when a round is done
         assert call(f"{server.url}/events", event(1, None))[0] == 202
-        ask(paused=True)
+        put(paused=True)
         assert runs(3) == 0
         firing = START + timedelta(hours=5)
-        ask(expression=f"cron({firing.minute} {firing.hour} * * ? *)", paused=False)
+        put(expression=f"cron({firing.minute} {firing.hour} * * ? *)", paused=False)
         assert (runs(4), runs(5.5)) == (0, 1)
 
 
-def test_what_is_not_there_and_what_is_too_much_is_told(up: tuple[Server, Stack]) -> None:
+def test_unknown_routes_and_large_bodies_get_an_error(up: tuple[Server, Stack]) -> None:
     server, _ = up
     assert call(f"{server.url}/nothing")[0] == 404
     assert call(f"{server.url}/reports", {"a": 1})[0] == 404
@@ -136,7 +136,7 @@ def status_of(server: Server, name: str, value: str) -> int:
             return answer.status
 
 
-def test_links_that_the_api_signs_open_the_sealed_files() -> None:
+def test_links_that_the_api_signs_open_the_sealed_files(capsys: pytest.CaptureFixture[str]) -> None:
     server = Server(0)
     with open_stack("moto", s3_url=server.url, virtual=True) as stack, replaying(stack) as tested:
         tested.play(lines(day()))
@@ -150,10 +150,14 @@ def test_links_that_the_api_signs_open_the_sealed_files() -> None:
             for link in links:
                 with urlopen(link) as answer:  # noqa: S310 - our own
                     assert answer.read()
-            bare = links[0].partition("?")[0]
+            bare, _, signature = links[0].partition("?")
             assert call(bare)[0] == 403
             assert call(bare + "?X-Amz-Date=20200101T000000Z&X-Amz-Expires=60")[0] == 403
             assert call(links[0].replace("?", "x?"))[0] == 404
+            for key in ("", "%00", "a" * 2000, "%FF"):
+                status, problem = call(f"{server.url}/{stack.ref('ReportBucket')}/{key}?{signature}")
+                assert (status, problem["status"]) == (404, 404)
+            assert "Traceback" not in capsys.readouterr().err
 
 
 def operator(*arguments: str) -> tuple[int, str]:
@@ -165,15 +169,15 @@ def operator(*arguments: str) -> tuple[int, str]:
 
 def test_the_operator_reaches_a_stack_that_is_up(up: tuple[Server, Stack]) -> None:
     server, _ = up
-    nothing = "0 days and 0 accounts looked at, 0 counters mended\n"
+    nothing = "0 days and 0 accounts checked, 0 counters repaired\n"
     assert operator("rebuild", "--all", "--url", server.url) == (0, nothing)
     unparked = "snapshots: 0 applied, 0 kept\ncounters: 0 applied, 0 kept\nbilling: 0 applied, 0 kept\n"
     assert operator("unpark", "--url", server.url) == (0, unparked)
-    code, told = operator("rebuild", "42", "--url", server.url)
-    assert (code, "write AGENCY#CURRENCY" in told) == (2, True)
-    for run, problem in (("yesterday", "is no run"), ("2020-01-01T0000-0015", "there is no run")):
-        code, told = operator("reseal", run, "--url", server.url)
-        assert (code, problem in told) == (2, True)
+    code, output = operator("rebuild", "42", "--url", server.url)
+    assert (code, "write AGENCY#CURRENCY" in output) == (2, True)
+    for run, problem in (("yesterday", "is not a run"), ("2020-01-01T0000-0015", "there is no run")):
+        code, output = operator("reseal", run, "--url", server.url)
+        assert (code, problem in output) == (2, True)
 
 
 CLIENTS = """
@@ -200,8 +204,8 @@ def test_aws_clients_elsewhere_reach_the_tables_the_bucket_and_the_queues(up: tu
     server, stack = up
     command = [sys.executable, "-c", CLIENTS, server.url, stack.ref("IdentityTable").removesuffix("IdentityTable")]
     ended = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - our own
-    told = ["{'event': {'S': 'é'}}", "True", "12800000", "PreconditionFailed", "parked"]
-    assert (ended.stdout.splitlines(), ended.stderr) == (told, "")
+    expected = ["{'event': {'S': 'é'}}", "True", "12800000", "PreconditionFailed", "parked"]
+    assert (ended.stdout.splitlines(), ended.stderr) == (expected, "")
 
 
 def test_an_engine_of_ones_own_may_name_all_as_sam_local_does() -> None:

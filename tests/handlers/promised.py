@@ -57,12 +57,12 @@ schema = schemathesis.openapi.from_dict(closed(DOCUMENT), config=CONFIG)
 def example(route: str, **chosen: Any) -> Case:
     """Return the document's example of a request; ``chosen`` stand for what can be left out of its query."""
     method, _, path = route.partition(" ")
-    told = OPERATIONS[route]
+    operation = OPERATIONS[route]
     sent: dict[str, Json] = {"path": {}, "query": dict(chosen)}
-    for one in told.get("parameters", []):
+    for one in operation.get("parameters", []):
         if "example" in one and (one["required"] or not chosen):
             sent[one["in"]][one["name"]] = one["example"]
-    content = told.get("requestBody", {}).get("content", {})
+    content = operation.get("requestBody", {}).get("content", {})
     bodies = ({"body": media["example"], "media_type": kind} for kind, media in content.items())
     return schema[path][method].Case(path_parameters=sent["path"], query=sent["query"], **next(bodies, {}))
 

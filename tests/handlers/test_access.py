@@ -146,7 +146,7 @@ def world(issuer: Issuer) -> Iterator[World]:
         world.report()
         for path, body in STATED.items():
             assert put(world, path, body).status in {200, 201}
-        world.settle()
+        world.drain()
         yield world
 
 

@@ -377,7 +377,7 @@ def world() -> Iterator[World]:
         for route in sorted(GOOD, key=lambda route: route.startswith("GET")):
             response = world.stack.request(request(route, GOOD[route]))
             assert response.status in GOOD[route].statuses, (route, response.body)
-            world.settle()
+            world.drain()
         yield world
 
 
@@ -461,7 +461,7 @@ def test_no_content_of_a_request_is_logged(world: World, monkeypatch: pytest.Mon
             replace(good, query=dict.fromkeys(good.query, MARK)),
         ):
             world.stack.request(replace(request(route, bad), headers=headers))
-    world.settle()
+    world.drain()
     lines = [json.loads(line) for line in logs.getvalue().splitlines()]
     assert {line["message"] for line in lines if "message" in line} >= {"refused"}
     assert "7f3a" not in logs.getvalue()

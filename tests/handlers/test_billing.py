@@ -11,7 +11,7 @@ import pytest
 
 from quarterhour.aws.streams import Record
 from quarterhour_tools.errors import ToolError
-from quarterhour_tools.operations.bill import bill, found
+from quarterhour_tools.operations.bill import bill, find_changes
 from tests.handlers.desk import billed, change, paid, place
 from tests.support.events import ABSENT, refund
 from tests.support.orders import item
@@ -47,7 +47,7 @@ ALL = {"1001:1": "10.00", "1001:2": "2.50", "1002:1": "10.00", "1002:1:refund": 
 
 def test_a_paid_order_is_posted_item_by_item_with_all_its_fields(world: World) -> None:
     paid(world, "1001", TEA, CUP)
-    world.settle()
+    world.drain()
     tea, cup = sorted(ledger(world), key=lambda one: one["id"])
     assert (tea["source"], tea["id"], tea["type"], tea["agency"]) == ("orders", "1001:1", "sale.recorded", "42")
     assert (tea["amount"], tea["commission_rate"], tea["commission"]) == ("10.00", "0.125", "1.25000")
@@ -61,7 +61,7 @@ def test_open_and_never_paid_orders_are_not_posted(world: World) -> None:
     place(world, "1001", TEA)
     place(world, "1002", TEA)
     change(world, "1002", "open", "cancelled")
-    world.settle()
+    world.drain()
     assert ledger(world) == []
 
 
@@ -69,7 +69,7 @@ def test_a_cancelled_order_is_refunded_at_the_rate_of_its_sale(world: World) -> 
     paid(world, "1001", TEA, CUP)
     world.pass_time(hours=1)
     change(world, "1001", "paid", "cancelled")
-    world.settle()
+    world.drain()
     refunds = {one["id"]: one for one in ledger(world) if one["type"] == "sale.refunded"}
     assert refunds.keys() == {"1001:1:refund", "1001:2:refund"}
     tea = refunds["1001:1:refund"]
@@ -89,11 +89,11 @@ def given_back(world: World, id_: str, amount: str, of: str = "1001:1") -> list[
 )
 def test_a_cancelled_order_is_refunded_the_rest(world: World, parts: list[str], rest: str) -> None:
     paid(world, "1001", TEA, CUP)
-    world.settle()
+    world.drain()
     for number_, amount in enumerate(parts):
         assert given_back(world, f"part-{number_}", amount) == ["recorded"]
     change(world, "1001", "paid", "cancelled")
-    world.settle()
+    world.drain()
     assert billed(world)["1001:1:refund"] == rest
     assert billed(world)["1001:2:refund"] == "-2.50"
     account = world.read("/accounts/42/GBP")
@@ -111,7 +111,7 @@ def test_another_refund_may_be_posted_at_any_call_of_the_billing_of_a_cancelled_
         for point in range(20):
             order = f"o{point}"
             paid(world, order, TEA)
-            world.settle()
+            world.drain()
             change(world, order, "paid", "cancelled")
             due = changes(world)[-1:]
 
@@ -132,10 +132,10 @@ def test_another_refund_may_be_posted_at_any_call_of_the_billing_of_a_cancelled_
 
 def test_a_refund_of_the_rest_whose_append_was_lost_is_completed_with_what_it_had_claimed(world: World) -> None:
     paid(world, "1001", TEA)
-    world.settle()
+    world.drain()
     given_back(world, "part", "-4")
     change(world, "1001", "paid", "cancelled")
-    world.settle()
+    world.drain()
     (rest,) = [one for one in ledger(world) if one["id"] == "1001:1:refund"]
     key = {name: {"S": rest[name]} for name in ("quarter_hour", "position")}
     world.stack.dynamodb.delete_item(TableName=world.stack.ref("LedgerTable"), Key=key)
@@ -200,10 +200,10 @@ def test_a_function_that_runs_out_of_time_continues_in_the_next_delivery(world: 
 @pytest.mark.slow
 def test_a_thousand_items_are_posted_and_refunded(world: World) -> None:
     paid(world, "1001", *[item(amount="0.10", agency=str(one % 3)) for one in range(1000)])
-    world.settle()
+    world.drain()
     assert len(ledger(world)) == 1000
     change(world, "1001", "paid", "cancelled")
-    world.settle()
+    world.drain()
     assert len(billed(world)) == 2000
     assert world.read("/accounts/1/GBP")["net"] == "0.00"
 
@@ -228,11 +228,11 @@ def test_an_order_that_lacks_an_item_is_parked_whole_and_the_others_are_posted(w
 
 def test_a_rejected_item_is_parked_with_the_reason_and_the_rest_of_its_order_is_posted(world: World) -> None:
     paid(world, "1001", TEA, CUP)
-    world.settle()
+    world.drain()
     forgotten = {"event": {"S": "orders#1001:1"}}
     world.stack.dynamodb.delete_item(TableName=world.stack.ref("IdentityTable"), Key=forgotten)
     change(world, "1001", "paid", "cancelled")
-    world.settle()
+    world.drain()
     (message,) = parked(world, "BillingParkedQueue")
     assert message["reason"].startswith("1001:1:refund: data.refers_to")
     assert billed(world)["1001:2:refund"] == "-2.50"
@@ -350,18 +350,18 @@ def test_all_lost_changes_of_orders_are_found_and_billed(world: World) -> None:
         answer: dict[str, Any] = world.stack.invoke("billing", {"Records": list(records)})
         return answer
 
-    assert found(world.stack.dynamodb, table, start - timedelta(days=1), start) == []
-    lost = found(world.stack.dynamodb, table, start, start + timedelta(days=1))
+    assert find_changes(world.stack.dynamodb, table, start - timedelta(days=1), start) == []
+    lost = find_changes(world.stack.dynamodb, table, start, start + timedelta(days=1))
     assert bill(lost, give) == len(lost) == 5
     assert (billed(world), parked(world, "BillingParkedQueue")) == (OWED, [])
-    world.settle()
+    world.drain()
     assert bill(lost, give) == 5
     assert billed(world) == OWED
 
 
 def test_billing_that_makes_no_progress_is_reported(world: World) -> None:
     lives(world)
-    lost = found(world.stack.dynamodb, world.stack.ref("EntityTable"), START, START + timedelta(days=1))
+    lost = find_changes(world.stack.dynamodb, world.stack.ref("EntityTable"), START, START + timedelta(days=1))
     answers = iter([["3"], ["4"], ["4"]])
 
     def give(records: Sequence[Record]) -> dict[str, Any]:

@@ -48,7 +48,7 @@ def world() -> Iterator[World]:
         world.pass_time(minutes=25)
         state(world, "0.82")
         state(world, "160.5", "JPY", as_of="2026-10-22T14:15:00Z")
-        world.settle()
+        world.drain()
         yield world
 
 
@@ -172,7 +172,7 @@ def test_the_history_lists_all_stated_rates(world: World) -> None:
 def test_old_rates_are_read_in_every_way(world: World) -> None:
     for day in range(1, 10):
         state(world, f"0.9{day}", "SEK", as_of=f"2026-06-0{day}T14:15:00Z")
-    world.settle()
+    world.drain()
     path = "/exchange-rates/SEK/history"
     days = [(f"2026-06-0{day}", f"0.9{day}") for day in range(1, 10)]
 

@@ -41,7 +41,7 @@ def world() -> Iterator[World]:
         world.pass_time(minutes=32)
         world.report()
         world.sell("3.00")
-        world.settle()
+        world.drain()
         yield world
 
 

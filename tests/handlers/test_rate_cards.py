@@ -211,7 +211,7 @@ def test_an_event_that_is_not_recorded_has_no_explanation(world: World) -> None:
 
 def test_an_adjustment_that_names_its_commission_changes_only_the_commission(world: World) -> None:
     post(world, [sale("s", "100", commission_rate="0.1"), sale("a", "0", "adjustment.recorded", commission="-2.5")])
-    world.settle()
+    world.drain()
     totals = world.read("/accounts/42/GBP")
     assert (totals["gross"], totals["refunds"], totals["commission"], totals["events"]) == ("100", "0", "7.5", 2)
     response = post(world, sale("b", "0", "adjustment.recorded", commission="1", commission_rate="0.1"))

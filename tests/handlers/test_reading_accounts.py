@@ -22,7 +22,7 @@ def test_lifetime_totals_are_exact_and_include_the_net_amount(world: World) -> N
     world.sell("10.00")
     world.sell("0.1")
     world.sell("-2.555")
-    world.settle()
+    world.drain()
     assert world.read(ACCOUNT) == {
         "agency": "42",
         "currency": "GBP",
@@ -41,13 +41,13 @@ def test_amounts_of_38_digits_stay_exact(world: World) -> None:
     huge = "99999999999999999999999999999999999.999"
     world.sell(huge, commission_rate="0")
     world.sell(huge, commission_rate="0")
-    world.settle()
+    world.drain()
     assert world.read(ACCOUNT)["net"] == "199999999999999999999999999999999999.998"
 
 
 def test_an_unknown_account_is_not_found_with_a_reason(world: World) -> None:
     world.sell("1.00")
-    world.settle()
+    world.drain()
     parts: dict[str, dict[str, Any]] = {"quarter-hours": DAY, "days": DAY, "snapshots": {"layer": "5m", "last": 1}}
     for part in ("", "quarter-hours", "days", "snapshots", "trend"):
         query = parts.get(part, {})
@@ -72,7 +72,7 @@ def test_a_quarter_hour_has_the_totals_of_its_shards(sharded: World) -> None:
         sharded.sell(amount)
     sharded.pass_time(minutes=15)
     sharded.sell("0.50")
-    sharded.settle()
+    sharded.drain()
     table = sharded.stack.dynamodb.scan(TableName=sharded.stack.ref("EntityTable"))["Items"]
     assert len([item for item in table if item["sk"]["S"].startswith("QUARTER#202610230130")]) > 1
     assert sharded.read(QUARTER_HOURS, **DAY) == {
@@ -115,7 +115,7 @@ def test_an_expired_quarter_hour_is_not_shown_though_it_is_still_there(world: Wo
     world.sell("1.00")
     world.pass_time(hours=1)
     world.sell("2.00")
-    world.settle()
+    world.drain()
     world.clock.advance_to(world.clock.now().replace(hour=1, minute=45) + timedelta(days=35, seconds=-1))
     assert [item["gross"] for item in world.all(QUARTER_HOURS, **DAY)] == ["1.00", "2.00"]
     world.clock.advance(timedelta(seconds=1))
@@ -157,10 +157,10 @@ def test_an_expired_day_is_not_shown(world: World) -> None:
     world.sell("1.00")
     world.pass_time(days=1)
     world.sell("2.00")
-    world.settle()
+    world.drain()
     world.clock.advance_to(world.clock.now() + timedelta(days=800))
     world.sell("4.00")
-    world.settle()
+    world.drain()
     assert [item["gross"] for item in world.all(DAYS, from_="2026-10-01", to="2030-01-01")] == ["2.00", "4.00"]
 
 

@@ -12,7 +12,7 @@ def test_expired_states_are_not_shown(world: World) -> None:
     world.sell("1.00")
     world.pass_time(minutes=5)
     world.sell("2.00")
-    world.settle()
+    world.drain()
     ends = START + timedelta(minutes=5, hours=24)
 
     world.clock.advance_to(ends - timedelta(seconds=1))

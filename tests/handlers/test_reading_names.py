@@ -43,7 +43,7 @@ def world() -> Iterator[World]:
             world.pass_time(minutes=15)
         world.sell("4.00", "c/d")
         world.sell("8.00", "c%2Fd")
-        world.settle()
+        world.drain()
         yield world
 
 

@@ -27,7 +27,7 @@ def reported() -> Iterator[World]:
         world.sell("4.00")
         world.pass_time(minutes=30)
         world.report()
-        world.settle()
+        world.drain()
         yield world
 
 
@@ -65,7 +65,7 @@ def test_a_run_whose_counters_lag_is_pending_until_the_next(world: World) -> Non
     world.report()
     assert [(item["run"], item["counters"]) for item in world.read("/reports")["items"]] == [(FIRST, "pending")]
     assert world.read(f"/reports/{FIRST}")["proofs"] == {"202610230130": "pending"}
-    world.settle()
+    world.drain()
     world.report()
     assert [(item["run"], item["counters"]) for item in world.read("/reports")["items"]] == [(FIRST, "verified")]
 

@@ -39,7 +39,7 @@ def world() -> Iterator[World]:
         for _ in range(2):
             world.pass_time(days=1)
             world.sell("1.00")
-            world.settle()
+            world.drain()
             world.report()
         yield world
 

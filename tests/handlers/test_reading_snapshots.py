@@ -28,7 +28,7 @@ def world() -> Iterator[World]:
         world.pass_time(minutes=15)
         world.sell("-8.00")
         world.sell("5.00", agency="43", currency="EUR")
-        world.settle()
+        world.drain()
         yield world
 
 

@@ -68,7 +68,7 @@ def test_lost_events_are_restored_and_the_counters_repaired_after_their_redelive
     assert entity(reported, "latest")["gross"] == "60.00"
     assert lose(reported, "LedgerTable", "quarter_hour", "position", of="202610230145") == 20
     assert put_back(reported, "LedgerTable") == Restored(same=20, missing=20)
-    reported.settle()
+    reported.drain()
     assert entity(reported, "latest")["gross"] == "100.00", "a put-back event looks like a new one to the stream"
     reported.stack.invoke("operator", {"action": "rebuild"})
     assert entity(reported, "latest")["gross"] == "60.00"
@@ -83,7 +83,7 @@ def test_lost_events_are_restored_and_the_counters_repaired_after_their_redelive
 def test_lost_states_are_restored_and_newer_ones_are_left(reported: World) -> None:
     lost = lose(reported, "EntityTable", "pk", "sk")
     post(reported, sale("meanwhile", "7.00"))
-    reported.settle()
+    reported.drain()
     written_since = len(items(reported, "EntityTable"))
     assert written_since
     found = put_back(reported, "EntityTable")
@@ -109,5 +109,5 @@ def test_expired_items_are_not_restored(reported: World) -> None:
 
 
 def test_a_table_that_is_no_copy_is_refused(reported: World) -> None:
-    with pytest.raises(ToolError, match="is no copy of"):
+    with pytest.raises(ToolError, match="is not a copy of"):
         restore(reported.stack.dynamodb, "IdentityTable-copy", reported.stack.ref("LedgerTable"), write=True)

@@ -258,7 +258,7 @@ def test_a_record_that_is_no_state_is_parked_with_its_content_and_the_rest_is_wr
 
 def test_the_streams_alone_bring_a_sale_into_counters_and_snapshots(world: World) -> None:
     post(world, sale(amount="12.50"))
-    world.settle()
+    world.drain()
     assert figures(world) == ("1", "12.50", "0", "1.2500")
     assert kept(world).keys() == {
         "change#2026-10-23T01:30:00.000Z",

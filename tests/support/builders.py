@@ -18,7 +18,7 @@ from tests.support.events import ABSENT, present
 
 AT: Final = datetime(2026, 10, 23, 1, 30, 12, 345000, tzinfo=UTC)
 """When things happen here, unless they say otherwise: in the quarter-hour 202610230130."""
-QUARTER: Final = QuarterHour.parse("202610230130")
+QUARTER_HOUR: Final = QuarterHour.parse("202610230130")
 
 
 def utc(text: str) -> datetime:
@@ -79,7 +79,7 @@ def posting_item(account: str = "42#GBP", amount: str = "12.50", **changed: str)
     """Return a ledger item in attribute values."""
     agency, currency = account.split("#")
     values = {
-        "quarter_hour": str(Partition(QUARTER, 0)),
+        "quarter_hour": str(Partition(QUARTER_HOUR, 0)),
         "position": str(Position.of(Identity("shop", "order-1"), AT)),
         "recorded_at": iso_millis(AT),
         "source": "shop",

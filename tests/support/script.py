@@ -9,7 +9,7 @@ Answer = dict[str, Any] | Exception | Callable[[dict[str, Any]], dict[str, Any]]
 
 
 class Scripted:
-    """Stands for a boto3 client: gives the answers in turn (the last one for ever), and keeps what was asked."""
+    """Replaces a boto3 client: returns the answers in turn (the last one for ever), and keeps the requests."""
 
     def __init__(self, *answers: Answer) -> None:
         self._answers = list(answers)

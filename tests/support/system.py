@@ -42,12 +42,12 @@ class World:
         return receipt
 
     def pass_time(self, **span: float) -> None:
-        """Let the streams deliver what has come, then move the clock on."""
-        self.settle()
+        """Deliver all stream records, then advance the clock."""
+        self.drain()
         self.clock.advance(timedelta(**span))
 
-    def settle(self) -> None:
-        """Let the streams deliver everything, one function's output being the next one's input."""
+    def drain(self) -> None:
+        """Deliver all stream records, including those that the deliveries produce."""
         busy = True
         while busy:
             busy = False
@@ -61,7 +61,7 @@ class World:
         return result
 
     def get(self, path: str, **parameters: Any) -> Response:
-        """Send a reading request; ``from_`` stands for ``from``, which is a word of Python's."""
+        """Send a reading request; ``from_`` means ``from``, which is a Python keyword."""
         query = urlencode({name.rstrip("_"): value for name, value in parameters.items()})
         return self.stack.request(Request("GET", path, query))
 

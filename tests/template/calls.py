@@ -19,7 +19,8 @@ from quarterhour.aws.telemetry import logger, metrics
 from quarterhour.model.clock import ManualClock
 from quarterhour_tools.emulator.schedules import create_request
 from quarterhour_tools.emulator.template import Function, Template, table_request
-from tests.template.stack import ROOT, Properties, Stack, function_of
+from tests.support.repository import ROOT
+from tests.template.stack import Properties, Stack, function_of
 
 REGION: Final = "eu-west-1"
 LAMBDA = {"AWS_DEFAULT_REGION": REGION, "AWS_ACCESS_KEY_ID": "none", "AWS_SECRET_ACCESS_KEY": "none"}
@@ -59,13 +60,13 @@ def calls_on_tables(operation: str, request: dict[str, Any]) -> Iterator[Call]:
     match operation:
         case "TransactWriteItems":
             writes = [write for item in request["TransactItems"] for write in item.items()]
-            # Whether IAM is told of each write's own key or of all is documented nowhere: so all must be permitted.
+            # AWS does not document whether IAM gets each write's own key or all keys, so all must be permitted.
             for kind, table in {(kind, write["TableName"]) for kind, write in writes}:
                 of_table = (write.get("Key") or write["Item"] for _, write in writes if write["TableName"] == table)
                 yield Call(f"dynamodb:{TRANSACTION[kind]}", table, tuple(map(leading, of_table)))
         case "BatchGetItem" | "BatchWriteItem":
-            for table, wanted in request["RequestItems"].items():
-                items = wanted["Keys"] if operation == "BatchGetItem" else [one["PutRequest"]["Item"] for one in wanted]
+            for table, part in request["RequestItems"].items():
+                items = part["Keys"] if operation == "BatchGetItem" else [one["PutRequest"]["Item"] for one in part]
                 yield Call(f"dynamodb:{operation}", table, tuple(map(leading, items)))
         case "Query":
             name = request["KeyConditionExpression"].split("=")[1].split()[0]
@@ -83,14 +84,14 @@ def leading(item: dict[str, Any]) -> str:
 
 
 class Watched(Mapping[str, str]):
-    """Variables that remember which of them were asked for."""
+    """Variables that record which of them were read."""
 
     def __init__(self, variables: Mapping[str, str]) -> None:
         self.variables = variables
-        self.asked: set[str] = set()
+        self.requested: set[str] = set()
 
     def __getitem__(self, name: str) -> str:
-        self.asked.add(name)
+        self.requested.add(name)
         return self.variables[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -101,7 +102,7 @@ class Watched(Mapping[str, str]):
 
 
 def started(function: Function, patch: pytest.MonkeyPatch) -> tuple[ModuleType, set[str]]:
-    """Import a function's handler as Lambda does, in its environment; return it and the names that it asked for."""
+    """Import a function's handler as Lambda does, in its environment; return it and the variables that it read."""
     variables = Watched(function.environment)
     patch.setattr(Environment, "of_process", lambda: Environment(variables))
     for name, text in LAMBDA.items():
@@ -111,7 +112,7 @@ def started(function: Function, patch: pytest.MonkeyPatch) -> tuple[ModuleType, 
     assert spec.loader
     module = module_from_spec(spec)
     spec.loader.exec_module(module)
-    return module, variables.asked
+    return module, variables.requested
 
 
 @dataclass(slots=True)
@@ -198,7 +199,7 @@ class World:
         boto3.client("sqs").send_message(QueueUrl=self.names[queue], MessageBody=message)
 
     def deploy_schedule(self) -> None:
-        """Make the reports' schedule as a deployment does, in place of one that stands."""
+        """Make the reports' schedule as a deployment does, in place of an existing one."""
         scheduler = boto3.client("scheduler")
         name = self.environments["watch"]["SCHEDULE_NAME"]
         if any(one["Name"] == name for one in scheduler.list_schedules()["Schedules"]):
@@ -206,17 +207,17 @@ class World:
         role = "arn:aws:iam::123456789012:role/ScheduleRole"
         scheduler.create_schedule(**create_request(name, "rate(1 hour)", "report", role))
 
-    def standing(self, table: str) -> list[Properties]:
+    def items(self, table: str) -> list[Properties]:
         """Return all items of a table."""
         items: list[Properties] = boto3.client("dynamodb").scan(TableName=self.names[table])["Items"]
         return items
 
     def put(self, table: str, item: Properties) -> None:
-        """Put an item back as it stood."""
+        """Restore an item."""
         boto3.client("dynamodb").put_item(TableName=self.names[table], Item=item)
 
     def remove(self, table: str, key: Properties) -> None:
-        """Lose an item."""
+        """Delete an item."""
         boto3.client("dynamodb").delete_item(TableName=self.names[table], Key=key)
 
     @contextmanager

@@ -33,8 +33,8 @@ class Metric(NamedTuple):
         return frozenset(name for name, _ in self.dimensions)
 
     def __str__(self) -> str:
-        told = ", ".join(f"{name}={value}" for name, value in sorted(self.dimensions))
-        return f"{self.namespace} {self.name} ({told})"
+        dimensions = ", ".join(f"{name}={value}" for name, value in sorted(self.dimensions))
+        return f"{self.namespace} {self.name} ({dimensions})"
 
 
 Series = Mapping[Metric, Sequence[tuple[float, float]]]
@@ -150,12 +150,12 @@ def alarms(stack: Stack, template: Template) -> dict[str, Alarm]:
 def emitted(lines: Iterable[Properties]) -> Iterator[Metric]:
     """Yield the metrics that a function wrote in the embedded metric format."""
     for line in lines:
-        for told in line.get("_aws", {}).get("CloudWatchMetrics", []):
-            for names in told["Dimensions"]:
+        for directive in line.get("_aws", {}).get("CloudWatchMetrics", []):
+            for names in directive["Dimensions"]:
                 dimensions = frozenset((name, str(line[name])) for name in names)
-                for one in told["Metrics"]:
+                for one in directive["Metrics"]:
                     assert isinstance(line[one["Name"]], list | int | float)
-                    yield Metric(told["Namespace"], one["Name"], dimensions)
+                    yield Metric(directive["Namespace"], one["Name"], dimensions)
 
 
 def plotted(widget: Properties) -> Iterator[Metric]:
@@ -171,7 +171,7 @@ def plotted(widget: Properties) -> Iterator[Metric]:
 
 
 def dashboard(stack: Stack, template: Template) -> list[dict[str, Any]]:
-    """Return the widgets of the only dashboard, what is substituted in it standing there."""
+    """Return the widgets of the only dashboard, with all substitutions."""
     ((properties),) = stack.of("AWS::CloudWatch::Dashboard").values()
     body: dict[str, Any] = json.loads(template.resolve(properties["DashboardBody"], attribute))
     widgets: list[dict[str, Any]] = body["widgets"]

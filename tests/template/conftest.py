@@ -3,7 +3,8 @@
 import pytest
 
 from quarterhour_tools.emulator.template import Template
-from tests.template.stack import ROOT, Properties, Stack, deployed, parsed
+from tests.support.repository import ROOT
+from tests.template.stack import Properties, Stack, deployed, parsed
 
 
 @pytest.fixture(scope="session")
@@ -22,5 +23,5 @@ def stack() -> Stack:
 
 @pytest.fixture(scope="session")
 def template() -> Template:
-    """The template as the local stack reads it."""
+    """The template as the emulator reads it."""
     return Template(parsed(), ROOT)

@@ -5,8 +5,9 @@ import json
 import pytest
 
 from quarterhour.model.errors import SealedFileError
+from tests.support.repository import ROOT
 from tests.template.calls import World
-from tests.template.stack import ROOT, Properties
+from tests.template.stack import Properties
 
 PARAMETERS = {"SnapshotLayers": "change=1h,5m=24h,30m=2d,1h=31d,12h=60d,1d=90d", "BaseCurrency": "EUR"}
 """With which the functions have the most to do."""
@@ -20,7 +21,7 @@ def live_through(world: World) -> None:
     live_with_events(world)
     live_with_orders(world)
     # Whatever has a current state by now, its snapshots are kept.
-    states = [item for item in world.standing("EntityTable") if item["sk"]["S"] == "latest"]
+    states = [item for item in world.items("EntityTable") if item["sk"]["S"] == "latest"]
     assert world.stream("snapshots", *states) == ALL_DONE
 
 
@@ -31,7 +32,7 @@ def live_with_documents(world: World) -> None:
 
 
 def live_with_events(world: World) -> None:
-    """Let events be recorded, counted, reported, read, discussed, and mended after all kinds of losses."""
+    """Let events be recorded, counted, reported, read, discussed, and repaired after all kinds of losses."""
     assert [world.sample("exchange-rates-put")["statusCode"] for _ in range(2)] == [201, 200]
     for name in ("all", "one"):
         assert world.sample(f"exchange-rates-{name}")["statusCode"] == 200, name
@@ -39,7 +40,7 @@ def live_with_events(world: World) -> None:
     recorded = world.sample("ingest-batch")
     assert recorded["statusCode"] == 202, recorded
 
-    # A claim whose append was lost, retried when its bucket is long settled: looked for, then moved.
+    # A claim whose append was lost, retried after its bucket is final: looked for, then moved.
     lost = json.loads(recorded["body"])["items"][0]["receipt"]
     world.remove("LedgerTable", {"quarter_hour": {"S": lost["partition"]}, "position": {"S": lost["position"]}})
     world.pass_time(hours=1)
@@ -47,7 +48,7 @@ def live_with_events(world: World) -> None:
 
     # Sealed once more after a crash that forgot the checkpoint: the files are there, and the same.
     world.pass_time(hours=1)
-    (checkpoint,) = (item for item in world.standing("EntityTable") if item["sk"]["S"] == "checkpoint")
+    (checkpoint,) = (item for item in world.items("EntityTable") if item["sk"]["S"] == "checkpoint")
     sealed = world.sample("report-schedule")
     assert (sealed["lines"], sealed["complete"]) == (4, True)
     world.put("EntityTable", checkpoint)
@@ -56,8 +57,8 @@ def live_with_events(world: World) -> None:
     with world.without_sealed_lines():
         assert world.run("report", {"reseal": sealed["runs"][0]})["written"]
 
-    # Counted only now, so that a later run settles the verdict, once it finds the file.
-    assert world.stream("counters", *world.standing("LedgerTable"), {"quarter_hour": {"S": "no bucket"}}) == ALL_DONE
+    # Counted only now, so that a later run updates the proof, once it finds the file.
+    assert world.stream("counters", *world.items("LedgerTable"), {"quarter_hour": {"S": "no bucket"}}) == ALL_DONE
     world.pass_time(hours=1)
     with world.without_sealed_lines(), pytest.raises(SealedFileError, match="is gone"):
         world.sample("report-schedule")
@@ -66,7 +67,7 @@ def live_with_events(world: World) -> None:
     for name in ("history", "snapshots", "trend"):
         assert world.sample(f"exchange-rates-{name}")["statusCode"] == 200, name
 
-    states = [item for item in world.standing("EntityTable") if item["sk"]["S"] == "latest"]
+    states = [item for item in world.items("EntityTable") if item["sk"]["S"] == "latest"]
     assert states
     assert world.stream("snapshots", *states, {"pk": {"S": "ACCOUNT#"}, "sk": {"S": "latest"}}) == ALL_DONE
 
@@ -92,7 +93,7 @@ def live_with_events(world: World) -> None:
 
     # Parked by a version that could not read them; this one can.
     forget_counters(world)
-    world.park("CountersParkedQueue", next(item for item in world.standing("LedgerTable") if "customer" in item))
+    world.park("CountersParkedQueue", next(item for item in world.items("LedgerTable") if "customer" in item))
     kinds = {item["pk"]["S"].partition("#")[0]: item for item in states}
     for state in kinds.values():
         world.park("SnapshotsParkedQueue", state)
@@ -100,8 +101,8 @@ def live_with_events(world: World) -> None:
     assert unparked == {"snapshots": {"applied": len(kinds), "kept": 1}, "counters": {"applied": 1, "kept": 1}}, (
         "poison stays"
     )
-    assert any(item["sk"]["S"] == "latest" for item in world.standing("EntityTable"))
-    world.park("CountersParkedQueue", next(item for item in world.standing("LedgerTable") if "customer" in item))
+    assert any(item["sk"]["S"] == "latest" for item in world.items("EntityTable"))
+    world.park("CountersParkedQueue", next(item for item in world.items("LedgerTable") if "customer" in item))
     with world.without_sealed_lines(), pytest.raises(SealedFileError, match="is gone"):
         world.sample("operator-unpark")
 
@@ -116,8 +117,8 @@ def live_with_orders(world: World) -> None:
     no_order = {**due[0], "dynamodb": {**due[0]["dynamodb"], "NewImage": {}}}
     assert world.run("billing", {"Records": [no_order, *due]}) == ALL_DONE
 
-    # Billed again after a claim whose append was lost, when its bucket is long settled.
-    for item in world.standing("LedgerTable"):
+    # Billed again after a claim whose append was lost, after its bucket is final.
+    for item in world.items("LedgerTable"):
         if item["source"]["S"] == "orders":
             world.remove("LedgerTable", {name: item[name] for name in ("quarter_hour", "position")})
     world.pass_time(hours=1)
@@ -126,7 +127,7 @@ def live_with_orders(world: World) -> None:
 
 
 def read_everything(world: World, run: str) -> None:
-    """Let all that the reading function can be asked be asked."""
+    """Send every request that the reading function accepts."""
     for name in (
         "openapi",
         "account",
@@ -152,6 +153,6 @@ def read_everything(world: World, run: str) -> None:
 
 def forget_counters(world: World) -> None:
     """Lose all that was counted."""
-    for item in world.standing("EntityTable"):
+    for item in world.items("EntityTable"):
         if item["pk"]["S"].startswith(("ACCOUNT#", "SEEN#")):
             world.remove("EntityTable", {name: item[name] for name in ("pk", "sk")})

@@ -11,7 +11,8 @@ from typing import Any, NoReturn
 from samtranslator.translator.transform import transform
 from samtranslator.yaml_helper import yaml_parse
 
-ROOT = Path(__file__).parents[2]
+from tests.support.repository import ROOT
+
 FILE = ROOT / "template.yaml"
 CONFIGURATIONS = ROOT / "samconfig.toml"
 
@@ -95,7 +96,7 @@ def deployed() -> Stack:
 
 
 def translated(document: Properties) -> Properties:
-    """Return the plain CloudFormation of a template as written, with its code standing in a bucket."""
+    """Return the plain CloudFormation of a template as written, with its code in an S3 bucket."""
     packaged = deepcopy(document)
     for resource in packaged["Resources"].values():
         for place in {"CodeUri", "ContentUri"} & resource.get("Properties", {}).keys():

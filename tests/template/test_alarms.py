@@ -12,6 +12,7 @@ from moto import mock_aws
 from quarterhour.aws.telemetry import Metric as Own
 from quarterhour.model.clock import ManualClock, using
 from quarterhour_tools.emulator.template import Template
+from tests.support.repository import ROOT
 from tests.template.calls import World
 from tests.template.cloudwatch import (
     AWS_METRICS,
@@ -26,13 +27,13 @@ from tests.template.cloudwatch import (
     plotted,
 )
 from tests.template.day import live_through
-from tests.template.stack import ROOT, Stack, parsed
+from tests.template.stack import Stack, parsed
 
 ALARMS = sorted(name for name, one in parsed()["Resources"].items() if one["Type"] == "AWS::CloudWatch::Alarm")
 DAY = 24 * 60 * MINUTE
 SPAN = 5 * MINUTE
 OPERATIONS = (ROOT / "docs" / "operations.md").read_text("utf-8")
-TOLD_WITHIN = 2 * MINUTE
+REPORTED_WITHIN = 2 * MINUTE
 """From a run's end until CloudWatch knows of it."""
 METRICS_OF_AN_ALARM = 10
 """The most that CloudWatch reckons with in one."""
@@ -91,7 +92,7 @@ class TestEachAlarm:
     def test_looks_at_metrics_that_are_emitted(
         self, known: dict[str, Alarm], stack: Stack, written: set[Metric], name: str
     ) -> None:
-        assert [told for one in known[name].metrics if (told := problem(one, stack, written))] == []
+        assert [found for one in known[name].metrics if (found := problem(one, stack, written))] == []
         assert len(known[name].metrics) <= METRICS_OF_AN_ALARM
 
     def test_tells_the_topic_when_it_goes_off_and_when_it_is_over(self, stack: Stack, name: str) -> None:
@@ -114,8 +115,8 @@ class TestEachAlarm:
 
 def test_the_operations_page_tells_of_no_other_alarm(known: dict[str, Alarm]) -> None:
     chapter = OPERATIONS.partition("## Alarms")[2].partition("\n## ")[0]
-    told = re.findall(r"^### ([a-z0-9-]+)$", chapter, re.MULTILINE)
-    assert sorted(told) == sorted(one.name for one in known.values())
+    documented = re.findall(r"^### ([a-z0-9-]+)$", chapter, re.MULTILINE)
+    assert sorted(documented) == sorted(one.name for one in known.values())
 
 
 # ---------------------------------------------------------------- when they go off
@@ -211,7 +212,7 @@ def test_who_seldom_asks_and_fails_each_time_is_heard(
         assert known[name].goes_off({**usual, metric: failing}, 4 * 60 * MINUTE), metric
 
 
-def test_one_failed_run_is_told_at_once(known: dict[str, Alarm]) -> None:
+def test_one_failed_run_alarms_at_once(known: dict[str, Alarm]) -> None:
     for metric in known["RunErrorsAlarm"].metrics:
         assert known["RunErrorsAlarm"].goes_off({metric: once(600, 1)}, DAY)
 
@@ -222,7 +223,7 @@ def test_what_a_run_tells_at_its_end_is_still_looked_at(known: dict[str, Alarm],
         dated = [one for one in alarm.metrics if one.name in {"Errors", "Duration"}]
         for function in (dict(one.dimensions)["FunctionName"] for one in dated):
             longest = stack.of("AWS::Lambda::Function")[function.removesuffix(".Ref")]["Timeout"]
-            late = longest + TOLD_WITHIN + alarm.period  # it may have begun as its span ended
+            late = longest + REPORTED_WITHIN + alarm.period  # it may have begun as its span ended
             assert (alarm.periods - alarm.to_alarm + 1) * alarm.period >= late, (alarm.name, function)
 
 
@@ -280,8 +281,8 @@ def test_the_operations_page_tells_what_the_metrics_cost(
 ) -> None:
     looked_at = sum(len(alarm.metrics) for alarm in known.values())
     of_routes = len(detailed(stack)) * len(AWS_METRICS["AWS/ApiGateway"][0])
-    told = re.findall(r"\$(\d+\.\d\d) for [^(]*\((\d+) x \$(0\.\d\d)\)", OPERATIONS)
-    assert [(Decimal(sum_), int(count), Decimal(each)) for sum_, count, each in told] == [
+    documented = re.findall(r"\$(\d+\.\d\d) for [^(]*\((\d+) x \$(0\.\d\d)\)", OPERATIONS)
+    assert [(Decimal(sum_), int(count), Decimal(each)) for sum_, count, each in documented] == [
         (count * each, count, each) for count, each in ((looked_at, ALARMED), (len(written), OWN), (of_routes, OWN))
     ]
 
@@ -304,7 +305,7 @@ def test_the_dashboard_plots_metrics_that_are_emitted(stack: Stack, template: Te
     for widget in widgets:
         named = list(plotted(widget))
         assert named
-        assert [told for one in named if (told := problem(one, stack, written))] == []
+        assert [found for one in named if (found := problem(one, stack, written))] == []
 
 
 @pytest.mark.parametrize("metric", ["Errors", "Throttles", "Duration"])

@@ -20,9 +20,9 @@ def test_a_function_starts_on_its_environment_and_needs_all_of_it(
     template: Template, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     function = template.functions(attribute)[name]
-    module, asked = started(function, monkeypatch)
-    of_libraries = {variable for variable in asked | set(function.environment) if variable.startswith(LIBRARIES)}
-    assert asked - of_libraries == set(function.environment) - of_libraries
+    module, requested = started(function, monkeypatch)
+    of_libraries = {variable for variable in requested | set(function.environment) if variable.startswith(LIBRARIES)}
+    assert requested - of_libraries == set(function.environment) - of_libraries
     assert callable(getattr(module, function.handler.removeprefix("handler.")))
 
 

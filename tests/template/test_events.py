@@ -11,7 +11,8 @@ from quarterhour.ledger.event import Event, Rejection, read_event
 from quarterhour.ledger.http import BATCH, ONE, read_items
 from quarterhour_tools.emulator.filters import matches
 from quarterhour_tools.emulator.template import Template
-from tests.template.stack import ROOT, attribute, function_of
+from tests.support.repository import ROOT
+from tests.template.stack import attribute, function_of
 
 SAMPLES = sorted((ROOT / "events").iterdir())
 

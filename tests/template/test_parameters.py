@@ -13,8 +13,9 @@ from quarterhour.schedule.expression import LONGEST, checked
 from quarterhour.snapshots.layers import LAYERS, parse_layers
 from quarterhour_tools.emulator.template import Template
 from quarterhour_tools.errors import ToolError
+from tests.support.repository import ROOT
 from tests.template.calls import started
-from tests.template.stack import ROOT, Properties, Stack, attribute, overrides, parsed
+from tests.template.stack import Properties, Stack, attribute, overrides, parsed
 
 
 def accepts(parameter: str, value: str) -> bool:
@@ -41,11 +42,13 @@ def test_every_parameter_says_its_default_and_refuses_something(document: Proper
 
 def test_the_documentation_tells_of_every_parameter_and_its_default(document: Properties) -> None:
     page = (ROOT / "docs" / "deployment.md").read_text("utf-8").partition("## Parameters")[2].partition("\n#")[0]
-    told: dict[str, str] = {}
+    documented: dict[str, str] = {}
     for row in (line.split("|") for line in page.splitlines() if line.startswith("| `")):
         names, defaults = re.findall(r"`(\w+)`", row[1]), re.findall(r"`[^`]+`|empty", row[2])
-        told.update(zip(names, defaults, strict=True))
-    assert told == {name: f"`{one['Default']}`".replace("``", "empty") for name, one in document["Parameters"].items()}
+        documented.update(zip(names, defaults, strict=True))
+    assert documented == {
+        name: f"`{one['Default']}`".replace("``", "empty") for name, one in document["Parameters"].items()
+    }
 
 
 @pytest.mark.parametrize(
@@ -161,7 +164,7 @@ def test_a_value_out_of_bounds_is_refused(parameter: str, value: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["Ingest", "Billing"])
-def test_whoever_appends_knows_its_own_timeout_and_every_grace_outlasts_it(
+def test_every_appending_function_knows_its_timeout_and_the_grace_is_longer(
     document: Properties, stack: Stack, name: str
 ) -> None:
     function = stack.of("AWS::Lambda::Function")[f"{name}Function"]

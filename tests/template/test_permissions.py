@@ -14,9 +14,10 @@ from quarterhour.orders.keys import customer_pk
 from quarterhour.reports.keys import PENDING
 from quarterhour.threads.keys import SubjectKind, Thread
 from quarterhour_tools.emulator.template import Template
+from tests.support.repository import ROOT
 from tests.template.calls import Call, World
 from tests.template.day import PARAMETERS, live_through
-from tests.template.stack import ROOT, Properties, Stack, arn_of, listed, logical_id, parsed
+from tests.template.stack import Properties, Stack, arn_of, listed, logical_id, parsed
 
 FUNCTIONS = [
     *("ingest", "counters", "snapshots", "report", "operator", "api"),
@@ -24,7 +25,7 @@ FUNCTIONS = [
     "schedule",
     "watch",
 ]
-STANDING = {"Log", "ReadStream", "GiveUp"}
+STANDARD = {"Log", "ReadStream", "GiveUp"}
 """Statements for what Lambda does in the function's name: no call of the code shows it, so it has rules of its own."""
 STREAM_READING = ["DescribeStream", "GetRecords", "GetShardIterator", "ListStreams"]
 BY_KEY = {"BatchGetItem", "BatchWriteItem", "GetItem", "PutItem", "Query", "UpdateItem"}
@@ -98,7 +99,7 @@ def test_a_function_makes_a_call_of_every_kind_that_it_may_make(world: World, st
     given = {
         (one["Sid"], action, str(pattern), keys)
         for one in statements
-        if one["Sid"] not in STANDING
+        if one["Sid"] not in STANDARD
         for action in listed(one["Action"])
         for pattern in listed(one["Resource"])
         if "DeadLetterQueue" not in str(pattern)
@@ -124,7 +125,7 @@ def test_lambda_may_do_in_a_functions_name_what_its_events_need_and_no_more(stac
         for one in stack.statements(function["Ref"])
         for action in listed(one["Action"])
         for resource in listed(one["Resource"])
-        if one["Sid"] in STANDING or "DeadLetterQueue" in str(resource)
+        if one["Sid"] in STANDARD or "DeadLetterQueue" in str(resource)
     }
     assert given == needed
 
@@ -134,9 +135,9 @@ def test_what_is_open_by_its_keys_opens_nothing_to_a_call_that_names_none(stack:
     """ForAllValues holds for a call without any key, such as a Scan: so none of those is permitted."""
     for one in stack.statements(logical_id(name, "Function")):
         tables = [resource for resource in listed(one["Resource"]) if "Table" in str(resource)]
-        if tables and one["Sid"] not in STANDING:
+        if tables and one["Sid"] not in STANDARD:
             assert {action.removeprefix("dynamodb:") for action in listed(one["Action"])} <= BY_KEY, one["Sid"]
-        if any("EntityTable" in str(table) for table in tables) and one["Sid"] not in STANDING:
+        if any("EntityTable" in str(table) for table in tables) and one["Sid"] not in STANDARD:
             assert leading_keys(one), f"{one['Sid']} is about the keys of every entity"
 
 

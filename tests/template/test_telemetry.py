@@ -16,8 +16,9 @@ from moto import mock_aws
 from quarterhour.aws.telemetry import correlation_id
 from quarterhour.model.clock import ManualClock, using
 from quarterhour_tools.emulator.template import Template
+from tests.support.repository import ROOT
 from tests.template.calls import World
-from tests.template.stack import ROOT, Properties, Stack, attribute, function_of, parsed
+from tests.template.stack import Properties, Stack, attribute, function_of, parsed
 
 FUNCTIONS = sorted(Template(parsed(), ROOT).functions(attribute))
 SAMPLES = sorted((ROOT / "events").iterdir())
@@ -82,10 +83,10 @@ def world(template: Template, stack: Stack) -> Iterator[World]:
             event = json.loads(path.read_text("utf-8"))
             for one in (event, *variants(event, AWS_OWN)):
                 invoked(world, function_of(path.stem), one)
-        recorded = world.standing("LedgerTable")
+        recorded = world.items("LedgerTable")
         assert any("Quine" in str(item) for item in recorded)
         world.stream("counters", *recorded)
-        states = [item for item in world.standing("EntityTable") if item["sk"]["S"] == "latest"]
+        states = [item for item in world.items("EntityTable") if item["sk"]["S"] == "latest"]
         world.stream("snapshots", *states)
         for queue in stack.of("AWS::SQS::Queue"):
             if queue.endswith("ParkedQueue"):
@@ -179,7 +180,7 @@ import quarterhour.aws.telemetry
 print(logging.getLogger("botocore.auth").isEnabledFor(logging.INFO), quarterhour.aws.telemetry.logger.log_level)
 """
     variables = {"POWERTOOLS_LOG_LEVEL": "DEBUG", "POWERTOOLS_SERVICE_NAME": "api", "AWS_LAMBDA_LOG_LEVEL": "DEBUG"}
-    told = subprocess.run(  # noqa: S603 - our own
+    ended = subprocess.run(  # noqa: S603 - our own
         [sys.executable, "-c", script], env=variables, capture_output=True, text=True, check=True
     )
-    assert (told.stdout, told.stderr) == ("False 10\n", "")
+    assert (ended.stdout, ended.stderr) == ("False 10\n", "")

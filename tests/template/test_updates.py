@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.template.stack import ROOT, Properties, parsed, translated
+from tests.support.repository import ROOT
+from tests.template.stack import Properties, parsed, translated
 from tests.template.updates import LASTING, REGION, dangers, lasting
 
 RELEASED = sorted((ROOT / "tests" / "template" / "released").glob("*.json"))
@@ -319,9 +320,9 @@ BAD: dict[str, tuple[Callable[[Properties], object], str]] = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("edit", "told"), BAD.values(), ids=BAD)
-def test_a_bad_update_is_told(now: Properties, edit: Callable[[Properties], object], told: str) -> None:
-    assert told in updated(now, edit)
+@pytest.mark.parametrize(("edit", "message"), BAD.values(), ids=BAD)
+def test_a_bad_update_is_found(now: Properties, edit: Callable[[Properties], object], message: str) -> None:
+    assert message in updated(now, edit)
 
 
 # ---------------------------------------------------------------- what must pass

@@ -1,4 +1,4 @@
-"""Unit tests touch no network: whoever opens a socket fails."""
+"""Unit tests touch no network: a test that opens a socket fails."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -21,17 +21,17 @@ from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.reports import store as reports
 from quarterhour.reports.plan import Checkpoint, Plan, SealedFile
 from quarterhour.snapshots import store as snapshots
-from tests.support.builders import AT, QUARTER, claim, event, terms, utc
+from tests.support.builders import AT, QUARTER_HOUR, claim, event, terms, utc
 
 SALE = claim()
 MOVED = SALE.moved(utc("02:00"), terms())
 REFUND = linked_refund(event("refund-1", "sale.refunded", amount="-2.50", refers_to="order-1"), SALE, AT, terms())
-PLAN = Plan(QUARTER, QUARTER.next, "2026-10-23T02:05:00.000Z", "1.0", 1, ("run-0", "hash-0"))
-CHECKPOINT = Checkpoint(QUARTER.previous, ("run-0", "hash-0"), None)
+PLAN = Plan(QUARTER_HOUR, QUARTER_HOUR.next, "2026-10-23T02:05:00.000Z", "1.0", 1, ("run-0", "hash-0"))
+CHECKPOINT = Checkpoint(QUARTER_HOUR.previous, ("run-0", "hash-0"), None)
 NEW = Change({"pk": "ACCOUNT#42#GBP", "sk": "latest", "events": 1, "version": 1}, None)
 TRANSITIONS = Change({"pk": "ACCOUNT#42#GBP", "sk": "DAY#2026-10-23", "events": 2, "version": 2}, Decimal(1))
 LIFETIME_MARKERS, DAY_MARKERS = marker_sets(
-    Account("42", "GBP"), QUARTER.day, {"c1", "c2"}, Retention(timedelta(days=35), timedelta(days=800))
+    Account("42", "GBP"), QUARTER_HOUR.day, {"c1", "c2"}, Retention(timedelta(days=35), timedelta(days=800))
 )
 CHECKPOINT_KEY = {"pk": {"S": "CONTROL"}, "sk": {"S": "checkpoint"}}
 
@@ -41,7 +41,7 @@ REQUESTS: dict[str, tuple[str, dict[str, Any]]] = {
     "refund": ("TransactWriteItems", ledger.refund_request("Identity", REFUND, "request-1")),
     "move": ("UpdateItem", ledger.move_request("Identity", SALE, MOVED)),
     "shards": ("UpdateItem", ledger.shards_request("Entity", 4)),
-    "first checkpoint": ("PutItem", ledger.first_checkpoint_request("Entity", QUARTER.previous)),
+    "first checkpoint": ("PutItem", ledger.first_checkpoint_request("Entity", QUARTER_HOUR.previous)),
     "append": (
         "BatchWriteItem",
         put_items_request("Ledger", [{name: {"S": value} for name, value in ledger_values(event(), SALE).items()}]),
@@ -49,10 +49,13 @@ REQUESTS: dict[str, tuple[str, dict[str, Any]]] = {
     "count": ("TransactWriteItems", counters.write_request("Entity", [NEW, TRANSITIONS])),
     "markers": ("TransactWriteItems", counters.markers_request("Entity", DAY_MARKERS)),
     "markers of the lifetime": ("TransactWriteItems", counters.markers_request("Entity", LIFETIME_MARKERS)),
-    "counted": ("Query", counters.counted_request("Entity", Account("42", "GBP"), QUARTER.next, QUARTER.next.next)),
+    "counted": (
+        "Query",
+        counters.counted_request("Entity", Account("42", "GBP"), QUARTER_HOUR.next, QUARTER_HOUR.next.next),
+    ),
     "set customers": ("UpdateItem", counters.customers_request("Entity", DAY_MARKERS.counter, 3, 1_800_000_000)),
     "snapshot": ("PutItem", snapshots.put_request("Entity", {"pk": "a", "sk": "5m#x", "version": Decimal(7)})),
-    "partition": ("Query", reports.partition_request("Ledger", PLAN.partitions(QUARTER)[0], 100)),
+    "partition": ("Query", reports.partition_request("Ledger", PLAN.partitions(QUARTER_HOUR)[0], 100)),
     "fix": ("UpdateItem", reports.plan_request("Entity", CHECKPOINT, PLAN)),
     "progress": ("UpdateItem", reports.progress_request("Entity", PLAN, [SealedFile(3, "abc", 99), SealedFile(0)])),
     "finish": ("UpdateItem", reports.finish_request("Entity", PLAN, "hash-1")),
@@ -164,9 +167,9 @@ def test_the_counters_of_quarter_hours_are_read_with_strong_consistency() -> Non
     request = of("counted")
     assert request["ConsistentRead"] is True
     values = from_item(request["ExpressionAttributeValues"])
-    within = [f"QUARTER#{QUARTER.next}#00", f"QUARTER#{QUARTER.next.next}#63"]
+    within = [f"QUARTER#{QUARTER_HOUR.next}#00", f"QUARTER#{QUARTER_HOUR.next.next}#63"]
     assert all(values[":first"] <= sk <= values[":last"] for sk in within)
-    others = [f"QUARTER#{QUARTER}#63", f"QUARTER#{QUARTER.next.next.next}#00"]
+    others = [f"QUARTER#{QUARTER_HOUR}#63", f"QUARTER#{QUARTER_HOUR.next.next.next}#00"]
     outside = [*others, "latest", "DAY#2026-10-23", "CUSTOMERS"]
     assert not any(values[":first"] <= sk <= values[":last"] for sk in outside)
 

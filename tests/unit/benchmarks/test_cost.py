@@ -1,11 +1,11 @@
 """What a million events cost: the operations page shows what the estimate gives, and its parts add up."""
 
 from decimal import Decimal
-from pathlib import Path
 
 from benchmarks.cost import EVENTS, READ, WRITE, Shape, estimate, table
+from tests.support.repository import ROOT
 
-PAGE = (Path(__file__).parents[3] / "docs" / "operations.md").read_text("utf-8")
+PAGE = (ROOT / "docs" / "operations.md").read_text("utf-8")
 
 
 def dollars(shape: Shape) -> dict[str, Decimal]:

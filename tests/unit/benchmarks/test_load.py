@@ -66,17 +66,17 @@ def test_a_shop_sends_some_events_again_and_counts_each_once() -> None:
     sales = Shop("shop", ORDERS).trade(system)
     assert sales.verdicts["duplicate"]
     assert sales.verdicts["recorded"] == len(system.events) == len(sales.ids)
-    assert sales.standing == system.totals()
-    assert (sales.twice, sales.untold, sales.failures) == (0, 0, Counter())
+    assert sales.recorded == system.totals()
+    assert (sales.twice, sales.unanswered, sales.failures) == (0, 0, Counter())
     assert len(sales.latencies) == len(system.batches)
 
 
-def test_a_shop_sends_again_what_no_answer_has_told_of() -> None:
+def test_a_shop_retries_events_without_an_answer() -> None:
     system = System(lost=(0, 2), put_off=(1, 3))
     sales = Shop("shop", ORDERS).trade(system)
     assert system.batches[0] == system.batches[1] == system.batches[2]
     assert sales.ids == system.events.keys()
-    assert sales.standing == system.totals()
+    assert sales.recorded == system.totals()
     assert sales.verdicts["unavailable"] == 40
 
 
@@ -99,10 +99,10 @@ def test_a_shop_keeps_to_its_rate(monkeypatch: pytest.MonkeyPatch) -> None:
     assert sent == [0, 2, 4, 6]
 
 
-def test_a_shop_tells_what_it_was_never_told() -> None:
+def test_a_shop_reports_events_that_never_got_an_answer() -> None:
     sales = Shop("shop", Orders(seconds=0.001, rate=10_000, batch=5, again=0, agencies=("a",))).trade(lambda _: None)
-    assert sales.untold == 5
-    assert not sales.standing
+    assert sales.unanswered == 5
+    assert not sales.recorded
 
 
 def test_a_system_that_records_twice_is_found_out() -> None:
@@ -174,9 +174,9 @@ def answers(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     return said
 
 
-def told() -> list[str]:
+def violations() -> list[str]:
     sales = Sales(
-        standing={"load 1": Totals().plus(Decimal(10), Decimal("1.25")).plus(Decimal(20), Decimal("2.5"))},
+        recorded={"load 1": Totals().plus(Decimal(10), Decimal("1.25")).plus(Decimal(20), Decimal("2.5"))},
         ids={"1", "2"},
     )
     return loading.problems("http://127.0.0.1", Load([sales]), AT, "load")
@@ -184,7 +184,7 @@ def told() -> list[str]:
 
 def test_what_agrees_is_no_problem(answers: dict[str, Any]) -> None:
     answers["/events"]["items"].append({"source": "somebody else", "id": "1"})
-    assert told() == []
+    assert violations() == []
 
 
 @pytest.mark.parametrize(
@@ -197,18 +197,18 @@ def test_what_agrees_is_no_problem(answers: dict[str, Any]) -> None:
 )
 def test_an_event_lost_or_doubled_in_the_ledger_is_a_problem(answers: dict[str, Any], ids: str, problem: str) -> None:
     answers["/events"]["items"] = [{"source": "load-0", "id": id_} for id_ in ids]
-    (found,) = told()
+    (found,) = violations()
     assert re.match(problem, found), found
 
 
 @pytest.mark.parametrize("changed", [{"events": 1}, {"events": 3}, {"gross": "30.01"}, {"commission": "3.7499"}])
 def test_an_account_that_counts_otherwise_is_a_problem(answers: dict[str, Any], changed: dict[str, Any]) -> None:
     answers["/accounts/load%201/EUR"].update(changed)
-    (found,) = told()
+    (found,) = violations()
     assert found.startswith("load 1: the account says")
 
 
-def test_a_system_that_does_not_start_is_told(
+def test_a_system_that_does_not_start_is_reported(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(loading, "_UP", "")

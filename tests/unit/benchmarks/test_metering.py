@@ -168,15 +168,15 @@ def test_a_query_rounds_the_sum_and_a_batch_each_of_its_items(things: Metered) -
     assert things.reads("query", **by_group) == 1
     assert things.reads("scan", TableName=TABLE, ConsistentRead=True) == 2
     keys = [key(number) for number in range(7)]
-    wanted = {TABLE: {"Keys": keys, "ConsistentRead": True}}
-    assert things.reads("batch_get_item", RequestItems=wanted) == 7
+    requested = {TABLE: {"Keys": keys, "ConsistentRead": True}}
+    assert things.reads("batch_get_item", RequestItems=requested) == 7
     assert things.reads("batch_get_item", RequestItems={TABLE: {"Keys": keys}}) == 3.5
 
 
 def test_keys_that_a_batch_leaves_unread_cost_nothing() -> None:
-    wanted = {"RequestItems": {TABLE: {"Keys": [key(1), key(2), key(3)], "ConsistentRead": True}}}
+    requested = {"RequestItems": {TABLE: {"Keys": [key(1), key(2), key(3)], "ConsistentRead": True}}}
     answer = {"Responses": {TABLE: [thing(1, 5)]}, "UnprocessedKeys": {TABLE: {"Keys": [key(3)]}}}
-    assert reads("BatchGetItem", wanted, answer) == [(TABLE, 2 + 1)]
+    assert reads("BatchGetItem", requested, answer) == [(TABLE, 2 + 1)]
 
 
 def test_a_transaction_reads_at_double(things: Metered) -> None:

@@ -9,7 +9,7 @@ from benchmarks.turns import Turns
 START = datetime(2026, 10, 23, 1, 30, tzinfo=UTC)
 
 
-def test_whoever_wakes_first_has_the_turn_and_the_clock_is_complete() -> None:
+def test_the_thread_that_wakes_first_has_the_turn() -> None:
     turns = Turns(START)
     course: list[tuple[str, float]] = []
 

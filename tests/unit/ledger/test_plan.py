@@ -27,7 +27,7 @@ from quarterhour.model import clock
 from quarterhour.model.errors import SettingsError
 from quarterhour.model.identifiers import Identity, Partition, Position
 from quarterhour.model.quarter_hours import QuarterHour
-from tests.support.builders import AT, QUARTER, claim, event, identities, instants, rejection, terms, utc
+from tests.support.builders import AT, QUARTER_HOUR, claim, event, identities, instants, rejection, terms, utc
 
 MICROSECOND = timedelta(microseconds=1)
 RECORDED, DUPLICATE, CONFLICT, REJECTED, UNAVAILABLE = Verdict
@@ -50,7 +50,7 @@ RECORDED, DUPLICATE, CONFLICT, REJECTED, UNAVAILABLE = Verdict
     ],
 )
 def test_a_bucket_is_open_then_closing_then_final(now: datetime, phase: Phase) -> None:
-    assert terms().phase(QUARTER, now) is phase
+    assert terms().phase(QUARTER_HOUR, now) is phase
 
 
 @given(
@@ -74,7 +74,7 @@ def test_an_ingest_that_appends_to_an_open_bucket_has_ended_when_the_bucket_is_f
 
 @given(st.timedeltas(timedelta(0), timedelta(minutes=15) - MICROSECOND))
 def test_a_bucket_is_open_during_its_quarter_hour(into: timedelta) -> None:
-    assert terms(grace=timedelta(seconds=35)).phase(QUARTER, QUARTER.start + into) is Phase.OPEN
+    assert terms(grace=timedelta(seconds=35)).phase(QUARTER_HOUR, QUARTER_HOUR.start + into) is Phase.OPEN
 
 
 @pytest.mark.parametrize("grace", [0, 30, 34])
@@ -99,7 +99,7 @@ def test_a_claim_has_a_position_of_now_in_the_current_bucket() -> None:
 
 def test_the_events_own_time_does_not_decide_its_bucket() -> None:
     late = replace(event(), time=AT - timedelta(days=400))
-    assert claim(late).partition.quarter_hour == QUARTER
+    assert claim(late).partition.quarter_hour == QUARTER_HOUR
 
 
 @given(identity=identities, at=instants, shards=st.integers(1, 64))

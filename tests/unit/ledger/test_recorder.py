@@ -21,7 +21,7 @@ from quarterhour.model.errors import UnavailableError
 from quarterhour.model.identifiers import Identity
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.rate_cards.plan import NO_RATE_CARDS, RateCardQuery, RateCards
-from tests.support.builders import AT, QUARTER, claim, event, rejection, terms, utc
+from tests.support.builders import AT, QUARTER_HOUR, claim, event, rejection, terms, utc
 from tests.support.clocks import Waits
 from tests.support.script import cancelled
 from tests.unit.rate_cards.builders import rate_card
@@ -238,7 +238,7 @@ def test_an_event_that_is_twice_in_a_request_is_recorded_once(desk: Desk) -> Non
 def test_the_reports_are_prepared_once_for_all_requests_of_a_process(desk: Desk) -> None:
     desk.record(SALE)
     desk.record(event("b"))
-    assert desk.tables.prepared == [(1, QUARTER.previous)]
+    assert desk.tables.prepared == [(1, QUARTER_HOUR.previous)]
     assert desk.tables.calls[:2] == ["prepare", "claim"]
 
 
@@ -248,7 +248,7 @@ def test_the_next_request_prepares_the_reports_where_that_failed(desk: Desk) -> 
         desk.record(SALE)
     desk.tables.down = set()
     assert desk.verdicts(SALE) == [RECORDED]
-    assert desk.tables.prepared == [(1, QUARTER.previous)]
+    assert desk.tables.prepared == [(1, QUARTER_HOUR.previous)]
 
 
 def test_no_event_is_claimed_in_a_quarter_hour_before_the_reports_begin(desk: Desk, hands: ManualClock) -> None:

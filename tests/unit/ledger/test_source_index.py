@@ -12,7 +12,7 @@ from quarterhour.ledger import source_index
 from quarterhour.ledger.source_index import SourceIndex, chunk, chunks_between, keys_in
 from quarterhour.model.identifiers import Identity, Partition, Position
 from quarterhour.model.quarter_hours import QuarterHour
-from tests.support.builders import QUARTER, identities, instants
+from tests.support.builders import QUARTER_HOUR, identities, instants
 
 
 def place(identity: Identity, at: datetime, shard: int) -> source_index.LedgerKey:
@@ -53,7 +53,9 @@ def indexed(sources: Sequence[str], waiting: int, patch: pytest.MonkeyPatch) -> 
     kept: list[list[dict[str, Any]]] = []
     index = SourceIndex()
     for number, source in enumerate(sources):
-        partition, position = place(Identity(source, str(number)), QUARTER.start.replace(second=number), number % 2)
+        partition, position = place(
+            Identity(source, str(number)), QUARTER_HOUR.start.replace(second=number), number % 2
+        )
         index.add({"source": source, "quarter_hour": partition, "position": position})
         if index.is_full:
             kept.append(index.take())
@@ -75,5 +77,5 @@ def test_an_empty_index_makes_no_chunk(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_largest_chunk_fits_into_an_item() -> None:
-    many = chunk("s" * 200, [place(Identity("s", "1"), QUARTER.start, 63)] * source_index.MAX_PENDING)
+    many = chunk("s" * 200, [place(Identity("s", "1"), QUARTER_HOUR.start, 63)] * source_index.MAX_PENDING)
     assert len(many["places"]) < 390_000

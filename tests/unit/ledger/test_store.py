@@ -22,7 +22,7 @@ from quarterhour.model import clock
 from quarterhour.model.clock import ManualClock
 from quarterhour.model.identifiers import Identity
 from quarterhour.model.quarter_hours import QuarterHour
-from tests.support.builders import AT, QUARTER, amounts, claim, event, identities, instants, terms, utc
+from tests.support.builders import AT, QUARTER_HOUR, amounts, claim, event, identities, instants, terms, utc
 from tests.support.clocks import Waits
 from tests.support.script import Scripted, cancelled, service_error
 
@@ -38,7 +38,7 @@ def store(client: Scripted) -> LedgerStore:
 
 def entries(count: int) -> list[Entry]:
     sold = [event(str(i)) for i in range(count)]
-    return [(QUARTER, ledger_values(one, claim(one))) for one in sold]
+    return [(QUARTER_HOUR, ledger_values(one, claim(one))) for one in sold]
 
 
 def keys(of: list[Entry]) -> set[tuple[str, str]]:
@@ -143,7 +143,7 @@ def test_no_append_is_sent_again_after_its_bucket_is_closing(hands: ManualClock)
 def test_events_of_an_open_bucket_are_appended_though_others_are_of_a_closing_one(hands: ManualClock) -> None:
     hands.advance_to(utc("01:46:30"))
     new = event("new")
-    open_entry = (QUARTER.next, ledger_values(new, claim(new, hands.now())))
+    open_entry = (QUARTER_HOUR.next, ledger_values(new, claim(new, hands.now())))
     client = Scripted(TAKEN)
     in_ledger = store(client).append(
         [*entries(2), open_entry], lambda one: terms().phase(one, hands.now()) is Phase.OPEN
@@ -235,5 +235,5 @@ def test_a_claim_that_another_request_moved_is_not_moved_again() -> None:
 @pytest.mark.parametrize("error", [service_error("ConditionalCheckFailedException"), None])
 def test_the_control_items_are_written_once_by_the_first_process(error: Exception | None) -> None:
     client = Scripted(error or {})
-    store(client).prepare(3, QUARTER.previous)
+    store(client).prepare(3, QUARTER_HOUR.previous)
     assert [operation for operation, _ in client.calls] == ["update_item", "put_item"]

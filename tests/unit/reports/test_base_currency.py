@@ -25,7 +25,7 @@ from quarterhour.reports.base_currency import (
 )
 from quarterhour.reports.manifest import summary
 from quarterhour.reports.plan import Tally, by_account
-from tests.support.builders import AT, QUARTER, amounts
+from tests.support.builders import AT, QUARTER_HOUR, amounts
 
 EUR = "EUR"
 
@@ -35,14 +35,14 @@ def rate(units: str) -> ExchangeRate:
 
 
 def sold(currency: str, gross: str, refunds: str = "0", commission: str = "0", shard: int = 0) -> Tally:
-    partition = Partition(QUARTER, shard)
+    partition = Partition(QUARTER_HOUR, shard)
     return {(Account("42", currency), partition): Totals(1, Decimal(gross), Decimal(refunds), Decimal(commission))}
 
 
 def rows(*quarter_hours: tuple[Tally, Pins], base: str = EUR) -> list[dict[str, str]]:
     """Return the summary of quarter-hours that follow each other."""
     named, pinned = [], {}
-    quarter_hour = QUARTER
+    quarter_hour = QUARTER_HOUR
     for tally, pins in quarter_hours:
         named.append((quarter_hour, tally))
         pinned[quarter_hour] = pins
@@ -99,7 +99,7 @@ def test_a_figure_is_rounded_half_even_to_the_minor_unit_of_the_base(
 def test_the_sum_is_exact_at_any_exchange_rates(quarter_hours: list[tuple[Decimal, Decimal]]) -> None:
     exact = sum((Fraction(amount) / Fraction(units) for amount, units in quarter_hours), Fraction(0))
     tallies = []
-    quarter_hour = QUARTER
+    quarter_hour = QUARTER_HOUR
     for amount, units in quarter_hours:
         tally = {(Account("42", "GBP"), Partition(quarter_hour, 0)): Totals().plus(amount, Decimal(0))}
         tallies.append((quarter_hour, tally, {"GBP": ExchangeRate(units, "ECB", EUR, AT)}))

@@ -22,7 +22,7 @@ from quarterhour.model.totals import Totals
 from quarterhour.reports.lines import COLUMNS, escape_formula, read_lines, tally_lines, unescape_formula
 from quarterhour.reports.plan import SCHEMA, LineTotals, SealedFile
 from quarterhour.reports.writer import SealedFileWriter
-from tests.support.builders import AT, QUARTER, claim, event, names
+from tests.support.builders import AT, QUARTER_HOUR, claim, event, names
 from tests.support.sealing import line
 
 RUN_BY_SPREADSHEETS = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
@@ -140,7 +140,7 @@ def test_a_sealed_file_knows_its_lines_its_hash_its_size_and_its_totals(items: l
     for (account, partition), totals in packed.totals.accounts.items():
         of_account = [item for item in items if (item["agency"]["S"], item["currency"]["S"]) == _names(account)]
         expected = sum((_totals(item) for item in of_account), Totals())
-        assert (partition, totals) == (Partition(QUARTER, 0), expected)
+        assert (partition, totals) == (Partition(QUARTER_HOUR, 0), expected)
 
 
 def _names(account: Account) -> tuple[str, str]:
@@ -222,4 +222,4 @@ def test_a_malformed_sealed_file_is_refused(content: bytes) -> None:
 def test_lines_of_one_account_in_two_partitions_are_tallied_apart(at: datetime) -> None:
     first, second = (line(at.astimezone(AT.tzinfo), "a", quarter_hour=f"202610230130#0{i}") for i in (0, 1))
     _, packed = sealed([first, second])
-    assert packed.totals.accounts.keys() == {(Account("42", "GBP"), Partition(QUARTER, shard)) for shard in (0, 1)}
+    assert packed.totals.accounts.keys() == {(Account("42", "GBP"), Partition(QUARTER_HOUR, shard)) for shard in (0, 1)}

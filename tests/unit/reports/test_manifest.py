@@ -14,9 +14,9 @@ from quarterhour.model.identifiers import Account
 from quarterhour.model.totals import Totals
 from quarterhour.reports.manifest import manifest, summary
 from quarterhour.reports.plan import Plan, SealedFile
-from tests.support.builders import QUARTER, accounts, amounts
+from tests.support.builders import QUARTER_HOUR, accounts, amounts
 
-PLAN = Plan(QUARTER, QUARTER.next, "2026-10-23T02:05:00.000Z", "1.0", 2, ("2026-10-23T0115-0130", "hash-0"))
+PLAN = Plan(QUARTER_HOUR, QUARTER_HOUR.next, "2026-10-23T02:05:00.000Z", "1.0", 2, ("2026-10-23T0115-0130", "hash-0"))
 SEALED = [SealedFile(3, "abc", 99), SealedFile(0)]
 SUMS = {Account("42", "GBP"): Totals(3, Decimal("10.005"), Decimal("-2.50"), Decimal("0.7505"))}
 
@@ -91,7 +91,7 @@ def test_the_manifest_holds_bounds_files_and_totals() -> None:
 
 
 def test_the_first_run_has_no_previous_run() -> None:
-    first = Plan(QUARTER, QUARTER, "2026-10-23T02:05:00.000Z", "1.0", 1, ("", ""))
+    first = Plan(QUARTER_HOUR, QUARTER_HOUR, "2026-10-23T02:05:00.000Z", "1.0", 1, ("", ""))
     assert json.loads(manifest(first, [SealedFile(0)], {}, summary({})))["previous"] is None
 
 

@@ -24,7 +24,7 @@ from quarterhour.reports.plan import (
     run_values,
     with_proofs,
 )
-from tests.support.builders import QUARTER, accounts, amounts, instants, partitions, quarter_hours, utc
+from tests.support.builders import QUARTER_HOUR, accounts, amounts, instants, partitions, quarter_hours, utc
 
 GRACE = timedelta(seconds=120)
 MICROSECOND = timedelta(microseconds=1)
@@ -84,12 +84,12 @@ def test_successive_plans_cover_all_closed_quarter_hours_without_gap_or_overlap(
     ],
 )
 def test_a_run_is_named_by_what_it_covers_up_to_the_end_of_its_day(now: datetime, run: str | None) -> None:
-    plan = plan_after(QUARTER.previous, now)
+    plan = plan_after(QUARTER_HOUR.previous, now)
     assert (plan.run if plan else None) == run
 
 
 def test_a_plan_holds_its_time_its_code_version_and_the_previous_run() -> None:
-    plan = plan_after(QUARTER.previous, utc("01:47"))
+    plan = plan_after(QUARTER_HOUR.previous, utc("01:47"))
     assert plan is not None
     assert (plan.planned_at, plan.code_version, plan.previous) == (
         "2026-10-23T01:47:00.000Z",
@@ -100,9 +100,9 @@ def test_a_plan_holds_its_time_its_code_version_and_the_previous_run() -> None:
 
 
 def test_a_plan_reads_all_shards_that_were_ever_used() -> None:
-    plan = plan_after(QUARTER.previous, utc("01:47"))
+    plan = plan_after(QUARTER_HOUR.previous, utc("01:47"))
     assert plan is not None
-    assert [str(one) for one in plan.partitions(QUARTER)] == [f"202610230130#0{shard}" for shard in range(4)]
+    assert [str(one) for one in plan.partitions(QUARTER_HOUR)] == [f"202610230130#0{shard}" for shard in range(4)]
 
 
 @given(
@@ -120,7 +120,7 @@ def test_a_plan_is_parsed_from_its_control_item_as_it_was_stored(
 
 
 def test_a_stored_plan_without_a_schema_has_the_first() -> None:
-    plan = plan_after(QUARTER.previous, utc("01:47"))
+    plan = plan_after(QUARTER_HOUR.previous, utc("01:47"))
     assert plan is not None
     stored = {name: value for name, value in plan.as_dict().items() if name != "schema"}
     assert (plan.schema, Plan.of(stored).schema) == (SCHEMA, 1)
@@ -128,16 +128,16 @@ def test_a_stored_plan_without_a_schema_has_the_first() -> None:
 
 # ---------------------------------------------------------------- what the counters say
 
-KEY = Account("42", "GBP"), Partition(QUARTER, 0)
-OTHER = Account("7", "GBP"), Partition(QUARTER, 0)
+KEY = Account("42", "GBP"), Partition(QUARTER_HOUR, 0)
+OTHER = Account("7", "GBP"), Partition(QUARTER_HOUR, 0)
 
 
 def totals(*sold: str) -> Totals:
     return Totals.of({"events": len(sold), "gross": sum(map(int, sold)), "refunds": "0", "commission": "0"})
 
 
-IN_TIME = QUARTER.end + STREAM_RETENTION - MICROSECOND
-TOO_LATE = QUARTER.end + STREAM_RETENTION
+IN_TIME = QUARTER_HOUR.end + STREAM_RETENTION - MICROSECOND
+TOO_LATE = QUARTER_HOUR.end + STREAM_RETENTION
 
 
 @pytest.mark.parametrize(
@@ -163,12 +163,12 @@ TOO_LATE = QUARTER.end + STREAM_RETENTION
 def test_a_proof_is_verified_pending_or_drift(
     ledger: dict[object, Totals], counters: dict[object, Totals], now: datetime, expected: Proof
 ) -> None:
-    assert proof(QUARTER, ledger, counters, now) is expected
+    assert proof(QUARTER_HOUR, ledger, counters, now) is expected
 
 
 def test_figures_with_another_scale_are_equal() -> None:
     stored = Totals.of({"events": 1, "gross": "5.00", "refunds": "0.0", "commission": "0.000"})
-    assert proof(QUARTER, {KEY: totals("5")}, {KEY: stored}, IN_TIME) is VERIFIED
+    assert proof(QUARTER_HOUR, {KEY: totals("5")}, {KEY: stored}, IN_TIME) is VERIFIED
 
 
 @given(st.lists(st.dictionaries(st.tuples(accounts, partitions), amounts(10), max_size=4), max_size=4))
@@ -189,7 +189,7 @@ def test_a_runs_totals_are_those_of_its_quarter_hours_by_account_in_order(
 
 # ---------------------------------------------------------------- a run's control item
 
-PLAN = Plan(QUARTER, QUARTER.next, "2026-10-23T02:05:00.000Z", "1.0", 1, ("", ""))
+PLAN = Plan(QUARTER_HOUR, QUARTER_HOUR.next, "2026-10-23T02:05:00.000Z", "1.0", 1, ("", ""))
 RUN = run_values(PLAN, [SealedFile(3, "abc", 99), SealedFile(0)], "hash-1")
 
 
@@ -203,10 +203,10 @@ def test_a_runs_control_item_holds_its_sealed_files() -> None:
     ("expected", "counters"),
     [
         ({}, "verified"),
-        ({QUARTER: VERIFIED}, "verified"),
-        ({QUARTER: PENDING, QUARTER.next: VERIFIED}, "pending"),
-        ({QUARTER: PENDING, QUARTER.next: DRIFT}, "drift"),
-        ({QUARTER: DRIFT, QUARTER.next: VERIFIED}, "drift"),
+        ({QUARTER_HOUR: VERIFIED}, "verified"),
+        ({QUARTER_HOUR: PENDING, QUARTER_HOUR.next: VERIFIED}, "pending"),
+        ({QUARTER_HOUR: PENDING, QUARTER_HOUR.next: DRIFT}, "drift"),
+        ({QUARTER_HOUR: DRIFT, QUARTER_HOUR.next: VERIFIED}, "drift"),
     ],
 )
 def test_a_run_has_the_worst_proof_of_its_buckets(expected: dict[QuarterHour, Proof], counters: str) -> None:
@@ -214,9 +214,9 @@ def test_a_run_has_the_worst_proof_of_its_buckets(expected: dict[QuarterHour, Pr
 
 
 def test_a_run_is_in_the_index_while_a_proof_is_pending() -> None:
-    first = with_proofs(RUN, {QUARTER: PENDING, QUARTER.next: DRIFT})
+    first = with_proofs(RUN, {QUARTER_HOUR: PENDING, QUARTER_HOUR.next: DRIFT})
     assert (first["gsi1pk"], first["gsi1sk"]) == ("RUN#pending", RUN["sk"])
-    then = with_proofs(first, {QUARTER: VERIFIED})
+    then = with_proofs(first, {QUARTER_HOUR: VERIFIED})
     assert not {"gsi1pk", "gsi1sk"} & then.keys()
     assert then["verdicts"] == {"202610230130": "verified", "202610230145": "drift"}
     assert then["counters"] == "drift"

@@ -20,7 +20,7 @@ from quarterhour.reports.manifest import hexdigest
 from quarterhour.reports.plan import Plan
 from quarterhour.reports.sealed_files import SealedFiles
 from quarterhour.reports.store import CheckpointStore, PinStore
-from tests.support.builders import QUARTER, utc
+from tests.support.builders import QUARTER_HOUR, utc
 from tests.support.script import Scripted, service_error
 
 TIMEOUT = ReadTimeoutError(endpoint_url="bucket")
@@ -29,7 +29,7 @@ UNMET = service_error("ConditionalCheckFailedException")
 DENIED = service_error("AccessDeniedException")
 CONTENT = b"sealed lines"
 KEY = "ledger/dt=2026-10-23/quarter=0130/lines.csv.gz"
-PLAN = Plan(QUARTER, QUARTER.next, "2026-10-23T02:03:00.000Z", "1.0", 1, ("run-0", "hash-0"))
+PLAN = Plan(QUARTER_HOUR, QUARTER_HOUR.next, "2026-10-23T02:03:00.000Z", "1.0", 1, ("run-0", "hash-0"))
 
 pytestmark = pytest.mark.usefixtures("hands")
 
@@ -113,27 +113,27 @@ OTHER = replace(RATE, units_per_base=Decimal("0.5"))
 def test_exchange_rates_are_pinned_where_none_are() -> None:
     table = Scripted({})
     pins: dict[str, ExchangeRate | None] = {"GBP": RATE, "USD": None}
-    assert pins_of(table).pin(QUARTER, "EUR", pins) == pins
+    assert pins_of(table).pin(QUARTER_HOUR, "EUR", pins) == pins
     ((operation, request),) = table.calls
     assert (operation, request["ConditionExpression"]) == ("put_item", "attribute_not_exists(pk)")
     item = from_item(request["Item"])
-    assert (item["pk"], item["sk"], item["rates"]) == (f"PINNED#{QUARTER}", "EUR", pins_as_list(pins))
+    assert (item["pk"], item["sk"], item["rates"]) == (f"PINNED#{QUARTER_HOUR}", "EUR", pins_as_list(pins))
 
 
 def test_exchange_rates_that_are_pinned_already_stay() -> None:
-    item = to_item({"pk": f"PINNED#{QUARTER}", "sk": "EUR", "rates": pins_as_list({"GBP": OTHER})})
+    item = to_item({"pk": f"PINNED#{QUARTER_HOUR}", "sk": "EUR", "rates": pins_as_list({"GBP": OTHER})})
     table = Scripted(TIMEOUT, service_error("ConditionalCheckFailedException", Item=item))
-    assert pins_of(table).pin(QUARTER, "EUR", {"GBP": RATE}) == {"GBP": OTHER}
-    assert pins_of(Scripted({"Item": item})).pinned(QUARTER, "EUR") == {"GBP": OTHER}
+    assert pins_of(table).pin(QUARTER_HOUR, "EUR", {"GBP": RATE}) == {"GBP": OTHER}
+    assert pins_of(Scripted({"Item": item})).pinned(QUARTER_HOUR, "EUR") == {"GBP": OTHER}
 
 
 def test_a_pin_that_could_not_be_written_is_an_error() -> None:
     with pytest.raises(ClientError):
-        pins_of(Scripted(DENIED)).pin(QUARTER, "EUR", {"GBP": RATE})
+        pins_of(Scripted(DENIED)).pin(QUARTER_HOUR, "EUR", {"GBP": RATE})
 
 
 def test_where_no_exchange_rates_are_pinned_none_are_returned() -> None:
-    assert pins_of(Scripted({})).pinned(QUARTER, "EUR") == {}
+    assert pins_of(Scripted({})).pinned(QUARTER_HOUR, "EUR") == {}
 
 
 # ---------------------------------------------------------------- the rate in force
@@ -145,9 +145,9 @@ def found(*rates: ExchangeRate) -> Scripted:
 
 def test_the_exchange_rate_in_force_right_before_an_instant_is_the_newest_stated_until_then() -> None:
     table = found(RATE, OTHER)
-    assert pins_of(table).in_force("GBP", QUARTER.end, "EUR") == RATE
+    assert pins_of(table).in_force("GBP", QUARTER_HOUR.end, "EUR") == RATE
     ((operation, request),) = table.calls
-    last = iso_millis(QUARTER.end - timedelta(milliseconds=1))
+    last = iso_millis(QUARTER_HOUR.end - timedelta(milliseconds=1))
     assert (operation, request["ConsistentRead"], request["ScanIndexForward"]) == ("query", True, False)
     assert from_item(request["ExpressionAttributeValues"]) == {
         ":pk": "RATE#GBP",
@@ -158,11 +158,11 @@ def test_the_exchange_rate_in_force_right_before_an_instant_is_the_newest_stated
 
 @pytest.mark.parametrize("base", ["USD", ""])
 def test_an_exchange_rate_of_another_base_currency_is_ignored(base: str) -> None:
-    assert pins_of(found(replace(RATE, base=base))).in_force("GBP", QUARTER.end, "EUR") is None
+    assert pins_of(found(replace(RATE, base=base))).in_force("GBP", QUARTER_HOUR.end, "EUR") is None
 
 
 def test_before_the_first_exchange_rate_none_is_in_force() -> None:
-    assert pins_of(found()).in_force("GBP", QUARTER.end, "EUR") is None
+    assert pins_of(found()).in_force("GBP", QUARTER_HOUR.end, "EUR") is None
 
 
 # ---------------------------------------------------------------- the checkpoint
@@ -182,7 +182,7 @@ def test_a_finished_run_moves_the_checkpoint_from_the_start_of_its_plan() -> Non
     assert values == {
         ":last": str(PLAN.last),
         ":previous": [PLAN.run, "hash-1"],
-        ":before": str(QUARTER.previous),
+        ":before": str(QUARTER_HOUR.previous),
         ":planned_at": PLAN.planned_at,
     }
 
@@ -195,7 +195,7 @@ def test_finishing_a_finished_run_is_no_error(through: QuarterHour) -> None:
     assert [operation for operation, _ in table.calls] == ["update_item", "update_item", "get_item"]
 
 
-@pytest.mark.parametrize("answer", [checkpoint(PLAN.last.previous), checkpoint(QUARTER.previous), {}])
+@pytest.mark.parametrize("answer", [checkpoint(PLAN.last.previous), checkpoint(QUARTER_HOUR.previous), {}])
 def test_finishing_a_run_that_is_not_under_way_is_an_error(answer: dict[str, Any]) -> None:
     with pytest.raises(OvertakenError, match=PLAN.run):
         checkpoints(Scripted(UNMET, answer)).finish(PLAN, "hash-1")
@@ -203,7 +203,7 @@ def test_finishing_a_run_that_is_not_under_way_is_an_error(answer: dict[str, Any
 
 def test_a_plan_that_another_run_stored_first_is_no_error() -> None:
     table = Scripted(UNMET)
-    at = checkpoints(Scripted(checkpoint(QUARTER.previous))).checkpoint()
+    at = checkpoints(Scripted(checkpoint(QUARTER_HOUR.previous))).checkpoint()
     assert at
     checkpoints(table).save_plan(at, PLAN)
     checkpoints(table).save_progress(PLAN, [])
@@ -217,7 +217,7 @@ def test_a_checkpoint_that_could_not_be_moved_is_an_error(error: ClientError) ->
 
 
 def test_a_checkpoint_is_read_as_it_was_stored() -> None:
-    read = checkpoints(Scripted(checkpoint(QUARTER.previous, plan=PLAN.as_dict()))).checkpoint()
+    read = checkpoints(Scripted(checkpoint(QUARTER_HOUR.previous, plan=PLAN.as_dict()))).checkpoint()
     assert read
-    assert (read.sealed_through, read.previous, read.plan) == (QUARTER.previous, ("run-0", "hash-0"), PLAN)
+    assert (read.sealed_through, read.previous, read.plan) == (QUARTER_HOUR.previous, ("run-0", "hash-0"), PLAN)
     assert checkpoints(Scripted({})).checkpoint() is None

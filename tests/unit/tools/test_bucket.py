@@ -1,4 +1,4 @@
-"""Sealed files opened by key: what is missing is told apart from what cannot be read."""
+"""Sealed files opened by key: a missing file and an unreadable file give different errors."""
 
 import os
 from pathlib import Path
@@ -55,8 +55,8 @@ def test_a_file_of_the_folder_is_opened(folder: Folder) -> None:
     [
         ("link", "lies outside the folder"),
         ("../secret", "lies outside the folder"),
-        ("pipe", "is no regular file"),
-        ("sub", "is no regular file"),
+        ("pipe", "is not a regular file"),
+        ("sub", "is not a regular file"),
         ("dangling", "is missing"),
         ("none", "is missing"),
         ("a" * 5000, "is missing"),

@@ -1,4 +1,4 @@
-"""The command line's manners: help, errors as one clear line, exit codes."""
+"""The command line: help, errors as one clear line, exit codes."""
 
 import json
 import subprocess
@@ -10,6 +10,7 @@ import pytest
 
 from quarterhour_tools import cli
 from quarterhour_tools.cli import main
+from quarterhour_tools.replay import demo
 from tests.support.builders import utc
 from tests.support.sealing import Objects, cover_up, edit, line, seal
 
@@ -26,14 +27,14 @@ def test_each_command_explains_itself(command: str, capsys: pytest.CaptureFixtur
     assert len(capsys.readouterr().out) > 200
 
 
-def test_it_leaves_to_the_functions_what_reads_their_environment() -> None:
-    told = "import sys, quarterhour_tools.cli; print('quarterhour.aws.telemetry' in sys.modules)"
-    ended = subprocess.run([sys.executable, "-c", told], capture_output=True, text=True, check=True)  # noqa: S603
+def test_the_command_line_does_not_import_modules_that_read_the_environment() -> None:
+    code = "import sys, quarterhour_tools.cli; print('quarterhour.aws.telemetry' in sys.modules)"
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)  # noqa: S603
     assert ended.stdout.strip() == "False"
 
 
 @pytest.mark.parametrize("arguments", [[], ["no-such"], ["replay"], ["replay", "x", "--parameter", "novalue"]])
-def test_what_is_misused_shows_the_usage(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_invalid_arguments_show_the_usage(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as left:
         main(arguments)
     assert left.value.code == 2
@@ -44,15 +45,15 @@ def test_what_is_misused_shows_the_usage(arguments: list[str], capsys: pytest.Ca
     ("arguments", "message"),
     [
         (["replay", "no-such-file"], "no-such-file: No such file or directory"),
-        (["replay", "FILE", "--batch", "0"], "--batch must lie between 1 and 500"),
+        (["replay", "FILE", "--batch", "0"], "--batch must be between 1 and 500"),
         (["replay", "FILE", "--out", "FULL"], "is not empty: name a new folder"),
         (
             ["replay", "FILE", "--rate", "rate(1 minute)"],
             "ReportRate cannot be 'rate(1 minute)': rate(N minutes) with N from 15",
         ),
         (["replay", "FILE", "--parameter", "Shards=1"], "the template has no parameter Shards"),
-        (["replay", "FILE", "--engine", "oracle"], "'oracle' is no engine"),
-        (["verify", "no-such-folder"], "no-such-folder is no folder"),
+        (["replay", "FILE", "--engine", "oracle"], "'oracle' is not an engine"),
+        (["verify", "no-such-folder"], "no-such-folder is not a folder"),
     ],
 )
 def test_an_error_is_one_clear_line_and_exit_code_2(
@@ -61,22 +62,25 @@ def test_an_error_is_one_clear_line_and_exit_code_2(
     (tmp_path / "events").write_text("")
     places = {"FILE": str(tmp_path / "events"), "FULL": str(tmp_path)}
     assert main([places.get(one, one) for one in arguments]) == 2
-    told = said(capsys)
-    assert told.startswith("quarterhour: ")
-    assert message in told
-    assert len(told.splitlines()) == 1
+    line = said(capsys)
+    assert line.startswith("quarterhour: ")
+    assert message in line
+    assert len(line.splitlines()) == 1
 
 
-def test_a_replay_that_could_not_write_its_files_does_no_work(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("command", [["replay", "FILE"], ["demo"]])
+def test_a_command_that_could_not_write_its_files_does_no_work(
+    command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def never(*_: object, **__: object) -> None:
         raise AssertionError("the work has begun")
 
     monkeypatch.setattr(cli, "open_stack", never)
+    monkeypatch.setattr(demo, "open_stack", never)
     events = tmp_path / "events"
     events.write_text("")
-    assert main(["replay", str(events), "--out", str(events / "out")]) == 2
+    arguments = [str(events) if one == "FILE" else one for one in command]
+    assert main([*arguments, "--out", str(events / "out")]) == 2
     assert "Not a directory" in said(capsys)
 
 
@@ -112,11 +116,11 @@ def test_a_retention_that_is_none_shows_the_usage(days: str, capsys: pytest.Capt
     with pytest.raises(SystemExit) as left:
         main(["verify", ".", "--dedup-retention-days", days])
     assert left.value.code == 2
-    assert "write a number of days" in said(capsys)
+    assert "expected a number of days" in said(capsys)
 
 
 @pytest.mark.parametrize("options", [[], ["--json"]])
-def test_what_a_manifest_says_steers_no_terminal(
+def test_control_characters_of_a_manifest_are_escaped(
     options: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     objects: Objects = {}

@@ -10,9 +10,10 @@ import quarterhour
 from quarterhour.model.errors import ForbiddenError
 from quarterhour.web import access
 from quarterhour.web.access import Caller, own_agency
+from tests.support.repository import ROOT
 
 PACKAGE = Path(quarterhour.__path__[0])
-FUNCTIONS = Path(__file__).parents[3] / "functions"
+FUNCTIONS = ROOT / "functions"
 MACHINE, PERSON = Caller("arn:aws:iam::123456789012:user/shop", None), Caller("ann", "42")
 
 

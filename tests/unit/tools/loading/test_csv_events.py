@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 from quarterhour_tools.loading import csv_events
 from quarterhour_tools.loading.csv_events import BadRow, Event, events, records
 from quarterhour_tools.loading.csv_map import MapError, load_mapping
+from tests.support.repository import ROOT
 
-EXAMPLES = Path(__file__).parents[3] / "examples"
+EXAMPLES = ROOT / "examples"
 TILL = """
 [numbers]
 decimal = ","
@@ -93,11 +94,11 @@ def test_bad_rows_carry_the_physical_line_on_which_they_start() -> None:
         ("A, ,2026-10-23,1,", "event[1].subject: shop is empty"),
         ("A,42,,1,", "event[1].time: time is empty"),
         ("A,42,2026-10-23,,", "event[1].data.amount: price is empty"),
-        ("A,42,23.10.2026,1,", "event[1].time: '23.10.2026' is no time of the form iso"),
-        ("A,42,2026-10-23,1.5,", "event[1].data.amount: price is '1.5', no number of the form 1.234,56"),
-        ('A,42,2026-10-23,1,"x"y', "is no CSV: ',' expected after '\"'"),
-        ('A,42,2026-10-23,1,"x', "is no CSV: unexpected end of data"),
-        ("A,42,2026-10-23,1,\udce9", "holds bytes that are no utf-8-sig"),
+        ("A,42,23.10.2026,1,", "event[1].time: '23.10.2026' is not a time of the form iso"),
+        ("A,42,2026-10-23,1.5,", "event[1].data.amount: price is '1.5', not a number of the form 1.234,56"),
+        ('A,42,2026-10-23,1,"x"y', "is not CSV: ',' expected after '\"'"),
+        ('A,42,2026-10-23,1,"x', "is not CSV: unexpected end of data"),
+        ("A,42,2026-10-23,1,\udce9", "holds bytes that are not utf-8-sig"),
     ],
 )
 def test_a_bad_row_says_what_is_wrong(row: str, reason: str) -> None:
@@ -114,7 +115,7 @@ def test_what_the_ledger_would_reject_is_a_bad_row(row: str, field: str) -> None
     assert reason.startswith(f"{field} is ")
 
 
-def test_after_a_row_that_is_no_csv_the_rest_goes_on() -> None:
+def test_rows_after_one_that_is_not_csv_are_read() -> None:
     found = outcomes(HEADER + 'A,42,2026-10-23,1,"x"y\nB,42,2026-10-23,1,\n')
     assert [type(each) for each in found] == [BadRow, Event]
 
@@ -213,7 +214,7 @@ def test_events_go_to_standard_output_and_the_counts_to_standard_error(
     assert err == b"2 rows, 2 events, 0 bad rows\n"
 
 
-def test_bad_rows_are_told_and_counted_and_make_exit_code_1(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_bad_rows_are_printed_and_counted_with_exit_code_1(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert command(tmp_path, ROWS + b"C,42\n") == 1
     assert capfd.readouterr().err == "line 4: has 2 columns instead of 5\n3 rows, 2 events, 1 bad rows\n"
 
@@ -222,7 +223,7 @@ def test_a_byte_that_is_no_utf_8_spoils_its_row_alone(tmp_path: Path, capfd: pyt
     assert command(tmp_path, ROWS + b"C,42,2026-10-23,1,Zo\xeb\nD,42,2026-10-23,1,\n") == 1
     out, err = capfd.readouterr()
     assert len(out.splitlines()) == 3
-    assert err.startswith("line 4: holds bytes that are no utf-8")
+    assert err.startswith("line 4: holds bytes that are not utf-8")
 
 
 @pytest.mark.parametrize("encoding", ["latin-1", "utf-16", "cp1252"])
@@ -269,7 +270,7 @@ def test_a_span_of_time_or_a_number_of_rows_can_be_chosen(
 
 
 @pytest.mark.parametrize(
-    ("content", "toml", "name", "told"),
+    ("content", "toml", "name", "message"),
     [
         (ROWS, "[[event]]", "sales.csv", "map.toml: event[1]."),
         (
@@ -283,18 +284,18 @@ def test_a_span_of_time_or_a_number_of_rows_can_be_chosen(
         (gzip.compress(ROWS)[:-9], TILL, "sales.csv.gz", "cannot be read"),
     ],
 )
-def test_what_cannot_be_done_is_told_with_exit_code_2(  # noqa: PLR0913, PLR0917 - a table and its fixtures
-    content: bytes, toml: str, name: str, told: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+def test_an_error_is_printed_with_exit_code_2(  # noqa: PLR0913, PLR0917 - a table and its fixtures
+    content: bytes, toml: str, name: str, message: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     assert command(tmp_path, content, toml=toml, name=name) == 2
-    assert told in capfd.readouterr().err
+    assert message in capfd.readouterr().err
 
 
-def test_what_the_file_says_steers_no_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_control_characters_of_the_file_are_escaped(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     header = "\x1b[2J" + "x" * 100_000 + "\n"
     assert command(tmp_path, header.encode()) == 2
-    told = capsys.readouterr().err
-    assert r"the file has no column" in told
-    assert r"\x1b[2J" in told
-    assert told.rstrip("\n").isprintable()
-    assert len(told) < 1000
+    message = capsys.readouterr().err
+    assert r"the file has no column" in message
+    assert r"\x1b[2J" in message
+    assert message.rstrip("\n").isprintable()
+    assert len(message) < 1000

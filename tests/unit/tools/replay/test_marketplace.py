@@ -1,4 +1,4 @@
-"""The made-up day: repeatable, labelled rightly, and rich in what clients do."""
+"""The generated day: repeatable, labelled rightly, and rich in what clients do."""
 
 from collections import Counter
 from datetime import timedelta
@@ -68,7 +68,7 @@ def test_the_day_has_all_that_clients_do() -> None:
     assert 800 < len(day) < 1_200
     kinds = Counter((line.kind, line.verdict) for line in day)
     assert {verdict for _, verdict in kinds} == {"recorded", "duplicate", "conflict", "rejected"}
-    assert min(kinds[kind, "recorded"] for kind in ("late sale", "refund", "adjustment", "bad item, mended")) > 5
+    assert min(kinds[kind, "recorded"] for kind in ("late sale", "refund", "adjustment", "bad item, corrected")) > 5
     assert {"refund beyond its sale", "refund of no sale"} <= {kind for kind, _ in kinds}
     ids = {(line.body["source"], line.body["id"]) for line in day if line.verdict == "recorded"}
     assert len({id_ for _, id_ in ids}) < len(ids)  # the same id in two shops

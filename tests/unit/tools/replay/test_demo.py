@@ -1,4 +1,4 @@
-"""What the demo finds wrong, and that it finds nothing wrong with a small day."""
+"""The demo reports every difference, and none for a small day."""
 
 import argparse
 from collections.abc import Sequence
@@ -27,9 +27,9 @@ def line(verdict: str, blamed: str | None = None) -> Line:
     return Line(NOW, "sale", verdict, {}, blamed)
 
 
-def sending(judged: Sequence[Judged] = (), totals: Totals = TOTALS, told: tuple[str, ...] = ()) -> Sending:
+def sending(judged: Sequence[Judged] = (), totals: Totals = TOTALS, problems_of_proof: tuple[str, ...] = ()) -> Sending:
     accounts = {Account("42", "GBP"): totals}
-    return Sending(list(judged), Outcome(2, {}, 1, 1, 2, accounts, accounts, told))
+    return Sending(list(judged), Outcome(2, {}, 1, 1, 2, accounts, accounts, problems_of_proof))
 
 
 def test_an_answer_is_right_with_the_verdict_and_the_field_on_the_label() -> None:
@@ -48,13 +48,13 @@ def test_nothing_is_wrong_where_all_agrees() -> None:
     assert problems(EXPECTED, EXPECTED, sending([Judged("sale", "recorded", 2, 2)]), sending()) == []
 
 
-def test_everything_that_is_wrong_is_told() -> None:
+def test_every_difference_is_reported() -> None:
     more = TOTALS.plus(Decimal(1), Decimal(0))
-    first, again = sending([Judged("sale", "recorded", 2, 1)], told=("lost file",)), sending(totals=more)
+    first, again = sending([Judged("sale", "recorded", 2, 1)], problems_of_proof=("lost file",)), sending(totals=more)
     assert problems(EXPECTED, {}, first, again) == [
         "1 of 2 lines (sale) were not recorded",
         "42#GBP: the figures differ",
-        "42#GBP: changed by what was sent again",
+        "42#GBP: changed by the second sending",
         "lost file",
     ]
 

@@ -1,4 +1,4 @@
-"""template.yaml as the local stack reads it."""
+"""template.yaml as the emulator reads it."""
 
 from datetime import timedelta
 from pathlib import Path
@@ -9,6 +9,7 @@ from samtranslator.yaml_helper import yaml_parse
 
 from quarterhour_tools.emulator.template import Route, Template, Timer, table_request
 from quarterhour_tools.errors import ToolError
+from tests.support.repository import ROOT
 
 SMALL = """
     Parameters:
@@ -119,18 +120,18 @@ def test_layers_are_found() -> None:
         ({"Shard": 1}, "no parameter Shard"),
     ],
 )
-def test_what_a_deployment_would_refuse_is_refused(parameters: dict[str, str | int], message: str) -> None:
+def test_a_parameter_that_a_deployment_would_refuse_is_refused(parameters: dict[str, str | int], message: str) -> None:
     with pytest.raises(ToolError, match=message):
         small(**parameters)
 
 
-def test_an_intrinsic_function_that_is_not_known_is_said_to_be() -> None:
+def test_an_unknown_intrinsic_function_is_refused() -> None:
     with pytest.raises(ToolError, match="Fn::Split"):
         small().resolve({"Fn::Split": [",", "a,b"]}, attribute)
 
 
 def test_the_real_template_gives_all_functions() -> None:
-    template = Template.load(Path(__file__).parents[3] / "template.yaml")
+    template = Template.load(ROOT / "template.yaml")
     functions = template.functions(attribute)
     assert {"ingest", "counters", "snapshots", "report", "api"} <= set(functions)
     assert functions["report"].schedules == (Timer("quarterhour-dev-report", "rate(1 hour)"),)

@@ -1,10 +1,9 @@
-"""What a map may say, and that a wrong one names the entry to mend."""
-
-from pathlib import Path
+"""The entries of a map, and the errors of a wrong one."""
 
 import pytest
 
 from quarterhour_tools.loading.csv_map import MapError, load_mapping
+from tests.support.repository import ROOT
 
 EVENT = """
 [[event]]
@@ -42,6 +41,9 @@ def test_a_map_of_one_event_is_enough() -> None:
         ("time.zone", "[time]\nzone = 'Europe/Atlantis'\n" + EVENT),
         ("time", "[time]\ngap = 'ignore'\n" + EVENT),
         ("time", "[time]\nambiguous = 'both'\n" + EVENT),
+        ("time", "[time]\nformats = ['%y%y']\n" + EVENT),
+        ("time", "[time]\nformats = ['iso', '%Q']\n" + EVENT),
+        ("time", "[time]\nformats = ['%Y-%m-%d %']\n" + EVENT),
         ("text.strip", "[text]\nstrip = 'yes'\n" + EVENT),
         ("columns.shopp", "[columns.shopp]\n" + EVENT),
         ("columns.shop.cut", "[columns.shop]\ncut = 'x'\n" + EVENT),
@@ -80,7 +82,12 @@ def test_a_wrong_map_names_the_entry(field: str, text: str) -> None:
     assert error.value.field == field
 
 
+def test_the_formats_that_files_use_are_accepted() -> None:
+    formats = ["%d/%m/%Y", "%m/%d/%y %I:%M %p", "%Y-%m-%dT%H:%M:%S.%f%z", "%A, %d. %B %Y", "%Y%j", "%H:%M %Z", "%c"]
+    load_mapping(f"[time]\nformats = {formats}\n{EVENT}")
+
+
 def test_the_map_in_the_documentation_is_a_good_one() -> None:
-    page = Path(__file__).parents[3].joinpath("docs/csv.md").read_text("utf-8")
+    page = (ROOT / "docs" / "csv.md").read_text("utf-8")
     mapping = load_mapping(page.partition("```toml\n")[2].partition("```")[0])
     assert mapping.header == ["a", "b"]

@@ -1,4 +1,4 @@
-"""An event source mapping at work, over a stream that is made up."""
+"""An event source mapping at work, with a fake stream."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -94,7 +94,7 @@ class Queue:
 
 
 class Function:
-    """A function that remembers its batches, and fails as told."""
+    """A function that keeps its batches, and fails as configured."""
 
     def __init__(self, fails: Callable[[list[str]], Any] = lambda _: None) -> None:
         self.batches: list[list[str]] = []
@@ -151,13 +151,13 @@ def test_a_full_batch_does_not_wait() -> None:
     assert function.batches == [["a", "b", "c"], ["d", "e", "f"]]
 
 
-def test_what_the_filters_hold_back_is_passed_over() -> None:
+def test_records_that_no_filter_matches_are_skipped() -> None:
     stream, function = Stream(), Function()
     stream.write("a", kind="MODIFY")
     assert run(pump(stream, function)) is None
 
 
-def test_delivery_goes_on_at_the_lowest_failed_record() -> None:
+def test_delivery_continues_at_the_lowest_failed_record() -> None:
     stream, function = Stream(), Function(lambda names: "b" if names == ["a", "b", "c"] else None)
     stream.write(*"abc")
     run(pump(stream, function))
@@ -200,7 +200,7 @@ def test_a_stream_is_read_to_its_end_whatever_the_size_of_an_answer() -> None:
     assert function.batches == [list("abcdefg")]
 
 
-def test_an_expired_iterator_is_made_anew_behind_the_last_record() -> None:
+def test_an_expired_iterator_is_replaced_after_the_last_record() -> None:
     stream, function = Stream(), Function()
     tested = pump(stream, function, window=timedelta())
     stream.write("a")
@@ -211,7 +211,7 @@ def test_an_expired_iterator_is_made_anew_behind_the_last_record() -> None:
     assert function.batches == [["a"], ["b"]]
 
 
-def test_an_iterator_of_a_shard_that_held_nothing_is_made_anew_where_the_engine_forgets_it() -> None:
+def test_a_trimmed_iterator_of_an_empty_shard_is_replaced() -> None:
     stream, function = Stream(), Function()
     tested = pump(stream, function)
     run(tested)
@@ -223,7 +223,7 @@ def test_an_iterator_of_a_shard_that_held_nothing_is_made_anew_where_the_engine_
     assert function.batches == [["a"]]
 
 
-def test_records_that_were_trimmed_before_they_were_read_are_not_passed_over_silently() -> None:
+def test_records_that_were_trimmed_before_they_were_read_are_an_error() -> None:
     stream, function = Stream(), Function()
     tested = pump(stream, function)
     stream.write("a")
@@ -245,7 +245,7 @@ def test_a_shard_begins_when_its_parent_is_read_and_delivered() -> None:
     assert function.batches == [["a"], ["a"], ["a"], ["b"]]
 
 
-def test_shards_are_looked_for_at_the_start_and_behind_one_that_has_ended() -> None:
+def test_shards_are_listed_at_the_start_and_after_one_has_ended() -> None:
     stream = Stream()
     tested = pump(stream, Function())
     run(tested, 0)

@@ -1,4 +1,4 @@
-"""A file of events, line by line, and the requests that they go out in."""
+"""A file of events, line by line, and the requests that carry them."""
 
 import gzip
 import json
@@ -44,11 +44,11 @@ def test_each_line_is_an_event_and_blank_lines_are_none() -> None:
 
 
 @pytest.mark.parametrize("text", [b"no json", b'{"a":', b'{"a":NaN}', b'"\xff"', b"[" * 100_000])
-def test_a_line_that_is_no_json_is_told_of_with_its_number(text: bytes) -> None:
+def test_a_line_that_is_not_json_is_reported_with_its_number(text: bytes) -> None:
     (bad,) = read_lines([text])
     assert isinstance(bad, BadLine)
     assert bad.number == 1
-    assert bad.problem.startswith("is no JSON")
+    assert bad.problem.startswith("is not JSON")
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_without_a_time_the_clock_stays_and_before_the_first_it_starts_there() -
     assert groups([line(1, None), line(2, 5), line(3, None)]) == [(at(5), [1, 2, 3])]
 
 
-def test_where_no_line_tells_a_time_it_is_the_machines() -> None:
+def test_without_any_time_the_clock_has_the_machines_time() -> None:
     ((instant, numbers),) = groups([line(1, None), line(2, None)])
     assert abs(datetime.now(UTC) - instant) < timedelta(minutes=1)
     assert numbers == [1, 2]
@@ -95,15 +95,15 @@ def test_a_request_carries_no_more_events_and_bytes_than_it_may() -> None:
     assert [numbers for _, numbers in groups(big)] == [[0, 1], [2]]
 
 
-def test_bad_lines_stand_for_themselves() -> None:
-    bad = BadLine(2, "is no JSON")
+def test_bad_lines_are_not_grouped() -> None:
+    bad = BadLine(2, "is not JSON")
     assert list(grouped([line(1, 0), bad, line(3, 0)], None, 500, LEAP)) == [
         bad,
         Group(START, (line(1, 0), line(3, 0))),
     ]
 
 
-def test_a_request_holds_the_lines_as_they_stand() -> None:
+def test_a_request_holds_the_unchanged_lines() -> None:
     one = Group(START, (Line(1, '{"amount":1.50}', None),))
     two = Group(START, (*one.lines, Line(2, '{"amount":2e0}', None)))
     assert (one.content_type, one.body) == (ONE, b'{"amount":1.50}')
@@ -149,7 +149,7 @@ def test_a_broken_packed_file_is_one_clear_line(tmp_path: Path) -> None:
             list(source.lines)
 
 
-def test_what_else_goes_wrong_is_not_laid_at_the_files_door(tmp_path: Path) -> None:
+def test_other_errors_are_not_reported_as_errors_of_the_file(tmp_path: Path) -> None:
     (tmp_path / "events").write_bytes(b"{}")
     with pytest.raises(PermissionError), open_source(str(tmp_path / "events")):
         raise PermissionError

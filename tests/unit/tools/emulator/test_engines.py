@@ -1,4 +1,4 @@
-"""Which engines there are, and what is missing where one cannot be had."""
+"""The engines, and the errors of one that cannot be started."""
 
 import os
 import stat
@@ -49,18 +49,18 @@ def test_s3_answers_at_the_address_that_its_links_show() -> None:
 
 
 @pytest.mark.parametrize("choice", ["postgres", "", "ftp://somewhere", "http://"])
-def test_what_is_no_engine_is_told_which_there_are(choice: str) -> None:
+def test_an_unknown_engine_is_refused_with_the_valid_ones(choice: str) -> None:
     with pytest.raises(ToolError, match="moto, dynamodb-local or the URL"), open_engine(choice):
         pass
 
 
-def test_aws_itself_is_no_engine() -> None:
+def test_aws_itself_is_refused_as_an_engine() -> None:
     with pytest.raises(ToolError, match="AWS itself"), open_engine("https://dynamodb.eu-west-1.amazonaws.com"):
         pass
 
 
 @pytest.mark.parametrize(
-    ("told", "version"),
+    ("output", "version"),
     [
         ('openjdk version "17.0.15" 2025-04-15', 17),
         ('java version "1.8.0_301"', 8),
@@ -68,23 +68,23 @@ def test_aws_itself_is_no_engine() -> None:
         ("no such thing", 0),
     ],
 )
-def test_the_version_of_java_is_read(told: str, version: int) -> None:
-    assert java_version(told) == version
+def test_the_version_of_java_is_read(output: str, version: int) -> None:
+    assert java_version(output) == version
 
 
 @pytest.mark.usefixtures("path")
-def test_missing_java_is_told() -> None:
+def test_missing_java_is_an_error() -> None:
     with pytest.raises(ToolError, match="needs Java 17 or later, and there is none"):
         open_dynamodb_local()
 
 
-def test_java_that_is_too_old_is_told(path: Path) -> None:
+def test_java_that_is_too_old_is_an_error(path: Path) -> None:
     program(path, "java", """echo 'openjdk version "11.0.2"' >&2""")
     with pytest.raises(ToolError, match=r"needs Java 17 or later; .* is 11"):
         open_dynamodb_local()
 
 
-def test_missing_maven_is_told_and_what_else_helps(path: Path) -> None:
+def test_missing_maven_is_an_error_that_names_the_alternative(path: Path) -> None:
     program(path, "java", """echo 'openjdk version "17.0.2"' >&2""")
     with pytest.raises(ToolError, match=rf"no mvn on the PATH; .*{HOME_VARIABLE}"):
         open_dynamodb_local()

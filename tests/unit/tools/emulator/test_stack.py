@@ -1,4 +1,4 @@
-"""A template deployed in this process, with functions that only tell what they were given."""
+"""A template deployed in this process, with functions that return their input."""
 
 import os
 import sys
@@ -93,7 +93,7 @@ def deploy(folder: Path, engine: Engine, **parameters: str) -> Stack:
     return Stack(Template(yaml_parse(dedent(TEMPLATE)), folder, parameters), engine)
 
 
-def told(stack: Stack, **event: Any) -> dict[str, Any]:
+def invoked(stack: Stack, **event: Any) -> dict[str, Any]:
     answer: dict[str, Any] = stack.invoke("telling", event)
     return answer
 
@@ -105,7 +105,7 @@ def test_a_function_has_the_templates_environment_and_nothing_of_the_machines(
     monkeypatch.setenv("OTHER", "of the machine")
     with open_engine() as engine:
         stack = deploy(folder, engine, Greeting="hi")
-        env = told(stack)["env"]
+        env = invoked(stack)["env"]
     assert os.environ["AWS_PROFILE"] == "production"
     assert (env["THINGS"], env["FILES"], env["PARKED"]) == (
         stack.ref("Things"),
@@ -119,9 +119,9 @@ def test_a_function_has_the_templates_environment_and_nothing_of_the_machines(
     assert os.environ["OTHER"] == "of the machine"
 
 
-def test_a_function_reaches_the_engine_and_is_told_its_limits(folder: Path, engine: Engine) -> None:
+def test_a_function_reaches_the_engine_and_gets_its_limits(folder: Path, engine: Engine) -> None:
     stack = deploy(folder, engine)
-    got = told(stack)
+    got = invoked(stack)
     assert got["tables"] == [stack.ref("Things")]
     assert (got["name"], got["memory"]) == ("telling", 256)
     assert got["arn"].endswith(":function:telling")
@@ -130,24 +130,24 @@ def test_a_function_reaches_the_engine_and_is_told_its_limits(folder: Path, engi
 
 def test_a_function_lives_on_between_invocations_until_a_cold_start(folder: Path, engine: Engine) -> None:
     stack = deploy(folder, engine)
-    first, second = told(stack), told(stack)
+    first, second = invoked(stack), invoked(stack)
     assert (first["calls"], second["calls"]) == (1, 2)
     assert first["request"] != second["request"]
     stack.cold_start("telling")
-    assert told(stack)["calls"] == 1
+    assert invoked(stack)["calls"] == 1
 
 
 def test_two_stacks_in_one_process_do_not_mix(folder: Path, engine: Engine) -> None:
     one, two = deploy(folder, engine, Greeting="one"), deploy(folder, engine, Greeting="two")
-    assert told(one)["env"]["GREETING"] == "one"
-    assert told(two)["env"]["GREETING"] == "two"
-    assert (told(one)["calls"], one.ref("Things") == two.ref("Things")) == (2, False)
+    assert invoked(one)["env"]["GREETING"] == "one"
+    assert invoked(two)["env"]["GREETING"] == "two"
+    assert (invoked(one)["calls"], one.ref("Things") == two.ref("Things")) == (2, False)
 
 
-def test_what_a_function_prints_is_no_output_of_ours(
+def test_the_output_of_a_function_is_not_printed(
     folder: Path, engine: Engine, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    told(deploy(folder, engine))
+    invoked(deploy(folder, engine))
     template = Template(yaml_parse(dedent(TEMPLATE)), folder)
     Stack(template, engine, logs=sys.stderr).invoke("telling", {})
     assert capsys.readouterr() == ("", "a log line\n")
@@ -168,14 +168,14 @@ def test_a_request_goes_to_the_function_of_its_route(folder: Path, engine: Engin
         (Request("GET", "/things/fail"), 500, "Internal Server Error"),
     ],
 )
-def test_what_no_function_answers_is_told_in_json(
+def test_a_request_without_a_function_gets_json(
     folder: Path, engine: Engine, request_: Request, status: int, word: str
 ) -> None:
     answer = deploy(folder, engine).request(request_)
     assert (answer.status, word in answer.json()["message"]) == (status, True)
 
 
-def test_a_failing_function_raises_to_who_invokes_it(folder: Path, engine: Engine) -> None:
+def test_a_failing_function_raises_for_its_caller(folder: Path, engine: Engine) -> None:
     with pytest.raises(ValueError, match="as asked"):
         deploy(folder, engine).invoke("telling", {"pathParameters": {"thing": "fail"}})
 
@@ -188,13 +188,13 @@ def test_mappings_and_schedules_are_there(folder: Path, engine: Engine) -> None:
     assert schedule.expression == parse("rate(1 hour)")
 
 
-def test_a_function_without_code_is_told_of(folder: Path, engine: Engine) -> None:
+def test_a_function_without_code_is_an_error(folder: Path, engine: Engine) -> None:
     (folder / "telling" / "handler.py").unlink()
     with pytest.raises(ToolError, match="the function telling has no"):
         deploy(folder, engine).invoke("telling", {})
 
 
-def test_dropping_leaves_no_table_behind(folder: Path, engine: Engine) -> None:
+def test_dropping_a_stack_deletes_its_tables(folder: Path, engine: Engine) -> None:
     stack = deploy(folder, engine)
     stack.drop()
     assert engine.dynamodb().list_tables()["TableNames"] == []

@@ -1,4 +1,4 @@
-"""Turns go to the threads in the order in which they came."""
+"""Turns go to the threads in the order of their requests."""
 
 import threading
 
@@ -15,7 +15,7 @@ def wait_until_waiting(turns: Turns, number: int) -> None:
     raise TimeoutError
 
 
-def test_who_gives_a_turn_up_and_wants_another_goes_behind_those_that_wait() -> None:
+def test_a_thread_that_takes_another_turn_waits_after_the_others() -> None:
     turns, order = Turns(), list[str]()
 
     def take(name: str) -> None:

@@ -1,4 +1,4 @@
-"""API Gateway's part: requests to events, answers to responses."""
+"""API Gateway's conversions: requests to events, results to responses."""
 
 import base64
 from datetime import UTC, datetime
@@ -25,13 +25,13 @@ ACCOUNT = Route("GET", "/accounts/{agency}/{currency}")
         ("/other/42/GBP", None),
     ],
 )
-def test_a_path_is_cut_before_it_is_decoded(path: str, parameters: dict[str, str] | None) -> None:
+def test_a_path_is_split_before_it_is_decoded(path: str, parameters: dict[str, str] | None) -> None:
     assert path_parameters(ACCOUNT, path) == parameters
 
 
 def made(**request: Any) -> dict[str, Any]:
-    wanted: dict[str, Any] = {"method": "GET", "path": "/accounts/a%20b/GBP", **request}
-    return event(ACCOUNT, {"agency": "a b", "currency": "GBP"}, Request(**wanted), MACHINE, NOW)
+    fields: dict[str, Any] = {"method": "GET", "path": "/accounts/a%20b/GBP", **request}
+    return event(ACCOUNT, {"agency": "a b", "currency": "GBP"}, Request(**fields), MACHINE, NOW)
 
 
 def test_an_event_is_of_payload_format_2() -> None:
@@ -55,7 +55,7 @@ def test_without_a_query_there_are_no_query_parameters() -> None:
     assert "queryStringParameters" not in made()
 
 
-def test_cookies_stand_apart_from_the_headers() -> None:
+def test_cookies_are_separate_from_the_headers() -> None:
     got = made(headers=(("Cookie", "a=1; b=2"),))
     assert got["cookies"] == ["a=1", "b=2"]
     assert got["headers"] == {}
@@ -103,5 +103,5 @@ def test_an_answer_without_status_is_itself_the_body() -> None:
         ("/", None),
     ],
 )
-def test_a_greedy_variable_takes_all_that_is_left(path: str, parameters: dict[str, str] | None) -> None:
+def test_a_greedy_variable_takes_all_remaining_parts(path: str, parameters: dict[str, str] | None) -> None:
     assert path_parameters(Route("GET", "/{proxy+}"), path) == parameters

@@ -3,10 +3,11 @@
 import json
 import subprocess
 from importlib.util import module_from_spec, spec_from_file_location
-from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.support.repository import ROOT
 
 CLEAN = {"name": "six", "version": "1.17.0", "vulns": []}
 UNKNOWN = {"name": "boto3", "skip_reason": "Dependency not found"}
@@ -15,7 +16,7 @@ KNOWN = {"name": "old", "version": "1.0", "vulns": [{"id": "CVE-2020-1", "fix_ve
 
 def audit(monkeypatch: pytest.MonkeyPatch, *packages: dict[str, Any], error: str = "") -> int:
     """Run the script where pip-audit answers so, on two locks."""
-    spec = spec_from_file_location("audit", Path(__file__).parents[3] / ".ci" / "audit.py")
+    spec = spec_from_file_location("audit", ROOT / ".ci" / "audit.py")
     assert spec
     assert spec.loader
     script = module_from_spec(spec)

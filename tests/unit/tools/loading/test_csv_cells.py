@@ -99,7 +99,7 @@ def test_formats_are_tried_in_order() -> None:
     form = TimeForm(ZoneInfo("UTC"), formats=("%d/%m/%Y", "iso"))
     assert form.utc("03/04/2011") == datetime(2011, 4, 3, tzinfo=UTC)
     assert form.utc("2011-04-03") == datetime(2011, 4, 3, tzinfo=UTC)
-    with pytest.raises(CellError, match=r"'4\.3\.2011' is no time of the form %d/%m/%Y or iso"):
+    with pytest.raises(CellError, match=r"'4\.3\.2011' is not a time of the form %d/%m/%Y or iso"):
         form.utc("4.3.2011")
 
 
@@ -169,7 +169,7 @@ def test_a_formula_has_up_to_a_hundred_columns_numbers_and_signs(text: str, valu
 
 
 def test_a_formula_names_the_column_that_is_no_number() -> None:
-    with pytest.raises(CellError, match=r"price is 'free', no number of the form 1\.234,56"):
+    with pytest.raises(CellError, match=r"price is 'free', not a number of the form 1\.234,56"):
         formula("{price}", GERMAN).value({"price": "free"})
 
 
@@ -193,7 +193,7 @@ def test_a_cell_is_stripped_cut_and_then_looked_at_for_emptiness() -> None:
 
 
 @pytest.mark.parametrize(
-    ("operation", "wanted", "cell", "holds"),
+    ("operation", "operand", "cell", "holds"),
     [
         ("equals", "A1", "A1", True),
         ("equals", "A", "A1", False),
@@ -204,8 +204,8 @@ def test_a_cell_is_stripped_cut_and_then_looked_at_for_emptiness() -> None:
         ("matches", "^[0-9]{2}$", "A12", False),
     ],
 )
-def test_a_condition_on_a_cell(operation: str, wanted: str, cell: str, holds: bool) -> None:  # noqa: FBT001 - a table's column
-    assert cell_test("invoice", operation, wanted).value({"invoice": cell}) is holds
+def test_a_condition_on_a_cell(operation: str, operand: str, cell: str, holds: bool) -> None:  # noqa: FBT001 - a table's column
+    assert cell_test("invoice", operation, operand).value({"invoice": cell}) is holds
 
 
 @given(st.sampled_from(["-0.01", "0", "0.00", "7"]))

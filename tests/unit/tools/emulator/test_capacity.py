@@ -1,4 +1,4 @@
-"""A bucket of write units that the clock fills."""
+"""A table's write capacity: time adds units, writes take them."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -26,7 +26,7 @@ def capacity(units: float) -> Capacity:
     return Capacity("table", units, price)
 
 
-def test_nothing_is_left_at_first_and_something_a_moment_later(hands: ManualClock) -> None:
+def test_capacity_is_empty_at_first_and_grows_with_time(hands: ManualClock) -> None:
     bucket = capacity(1)
     assert not bucket.is_left
     hands.advance(timedelta(milliseconds=1))
@@ -34,7 +34,7 @@ def test_nothing_is_left_at_first_and_something_a_moment_later(hands: ManualCloc
 
 
 @pytest.mark.parametrize("units", [0.5, 1, 25])
-def test_in_the_long_run_no_more_is_written_than_the_units_allow(hands: ManualClock, units: float) -> None:
+def test_in_the_long_run_writes_take_no_more_than_the_units(hands: ManualClock, units: float) -> None:
     bucket = capacity(units)
     written = 0.0
     for _ in range(10_000):
@@ -45,7 +45,7 @@ def test_in_the_long_run_no_more_is_written_than_the_units_allow(hands: ManualCl
     assert written == pytest.approx(1000 * units, abs=7)
 
 
-def test_what_nobody_uses_is_kept_for_five_minutes_and_no_longer(hands: ManualClock) -> None:
+def test_unused_capacity_is_kept_for_five_minutes(hands: ManualClock) -> None:
     bucket = capacity(2)
     hands.advance(timedelta(hours=1))
     written = 0

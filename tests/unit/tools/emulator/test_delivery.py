@@ -1,4 +1,4 @@
-"""What Lambda does with a batch of stream records."""
+"""How Lambda handles a batch of stream records."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -75,7 +75,7 @@ def test_a_record_has_the_shape_that_lambda_gives_it() -> None:
     }
 
 
-def test_who_deleted_an_item_is_handed_on() -> None:
+def test_the_user_identity_of_a_deletion_is_passed_on() -> None:
     ttl = {"type": "Service", "principalId": "dynamodb.amazonaws.com"}
     record = {"eventID": "1", "eventName": "REMOVE", "dynamodb": {}, "userIdentity": ttl}
     assert lambda_record(record, "arn:stream", "us-east-1", NOW)["userIdentity"] == ttl
@@ -106,7 +106,7 @@ def test_a_batch_takes_no_more_records_and_bytes_than_it_may() -> None:
         ("done", None),
     ],
 )
-def test_the_lowest_failed_record_is_where_delivery_goes_on(response: object, first: int | None) -> None:
+def test_delivery_continues_at_the_lowest_failed_record(response: object, first: int | None) -> None:
     assert redelivered_from(response, records(4), reports_failures=True) == first
 
 
@@ -114,20 +114,20 @@ def test_a_function_that_does_not_report_failures_has_none() -> None:
     assert redelivered_from(failed(2), records(4), reports_failures=False) == 4
 
 
-def test_what_stands_before_the_first_failure_is_done() -> None:
+def test_records_before_the_first_failure_are_done() -> None:
     batch = Batch(records(4), NOW, tries=1)
     assert outcome(batch, 4, mapping(), NOW) == Outcome()
     assert outcome(batch, 3, mapping(), NOW) == Outcome((Batch(records(4)[3:], NOW),))
 
 
-def test_a_batch_that_fails_as_a_whole_is_halved_which_is_no_retry() -> None:
+def test_a_batch_that_fails_as_a_whole_is_halved_without_a_retry() -> None:
     batch = Batch(records(5), NOW, tries=1)
     halves = outcome(batch, None, mapping(), NOW).batches
     assert [half.records for half in halves] == [records(5)[:2], records(5)[2:]]
     assert {half.tries for half in halves} == {1}
 
 
-def test_what_cannot_be_halved_is_tried_again_later_and_later_until_its_retries_are_used_up() -> None:
+def test_a_batch_of_one_record_is_retried_after_growing_pauses_until_its_retries_are_exhausted() -> None:
     batch = Batch(records(1), NOW)
     first = outcome(batch, None, mapping(), NOW)
     assert first == Outcome((Batch(records(1), NOW + timedelta(seconds=1), 1),))
@@ -177,7 +177,7 @@ def test_bisecting_finds_exactly_the_records_that_can_never_be_applied(
     assert sorted(applied + given_up) == sorted(str(n) for n in range(number))
 
 
-def test_records_that_have_become_too_old_are_given_up_and_the_others_go_on() -> None:
+def test_records_that_are_too_old_are_given_up_and_the_others_are_retried() -> None:
     old, young = records(2, created=NOW - timedelta(hours=2)), records(1)
     batch = Batch(old + young, NOW, tries=1)
     rules = mapping(record_age=timedelta(hours=1))

@@ -220,7 +220,7 @@ def test_every_answer_item_and_stream_record_is_as_with_plain_moto(seed: int) ->
     assert "TransactionCanceledException" in codes
 
 
-def test_a_failed_transaction_leaves_items_indexes_and_stream_as_they_stood() -> None:
+def test_a_failed_transaction_leaves_items_indexes_and_stream_unchanged() -> None:
     with engine(fast=True) as client:
         red = {"pk": {"S": "a"}, "sk": {"S": "1"}, "group": {"S": "red"}, "n": {"N": "1"}}
         client.put_item(TableName="ranged", Item=red)
@@ -248,7 +248,7 @@ def test_a_failed_transaction_leaves_items_indexes_and_stream_as_they_stood() ->
         assert client.query(**by_group, ExpressionAttributeValues={":g": {"S": "green"}})["Items"] == []
 
 
-def test_an_item_beyond_the_largest_is_refused_as_ever() -> None:
+def test_an_item_beyond_the_largest_is_refused_as_by_moto() -> None:
     big = {"pk": {"S": "a"}, "sk": {"S": "1"}, "text": {"S": "x" * 410_000}}
     for fast in (False, True):
         with engine(fast=fast) as client, pytest.raises(ClientError, match="Item size has exceeded"):

@@ -1,4 +1,4 @@
-"""Sales of a file as the orders that they were made in."""
+"""The sales of a file, grouped by order."""
 
 import json
 from typing import Any
@@ -44,7 +44,7 @@ def test_sales_of_one_order_become_one_in_the_order_of_their_lines() -> None:
     }
 
 
-def test_what_is_no_sale_of_an_order_is_left_as_it_is() -> None:
+def test_other_lines_are_unchanged() -> None:
     lines = [
         line(1),
         line(2, "sale.refunded", order_id="a", refers_to="1"),
