@@ -259,3 +259,15 @@ def test_a_name_with_a_slash_or_percent_is_found(world: World) -> None:
     assert world.read("/orders/a%252Fb")["order"] == "a/b"
     assert world.read("/orders/50%25%20off")["order"] == "50% off"
     assert change(world, "ünï 7", "open", "paid").status == 200
+
+
+@pytest.mark.parametrize(
+    ("path", "field"),
+    [
+        ("/orders/a%23b", "order"),
+        ("/customers/a%23b/orders", "customer"),
+        ("/customers/a%23b/items", "customer"),
+    ],
+)
+def test_a_name_in_the_path_that_cannot_be_one_is_named_in_the_answer(world: World, path: str, field: str) -> None:
+    assert world.refused(path)["field"] == field

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from datetime import timedelta
 from typing import Any
 from urllib.parse import quote
 
@@ -126,3 +127,14 @@ def test_an_unreadable_body_is_refused(untouched: World, content_type: str, body
     request = Request("POST", LINE, headers=(("Content-Type", content_type),), body=body)
     response = untouched.stack.request(request)
     assert (response.status, response.headers["content-type"]) == (status, "application/problem+json")
+
+
+def test_messages_are_read_from_the_oldest_on_unless_the_newest_are_requested(sold: World) -> None:
+    ids = ["m-0", "m-1", "m-2"]
+    for id_ in ids:
+        send_message(sold, id=id_)
+        sold.clock.advance(timedelta(minutes=1))
+    orders = {order: [one["id"] for one in sold.read(LINE, order=order)["items"]] for order in ("oldest", "newest")}
+    assert orders == {"oldest": ids, "newest": ids[::-1]}
+    assert [one["id"] for one in sold.read(LINE)["items"]] == ids
+    assert sold.refused(LINE, order="random")["expected"] == "one of oldest, newest"

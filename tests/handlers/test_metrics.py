@@ -1,0 +1,149 @@
+"""What the functions measure and log of their work: the alarms and dashboards rest on these names and values."""
+
+import json
+from collections.abc import Iterator
+from io import StringIO
+from logging import StreamHandler
+from typing import Any
+
+import pytest
+
+from quarterhour.aws.telemetry import logger
+from quarterhour.model.clock import ManualClock, using
+from quarterhour_tools.emulator.http_api import Request
+from quarterhour_tools.emulator.stack import open_stack
+from tests.handlers.desk import place
+from tests.support.events import refund, sale
+from tests.support.requests import post
+from tests.support.system import START, World
+
+PK = "ACCOUNT#42#GBP"
+
+
+@pytest.fixture
+def logs() -> StringIO:
+    return StringIO()
+
+
+@pytest.fixture
+def world(logs: StringIO) -> Iterator[World]:
+    handler = logger.registered_handler
+    assert isinstance(handler, StreamHandler)
+    before = handler.setStream(logs)
+    clock = ManualClock(START)
+    try:
+        with using(clock), open_stack("moto", virtual=True, logs=logs) as stack:
+            yield World(stack, clock)
+    finally:
+        handler.setStream(before)
+
+
+def written(logs: StringIO) -> list[dict[str, Any]]:
+    """Return the lines written since the last look."""
+    lines = [json.loads(line) for line in logs.getvalue().splitlines()]
+    logs.seek(0)
+    logs.truncate()
+    return lines
+
+
+def measured(logs: StringIO) -> dict[str, float]:
+    """Return what the last invocation measured, by metric."""
+    *_, last = (line for line in written(logs) if "_aws" in line)
+    (directive,) = last["_aws"]["CloudWatchMetrics"]
+    return {metric["Name"]: sum(last[metric["Name"]]) for metric in directive["Metrics"]}
+
+
+def said(lines: list[dict[str, Any]], message: str) -> dict[str, Any]:
+    """Return the one log line with a message."""
+    (line,) = (line for line in lines if line.get("message") == message)
+    return line
+
+
+def test_each_verdict_of_a_request_is_measured(world: World, logs: StringIO) -> None:
+    post(world, [sale("a", "1"), sale("b", "2")])
+    written(logs)
+    post(world, [sale("a", "1"), sale("b", "3"), sale("c", "4"), sale("d", "five"), sale("e", "6"), sale("e", "6")])
+    counted = measured(logs)
+    assert counted.pop("EventsUnavailable") == 0
+    assert {name: value for name, value in counted.items() if value} == {
+        "EventsRecorded": 2,
+        "EventsDuplicate": 2,
+        "EventsConflict": 1,
+        "EventsRejected": 1,
+    }
+
+
+def test_an_order_is_measured_when_it_is_created_and_not_when_it_is_repeated(world: World, logs: StringIO) -> None:
+    assert place(world, "o1").status == 201
+    assert measured(logs) == {"OrdersCreated": 1}
+    assert place(world, "o1").status == 200
+    assert measured(logs) == {"OrdersCreated": 0}
+
+
+def test_a_report_measures_and_logs_what_it_sealed(world: World, logs: StringIO) -> None:
+    post(world, [sale("a", "1"), sale("b", "2"), refund("c", "-1", of="a")])
+    world.pass_time(minutes=33)
+    written(logs)
+    result = world.report()
+    lines = written(logs)
+    assert (result["sealed_buckets"], result["lines"]) == (2, 3)
+    (figures,) = (line for line in lines if "_aws" in line)
+    assert (figures["BucketsSealed"], figures["LinesReported"], figures["CounterDrift"]) == ([2], [3], [0])
+    assert result.items() <= said(lines, "reported").items()
+
+
+def test_a_report_measures_counters_that_differ_from_the_ledger(world: World, logs: StringIO) -> None:
+    post(world, [sale("a", "1"), sale("b", "2")])
+    world.drain()
+    _change(world, "QUARTER#202610230130#00", events="7")
+    world.clock.advance_to(START.replace(hour=3))
+    world.report()
+    assert measured(logs)["CounterDrift"] == 1
+
+
+def test_a_reseal_is_logged(world: World, logs: StringIO) -> None:
+    post(world, sale("a", "1"))
+    world.pass_time(minutes=18)
+    (run,) = world.report()["runs"]
+    written(logs)
+    resealed = world.stack.invoke("report", {"reseal": run})
+    assert resealed.items() <= said(written(logs), "resealed").items()
+
+
+def test_a_paused_tick_is_logged_and_measures_nothing(world: World, logs: StringIO) -> None:
+    body = json.dumps({"paused": True}).encode()
+    request = Request("PUT", "/schedule", headers=(("content-type", "application/json"),), body=body)
+    assert world.stack.request(request).status == 200
+    written(logs)
+    assert world.stack.invoke("report", {"source": "aws.scheduler", "id": "tick"}) == {"paused": True}
+    lines = written(logs)
+    assert said(lines, "paused")["correlation_id"] == "tick"
+    assert not any("BucketsSealed" in line for line in lines)
+
+
+def test_the_operator_measures_what_was_repaired_and_logs_what_was_unparked(world: World, logs: StringIO) -> None:
+    post(world, [sale("a", "1"), sale("b", "2")])
+    world.pass_time(days=2)
+    world.report()
+    _change(world, "DAY#2026-10-23", events="7")
+    written(logs)
+    assert world.stack.invoke("operator", {"action": "rebuild"})["repaired"] == 1
+    assert measured(logs) == {"CountersMended": 1}
+    queues = world.stack.invoke("operator", {"action": "unpark"})
+    assert set(queues) == {"snapshots", "counters"}
+    assert said(written(logs), "unparked")["queues"] == queues
+
+
+def test_the_watch_logs_what_it_found(world: World, logs: StringIO) -> None:
+    found = world.stack.invoke("watch", {})
+    assert found
+    line = said(written(logs), "watched")
+    assert json.loads(json.dumps(found)).items() <= line.items()
+
+
+def _change(world: World, sk: str, **numbers: str) -> None:
+    """Change numbers of a counter by hand."""
+    table, key = world.stack.ref("EntityTable"), {"pk": {"S": PK}, "sk": {"S": sk}}
+    item = world.stack.dynamodb.get_item(TableName=table, Key=key)["Item"]
+    changed = {name: {"N": number} for name, number in numbers.items()}
+    world.stack.dynamodb.put_item(TableName=table, Item={**item, **changed})

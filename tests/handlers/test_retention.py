@@ -1,0 +1,45 @@
+"""Counters of quarter-hours and of days expire after retentions of their own, counted or rebuilt."""
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+
+import pytest
+
+from tests.support.system import START, World, opened
+from tests.support.tables import items
+
+QUARTER_HOUR_ENDS = START + timedelta(minutes=15)
+DAY_ENDS = START.replace(hour=0, minute=0) + timedelta(days=1)
+QUARTER_HOUR_DAYS, DAY_DAYS = 14, 500
+
+
+@pytest.fixture
+def world() -> Iterator[World]:
+    with opened({"QuarterHourRetentionDays": QUARTER_HOUR_DAYS, "DayRetentionDays": DAY_DAYS}) as world:
+        yield world
+
+
+def expiries(world: World) -> dict[str, datetime]:
+    """Return when the account's counters expire, by the first part of their sort key."""
+    return {
+        item["sk"].partition("#")[0]: datetime.fromtimestamp(int(item["expires_at"]), START.tzinfo)
+        for item in items(world, "EntityTable")
+        if item["pk"] == "ACCOUNT#42#GBP" and item["sk"].startswith(("QUARTER#", "DAY#"))
+    }
+
+
+def test_a_counted_and_a_rebuilt_counter_expire_at_the_same_time(world: World) -> None:
+    world.sell("8.00")
+    world.pass_time(days=2)
+    world.report()
+    counted = expiries(world)
+    assert counted["QUARTER"] - START >= timedelta(days=QUARTER_HOUR_DAYS)
+    assert counted["QUARTER"] - START < timedelta(days=QUARTER_HOUR_DAYS + 2)
+    assert counted["DAY"] - START >= timedelta(days=DAY_DAYS)
+    assert counted["DAY"] - START < timedelta(days=DAY_DAYS + 2)
+    table = world.stack.ref("EntityTable")
+    for item in items(world, "EntityTable"):
+        if item["pk"] == "ACCOUNT#42#GBP" and item["sk"].startswith(("QUARTER#", "DAY#")):
+            world.stack.dynamodb.delete_item(TableName=table, Key={"pk": {"S": item["pk"]}, "sk": {"S": item["sk"]}})
+    assert world.stack.invoke("operator", {"action": "rebuild"})["repaired"] == 2
+    assert expiries(world) == counted

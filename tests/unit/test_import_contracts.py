@@ -1,0 +1,67 @@
+"""The contracts of `make lint` fail on an import that they forbid, planted in a copy of the packages."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+LINT_IMPORTS = Path(sys.executable).with_name("lint-imports")
+FEATURES = "Features import web, web imports aws, aws imports model; features import downwards"
+TOOLS = "The tools import downwards"
+SHIPPED = "The functions do not ship the tools"
+PURE = "The model, every keys.py and every plan.py load without an AWS client"
+
+
+@pytest.fixture
+def copied(tmp_path: Path) -> Path:
+    """A copy of the packages and of the project's own contracts."""
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    for package in (ROOT / "layers" / "quarterhour" / "quarterhour", ROOT / "quarterhour_tools"):
+        shutil.copytree(package, tmp_path / package.name, ignore=shutil.ignore_patterns("__pycache__"))
+    return tmp_path
+
+
+def broken(folder: Path) -> set[str]:
+    """Return the names of the contracts that lint-imports reports broken in a folder."""
+    run = subprocess.run(  # noqa: S603 - the tool of our own environment
+        [LINT_IMPORTS, "--no-logo", "--no-cache"],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(folder), "NO_COLOR": "1", "COLUMNS": "200"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    names = {line.removesuffix(" BROKEN") for line in run.stdout.splitlines() if line.endswith(" BROKEN")}
+    assert run.returncode == bool(names), run.stdout + run.stderr
+    return names
+
+
+@pytest.mark.parametrize(
+    ("file", "imported", "contracts"),
+    [
+        ("quarterhour/model/money.py", "quarterhour.web", {FEATURES}),
+        ("quarterhour/aws/tables.py", "quarterhour.ledger.event", {FEATURES}),
+        ("quarterhour/ledger/service.py", "quarterhour.reports.lines", {FEATURES}),
+        ("quarterhour/another_feature/__init__.py", "quarterhour.model", {FEATURES}),
+        ("quarterhour_tools/emulator/stack.py", "quarterhour_tools.cli", {TOOLS}),
+        ("quarterhour/aws/clients.py", "quarterhour_tools.errors", {SHIPPED}),
+        ("quarterhour/orders/keys.py", "boto3", {PURE}),
+        ("quarterhour/ledger/plan.py", "quarterhour.aws.clients", {PURE}),
+    ],
+)
+def test_a_planted_import_breaks_its_contract_and_no_other(
+    copied: Path, file: str, imported: str, contracts: set[str]
+) -> None:
+    planted = copied / file
+    planted.parent.mkdir(exist_ok=True)
+    with planted.open("a", encoding="utf-8") as source:
+        source.write(f"\nimport {imported}\n")
+    assert broken(copied) == contracts
+
+
+def test_without_a_planted_import_every_contract_is_kept(copied: Path) -> None:
+    assert broken(copied) == set()
