@@ -74,11 +74,13 @@ class SealedFileWriter:
 
 def _values(item: Item) -> dict[str, str]:
     """Return the values of a posting's attributes; raise ``ValueError`` where the item is no posting."""
-    if other := [name for name, value in item.items() if "S" not in value]:
-        raise ValueError(f"no text: {', '.join(sorted(other))}")
-    if missing := _REQUIRED - item.keys():
-        raise ValueError(f"missing: {', '.join(sorted(missing))}")
-    values = {name: value["S"] for name, value in item.items()}
+    try:
+        values = {name: value["S"] for name, value in item.items()}
+    except KeyError:
+        other = sorted(name for name, value in item.items() if "S" not in value)
+        raise ValueError(f"no text: {', '.join(other)}") from None
+    if not _REQUIRED <= values.keys():
+        raise ValueError(f"missing: {', '.join(sorted(_REQUIRED - values.keys()))}")
     if values["schema"] != LEDGER_SCHEMA:
         raise ValueError(f"the schema {values['schema']!r} is not known")
     return values
