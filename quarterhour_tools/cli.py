@@ -393,14 +393,7 @@ def _show_accounts(console: Console, accounts: Accounts) -> None:
         console.print(f"... and {len(accounts) - _SHOWN} more accounts")
 
 
-# ---------------------------------------------------------------- verify
-
-
-def _openapi(_args: argparse.Namespace) -> int:
-    from quarterhour_tools.openapi.document import text  # noqa: PLC0415 - slow to import, and only needed here
-
-    sys.stdout.write(text())
-    return 0
+# ---------------------------------------------------------------- verify, openapi
 
 
 def _verify(args: argparse.Namespace) -> int:
@@ -421,3 +414,10 @@ def _verify(args: argparse.Namespace) -> int:
     if not proof.runs and not proof.problems:
         print(f"{args.folder} holds no manifest", file=sys.stderr)
     return 0 if proof.proven else 1
+
+
+def _openapi(_args: argparse.Namespace) -> int:
+    from quarterhour_tools.openapi.document import text  # noqa: PLC0415 - slow to import, and only needed here
+
+    sys.stdout.write(text())
+    return 0

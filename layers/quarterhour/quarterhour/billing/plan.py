@@ -40,7 +40,7 @@ class Bill:
     def all_of(cls, record: Record) -> list[Self]:
         """Return all bills of an order so far: the sale first, then the refund.
 
-        The list is empty for an order that was not paid. Raises ``ValueError`` where the record holds no order.
+        The list is empty for an order that was not paid. Raises ``ValueError`` if the record holds no order.
         """
         try:
             header = OrderHeader.of(from_item(new_image(record)))
@@ -94,7 +94,7 @@ def batches(due: Iterable[Bill], max_lines: int) -> Iterator[list[Bill]]:
 
 
 def events(bill: Bill, items: Sequence[Values]) -> list[Event | Rejection]:
-    """Return the events of a bill; raise ``ValueError`` where the order has another number of items."""
+    """Return the events of a bill; raise ``ValueError`` if the order has another number of items."""
     if len(items) != bill.header.lines:
         raise ValueError(f"the order has {len(items)} items where {bill.header.lines} should be")
     return [_event(bill, item) for item in items]

@@ -4,10 +4,8 @@ from datetime import date
 from hashlib import sha256
 from typing import Final
 
-from base58 import b58encode
-
 from quarterhour.aws.entity import LATEST, Key
-from quarterhour.model.identifiers import Account, Partition
+from quarterhour.model.identifiers import Account, Partition, base58_prefix
 from quarterhour.model.quarter_hours import QuarterHour
 
 ACCOUNTS: Final = "ACCOUNT#"
@@ -61,7 +59,7 @@ def customers_day_of(sk: str) -> date:
 def seen_key(counter: Key, customer: str) -> Key:
     """Return the key of the marker that a customer is counted; the key holds a hash, not the name."""
     digest = sha256("\n".join((counter["pk"], counter["sk"], customer)).encode()).digest()
-    return {"pk": _SEEN + b58encode(digest).decode()[:_SEEN_LENGTH], "sk": "seen"}
+    return {"pk": _SEEN + base58_prefix(digest, _SEEN_LENGTH), "sk": "seen"}
 
 
 def quarter_hour_sk(quarter_hour: QuarterHour) -> str:

@@ -80,7 +80,7 @@ class CounterQueries:
     def find(self, agencies: Sequence[str], currency: str) -> tuple[Account, Values]:
         """Return the first account that exists and its lifetime counter; ``agencies`` are spellings of one agency.
 
-        Raises ``NotFoundError`` where no account exists.
+        Raises ``NotFoundError`` if no account exists.
         """
         for account in (Account(agency, currency) for agency in agencies if is_name(agency) and is_name(currency)):
             values = self.entities.get(latest_key(account))

@@ -103,7 +103,7 @@ class CounterStore:
         return {partition_of(item["sk"]["S"]): Totals.of(from_item(item)) for items in pages for item in items}
 
     def count_new(self, marker_set: MarkerSet) -> None:
-        """Set and count the markers that do not exist; raise ``ClientError`` where one was set meanwhile."""
+        """Set and count the markers that do not exist; raise ``ClientError`` if one was set meanwhile."""
         found = get_items(self.client, self.table, marker_set.markers, Workers(1))
         for new in missing(marker_set, {item["pk"]["S"] for item in found}):
             self.client.transact_write_items(**markers_request(self.table, new))
@@ -113,5 +113,5 @@ class CounterStore:
         self.client.update_item(**customers_request(self.table, counter, customers, expires))
 
     def write(self, changes: Sequence[Change]) -> None:
-        """Write all changes or none; raise botocore's ``ClientError`` where none was written."""
+        """Write all changes or none; raise botocore's ``ClientError`` if none was written."""
         self.client.transact_write_items(**write_request(self.table, changes))

@@ -43,7 +43,7 @@ def version_sk(version: int) -> str:
 
 
 def version_of(sk: str) -> int:
-    """Return the version of a sort key; raise ``ValueError`` where it is no key of the history."""
+    """Return the version of a sort key; raise ``ValueError`` if it is no key of the history."""
     version = int(sk.removeprefix(_VERSION))
     if not 1 <= version <= MAX_VERSION or version_sk(version) != sk:
         raise ValueError(f"{sk!r} is no version")
@@ -61,14 +61,14 @@ def permissions_key(document: str) -> Key:
 
 
 def document_name(text: str) -> str:
-    """Return a document's name; raise ``ValueError`` where the text is no valid name."""
+    """Return a document's name; raise ``ValueError`` if the text is no valid name."""
     if not is_name(text, MAX_NAME):
         raise ValueError(text)
     return text
 
 
 def version_number(text: str) -> int:
-    """Return the number of a version; raise ``ValueError`` where the text is no valid number."""
+    """Return the number of a version; raise ``ValueError`` if the text is no valid number."""
     return version_of(f"{_VERSION}{text:0>{_DIGITS}}")
 
 

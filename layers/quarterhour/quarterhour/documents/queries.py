@@ -40,20 +40,20 @@ class DocumentQueries:
         return caller.is_machine or may_read(self.permissions(document), caller)
 
     def check(self, document: str, caller: Caller) -> None:
-        """Raise ``NotFoundError`` where a caller may not read a document."""
+        """Raise ``NotFoundError`` if a caller may not read a document."""
         if not self.may_read(document, caller):
             raise _missing(document)
 
     def latest(self, document: str) -> Values:
-        """Return the latest version; raise ``NotFoundError`` where there is no such document."""
+        """Return the latest version; raise ``NotFoundError`` if there is no such document."""
         return self._found(document, latest_key(document))
 
     def version(self, document: str, version: int) -> Values:
-        """Return a version of the history; raise ``NotFoundError`` where there is none."""
+        """Return a version of the history; raise ``NotFoundError`` if there is none."""
         return self._found(document, version_key(document, version))
 
     def versions(self, document: str, paging: Paging) -> Page:
-        """Return a page of the versions, the newest first; raise ``NotFoundError`` where there is no such document."""
+        """Return a page of the versions, the newest first; raise ``NotFoundError`` if there is no such document."""
         after = paging.start(lambda version: within(_FIRST, version_sk(int(version)), _LAST), None)
         history = Range(document_pk(document), _FIRST, _LAST, descending=True, after=after)
         entries = self.entities.read(history, paging.limit + 1)
@@ -65,7 +65,7 @@ class DocumentQueries:
         return page
 
     def metadata(self, document: str) -> dict[str, Any]:
-        """Return a document's metadata; raise ``NotFoundError`` where there is no such document."""
+        """Return a document's metadata; raise ``NotFoundError`` if there is no such document."""
         return shown_metadata(document, self._found(document, metadata_key(document)))
 
     def permissions(self, document: str) -> Permissions:

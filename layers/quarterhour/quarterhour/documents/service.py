@@ -22,7 +22,7 @@ class DocumentService:
     def write(self, draft: Draft, by: str) -> tuple[Values, bool]:
         """Write a draft; return its version, and whether this call wrote it (or an earlier try did).
 
-        Raises ``ConflictError`` where another version follows the one seen; nothing is written then.
+        Raises ``ConflictError`` if another version follows the one seen; nothing is written then.
         """
 
         def attempt() -> tuple[Values, bool]:

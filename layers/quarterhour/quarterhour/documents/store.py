@@ -34,7 +34,7 @@ class DocumentStore:
     table: str
 
     def add(self, items: Sequence[Values], seen: int) -> None:
-        """Write a version's items; raise botocore's ``ClientError`` where ``seen`` is no longer the latest version."""
+        """Write a version's items; raise botocore's ``ClientError`` if ``seen`` is no longer the latest version."""
         request = version_request(self.table, items, seen)
         with_retries(lambda: self.client.transact_write_items(**request), _TABLE)
 

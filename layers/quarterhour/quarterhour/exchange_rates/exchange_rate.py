@@ -9,7 +9,7 @@ from typing import Any, Final, Self
 from quarterhour.aws.entity import Values
 from quarterhour.exchange_rates.keys import RATES, currency_of
 from quarterhour.model import fields, money
-from quarterhour.model.clock import iso_millis, parse_iso
+from quarterhour.model.clock import iso_millis, parse_iso, truncated
 from quarterhour.model.fields import Fields
 from quarterhour.model.instants import YEARS
 from quarterhour.snapshots.kind import EntityKind
@@ -111,4 +111,4 @@ def _not_ahead(value: object, now: datetime) -> datetime | None:
     instant = fields.instant(value)
     if instant is None or instant.year < YEARS[0] or instant > now:
         return None
-    return instant.replace(microsecond=instant.microsecond // 1000 * 1000)
+    return truncated(instant)

@@ -7,7 +7,7 @@ from typing import Any
 from quarterhour.aws.entity import LATEST, Values, window_index
 from quarterhour.exchange_rates.exchange_rate import ExchangeRate, Statement
 from quarterhour.exchange_rates.keys import latest_key, stated_key
-from quarterhour.model.clock import MILLISECOND, iso_millis
+from quarterhour.model.clock import MILLISECOND, iso_millis, truncated
 from quarterhour.model.errors import ConflictError
 
 
@@ -30,7 +30,7 @@ def effective_at(statement: Statement, base: str, latest: Values | None, now: da
     """
     if statement.as_of is not None:
         return statement.as_of
-    at = now.replace(microsecond=now.microsecond // 1000 * 1000)
+    at = truncated(now)
     if latest is None:
         return at
     in_force = ExchangeRate.of(latest)
@@ -43,7 +43,7 @@ def plan_change(
 ) -> RateChange | Values:
     """Return the change that puts a rate into force, or ``existing`` where it was stated already.
 
-    ``existing`` is the rate stated as of the same instant. Raises ``ConflictError`` where that is another rate, or
+    ``existing`` is the rate stated as of the same instant. Raises ``ConflictError`` if that is another rate, or
     where a later one is in force: the past never changes, as reports may have used it.
     """
     if existing is not None:

@@ -22,7 +22,7 @@ class ExchangeRateQueries:
     entities: EntityReader
 
     def in_force(self, currency: str, at: datetime | None = None) -> Values:
-        """Return the rate in force at an instant, or (``None``) now; raise ``NotFoundError`` where there is none."""
+        """Return the rate in force at an instant, or (``None``) now; raise ``NotFoundError`` if there is none."""
         values = self.latest(currency) if at is None else self.as_of(currency, at)
         if values is None:
             when = "ever stated" if at is None else f"stated as of {iso_millis(at)} or before"
@@ -30,15 +30,15 @@ class ExchangeRateQueries:
         return values
 
     def latest(self, currency: str) -> Values | None:
-        """Return the rate in force now; ``None`` where there is none."""
+        """Return the rate in force now; ``None`` if there is none."""
         return self.entities.get(latest_key(currency))
 
     def stated(self, currency: str, at: datetime) -> Values | None:
-        """Return the rate stated as of exactly this instant; ``None`` where there is none."""
+        """Return the rate stated as of exactly this instant; ``None`` if there is none."""
         return self.entities.get(stated_key(currency, at))
 
     def as_of(self, currency: str, at: datetime) -> Values | None:
-        """Return the rate that was in force at an instant, however long ago; ``None`` where there was none."""
+        """Return the rate that was in force at an instant, however long ago; ``None`` if there was none."""
         return next(self.entities.read(stated_until(currency, at), 1), None)
 
     def before_window(self, layer: Layer, latest: Values) -> Values | None:

@@ -23,8 +23,8 @@ class ExchangeRateService:
     def state(self, currency: str, statement: Statement) -> tuple[Values, bool]:
         """Put a rate into force; return its stored values, and whether this call stored them.
 
-        Raises ``InvalidError`` for the base currency, ``ConflictError`` where another rate was stated as of the same
-        or a later instant, ``UnavailableError`` where other writes keep conflicting.
+        Raises ``InvalidError`` for the base currency, ``ConflictError`` if another rate was stated as of the same
+        or a later instant, ``UnavailableError`` if other writes keep conflicting.
         """
         if currency == self.base:
             raise invalid("currency", f"is {currency}, the base currency", "another: a unit of it is always worth one")

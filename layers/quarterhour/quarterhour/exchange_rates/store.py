@@ -36,5 +36,5 @@ class ExchangeRateStore:
     table: str
 
     def put(self, change: RateChange) -> None:
-        """Put a rate into force; raise botocore's ``ClientError`` where another write came first."""
+        """Put a rate into force; raise botocore's ``ClientError`` if another write came first."""
         self.client.transact_write_items(**change_request(self.table, change))

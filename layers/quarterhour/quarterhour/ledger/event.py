@@ -33,7 +33,7 @@ _YOUR_OWN: Final = "; put your own into data.extra"
 class Event:
     """A valid billing event.
 
-    ``commission_rate`` is ``None`` where the sender named none. An adjustment may name its ``commission`` instead.
+    ``commission_rate`` is ``None`` if the sender named none. An adjustment may name its ``commission`` instead.
     ``details`` are the optional facts, as text by name. ``rest`` marks a linked refund that is reduced to the amount
     left of its sale.
     """
@@ -144,7 +144,7 @@ def _no_figures(inner: Fields) -> _Figures:
 
 
 def _figures(inner: Fields, type_: str | None) -> _Figures | None:
-    """Return amount, currency, and the commission or its rate; ``None`` where one is invalid."""
+    """Return amount, currency, and the commission or its rate; ``None`` if one is invalid."""
     own = {"commission"} if type_ == ADJUSTMENT else set()
     inner.report_unknown(frozenset({"amount", "currency", "commission_rate", *own, *_DETAILS}), _YOUR_OWN)
     amount = inner.value("amount", fields.AMOUNT, money.parse_decimal)

@@ -122,5 +122,5 @@ def position_of(item: Item) -> str:
 
 
 def quarter_hour_of(position: str) -> QuarterHour:
-    """Return the quarter-hour of a position; raise ``ValueError`` where the text is no position."""
+    """Return the quarter-hour of a position; raise ``ValueError`` if the text is no position."""
     return QuarterHour.at(Position.parse(position).recorded_at)

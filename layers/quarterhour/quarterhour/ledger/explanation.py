@@ -25,7 +25,7 @@ _NO_ITEM: Final = "no item is sold or given back, so the rule's percentage count
 
 
 def rate_card_version(facts: Facts) -> int | None:
-    """Return the version of the agency's rate card that priced an event, or ``None`` where none did."""
+    """Return the version of the agency's rate card that priced an event, or ``None`` if none did."""
     origin = facts.get("terms", "")
     return int(origin.removeprefix(BY_RATE_CARD)) if origin.startswith(BY_RATE_CARD) else None
 

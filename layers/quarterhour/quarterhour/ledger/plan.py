@@ -135,7 +135,7 @@ def commission_too_long(event: Event) -> Rejection:
 def ledger_values(event: Event, claim: Claim) -> dict[str, str]:
     """Return the ledger's attributes of an event, all text. Equal events and claims give equal attributes.
 
-    Raises ``ValueError`` where the commission would need more than 38 digits.
+    Raises ``ValueError`` if the commission would need more than 38 digits.
     """
     commission = claim.price.commission(event.amount)
     if commission is None:

@@ -24,7 +24,7 @@ class Posting:
 
     @classmethod
     def of(cls, item: Item) -> Self:
-        """Return the posting of a ledger item; raise ``ValueError`` where this version cannot read the item."""
+        """Return the posting of a ledger item; raise ``ValueError`` if this version cannot read the item."""
         try:
             if item["schema"]["S"] != SCHEMA:
                 raise ValueError(f"the ledger schema {item['schema']['S']!r} is not known, only {SCHEMA!r}")

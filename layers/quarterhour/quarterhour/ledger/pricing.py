@@ -38,7 +38,7 @@ class Price(NamedTuple):
     arithmetic: str = ""
 
     def commission(self, amount: Decimal) -> Decimal | None:
-        """Return the commission of an amount at this price, or ``None`` where it needs more than 38 digits.
+        """Return the commission of an amount at this price, or ``None`` if it needs more than 38 digits.
 
         An arithmetic holds its own amount, and gives the commission of that amount.
         """

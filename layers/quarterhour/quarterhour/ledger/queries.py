@@ -66,7 +66,7 @@ class EventLookup:
     ledger_table: str
 
     def find(self, identity: Identity) -> Facts | None:
-        """Return the facts of an event, or ``None`` where it is not in the ledger or its identity has expired."""
+        """Return the facts of an event, or ``None`` if it is not in the ledger or its identity has expired."""
         claim = get_item(self.client, self.identity_table, {"event": str(identity)})
         if claim is None:
             return None
@@ -85,7 +85,7 @@ class ExplanationQueries:
     def explain(self, identities: Iterable[Identity], caller: Caller) -> dict[str, Any]:
         """Return the explanation of the first of these events that is recorded and visible to the caller.
 
-        Raises ``NotFoundError`` where there is none.
+        Raises ``NotFoundError`` if there is none.
         """
         for identity in identities:
             facts = self.events.find(identity)

@@ -10,14 +10,12 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any, Final
 
-import base58
-
 from quarterhour.ledger.event import ADJUSTMENT, REFUND
 from quarterhour.ledger.explanation import Facts
 from quarterhour.ledger.pricing import BY_DEFAULT, BY_RATE_CARD, Price, charge_price, refund_price, sold_in
 from quarterhour.model import money
 from quarterhour.model.clock import parse_iso
-from quarterhour.model.identifiers import Account, Identity
+from quarterhour.model.identifiers import Account, Identity, base58_prefix
 from quarterhour.rate_cards.rate_card import RateCard
 
 _SUFFIX_LENGTH: Final = 22
@@ -32,7 +30,7 @@ def adjustment_id(identity: Identity, number: int) -> str:
 
 
 def _suffix(identity: Identity) -> str:
-    return base58.b58encode(identity.hash).decode()[:_SUFFIX_LENGTH]
+    return base58_prefix(identity.hash, _SUFFIX_LENGTH)
 
 
 @dataclass(slots=True)
@@ -63,7 +61,7 @@ class Rerated:
     def due(self) -> Decimal:
         """The commission due by the new rate card, less the refunded part of it.
 
-        Raises ``ValueError`` where it needs more than 38 digits.
+        Raises ``ValueError`` if it needs more than 38 digits.
         """
         amount = Decimal(self.facts["amount"])
         commission, refund = self.price.commission(amount), self._refunded_commission(amount)
@@ -133,7 +131,7 @@ def rerated(events: Iterable[Facts], rate_card: RateCard, start: datetime, end: 
 
 
 def _price(facts: Facts, rate_card: RateCard) -> Price | None:
-    """Return an event's price by a rate card, or ``None`` where the event named its price or no rule covers it."""
+    """Return an event's price by a rate card, or ``None`` if the event named its price or no rule covers it."""
     origin = facts.get("terms", "")
     at = parse_iso(facts.get("time") or facts["recorded_at"])
     if not (origin == BY_DEFAULT or origin.startswith(BY_RATE_CARD)) or at < rate_card.valid_from:

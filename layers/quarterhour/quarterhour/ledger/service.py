@@ -59,7 +59,7 @@ class Recorder:
         """Record the valid items of a request, and return the outcome of each item in the same order.
 
         Items that could not be written within ``seconds`` are unavailable.
-        Raises ``UnavailableError`` where the tables cannot be reached at all.
+        Raises ``UnavailableError`` if the tables cannot be reached at all.
         """
         request = _Request(request_id, clock.now() + timedelta(seconds=seconds))
         events = [item for item in items if isinstance(item, Event)]
@@ -129,7 +129,7 @@ class Recorder:
         return claims, refused
 
     def _claim_refund(self, event: Event, request: _Request) -> Claimed | Rejection | None:
-        """Return the refund's claim, or the reason why its sale does not allow it; ``None`` where time runs out."""
+        """Return the refund's claim, or the reason why its sale does not allow it; ``None`` if time runs out."""
         sale_identity = event.refunded_sale
         if sale_identity is None:
             raise ValueError(f"{event.identity} is no linked refund")

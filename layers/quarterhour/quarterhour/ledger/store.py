@@ -150,7 +150,7 @@ class LedgerStore:
     def claim(self, claims: Sequence[Claim], request_id: str, in_time: Callable[[], bool]) -> list[Claimed | None]:
         """Claim each event; return the valid claims in the same order, which are the existing ones where there are.
 
-        ``None`` where the claim could not be written in time.
+        ``None`` if the claim could not be written in time.
         """
         return self.workers.map(lambda claim: self._claim(claim, request_id) if in_time() else None, claims)
 
@@ -171,7 +171,7 @@ class LedgerStore:
     def claim_refund(self, refund: LinkedRefund, request_id: str) -> Claimed:
         """Claim a refund against its sale; return the valid claim, which is the existing one where there is one.
 
-        Raises botocore's ``ClientError`` where the sale's claim has changed since it was read.
+        Raises botocore's ``ClientError`` if the sale's claim has changed since it was read.
         """
         request = refund_request(self.identity_table, refund, request_id)
         try:
@@ -186,7 +186,7 @@ class LedgerStore:
         return Claimed(refund.claim, fresh=True)
 
     def move(self, old: Claim, new: Claim) -> bool:
-        """Move a claim; return ``False`` where another request has moved it or DynamoDB is not available."""
+        """Move a claim; return ``False`` if another request has moved it or DynamoDB is not available."""
         request = move_request(self.identity_table, old, new)
         try:
             return conditional_write(lambda: self.client.update_item(**request), "the Identity table").applied

@@ -78,6 +78,11 @@ def using(clock: Clock) -> Iterator[None]:
         _current = before
 
 
+def truncated(instant: datetime) -> datetime:
+    """Return an instant without what is finer than a millisecond."""
+    return instant.replace(microsecond=instant.microsecond // 1000 * 1000)
+
+
 def iso_millis(instant: datetime) -> str:
     """Format an instant as ``2026-10-23T01:30:00.000Z``; the texts sort in the order of time."""
     return instant.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.") + f"{instant.microsecond // 1000:03d}Z"

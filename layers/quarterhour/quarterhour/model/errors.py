@@ -96,7 +96,7 @@ class UnsupportedMediaTypeError(RequestError):
 
 
 class UnavailableError(RequestError):
-    """The request cannot be served now. Nothing was written, and the same request may succeed later."""
+    """The request cannot be completed now; the same request may succeed later and completes a half-done write."""
 
     status = 503
     title = "Unavailable"

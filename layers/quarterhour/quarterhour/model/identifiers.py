@@ -8,12 +8,17 @@ from typing import Final, Self
 
 import base58
 
-from quarterhour.model.clock import iso_millis, parse_iso
+from quarterhour.model.clock import iso_millis, parse_iso, truncated
 from quarterhour.model.quarter_hours import QuarterHour
 
 SEPARATOR: Final = "#"
 MAX_SHARDS: Final = 64
 _SUFFIX_LENGTH: Final = 16
+
+
+def base58_prefix(digest: bytes, length: int) -> str:
+    """Return the first characters of a digest in base58: short, and without characters that look alike."""
+    return base58.b58encode(digest).decode()[:length]
 
 
 @dataclass(frozen=True)
@@ -88,8 +93,8 @@ class Position:
     @classmethod
     def of(cls, identity: Identity, recorded_at: datetime) -> Self:
         """Return the position of an event that is recorded at this instant, which is cut to the millisecond."""
-        instant = recorded_at.replace(microsecond=recorded_at.microsecond // 1000 * 1000)
-        return cls(instant, base58.b58encode(identity.hash).decode()[:_SUFFIX_LENGTH])
+        instant = truncated(recorded_at)
+        return cls(instant, base58_prefix(identity.hash, _SUFFIX_LENGTH))
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -34,7 +34,7 @@ _ITEMS: Final = f"a list of 1 to {MAX_ITEMS:,} objects with agency, product and 
 class Order:
     """A valid order.
 
-    ``customer`` is ``None`` for a guest; ``placed_at`` is ``None`` where the sender gave no instant. Each item holds
+    ``customer`` is ``None`` for a guest; ``placed_at`` is ``None`` if the sender gave no instant. Each item holds
     the fields of its sale as text; its line is its position in ``items``, from 1 on.
     """
 

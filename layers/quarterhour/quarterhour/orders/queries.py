@@ -36,7 +36,7 @@ class OrderQueries:
     entities: EntityReader
 
     def order(self, orders: Sequence[str], paging: Paging) -> Values:
-        """Return the first order that exists, with a page of its items; raise ``NotFoundError`` where none does."""
+        """Return the first order that exists, with a page of its items; raise ``NotFoundError`` if none does."""
         for order in orders:
             values = self.entities.get(header_key(order))
             header = OrderHeader.of(values) if values else None

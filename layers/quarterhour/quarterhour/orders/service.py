@@ -20,8 +20,8 @@ class OrderService:
     def create(self, order: Order, seconds: float) -> tuple[OrderHeader, bool]:
         """Create an order within so many seconds; return its header, and whether this call completed it.
 
-        A repeated request completes the order, or returns it as it is. Raises ``ConflictError`` where the id is
-        claimed for other content. Raises ``UnavailableError`` where not all items could be written; readers then see
+        A repeated request completes the order, or returns it as it is. Raises ``ConflictError`` if the id is
+        claimed for other content. Raises ``UnavailableError`` if not all items could be written; readers then see
         nothing of the order.
         """
         until = clock.now() + timedelta(seconds=seconds)
@@ -46,8 +46,8 @@ class OrderService:
     def change(self, order: str, change: StatusChange) -> OrderHeader:
         """Change an order's status; return its header.
 
-        A repeated request returns the order as it is. Raises ``NotFoundError`` where there is no such order, and
-        ``ConflictError`` where it is in another status than the change begins with.
+        A repeated request returns the order as it is. Raises ``NotFoundError`` if there is no such order, and
+        ``ConflictError`` if it is in another status than the change begins with.
         """
         write = self._store.change_status(order, change, iso_millis(clock.now()))
         header = write.header

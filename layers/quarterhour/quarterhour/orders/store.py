@@ -76,7 +76,7 @@ def items_request(table: str, order: str) -> Request:
 class HeaderWrite:
     """The outcome of a conditional write: whether it was applied, and the header after it.
 
-    ``header`` is ``None`` where there is no such order.
+    ``header`` is ``None`` if there is no such order.
     """
 
     header: OrderHeader | None
@@ -105,7 +105,7 @@ class OrderStore:
         return [from_item(item) for items in pages for item in items]
 
     def write(self, items: Iterable[Values], in_time: Callable[[], bool]) -> None:
-        """Write items; raise ``UnavailableError`` where some could not be written in time."""
+        """Write items; raise ``UnavailableError`` if some could not be written in time."""
         puts = [to_item(item) for item in items]
         if put_items(self.client, self.table, puts, self.workers, lambda _: in_time()):
             raise UnavailableError(f"{_TABLE} did not take all items in time")

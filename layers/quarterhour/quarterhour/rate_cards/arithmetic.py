@@ -114,7 +114,7 @@ def read(text: str) -> Arithmetic:
 
 
 def commission(arithmetic: Arithmetic) -> Decimal | None:
-    """Return the commission that an arithmetic gives, or ``None`` where it needs more than 38 digits."""
+    """Return the commission that an arithmetic gives, or ``None`` if it needs more than 38 digits."""
     try:
         *_, last = arithmetic.steps()
     except ArithmeticError:  # more digits than even the wider context of ``money`` holds

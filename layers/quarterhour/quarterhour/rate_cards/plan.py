@@ -25,7 +25,7 @@ class RateCards(NamedTuple):
     versions: Mapping[tuple[str, int], RateCard]
 
     def at(self, agency: str, at: datetime) -> InForce | None:
-        """Return the rate card in force for an agency at an instant, or ``None`` where it has none."""
+        """Return the rate card in force for an agency at an instant, or ``None`` if it has none."""
         version = version_at(self.timelines.get(agency, ()), at)
         return None if version is None else InForce(version, self.versions[agency, version])
 

@@ -27,7 +27,7 @@ _RULE: Final = frozenset({"percent", *_CONDITIONS, *_FEES})
 class Sold(NamedTuple):
     """The part of an event that a rate card prices: an amount, the number of items, their category and location.
 
-    The commission has the sign of the amount. ``items`` is ``None`` where no item is sold or given back; then only the
+    The commission has the sign of the amount. ``items`` is ``None`` if no item is sold or given back; then only the
     percentage is charged.
     """
 
@@ -124,7 +124,7 @@ RATE_CARDS: Final = DocumentKind("rate card", RATE_CARD, _valid_from)
 
 
 def rate_card_of(version: Mapping[str, Any]) -> RateCard:
-    """Return the rate card in a stored version of its document; raise ``ValueError`` where it is invalid."""
+    """Return the rate card in a stored version of its document; raise ``ValueError`` if it is invalid."""
     rate_card = read_rate_card(exact_json.parse(version["content"]))
     if not isinstance(rate_card, RateCard):
         raise ValueError(f"no rate card: {rate_card}")  # noqa: TRY004 - it is a tuple of problems, not a wrong type

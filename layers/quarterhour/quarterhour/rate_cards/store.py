@@ -32,7 +32,7 @@ class RateCardStore:
     def read(self, queries: Collection[RateCardQuery]) -> RateCards:
         """Return the rate cards of agencies, each in force at an instant, read strongly consistent.
 
-        Raises ``UnavailableError`` where some could not be read.
+        Raises ``UnavailableError`` if some could not be read.
         """
         if not queries:
             return NO_RATE_CARDS

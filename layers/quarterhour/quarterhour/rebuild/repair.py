@@ -55,7 +55,7 @@ class CounterRepair:
     def repair_day(self, day: date, lines: Iterable[Mapping[str, str]], only: Account | None) -> int:
         """Repair the counters of a day: of one account, or (``None``) of all that its sealed lines name.
 
-        Returns the number of repairs. Raises ``UnavailableError`` where an account keeps changing; the repairs made so
+        Returns the number of repairs. Raises ``UnavailableError`` if an account keeps changing; the repairs made so
         far stay, and the day can be repaired again.
         """
         days = sealed_days(lines, only)

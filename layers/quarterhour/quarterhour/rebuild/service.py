@@ -59,7 +59,7 @@ class RebuildService:
     def rebuild(self, request: RebuildRequest, in_time: Callable[[], bool]) -> RebuildResult:
         """Repair the counters of one account or of all, day by day while there is time, then their lifetimes.
 
-        Raises ``UnavailableError`` where an account keeps changing, ``SealedFileError`` where a file is not the sealed
+        Raises ``UnavailableError`` if an account keeps changing, ``SealedFileError`` if a file is not the sealed
         one. The repairs made so far stay, and the rebuild can be run again.
         """
         result = RebuildResult()

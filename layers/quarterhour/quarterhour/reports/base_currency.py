@@ -18,7 +18,7 @@ from quarterhour.model.totals import Totals
 from quarterhour.reports.plan import Tally, by_account
 
 Pins = Mapping[str, ExchangeRate | None]
-"""The exchange rates of one quarter-hour, by currency; ``None`` where none was in force at its end."""
+"""The exchange rates of one quarter-hour, by currency; ``None`` if none was in force at its end."""
 PinnedRates = Callable[[QuarterHour, str, Sequence[str]], Pins]
 """Returns the exchange rates pinned for a quarter-hour, by base currency and foreign currencies."""
 
@@ -35,7 +35,7 @@ class ConvertedTotals:
     def plus(self, totals: Totals, quarter_hour: QuarterHour, units: Decimal | None) -> "ConvertedTotals":
         """Return these totals plus those of a quarter-hour.
 
-        ``units`` is what one unit of the base currency is worth; ``None`` where the exchange rate is missing.
+        ``units`` is what one unit of the base currency is worth; ``None`` if the exchange rate is missing.
         """
         if units is None:
             return ConvertedTotals(self.figures, (*self.missing, quarter_hour))
@@ -46,7 +46,7 @@ class ConvertedTotals:
     def rounded(self, base: str) -> tuple[Decimal, ...] | None:
         """Return the figures, each rounded half-even to the base currency's minor unit.
 
-        ``None`` where an exchange rate is missing.
+        ``None`` if an exchange rate is missing.
         """
         return None if self.missing else tuple(money.rounded(figure, base) for figure in self.figures)
 
@@ -61,7 +61,7 @@ class Conversion:
 
 
 def convert(base: str, tallies: Sequence[tuple[QuarterHour, Tally]], pinned: PinnedRates) -> Conversion | None:
-    """Convert a run's tallies to the base currency; return ``None`` where ``base`` is empty."""
+    """Convert a run's tallies to the base currency; return ``None`` if ``base`` is empty."""
     if not base:
         return None
     pins = []

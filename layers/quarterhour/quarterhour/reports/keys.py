@@ -46,7 +46,7 @@ def is_run_id(text: str) -> bool:
 
 
 def run_bounds(run: str) -> tuple[datetime, datetime]:
-    """Parse the start and the end of a run from its name; raise ``ValueError`` where the name is malformed."""
+    """Parse the start and the end of a run from its name; raise ``ValueError`` if the name is malformed."""
     match = _RUN.fullmatch(run)
     if match is None:
         raise ValueError(f"{run!r} is no run")
@@ -74,7 +74,7 @@ def pins_key(quarter_hour: QuarterHour, base: str) -> Key:
 def run_prefix(run: str) -> str:
     """Return the prefix of a run's objects: ``reports/2026/10/23/0130-0230/``.
 
-    Raises ``ValueError`` where the name is malformed.
+    Raises ``ValueError`` if the name is malformed.
     """
     match = _RUN.fullmatch(run)
     if match is None:

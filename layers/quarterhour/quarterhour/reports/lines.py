@@ -57,7 +57,7 @@ def unescape_formula(cell: str) -> str:
 def read_lines(file: IO[bytes], schema: int | None = None) -> Iterator[dict[str, str]]:
     """Yield the values of each line of a sealed file.
 
-    ``schema`` is the only schema accepted; ``None`` accepts all. Raises ``ValueError`` where the file is malformed.
+    ``schema`` is the only schema accepted; ``None`` accepts all. Raises ``ValueError`` if the file is malformed.
     """
     try:
         yield from _read_rows(file, COLUMNS.values() if schema is None else [COLUMNS[schema]])
@@ -113,7 +113,7 @@ class Tallier:
         self.lines = 0
 
     def add(self, line: Line) -> None:
-        """Add a line; raise ``ValueError`` or ``ArithmeticError`` where amount or commission cannot be added."""
+        """Add a line; raise ``ValueError`` or ``ArithmeticError`` if amount or commission cannot be added."""
         key = line["agency"], line["currency"], line["quarter_hour"]
         amount, commission = _number(line, "amount"), _number(line, "commission")
         self._totals[key] = self._totals.get(key, _NOTHING).plus(amount, commission)

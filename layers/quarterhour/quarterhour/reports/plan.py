@@ -151,7 +151,7 @@ class Checkpoint:
 def next_plan(at: Checkpoint, now: datetime, terms: ReportTerms, shards: int) -> Plan | None:
     """Plan a run of the closed quarter-hours after the checkpoint, at most to the end of their UTC day.
 
-    Returns ``None`` where none is closed.
+    Returns ``None`` if none is closed.
     """
     first = at.sealed_through.next
     last = min(last_closed(now, terms.grace), QuarterHour.last_of(first.day))

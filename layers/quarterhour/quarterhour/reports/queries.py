@@ -82,7 +82,7 @@ class ReportQueries:
         return paging.cut(entries, shown_run, lambda values: values["sk"])
 
     def run(self, run: str) -> dict[str, Any]:
-        """Return a run with its manifest and links to its files; raise ``NotFoundError`` where there is none."""
+        """Return a run with its manifest and links to its files; raise ``NotFoundError`` if there is none."""
         values = self.entities.get(run_key(run)) if is_run_id(run) else None
         if values is None:
             raise no_run(run)

@@ -42,7 +42,7 @@ class Resealer:
     def reseal(self, run: str) -> ResealResult:
         """Rewrite the lost files of a finished run, or those that the run under way has sealed.
 
-        Raises ``NotFoundError`` where there is no such run. Raises ``SealedFileError`` at the first file that exists
+        Raises ``NotFoundError`` if there is no such run. Raises ``SealedFileError`` at the first file that exists
         with other bytes, or for which the ledger gives other bytes than were sealed; that file stays as it is.
         """
         result = ResealResult()

@@ -40,7 +40,7 @@ class SealedFiles:
     def create(self, key: str, content: IO[bytes] | bytes, digest: str) -> bool:
         """Create an object that must never change; return whether it is new.
 
-        Raises ``SealedFileError`` where an object with other bytes exists.
+        Raises ``SealedFileError`` if an object with other bytes exists.
         """
 
         def put() -> None:
@@ -59,7 +59,7 @@ class SealedFiles:
         return True
 
     def open(self, key: str) -> "StreamingBody":
-        """Return an object's content as a stream; raise ``SealedFileError`` where there is none."""
+        """Return an object's content as a stream; raise ``SealedFileError`` if there is none."""
         try:
             return with_retries(lambda: self.client.get_object(Bucket=self.bucket, Key=key)["Body"], "S3")
         except ClientError as error:
@@ -76,7 +76,7 @@ class SealedFiles:
 
     @contextmanager
     def lines(self, quarter_hour: QuarterHour, sealed: SealedFile) -> Iterator[Iterator[dict[str, str]]]:
-        """Open the lines of a sealed quarter-hour; raise ``SealedFileError`` where the file is not the sealed one."""
+        """Open the lines of a sealed quarter-hour; raise ``SealedFileError`` if the file is not the sealed one."""
         with TemporaryFile() as file:
             digest = sha256()
             body = self.open(lines_key(quarter_hour))
@@ -98,7 +98,7 @@ class SealedFiles:
     def accounts(self, runs: Sequence[Run], workers: Workers) -> Iterator[tuple[Run, dict[Account, Totals]]]:
         """Yield each run with the totals of the accounts in its manifest.
 
-        Raises ``SealedFileError`` where a manifest is not the sealed one.
+        Raises ``SealedFileError`` if a manifest is not the sealed one.
         """
         for some in chunks(runs, _MANIFESTS_AT_ONCE):
             yield from zip(some, workers.map(self._accounts, some), strict=True)

@@ -83,8 +83,8 @@ class Reporter:
     def run(self, remaining_seconds: Callable[[], float]) -> ReportResult:
         """Seal all closed quarter-hours, or as many as the time allows.
 
-        Raises ``SealedFileError`` where a sealed file exists with other bytes, ``LedgerItemError`` where a ledger item
-        is no posting, ``OvertakenError`` where another run has taken over, ``UnavailableError`` where AWS keeps
+        Raises ``SealedFileError`` if a sealed file exists with other bytes, ``LedgerItemError`` if a ledger item
+        is no posting, ``OvertakenError`` if another run has taken over, ``UnavailableError`` if AWS keeps
         failing. The next invocation continues where this one stopped.
         """
         result = ReportResult()
@@ -99,7 +99,7 @@ class Reporter:
         return result
 
     def _plan(self) -> Plan | None:
-        """Return the plan under way, or a new one; ``None`` where every closed quarter-hour is reported."""
+        """Return the plan under way, or a new one; ``None`` if every closed quarter-hour is reported."""
         checkpoints = self._stores.checkpoints
         while at := checkpoints.checkpoint():
             if at.plan:

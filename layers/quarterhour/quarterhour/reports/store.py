@@ -16,6 +16,7 @@ from quarterhour.aws.workers import Workers
 from quarterhour.counters.keys import account_of, partition_of, quarter_hour_key
 from quarterhour.exchange_rates.exchange_rate import ExchangeRate
 from quarterhour.exchange_rates.keys import stated_until
+from quarterhour.ledger.event_pages import position_of
 from quarterhour.model.clock import MILLISECOND
 from quarterhour.model.errors import OvertakenError, UnavailableError
 from quarterhour.model.identifiers import Account, Partition
@@ -148,7 +149,7 @@ class CheckpointStore:
         self._update(progress_request(self.table, plan, sealed))
 
     def finish(self, plan: Plan, manifest_sha256: str) -> None:
-        """Move the checkpoint and clear the plan; raise ``OvertakenError`` where the plan is not the one under way."""
+        """Move the checkpoint and clear the plan; raise ``OvertakenError`` if the plan is not the one under way."""
         if self._update(finish_request(self.table, plan, manifest_sha256)):
             return
         at = self.checkpoint()
@@ -167,7 +168,7 @@ class RunStore:
     table: str
 
     def get(self, run: str) -> Run | None:
-        """Return the control item of a run; ``None`` where there is none."""
+        """Return the control item of a run; ``None`` if there is none."""
         item = get_item(self.client, self.table, run_key(run))
         return from_item(item) if item else None
 
@@ -211,11 +212,7 @@ class LedgerReader:
                 for partition in partitions
             ]
         ]
-        return heapq.merge(*streams, key=_position)
-
-
-def _position(item: Item) -> str:
-    return str(item["position"]["S"])
+        return heapq.merge(*streams, key=position_of)
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,7 +249,7 @@ class PinStore:
         return self.pin(quarter_hour, base, dict(zip(currencies, rates, strict=True)))
 
     def in_force(self, currency: str, before: datetime, base: str) -> ExchangeRate | None:
-        """Return a currency's exchange rate in force right before an instant; ``None`` where there was none."""
+        """Return a currency's exchange rate in force right before an instant; ``None`` if there was none."""
         entities = EntityReader(self.client, self.table)
         values = next(entities.read(stated_until(currency, before - MILLISECOND), 1), None)
         rate = ExchangeRate.of(values) if values else None
@@ -279,6 +276,6 @@ class ProjectionStore:
     workers: Workers
 
     def write(self, projections: Sequence[Mapping[str, Any]]) -> None:
-        """Write projections; raise ``UnavailableError`` where some could not be written."""
+        """Write projections; raise ``UnavailableError`` if some could not be written."""
         if put_items(self.client, self.table, [to_item(values) for values in projections], self.workers):
             raise UnavailableError(f"{_TABLE} did not take all items in time")

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
 OpenObject = Callable[[str], IO[bytes]]
-"""Opens an object by its key; raises ``FileNotFoundError`` where it cannot: ``strerror`` may say why."""
+"""Opens an object by its key; raises ``FileNotFoundError`` if it cannot: ``strerror`` may say why."""
 
 _IN_MEMORY: Final = 16 << 20
 _SHOWN: Final = 100
@@ -197,7 +197,7 @@ class _Verifier:
             yield line
 
     def _converted(self, key: str, document: Mapping[str, Any], tallies: Sequence[Tally]) -> Conversion | None:
-        """Check the pinned exchange rates; return the run converted at them, ``None`` where it has no base currency."""
+        """Check the pinned exchange rates; return the run converted at them, ``None`` if it has no base currency."""
         rates = {bucket["bucket"]: bucket.get("rates") for bucket in document["buckets"]}
 
         def pinned(quarter_hour: QuarterHour, base: str, _: Sequence[str]) -> Pins:

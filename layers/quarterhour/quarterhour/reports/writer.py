@@ -73,13 +73,13 @@ class SealedFileWriter:
 
 
 def _values(item: Item) -> dict[str, str]:
-    """Return the values of a posting's attributes; raise ``ValueError`` where the item is no posting."""
+    """Return the values of a posting's attributes; raise ``ValueError`` if the item is no posting."""
     try:
         values = {name: value["S"] for name, value in item.items()}
     except KeyError:
         other = sorted(name for name, value in item.items() if "S" not in value)
         raise ValueError(f"no text: {', '.join(other)}") from None
-    if not _REQUIRED <= values.keys():
+    if not values.keys() >= _REQUIRED:
         raise ValueError(f"missing: {', '.join(sorted(_REQUIRED - values.keys()))}")
     if values["schema"] != LEDGER_SCHEMA:
         raise ValueError(f"the schema {values['schema']!r} is not known")

@@ -5,10 +5,8 @@ from enum import StrEnum
 from hashlib import sha256
 from typing import Final, Self
 
-import base58
-
 from quarterhour.aws.entity import Key
-from quarterhour.model.identifiers import SEPARATOR
+from quarterhour.model.identifiers import SEPARATOR, base58_prefix
 
 THREADS: Final = f"THREAD{SEPARATOR}"
 """The prefix of the partition keys of all messages."""
@@ -76,7 +74,7 @@ class MessageKey:
 
     @classmethod
     def parse(cls, sk: str) -> Self:
-        """Return the key of a sort key's text; raise ``ValueError`` where it is no message's."""
+        """Return the key of a sort key's text; raise ``ValueError`` if it is no message's."""
         user, at, suffix = sk.split(SEPARATOR)
         return cls(user, at, suffix)
 
@@ -84,7 +82,7 @@ class MessageKey:
 def claim_hash(thread: Thread, user: str, id_: str) -> str:
     """Return the hash that identifies a user's message of this id in a thread, for ever."""
     identity = SEPARATOR.join((thread.kind, thread.subject, user, id_))
-    return base58.b58encode(sha256(identity.encode()).digest()).decode()[:_CLAIM_LENGTH]
+    return base58_prefix(sha256(identity.encode()).digest(), _CLAIM_LENGTH)
 
 
 def claim_key(hash_: str) -> Key:

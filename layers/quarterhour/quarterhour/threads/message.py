@@ -85,7 +85,7 @@ def shown(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def period(text: str) -> str:
-    """Return the beginning of an instant; raise ``ValueError`` where the text is none."""
+    """Return the beginning of an instant; raise ``ValueError`` if the text is none."""
     if not _PERIOD.fullmatch(text):
         raise ValueError(text)
     datetime.fromisoformat(text + _REST[len(text) :])

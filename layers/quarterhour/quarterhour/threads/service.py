@@ -19,7 +19,7 @@ class ThreadService:
         """Write a message; return it as the API shows it, and whether it is new.
 
         A retry finds the claim and writes the same item again, so it also completes a write that a crash interrupted.
-        Raises ``ConflictError`` where the id was used for another text, or ``UnavailableError``.
+        Raises ``ConflictError`` if the id was used for another text, or ``UnavailableError``.
         """
         claim = message.claim(clock.now())
         first = self.store.claim(claim)

@@ -28,7 +28,7 @@ class Subjects:
     def thread(self, kind: str, names: Sequence[str], caller: Caller) -> Thread:
         """Return the thread about the first subject that exists, of these spellings of its name.
 
-        Raises ``NotFoundError`` where none exists. For a person it raises ``ForbiddenError`` instead, which is also the
+        Raises ``NotFoundError`` if none exists. For a person it raises ``ForbiddenError`` instead, which is also the
         error for subjects that the person may not see.
         """
         if kind not in set(SubjectKind):

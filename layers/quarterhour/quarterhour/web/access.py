@@ -1,4 +1,6 @@
-"""Authentication and authorization: who sends a request, and what they may see. Nothing is decided elsewhere.
+"""Authentication and authorization: who sends a request, and which agency they may see.
+
+Who may read a document or a report is decided in ``documents/permissions.py``, from the caller that this module names.
 
 API Gateway authenticates a request by its IAM signature (a machine or an operator) or by a token of the JWT issuer (a
 person of an agency). It passes the identity in the event. A request without an identity is refused.

@@ -93,7 +93,7 @@ def invalid(field: str, problem: str, expected: str) -> InvalidError:
 
 
 def parsed(field: str, value: str, expected: str, parse: Callable[[str], T]) -> T:
-    """Return a value as ``parse`` converts it; raise ``InvalidError`` where that raises ``ValueError``."""
+    """Return a value as ``parse`` converts it; raise ``InvalidError`` if that raises ``ValueError``."""
     try:
         return parse(value)
     except ValueError as error:
