@@ -164,6 +164,7 @@ def defined(node: ast.AST) -> str | None:
             | ast.AsyncFunctionDef(name=str(name))
             | ast.ExceptHandler(name=str(name))
             | ast.MatchAs(name=str(name))
+            | ast.MatchStar(name=str(name))
             | ast.alias(asname=str(name))
             | ast.arg(arg=str(name))
             | ast.Name(id=str(name), ctx=ast.Store())
@@ -174,12 +175,11 @@ def defined(node: ast.AST) -> str | None:
 
 
 def docstrings(tree: ast.AST) -> Iterator[Passage]:
-    """Yield the docstrings of a module, its classes and its functions."""
+    """Yield the docstrings of a module, its classes, functions, constants and fields."""
     for node in ast.walk(tree):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            match node.body:
-                case [ast.Expr(value=ast.Constant(value=str(text), lineno=line)), *_]:
-                    yield from passages(numbered(text, line))
+        match node:
+            case ast.Expr(value=ast.Constant(value=str(text), lineno=line)):
+                yield from passages(numbered(text, line))
 
 
 def comments(source: str) -> Iterator[Passage]:
@@ -216,7 +216,10 @@ def files(paths: Iterable[Path]) -> Iterator[Path]:
 
 
 def main(arguments: list[str]) -> int:
-    """Print every finding; return 1 if there is one."""
+    """Print every finding; return 1 if there is one, 2 if a path does not exist."""
+    if missing := [name for name in arguments if not Path(name).exists()]:
+        print(*(f"{name}: does not exist" for name in missing), sep="\n", file=sys.stderr)
+        return 2
     known = vocabulary(WORDS.read_text("utf-8"))
     searched = map(Path, arguments) if arguments else (path for glob in SEARCHED for path in sorted(ROOT.glob(glob)))
     count = 0

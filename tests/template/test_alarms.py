@@ -36,7 +36,7 @@ OPERATIONS = (ROOT / "docs" / "operations.md").read_text("utf-8")
 REPORTED_WITHIN = 2 * MINUTE
 """From a run's end until CloudWatch knows of it."""
 METRICS_OF_AN_ALARM = 10
-"""The most that CloudWatch reckons with in one."""
+"""The most that CloudWatch computes with in one."""
 ALARMED, OWN = Decimal("0.10"), Decimal("0.30")
 """Dollars a month, in us-east-1: of a metric that an alarm looks at, and of one that no service writes unasked."""
 

@@ -27,7 +27,7 @@ REPLACEABLE = {
     "AWS::Lambda::Permission",
     "AWS::Scheduler::Schedule",
 }
-"""The kinds that an update may delete and make anew, as they hold nothing."""
+"""The kinds that an update may delete and make again, as they hold nothing."""
 
 GIVEN_UP = {
     "0.1.0": [

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import quarterhour
+from tests.support.repository import ROOT
 
 PACKAGE = Path(quarterhour.__path__[0])
 CLIENTS = {"boto3", "botocore", "aws_lambda_powertools"}
@@ -34,3 +35,10 @@ def test_a_pure_module_loads_no_aws_client(module: str) -> None:
 def test_the_check_detects_a_loaded_client() -> None:
     assert loaded_by("quarterhour.aws.clients") >= {"boto3", "botocore"}
     assert {"quarterhour.model.identifiers", "quarterhour.ledger.plan", "quarterhour.orders.keys"} <= set(PURE)
+
+
+def test_the_functions_import_neither_the_tools_nor_the_tests() -> None:
+    for handler in sorted((ROOT / "functions").rglob("*.py")):
+        lines = handler.read_text("utf-8").splitlines()
+        imported = {line.split()[1].partition(".")[0] for line in lines if line.startswith(("from ", "import "))}
+        assert imported & {"quarterhour_tools", "tests", "benchmarks"} == set(), handler

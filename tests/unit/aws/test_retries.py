@@ -145,7 +145,7 @@ def test_a_lost_race_is_run_again_with_growing_pauses(error: Exception) -> None:
 def test_a_race_that_is_lost_at_each_attempt_is_given_up() -> None:
     attempt, attempts = failing(99, LOST)
     with pytest.raises(
-        UnavailableError, match=r"^the order was changed by others at each attempt: send the request again$"
+        UnavailableError, match=r"^the order could not be written, or others kept changing it: try again$"
     ):
         optimistically(attempt, "the order")
     assert len(attempts) == ATTEMPTS

@@ -80,3 +80,20 @@ def test_records_beyond_the_time_limit_stay_parked_and_are_counted() -> None:
     assert [request["ReceiptHandle"] for operation, request in client.calls if operation == "delete_message"] == [
         "handle 0"
     ]
+
+
+@pytest.mark.usefixtures("hands")
+@pytest.mark.parametrize(
+    "answer", [service_error("AccessDenied"), service_error("ThrottlingException"), {"Failed": [{"Id": "0"}]}]
+)
+def test_a_record_that_cannot_be_made_visible_again_changes_no_result(answer: Any) -> None:
+    """The alarm may turn OK for a while; the counts of the run, or the error that ended it, must not be lost."""
+    messages = [{"Body": json.dumps({"record": 1}), "ReceiptHandle": "handle 1"}]
+    client: Any = Scripted({"Messages": messages}, {"Messages": []}, answer)
+    assert Parking(client, "queue-url").replay(lambda _: False, lambda: True).as_dict() == {"applied": 0, "kept": 1}
+
+    def fail(_: object) -> bool:
+        raise LookupError("the cause")
+
+    with pytest.raises(LookupError, match="the cause"):
+        Parking(Scripted({"Messages": messages}, answer), "queue-url").replay(fail, lambda: True)  # type: ignore[arg-type]

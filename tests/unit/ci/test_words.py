@@ -52,6 +52,7 @@ def check(script: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
         "import json as told",
         "try: ...\nexcept ValueError as told: ...",
         "match 1:\n    case told: ...",
+        "match [1]:\n    case [*told]: ...",
     ],
 )
 def test_a_forbidden_word_in_a_name_is_found_where_it_is_defined(check: Check, code: str) -> None:
@@ -151,3 +152,15 @@ def test_files_of_a_release_are_not_searched(script: ModuleType, tmp_path: Path)
     folder.mkdir(parents=True)
     (folder / "page.md").write_text("told", "utf-8")
     assert script.main([str(tmp_path)]) == 0
+
+
+def test_the_docstring_of_a_constant_is_checked(check: Check) -> None:
+    [finding] = check('LIMIT = 1\n"""The wish of the owner."""\n')
+    assert "wish" in finding
+
+
+def test_a_path_that_does_not_exist_is_an_error(
+    script: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert script.main([str(tmp_path / "none.md")]) == 2
+    assert "none.md: does not exist" in capsys.readouterr().err

@@ -485,3 +485,10 @@ def test_a_rejection_with_many_problems_names_the_first_and_counts_the_others() 
     assert isinstance(rejection, Rejection)
     assert len(rejection.problems) == MAX_PROBLEMS + 1
     assert rejection.problems[-1].problem == f"has {40_000 + 6 - MAX_PROBLEMS} more problems"
+
+
+def test_a_name_that_0_1_0_took_is_taken_still() -> None:
+    """A replacement character in a body is what its sender wrote: orders with it must be billed and refunded."""
+    read = read_event(sale(id="a\ufffd", subject="b\ufffd"))
+    assert isinstance(read, Event)
+    assert (read.identity.id, read.account.agency) == ("a\ufffd", "b\ufffd")

@@ -205,7 +205,7 @@ def test_an_account_that_keeps_changing_is_given_up_and_named() -> None:
         table.items[PK, "latest"] = {**before, "version": before["version"] + 1}
 
     store = Store(table, changed)
-    with pytest.raises(UnavailableError, match="ACCOUNT#42#GBP was changed by others"):
+    with pytest.raises(UnavailableError, match="ACCOUNT#42#GBP could not be written, or others kept changing it"):
         rebuild(store, postings)
 
 

@@ -5,10 +5,13 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from botocore.exceptions import ClientError
+
 from quarterhour.aws.items import chunks
-from quarterhour.aws.retries import with_retries
+from quarterhour.aws.retries import NETWORK_ERRORS, with_retries
 from quarterhour.aws.streams import Poison, Record
 from quarterhour.aws.telemetry import logger
+from quarterhour.model.errors import UnavailableError
 
 if TYPE_CHECKING:
     from mypy_boto3_sqs import SQSClient
@@ -65,7 +68,7 @@ class Parking:
                         del hidden[message["ReceiptHandle"]]
                         applied += 1
         finally:
-            self._make_visible(list(hidden))
+            self._make_visible(list(hidden))  # never raises: it must not replace the error that ends the run
         return Unparked(applied, len(hidden))
 
     def _receive(self) -> Sequence["MessageTypeDef"]:
@@ -73,8 +76,18 @@ class Parking:
         return response.get("Messages", [])
 
     def _make_visible(self, receipts: Sequence[str]) -> None:
-        for batch in chunks(receipts, _MAX_MESSAGES):
-            self._client.change_message_visibility_batch(**visible_request(self._queue_url, batch))
+        hidden = sum(map(self._still_hidden, chunks(receipts, _MAX_MESSAGES)))
+        if hidden:
+            logger.warning("parked records stay hidden until the queue shows them again", records=hidden)
+
+    def _still_hidden(self, receipts: Sequence[str]) -> int:
+        """Make up to 10 received messages visible again; return how many could not be made visible."""
+        request = visible_request(self._queue_url, receipts)
+        try:
+            response = with_retries(lambda: self._client.change_message_visibility_batch(**request), "SQS")
+        except (ClientError, *NETWORK_ERRORS, UnavailableError):
+            return len(receipts)
+        return len(response.get("Failed", []))
 
 
 def visible_request(queue_url: str, receipts: Sequence[str]) -> "ChangeMessageVisibilityBatchRequestTypeDef":

@@ -103,6 +103,7 @@ def optimistically(attempt: Callable[[], R], subject: str, in_time: Callable[[],
     ``UnavailableError``, which names the ``subject``, after ``ATTEMPTS`` lost races or when ``in_time`` returns false.
     Any other error is raised at once.
     """
+    last: Exception | None = None
     for number in range(ATTEMPTS):
         if not in_time():
             break
@@ -111,5 +112,6 @@ def optimistically(attempt: Callable[[], R], subject: str, in_time: Callable[[],
         except (ClientError, *NETWORK_ERRORS) as error:
             if not (is_cancelled(error) or is_transient(error)):
                 raise
+            last = error
         pause(number)
-    raise UnavailableError(f"{subject} was changed by others at each attempt: send the request again")
+    raise UnavailableError(f"{subject} could not be written, or others kept changing it: try again") from last

@@ -10,6 +10,7 @@ Record = dict[str, Any]
 """One record of a stream event, as Lambda delivers it."""
 
 SEQUENCE_DIGITS: Final = 40
+_TTL_DELETIONS: Final = "dynamodb.amazonaws.com"
 
 
 def sequence(record: Record) -> str:
@@ -30,8 +31,9 @@ def new_image(record: Record) -> Item:
 
 
 def is_insert(record: Record) -> bool:
-    """Return whether the record inserts an item."""
-    return bool(record.get("eventName") == "INSERT")
+    """Return whether the record is the insertion of an item, not made by TTL."""
+    principal = (record.get("userIdentity") or {}).get("principalId")
+    return record.get("eventName") == "INSERT" and principal != _TTL_DELETIONS
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,9 +13,6 @@ from quarterhour.model.instants import parse_rfc_3339
 MAX_TEXT: Final = 200
 MAX_PROBLEMS: Final = 10
 _SHOWN: Final = 60
-REPLACEMENT: Final = "\ufffd"
-"""U+FFFD, which decoders put in place of invalid UTF-8. Different names can become equal through it."""
-
 NAME: Final = f"1 to {MAX_TEXT} printable characters without {SEPARATOR!r}"
 TEXT: Final = f"1 to {MAX_TEXT} printable characters"
 AMOUNT: Final = f"a decimal of at most {money.MAX_DIGITS} digits, as a string or a number"
@@ -111,7 +108,7 @@ def _short(text: str, length: int) -> str:
 
 def is_name(value: str, most: int = MAX_TEXT) -> bool:
     """Return whether a part of a key, such as an agency, can have this name."""
-    return 1 <= len(value) <= most and value.isprintable() and SEPARATOR not in value and REPLACEMENT not in value
+    return 1 <= len(value) <= most and value.isprintable() and SEPARATOR not in value
 
 
 def name(value: object) -> str | None:

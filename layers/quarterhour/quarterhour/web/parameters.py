@@ -10,13 +10,15 @@ from typing import Any, Final, TypeVar
 from urllib.parse import quote, unquote
 
 from quarterhour.model.errors import FieldProblem, InvalidError
-from quarterhour.model.fields import NAME, REPLACEMENT, is_name, named, shown
+from quarterhour.model.fields import NAME, is_name, named, shown
 from quarterhour.model.instants import YEARS
 from quarterhour.web.paging import DEFAULT_LIMIT, MAX_LIMIT, Ordered, Paging, request_name
 
 T = TypeVar("T")
 OrderedT = TypeVar("OrderedT", bound=Ordered)
 
+_REPLACEMENT: Final = "\ufffd"
+"""The character that decoders put in place of bytes that are not UTF-8: two names with it may have been different."""
 _WHOLE: Final = re.compile(r"[0-9]{1,9}", re.ASCII)
 _VARIABLE: Final = re.compile(r"\{(?P<name>\w+)(?P<greedy>\+?)\}")
 PAGE: Final = ("limit", "next")
@@ -113,8 +115,8 @@ def among(choices: Mapping[str, T], name_: str) -> T:
 
 
 def name(text: str) -> str:
-    """Return a name; raise ``ValueError`` if it cannot be a part of a key."""
-    if not is_name(text):
+    """Return a name; raise ``ValueError`` if it cannot be a part of a key, or was decoded with a loss."""
+    if not is_name(text) or _REPLACEMENT in text:
         raise ValueError(text)
     return text
 
@@ -146,15 +148,18 @@ def spellings(segment: str) -> tuple[str, ...]:
     UTF-8: a lenient decoder would make one name of different ones.
     """
     once = _unquoted(segment)
-    return tuple(dict.fromkeys((_unquoted(once), once)))
+    try:
+        return tuple(dict.fromkeys((_unquoted(once), once)))
+    except InvalidError:
+        return (once,)  # such as 30%faster, encoded once
 
 
 def _unquoted(text: str) -> str:
     try:
         unquoted = unquote(text, errors="strict")
     except UnicodeDecodeError:
-        unquoted = REPLACEMENT
-    if REPLACEMENT in unquoted:
+        unquoted = _REPLACEMENT
+    if _REPLACEMENT in unquoted:
         raise invalid("path", f"holds {shown(text)}, which is not UTF-8", "names in UTF-8, encoded twice")
     return unquoted
 
@@ -166,13 +171,13 @@ def names(field: str, segment: str) -> tuple[str, ...]:
     """
     possible = tuple(filter(is_name, spellings(segment)))
     if not possible:
-        raise invalid(field, f"is {shown(decoded(segment))}", NAME)
+        raise invalid(field, f"is {shown(spellings(segment)[0])}", NAME)
     return possible
 
 
 def decoded(segment: str) -> str:
-    """Return a variable of the path, decoded twice."""
-    return spellings(segment)[0]
+    """Return a variable of the path, decoded twice; raise ``InvalidError`` if its bytes are not UTF-8."""
+    return _unquoted(_unquoted(segment))
 
 
 def _whole(text: str, minimum: int, maximum: int) -> int:
