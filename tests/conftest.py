@@ -25,9 +25,11 @@ def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
 
 LONG: Final = (
     "invariants",
+    "e2e/test_interrupts.py",
     "e2e/test_rehearsal.py",
     "e2e/test_replay.py",
     "handlers/test_openapi_any_request.py",
+    "template/test_telemetry.py",
 )
 """Slow tests, below this folder."""
 QUICK: Final = "not slow"

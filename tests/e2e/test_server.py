@@ -167,6 +167,7 @@ def operator(*arguments: str) -> tuple[int, str]:
     return ended.returncode, ended.stdout + ended.stderr
 
 
+@pytest.mark.slow
 def test_the_operator_reaches_a_stack_that_is_up(up: tuple[Server, Stack]) -> None:
     server, _ = up
     nothing = "0 days and 0 accounts checked, 0 counters repaired\n"

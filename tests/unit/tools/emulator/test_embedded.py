@@ -208,6 +208,7 @@ def without_ids(answer: Any) -> Any:
     return [without_ids(value) for value in answer] if isinstance(answer, list) else answer
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_every_answer_item_and_stream_record_is_as_with_plain_moto(seed: int) -> None:
     made = operations(seed, 120)
