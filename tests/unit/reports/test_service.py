@@ -62,6 +62,7 @@ class Store:
         self.pins: dict[tuple[QuarterHour, str], Pins] = {}
         self.lagging: dict[QuarterHour, Totals] = {}
         self.calls: list[str] = []
+        self.batches: list[list[tuple[str, str]]] = []
         self.read_partitions: list[Partition] = []
         self.read_files: list[QuarterHour] = []
         self.files: list[IO[bytes]] = []
@@ -127,6 +128,7 @@ class Store:
         if not entries:
             return
         self._begin("write")
+        self.batches.append([(values["pk"], values["sk"]) for values in entries])
         self.entities |= {(values["pk"], values["sk"]): dict(values) for values in entries}
 
     def put(self, values: Mapping[str, Any]) -> None:
@@ -258,6 +260,15 @@ def test_the_source_index_and_the_sales_by_location_are_written() -> None:
         "gross": "12.50",
         "refunds": "-2.50",
     }
+
+
+def test_the_source_index_is_written_in_parts_before_it_needs_much_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("quarterhour.ledger.source_index.MAX_PENDING", 2)
+    store = Store()
+    report(store)
+    indexed = [sum(pk.startswith("SOURCE#") for pk, _ in batch) for batch in store.batches]
+    assert indexed == [1, 1, 1, 0], "two places of shop; one of till; shop again, later; then the sales"
+    assert proven(store)
 
 
 # ---------------------------------------------------------------- interrupted
