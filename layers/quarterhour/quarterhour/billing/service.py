@@ -39,7 +39,7 @@ class Biller:
         self._parking.park(poison)
         failed: list[Bill] = []
         for some in batches(due, LINES_AT_ONCE):
-            # A refund must not be posted before its sale: the ledger would reject the sale for good.
+            # A refund must not be posted before its sale: the ledger would reject the refund for good.
             blocked = {bill.header.order for bill in failed}
             failed += [bill for bill in some if bill.header.order in blocked]
             postable = [bill for bill in some if bill.header.order not in blocked]
