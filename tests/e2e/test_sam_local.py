@@ -31,6 +31,7 @@ from botocore.config import Config
 from quarterhour.aws.tables import put_items_request
 from quarterhour.ledger.store import first_checkpoint_request
 from quarterhour.model.clock import SystemClock, iso_millis, iso_seconds
+from quarterhour.model.identifiers import Identity, Position
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.reports.keys import lines_key
 from quarterhour.reports.verify import verify
@@ -205,8 +206,9 @@ def postings(quarter_hour: QuarterHour) -> list[dict[str, Any]]:
     moved = []
     for record in sample["Records"]:
         item = record["dynamodb"]["NewImage"]
-        position = f"{instant}.{item['position']['S'].rpartition('.')[2]}"
-        own = {"quarter_hour": f"{quarter_hour}#00", "position": position, "recorded_at": instant}
+        identity = Identity(item["source"]["S"], f"earlier-{item['id']['S']}")  # the ingest's own are recorded too
+        position = str(Position.of(identity, quarter_hour.start))
+        own = {"quarter_hour": f"{quarter_hour}#00", "position": position, "recorded_at": instant, "id": identity.id}
         moved.append({**item, **{name: {"S": value} for name, value in own.items()}})
     return moved
 
