@@ -1,11 +1,11 @@
 """Exchange rates: stated once each in the order of time, and read as of any instant, in windows, and all at once."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime, timedelta
 from decimal import Decimal
 from functools import partial
-from itertools import chain, count
+from itertools import count
 from typing import Any
 
 import pytest
@@ -26,6 +26,7 @@ from quarterhour.snapshots.plan import snapshots
 from quarterhour.snapshots.queries import SnapshotQueries
 from quarterhour.web.paging import Page, Paging
 from tests.contract.metered import Metered, Record, cost, metered
+from tests.contract.paging import everything
 from tests.contract.storage import Storage
 from tests.support.builders import record
 
@@ -76,17 +77,6 @@ def keep(desk: Metered, latest: dict[str, Any]) -> None:
     assert not poison
     for one in found:
         desk.storage.snapshots.put(one.values)
-
-
-def pages(read: Callable[[Paging], Page], limit: int) -> Iterator[list[dict[str, Any]]]:
-    token = None
-    while True:
-        paging = Paging.of("request", limit, token)
-        body = paging.body(read(paging))
-        yield body["items"]
-        token = body["next"]
-        if token is None:
-            return
 
 
 # ---------------------------------------------------------------- stating
@@ -220,7 +210,7 @@ def test_the_snapshots_of_a_rate_are_read_as_those_of_an_account(
     pk, queries = rate_pk(history), windows(desk)
 
     def units(read: Callable[[Paging], Page], limit: int = 100) -> list[str]:
-        return [one["units_per_base"] for one in chain.from_iterable(pages(read, limit))]
+        return [one["units_per_base"] for one in everything(read, limit)]
 
     assert queries.at(pk, FIVE_MINUTES, at + 7 * MINUTE)["units_per_base"] == "1.02"
     assert units(lambda paging: queries.last(pk, FIVE_MINUTES, paging), 5)[:3] == ["1.12", "1.11", "1.10"]
@@ -243,7 +233,7 @@ def test_all_stated_rates_are_listed_by_their_instants(
     store = rates(desk)
 
     def units(read: Callable[[Paging], Page], limit: int = 100) -> list[str]:
-        return [one["units_per_base"] for one in chain.from_iterable(pages(read, limit))]
+        return [one["units_per_base"] for one in everything(read, limit)]
 
     whole = [f"1.{number:02d}" for number in range(1, 13)]
     for limit in (1, 5, 12, 100):
@@ -309,7 +299,7 @@ def test_all_rates_in_force_are_listed_once_each(
     desk: Metered, currency: str, at: datetime, record_property: Record
 ) -> None:
     state(desk, currency, statement("2", at), EUR)
-    found = list(chain.from_iterable(pages(windows(desk).latest, 3)))
+    found = everything(windows(desk).latest, 3)
     assert [one["units_per_base"] for one in found if one["currency"] == currency] == ["2"]
     assert len({one["currency"] for one in found}) == len(found)
     bill = desk.bill(lambda: windows(desk).latest(Paging.of("request", 100, None)))

@@ -1,6 +1,5 @@
 """The orders: each whole or not at all to every reader, each access pattern, and what each costs."""
 
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -29,8 +28,9 @@ from quarterhour.orders.queries import OrderQueries
 from quarterhour.orders.service import OrderService
 from quarterhour.orders.store import OrderStore
 from quarterhour.rate_cards.plan import RateCards
-from quarterhour.web.paging import Page, Paging
+from quarterhour.web.paging import Paging
 from tests.contract.metered import Record, cost, metered
+from tests.contract.paging import Read, everything
 from tests.contract.storage import Storage
 from tests.support.events import ABSENT
 from tests.support.orders import change as change_record
@@ -66,7 +66,7 @@ class Desk:
 
     def bought(self, customer: str, product: str | None = None, limit: int = 100) -> list[dict[str, Any]]:
         with using(ManualClock(clock.now() + INDEX_LAG)):
-            return list(pages(lambda paging: self.queries.items_of_customer([customer], product, paging), limit))
+            return everything(lambda paging: self.queries.items_of_customer([customer], product, paging), limit)
 
     def queue(self, status: str, start: datetime, end: datetime, limit: int = 100) -> list[str]:
         return names(lambda paging: self.queries.queue(status, start, end, paging), limit)
@@ -83,21 +83,8 @@ def stored_header(header: OrderHeader) -> Values:
     return {**header.values(), "history": [entry._asdict() for entry in header.history]}
 
 
-def pages(read: Callable[[Paging], Page], limit: int) -> Iterator[dict[str, Any]]:
-    """Yield the items of all pages, from token to token."""
-    token = None
-    while True:
-        paging = Paging.of("request", limit, token)
-        body = paging.body(read(paging))
-        assert len(body["items"]) <= limit
-        yield from body["items"]
-        token = body["next"]
-        if token is None:
-            return
-
-
-def names(read: Callable[[Paging], Page], limit: int) -> list[str]:
-    return [str(one["order"]) for one in pages(read, limit)]
+def names(read: Read, limit: int) -> list[str]:
+    return [str(one["order"]) for one in everything(read, limit)]
 
 
 @pytest.fixture(scope="module")
@@ -440,5 +427,5 @@ def test_many_orders_are_billed_in_parallel_each_item_once(
         bill = desk.meter.take()
         record_property(f"bill 12 orders of 2 items{' again' * again}", cost(bill))
     end = at + MINUTE
-    found = pages(lambda paging: storage.events.events(at, end, None, paging), 100)
+    found = everything(lambda paging: storage.events.events(at, end, None, paging), 100)
     assert sorted(one["id"] for one in found) == sorted(f"{one}:{line}" for one in orders for line in (1, 2))

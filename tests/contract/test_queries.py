@@ -1,8 +1,6 @@
 """Reading back: totals by quarter-hour and day, events by instant; page by page, and never what has expired."""
 
-from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
-from itertools import chain
 from typing import Any
 
 import pytest
@@ -19,7 +17,7 @@ from quarterhour.model.identifiers import Account, Partition
 from quarterhour.model.money import ZERO
 from quarterhour.model.quarter_hours import LENGTH, QuarterHour
 from quarterhour.model.totals import Totals
-from quarterhour.web.paging import Page, Paging
+from tests.contract.paging import everything
 from tests.contract.storage import Storage
 from tests.support.builders import claim, event
 
@@ -33,22 +31,6 @@ SHARDS = 3
 def account(own: str) -> Account:
     """An account of the test's own."""
     return Account(own, "GBP")
-
-
-def pages(read: Callable[[Paging], Page], limit: int) -> Iterator[list[dict[str, Any]]]:
-    """Yield the items of each page, from token to token."""
-    token = None
-    while True:
-        paging = Paging.of("request", limit, token)
-        body = paging.body(read(paging))
-        yield body["items"]
-        token = body["next"]
-        if token is None:
-            return
-
-
-def everything(read: Callable[[Paging], Page], limit: int) -> list[dict[str, Any]]:
-    return list(chain.from_iterable(pages(read, limit)))
 
 
 def count(storage: Storage, account: Account, at: datetime, shard: int = 0) -> None:

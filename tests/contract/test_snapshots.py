@@ -1,6 +1,6 @@
 """The snapshots in the Entity table: the newest state of a window stays; queries by account, instant and window."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import datetime, timedelta
 from itertools import chain, permutations
 from typing import Any
@@ -17,7 +17,8 @@ from quarterhour.model.totals import Totals
 from quarterhour.snapshots.layers import Layer, parse_layers
 from quarterhour.snapshots.plan import snapshots
 from quarterhour.snapshots.queries import SnapshotQueries
-from quarterhour.web.paging import Page, Paging
+from quarterhour.web.paging import Paging
+from tests.contract.paging import Read, pages
 from tests.contract.storage import Storage
 from tests.support.builders import record
 
@@ -67,15 +68,9 @@ def first_page(limit: int = 100) -> Paging:
     return Paging.of(REQUEST, limit, None)
 
 
-def pages(read: Callable[[Paging], Page], limit: int) -> Iterator[list[int]]:
-    """Yield the versions on each page, from token to token."""
-    paging = first_page(limit)
-    while True:
-        body = paging.body(read(paging))
-        yield [one["version"] for one in body["items"]]
-        if body["next"] is None:
-            return
-        paging = Paging.of(REQUEST, limit, body["next"])
+def versions(read: Read, limit: int) -> list[list[int]]:
+    """Return the versions on each page."""
+    return [[one["version"] for one in items] for items in pages(read, limit)]
 
 
 # ---------------------------------------------------------------- keep the newest
@@ -89,7 +84,7 @@ def test_the_newest_state_stays_for_any_order_of_deliveries(
         change(storage, account, at + timedelta(milliseconds=version), version)
     assert queries(storage).at(account_pk(account), HOUR, at)["version"] == 11
     assert queries(storage).at(account_pk(account), FIVE_MINUTES, at)["version"] == 11
-    assert list(pages(lambda paging: queries(storage).last(account_pk(account), CHANGE, paging), 10)) == [[11, 10, 9]]
+    assert versions(lambda paging: queries(storage).last(account_pk(account), CHANGE, paging), 10) == [[11, 10, 9]]
 
 
 def test_a_state_of_the_same_version_is_not_written_again(storage: Storage, account: Account, at: datetime) -> None:
@@ -113,7 +108,7 @@ def history(storage: Storage, account: Account, at: datetime) -> Account:
 
 @pytest.mark.parametrize("limit", [1, 4, 5, 12, 100])
 def test_the_newest_windows_come_first_page_by_page(storage: Storage, history: Account, limit: int) -> None:
-    found = list(pages(lambda paging: queries(storage).last(account_pk(history), FIVE_MINUTES, paging), limit))
+    found = versions(lambda paging: queries(storage).last(account_pk(history), FIVE_MINUTES, paging), limit)
     assert list(chain.from_iterable(found)) == list(range(12, 0, -1))
     assert [len(page) for page in found[:-1]] == [limit] * (len(found) - 1)
 
@@ -124,7 +119,7 @@ def test_a_span_holds_the_windows_that_begin_in_it(
     storage: Storage, history: Account, at: datetime, layer: Layer, limit: int
 ) -> None:
     start, end = (at.replace(second=0, microsecond=0) + timedelta(minutes=minutes) for minutes in (10, 30))
-    found = pages(lambda paging: queries(storage).span(account_pk(history), layer, start, end, paging), limit)
+    found = versions(lambda paging: queries(storage).span(account_pk(history), layer, start, end, paging), limit)
     assert list(chain.from_iterable(found)) == [3, 4, 5, 6]
 
 
@@ -157,8 +152,8 @@ def test_a_trend_compares_with_the_window_before(storage: Storage, history: Acco
 def test_an_expired_item_that_still_exists_is_not_shown(storage: Storage, account: Account, at: datetime) -> None:
     change(storage, account, at - timedelta(hours=2), 1)
     change(storage, account, at, 2)
-    assert list(pages(lambda paging: queries(storage).last(account_pk(account), CHANGE, paging), 10)) == [[2]]
-    assert list(pages(lambda paging: queries(storage).last(account_pk(account), FIVE_MINUTES, paging), 10)) == [[2, 1]]
+    assert versions(lambda paging: queries(storage).last(account_pk(account), CHANGE, paging), 10) == [[2]]
+    assert versions(lambda paging: queries(storage).last(account_pk(account), FIVE_MINUTES, paging), 10) == [[2, 1]]
 
 
 # ---------------------------------------------------------------- one window
