@@ -13,6 +13,8 @@ their results with moto's.
 - moto: the size of an item is summed again for each of its attributes. Here it is summed once.
 - moto: each value of a response is searched under ten names in several spellings.
   Here strings and numbers are taken directly.
+- moto: PartiQL fails on parameters, and inserts an item whose key exists.
+  Here a batch of ``INSERT`` answers as DynamoDB does. This one is compared with DynamoDB Local instead.
 - moto: the methods of a class are found by inspection at every call. Here they are found once.
 """
 
@@ -33,6 +35,8 @@ from moto.dynamodb.models.table import StreamRecord, Table
 from moto.dynamodb.models.utilities import bytesize
 from moto.dynamodbstreams.models import ShardIterator
 
+from quarterhour_tools.emulator.partiql import insertion
+
 Place = tuple[DynamoType, DynamoType | None]
 """The key of an item in its table: hash and range key."""
 
@@ -44,6 +48,8 @@ _plain_structure: Final = BaseJSONSerializer._serialize_type_structure  # noqa: 
 
 _LARGEST_ITEM: Final = 405_000
 """moto's limit for the size of an item, in bytes."""
+_MOST_STATEMENTS: Final = 25
+"""DynamoDB's limit for the statements of one call."""
 
 
 # ---------------------------------------------------------------- transactions
@@ -175,6 +181,35 @@ def _update_item(backend: DynamoDBBackend, table_name: str, *arguments: Any, **o
     return item
 
 
+# ---------------------------------------------------------------- statements
+
+
+def _execute_statements(backend: DynamoDBBackend, statements: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Insert items, each by itself; the call fails as a whole if it names a key twice or holds too many statements."""
+    if len(statements) > _MOST_STATEMENTS:
+        raise MockValidationException(f"BatchWriteItem cannot write more than {_MOST_STATEMENTS} items")
+    insertions = [insertion(statement) for statement in statements]
+    touched = list(_touched(backend, ({"TableName": name, "Item": item} for name, item in insertions)))
+    places = [(table.name, *(key and key.value for key in place)) for table, place in touched]
+    if len(set(places)) < len(places):
+        raise MockValidationException("Provided list of item keys contains duplicates")
+    return [_insert(backend, name, item) for name, item in insertions]
+
+
+def _insert(backend: DynamoDBBackend, name: str, item: dict[str, Any]) -> dict[str, Any]:
+    table = backend.tables.get(name)
+    if table is None:
+        message = "Cannot do operations on a non-existent table"
+        return {"Error": {"Code": "ResourceNotFound", "Message": message}}
+    try:
+        if _stored(table, backend.get_keys_value(table, item)) is None:
+            table.put_item(item)
+            return {"TableName": name}
+    except MockValidationException as error:
+        return {"Error": {"Code": "ValidationError", "Message": error.message}, "TableName": name}
+    return {"Error": {"Code": "DuplicateItem", "Message": "Duplicate primary key exists in table"}, "TableName": name}
+
+
 # ---------------------------------------------------------------- items and their values
 
 
@@ -211,6 +246,7 @@ _REPLACED: Final[tuple[tuple[Any, str, Any], ...]] = (
     (responses, "method_names_from_class", cache(method_names_from_class)),
     (DynamoDBBackend, "transact_write_items", _transact_write_items),
     (DynamoDBBackend, "update_item", _update_item),
+    (DynamoDBBackend, "batch_execute_statement", _execute_statements),
     (Table, "query", _query),
     (Table, "put_item", _put_item),
     (Item, "__init__", _new_item),

@@ -7,7 +7,16 @@ from botocore.exceptions import ClientError, ReadTimeoutError
 
 from quarterhour.aws.items import to_item
 from quarterhour.aws.retries import ATTEMPTS
-from quarterhour.aws.tables import ConditionalWrite, conditional_write, get_item, get_items, put_items, query_pages
+from quarterhour.aws.tables import (
+    ConditionalWrite,
+    Insertion,
+    conditional_write,
+    get_item,
+    get_items,
+    insert_items,
+    put_items,
+    query_pages,
+)
 from quarterhour.aws.workers import Workers
 from quarterhour.model import clock
 from quarterhour.model.errors import UnavailableError
@@ -155,3 +164,86 @@ def test_the_pauses_between_fruitless_writes_grow_and_none_follows_the_last() ->
         put_items(client, "Entity", items(1), Workers(1))
     assert len(waits.waited) == ATTEMPTS - 1
     assert all(0 <= waited <= 0.05 * 2 ** (number + 1) for number, waited in enumerate(waits.waited))
+
+
+# ---------------------------------------------------------------- insertion
+
+
+def statements(*codes: str | None) -> dict[str, Any]:
+    """Return the response to a call: an error code for each statement, or ``None``."""
+    return {"Responses": [{"Error": {"Code": code, "Message": code}} if code else {} for code in codes]}
+
+
+def inserted(client: Any) -> list[list[str]]:
+    return [[one["Parameters"][0]["S"] for one in request["Statements"]] for _, request in client.calls]
+
+
+def test_items_are_inserted_twenty_five_in_a_call_with_all_their_values_as_parameters() -> None:
+    client: Any = Scripted(lambda request: statements(*[None] * len(request["Statements"])))
+    some = [{"pk": {"S": f"it's {number}"}, "number": {"N": str(number)}} for number in range(51)]
+    assert insert_items(client, "Entity", some, Workers(1)) == Insertion([], [])
+    sent = [one for _, request in client.calls for one in request["Statements"]]
+    assert [len(request["Statements"]) for _, request in client.calls] == [25, 25, 1]
+    assert {one["Statement"] for one in sent} == {"INSERT INTO \"Entity\" VALUE {'pk': ?, 'number': ?}"}
+    assert [one["Parameters"] for one in sent] == [list(one.values()) for one in some]
+
+
+@pytest.mark.usefixtures("hands")
+@pytest.mark.parametrize(
+    "code",
+    [
+        "InternalServerError",
+        "ProvisionedThroughputExceeded",
+        "RequestLimitExceeded",
+        "ThrottlingError",
+        "TransactionConflict",
+    ],
+)
+def test_only_the_statements_that_failed_for_a_while_are_sent_again(code: str) -> None:
+    client: Any = Scripted(statements(code, None, "DuplicateItem", code), statements("DuplicateItem", None))
+    some = items(4)
+    assert insert_items(client, "Entity", some, Workers(1)) == Insertion([some[2], some[0]], [])
+    assert inserted(client) == [["0", "1", "2", "3"], ["0", "3"]]
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "AccessDenied",
+        "ConditionalCheckFailed",
+        "ItemCollectionSizeLimitExceeded",
+        "NobodyKnows",
+        "ResourceNotFound",
+        "ValidationError",
+    ],
+)
+def test_a_statement_that_can_never_succeed_raises_its_error(code: str) -> None:
+    client: Any = Scripted(statements(None, code))
+    with pytest.raises(ClientError, match=code):
+        insert_items(client, "Entity", items(2), Workers(1))
+    assert len(client.calls) == 1
+
+
+@pytest.mark.usefixtures("hands")
+@pytest.mark.parametrize("failure", [THROTTLED, TIMEOUT, service_error("InternalServerError", 500)])
+def test_an_insertion_that_failed_for_a_while_is_sent_again_whole(failure: Exception) -> None:
+    client: Any = Scripted(failure, statements("DuplicateItem", None))
+    some = items(2)
+    assert insert_items(client, "Entity", some, Workers(1)) == Insertion(some[:1], [])
+    assert inserted(client) == [["0", "1"]] * 2
+
+
+def test_items_that_are_never_inserted_are_returned_and_no_pause_follows_the_last_call() -> None:
+    client: Any = Scripted(statements(None, "ThrottlingError", "DuplicateItem"), statements("ThrottlingError"))
+    waits = Waits()
+    some = items(3)
+    with clock.using(waits):
+        assert insert_items(client, "Entity", some, Workers(1)) == Insertion(some[2:], some[1:2])
+    assert len(waits.waited) == len(client.calls) - 1 == ATTEMPTS, "one that got somewhere, then so many in vain"
+
+
+def test_an_item_that_may_no_longer_be_inserted_is_returned_and_not_sent() -> None:
+    client: Any = Scripted(statements(None))
+    first, second = items(2)
+    assert insert_items(client, "Entity", [first, second], Workers(1), lambda item: item == second).unwritten == [first]
+    assert inserted(client) == [["1"]]

@@ -23,12 +23,15 @@ _TRANSIENT: Final = frozenset(
         "ConflictException",
         "InternalServerError",
         "LimitExceededException",
+        "ProvisionedThroughputExceeded",  # of one statement in a batch, like the next names without ``Exception``
         "ProvisionedThroughputExceededException",
         "RequestLimitExceeded",
         "RequestTimeout",
         "ServiceUnavailable",
         "SlowDown",
+        "ThrottlingError",
         "ThrottlingException",
+        "TransactionConflict",
         "TransactionConflictException",
         "TransactionInProgressException",
     }

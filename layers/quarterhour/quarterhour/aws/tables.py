@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
 BATCH_WRITE: Final = 25
-"""The maximum number of items of one BatchWriteItem."""
+"""The maximum number of items of one BatchWriteItem, and of statements of one BatchExecuteStatement."""
 BATCH_GET: Final = 100
 """The maximum number of keys of one BatchGetItem."""
 
@@ -86,14 +86,83 @@ def put_items(
     consecutive calls that wrote nothing.
     """
 
-    def write(batch: Sequence[Item]) -> Sequence[Item]:
+    def put(batch: Sequence[Item]) -> list[Item]:
+        unprocessed = client.batch_write_item(**put_items_request(table, batch)).get("UnprocessedItems", {})
+        return [request["PutRequest"]["Item"] for request in unprocessed.get(table, [])]
+
+    return _write_in_batches(put, items, workers, may_write)
+
+
+class Insertion(NamedTuple):
+    """The items that an insertion did not insert, in any order.
+
+    ``existing``: the table holds an item of the same key. It can be the very item, if DynamoDB's response to an earlier
+    attempt was lost: the caller reads it and compares. ``unwritten``: the items that could not be written in time.
+    """
+
+    existing: list[Item]
+    unwritten: list[Item]
+
+
+def insert_items(
+    client: "DynamoDBClient",
+    table: str,
+    items: Sequence[Item],
+    workers: Workers,
+    may_write: Callable[[Item], bool] = lambda _: True,
+) -> Insertion:
+    """Insert items whose keys do not exist, each by itself; no key twice. Return the items that were not inserted.
+
+    Retries as ``put_items`` does. Raises botocore's ``ClientError`` if DynamoDB refuses an item for another reason than
+    an existing key.
+    """
+    existing: list[Item] = []
+
+    def insert(batch: Sequence[Item]) -> list[Item]:
+        answer: Any = client.batch_execute_statement(**insert_items_request(table, batch))
+        failed: list[Item] = []
+        for item, response in zip(batch, answer["Responses"], strict=True):
+            error = response.get("Error")
+            if error and error["Code"] == "DuplicateItem":
+                existing.append(item)
+            elif error:
+                failure = ClientError({"Error": error}, "BatchExecuteStatement")
+                if not is_transient(failure):
+                    raise failure
+                failed.append(item)
+        return failed
+
+    unwritten = _write_in_batches(insert, items, workers, may_write)
+    return Insertion(existing, unwritten)
+
+
+def _write_in_batches(
+    write: Callable[[Sequence[Item]], list[Item]],
+    items: Sequence[Item],
+    workers: Workers,
+    may_write: Callable[[Item], bool],
+) -> list[Item]:
+    """Write items with a function that writes up to 25 in one call and returns those to write again.
+
+    Return the items that were not written.
+    """
+
+    def attempt(batch: list[Item]) -> list[Item]:
+        try:
+            return write(batch)
+        except (ClientError, *NETWORK_ERRORS) as error:
+            if not is_transient(error):
+                raise
+            return batch
+
+    def write_all(batch: Sequence[Item]) -> list[Item]:
         refused: list[Item] = []
         fruitless = 0
         while True:
             pending: list[Item] = []
             for item in batch:
                 (pending if may_write(item) else refused).append(item)
-            batch = _put(client, table, pending) if pending else []
+            batch = attempt(pending) if pending else []
             if not batch:
                 return refused
             fruitless = 0 if len(batch) < len(pending) else fruitless + 1
@@ -101,23 +170,22 @@ def put_items(
                 return [*refused, *batch]
             pause(fruitless)
 
-    return [item for unwritten in workers.map(write, list(chunks(items, BATCH_WRITE))) for item in unwritten]
-
-
-def _put(client: "DynamoDBClient", table: str, items: Sequence[Item]) -> Sequence[Item]:
-    """Put up to 25 items in one call; return the items that were not written."""
-    try:
-        unprocessed = client.batch_write_item(**put_items_request(table, items)).get("UnprocessedItems", {})
-    except (ClientError, *NETWORK_ERRORS) as error:
-        if not is_transient(error):
-            raise
-        return items
-    return [request["PutRequest"]["Item"] for request in unprocessed.get(table, [])]
+    return [item for unwritten in workers.map(write_all, list(chunks(items, BATCH_WRITE))) for item in unwritten]
 
 
 def put_items_request(table: str, items: Sequence[Item]) -> Any:  # noqa: ANN401 - boto3's own type is too narrow
     """Build the BatchWriteItem that puts up to 25 items; it is idempotent."""
     return {"RequestItems": {table: [{"PutRequest": {"Item": item}} for item in items]}}
+
+
+def insert_items_request(table: str, items: Sequence[Item]) -> Any:  # noqa: ANN401 - boto3's own type is too narrow
+    """Build the BatchExecuteStatement that inserts up to 25 items, each only if its key does not exist."""
+    return {"Statements": [_insert_statement(table, item) for item in items]}
+
+
+def _insert_statement(table: str, item: Item) -> Request:
+    attributes = ", ".join(f"'{name}': ?" for name in item)
+    return {"Statement": f'INSERT INTO "{table}" VALUE {{{attributes}}}', "Parameters": list(item.values())}
 
 
 def conditional_write(
