@@ -1,7 +1,7 @@
 """Compares the meter with DynamoDB Local: random calls, with the cost according to each.
 
 Single and batch operations only, and batches and queries of what is there: DynamoDB Local counts a transaction as one
-action, nothing for what is not found, and two units for a batch's deletion of nothing.
+action, nothing for what is not found, two units for a batch's deletion of nothing, and nothing for PartiQL.
 """
 
 import random

@@ -175,6 +175,9 @@ class MadeUp:
             self._keep(request["Item"])
         return {}
 
+    def _BatchExecuteStatement(self, request: Json) -> Json:  # noqa: N802 - the operation's name
+        return {"Responses": [{} for _ in request["Statements"]]}
+
     def _BatchWriteItem(self, _request: Json) -> Json:  # noqa: N802 - the operation's name
         return {"UnprocessedItems": {}}
 

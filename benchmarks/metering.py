@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from botocore.handlers import BUILTIN_HANDLERS
 
 from benchmarks.sizes import Index, Item, item_size, item_write_units, read_units
+from quarterhour_tools.emulator.partiql import insertion
 
 if TYPE_CHECKING:
     from botocore.model import OperationModel
@@ -25,7 +26,7 @@ Request = Mapping[str, Any]
 Place = tuple[str, Item]
 """A table, and the key of an item there."""
 
-_CHARGED: Final = frozenset({"ConditionalCheckFailedException", "TransactionCanceledException"})
+_CHARGED: Final = frozenset({"ConditionalCheckFailedException", "DuplicateItem", "TransactionCanceledException"})
 """The failures that cost as much as a write of the current item."""
 _PARTIAL: Final = ("FilterExpression", "ProjectionExpression", "QueryFilter", "ScanFilter", "AttributesToGet")
 _TRANSACTION: Final = 2
@@ -159,6 +160,9 @@ def written(operation: str, request: Request, tables: Tables) -> list[Write]:
         case "TransactWriteItems":
             actions = [action for one in request["TransactItems"] for action in one.values()]
             return [_write(action["TableName"], action, tables) for action in actions]
+        case "BatchExecuteStatement":
+            insertions = map(insertion, request["Statements"])
+            return [Write(tables.place(table, item), item) for table, item in insertions]
         case _:
             return []
 
@@ -175,17 +179,21 @@ def pending_writes(operation: str, request: Request, tables: Tables) -> PendingW
 
 def charges(operation: str, writes: PendingWrites, answer: Request, tables: Tables) -> Iterator[tuple[str, float]]:
     """Yield the write units of a call by table; for a failed call, those of the existing items."""
-    error = answer.get("Error", {}).get("Code")
-    if error and error not in _CHARGED:
-        return
+    error = _code(answer)
     times = _TRANSACTION if operation == "TransactWriteItems" else 1
     left = written("BatchWriteItem", {"RequestItems": answer.get("UnprocessedItems", {})}, tables)
-    for write, before in writes:
-        if write in left:
+    each_by_itself = operation == "BatchExecuteStatement" and not error
+    codes = map(_code, answer["Responses"]) if each_by_itself else [error] * len(writes)
+    for (write, before), code in zip(writes, codes, strict=True):
+        if write in left or (code and code not in _CHARGED):
             continue
-        after = before if error else write.item or tables.items([write.place])[0]
+        after = before if code else write.item or tables.items([write.place])[0]
         table, _ = write.place
         yield table, times * item_write_units(before, after, tables.table(table).indexes)
+
+
+def _code(answer: Request) -> str:
+    return str(answer.get("Error", {}).get("Code", ""))
 
 
 def _write(table: str, action: Request, tables: Tables) -> Write:

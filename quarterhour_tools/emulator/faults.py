@@ -22,6 +22,7 @@ from moto.core.models import botocore_stubber
 
 from quarterhour.model import clock
 from quarterhour_tools.emulator.capacity import Capacity
+from quarterhour_tools.emulator.partiql import insertion
 from quarterhour_tools.errors import ToolError
 
 
@@ -33,6 +34,8 @@ class Kind(Enum):
     RESET_BEFORE = "reset-before"
     RESET_AFTER = "reset-after"
     UNPROCESSED = "unprocessed"
+    STATEMENTS_BEFORE = "statements-before"
+    STATEMENTS_AFTER = "statements-after"
     CONFLICT = "conflict"
     CANCEL = "cancel"
     SLOW = "slow"
@@ -48,9 +51,18 @@ _BATCHES: Final = {
     "BatchGetItem": ("RequestItems", "UnprocessedKeys"),
 }
 _BATCH_WRITE: Final = "BatchWriteItem"
+_STATEMENTS: Final = "BatchExecuteStatement"
+_STATEMENT_CODES: Final = (
+    "InternalServerError",
+    "ProvisionedThroughputExceeded",
+    "RequestLimitExceeded",
+    "ThrottlingError",
+    "TransactionConflict",
+)
+"""The errors of a statement that did not take effect, and may be repeated."""
 _TRANSACTION: Final = "TransactWriteItems"
 _EXCEEDED: Final = "ProvisionedThroughputExceededException"
-_WRITES: Final = frozenset({"PutItem", "UpdateItem", "DeleteItem", _BATCH_WRITE, _TRANSACTION})
+_WRITES: Final = frozenset({"PutItem", "UpdateItem", "DeleteItem", _BATCH_WRITE, _STATEMENTS, _TRANSACTION})
 _CONDITIONAL: Final = frozenset({"PutItem", "UpdateItem"})
 
 
@@ -76,6 +88,8 @@ def fits(kind: Kind, call: Call) -> bool:
     match kind:
         case Kind.UNPROCESSED:
             return call.operation in _BATCHES
+        case Kind.STATEMENTS_BEFORE | Kind.STATEMENTS_AFTER:
+            return call.operation == _STATEMENTS
         case Kind.CANCEL:
             return call.operation == _TRANSACTION
         case Kind.CONFLICT:
@@ -206,6 +220,8 @@ class Faults:
         body = json.loads(_text(request))
         if call.operation == _BATCH_WRITE:
             return self._bounded_batch(capacity, body, request, send)
+        if call.operation == _STATEMENTS:
+            return self._bounded_statements(capacity, body, request, send)
         writes = body.get("TransactItems", [{"Write": body}])
         if capacity.table not in {write["TableName"] for one in writes for write in one.values()}:
             return send()
@@ -236,6 +252,20 @@ class Faults:
             return _failure(request.url, 400, _EXCEEDED)
         return _in_part(request, {**body, "RequestItems": done}, {"UnprocessedItems": left}, send)
 
+    def _bounded_statements(
+        self, capacity: Capacity, body: dict[str, Any], request: AWSPreparedRequest, send: Callable[[], AWSResponse]
+    ) -> AWSResponse:
+        failed: dict[int, str] = {}
+        for number, statement in enumerate(body["Statements"]):
+            if insertion(statement)[0] != capacity.table:
+                continue
+            if not capacity.is_left:
+                failed[number] = "ProvisionedThroughputExceeded"
+                continue
+            with self._resting():
+                capacity.take(capacity.price(_STATEMENTS, {"Statements": [statement]})({"Responses": [{}]}))
+        return _fail_statements(request, failed, send)
+
     def _kind(self, call: Call) -> Kind | None:
         """Choose the fault of a call: one whose position is reached and that fits, else one by chance."""
         for position, kind in sorted(self.spec.positions.items()):
@@ -253,16 +283,12 @@ class Faults:
         self, kind: Kind, call: Call, request: AWSPreparedRequest, send: Callable[[], AWSResponse]
     ) -> AWSResponse:
         match kind:
-            case Kind.THROTTLE:
-                return _throttled(call, request.url)
-            case Kind.SERVER_ERROR:
-                return _failure(
-                    request.url, 500, "InternalServerError" if call.service == "dynamodb" else "InternalError"
-                )
-            case Kind.CONFLICT | Kind.CANCEL:
-                return _conflict(call, request, kind)
+            case Kind.THROTTLE | Kind.SERVER_ERROR | Kind.CONFLICT | Kind.CANCEL:
+                return _refusal(kind, call, request)
             case Kind.UNPROCESSED:
                 return _half(call, request, send)
+            case Kind.STATEMENTS_BEFORE | Kind.STATEMENTS_AFTER:
+                return self._fail_statements(kind, request, send)
             case Kind.SLOW:
                 clock.sleep(SLOW_SECONDS)
                 return send()
@@ -276,6 +302,14 @@ class Faults:
             case Kind.KILL_AFTER:
                 send()
                 raise Killed(str(call))
+
+    def _fail_statements(self, kind: Kind, request: AWSPreparedRequest, send: Callable[[], AWSResponse]) -> AWSResponse:
+        """Let half of a call's statements fail, at least one: before their effect with any code, or after it."""
+        after = kind is Kind.STATEMENTS_AFTER
+        codes = ("InternalServerError",) if after else _STATEMENT_CODES
+        count = len(json.loads(_text(request))["Statements"])
+        failed = {number: self._random.choice(codes) for number in self._random.sample(range(count), (count + 1) // 2)}
+        return _fail_statements(request, failed, send, after=after)
 
     def _send(self, request: AWSPreparedRequest, event_name: str) -> AWSResponse:
         """Send a call: to moto, or over the network if moto does not intercept it."""
@@ -327,6 +361,15 @@ def _content(answer: AWSResponse) -> dict[str, Any]:
     return {**content, "Error": {"Code": str(content.get("__type", "")).rpartition("#")[2]}}
 
 
+def _refusal(kind: Kind, call: Call, request: AWSPreparedRequest) -> AWSResponse:
+    """Return the error of a call that does not take effect."""
+    if kind is Kind.THROTTLE:
+        return _throttled(call, request.url)
+    if kind is Kind.SERVER_ERROR:
+        return _failure(request.url, 500, "InternalServerError" if call.service == "dynamodb" else "InternalError")
+    return _conflict(call, request, kind)
+
+
 def _throttled(call: Call, url: str) -> AWSResponse:
     if call.service == "s3":
         return _failure(url, 503, "SlowDown")
@@ -356,6 +399,29 @@ def _half(call: Call, request: AWSPreparedRequest, send: Callable[[], AWSRespons
         return _in_part(request, {**body, requested: done}, {unprocessed: left}, send)
     empty: dict[str, Any] = {"Responses": {}} if call.operation == "BatchGetItem" else {}
     return _answer(request.url, 200, json.dumps({**empty, unprocessed: left}).encode(), "application/x-amz-json-1.0")
+
+
+def _fail_statements(
+    request: AWSPreparedRequest, failed: dict[int, str], send: Callable[[], AWSResponse], *, after: bool = False
+) -> AWSResponse:
+    """Send a batch without the statements that fail, or with them if they fail ``after`` their effect.
+
+    The response holds their errors in their places.
+    """
+    body = json.loads(_text(request))
+    statements = body["Statements"]
+    sent = [number for number in range(len(statements)) if after or number not in failed]
+    responses: dict[int, Any] = {}
+    if sent:
+        request.body = json.dumps({**body, "Statements": [statements[number] for number in sent]}).encode()
+        request.headers["Content-Length"] = str(len(request.body))
+        answer = send()
+        if answer.status_code >= _BAD:
+            return answer
+        responses = dict(zip(sent, json.loads(answer.content)["Responses"], strict=True))
+    responses |= {number: {"Error": {"Code": code, "Message": "an injected fault"}} for number, code in failed.items()}
+    content = {"Responses": [responses[number] for number in range(len(statements))]}
+    return _answer(request.url, 200, json.dumps(content).encode(), "application/x-amz-json-1.0")
 
 
 def _in_part(

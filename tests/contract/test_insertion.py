@@ -41,7 +41,7 @@ def test_an_existing_item_stays_and_the_others_of_its_batch_are_inserted(storage
     assert stored(storage, own, 3) == [item(own, 0), old, item(own, 2)]
 
 
-def test_items_of_one_partition_are_told_apart_by_their_sort_key(storage: Storage, own: str) -> None:
+def test_items_of_one_partition_differ_by_their_sort_key(storage: Storage, own: str) -> None:
     twins = [to_item({"pk": own, "sk": sort}) for sort in ("a", "b")]
     assert insert(storage, *twins) == Insertion([], [])
     assert insert(storage, twins[1], to_item({"pk": own, "sk": "c"})) == Insertion([twins[1]], [])

@@ -244,6 +244,30 @@ def test_a_claim_whose_response_was_lost_is_no_duplicate_of_itself() -> None:
         assert len(ledger(world)) == 2
 
 
+@pytest.mark.parametrize("kind", [Kind.STATEMENTS_BEFORE, Kind.STATEMENTS_AFTER])
+@pytest.mark.parametrize("events", [1, 60])
+def test_events_some_of_whose_claims_failed_at_first_are_recorded_all_the_same(kind: Kind, events: int) -> None:
+    with faulty() as (world, faults):
+        faults.arm(kind)
+        with faults.at_work():
+            response = post(world, [sale(f"s{number}") for number in range(events)])
+        assert [call.operation for call, _ in faults.struck] == ["BatchExecuteStatement"]
+        assert verdicts(response) == ["recorded"] * events
+        assert len(ledger(world)) == events
+
+
+def test_events_whose_claims_always_fail_are_unavailable_and_recorded_later() -> None:
+    events = [sale(f"s{number}") for number in range(40)]
+    with faulty("statements-before=1") as (world, faults):
+        with faults.at_work():
+            first = verdicts(post(world, events))
+        assert set(first) <= {"recorded", "unavailable"}
+        assert "unavailable" in first
+        again = verdicts(post(world, events))
+        assert again == ["duplicate" if one == "recorded" else "recorded" for one in first]
+        assert len(ledger(world)) == 40
+
+
 # ---------------------------------------------------------------- control items
 
 

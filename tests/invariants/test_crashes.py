@@ -6,7 +6,8 @@ from itertools import count
 
 import pytest
 
-from tests.invariants.crashing import Record, each_call
+from quarterhour_tools.emulator.faults import Kind
+from tests.invariants.crashing import DEATHS, Record, each_call
 from tests.invariants.trial import GRACE, Trial, on_trial
 from tests.support.events import refund, sale, view
 
@@ -46,6 +47,29 @@ def test_an_ingest_may_die_at_any_call(place: Trial, number: Callable[[], int], 
         recover=Trial.send_again,
     )
     record_property("ingest", f"{points} crash points tried, 0 violations")
+
+
+@pytest.mark.parametrize("kind", [Kind.STATEMENTS_BEFORE, Kind.STATEMENTS_AFTER])
+def test_claims_may_fail_in_part_and_the_ingest_die_at_any_later_call(
+    place: Trial, number: Callable[[], int], record_property: Record, kind: Kind
+) -> None:
+    points = 0
+    for death in DEATHS:
+        for after in count(1):
+            place.stack.cold_start("ingest")
+            place.faults.arm(kind)
+            place.faults.arm(death, after)
+            struck = len(place.faults.struck)
+            place.send(batch(number()))
+            died = death in {one for _, one in place.faults.struck[struck:]}
+            place.faults.disarm()
+            place.send_again()
+            if not died:  # the request had ended before
+                break
+            points += 1
+        place.drain()
+        place.check()
+    record_property(f"claims, {kind.value}", f"{points} crash points tried, 0 violations")
 
 
 def test_a_stream_batch_may_die_at_any_call(place: Trial, number: Callable[[], int], record_property: Record) -> None:

@@ -17,6 +17,7 @@ import pytest
 from quarterhour.aws.settings import Environment
 from quarterhour.aws.telemetry import logger, metrics
 from quarterhour.model.clock import ManualClock
+from quarterhour_tools.emulator.partiql import insertion
 from quarterhour_tools.emulator.schedules import create_request
 from quarterhour_tools.emulator.template import Function, Template, table_request
 from tests.support.repository import ROOT
@@ -68,6 +69,11 @@ def calls_on_tables(operation: str, request: dict[str, Any]) -> Iterator[Call]:
             for table, part in request["RequestItems"].items():
                 items = part["Keys"] if operation == "BatchGetItem" else [one["PutRequest"]["Item"] for one in part]
                 yield Call(f"dynamodb:{operation}", table, tuple(map(leading, items)))
+        case "BatchExecuteStatement":
+            insertions = list(map(insertion, request["Statements"]))
+            for table in {table for table, _ in insertions}:
+                keys = tuple(leading(item) for name, item in insertions if name == table)
+                yield Call("dynamodb:PartiQLInsert", table, keys)
         case "Query":
             name = request["KeyConditionExpression"].split("=")[1].split()[0]
             index = f"/index/{request['IndexName']}" if "IndexName" in request else ""

@@ -13,6 +13,7 @@ from quarterhour.model.clock import ManualClock, using
 from quarterhour.orders.keys import customer_pk
 from quarterhour.reports.keys import PENDING
 from quarterhour.threads.keys import SubjectKind, Thread
+from quarterhour_tools.emulator.embedded import adjusted
 from quarterhour_tools.emulator.template import Template
 from tests.support.repository import ROOT
 from tests.template.calls import Call, World
@@ -28,7 +29,7 @@ FUNCTIONS = [
 STANDARD = {"Log", "ReadStream", "GiveUp"}
 """Statements for what Lambda does in the function's name: no call of the code shows it, so it has rules of its own."""
 STREAM_READING = ["DescribeStream", "GetRecords", "GetShardIterator", "ListStreams"]
-BY_KEY = {"BatchGetItem", "BatchWriteItem", "GetItem", "PutItem", "Query", "UpdateItem"}
+BY_KEY = {"BatchGetItem", "BatchWriteItem", "GetItem", "PartiQLInsert", "PutItem", "Query", "UpdateItem"}
 """What always names the partition keys that it is about."""
 
 Grant = tuple[str, str, str, str]
@@ -39,7 +40,7 @@ Grant = tuple[str, str, str, str]
 def world(stack: Stack) -> Iterator[World]:
     """The system after a day in which every function met everything that it has a call for."""
     clock = ManualClock(datetime(2026, 10, 23, 1, 40, tzinfo=UTC))
-    with mock_aws(), using(clock), pytest.MonkeyPatch.context() as patch:
+    with mock_aws(), adjusted, using(clock), pytest.MonkeyPatch.context() as patch:
         world = World(clock)
         world.build(Template(parsed(), ROOT, PARAMETERS), stack, patch)
         live_through(world)

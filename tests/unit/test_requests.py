@@ -8,8 +8,8 @@ import botocore.session
 import pytest
 from botocore.validate import ParamValidator
 
-from quarterhour.aws.items import from_item
-from quarterhour.aws.tables import put_items_request
+from quarterhour.aws.items import from_item, to_item
+from quarterhour.aws.tables import insert_items_request, put_items_request
 from quarterhour.counters import store as counters
 from quarterhour.counters.distinct import marker_sets
 from quarterhour.counters.plan import Change, Retention
@@ -21,6 +21,7 @@ from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.reports import store as reports
 from quarterhour.reports.plan import Checkpoint, Plan, SealedFile
 from quarterhour.snapshots import store as snapshots
+from quarterhour_tools.emulator.partiql import insertion
 from tests.support.builders import AT, QUARTER_HOUR, claim, event, terms, utc
 
 SALE = claim()
@@ -37,7 +38,10 @@ CHECKPOINT_KEY = {"pk": {"S": "CONTROL"}, "sk": {"S": "checkpoint"}}
 
 assert isinstance(REFUND, LinkedRefund)
 REQUESTS: dict[str, tuple[str, dict[str, Any]]] = {
-    "claim": ("PutItem", ledger.claim_request("Identity", SALE, "request-1")),
+    "claim": (
+        "BatchExecuteStatement",
+        insert_items_request("Identity", [to_item(ledger.claim_values(SALE, "request-1"))]),
+    ),
     "refund": ("TransactWriteItems", ledger.refund_request("Identity", REFUND, "request-1")),
     "move": ("UpdateItem", ledger.move_request("Identity", SALE, MOVED)),
     "shards": ("UpdateItem", ledger.shards_request("Entity", 4)),
@@ -85,11 +89,11 @@ def of(name: str) -> dict[str, Any]:
     return REQUESTS[name][1]
 
 
-def test_an_event_is_claimed_once_and_an_existing_claim_is_returned() -> None:
-    request = of("claim")
-    assert request["ConditionExpression"] == "attribute_not_exists(event)"
-    assert request["ReturnValuesOnConditionCheckFailure"] == "ALL_OLD"
-    assert from_item(request["Item"]) == {
+def test_an_event_is_claimed_by_a_statement_that_fails_where_a_claim_exists() -> None:
+    (statement,) = of("claim")["Statements"]
+    table, item = insertion(statement)
+    assert table == "Identity"
+    assert from_item(item) == {
         "event": "shop#order-1",
         "quarter_hour": "202610230130#00",
         "position": str(SALE.position),

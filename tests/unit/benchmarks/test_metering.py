@@ -9,6 +9,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from benchmarks.metering import Bill, Meter, Tables, reads
+from quarterhour.aws.tables import insert_items_request
 from quarterhour_tools.emulator.engines import MOTO, open_engine
 
 if TYPE_CHECKING:
@@ -133,6 +134,13 @@ def test_a_cancelled_transaction_costs_double_what_stands_there(things: Metered)
     things.writes("put_item", TableName=TABLE, Item=thing(1, 2.5))
     actions = [put(1, 0.1, ConditionExpression=ABSENT), put(2, 1.5)]
     assert things.writes("transact_write_items", TransactItems=actions) == 2 * (3 + 1)
+
+
+def test_each_statement_of_a_batch_costs_by_itself_and_a_duplicate_costs_what_is_stored(things: Metered) -> None:
+    assert things.writes("batch_execute_statement", **insert_items_request(TABLE, [thing(1, 2.5), thing(2)])) == 3 + 1
+    again = insert_items_request(TABLE, [thing(1), thing(3, 1.5)])
+    again["Statements"] += insert_items_request(TABLE, [{"pk": {"S": "a"}, "sk": {"N": "1"}}])["Statements"]
+    assert things.writes("batch_execute_statement", **again) == 3 + 2
 
 
 def test_a_call_that_is_refused_counts_and_costs_nothing(things: Metered) -> None:

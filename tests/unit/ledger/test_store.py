@@ -172,20 +172,56 @@ def test_a_claim_is_read_back_from_its_item(
     assert claim_of(item) == made
 
 
-def already_claimed(made: Claim, request: str) -> ClientError:
-    item = to_item(claim_values(made, request))
-    return service_error("ConditionalCheckFailedException", Item=item)
+INSERTED: dict[str, Any] = {"Responses": [{}]}
+
+
+def failed(*codes: str | None) -> dict[str, Any]:
+    """Return the response to an insertion: an error code for each statement, or ``None``."""
+    return {"Responses": [{"Error": {"Code": code, "Message": code}} if code else {} for code in codes]}
+
+
+def existing(made: Claim, request: str) -> dict[str, Any]:
+    """Return the response to the read of a claim."""
+    return {"Responses": {"Identity": [to_item(claim_values(made, request))]}}
+
+
+DUPLICATE = failed("DuplicateItem")
 
 
 def test_an_existing_claim_is_returned_unchanged() -> None:
     earlier = claim(at=AT - timedelta(hours=1))
-    client = Scripted(already_claimed(earlier, "request-0"))
+    client = Scripted(DUPLICATE, existing(earlier, "request-0"))
+    assert store(client).claim([claim()], "request-1", in_time) == [Claimed(earlier, fresh=False)]
+    _, read = client.calls
+    assert read[1]["RequestItems"]["Identity"]["ConsistentRead"] is True
+
+
+def test_the_existing_claim_is_read_whatever_the_error_holds() -> None:
+    earlier = claim(at=AT - timedelta(hours=1))
+    error = {"Code": "DuplicateItem", "Item": to_item(claim_values(claim(), "request-1"))}
+    client = Scripted({"Responses": [{"Error": error}]}, existing(earlier, "request-0"))
     assert store(client).claim([claim()], "request-1", in_time) == [Claimed(earlier, fresh=False)]
 
 
-def test_a_claim_whose_response_was_lost_is_still_this_requests_own() -> None:
-    client = Scripted(TIMEOUT, already_claimed(claim(), "request-1"))
+@pytest.mark.parametrize("first_try", [TIMEOUT, failed("InternalServerError"), failed("ThrottlingError")])
+def test_a_claim_that_took_effect_though_its_response_was_lost_is_still_this_requests_own(first_try: Any) -> None:
+    client = Scripted(first_try, DUPLICATE, existing(claim(), "request-1"))
     assert store(client).claim([claim()], "request-1", in_time) == [Claimed(claim(), fresh=True)]
+
+
+def test_all_existing_claims_of_a_request_are_read_in_one_call() -> None:
+    sold = [claim(event(str(number))) for number in range(60)]
+    earlier = {"Responses": {"Identity": [to_item(claim_values(one, "request-0")) for one in sold]}}
+    client = Scripted(*[failed(*["DuplicateItem"] * count) for count in (25, 25, 10)], earlier)
+    assert store(client).claim(sold, "request-1", in_time) == [Claimed(one, fresh=False) for one in sold]
+    assert [name for name, _ in client.calls] == ["batch_execute_statement"] * 3 + ["batch_get_item"]
+
+
+@pytest.mark.parametrize("read", [THROTTLED, {"Responses": {"Identity": []}}])
+def test_an_existing_claim_that_cannot_be_read_leaves_its_event_for_a_retry(read: Any) -> None:
+    client = Scripted(failed("DuplicateItem", None), read)
+    first, second = claim(event("1")), claim(event("2"))
+    assert store(client).claim([first, second], "request-1", in_time) == [None, Claimed(second, fresh=True)]
 
 
 def test_an_existing_claim_of_a_refund_is_returned_with_whether_this_request_made_it() -> None:
@@ -210,14 +246,18 @@ def test_a_refund_whose_sale_has_changed_raises_the_error_to_plan_again() -> Non
 
 
 def test_the_other_claims_are_made_where_one_fails() -> None:
-    throttled = [THROTTLED] * ATTEMPTS
-    client = Scripted(*throttled, {})
+    client = Scripted(failed("ThrottlingError", None), failed("ThrottlingError"))
     first, second = claim(event("1")), claim(event("2"))
     assert store(client).claim([first, second], "request-1", in_time) == [None, Claimed(second, fresh=True)]
 
 
+def test_a_claim_that_can_never_be_made_raises_an_error() -> None:
+    with pytest.raises(ClientError, match="AccessDenied"):
+        store(Scripted(failed("AccessDenied"))).claim([claim()], "request-1", in_time)
+
+
 def test_no_claim_is_made_after_the_time_is_over() -> None:
-    client = Scripted({})
+    client = Scripted(INSERTED)
     left = iter([True, False])
     first, second = claim(event("1")), claim(event("2"))
     assert store(client).claim([first, second], "request-1", lambda: next(left)) == [Claimed(first, fresh=True), None]

@@ -10,7 +10,7 @@ from botocore.exceptions import ClientError
 from quarterhour.aws.entity import CHECKPOINT_KEY, SHARDS_KEY
 from quarterhour.aws.items import Item, Request, to_item
 from quarterhour.aws.retries import is_cancelled, with_retries
-from quarterhour.aws.tables import conditional_write, get_items, put_items
+from quarterhour.aws.tables import conditional_write, get_items, insert_items, put_items
 from quarterhour.aws.workers import Workers
 from quarterhour.ledger.plan import Claim, Claimed, Refundable
 from quarterhour.ledger.pricing import Price
@@ -62,21 +62,18 @@ def claim_of(item: Item) -> Claim:
     )
 
 
-def claim_request(table: str, claim: Claim, request_id: str) -> Request:
-    """Build the PutItem that claims an event; where a claim exists, DynamoDB returns it with the error."""
-    return {
-        "TableName": table,
-        "Item": to_item(claim_values(claim, request_id)),
-        "ConditionExpression": "attribute_not_exists(event)",
-        "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
-    }
-
-
 def refund_request(table: str, refund: LinkedRefund, request_id: str) -> Request:
     """Build the transaction that claims a refund and reduces the amount left of its sale."""
     return {
         "TransactItems": [
-            {"Put": claim_request(table, refund.claim, request_id)},
+            {
+                "Put": {
+                    "TableName": table,
+                    "Item": to_item(claim_values(refund.claim, request_id)),
+                    "ConditionExpression": "attribute_not_exists(event)",
+                    "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
+                }
+            },
             {
                 "Update": {
                     "TableName": table,
@@ -148,19 +145,25 @@ class LedgerStore:
         conditional_write(lambda: self.client.put_item(**checkpoint), "the Entity table")
 
     def claim(self, claims: Sequence[Claim], request_id: str, in_time: Callable[[], bool]) -> list[Claimed | None]:
-        """Claim each event; return the valid claims in the same order, which are the existing ones where there are.
+        """Claim events, no identity twice; return the valid claims in the same order, existing ones where there are.
 
-        ``None`` if the claim could not be written in time.
+        ``None`` if the claim could not be written in time, or if the existing one could not be read.
         """
-        return self.workers.map(lambda claim: self._claim(claim, request_id) if in_time() else None, claims)
+        items = [to_item(claim_values(claim, request_id)) for claim in claims]
+        insertion = insert_items(self.client, self.identity_table, items, self.workers, lambda _: in_time())
+        not_inserted = {item["event"]["S"]: None for item in insertion.unwritten} | self._existing(
+            [item["event"]["S"] for item in insertion.existing], request_id
+        )
+        return [not_inserted.get(str(claim.identity), Claimed(claim, fresh=True)) for claim in claims]
 
-    def _claim(self, claim: Claim, request_id: str) -> Claimed | None:
-        request = claim_request(self.identity_table, claim, request_id)
+    def _existing(self, events: Sequence[str], request_id: str) -> dict[str, Claimed | None]:
+        """Return the existing claim of each event; ``None`` if it cannot be read now, or has expired meanwhile."""
+        existing: dict[str, Claimed | None] = dict.fromkeys(events)
         try:
-            write = conditional_write(lambda: self.client.put_item(**request), "the Identity table")
+            items = get_items(self.client, self.identity_table, [{"event": event} for event in events], self.workers)
         except UnavailableError:
-            return None
-        return Claimed(claim, fresh=True) if write.applied else _existing(write.item, request_id)
+            return existing
+        return existing | {item["event"]["S"]: _claimed(item, request_id) for item in items}
 
     def claims(self, identities: Sequence[Identity]) -> dict[Identity, Claim]:
         """Return the existing claims of these identities, read strongly consistent."""
@@ -182,7 +185,7 @@ class LedgerStore:
             first: Any = error.response["CancellationReasons"][0].get("Item")
             if not first:
                 raise
-            return _existing(first, request_id)
+            return _claimed(first, request_id)
         return Claimed(refund.claim, fresh=True)
 
     def move(self, old: Claim, new: Claim) -> bool:
@@ -216,7 +219,7 @@ class LedgerStore:
         return items.keys() - {_key(item) for item in unwritten}
 
 
-def _existing(item: Item, request_id: str) -> Claimed:
+def _claimed(item: Item, request_id: str) -> Claimed:
     # The existing claim is of this same request where DynamoDB's response to its first try was lost.
     return Claimed(claim_of(item), fresh=item["request"]["S"] == request_id)
 
