@@ -73,10 +73,10 @@ class System:
 
 
 @contextmanager
-def system() -> Iterator[System]:
-    """Deploy the system on the embedded engine for the length of the block."""
+def system(shards: int = 1) -> Iterator[System]:
+    """Deploy the system on the embedded engine, with so many ledger shards, for the length of the block."""
     clock = ManualClock(_START)
-    with using(clock), open_stack(MOTO, virtual=True) as stack:
+    with using(clock), open_stack(MOTO, {"LedgerShards": shards}, virtual=True) as stack:
         meter = Meter(Tables(stack.dynamodb))
         with meter.installed():
             yield System(stack, meter, clock)
@@ -129,3 +129,12 @@ def cost() -> Cost:
             counted_units=one.units(counted, "EntityTable"),
             customers_units=one.units(customers, "EntityTable"),
         )
+
+
+def counting(shards: int) -> float:
+    """Return the write units of counters and snapshots for each event, 100 events an account in a batch."""
+    with system(shards) as one:
+        one.record(batch(0, AGENCIES))
+        one.deliver()
+        one.record(batch(MAX_BATCH, AGENCIES))
+        return one.units(one.deliver(), "EntityTable")

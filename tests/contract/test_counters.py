@@ -14,14 +14,15 @@ from quarterhour.aws.retries import is_cancelled, is_transient
 from quarterhour.aws.tables import get_items
 from quarterhour.aws.workers import Workers
 from quarterhour.counters.distinct import MARKERS_PER_TRANSACTION, MarkerSet, marker_sets, missing
-from quarterhour.counters.keys import customers_key, latest_key
-from quarterhour.counters.plan import Change, Retention, counter_keys, partition_changes
+from quarterhour.counters.keys import customers_key, latest_key, partition_key
+from quarterhour.counters.plan import Change, Retention, counter_keys, quarter_hour_changes, watermark
 from quarterhour.counters.store import markers_request
 from quarterhour.model.clock import iso_millis
 from quarterhour.model.identifiers import Account, Partition
 from quarterhour.model.quarter_hours import LENGTH, QuarterHour
 from quarterhour.model.totals import Totals
 from tests.contract.storage import Storage, only_dynamodb_local
+from tests.support.older_counters import older_changes
 
 KEPT = Retention(timedelta(days=35), timedelta(days=800))
 SOLD = Totals(1, Decimal("12.50"), Decimal("-2.50"), Decimal("1.25"))
@@ -35,15 +36,24 @@ def account(own: str) -> Account:
     return Account(own, "GBP")
 
 
-def counted(storage: Storage, account: Account, at: datetime, delta: Totals = SOLD, *, shard: int = 0) -> list[Change]:
+def counted(storage: Storage, account: Account, at: datetime, delta: Totals = SOLD) -> list[Change]:
     """Plan three counters with a difference added to what is stored."""
+    quarter_hour = QuarterHour.at(at)
+    stored = storage.counters.read(counter_keys(account, quarter_hour))
+    more: Any = {"counted": {"watermarks": {"00": SEQ}}, "last_updated": iso_millis(at), "retention": KEPT}
+    return quarter_hour_changes(account, quarter_hour, stored, delta, **more)
+
+
+def counted_by_0_1_0(storage: Storage, account: Account, at: datetime, shard: int) -> list[Change]:
+    """Plan the counters of a partition as 0.1.0 wrote them."""
     partition = Partition(QuarterHour.at(at), shard)
-    stored = storage.counters.read(counter_keys(account, partition))
-    return partition_changes(account, partition, stored, delta, seq=SEQ, last_updated=iso_millis(at), retention=KEPT)
+    stored = storage.counters.read([*counter_keys(account, partition.quarter_hour), partition_key(account, partition)])
+    more: Any = {"seq": SEQ, "last_updated": iso_millis(at), "retention": KEPT}
+    return older_changes(account, partition, stored, SOLD, **more)
 
 
 def stored(storage: Storage, account: Account, at: datetime) -> list[dict[str, Any]]:
-    found = storage.counters.read(counter_keys(account, Partition(QuarterHour.at(at), 0)))
+    found = storage.counters.read(counter_keys(account, QuarterHour.at(at)))
     return [found[sk] for sk in sorted(found)]
 
 
@@ -118,7 +128,7 @@ def test_figures_and_watermark_keep_all_their_digits(storage: Storage, account: 
     gross = Decimal("12345678901234567890.123456789012345678")
     storage.counters.write(counted(storage, account, at, Totals(1, gross)))
     _, quarter_hour, _ = stored(storage, account, at)
-    assert (quarter_hour["gross"], quarter_hour["seq"]) == (str(gross), SEQ)
+    assert (quarter_hour["gross"], quarter_hour["watermarks"]) == (str(gross), {"00": SEQ})
     assert Totals.of(quarter_hour).gross == gross
 
 
@@ -128,15 +138,34 @@ def test_figures_and_watermark_keep_all_their_digits(storage: Storage, account: 
 def test_counted_totals_include_the_first_and_the_last_quarter_hour(
     storage: Storage, account: Account, at: datetime
 ) -> None:
-    for quarter_hours, shard in ((0, 0), (1, 0), (1, 7), (2, 0), (90, 0), (90, 63), (91, 0)):
-        storage.counters.write(counted(storage, account, at + quarter_hours * LENGTH, shard=shard))
+    for quarter_hours, shard in ((0, 0), (1, 0), (1, 7), (90, 63), (91, 0)):
+        storage.counters.write(counted_by_0_1_0(storage, account, at + quarter_hours * LENGTH, shard))
+    for quarter_hours in (0, 1, 2, 90, 91):
+        storage.counters.write(counted(storage, account, at + quarter_hours * LENGTH))
     other = Account(f"{account.agency}-other", "GBP")
     storage.counters.write(counted(storage, other, at + 2 * LENGTH))
-    within = [(1, 0), (1, 7), (2, 0), (90, 0), (90, 63)]
-    assert storage.counters.counted(account, QuarterHour.at(at + LENGTH), QuarterHour.at(at + 90 * LENGTH)) == {
-        Partition(QuarterHour.at(at + quarter_hours * LENGTH), shard): SOLD for quarter_hours, shard in within
+    first, last = (QuarterHour.at(at + quarter_hours * LENGTH) for quarter_hours in (1, 90))
+    assert storage.counters.counted(account, first, last) == {
+        first: SOLD + SOLD + SOLD,
+        first.next: SOLD,
+        last: SOLD + SOLD,
     }
-    assert len(storage.counters.counted(account, QuarterHour.at(at + LENGTH), QuarterHour.last_of(date.max))) == 6
+    assert len(storage.counters.counted(account, first, QuarterHour.last_of(date.max))) == 4
+
+
+def test_the_counters_of_a_quarter_hours_partitions_are_read_with_its_own(
+    storage: Storage, account: Account, at: datetime
+) -> None:
+    for quarter_hours, shard in ((0, 0), (1, 0), (1, 63), (2, 0)):
+        storage.counters.write(counted_by_0_1_0(storage, account, at + quarter_hours * LENGTH, shard))
+    quarter_hour = QuarterHour.at(at + LENGTH)
+    older = {f"QUARTER#{quarter_hour}#00", f"QUARTER#{quarter_hour}#63"}
+    assert storage.counters.read_partitions(account, quarter_hour).keys() == older
+    storage.counters.write(counted(storage, account, at + LENGTH))
+    found = storage.counters.read_partitions(account, quarter_hour)
+    assert found.keys() == older | {f"QUARTER#{quarter_hour}"}
+    assert {watermark(Partition(quarter_hour, shard), found) for shard in (0, 63)} == {SEQ}
+    assert watermark(Partition(quarter_hour, 1), found) == ""
 
 
 # ---------------------------------------------------------------- distinct customers

@@ -1,14 +1,14 @@
 """Reading back: totals by quarter-hour and day, events by instant; page by page, and never what has expired."""
 
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, Final
 
 import pytest
 
 from quarterhour.aws.entity import Range
 from quarterhour.counters.distinct import marker_sets
 from quarterhour.counters.keys import account_pk
-from quarterhour.counters.plan import Retention, counter_keys, partition_changes
+from quarterhour.counters.plan import Retention, counter_keys, quarter_hour_changes
 from quarterhour.counters.queries import CounterQueries
 from quarterhour.ledger.plan import ledger_values
 from quarterhour.model.clock import iso_millis
@@ -20,6 +20,7 @@ from quarterhour.model.totals import Totals
 from tests.contract.paging import everything
 from tests.contract.storage import Storage
 from tests.support.builders import claim, event
+from tests.support.older_counters import older_changes
 
 KEPT = Retention(timedelta(days=35), timedelta(days=800))
 DAY = timedelta(days=1)
@@ -33,23 +34,36 @@ def account(own: str) -> Account:
     return Account(own, "GBP")
 
 
-def count(storage: Storage, account: Account, at: datetime, shard: int = 0) -> None:
+ONE: Final = Totals(1, ZERO, ZERO, ZERO)
+
+
+def count(storage: Storage, account: Account, at: datetime) -> None:
     """Count one event of nothing."""
-    partition = Partition(QuarterHour.at(at), shard)
-    stored = storage.counters.read(counter_keys(account, partition))
+    quarter_hour = QuarterHour.at(at)
+    stored = storage.counters.read(counter_keys(account, quarter_hour))
+    more: Any = {"counted": {}, "last_updated": iso_millis(at), "retention": KEPT}
+    storage.counters.write(quarter_hour_changes(account, quarter_hour, stored, ONE, **more))
+
+
+def count_as_0_1_0(storage: Storage, account: Account, at: datetime, shard: int) -> None:
+    """Count one event of nothing as 0.1.0 did, in a counter of its partition."""
+    quarter_hour = QuarterHour.at(at)
+    stored = storage.counters.read(counter_keys(account, quarter_hour))
     more: Any = {"seq": "1".zfill(40), "last_updated": iso_millis(at), "retention": KEPT}
-    storage.counters.write(partition_changes(account, partition, stored, Totals(1, ZERO, ZERO, ZERO), **more))
+    storage.counters.write(older_changes(account, Partition(quarter_hour, shard), stored, ONE, **more))
 
 
 # ---------------------------------------------------------------- counters
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3, 100])
-def test_quarter_hours_are_in_order_with_the_totals_of_their_shards(
+def test_quarter_hours_are_in_order_with_all_that_is_counted_of_them(
     storage: Storage, account: Account, at: datetime, limit: int
 ) -> None:
-    for number, shard in ((0, 0), (1, 0), (1, 1), (1, 2), (2, 1), (5, 0), (6, 0)):
-        count(storage, account, at + number * LENGTH, shard)
+    for number, shard in ((0, 63), (1, 0), (1, 2), (2, 1), (6, 0)):
+        count_as_0_1_0(storage, account, at + number * LENGTH, shard)
+    for number in (0, 1, 5, 6):
+        count(storage, account, at + number * LENGTH)
     start, end = (QuarterHour.at(at + number * LENGTH).start for number in (1, 6))
     found = everything(
         lambda paging: CounterQueries(storage.entities).quarter_hours(account, start, end, paging), limit

@@ -13,7 +13,7 @@ import pytest
 from quarterhour.aws.entity import CHECKPOINT_KEY
 from quarterhour.aws.items import Item, from_item
 from quarterhour.aws.tables import query_pages
-from quarterhour.counters.plan import Retention, partition_changes
+from quarterhour.counters.plan import Retention, counter_keys, quarter_hour_changes
 from quarterhour.ledger.plan import ledger_values
 from quarterhour.model.errors import OvertakenError, SealedFileError
 from quarterhour.model.identifiers import Account, Partition
@@ -24,6 +24,7 @@ from quarterhour.reports.plan import Checkpoint, Plan, Proof, SealedFile, run_va
 from quarterhour.reports.store import partition_request
 from tests.contract.storage import Storage
 from tests.support.builders import claim, event
+from tests.support.older_counters import older_changes
 
 MANIFEST = "f" * 64
 KEPT = Retention(timedelta(days=35), timedelta(days=800))
@@ -208,17 +209,34 @@ def test_a_partition_is_read_whole_page_by_page(
     assert read == [one for one in sold if one["quarter_hour"] == str(partition)]
 
 
-def test_counted_totals_are_read_for_each_account_and_partition_that_has_a_counter(
+def test_counted_totals_are_read_for_each_account_and_quarter_hour_that_has_a_counter(
     storage: Storage, own: str, at: datetime
 ) -> None:
     ours, theirs = Account(own, "GBP"), Account(own, "EUR")
-    partition, other = shards(at, 2)
+    first, other = shards(at, 2)
     totals = Totals(3, Decimal("12.50"), Decimal(-1), Decimal("1.15"))
+    more: Any = {"last_updated": "2026", "retention": KEPT}
     storage.counters.write(
-        partition_changes(ours, partition, {}, totals, seq="1".zfill(40), last_updated="2026", retention=KEPT)
+        quarter_hour_changes(ours, first.quarter_hour, {}, totals + totals, counted={"watermarks": {}}, **more)
     )
-    keys = [(ours, partition), (ours, other), (theirs, partition)]
-    assert storage.reports.counters.counted(keys) == {(ours, partition): totals}
+    ledger = {(ours, first): totals, (ours, other): totals, (theirs, first): totals}
+    assert storage.reports.counters.counted(ledger) == {(ours, first.quarter_hour): totals + totals}
+
+
+def test_counters_that_0_1_0_kept_of_partitions_are_added_where_the_quarter_hours_own_holds_less(
+    storage: Storage, own: str, at: datetime
+) -> None:
+    ours, one = Account(own, "GBP"), Totals(1, Decimal("12.50"))
+    first, other = shards(at, 2)
+    more: Any = {"last_updated": "2026", "retention": KEPT}
+    ledger = {(ours, first): one, (ours, other): one + one}
+    for partition in (first, other):
+        stored = storage.counters.read(counter_keys(ours, partition.quarter_hour))
+        storage.counters.write(older_changes(ours, partition, stored, one, seq="1".zfill(40), **more))
+    assert storage.reports.counters.counted(ledger) == {(ours, first.quarter_hour): one + one}
+    stored = storage.counters.read(counter_keys(ours, first.quarter_hour))
+    storage.counters.write(quarter_hour_changes(ours, first.quarter_hour, stored, one, counted={}, **more))
+    assert storage.reports.counters.counted(ledger) == {(ours, first.quarter_hour): one + one + one}
 
 
 # ---------------------------------------------------------------- the bucket

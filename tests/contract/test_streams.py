@@ -15,10 +15,10 @@ from quarterhour.aws.items import from_item, to_item
 from quarterhour.aws.parking import Parking
 from quarterhour.aws.streams import SEQUENCE_DIGITS, Poison, Record, is_insert
 from quarterhour.counters.keys import account_pk, latest_key
-from quarterhour.counters.plan import Retention, counter_keys, group, partition_changes
+from quarterhour.counters.plan import Retention, counter_keys, group, quarter_hour_changes
 from quarterhour.ledger.plan import Claim, ledger_values
 from quarterhour.model.clock import iso_millis
-from quarterhour.model.identifiers import Account, Partition
+from quarterhour.model.identifiers import Account
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.model.totals import Totals
 from quarterhour.snapshots.layers import parse_layers
@@ -99,12 +99,12 @@ def test_sequence_numbers_rise_as_text_too(storage: Storage, own: str, at: datet
     assert {len(one) for one in sequences} == {SEQUENCE_DIGITS}
 
 
-def test_a_batch_becomes_the_postings_of_its_accounts_and_partitions(storage: Storage, own: str, at: datetime) -> None:
+def test_a_batch_becomes_groups_by_account_and_quarter_hour(storage: Storage, own: str, at: datetime) -> None:
     made = recorded(storage, own, at, 4)
     groups, poison = group(of_ledger(delivered(storage, "counters", at), own))
     assert not poison
     (one,) = groups
-    assert (one.account, one.partition) == (Account("42", "GBP"), made[0][0].partition)
+    assert (one.account, one.partitions) == (Account("42", "GBP"), {made[0][0].partition})
     assert [str(step.posting.amount) for step in one.postings] == ["12.50"] * 4
 
 
@@ -130,10 +130,10 @@ def test_a_write_over_an_event_reaches_no_counter(storage: Storage, own: str, at
 
 def count(storage: Storage, account: Account, at: datetime) -> None:
     """Count one event of nothing."""
-    partition = Partition(QuarterHour.at(at), 0)
-    stored = storage.counters.read(counter_keys(account, partition))
-    more: Any = {"seq": "1".zfill(40), "last_updated": iso_millis(at), "retention": KEPT}
-    storage.counters.write(partition_changes(account, partition, stored, Totals(1), **more))
+    quarter_hour = QuarterHour.at(at)
+    stored = storage.counters.read(counter_keys(account, quarter_hour))
+    more: Any = {"counted": {}, "last_updated": iso_millis(at), "retention": KEPT}
+    storage.counters.write(quarter_hour_changes(account, quarter_hour, stored, Totals(1), **more))
 
 
 def test_each_change_of_a_latest_state_is_delivered_and_nothing_else(

@@ -142,13 +142,22 @@ def test_an_account_is_parsed_back_from_its_key(account: Account) -> None:
 
 
 @given(account=accounts, partition=partitions, day=days)
-def test_account_partition_and_day_are_parsed_back_from_the_counters_keys(
+def test_account_quarter_hour_and_day_are_parsed_back_from_the_counters_keys(
     account: Account, partition: Partition, day: date
 ) -> None:
-    quarter_hour = counters.quarter_hour_key(account, partition)
-    assert (counters.account_of(quarter_hour["pk"]), counters.partition_of(quarter_hour["sk"])) == (account, partition)
-    assert counters.day_of(counters.day_key(account, day)["sk"]) == day
-    assert len({counters.latest_key(account)["sk"], quarter_hour["sk"], counters.day_key(account, day)["sk"]}) == 3
+    quarter_hour = counters.quarter_hour_key(account, partition.quarter_hour)
+    older = counters.partition_key(account, partition)
+    for key in (quarter_hour, older):
+        found = counters.account_of(key["pk"]), counters.quarter_hour_of(key["sk"])
+        assert found == (account, partition.quarter_hour)
+    of_day = counters.day_key(account, day)
+    assert counters.day_of(of_day["sk"]) == day
+    assert len({key["sk"] for key in (counters.latest_key(account), quarter_hour, older, of_day)}) == 4
+
+
+@given(partition=partitions)
+def test_the_name_of_a_shard_is_that_of_its_partition(partition: Partition) -> None:
+    assert f"{partition.quarter_hour}#{counters.shard_name(partition)}" == str(partition)
 
 
 def test_the_counters_keys_are_those_of_the_data_model() -> None:
@@ -156,7 +165,9 @@ def test_the_counters_keys_are_those_of_the_data_model() -> None:
     partition = Partition(QuarterHour.parse("202610230130"), 3)
     pk = "ACCOUNT#United Kingdom#GBP"
     assert counters.latest_key(account) == {"pk": pk, "sk": "latest"}
-    assert counters.quarter_hour_key(account, partition) == {"pk": pk, "sk": "QUARTER#202610230130#03"}
+    assert counters.quarter_hour_key(account, partition.quarter_hour) == {"pk": pk, "sk": "QUARTER#202610230130"}
+    assert counters.partition_key(account, partition) == {"pk": pk, "sk": "QUARTER#202610230130#03"}
+    assert counters.shard_name(partition) == "03"
     assert counters.day_key(account, date(2026, 10, 23)) == {"pk": pk, "sk": "DAY#2026-10-23"}
 
 
@@ -171,10 +182,13 @@ def test_an_agency_named_like_a_prefix_keeps_its_name() -> None:
     assert counters.account_of(counters.account_pk(account)) == account
 
 
-@given(partition=partitions, other=quarter_hours)
-def test_a_quarter_hours_counters_begin_where_its_partitions_sort(partition: Partition, other: QuarterHour) -> None:
-    sk = counters.quarter_hour_key(Account("42", "GBP"), partition)["sk"]
-    assert (sk >= counters.quarter_hour_sk(other)) == (partition.quarter_hour >= other)
+@given(partition=partitions, first=quarter_hours, last=quarter_hours)
+def test_the_bounds_of_quarter_hours_include_their_counters_and_those_of_their_partitions(
+    partition: Partition, first: QuarterHour, last: QuarterHour
+) -> None:
+    low, high = counters.quarter_hour_sks(first, last)
+    for sk in (counters.quarter_hour_sk(partition.quarter_hour), counters.partition_sk(partition)):
+        assert (low <= sk <= high) == (first <= partition.quarter_hour <= last)
 
 
 # ---------------------------------------------------------------- the snapshots'

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from quarterhour.aws.entity import Range, is_live
 from quarterhour.aws.entity_table import range_request, window_request
-from quarterhour.counters.queries import ACCOUNT_STATES, by_quarter_hour, state
+from quarterhour.counters.plan import by_quarter_hour
+from quarterhour.counters.queries import ACCOUNT_STATES, state
 from quarterhour.ledger.event_pages import Bounds, EventPage, PartitionPage, bounds, merge_pages
 from quarterhour.ledger.queries import events_request
 from quarterhour.model.clock import iso_millis
@@ -87,11 +88,11 @@ def test_a_state_is_shown_without_its_keys() -> None:
 # ---------------------------------------------------------------- counters
 
 
-def test_the_shards_of_a_quarter_hour_are_added_up() -> None:
+def test_the_counters_of_a_quarter_hour_and_of_its_partitions_are_added_up() -> None:
     quarter_hour = QuarterHour.at(AT)
     counters: list[dict[str, Any]] = [
-        {"sk": f"QUARTER#{Partition(one, shard)}", **Totals(1, Decimal(amount)).as_dict()}
-        for one, shard, amount in ((quarter_hour, 0, "1.0"), (quarter_hour, 3, "2.00"), (quarter_hour.next, 1, "5"))
+        {"sk": f"QUARTER#{one}", **Totals(1, Decimal(amount)).as_dict()}
+        for one, amount in ((quarter_hour, "1.0"), (Partition(quarter_hour, 3), "2.00"), (quarter_hour.next, "5"))
     ]
     assert list(by_quarter_hour(counters)) == [
         (quarter_hour, Totals(2, Decimal("3.00"))),

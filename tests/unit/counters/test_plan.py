@@ -1,6 +1,7 @@
 """Counting: each posting once, however it is delivered."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
@@ -12,12 +13,23 @@ from hypothesis import strategies as st
 
 from quarterhour.aws.entity import Key, window_partitions
 from quarterhour.aws.streams import SEQUENCE_DIGITS
-from quarterhour.counters.plan import Change, Counter, Group, Retention, group, group_changes
+from quarterhour.counters.keys import partition_key
+from quarterhour.counters.plan import (
+    Change,
+    Counter,
+    Group,
+    Retention,
+    by_quarter_hour,
+    group,
+    group_changes,
+    lacks_watermark,
+)
 from quarterhour.model.clock import iso_millis
 from quarterhour.model.identifiers import Identity, Partition, Position
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.model.totals import Totals
 from tests.support.builders import AT, amounts, posting_item, record, utc
+from tests.support.older_counters import older_group_changes
 
 RETENTION = Retention(timedelta(days=35), timedelta(days=800))
 ACCOUNTS = ("42#GBP", "42#EUR", "7#GBP")
@@ -45,11 +57,27 @@ class Table:
         return True
 
     def apply(self, one: Group) -> None:
-        planned = group_changes(one, self.read(one.keys), RETENTION)
+        stored = self.read(one.keys)
+        if lacks_watermark(one, stored):
+            stored = {**self.read(partition_key(one.account, partition) for partition in one.partitions), **stored}
+        planned = group_changes(one, stored, RETENTION)
         assert self.write(planned)
+
+    def apply_as_0_1_0(self, records: Sequence[dict[str, Any]]) -> None:
+        """Count records as 0.1.0 did, each partition by itself."""
+        for one in group(records)[0]:
+            for partition in one.partitions:
+                alone = replace(one, postings=tuple(of for of in one.postings if of.posting.partition == partition))
+                keys = [*one.keys, partition_key(one.account, partition)]
+                assert self.write(older_group_changes(alone, self.read(keys), RETENTION))
 
     def totals(self, account: str, sk: str) -> Totals:
         return Totals.of(self.items["ACCOUNT#" + account, sk])
+
+    def quarter_hours(self, account: str) -> dict[QuarterHour, Totals]:
+        """Return what is counted of an account's quarter-hours, by whatever version."""
+        places = [(pk, sk) for pk, sk in sorted(self.items) if pk == "ACCOUNT#" + account and sk.startswith("QUARTER#")]
+        return dict(by_quarter_hour(self.items[place] for place in places))
 
 
 def posting(account: str, partition: str, amount: Decimal | str, commission: Decimal | str, i: int) -> dict[str, Any]:
@@ -95,11 +123,14 @@ def redeliver(
     deliveries=st.lists(
         st.tuples(st.integers(0, 1), st.tuples(st.floats(0, 1), st.floats(0, 1)), st.integers(0, 255)), max_size=12
     ),
+    counted_before=st.floats(0, 1),
 )
 def test_each_posting_is_counted_once_in_any_batches_and_redeliveries(
     sold: list[tuple[str, str, Decimal, Decimal]],
     deliveries: list[tuple[int, tuple[float, float], int]],
+    counted_before: float,
 ) -> None:
+    """0.1.0 has counted the first ones, in its own counters, and they are delivered again."""
     table = Table()
     records = stream(posting(*one, i) for i, one in enumerate(sold))
     # Two stream shards; a ledger partition lies in one of them, and its order is kept there alone.
@@ -107,6 +138,8 @@ def test_each_posting_is_counted_once_in_any_batches_and_redeliveries(
         [one for one in records if PARTITIONS.index(one["dynamodb"]["NewImage"]["quarter_hour"]["S"]) % 2 == shard]
         for shard in (0, 1)
     ]
+    for records_of_shard in shards:
+        table.apply_as_0_1_0(records_of_shard[: round(counted_before * len(records_of_shard))])
     done = [0, 0]
     for shard, cut, failing in [*deliveries, (0, (1, 1), 0), (1, (1, 1), 0)]:
         if done[shard] < len(shards[shard]):
@@ -116,8 +149,9 @@ def test_each_posting_is_counted_once_in_any_batches_and_redeliveries(
     for account in {one[0] for one in sold}:
         of_account = [one for one in sold if one[0] == account]
         assert_counted(table.totals(account, "latest"), of_account)
-        for partition in {one[1] for one in of_account}:
-            assert_counted(table.totals(account, f"QUARTER#{partition}"), [x for x in of_account if x[1] == partition])
+        assert table.quarter_hours(account).keys() == {Partition.parse(one[1]).quarter_hour for one in of_account}
+        for quarter_hour, totals in table.quarter_hours(account).items():
+            assert_counted(totals, [one for one in of_account if one[1].startswith(str(quarter_hour))])
         for day in ("2026-10-23", "2026-10-24"):
             of_day = [one for one in of_account if one[1].startswith(day.replace("-", ""))]
             if of_day:
@@ -156,22 +190,22 @@ def test_the_sign_separates_gross_from_refunds() -> None:
 def test_one_transaction_moves_quarter_hour_day_and_lifetime_together() -> None:
     (one,), _ = group(stream([posting("42#GBP", PARTITIONS[0], "10.00", "1.00", 5)]))
     planned = group_changes(one, {}, RETENTION)
-    assert [change.values["sk"] for change in planned] == ["QUARTER#202610230130#00", "latest", "DAY#2026-10-23"]
+    assert [change.values["sk"] for change in planned] == ["QUARTER#202610230130", "latest", "DAY#2026-10-23"]
     assert {change.values["pk"] for change in planned} == {"ACCOUNT#42#GBP"}
     assert [change.version for change in planned] == [None, None, None]
     assert [change.values["version"] for change in planned] == [1, 1, 1]
 
 
-def test_a_batch_is_grouped_by_account_and_partition_in_the_order_of_the_stream() -> None:
-    sold = [("42#GBP", 0), ("7#GBP", 0), ("42#GBP", 1), ("42#GBP", 0), ("42#EUR", 0), ("42#GBP", 0)]
+def test_a_batch_is_grouped_by_account_and_quarter_hour_in_the_order_of_the_stream() -> None:
+    sold = [("42#GBP", 0), ("7#GBP", 0), ("42#GBP", 2), ("42#GBP", 1), ("42#EUR", 0), ("42#GBP", 0)]
     records = stream(posting(account, PARTITIONS[at], "1", "1", i) for i, (account, at) in enumerate(sold))
     groups, _ = group([*reversed(records)])
-    found = {(str(one.account), str(one.partition)): [int(step.seq) for step in one.postings] for one in groups}
+    found = {(str(one.account), str(one.quarter_hour)): [int(step.seq) for step in one.postings] for one in groups}
     assert found == {
-        ("42#GBP", PARTITIONS[0]): [97, 106, 112],
-        ("7#GBP", PARTITIONS[0]): [100],
-        ("42#GBP", PARTITIONS[1]): [103],
-        ("42#EUR", PARTITIONS[0]): [109],
+        ("42#GBP", "202610230130"): [97, 106, 112],
+        ("7#GBP", "202610230130"): [100],
+        ("42#GBP", "202610230145"): [103],
+        ("42#EUR", "202610230130"): [109],
     }
     assert len(groups) == len(found)
 
@@ -182,8 +216,50 @@ def test_sequence_numbers_of_any_length_are_compared_as_numbers() -> None:
         (one,), _ = group([record(seq, posting("42#GBP", PARTITIONS[0], "1", "1", 1))])
         table.apply(one)
     assert table.totals("42#GBP", "latest").events == 5
-    watermark = table.items["ACCOUNT#42#GBP", f"QUARTER#{PARTITIONS[0]}"]["seq"]
-    assert watermark == ("1" + "0" * 30).zfill(SEQUENCE_DIGITS)
+    watermarks = table.items["ACCOUNT#42#GBP", "QUARTER#202610230130"]["watermarks"]
+    assert watermarks == {"00": ("1" + "0" * 30).zfill(SEQUENCE_DIGITS)}
+
+
+def test_a_group_moves_the_watermarks_of_its_own_shards_alone() -> None:
+    table = Table()
+    records = stream(posting("42#GBP", PARTITIONS[shard], "1", "1", i) for i, shard in enumerate((0, 1, 0)))
+    for some in (records[:1], records[1:2], records):
+        (one,), _ = group(some)
+        table.apply(one)
+    item = table.items["ACCOUNT#42#GBP", "QUARTER#202610230130"]
+    assert {shard: int(seq) for shard, seq in item["watermarks"].items()} == {"00": 103, "01": 100}
+    assert (item["events"], item["version"]) == (3, 3)
+
+
+def test_a_record_is_compared_with_the_watermark_of_its_own_shard() -> None:
+    """Sequence numbers of two shards say nothing about each other: they may come from different streams' shards."""
+    table = Table()
+    for seq, shard in ((900, 0), (5, 1), (6, 1), (5, 1), (900, 0), (901, 0)):
+        (one,), _ = group([record(seq, posting("42#GBP", PARTITIONS[shard], "1", "1", seq))])
+        table.apply(one)
+    assert table.totals("42#GBP", "latest").events == 4
+
+
+def test_a_shard_that_0_1_0_counted_has_its_watermark_until_it_moves() -> None:
+    table = Table()
+    records = stream(posting("42#GBP", PARTITIONS[0], "1", "1", i) for i in range(4))
+    table.apply_as_0_1_0(records[:2])
+    before = table.items["ACCOUNT#42#GBP", f"QUARTER#{PARTITIONS[0]}"]
+    for some in (records[:2], records[:3], records):
+        (one,), _ = group(some)
+        table.apply(one)
+    assert table.totals("42#GBP", "latest").events == 4
+    assert table.totals("42#GBP", "QUARTER#202610230130").events == 2
+    assert table.items["ACCOUNT#42#GBP", f"QUARTER#{PARTITIONS[0]}"] == before
+
+
+def test_the_partitions_counters_are_looked_for_only_while_a_shard_has_no_watermark() -> None:
+    table = Table()
+    first, second = (group(stream([posting("42#GBP", PARTITIONS[i], "1", "1", 0)]))[0][0] for i in (0, 1))
+    assert lacks_watermark(first, {})
+    table.apply(first)
+    assert not lacks_watermark(first, table.read(first.keys))
+    assert lacks_watermark(second, table.read(second.keys))
 
 
 def test_a_repeated_batch_changes_nothing() -> None:
@@ -204,7 +280,8 @@ def test_of_two_updates_with_the_same_batch_only_one_writes() -> None:
 
 def test_of_two_concurrent_updates_of_an_account_the_second_is_planned_again() -> None:
     table = Table()
-    groups, _ = group(stream(posting("42#GBP", PARTITIONS[i], "1", "1", i) for i in (0, 1)))
+    groups, _ = group(stream(posting("42#GBP", PARTITIONS[i], "1", "1", i) for i in (0, 2)))
+    assert len(groups) == 2
     first, second = ((one, group_changes(one, table.read(one.keys), RETENTION)) for one in groups)
     assert table.write(first[1])
     assert not table.write(second[1]), "the lifetime totals have moved"
@@ -311,4 +388,5 @@ def test_an_insert_by_any_writer_is_counted(identity: object) -> None:
 def test_a_posting_counts_for_its_partition_at_any_instant_of_its_position(partition: str, at: datetime) -> None:
     item = posting_item(quarter_hour=partition, position=str(Position.of(Identity("s", "i"), at.astimezone(AT.tzinfo))))
     (one,), _ = group([record(1, item)])
-    assert one.partition == Partition(QuarterHour.parse(partition[:12]), int(partition[-2:]))
+    assert one.partitions == {Partition(QuarterHour.parse(partition[:12]), int(partition[-2:]))}
+    assert one.quarter_hour == QuarterHour.parse(partition[:12])

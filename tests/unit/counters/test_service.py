@@ -15,7 +15,8 @@ from quarterhour.counters.plan import Change, Counter, Retention
 from quarterhour.counters.service import CounterUpdater
 from quarterhour.model import clock
 from quarterhour.model.errors import UnavailableError
-from quarterhour.model.identifiers import Identity, Position
+from quarterhour.model.identifiers import Account, Identity, Position
+from quarterhour.model.quarter_hours import QuarterHour
 from tests.support.builders import AT, posting_item, record
 from tests.support.clocks import Waits
 from tests.support.script import cancelled, service_error
@@ -33,11 +34,18 @@ class Counters:
         self.failing = {account: list(errors) for account, errors in failing.items()}
         self.items: dict[tuple[str, str], Counter] = {}
         self.reads = 0
+        self.partition_reads = 0
 
     def read(self, keys: Sequence[Key]) -> Mapping[str, Counter]:
         self.reads += 1
         places = [(key["pk"], key["sk"]) for key in keys]
         return {sk: self.items[pk, sk] for pk, sk in places if (pk, sk) in self.items}
+
+    def read_partitions(self, account: Account, quarter_hour: QuarterHour) -> Mapping[str, Counter]:
+        self.partition_reads += 1
+        of_quarter_hour = f"QUARTER#{quarter_hour}"
+        found = self.items.items()
+        return {sk: item for (pk, sk), item in found if pk == f"ACCOUNT#{account}" and sk.startswith(of_quarter_hour)}
 
     def write(self, planned: Sequence[Change]) -> None:
         _, agency, _ = planned[0].values["pk"].split("#")
@@ -79,6 +87,13 @@ def test_a_batch_is_counted_without_a_pause_where_no_call_fails(waits: Waits) ->
     counters = Counters()
     assert counting(counters).apply([sold(1), sold(2)]) == {"batchItemFailures": []}
     assert (counters.items[LATEST]["events"], counters.reads, waits.waited) == (2, 1, [])
+
+
+def test_the_counters_of_partitions_are_read_once_for_a_shard_that_has_no_watermark_yet() -> None:
+    counters = Counters()
+    for seq in (1, 2, 3):
+        counting(counters).apply([sold(seq)])
+    assert (counters.items[LATEST]["events"], counters.reads, counters.partition_reads) == (3, 3, 1)
 
 
 @pytest.mark.parametrize("error", [FASTER, THROTTLED, TIMEOUT])

@@ -5,10 +5,11 @@ from decimal import Decimal
 
 import pytest
 
+from quarterhour.counters.plan import watermark
 from quarterhour.model.identifiers import Account, Partition
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.model.totals import Totals
-from quarterhour.rebuild.plan import LAST_SEQUENCE, differing, final_through, lifetimes, partition_fix
+from quarterhour.rebuild.plan import LAST_SEQUENCE, differing, final_through, lifetimes, quarter_hour_fix
 from tests.unit.counters.test_plan import RETENTION
 
 ACCOUNT = Account("42", "GBP")
@@ -41,8 +42,9 @@ def test_lifetimes_are_the_totals_of_final_runs_and_name_the_accounts_of_all_run
     assert lifetimes([], ACCOUNT, final) == {ACCOUNT: Totals()}
 
 
-def test_partitions_with_wrong_missing_or_surplus_counters_differ() -> None:
-    right, wrong, missing_, spare = (Partition(ROLLOVER, shard) for shard in range(4))
+def test_quarter_hours_with_wrong_missing_or_surplus_counters_differ() -> None:
+    right, wrong = ROLLOVER, ROLLOVER.next
+    missing_, spare = wrong.next, wrong.next.next
     one, two = Totals(1, Decimal(5)), Totals(2, Decimal(7))
     assert differing({right: one, wrong: one, missing_: one}, {right: one, wrong: two, spare: two}) == [
         wrong,
@@ -51,8 +53,9 @@ def test_partitions_with_wrong_missing_or_surplus_counters_differ() -> None:
     ]
 
 
-def test_the_watermark_of_a_repaired_partition_is_at_the_end() -> None:
-    partition = Partition(ROLLOVER, 0)
-    quarter_hour, _, _ = partition_fix(ACCOUNT, partition, Totals(1, Decimal(5), Decimal(0), Decimal(1)), {}, RETENTION)
-    assert quarter_hour.values["seq"] == LAST_SEQUENCE
+def test_the_watermark_of_a_repaired_quarter_hour_is_at_the_end_for_every_shard() -> None:
+    missing_ = Totals(1, Decimal(5), Decimal(0), Decimal(1))
+    quarter_hour, _, _ = quarter_hour_fix(ACCOUNT, ROLLOVER, missing_, {}, RETENTION)
+    stored = {quarter_hour.values["sk"]: quarter_hour.values}
+    assert {watermark(Partition(ROLLOVER, shard), stored) for shard in range(64)} == {LAST_SEQUENCE}
     assert len(LAST_SEQUENCE) == 40

@@ -21,7 +21,18 @@ from quarterhour.reports.base_currency import Pins
 from quarterhour.reports.keys import lines_key
 from quarterhour.reports.lines import read_lines, tally_lines
 from quarterhour.reports.manifest import hexdigest
-from quarterhour.reports.plan import Checkpoint, LineTotals, Plan, ReportTerms, SealedFile, run_values, with_proofs
+from quarterhour.reports.plan import (
+    BucketTotals,
+    Checkpoint,
+    LineTotals,
+    Plan,
+    ReportTerms,
+    SealedFile,
+    Tally,
+    by_bucket,
+    run_values,
+    with_proofs,
+)
 from quarterhour.reports.plan import Proof as Counted
 from quarterhour.reports.service import Reporter, ReportResult, ReportStores
 from quarterhour.reports.verify import verify
@@ -138,14 +149,15 @@ class Store:
     def pending(self) -> list[dict[str, Any]]:
         return [values for _, values in sorted(self.runs.items()) if "gsi1pk" in values]
 
-    def counted(self, keys: Iterable[tuple[Account, Partition]]) -> dict[tuple[Account, Partition], Totals]:
+    def counted(self, ledger: Tally) -> BucketTotals:
         """Return the counted totals: those of the ledger, or of ``lagging`` for its quarter-hours."""
-        sums: dict[tuple[Account, Partition], Totals] = {}
+        sums: Tally = {}
         for item in self.ledger:
             values = {name: value["S"] for name, value in item.items()}
             key = Account(values["agency"], values["currency"]), Partition.parse(values["quarter_hour"])
             sums[key] = sums.get(key, Totals()).plus(Decimal(values["amount"]), Decimal(values["commission"]))
-        return {key: self.lagging.get(key[1].quarter_hour, sums[key]) for key in keys}
+        buckets = by_bucket(ledger)
+        return {one: self.lagging.get(one[1], totals) for one, totals in by_bucket(sums).items() if one in buckets}
 
     def in_force(self, currency: str, before: datetime, base: str) -> ExchangeRate | None:
         stated = [rate for (of, at), rate in sorted(self.rates.items()) if of == currency and at < before]

@@ -5,7 +5,7 @@ from hashlib import sha256
 from typing import Final
 
 from quarterhour.aws.entity import LATEST, Key
-from quarterhour.model.identifiers import Account, Partition, base58_prefix
+from quarterhour.model.identifiers import SEPARATOR, Account, Partition, base58_prefix
 from quarterhour.model.quarter_hours import QuarterHour
 
 ACCOUNTS: Final = "ACCOUNT#"
@@ -36,9 +36,14 @@ def latest_key(account: Account) -> Key:
     return {"pk": account_pk(account), "sk": LATEST}
 
 
-def quarter_hour_key(account: Account, partition: Partition) -> Key:
-    """Return the key of an account's totals in a partition; the item also holds the watermark."""
-    return {"pk": account_pk(account), "sk": f"{_QUARTER_HOUR}{partition}"}
+def quarter_hour_key(account: Account, quarter_hour: QuarterHour) -> Key:
+    """Return the key of an account's totals in a quarter-hour; the item also holds the watermarks of its shards."""
+    return {"pk": account_pk(account), "sk": quarter_hour_sk(quarter_hour)}
+
+
+def partition_key(account: Account, partition: Partition) -> Key:
+    """Return the key of an account's totals in a partition, which 0.1.0 kept apart; such items are only read."""
+    return {"pk": account_pk(account), "sk": partition_sk(partition)}
 
 
 def day_key(account: Account, day: date) -> Key:
@@ -63,8 +68,13 @@ def seen_key(counter: Key, customer: str) -> Key:
 
 
 def quarter_hour_sk(quarter_hour: QuarterHour) -> str:
-    """Return the sort key before those of a quarter-hour's counters."""
+    """Return the sort key of a quarter-hour's counter."""
     return f"{_QUARTER_HOUR}{quarter_hour}"
+
+
+def partition_sk(partition: Partition) -> str:
+    """Return the sort key of a partition's counter, as 0.1.0 kept it."""
+    return f"{_QUARTER_HOUR}{partition}"
 
 
 def quarter_hour_sks(first: QuarterHour, last: QuarterHour) -> tuple[str, str]:
@@ -72,9 +82,15 @@ def quarter_hour_sks(first: QuarterHour, last: QuarterHour) -> tuple[str, str]:
     return quarter_hour_sk(first), quarter_hour_sk(last) + _AFTER_SHARDS
 
 
-def partition_of(sk: str) -> Partition:
-    """Parse the partition from the sort key of a quarter-hour counter."""
-    return Partition.parse(sk.removeprefix(_QUARTER_HOUR))
+def quarter_hour_of(sk: str) -> QuarterHour:
+    """Parse the quarter-hour from the sort key of its counter, or of a partition's counter."""
+    name = sk.removeprefix(_QUARTER_HOUR)
+    return Partition.parse(name).quarter_hour if SEPARATOR in name else QuarterHour.parse(name)
+
+
+def shard_name(partition: Partition) -> str:
+    """Return the name of a partition's shard among the watermarks of its quarter-hour: ``03``."""
+    return str(partition).rpartition(SEPARATOR)[2]
 
 
 def day_of(sk: str) -> date:

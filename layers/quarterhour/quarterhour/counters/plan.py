@@ -1,17 +1,35 @@
-"""Planning of counter updates, pure: stream records to groups of postings, groups to changes of counters."""
+"""Planning of counter updates, pure: stream records to groups of postings, groups to changes of counters.
 
-from collections.abc import Iterable, Mapping
+- A group holds the postings of one account and one quarter-hour. One transaction counts it.
+- The watermark of a shard is the sequence number of its last counted record. The quarter-hour's counter holds those of
+  all shards, so they move with its totals or not at all.
+- Records at or below the watermark of their own shard are dropped: an earlier delivery has counted them.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
+from functools import reduce
+from itertools import groupby
+from operator import add
 from typing import Any, Final
 
 from quarterhour.aws.entity import LATEST, Key, window_index
 from quarterhour.aws.streams import Poison, Record, is_insert, new_image, sequence
-from quarterhour.counters.keys import day_key, latest_key, quarter_hour_key
+from quarterhour.counters.keys import (
+    day_key,
+    latest_key,
+    partition_sk,
+    quarter_hour_key,
+    quarter_hour_of,
+    quarter_hour_sk,
+    shard_name,
+)
 from quarterhour.ledger.posting import Posting
 from quarterhour.model.clock import iso_millis
 from quarterhour.model.identifiers import Account, Partition
+from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.model.totals import Totals
 
 Counter = dict[str, Any]
@@ -28,29 +46,34 @@ class StreamPosting:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """The postings of a batch that one transaction counts: of one account and one ledger partition."""
+    """The postings of a batch that one transaction counts: of one account and one quarter-hour, of any shards."""
 
     account: Account
-    partition: Partition
+    quarter_hour: QuarterHour
     postings: tuple[StreamPosting, ...]
 
     @property
-    def keys(self) -> tuple[Key, Key, Key]:
+    def keys(self) -> tuple[Key, ...]:
         """The keys of the counters that the group changes."""
-        return counter_keys(self.account, self.partition)
+        return counter_keys(self.account, self.quarter_hour)
+
+    @property
+    def partitions(self) -> set[Partition]:
+        """The ledger partitions of the postings."""
+        return {one.posting.partition for one in self.postings}
 
 
-def counter_keys(account: Account, partition: Partition) -> tuple[Key, Key, Key]:
-    """Return the keys of the counters of an account and a partition: quarter-hour, lifetime, day."""
-    return quarter_hour_key(account, partition), latest_key(account), day_key(account, partition.quarter_hour.day)
+def counter_keys(account: Account, quarter_hour: QuarterHour) -> tuple[Key, ...]:
+    """Return the keys of the counters of an account and a quarter-hour: quarter-hour, lifetime, day."""
+    return quarter_hour_key(account, quarter_hour), latest_key(account), day_key(account, quarter_hour.day)
 
 
 def group(records: Iterable[Record]) -> tuple[list[Group], list[Poison]]:
-    """Group a batch by account and partition, each group in the order of the stream; return groups and poison.
+    """Group a batch by account and quarter-hour, each group in the order of the stream; return groups and poison.
 
     Poison is a record that can never be counted. Records other than inserts of ledger items are skipped.
     """
-    postings: dict[tuple[Account, Partition], list[StreamPosting]] = {}
+    postings: dict[tuple[Account, QuarterHour], list[StreamPosting]] = {}
     poison = []
     for record in filter(is_insert, records):
         try:
@@ -58,10 +81,11 @@ def group(records: Iterable[Record]) -> tuple[list[Group], list[Poison]]:
         except ValueError as error:
             poison.append(Poison(record, str(error)))
             continue
-        postings.setdefault((posting.account, posting.partition), []).append(StreamPosting(sequence(record), posting))
+        place = posting.account, posting.partition.quarter_hour
+        postings.setdefault(place, []).append(StreamPosting(sequence(record), posting))
     groups = [
-        Group(account, partition, tuple(sorted(some, key=lambda one: one.seq)))
-        for (account, partition), some in postings.items()
+        Group(account, quarter_hour, tuple(sorted(some, key=lambda one: one.seq)))
+        for (account, quarter_hour), some in postings.items()
     ]
     return groups, poison
 
@@ -90,48 +114,72 @@ class Change:
     version: Decimal | None
 
 
-def group_changes(group_: Group, stored: Mapping[str, Counter], retention: Retention) -> list[Change]:
-    """Return the changes that count a group, given the stored counters by sort key; empty where all is counted.
+def watermark(partition: Partition, stored: Mapping[str, Counter]) -> str:
+    """Return the sequence number of the last counted record of a partition; empty where none is counted.
 
-    The quarter-hour counter is the watermark: records up to its ``seq`` have been counted.
+    ``stored``: the counters by sort key. A ``seq`` is the watermark of the whole counter: of a quarter-hour that was
+    repaired, or of a partition that 0.1.0 counted.
     """
-    quarter_hour, _, _ = group_.keys
-    applied = stored.get(quarter_hour["sk"], {}).get("seq", "")
-    new = [one for one in group_.postings if one.seq > applied]
+    quarter_hour = stored.get(quarter_hour_sk(partition.quarter_hour), {})
+    of_shard = quarter_hour.get("watermarks", {}).get(shard_name(partition), "")
+    older = stored.get(partition_sk(partition), {})
+    return str(max(of_shard, quarter_hour.get("seq", ""), older.get("seq", "")))
+
+
+def by_quarter_hour(counters: Iterable[Mapping[str, Any]]) -> Iterator[tuple[QuarterHour, Totals]]:
+    """Add up the counters of each quarter-hour, 0.1.0's of its partitions too; they must be ordered by key."""
+    for quarter_hour, some in groupby(counters, key=lambda values: quarter_hour_of(values["sk"])):
+        yield quarter_hour, reduce(add, map(Totals.of, some))
+
+
+def lacks_watermark(group_: Group, stored: Mapping[str, Counter]) -> bool:
+    """Return whether the stored counters lack the watermark of a shard, so that 0.1.0 may have counted the shard."""
+    return not all(watermark(partition, stored) for partition in group_.partitions)
+
+
+def group_changes(group_: Group, stored: Mapping[str, Counter], retention: Retention) -> list[Change]:
+    """Return the changes that count a group, given the stored counters by sort key; empty where all is counted."""
+    counted = {partition: watermark(partition, stored) for partition in group_.partitions}
+    new = [one for one in group_.postings if one.seq > counted[one.posting.partition]]
     if not new:
         return []
     delta = Totals()
     for one in new:
         delta = delta.plus(one.posting.amount, one.posting.commission)
-    last = max(one.posting.recorded_at for one in new)
-    return partition_changes(
+    before = stored.get(quarter_hour_sk(group_.quarter_hour), {}).get("watermarks", {})
+    moved = {shard_name(one.posting.partition): one.seq for one in new}
+    return quarter_hour_changes(
         group_.account,
-        group_.partition,
+        group_.quarter_hour,
         stored,
         delta,
-        seq=new[-1].seq,
-        last_updated=iso_millis(last),
+        counted={"watermarks": before | moved},
+        last_updated=iso_millis(max(one.posting.recorded_at for one in new)),
         retention=retention,
     )
 
 
-def partition_changes(  # noqa: PLR0913 - all that the three counters hold
+def quarter_hour_changes(  # noqa: PLR0913 - all that the three counters hold
     account: Account,
-    partition: Partition,
+    quarter_hour: QuarterHour,
     stored: Mapping[str, Counter],
     delta: Totals,
     *,
-    seq: str,
+    counted: Mapping[str, Any],
     last_updated: str,
     retention: Retention,
 ) -> list[Change]:
-    """Return the changes that add a difference to a partition's three counters and set the watermark to ``seq``."""
-    quarter_hour, latest, day = counter_keys(account, partition)
-    until = partition.quarter_hour.end
+    """Return the changes that add a difference to the three counters of a quarter-hour.
+
+    ``counted``: the watermarks after the change: ``watermarks`` by shard, or one ``seq`` for all shards.
+    """
+    of_quarter_hour, latest, day = counter_keys(account, quarter_hour)
+    until = quarter_hour.end
     updated = max(last_updated, stored.get(LATEST, {}).get("last_updated", ""))
     index = window_index(LATEST, latest["pk"])
+    expiry = {"expires_at": epoch(until + retention.quarter_hour)}
     return [
-        counter_change(quarter_hour, stored, delta, {"seq": seq, "expires_at": epoch(until + retention.quarter_hour)}),
+        counter_change(of_quarter_hour, stored, delta, {**counted, **expiry}),
         counter_change(latest, stored, delta, {"last_updated": updated, **index}),
         counter_change(day, stored, delta, {"expires_at": epoch(until + retention.day)}),
     ]

@@ -1,11 +1,8 @@
 """Reads the counters: an account's lifetime totals, and those of its quarter-hours and days."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
-from functools import reduce
-from itertools import groupby
-from operator import add
 from typing import Any, Final
 
 from quarterhour.aws.entity import Range, Values
@@ -19,9 +16,9 @@ from quarterhour.counters.keys import (
     day_key,
     day_of,
     latest_key,
-    partition_of,
-    quarter_hour_sk,
+    quarter_hour_sks,
 )
+from quarterhour.counters.plan import by_quarter_hour
 from quarterhour.model.clock import iso_seconds
 from quarterhour.model.errors import NotFoundError
 from quarterhour.model.fields import is_name, shown
@@ -65,12 +62,6 @@ ACCOUNT_STATES: Final = EntityKind(ACCOUNTS, _names, state, _compared, main="net
 """The kind of state that accounts have: how it is shown, and compared by its net."""
 
 
-def by_quarter_hour(counters: Iterable[Values]) -> Iterator[tuple[QuarterHour, Totals]]:
-    """Add up the shards' counters of each quarter-hour; the counters must be ordered by key."""
-    for quarter_hour, shards in groupby(counters, key=lambda values: partition_of(values["sk"]).quarter_hour):
-        yield quarter_hour, reduce(add, map(Totals.of, shards))
-
-
 @dataclass(frozen=True, slots=True)
 class CounterQueries:
     """Queries of the counters."""
@@ -98,7 +89,7 @@ class CounterQueries:
         """Return a page of the totals of the quarter-hours that begin from ``start`` to before ``end``."""
         first, after = (QuarterHour(rounded_up(at, LENGTH)) for at in (start, end))
         before = paging.start(lambda name: within(first, QuarterHour.parse(name), after), first.previous)
-        counters = Range(account_pk(account), quarter_hour_sk(before.next), quarter_hour_sk(after))
+        counters = Range(account_pk(account), *quarter_hour_sks(before.next, after.previous))
         entries = by_quarter_hour(self.entities.read(counters, paging.limit + 1))
         return paging.cut(entries, _shown_quarter_hour, lambda entry: str(entry[0]))
 

@@ -8,7 +8,7 @@ from quarterhour.aws.streams import Record, failures
 from quarterhour.aws.telemetry import Metric, count, logger
 from quarterhour.aws.workers import Workers
 from quarterhour.counters.distinct import marker_sets
-from quarterhour.counters.plan import Group, Retention, by_account, group, group_changes
+from quarterhour.counters.plan import Group, Retention, by_account, group, group_changes, lacks_watermark
 from quarterhour.counters.store import CounterStore
 from quarterhour.model.errors import UnavailableError
 
@@ -37,7 +37,7 @@ class CounterUpdater:
     def _count_customers(self, one: Group) -> None:
         # Before the watermark moves: after a crash in between, the group is delivered again and finds its markers.
         customers = {counted.posting.customer for counted in one.postings if counted.posting.customer}
-        for marker_set in marker_sets(one.account, one.partition.quarter_hour.day, customers, self._retention):
+        for marker_set in marker_sets(one.account, one.quarter_hour.day, customers, self._retention):
             self._store.count_new(marker_set)
 
     def _apply_in_turn(self, groups: Sequence[Group]) -> list[str]:
@@ -47,13 +47,17 @@ class CounterUpdater:
     def _apply(self, one: Group) -> bool:
         def attempt() -> None:
             self._count_customers(one)
-            changes = group_changes(one, self._store.read(one.keys), self._retention)
+            stored = self._store.read(one.keys)
+            if lacks_watermark(one, stored):
+                # Read after the lifetime: 0.1.0 moves both in one transaction, so this write fails if it does so now.
+                stored = {**self._store.read_partitions(one.account, one.quarter_hour), **stored}
+            changes = group_changes(one, stored, self._retention)
             if changes:
                 self._store.write(changes)
 
         try:
-            optimistically(attempt, str(one.partition))
+            optimistically(attempt, str(one.quarter_hour))
         except UnavailableError:
-            logger.warning("group not counted, to be delivered again", partition=str(one.partition))
+            logger.warning("group not counted, to be delivered again", quarter_hour=str(one.quarter_hour))
             return False
         return True

@@ -1,6 +1,6 @@
 """The DynamoDB store of the counters, and the requests it sends."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -9,9 +9,9 @@ from quarterhour.aws.items import Request, from_item, to_item
 from quarterhour.aws.tables import get_items, query_pages
 from quarterhour.aws.workers import Workers
 from quarterhour.counters.distinct import MarkerSet, missing
-from quarterhour.counters.keys import account_pk, partition_of, quarter_hour_sks
-from quarterhour.counters.plan import Change, Counter
-from quarterhour.model.identifiers import Account, Partition
+from quarterhour.counters.keys import account_pk, quarter_hour_sks
+from quarterhour.counters.plan import Change, Counter, by_quarter_hour
+from quarterhour.model.identifiers import Account
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.model.totals import Totals
 
@@ -70,7 +70,10 @@ def customers_request(table: str, counter: Key, customers: int, expires: int) ->
 
 
 def counted_request(table: str, account: Account, first: QuarterHour, last: QuarterHour) -> Request:
-    """Build the Query for an account's quarter-hour counters, both bounds included, strongly consistent."""
+    """Build the Query for an account's quarter-hour counters, both bounds included, strongly consistent.
+
+    It finds 0.1.0's counters of their partitions too.
+    """
     lowest, highest = quarter_hour_sks(first, last)
     return {
         "TableName": table,
@@ -96,11 +99,17 @@ class CounterStore:
         items = get_items(self.client, self.table, keys, Workers(1))
         return {item["sk"]["S"]: from_item(item) for item in items}
 
-    def counted(self, account: Account, first: QuarterHour, last: QuarterHour) -> dict[Partition, Totals]:
-        """Return the counted totals of the partitions of some quarter-hours, both bounds included."""
-        request = counted_request(self.table, account, first, last)
-        pages = query_pages(self.client, request, Workers(1))
-        return {partition_of(item["sk"]["S"]): Totals.of(from_item(item)) for items in pages for item in items}
+    def read_partitions(self, account: Account, quarter_hour: QuarterHour) -> Mapping[str, Counter]:
+        """Return the counter of a quarter-hour and those that 0.1.0 kept of its partitions, by sort key."""
+        return {values["sk"]: values for values in self._quarter_hours(account, quarter_hour, quarter_hour)}
+
+    def counted(self, account: Account, first: QuarterHour, last: QuarterHour) -> dict[QuarterHour, Totals]:
+        """Return the counted totals of some quarter-hours, both bounds included."""
+        return dict(by_quarter_hour(self._quarter_hours(account, first, last)))
+
+    def _quarter_hours(self, account: Account, first: QuarterHour, last: QuarterHour) -> Iterator[Counter]:
+        pages = query_pages(self.client, counted_request(self.table, account, first, last), Workers(1))
+        return (from_item(item) for items in pages for item in items)
 
     def count_new(self, marker_set: MarkerSet) -> None:
         """Set and count the markers that do not exist; raise ``ClientError`` if one was set meanwhile."""

@@ -10,14 +10,14 @@ from typing import Final
 from quarterhour.aws.entity import LATEST, Key, window_index
 from quarterhour.aws.streams import SEQUENCE_DIGITS
 from quarterhour.counters.distinct import MARKER_RETENTION
-from quarterhour.counters.keys import day_key, latest_key, quarter_hour_key
-from quarterhour.counters.plan import Change, Counter, Retention, counter_change, epoch, partition_changes
+from quarterhour.counters.keys import day_key, latest_key
+from quarterhour.counters.plan import Change, Counter, Retention, counter_change, epoch, quarter_hour_changes
 from quarterhour.model.identifiers import Account, Partition
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.model.totals import Totals
 
 LAST_SEQUENCE: Final = "9" * SEQUENCE_DIGITS
-"""The watermark of a repaired partition: the sealed ledger holds all that the stream can still deliver of it."""
+"""The watermark of a repaired quarter-hour: its sealed lines hold all that the stream can still deliver of it."""
 FINAL_AFTER: Final = MARKER_RETENTION - timedelta(days=1)
 """How long after its end a day is final: the stream delivers nothing of it any more, and its markers still exist."""
 
@@ -28,18 +28,18 @@ _NOTHING: Final = Totals()
 class SealedDay:
     """An account's sealed totals and customers of a day."""
 
-    partitions: dict[Partition, Totals] = field(default_factory=dict)
+    quarter_hours: dict[QuarterHour, Totals] = field(default_factory=dict)
     customers: set[str] = field(default_factory=set)
 
     @property
     def totals(self) -> Totals:
-        """The totals of all partitions."""
-        return total(self.partitions.values())
+        """The totals of all quarter-hours."""
+        return total(self.quarter_hours.values())
 
-    def add(self, partition: Partition, line: Mapping[str, str]) -> None:
+    def add(self, quarter_hour: QuarterHour, line: Mapping[str, str]) -> None:
         """Add a sealed line."""
-        before = self.partitions.get(partition, _NOTHING)
-        self.partitions[partition] = before.plus(Decimal(line["amount"]), Decimal(line["commission"]))
+        before = self.quarter_hours.get(quarter_hour, _NOTHING)
+        self.quarter_hours[quarter_hour] = before.plus(Decimal(line["amount"]), Decimal(line["commission"]))
         if line["customer"]:
             self.customers.add(line["customer"])
 
@@ -53,7 +53,7 @@ def sealed_days(lines: Iterable[Mapping[str, str]], only: Account | None) -> dic
         if only is None or account == only:
             if account not in found:
                 found[account] = SealedDay()
-            found[account].add(partition(line["quarter_hour"]), line)
+            found[account].add(partition(line["quarter_hour"]).quarter_hour, line)
     return found
 
 
@@ -79,26 +79,25 @@ def lifetimes(
     return sums
 
 
-def differing(sealed: Mapping[Partition, Totals], counted: Mapping[Partition, Totals]) -> list[Partition]:
-    """Return the partitions whose counted totals differ from the sealed ones."""
-    partitions = sorted(sealed.keys() | counted.keys())
-    return [one for one in partitions if sealed.get(one, _NOTHING) != counted.get(one, _NOTHING)]
+def differing(sealed: Mapping[QuarterHour, Totals], counted: Mapping[QuarterHour, Totals]) -> list[QuarterHour]:
+    """Return the quarter-hours whose counted totals differ from the sealed ones."""
+    quarter_hours = sorted(sealed.keys() | counted.keys())
+    return [one for one in quarter_hours if sealed.get(one, _NOTHING) != counted.get(one, _NOTHING)]
 
 
-def partition_fix(
-    account: Account, partition: Partition, sealed: Totals, stored: Mapping[str, Counter], retention: Retention
+def quarter_hour_fix(
+    account: Account, quarter_hour: QuarterHour, missing: Totals, stored: Mapping[str, Counter], retention: Retention
 ) -> list[Change]:
-    """Return the changes that repair a partition's counters; empty where they match the sealed totals.
+    """Return the changes that add what a quarter-hour's counters miss; empty where they miss nothing.
 
-    All three counters move by the difference in one transaction. The watermark moves to the end, as the sealed totals
-    hold all that the stream can still deliver of the partition.
+    All three counters move by the difference in one transaction. The watermark of every shard moves to the end, as the
+    sealed totals hold all that the stream can still deliver of the quarter-hour.
     """
-    before = stored.get(quarter_hour_key(account, partition)["sk"])
-    counted = Totals.of(before) if before else _NOTHING
-    if counted == sealed:
+    if missing == _NOTHING:
         return []
-    return partition_changes(
-        account, partition, stored, sealed - counted, seq=LAST_SEQUENCE, last_updated="", retention=retention
+    watermark = {"seq": LAST_SEQUENCE}
+    return quarter_hour_changes(
+        account, quarter_hour, stored, missing, counted=watermark, last_updated="", retention=retention
     )
 
 

@@ -14,7 +14,7 @@ from quarterhour.counters.store import CounterStore
 from quarterhour.model import clock
 from quarterhour.model.clock import iso_millis
 from quarterhour.model.errors import UnavailableError
-from quarterhour.model.identifiers import Account, Partition
+from quarterhour.model.identifiers import Account
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.model.totals import Totals
 from quarterhour.rebuild.plan import (
@@ -26,7 +26,7 @@ from quarterhour.rebuild.plan import (
     final_through,
     lifetime_fix,
     lifetimes,
-    partition_fix,
+    quarter_hour_fix,
     sealed_days,
     total,
 )
@@ -36,7 +36,7 @@ class CounterRepair:
     """Repairs the counters that differ from the sealed ledger.
 
     Nothing is counted twice: each write is conditional on the versions that were read, and every counted batch changes
-    these. The watermark of a repaired partition is at the end, so none of its records is counted again. An instance
+    these. The watermark of a repaired quarter-hour is at the end, so none of its records is counted again. An instance
     serves one invocation.
     """
 
@@ -72,7 +72,7 @@ class CounterRepair:
         return len(accounts), sum(self._workers.map(lambda one: self._repair_lifetime(*one), accounts.items()))
 
     def _repair_account(self, account: Account, day: date, sealed: SealedDay) -> int:
-        repaired = self._repair_partitions(account, day, sealed)
+        repaired = self._repair_quarter_hours(account, day, sealed)
         kept = self._now < QuarterHour.last_of(day).end + self._retention.day
         young = self._now < QuarterHour.last_of(day).end + FINAL_AFTER
         for marker_set in marker_sets(account, day, sealed.customers, self._retention):
@@ -84,19 +84,20 @@ class CounterRepair:
             repaired += self._repair_customers(account, day, len(sealed.customers))
         return repaired
 
-    def _repair_partitions(self, account: Account, day: date, sealed: SealedDay) -> int:
+    def _repair_quarter_hours(self, account: Account, day: date, sealed: SealedDay) -> int:
         first, last = max(QuarterHour.first_of(day), self.kept_from), min(QuarterHour.last_of(day), self._through)
         if last < first:
             return 0
-        expected = {one: totals for one, totals in sealed.partitions.items() if first <= one.quarter_hour}
+        expected = {one: totals for one, totals in sealed.quarter_hours.items() if first <= one}
         wrong = differing(expected, self._store.counted(account, first, last))
-        return sum(self._repair_partition(account, one, expected.get(one, Totals())) for one in wrong)
+        return sum(self._repair_quarter_hour(account, one, expected.get(one, Totals())) for one in wrong)
 
-    def _repair_partition(self, account: Account, partition: Partition, expected: Totals) -> int:
-        keys = counter_keys(account, partition)
-        return self._repair(
-            account, keys, lambda stored: partition_fix(account, partition, expected, stored, self._retention)
-        )
+    def _repair_quarter_hour(self, account: Account, quarter_hour: QuarterHour, expected: Totals) -> int:
+        def plan(stored: Mapping[str, Counter]) -> list[Change]:
+            missing = expected - self._counted(account, quarter_hour, quarter_hour)
+            return quarter_hour_fix(account, quarter_hour, missing, stored, self._retention)
+
+        return self._repair(account, counter_keys(account, quarter_hour), plan)
 
     def _repair_figures(self, account: Account, day: date, sealed: SealedDay) -> int:
         last = QuarterHour.last_of(day)
@@ -110,7 +111,7 @@ class CounterRepair:
 
     def _repair_lifetime(self, account: Account, final: Totals) -> int:
         def plan(stored: Mapping[str, Counter]) -> list[Change]:
-            # Totals that are not final are taken from the counters: the stream moves partition and lifetime alike.
+            # Totals that are not final are taken from the counters: the stream moves quarter-hour and lifetime alike.
             not_final = self._counted(account, self._final.next, QuarterHour.last_of(date.max))
             return lifetime_fix(account, final + not_final, stored, iso_millis(self._through.start))
 

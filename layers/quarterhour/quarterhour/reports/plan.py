@@ -13,7 +13,9 @@ from quarterhour.model.totals import Totals
 from quarterhour.reports.keys import PENDING, last_closed, run_id, run_key
 
 Tally = dict[tuple[Account, Partition], Totals]
-"""Totals of ledger lines by account and partition, as the counters keep them."""
+"""Totals of ledger lines by account and partition."""
+BucketTotals = dict[tuple[Account, QuarterHour], Totals]
+"""Totals by account and quarter-hour, as the counters keep them."""
 Run = dict[str, Any]
 """The control item of a finished run."""
 LocationTotals = dict[tuple[str, str], Totals]
@@ -180,6 +182,15 @@ def proof(
         return Proof.VERIFIED
     lagging = all(counted.events < totals.events for totals, counted in differing)
     return Proof.PENDING if lagging and now < quarter_hour.end + STREAM_RETENTION else Proof.DRIFT
+
+
+def by_bucket(tally: Tally) -> BucketTotals:
+    """Add up the partitions of each account and quarter-hour."""
+    sums: BucketTotals = {}
+    for (account, partition), totals in tally.items():
+        bucket = account, partition.quarter_hour
+        sums[bucket] = sums.get(bucket, Totals()) + totals
+    return sums
 
 
 def by_location(quarter_hours: Iterable[LineTotals]) -> LocationTotals:

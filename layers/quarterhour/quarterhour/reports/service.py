@@ -18,6 +18,7 @@ from quarterhour.reports.plan import (
     ReportTerms,
     SealedFile,
     Tally,
+    by_bucket,
     by_location,
     next_plan,
     proof,
@@ -168,8 +169,9 @@ class Reporter:
 
     def _proofs(self, tallies: Mapping[QuarterHour, Tally], result: ReportResult) -> dict[QuarterHour, Proof]:
         """Return the proof of each bucket that holds events."""
-        counted = self._stores.counters.counted([key for tally in tallies.values() for key in tally])
+        ledger = {key: totals for tally in tallies.values() for key, totals in tally.items()}
+        counted = self._stores.counters.counted(ledger)
         now = clock.now()
-        proofs = {one: proof(one, tally, counted, now) for one, tally in tallies.items() if tally}
+        proofs = {one: proof(one, by_bucket(tally), counted, now) for one, tally in tallies.items() if tally}
         result.drift += sum(proof_ is Proof.DRIFT for proof_ in proofs.values())
         return proofs

@@ -1,30 +1,30 @@
 """The DynamoDB stores of the reports, one for each kind of item, and the requests they send."""
 
 import heapq
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 
-from quarterhour.aws.entity import CHECKPOINT_KEY, SHARDS_KEY
+from quarterhour.aws.entity import CHECKPOINT_KEY, SHARDS_KEY, Key
 from quarterhour.aws.entity_table import EntityReader
 from quarterhour.aws.items import Item, Request, from_item, to_item
 from quarterhour.aws.retries import with_retries
 from quarterhour.aws.tables import conditional_write, get_item, get_items, put_items, query_pages
 from quarterhour.aws.workers import Workers
-from quarterhour.counters.keys import account_of, partition_of, quarter_hour_key
+from quarterhour.counters.keys import account_of, partition_key, quarter_hour_key, quarter_hour_of
 from quarterhour.exchange_rates.exchange_rate import ExchangeRate
 from quarterhour.exchange_rates.keys import stated_until
 from quarterhour.ledger.event_pages import position_of
 from quarterhour.model.clock import MILLISECOND
 from quarterhour.model.errors import OvertakenError, UnavailableError
-from quarterhour.model.identifiers import Account, Partition
+from quarterhour.model.identifiers import Partition
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.model.totals import Totals
 from quarterhour.reports.base_currency import Pins, pins_as_list, pins_of
 from quarterhour.reports.keys import PENDING, RUNS, pins_key, run_bounds, run_key, runs_between
-from quarterhour.reports.plan import Checkpoint, Plan, Run, SealedFile
+from quarterhour.reports.plan import BucketTotals, Checkpoint, Plan, Run, SealedFile, Tally, by_bucket
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -217,22 +217,35 @@ class LedgerReader:
 
 @dataclass(frozen=True, slots=True)
 class CounterReader:
-    """Reads the quarter-hour counters that prove sealed buckets."""
+    """Reads the quarter-hour counters that prove sealed buckets.
+
+    Reads are eventually consistent: an old value makes the proof pending, and is read again.
+    """
 
     client: "DynamoDBClient"
     table: str
     workers: Workers
 
-    def counted(self, keys: Iterable[tuple[Account, Partition]]) -> dict[tuple[Account, Partition], Totals]:
-        """Return the totals of each account and partition that has a counter.
+    def counted(self, ledger: Tally) -> BucketTotals:
+        """Return what is counted of each account and quarter-hour of the ledger's totals.
 
-        The read is eventually consistent: an old value makes the proof pending, and is read again.
+        The counters that 0.1.0 kept of partitions are read only where today's do not hold the ledger's totals.
         """
-        counter_keys = [quarter_hour_key(account, partition) for account, partition in keys]
-        items = get_items(self.client, self.table, counter_keys, self.workers, consistent=False)
-        return {
-            (account_of(item["pk"]["S"]), partition_of(item["sk"]["S"])): Totals.of(from_item(item)) for item in items
-        }
+        expected = by_bucket(ledger)
+        counted = self._read([quarter_hour_key(*bucket) for bucket in expected])
+        differing = {bucket for bucket, totals in expected.items() if counted.get(bucket) != totals}
+        older = [partition_key(*one) for one in ledger if (one[0], one[1].quarter_hour) in differing]
+        for bucket, totals in self._read(older).items():
+            counted[bucket] = counted.get(bucket, Totals()) + totals
+        return counted
+
+    def _read(self, keys: Sequence[Key]) -> BucketTotals:
+        items = get_items(self.client, self.table, keys, self.workers, consistent=False)
+        sums: BucketTotals = {}
+        for item in items:
+            bucket = account_of(item["pk"]["S"]), quarter_hour_of(item["sk"]["S"])
+            sums[bucket] = sums.get(bucket, Totals()) + Totals.of(from_item(item))
+        return sums
 
 
 @dataclass(frozen=True, slots=True)

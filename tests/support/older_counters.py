@@ -1,0 +1,42 @@
+"""Counters as 0.1.0 wrote them: an item a partition, with its totals and its watermark."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from quarterhour.counters.keys import partition_key
+from quarterhour.counters.plan import Change, Counter, Group, Retention, counter_change, quarter_hour_changes
+from quarterhour.model.clock import iso_millis
+from quarterhour.model.identifiers import Account, Partition
+from quarterhour.model.totals import Totals
+
+
+def older_changes(  # noqa: PLR0913 - all that the three counters hold
+    account: Account,
+    partition: Partition,
+    stored: Mapping[str, Counter],
+    delta: Totals,
+    *,
+    seq: str,
+    last_updated: str,
+    retention: Retention,
+) -> list[Change]:
+    """Return the changes by which 0.1.0 added a difference to the three counters of a partition."""
+    more: Any = {"counted": {}, "last_updated": last_updated, "retention": retention}
+    own, *shared = quarter_hour_changes(account, partition.quarter_hour, stored, delta, **more)
+    watermark = {"seq": seq, "expires_at": own.values["expires_at"]}
+    return [counter_change(partition_key(account, partition), stored, delta, watermark), *shared]
+
+
+def older_group_changes(group: Group, stored: Mapping[str, Counter], retention: Retention) -> list[Change]:
+    """Return the changes by which 0.1.0 counted the postings of a group, which are of one partition."""
+    (partition,) = group.partitions
+    applied = stored.get(partition_key(group.account, partition)["sk"], {}).get("seq", "")
+    new = [one for one in group.postings if one.seq > applied]
+    delta = Totals()
+    for one in new:
+        delta = delta.plus(one.posting.amount, one.posting.commission)
+    if not new:
+        return []
+    last = iso_millis(max(one.posting.recorded_at for one in new))
+    more: Any = {"seq": new[-1].seq, "last_updated": last, "retention": retention}
+    return older_changes(group.account, partition, stored, delta, **more)
