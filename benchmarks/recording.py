@@ -19,6 +19,7 @@ from botocore.handlers import BUILTIN_HANDLERS
 from benchmarks.functions import ROOT, Context, load
 from benchmarks.made_up import Ledger, MadeUp
 from benchmarks.timing import in_turns, ratio
+from quarterhour.aws import clients
 from quarterhour.ledger.http import MAX_BATCH
 
 _BATCHES: Final = 2
@@ -85,7 +86,7 @@ def _calls(body: list[dict[str, Any]]) -> list[Call]:
         calls.clear()
         handler(request(body), Context("ingest"))
         noted = list(calls)
-        boto3.DEFAULT_SESSION = None
+        clients.session.cache_clear()
     return noted
 
 

@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
@@ -16,6 +16,8 @@ from botocore.handlers import BUILTIN_HANDLERS
 from botocore.loaders import Loader
 from moto import mock_aws
 
+from quarterhour.aws import clients
+from quarterhour.aws.wire import Descriptions
 from quarterhour_tools.emulator import dynamodb_local
 from quarterhour_tools.emulator.embedded import adjusted
 from quarterhour_tools.emulator.http_api import Request, Response
@@ -60,13 +62,15 @@ def environment(variables: Mapping[str, str]) -> Iterator[None]:
 
     The machine's own AWS settings, such as profiles and regions, are hidden.
     """
-    session = boto3.DEFAULT_SESSION
+    before = boto3.DEFAULT_SESSION, clients.session
+    handlers = tuple(BUILTIN_HANDLERS)
     with _environment_variables(variables):
-        boto3.DEFAULT_SESSION = _session(tuple(BUILTIN_HANDLERS))
+        boto3.DEFAULT_SESSION = _session(handlers)
+        clients.session = partial(_functions_session, handlers)  # type: ignore[assignment] # not a cache
         try:
             yield
         finally:
-            boto3.DEFAULT_SESSION = session
+            boto3.DEFAULT_SESSION, clients.session = before
 
 
 @contextmanager
@@ -159,9 +163,19 @@ def _session(_handlers: tuple[object, ...]) -> boto3.Session:
 
     A client reads the environment when it is made, so the clients of several functions may share a session.
     """
+    return boto3.Session(botocore_session=_botocore_session(_Descriptions()))
+
+
+@lru_cache(maxsize=4)
+def _functions_session(_handlers: tuple[object, ...]) -> botocore.session.Session:
+    """Return the session of the functions' clients for botocore's current handlers."""
+    return _botocore_session(_FunctionsDescriptions())
+
+
+def _botocore_session(descriptions: Loader) -> botocore.session.Session:
     session = botocore.session.get_session()
-    session.register_component("data_loader", _Descriptions())
-    return boto3.Session(botocore_session=session)
+    session.register_component("data_loader", descriptions)
+    return session
 
 
 class _Descriptions(Loader):
@@ -172,6 +186,10 @@ class _Descriptions(Loader):
     def __init__(self) -> None:
         super().__init__()
         self._cache = self._shared
+
+
+class _FunctionsDescriptions(Descriptions, _Descriptions):
+    """Loads them as the functions do."""
 
 
 @contextmanager

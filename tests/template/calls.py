@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple
 import boto3
 import pytest
 
+from quarterhour.aws import clients
 from quarterhour.aws.settings import Environment
 from quarterhour.aws.telemetry import logger, metrics
 from quarterhour.model.clock import ManualClock
@@ -137,9 +138,11 @@ class World:
 
     def build(self, template: Template, stack: Stack, patch: pytest.MonkeyPatch) -> None:
         """Make the stack's tables, bucket and queues, and start its functions."""
-        session = boto3.Session(region_name=REGION)
+        own = clients.session.__wrapped__()
+        session = boto3.Session(botocore_session=own, region_name=REGION)
         session.events.register("provide-client-params.*.*", self._record)
         session.events.register("after-call.s3.GetObject", self._record_missing)
+        patch.setattr(clients, "session", lambda: own)
         patch.setattr(boto3, "DEFAULT_SESSION", session)
         for name, properties in stack.of("AWS::DynamoDB::Table").items():
             boto3.client("dynamodb").create_table(**table_request(name, properties))

@@ -33,7 +33,7 @@ def test_a_pure_module_loads_no_aws_client(module: str) -> None:
 
 
 def test_the_check_detects_a_loaded_client() -> None:
-    assert loaded_by("quarterhour.aws.clients") >= {"boto3", "botocore"}
+    assert loaded_by("quarterhour.aws.clients") >= {"botocore"}
     assert {"quarterhour.model.identifiers", "quarterhour.ledger.plan", "quarterhour.orders.keys"} <= set(PURE)
 
 

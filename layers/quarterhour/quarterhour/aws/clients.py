@@ -1,10 +1,13 @@
 """The AWS clients of the functions, with their configuration."""
 
 import os
-from typing import TYPE_CHECKING, Final, Literal
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final, Literal
 
-import boto3
 from botocore.config import Config
+from botocore.session import Session, get_session
+
+from quarterhour.aws.wire import Descriptions
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -12,7 +15,7 @@ if TYPE_CHECKING:
     from mypy_boto3_scheduler import EventBridgeSchedulerClient
     from mypy_boto3_sqs import SQSClient
 
-# Tests validate the request builders, so boto3 need not. A call that hangs must not use up the function's time.
+# Tests validate the request builders, so botocore need not. A call that hangs must not use up the function's time.
 _CONFIG: Final = Config(
     parameter_validation=False,
     connect_timeout=2,
@@ -24,9 +27,18 @@ _CONFIG: Final = Config(
 _ONCE: Final = _CONFIG.merge(Config(connect_timeout=1, read_timeout=2, retries={"total_max_attempts": 1}))
 
 
+@cache
+def session() -> Session:
+    """Return the session of these clients; boto3's default session belongs to others."""
+    own = get_session()
+    own.register_component("data_loader", Descriptions())
+    return own
+
+
 def dynamodb() -> "DynamoDBClient":
     """Return a DynamoDB client."""
-    return boto3.client("dynamodb", config=_CONFIG)
+    client: DynamoDBClient = _client("dynamodb", _CONFIG)
+    return client
 
 
 def dynamodb_once() -> "DynamoDBClient":
@@ -34,22 +46,30 @@ def dynamodb_once() -> "DynamoDBClient":
 
     Requests that carry the current time need it: the write takes effect within 3 seconds of that time, or never.
     """
-    return boto3.client("dynamodb", config=_ONCE)
+    client: DynamoDBClient = _client("dynamodb", _ONCE)
+    return client
 
 
 def s3() -> "S3Client":
     """Return an S3 client that presigns links for the bucket's region."""
-    # By default, boto3 signs links for the global host. That host redirects, which breaks the signature, or refuses.
+    # By default, botocore signs links for the global host. That host redirects, which breaks the signature, or refuses.
     style: Literal["path", "virtual"] = "path" if os.environ.get("AWS_ENDPOINT_URL_S3") else "virtual"
     own = Config(read_timeout=60, signature_version="s3v4", s3={"addressing_style": style})
-    return boto3.client("s3", config=_CONFIG.merge(own))
+    client: S3Client = _client("s3", _CONFIG.merge(own))
+    return client
 
 
 def sqs() -> "SQSClient":
     """Return an SQS client."""
-    return boto3.client("sqs", config=_CONFIG)
+    client: SQSClient = _client("sqs", _CONFIG)
+    return client
 
 
 def scheduler() -> "EventBridgeSchedulerClient":
     """Return an EventBridge Scheduler client."""
-    return boto3.client("scheduler", config=_CONFIG)
+    client: EventBridgeSchedulerClient = _client("scheduler", _CONFIG)
+    return client
+
+
+def _client(service: str, config: Config) -> Any:  # noqa: ANN401 - each service has its own type
+    return session().create_client(service, config=config)

@@ -1,0 +1,40 @@
+"""The description of DynamoDB that botocore gets from us: items are JSON documents, sent and received as they are.
+
+botocore converts requests and responses shape by shape. For items, that is a method call for each attribute, though
+the JSON already has the form that the caller sees. A document has no shapes to walk. All else stays as it is described.
+
+Binary values are the exception: botocore would encode and decode them. No table of Quarterhour holds any, and
+``items`` refuses them both ways. A copied item keeps them, as base64.
+"""
+
+from typing import Any, Final
+
+from botocore.loaders import Loader
+
+DOCUMENTS: Final = (
+    "AttributeMap",
+    "AttributeValue",
+    "BatchGetResponseMap",
+    "ExpressionAttributeValueMap",
+    "ItemCollectionKeyAttributeMap",
+    "ItemList",
+    "Key",
+    "KeyList",
+    "PreparedStatementParameters",
+    "PutItemInputAttributeMap",
+)
+"""The shapes of DynamoDB's description that consist of attribute values only, in the operations that we use."""
+
+_DOCUMENT: Final = {"type": "structure", "document": True}
+
+
+class Descriptions(Loader):
+    """Loads botocore's descriptions of AWS's services; in DynamoDB's, items are documents."""
+
+    def load_service_model(self, service_name: str, type_name: str, api_version: str | None = None) -> Any:  # noqa: ANN401 - as in botocore
+        """Return a description as botocore's loader does."""
+        model = super().load_service_model(service_name, type_name, api_version)
+        if (service_name, type_name) != ("dynamodb", "service-2"):
+            return model
+        # The loader keeps the model, so that must not change.
+        return {**model, "shapes": {**model["shapes"], **dict.fromkeys(DOCUMENTS, _DOCUMENT)}}
