@@ -47,10 +47,7 @@ def is_run_id(text: str) -> bool:
 
 def run_bounds(run: str) -> tuple[datetime, datetime]:
     """Parse the start and the end of a run from its name; raise ``ValueError`` if the name is malformed."""
-    match = _RUN.fullmatch(run)
-    if match is None:
-        raise ValueError(f"{run!r} is no run")
-    year, month, day, start, end = match.groups()
+    year, month, day, start, end = _parse_run(run)
     first = QuarterHour.parse(f"{year}{month}{day}{start}")
     midnight = QuarterHour.parse(f"{year}{month}{day}0000").start
     return first.start, midnight + timedelta(hours=int(end[:2]), minutes=int(end[2:]))
@@ -76,11 +73,16 @@ def run_prefix(run: str) -> str:
 
     Raises ``ValueError`` if the name is malformed.
     """
+    year, month, day, start, end = _parse_run(run)
+    return f"{REPORTS}{year}/{month}/{day}/{start}-{end}/"
+
+
+def _parse_run(run: str) -> tuple[str, ...]:
+    """Return year, month, day, start and end in a run's name."""
     match = _RUN.fullmatch(run)
     if match is None:
         raise ValueError(f"{run!r} is no run")
-    year, month, day, start, end = match.groups()
-    return f"{REPORTS}{year}/{month}/{day}/{start}-{end}/"
+    return match.groups()
 
 
 def last_closed(now: datetime, grace: timedelta) -> QuarterHour:

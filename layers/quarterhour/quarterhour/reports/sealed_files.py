@@ -4,7 +4,6 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from hashlib import sha256
 from tempfile import TemporaryFile
 from typing import IO, TYPE_CHECKING, Final
 
@@ -17,6 +16,7 @@ from quarterhour.model.errors import SealedFileError
 from quarterhour.model.identifiers import Account
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.model.totals import Totals
+from quarterhour.reports.digests import stream_digest
 from quarterhour.reports.keys import MANIFEST, lines_key, run_prefix
 from quarterhour.reports.lines import read_lines, tally_lines
 from quarterhour.reports.manifest import accounts_of, hexdigest
@@ -53,7 +53,7 @@ class SealedFiles:
         except ClientError as error:
             if code_of(error) != "PreconditionFailed":
                 raise
-            if self._digest(key) != digest:
+            if stream_digest(self.open(key)) != digest:
                 raise SealedFileError(f"{key} is sealed with other bytes than the ledger gives now") from error
             return False
         return True
@@ -78,12 +78,7 @@ class SealedFiles:
     def lines(self, quarter_hour: QuarterHour, sealed: SealedFile) -> Iterator[Iterator[dict[str, str]]]:
         """Open the lines of a sealed quarter-hour; raise ``SealedFileError`` if the file is not the sealed one."""
         with TemporaryFile() as file:
-            digest = sha256()
-            body = self.open(lines_key(quarter_hour))
-            while block := body.read(1 << 20):
-                digest.update(block)
-                file.write(block)
-            if digest.hexdigest() != sealed.sha256:
+            if stream_digest(self.open(lines_key(quarter_hour)), copy=file) != sealed.sha256:
                 raise SealedFileError(f"{lines_key(quarter_hour)} is not the file that was sealed")
             file.seek(0)
             yield read_lines(file)
@@ -109,10 +104,3 @@ class SealedFiles:
         if hexdigest(content) != run["manifest_sha256"]:
             raise SealedFileError(f"{key} is not the file that was sealed")
         return accounts_of(json.loads(content))
-
-    def _digest(self, key: str) -> str:
-        digest = sha256()
-        body = self.open(key)
-        while block := body.read(1 << 20):
-            digest.update(block)
-        return digest.hexdigest()

@@ -4,7 +4,6 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
-from hashlib import sha256
 from tempfile import SpooledTemporaryFile
 from typing import IO, TYPE_CHECKING, Any, Final
 
@@ -14,6 +13,7 @@ from quarterhour.model.identifiers import Account, Identity, Position
 from quarterhour.model.quarter_hours import QuarterHour, span
 from quarterhour.model.totals import Totals
 from quarterhour.reports.base_currency import Conversion, Pins, convert, foreign_currencies, pins_of
+from quarterhour.reports.digests import stream_digest
 from quarterhour.reports.keys import (
     LEDGER,
     MANIFEST,
@@ -155,20 +155,17 @@ class _Verifier:
         return totals.accounts
 
     def _check_bytes(self, name: str, expected: Mapping[str, Any], copy: Any) -> bool:  # noqa: ANN401
-        digest = sha256()
         try:
             with self._open(name) as body:
-                while block := body.read(1 << 20):
-                    digest.update(block)
-                    copy.write(block)
+                digest = stream_digest(body, copy=copy)
         except FileNotFoundError as error:
             self._problem(name, _reason(error))
             return False
         size = copy.tell()
         copy.seek(0)
         self._expect(name, "size", size, expected["size"])
-        self._expect(name, "SHA-256", digest.hexdigest(), expected["sha256"])
-        return bool(digest.hexdigest() == expected["sha256"])
+        self._expect(name, "SHA-256", digest, expected["sha256"])
+        return bool(digest == expected["sha256"])
 
     def _checked_lines(self, name: str, quarter_hour: QuarterHour, file: Any) -> Iterable[dict[str, str]]:  # noqa: ANN401
         """Yield a file's lines; check quarter-hour, order, identity and commission of each."""

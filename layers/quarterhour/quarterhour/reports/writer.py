@@ -4,7 +4,6 @@ import csv
 import gzip
 import io
 from contextlib import ExitStack
-from hashlib import sha256
 from tempfile import TemporaryFile
 from types import TracebackType
 from typing import IO, Final, Self, cast
@@ -13,6 +12,7 @@ from quarterhour.aws.items import Item
 from quarterhour.ledger.event import REFUND
 from quarterhour.ledger.plan import SCHEMA as LEDGER_SCHEMA
 from quarterhour.model.errors import LedgerItemError
+from quarterhour.reports.digests import stream_digest
 from quarterhour.reports.lines import COLUMNS, FLAG, POSTING, UNLINKED, Line, Tallier, cell
 from quarterhour.reports.plan import LineTotals, SealedFile
 
@@ -65,7 +65,13 @@ class SealedFileWriter:
     def seal(self) -> SealedFile:
         """Complete the file and return its number of lines, SHA-256 and size; ``file`` is then at its beginning."""
         self._layers.close()
-        return SealedFile(self._tallier.lines, *_digest(self.file)) if self._tallier.lines else SealedFile(0)
+        if not self._tallier.lines:
+            return SealedFile(0)
+        size = self.file.tell()
+        self.file.seek(0)
+        sealed = SealedFile(self._tallier.lines, stream_digest(self.file), size)
+        self.file.seek(0)
+        return sealed
 
     def totals(self) -> LineTotals:
         """Return the totals of the lines written so far."""
@@ -89,13 +95,3 @@ def _values(item: Item) -> dict[str, str]:
 def _place(item: Item) -> str:
     """Return partition and position of an item; ``?`` for what is missing."""
     return " ".join(str(item.get(name, {}).get("S", "?")) for name in ("quarter_hour", "position"))
-
-
-def _digest(file: IO[bytes]) -> tuple[str, int]:
-    size = file.tell()
-    file.seek(0)
-    digest = sha256()
-    while block := file.read(1 << 20):
-        digest.update(block)
-    file.seek(0)
-    return digest.hexdigest(), size
