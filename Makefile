@@ -31,6 +31,10 @@ define new_venv
 	  { echo "Python's venv module does not work here. On Debian and Ubuntu: apt-get install python3-venv" >&2; exit 1; }
 endef
 
+# $(call compile,FOLDER,PLACE): compile what Lambda unpacks to PLACE, where it cannot write. Lambda sets its own times of
+# files, so nothing may depend on them.
+compile = $(WITH_LAMBDA_PYTHON) python3.13 -m compileall -qf --invalidation-mode unchecked-hash -s $(1) -p $(2) $(1)
+
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test proof bench openapi lint format security sam validate build lock clean
 
@@ -96,6 +100,8 @@ build: $(STAMP_SAM)  ## Build the functions and the layer (needs python3.13, pye
 	@$(WITH_LAMBDA_PYTHON) python3.13 -c '' 2>/dev/null || \
 	  { echo "python3.13, the functions' runtime, is neither on the PATH nor installed by pyenv." >&2; exit 1; }
 	$(WITH_LAMBDA_PYTHON) $(SAM) build
+	@$(call compile,.aws-sam/build/QuarterhourLayer,/opt)
+	@for function in .aws-sam/build/*Function; do $(call compile,$$function,/var/task) || exit 1; done
 
 $(STAMP_SAM): requirements/sam.txt
 	$(call new_venv,$(VENV_SAM))
