@@ -25,7 +25,9 @@ from contextlib import contextmanager, suppress
 from functools import cache
 from typing import Any, Final
 
+from botocore.endpoint import Endpoint
 from moto.core import responses
+from moto.core.botocore_stubber import BotocoreStubber
 from moto.core.serialize import BaseJSONSerializer
 from moto.core.utils import method_names_from_class
 from moto.dynamodb.exceptions import ItemSizeTooLarge, MockValidationException
@@ -35,6 +37,7 @@ from moto.dynamodb.models.table import StreamRecord, Table
 from moto.dynamodb.models.utilities import bytesize
 from moto.dynamodbstreams.models import ShardIterator
 
+from quarterhour_tools.emulator.direct import create_request, process_request
 from quarterhour_tools.emulator.partiql import insertion
 
 Place = tuple[DynamoType, DynamoType | None]
@@ -243,6 +246,8 @@ def _attribute_value(value: Any) -> tuple[str, Any]:  # noqa: ANN401 - as in mot
 # ---------------------------------------------------------------- replacements of moto's functions
 
 _REPLACED: Final[tuple[tuple[Any, str, Any], ...]] = (
+    (Endpoint, "create_request", create_request),
+    (BotocoreStubber, "process_request", process_request),
     (responses, "method_names_from_class", cache(method_names_from_class)),
     (DynamoDBBackend, "transact_write_items", _transact_write_items),
     (DynamoDBBackend, "update_item", _update_item),

@@ -1,11 +1,11 @@
 """The engines that replace AWS: they hold the emulator's tables, S3 buckets, queues and schedules."""
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import urlsplit
 
 import boto3
@@ -19,6 +19,7 @@ from moto import mock_aws
 from quarterhour.aws import clients
 from quarterhour.aws.wire import Descriptions
 from quarterhour_tools.emulator import dynamodb_local
+from quarterhour_tools.emulator.direct import REGION, Streams, forget_records
 from quarterhour_tools.emulator.embedded import adjusted
 from quarterhour_tools.emulator.http_api import Request, Response
 from quarterhour_tools.errors import ToolError
@@ -36,7 +37,6 @@ DYNAMODB_LOCAL: Final = "dynamodb-local"
 SERVICES: Final = frozenset({"dynamodb", "s3", "scheduler", "sqs"})
 """The services that an engine has, by their names in AWS's signatures."""
 
-REGION: Final = "us-east-1"
 _KEY: Final = "local"
 # moto knows only the plain endpoints, not those with an account id in the host name.
 _CONFIG: Final = Config(account_id_endpoint_mode="disabled", retries={"mode": "standard", "max_attempts": 3})
@@ -111,8 +111,14 @@ class Engine:
 
     def streams(self) -> "DynamoDBStreamsClient":
         """Return a DynamoDB Streams client."""
-        client: DynamoDBStreamsClient = _client("dynamodbstreams", self.dynamodb_url)
-        return client
+        client = _client("dynamodbstreams", self.dynamodb_url)
+        streams: DynamoDBStreamsClient = client if self.dynamodb_url else cast("Any", Streams(client))
+        return streams
+
+    def forget_records(self, streams: Iterable[str]) -> None:
+        """Let the embedded engine forget the records of streams, by ARN, once all readers have read them."""
+        if not self.dynamodb_url:
+            forget_records(streams)
 
     def s3(self) -> "S3Client":
         """Return an S3 client."""

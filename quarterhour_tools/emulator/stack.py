@@ -7,7 +7,7 @@ import traceback
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext, redirect_stdout
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
@@ -18,7 +18,8 @@ from uuid import uuid4
 from quarterhour.model import clock
 from quarterhour_tools.bucket import Bucket
 from quarterhour_tools.emulator.authorizer import MACHINE, JwtAuthorizer, UnauthorizedError, bearer
-from quarterhour_tools.emulator.engines import REGION, Engine, environment, open_engine
+from quarterhour_tools.emulator.direct import ACCOUNT, REGION
+from quarterhour_tools.emulator.engines import Engine, environment, open_engine
 from quarterhour_tools.emulator.faults import Faults, Killed
 from quarterhour_tools.emulator.http_api import Request, Response, event, message, path_parameters, response
 from quarterhour_tools.emulator.pump import Pump
@@ -28,7 +29,6 @@ from quarterhour_tools.errors import ToolError
 
 TEMPLATE: Final = Path(__file__).parents[2] / "template.yaml"
 
-_ACCOUNT: Final = "123456789012"
 # Never closed: the functions' logger keeps it for the life of the process.
 _NOWHERE: Final = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
 
@@ -147,6 +147,12 @@ class Stack:
             for name, function in self._schedules.items()
         ]
 
+    def read_streams(self, now: datetime) -> None:
+        """Queue all new stream records for delivery."""
+        for pump in self.pumps:
+            pump.read(now)
+        self.engine.forget_records({pump.mapping.stream for pump in self.pumps})
+
     # ------------------------------------------------------------ invocations
 
     def invoke(self, name: str, event_: Mapping[str, Any], seconds: float | None = None) -> Any:  # noqa: ANN401
@@ -225,7 +231,7 @@ class Stack:
         for logical in self.template.resources("AWS::SQS::Queue"):
             name = f"{self._prefix}{logical}"
             self._known[logical, REF] = self._sqs.create_queue(QueueName=name)["QueueUrl"]
-            self._known[logical, "Arn"] = f"arn:aws:sqs:{REGION}:{_ACCOUNT}:{name}"
+            self._known[logical, "Arn"] = f"arn:aws:sqs:{REGION}:{ACCOUNT}:{name}"
 
     def _create_buckets(self) -> None:
         for logical in self.template.resources("AWS::S3::Bucket"):
@@ -248,7 +254,7 @@ class Stack:
 
     def _create_schedules(self) -> Iterator[tuple[str, str]]:
         """Create the schedules of the functions; yield the name of each schedule and of its function."""
-        role = f"arn:aws:iam::{_ACCOUNT}:role/{self.name}"
+        role = f"arn:aws:iam::{ACCOUNT}:role/{self.name}"
         for function in self.functions.values():
             for timer in function.schedules:
                 name = timer.name or f"{self.name}-{function.name}"
@@ -311,4 +317,4 @@ def load(function: Function, name: str) -> ModuleType:
 
 
 def _function_arn(name: str) -> str:
-    return f"arn:aws:lambda:{REGION}:{_ACCOUNT}:function:{name}"
+    return f"arn:aws:lambda:{REGION}:{ACCOUNT}:function:{name}"

@@ -267,8 +267,7 @@ class Replay:
 
     def _next_delivery(self) -> datetime | None:
         if self._undelivered:
-            for pump in self._stack.pumps:
-                pump.read(self.clock.now())
+            self._stack.read_streams(self.clock.now())
             self._undelivered = False
         return min(filter(None, (pump.due() for pump in self._stack.pumps)), default=None)
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from quarterhour_tools.emulator.delivery import lambda_record
-from quarterhour_tools.emulator.engines import REGION
+from quarterhour_tools.emulator.direct import REGION
 from tests.support.system import World
 
 
