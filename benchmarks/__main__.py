@@ -201,13 +201,13 @@ def orders(extent: Extent) -> Iterator[Line]:
 
 
 def recording_speed(extent: Extent) -> Iterator[Line]:
-    """Time the recording of batches against the bare AWS calls."""
+    """Time the recording of batches against a plain loop of boto3."""
     measured = children.run("ingest", ["-m", "benchmarks.recording", str(extent.rounds)])
     yield Line(
-        "events recorded per second and core, against a loop of the same AWS calls",
+        "events recorded per second and core, against a loop of PutItem and BatchWriteItem",
         f"{measured['ratio']:.2f}x ({measured['rate']:,.0f}/s)",
-        ">= 0.8x",
-        at_least(0.8, measured["ratio"]),
+        ">= 3x",
+        at_least(3, measured["ratio"]),
         (CPU,),
     )
 

@@ -104,14 +104,14 @@ def test_a_claim_is_moved_once(storage: Storage, own: str, at: datetime) -> None
     old = claim(event(own), at)
     claimed_by(storage, old)
     ours, theirs = (old.moved(at + hours * LATER, terms()) for hours in (1, 2))
-    assert storage.ledger.move(old, ours)
-    assert not storage.ledger.move(old, theirs)
+    assert storage.ledger.move([(old, ours)]) == [ours]
+    assert storage.ledger.move([(old, theirs)]) == []
     assert existing(storage, old) == ours
 
 
 def test_a_missing_claim_is_not_moved(storage: Storage, own: str, at: datetime) -> None:
     old = claim(event(own), at)
-    assert not storage.ledger.move(old, old.moved(at + LATER, terms()))
+    assert storage.ledger.move([(old, old.moved(at + LATER, terms()))]) == []
     assert not storage.ledger.claims([old.identity])
 
 

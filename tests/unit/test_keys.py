@@ -2,6 +2,7 @@
 
 from datetime import UTC, date, datetime, timedelta
 
+import base58
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 from quarterhour.aws.entity import WINDOW_SHARDS, window_index, window_partitions
 from quarterhour.counters import keys as counters
 from quarterhour.model.clock import iso_millis, parse_iso
-from quarterhour.model.identifiers import MAX_SHARDS, Account, Identity, Partition, Position
+from quarterhour.model.identifiers import MAX_SHARDS, Account, Identity, Partition, Position, base58_prefix
 from quarterhour.model.quarter_hours import QuarterHour, span
 from quarterhour.reports import keys as reports
 from quarterhour.snapshots import keys as snapshots
@@ -103,6 +104,11 @@ def test_positions_sort_like_time(one: Identity, at: datetime, other: Identity, 
 def test_two_events_of_the_same_millisecond_have_different_positions(one: Identity, other: Identity) -> None:
     assume(one != other)
     assert Position.of(one, AT) != Position.of(other, AT)
+
+
+@given(st.binary(max_size=64) | st.integers(0, 8).map(bytes), st.integers(0, 100))
+def test_the_first_characters_in_base58_are_those_of_the_library(digest: bytes, length: int) -> None:
+    assert base58_prefix(digest, length) == base58.b58encode(digest).decode()[:length]
 
 
 def test_a_position_is_the_instant_and_16_characters_of_base58() -> None:

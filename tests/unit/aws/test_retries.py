@@ -141,14 +141,18 @@ def test_a_lost_race_is_run_again_with_growing_pauses(error: Exception) -> None:
     assert waits.waited[-1] != waits.waited[0]
 
 
-@pytest.mark.usefixtures("hands")
 def test_a_race_that_is_lost_at_each_attempt_is_given_up() -> None:
     attempt, attempts = failing(99, LOST)
-    with pytest.raises(
-        UnavailableError, match=r"^the order could not be written, or others kept changing it: try again$"
+    waits = Waits()
+    with (
+        clock.using(waits),
+        pytest.raises(
+            UnavailableError, match=r"^the order could not be written, or others kept changing it: try again$"
+        ),
     ):
         optimistically(attempt, "the order")
     assert len(attempts) == ATTEMPTS
+    assert len(waits.waited) == ATTEMPTS - 1, "no pause follows the last"
 
 
 @pytest.mark.usefixtures("hands")

@@ -104,6 +104,7 @@ def test_items_that_stay_unread_are_read_again_so_many_times_with_growing_pauses
     with clock.using(waits), pytest.raises(UnavailableError):
         get_items(client, "Entity", [{"pk": "a"}], Workers(1))
     assert len(client.calls) == ATTEMPTS
+    assert len(waits.waited) == ATTEMPTS - 1, "no pause follows the last"
     assert all(0 <= waited <= 0.05 * 2**attempt for attempt, waited in enumerate(waits.waited))
     assert max(waits.waited) > 0
 

@@ -7,6 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+from botocore.exceptions import ClientError
 
 from quarterhour.aws.retries import ATTEMPTS
 from quarterhour.documents.timeline import Start
@@ -80,12 +81,20 @@ class Tables:
         self._end("claims")
         return result
 
-    def claim_refund(self, refund: LinkedRefund, request: str) -> Claimed:
-        self._begin("claim_refund")
+    def claim_refunds(
+        self, refunds: Sequence[LinkedRefund], request: str, in_time: Callable[[], bool]
+    ) -> list[Claimed | ClientError | None]:
+        return [self.claim_refund(one, request) if in_time() else None for one in refunds]
+
+    def claim_refund(self, refund: LinkedRefund, request: str) -> Claimed | ClientError | None:
+        try:
+            self._begin("claim_refund")
+        except UnavailableError:
+            return None
         if refund.claim.identity in self.claimed:
             return self.claim_one(refund.claim, request)
         if self.left(refund.sale.identity) != refund.before:
-            raise cancelled(["None", "ConditionalCheckFailed"])
+            return cancelled(["None", "ConditionalCheckFailed"])
         self.reduce(refund.sale.identity, refund.after)
         return self.claim_one(refund.claim, request)
 
@@ -99,7 +108,10 @@ class Tables:
         assert existing.refundable
         return existing.refundable.left
 
-    def move(self, old: Claim, new: Claim) -> bool:
+    def move(self, moves: Sequence[tuple[Claim, Claim]]) -> list[Claim]:
+        return [new for old, new in moves if self.move_one(old, new)]
+
+    def move_one(self, old: Claim, new: Claim) -> bool:
         self._begin("move")
         existing, owner = self.claimed[old.identity]
         if existing.position != old.position:
@@ -466,6 +478,35 @@ def test_refunds_of_one_request_together_never_exceed_their_sale(desk: Desk) -> 
     assert [one.verdict for one in outcomes] == [RECORDED, RECORDED, REJECTED, RECORDED, REJECTED]
     assert [problem.field for problem in outcomes[2].problems] == ["data.amount"]
     assert desk.in_ledger() == [("order-1", "10.00"), ("r1", "-6"), ("r3", "-4")]
+
+
+def test_refunds_of_different_sales_are_claimed_side_by_side_and_those_of_one_sale_in_turn(desk: Desk) -> None:
+    sold = [event(str(number), amount="10.00") for number in range(30)]
+    desk.record(*sold)
+    desk.tables.calls.clear()
+    refunds = [refund(f"-{part}", f"{one.identity.id}-{part}", one.identity.id) for part in (6, 5, 4) for one in sold]
+    assert desk.verdicts(*refunds, request="request-2") == [RECORDED] * 30 + [REJECTED] * 30 + [RECORDED] * 30
+    assert desk.tables.calls.count("claims") == 3, "a round for each refund of a sale"
+    assert {desk.tables.left(one.identity) for one in sold} == {Decimal(0)}
+
+
+def test_a_refund_that_loses_its_race_holds_up_no_other(desk: Desk) -> None:
+    desk.record(SALE, event("other"))
+    left = iter(range(9, 0, -1))
+
+    def change() -> None:
+        desk.tables.before["claim_refund"] = change
+        desk.tables.reduce(SALE.identity, Decimal(next(left)))
+
+    desk.tables.before["claim_refund"] = change
+    items = [refund(), refund("-1", "r2", "other")]
+    assert desk.verdicts(*items, request="request-2") == [UNAVAILABLE, RECORDED]
+
+
+def test_a_refund_may_have_the_id_of_another_refunds_sale(desk: Desk) -> None:
+    desk.record(SALE)
+    items = [refund(id_="r1", of="r2"), refund(id_="r2")]
+    assert desk.verdicts(*items, request="request-2") == [REJECTED, RECORDED]
 
 
 def test_a_refund_of_an_unknown_sale_is_rejected_and_its_sale_named(desk: Desk) -> None:

@@ -267,9 +267,9 @@ def test_no_claim_is_made_after_the_time_is_over() -> None:
 def test_a_claim_that_another_request_moved_is_not_moved_again() -> None:
     old = claim()
     new = old.moved(utc("02:00"), terms())
-    assert store(Scripted({})).move(old, new)
-    assert not store(Scripted(service_error("ConditionalCheckFailedException"))).move(old, new)
-    assert not store(Scripted(THROTTLED)).move(old, new)
+    assert store(Scripted({})).move([(old, new)]) == [new]
+    assert store(Scripted(service_error("ConditionalCheckFailedException"))).move([(old, new)]) == []
+    assert store(Scripted(THROTTLED)).move([(old, new)]) == []
 
 
 @pytest.mark.parametrize("error", [service_error("ConditionalCheckFailedException"), None])

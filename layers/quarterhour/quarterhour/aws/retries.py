@@ -2,7 +2,6 @@
 
 import random
 from collections.abc import Callable
-from itertools import count
 from typing import Final, TypeVar
 
 from botocore.exceptions import ClientError, HTTPClientError
@@ -87,7 +86,8 @@ def with_retries(call: Callable[[], R], service: str, in_time: Callable[[], bool
     The call is made at most ``ATTEMPTS`` times or, with ``in_time``, until that returns false. After the last transient
     error, raises ``UnavailableError``, which names the ``service``. Any other error is raised at once.
     """
-    for attempt in count():
+    attempt = 0
+    while True:
         try:
             return call()
         except (ClientError, *NETWORK_ERRORS) as error:
@@ -96,7 +96,7 @@ def with_retries(call: Callable[[], R], service: str, in_time: Callable[[], bool
             if not (in_time() if in_time else attempt + 1 < ATTEMPTS):
                 raise UnavailableError(f"{service} did not answer in time") from error
         pause(attempt)
-    raise AssertionError  # the last attempt has returned or raised
+        attempt += 1
 
 
 def optimistically(attempt: Callable[[], R], subject: str, in_time: Callable[[], bool] = lambda: True) -> R:
@@ -108,6 +108,8 @@ def optimistically(attempt: Callable[[], R], subject: str, in_time: Callable[[],
     """
     last: Exception | None = None
     for number in range(ATTEMPTS):
+        if number:
+            pause(number - 1)
         if not in_time():
             break
         try:
@@ -116,5 +118,4 @@ def optimistically(attempt: Callable[[], R], subject: str, in_time: Callable[[],
             if not (is_cancelled(error) or is_transient(error)):
                 raise
             last = error
-        pause(number)
     raise UnavailableError(f"{subject} could not be written, or others kept changing it: try again") from last

@@ -62,12 +62,13 @@ def get_items(
         items: list[Item] = []
         unread: Any = {table: {"Keys": [to_item(key) for key in batch], "ConsistentRead": consistent}}
         for attempt in range(ATTEMPTS):
+            if attempt:
+                pause(attempt - 1)
             page = read_page(unread)
             items.extend(page["Responses"].get(table, []))
             unread = page.get("UnprocessedKeys")
             if not unread:
                 return items
-            pause(attempt)
         raise UnavailableError(f"the table {table} did not return all items in time")
 
     return [item for items in workers.map(read, list(chunks(keys, BATCH_GET))) for item in items]

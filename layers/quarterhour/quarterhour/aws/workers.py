@@ -17,12 +17,14 @@ class Workers:
     def map(self, call: Callable[[T], R], arguments: Iterable[T]) -> list[R]:
         """Return the results of the calls in the order of the arguments; raise the first error.
 
-        Returns only when every call has ended. Lambda freezes the process after the invocation, so an unfinished call
-        could take effect when the process thaws, long after its bucket was sealed.
+        A single call runs in the caller's thread. Returns only when every call has ended. Lambda freezes the process
+        after the invocation, so an unfinished call could take effect when the process thaws, long after its bucket was
+        sealed.
         """
-        if self._pool is None:
-            return list(map(call, arguments))
-        futures = [self._pool.submit(call, argument) for argument in arguments]
+        every = list(arguments)
+        if self._pool is None or len(every) == 1:
+            return list(map(call, every))
+        futures = [self._pool.submit(call, argument) for argument in every]
         wait(futures)
         return [future.result() for future in futures]
 

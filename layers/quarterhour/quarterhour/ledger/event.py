@@ -112,7 +112,8 @@ def _read(outer: Fields) -> Event | None:
     details = {
         name: text
         for name, (expected, read) in _DETAILS.items()
-        if (text := inner.value(name, expected, read, optional=(name, type_) != ("customer", VIEW))) is not None
+        if (required := (name, type_) == ("customer", VIEW)) or name in data
+        if (text := inner.value(name, expected, read, optional=not required)) is not None
     }
     if id_ and details.get("refers_to") == id_:
         inner.problem("refers_to", "is the event itself", "the id of the sale")
@@ -145,8 +146,8 @@ def _no_figures(inner: Fields) -> _Figures:
 
 def _figures(inner: Fields, type_: str | None) -> _Figures | None:
     """Return amount, currency, and the commission or its rate; ``None`` if one is invalid."""
-    own = {"commission"} if type_ == ADJUSTMENT else set()
-    inner.report_unknown(frozenset({"amount", "currency", "commission_rate", *own, *_DETAILS}), _YOUR_OWN)
+    own = type_ == ADJUSTMENT
+    inner.report_unknown(_OF_ADJUSTMENT if own else _WITH_FIGURES, _YOUR_OWN)
     amount = inner.value("amount", fields.AMOUNT, money.parse_decimal)
     currency = inner.value("currency", fields.CURRENCY, fields.currency)
     commission_rate = inner.value("commission_rate", fields.SHARE, fields.share, optional=True)
@@ -200,5 +201,7 @@ _DETAILS: Final[Mapping[str, tuple[str, Callable[[Any], str | None]]]] = {
     "extra": (f"an object of at most {MAX_EXTRA_BYTES} bytes as JSON", _extra),
     "category": (TEXT, fields.text),
 }
+_WITH_FIGURES: Final = frozenset({"amount", "currency", "commission_rate", *_DETAILS})
+_OF_ADJUSTMENT: Final = _WITH_FIGURES | {"commission"}
 DETAILS: Final = tuple(_DETAILS)
 """The names of the optional facts."""

@@ -1,14 +1,16 @@
 """Linked refunds, the pure part: together never more than the sale, and at the sale's price."""
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
 
 from quarterhour.ledger.event import Event, Rejection
-from quarterhour.ledger.plan import Claim, RecordingTerms, Refundable
+from quarterhour.ledger.plan import Claim, Claimed, RecordingTerms, Refundable
 from quarterhour.ledger.pricing import refund_price
 from quarterhour.model import money
 from quarterhour.model.errors import FieldProblem
+from quarterhour.model.identifiers import Identity
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +39,39 @@ def linked_refund(event: Event, sale: Claim | None, now: datetime, terms: Record
     if amount != event.amount:
         claim = replace(claim, amount=amount)
     return LinkedRefund(claim, sale, left, money.add(left, amount))
+
+
+def in_rounds(refunds: Iterable[Event]) -> list[dict[Identity, Event]]:
+    """Return linked refunds in rounds, each by its sale: one round has one refund of a sale, in the given order.
+
+    Raises ``ValueError`` for an event that is no linked refund.
+    """
+    rounds: list[dict[Identity, Event]] = []
+    for event in refunds:
+        sale = event.refunded_sale
+        if sale is None:
+            raise ValueError(f"{event.identity} is no linked refund")
+        first = next((one for one in rounds if sale not in one), None)
+        if first is None:
+            rounds.append({sale: event})
+        else:
+            first[sale] = event
+    return rounds
+
+
+def plan_refunds(
+    refunds: Mapping[Identity, Event], known: Mapping[Identity, Claim], now: datetime, terms: RecordingTerms
+) -> dict[Identity, Claimed | LinkedRefund | Rejection]:
+    """Return what to claim for each refund, from refunds by their sales and the current claims of both.
+
+    The existing claim if the refund has one; the rejection if its sale does not allow it.
+    """
+    return {
+        event.identity: Claimed(known[event.identity], fresh=False)
+        if event.identity in known
+        else linked_refund(event, known.get(sale), now, terms)
+        for sale, event in refunds.items()
+    }
 
 
 def _mismatch(event: Event, amount: Decimal, sale: Claim, refundable: Refundable) -> FieldProblem | None:

@@ -1,8 +1,11 @@
 """Recording events: read the rate cards and the existing claims, plan, write claims and events."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+
+from botocore.exceptions import ClientError
 
 from quarterhour.aws.retries import optimistically
 from quarterhour.ledger.event import Event, Rejection
@@ -21,7 +24,7 @@ from quarterhour.ledger.plan import (
     outcomes,
 )
 from quarterhour.ledger.pricing import needed_rate_cards, needs_rate_card, price_of, rate_card_time
-from quarterhour.ledger.refunds import linked_refund
+from quarterhour.ledger.refunds import LinkedRefund, in_rounds, plan_refunds
 from quarterhour.ledger.store import LedgerStore
 from quarterhour.model import clock
 from quarterhour.model.errors import UnavailableError
@@ -117,38 +120,48 @@ class Recorder:
         return claims, {(event.identity, event.digest): commission_too_long(event) for event in unpayable}
 
     def _claim_refunds(self, refunds: list[Event], request: _Request) -> tuple[dict[Identity, Claimed], Refused]:
-        """Claim linked refunds one by one, as each reduces the amount left of its sale."""
+        """Claim linked refunds: of different sales side by side, of one sale in turn, as each reduces what is left."""
         claims: dict[Identity, Claimed] = {}
         refused: Refused = {}
-        for event in first_of_each(refunds):
-            claimed = self._claim_refund(event, request)
-            if isinstance(claimed, Claimed):
-                claims[event.identity] = claimed
-            elif claimed:
-                refused[event.identity, event.digest] = claimed
+        for events in in_rounds(first_of_each(refunds)):
+            results = self._claim_round(events, request)
+            for event in events.values():
+                match results.get(event.identity):
+                    case Claimed() as claimed:
+                        claims[event.identity] = claimed
+                    case Rejection() as rejection:
+                        refused[event.identity, event.digest] = rejection
         return claims, refused
 
-    def _claim_refund(self, event: Event, request: _Request) -> Claimed | Rejection | None:
-        """Return the refund's claim, or the reason why its sale does not allow it; ``None`` if time runs out."""
-        sale_identity = event.refunded_sale
-        if sale_identity is None:
-            raise ValueError(f"{event.identity} is no linked refund")
+    def _claim_round(self, refunds: Mapping[Identity, Event], request: _Request) -> Mapping[Identity, object]:
+        """Return the claim of each refund, or its rejection, from refunds by their sales.
 
-        def attempt() -> Claimed | Rejection | None:
-            known = self._store.claims([event.identity, sale_identity])
-            if event.identity in known:
-                return Claimed(known[event.identity], fresh=False)
-            refund = linked_refund(event, known.get(sale_identity), clock.now(), self._terms)
-            if isinstance(refund, Rejection):
-                return refund
-            if not self._store.posted([refund.sale]):
-                return None  # the sale is claimed but not in the ledger yet: its sender has no response either
-            return self._store.claim_refund(refund, request.id)
+        The result is something else, or missing, for a refund that cannot be claimed now.
+        """
+        results: dict[Identity, object] = {}
+        pending = refunds
 
-        try:
-            return optimistically(attempt, str(event.identity), request.in_time)
-        except UnavailableError:
-            return None
+        def attempt() -> None:
+            nonlocal pending
+            identities = dict.fromkeys([*(event.identity for event in pending.values()), *pending])
+            planned = plan_refunds(pending, self._store.claims(list(identities)), clock.now(), self._terms)
+            linked = [one for one in planned.values() if isinstance(one, LinkedRefund)]
+            # A sale may be claimed but not in the ledger yet: its sender has no response either.
+            in_ledger = self._store.posted([refund.sale for refund in linked])
+            allowed = [refund for refund in linked if refund.sale.key in in_ledger]
+            claimed = self._store.claim_refunds(allowed, request.id, request.in_time)
+            results.update(planned)
+            results.update(zip((refund.claim.identity for refund in allowed), claimed, strict=True))
+            lost = [one for one in claimed if isinstance(one, ClientError)]
+            if lost:
+                pending = {
+                    sale: event for sale, event in pending.items() if isinstance(results[event.identity], ClientError)
+                }
+                raise lost[0]
+
+        with suppress(UnavailableError):
+            optimistically(attempt, "the refunds", request.in_time)
+        return results
 
     def _append_missing(
         self, events: dict[Identity, Event], claims: dict[Identity, Claimed], request: _Request
@@ -165,12 +178,8 @@ class Recorder:
 
     def _move(self, claims: list[Claim]) -> list[Claim]:
         """Move claims whose bucket is final to the current one; return those that were moved."""
-        moved = []
-        for old in claims:
-            new = old.moved(clock.now(), self._terms)
-            if self._store.move(old, new):
-                moved.append(new)
-        return moved
+        now = clock.now()
+        return self._store.move([(old, old.moved(now, self._terms)) for old in claims])
 
     def _look_up(self, known: list[Claim]) -> tuple[list[Claim], NextStep]:
         """Return the known claims whose event is in the ledger, and the next step of the others."""

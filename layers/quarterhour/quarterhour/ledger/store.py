@@ -141,8 +141,8 @@ class LedgerStore:
         """Write the control items that make reports read every append; call it before a process appends first."""
         shards_ = shards_request(self.entity_table, shards)
         checkpoint = first_checkpoint_request(self.entity_table, before)
-        conditional_write(lambda: self.client.update_item(**shards_), "the Entity table")
-        conditional_write(lambda: self.client.put_item(**checkpoint), "the Entity table")
+        writes = (lambda: self.client.update_item(**shards_)), (lambda: self.client.put_item(**checkpoint))
+        self.workers.map(lambda write: conditional_write(write, "the Entity table"), writes)
 
     def claim(self, claims: Sequence[Claim], request_id: str, in_time: Callable[[], bool]) -> list[Claimed | None]:
         """Claim events, no identity twice; return the valid claims in the same order, existing ones where there are.
@@ -171,6 +171,26 @@ class LedgerStore:
         items = get_items(self.client, self.identity_table, keys, self.workers)
         return {claim.identity: claim for claim in map(claim_of, items)}
 
+    def claim_refunds(
+        self, refunds: Sequence[LinkedRefund], request_id: str, in_time: Callable[[], bool]
+    ) -> list[Claimed | ClientError | None]:
+        """Claim refunds of different sales side by side; return the valid claims in the same order.
+
+        The error if the sale's claim has changed since it was read; ``None`` if the claim could not be written in time.
+        """
+
+        def claim(refund: LinkedRefund) -> Claimed | ClientError | None:
+            try:
+                return self.claim_refund(refund, request_id) if in_time() else None
+            except UnavailableError:
+                return None
+            except ClientError as error:
+                if not is_cancelled(error):
+                    raise
+                return error
+
+        return self.workers.map(claim, refunds)
+
     def claim_refund(self, refund: LinkedRefund, request_id: str) -> Claimed:
         """Claim a refund against its sale; return the valid claim, which is the existing one where there is one.
 
@@ -188,13 +208,20 @@ class LedgerStore:
             return _claimed(first, request_id)
         return Claimed(refund.claim, fresh=True)
 
-    def move(self, old: Claim, new: Claim) -> bool:
-        """Move a claim; return ``False`` if another request has moved it or DynamoDB is not available."""
-        request = move_request(self.identity_table, old, new)
-        try:
-            return conditional_write(lambda: self.client.update_item(**request), "the Identity table").applied
-        except UnavailableError:
-            return False
+    def move(self, moves: Sequence[tuple[Claim, Claim]]) -> list[Claim]:
+        """Move claims, given before and after; return those that were moved, as they are now.
+
+        A claim is not moved if another request has moved it or DynamoDB is not available.
+        """
+
+        def is_moved(move: tuple[Claim, Claim]) -> bool:
+            request = move_request(self.identity_table, *move)
+            try:
+                return conditional_write(lambda: self.client.update_item(**request), "the Identity table").applied
+            except UnavailableError:
+                return False
+
+        return [new for (_, new), moved in zip(moves, self.workers.map(is_moved, moves), strict=True) if moved]
 
     def posted(self, claims: Sequence[Claim]) -> set[tuple[str, str]]:
         """Return the keys (partition, position) of the claims whose event is in the ledger, strongly consistent."""

@@ -8,6 +8,7 @@ from typing import Final, Protocol
 
 MILLISECOND: Final = timedelta(milliseconds=1)
 """The resolution of the instants in keys."""
+_UTC: Final = "+00:00"
 
 
 class Clock(Protocol):
@@ -85,17 +86,17 @@ def truncated(instant: datetime) -> datetime:
 
 def iso_millis(instant: datetime) -> str:
     """Format an instant as ``2026-10-23T01:30:00.000Z``; the texts sort in the order of time."""
-    return instant.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.") + f"{instant.microsecond // 1000:03d}Z"
+    return instant.astimezone(UTC).isoformat(timespec="milliseconds").removesuffix(_UTC) + "Z"
 
 
 def iso_seconds(instant: datetime) -> str:
     """Format an instant as ``2026-10-23T01:30:00Z``."""
-    return instant.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return instant.astimezone(UTC).isoformat(timespec="seconds").removesuffix(_UTC) + "Z"
 
 
 def iso_exact(instant: datetime) -> str:
     """Format an instant in full: ``2026-10-23T01:30:00Z``, with a fraction of a second only if it has one."""
-    return instant.astimezone(UTC).isoformat().replace("+00:00", "Z")
+    return instant.astimezone(UTC).isoformat().removesuffix(_UTC) + "Z"
 
 
 def parse_iso(text: str) -> datetime:

@@ -3,6 +3,7 @@
 import json
 from collections import Counter
 from decimal import Decimal, InvalidOperation
+from json.encoder import encode_basestring_ascii as _text
 from typing import Any, Final
 
 NOT_A_NUMBER: Final = Decimal("NaN")
@@ -47,9 +48,11 @@ def _canonical(value: object, depth: int) -> str:
     match value:
         case dict():
             pairs = sorted(value.items())
-            return "{" + ",".join(f"{json.dumps(key)}:{_canonical(item, depth + 1)}" for key, item in pairs) + "}"
+            return "{" + ",".join([f"{_text(key)}:{_canonical(item, depth + 1)}" for key, item in pairs]) + "}"
+        case str():
+            return _text(value)
         case list():
-            return "[" + ",".join(_canonical(item, depth + 1) for item in value) + "]"
+            return "[" + ",".join([_canonical(item, depth + 1) for item in value]) + "]"
         case Decimal():
             if not value.is_finite():
                 raise ValueError("holds a number that is not finite")

@@ -39,9 +39,8 @@ class Fields:
 
     def report_unknown(self, known: frozenset[str], hint: str = "") -> None:
         """Add a problem for each field that is not ``known``; ``hint`` says where unknown data belongs."""
-        expected = f"one of {', '.join(sorted(known))}{hint}"
         for name in sorted(self._values.keys() - known):
-            self.problem(named(name), "is not known", expected)
+            self.problem(named(name), "is not known", f"one of {', '.join(sorted(known))}{hint}")
 
     def value(self, name: str, expected: str, read: Callable[[Any], Any], *, optional: bool = False) -> Any:  # noqa: ANN401
         """Return the parsed field; ``None``, with a problem added, if it is missing or invalid.

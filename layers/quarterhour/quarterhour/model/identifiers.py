@@ -1,12 +1,11 @@
 """The identifiers of the ledger, whose keys are built and parsed only here: identity, partition, position, account."""
 
+from bisect import bisect_right
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 from hashlib import sha256
 from typing import Final, Self
-
-import base58
 
 from quarterhour.model.clock import iso_millis, parse_iso, truncated
 from quarterhour.model.quarter_hours import QuarterHour
@@ -14,11 +13,22 @@ from quarterhour.model.quarter_hours import QuarterHour
 SEPARATOR: Final = "#"
 MAX_SHARDS: Final = 64
 _SUFFIX_LENGTH: Final = 16
+_BASE58: Final = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
+_POWERS: Final = tuple(len(_BASE58) ** exponent for exponent in range(90))
+"""Powers of 58 up to the largest digest of 64 bytes."""
 
 
 def base58_prefix(digest: bytes, length: int) -> str:
     """Return the first characters of a digest in base58: short, and without characters that look alike."""
-    return base58.b58encode(digest).decode()[:length]
+    number = int.from_bytes(digest)
+    zeros = len(digest) - len(digest.lstrip(b"\0"))  # base58 writes each of these bytes as its first character
+    behind = zeros + bisect_right(_POWERS, number) - length
+    number //= _POWERS[max(behind, 0)]
+    text = ""
+    while number:
+        number, digit = divmod(number, len(_BASE58))
+        text = _BASE58[digit] + text
+    return (_BASE58[0] * zeros + text)[:length]
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,8 @@ def parse_decimal(value: object) -> Decimal | None:
     if isinstance(value, str):
         if len(value) > MAX_DIGITS + 3 or not _DECIMAL.fullmatch(value):
             return None
-        value = Decimal(value)
+        decimal = Decimal(value)
+        return _unsigned_zero(decimal) if fits(decimal) else None
     if not isinstance(value, Decimal) or not value.is_finite() or not fits(value):
         return None
     # An event that is sent again with 1000 instead of 1E+3 is the same event, so both must give the same line.
@@ -74,7 +75,8 @@ def places(value: Decimal) -> int:
 
 def fits(value: Decimal) -> bool:
     """Return whether a number has at most 38 digits, without exponent."""
-    return _digits(value) <= MAX_DIGITS
+    text = str(value)
+    return (len(text) <= MAX_DIGITS and "E" not in text) or _digits(value) <= MAX_DIGITS
 
 
 def is_currency(code: object) -> bool:

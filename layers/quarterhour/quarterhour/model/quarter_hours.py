@@ -41,8 +41,8 @@ class QuarterHour:
 
     def __str__(self) -> str:
         """Return the name, ``YYYYMMDDHHMM``."""
-        # %Y does not pad years before 1000 on every platform.
-        return f"{self.start.year:04d}" + self.start.strftime(_FORMAT[2:])
+        start = self.start
+        return f"{start.year:04d}{start.month:02d}{start.day:02d}{start.hour:02d}{start.minute:02d}"
 
     @property
     def end(self) -> datetime:
