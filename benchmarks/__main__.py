@@ -2,18 +2,22 @@
 
 import argparse
 import json
+import os
 import platform
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
 from benchmarks import children
 from benchmarks.crosscheck import crosscheck
 from benchmarks.made_up import ITEM_BYTES
 from benchmarks.orders import AT_A_TIME, SIZES, costs, rush
+from benchmarks.replaying import DATA, DAYS, compare
+from benchmarks.responding import AGENCIES, BATCHES, longest_read
 from benchmarks.starting import starts
 from benchmarks.table import MISSED, Line, at_least, at_most, show
 from benchmarks.writing import cost, counting
@@ -52,6 +56,7 @@ CPU: Final = (
     "CPU time of both, in turns in one process; AWS answers at once, so nothing hides our part. boto3 as it comes; the "
     "rate is the best round's."
 )
+REPLAYED: Final = f"CPU time of both, each in a fresh process. {DATA} names the CSV file."
 FRESH: Final = "CPU time in fresh processes, in turns, without Python's own start."
 LARGEST: Final = (
     "The most that a process of its own ever held, of the interpreter's first byte on; AWS is made up in it."
@@ -74,6 +79,8 @@ class Extent:
     """The calls to DynamoDB Local."""
     slow_orders: Sequence[int]
     """Items of the orders that are sent to a table of one write unit a second."""
+    days: int
+    """Days of the events that are replayed."""
 
 
 FULL: Final = Extent(
@@ -90,6 +97,7 @@ FULL: Final = Extent(
     ),
     calls=500,
     slow_orders=SIZES,
+    days=DAYS,
 )
 QUICK: Final = Extent(
     tables=(10**3, 10**4),
@@ -103,6 +111,7 @@ QUICK: Final = Extent(
     ),
     calls=100,
     slow_orders=SIZES[:-1],
+    days=1,
 )
 
 
@@ -250,6 +259,27 @@ def starting(extent: Extent) -> Iterator[Line]:
     )
 
 
+def replaying(extent: Extent) -> Iterator[Line]:
+    """Time a replay of real events against 0.1.0, and reads from the emulator while it is busy."""
+    what = f"quarterhour replay of real events of {extent.days} days, against 0.1.0"
+    data = os.environ.get(DATA)
+    try:
+        found = compare(Path(data), days=extent.days) if data else None
+    except (ToolError, OSError) as error:
+        yield Line(what, "not measured", notes=(str(error),))
+    else:
+        measured = f"{found.ratio:.2f}x ({found.own[0].seconds:.0f} CPU s)" if found else "not measured"
+        verdict = at_least(2.0, found.ratio) if found else ""
+        yield Line(what, measured, ">= 2x", verdict, (REPLAYED,))
+    seconds = longest_read()
+    yield Line(
+        f"longest read from quarterhour up after {BATCHES} batches of {AGENCIES} new agencies",
+        f"{seconds:.2f} s",
+        "<= 1 s",
+        at_most(1.0, seconds),
+    )
+
+
 def metering(extent: Extent) -> Iterator[Line]:
     """Compare the meter with DynamoDB Local, if that is available."""
     try:
@@ -288,6 +318,7 @@ MEASUREMENTS: Final[Sequence[Callable[[Extent], Iterator[Line]]]] = (
     reporting_speed,
     memory,
     starting,
+    replaying,
     metering,
 )
 

@@ -4,6 +4,7 @@ import json
 import sys
 from collections import deque
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
@@ -74,15 +75,19 @@ class Pump:
             invocations += 1
         return invocations
 
-    def deliver_next(self, now: datetime) -> bool:
-        """Deliver the next batch that is due in one invocation; return whether there was one."""
+    def deliver_next(self, now: datetime, most: int | None = None) -> bool:
+        """Deliver the next batch that is due in one invocation; return whether there was one.
+
+        Of a batch with more than ``most`` records, only the first are delivered. The others come next.
+        """
         for lane in list(self._lanes.values()):
             while (due := lane.due) is not None and due <= now:
                 given_up, rest = too_old(lane.next(now), self.mapping, now)
                 if given_up:
                     self._give_up(given_up, lane.shard, now)
                 if rest:
-                    self._deliver(rest, lane, now)
+                    lane.put_back((replace(rest, records=rest.records[most:]),) if most else ())
+                    self._deliver(replace(rest, records=rest.records[:most]), lane, now)
                     return True
         return False
 
@@ -142,13 +147,13 @@ class _Lane:
         self._last = ""
         self._waiting: deque[Record] = deque()
         self._window_ends: datetime | None = None
-        self._failed: deque[Batch] = deque()
-        """Batches to retry; they precede the waiting records."""
+        self._taken: deque[Batch] = deque()
+        """Batches to retry, and the rest of one that was delivered in part; they precede the waiting records."""
 
     @property
     def finished(self) -> bool:
         """Whether the shard is read to its end and fully delivered."""
-        return self.closed and not self._waiting and not self._failed
+        return self.closed and not self._waiting and not self._taken
 
     def read(self, streams: "DynamoDBStreamsClient") -> Iterator[Any]:
         """Yield the records since the last read."""
@@ -186,8 +191,8 @@ class _Lane:
     @property
     def due(self) -> datetime | None:
         """The instant of the next batch; ``None`` if nothing waits."""
-        if self._failed:
-            return self._failed[0].due
+        if self._taken:
+            return self._taken[0].due
         return self._window_ends
 
     def take(self, record: Record, now: datetime) -> None:
@@ -198,8 +203,8 @@ class _Lane:
 
     def next(self, now: datetime) -> Batch:
         """Remove and return the next batch."""
-        if self._failed:
-            return self._failed.popleft()
+        if self._taken:
+            return self._taken.popleft()
         length = batch_length(self._waiting, self._mapping.batch_size)
         batch = Batch(tuple(self._waiting.popleft() for _ in range(length)), now)
         self._open_window(now)
@@ -207,7 +212,7 @@ class _Lane:
 
     def put_back(self, batches: tuple[Batch, ...]) -> None:
         """Put batches in front of the waiting records."""
-        self._failed.extendleft(reversed(batches))
+        self._taken.extendleft(batch for batch in reversed(batches) if batch.records)
 
     def _open_window(self, now: datetime) -> None:
         full = len(self._waiting) >= self._mapping.batch_size

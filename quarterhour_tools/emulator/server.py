@@ -28,6 +28,8 @@ _SIGNED_FOR: Final = re.compile(r"AWS4-HMAC-SHA256 Credential=[^/]+/\d{8}/[^/]+/
 _INVOCATION: Final = re.compile(r"/2015-03-31/functions/(\w+)/invocations")
 _LARGEST_BODY: Final = 10_000_000
 _POLL_SECONDS: Final = 0.25
+_RECORDS_A_TURN: Final = 20
+"""The most records of a delivery. Each may be of another account, and then costs a transaction of its own."""
 _SHOWN: Final = 120
 _TYPES: Final = {".json": "application/json", ".csv": "text/csv; charset=utf-8", ".gz": "application/gzip"}
 
@@ -92,6 +94,8 @@ class Server(ThreadingHTTPServer):
         last = clock.now()
         while not self._stopped.wait(_POLL_SECONDS):
             try:
+                with self.turns.taken():
+                    stack.read_streams(clock.now())
                 for pump in stack.pumps:
                     self._drain(pump)
                 with self.turns.taken():
@@ -104,13 +108,11 @@ class Server(ThreadingHTTPServer):
                 traceback.print_exc(file=sys.stderr)
 
     def _drain(self, pump: Pump) -> None:
-        """Deliver all batches that are due, each in its own turn: a request waits for one batch, not for all."""
-        with self.turns.taken():
-            pump.read(clock.now())
+        """Deliver all batches that are due, few records in a turn: a request waits for these, not for all."""
         due = True
         while due and not self._stopped.is_set():
             with self.turns.taken():
-                due = pump.deliver_next(clock.now())
+                due = pump.deliver_next(clock.now(), _RECORDS_A_TURN)
 
 
 def service_of(request: Request) -> str:

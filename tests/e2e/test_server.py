@@ -225,10 +225,8 @@ class _Pump:
         self._order = order
         self.began = threading.Event()
 
-    def read(self, _: datetime) -> None:
-        pass
-
-    def deliver_next(self, _: datetime) -> bool:
+    def deliver_next(self, _: datetime, most: int) -> bool:
+        assert most < 100
         if len(self._order) >= 3:
             return False
         self._order.append("delivery")
@@ -246,7 +244,7 @@ def test_a_request_waits_for_one_delivery_and_not_for_all() -> None:
         order.append("request")
         return Response(200, {}, b"{}")
 
-    stack = SimpleNamespace(pumps=[pump], schedules=list, ref=str, request=answered)
+    stack = SimpleNamespace(pumps=[pump], schedules=list, ref=str, request=answered, read_streams=str)
     with serving(server, cast("Stack", stack)):
         assert pump.began.wait(20)
         assert call(f"{server.url}/reports") == (200, {})

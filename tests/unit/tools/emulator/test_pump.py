@@ -151,6 +151,27 @@ def test_a_full_batch_does_not_wait() -> None:
     assert function.batches == [["a", "b", "c"], ["d", "e", "f"]]
 
 
+def test_a_batch_may_be_delivered_in_parts_in_its_order() -> None:
+    stream, function = Stream(), Function()
+    own = pump(stream, function, batch_size=5, window=timedelta(0))
+    stream.write("a", "b", "c", "d", "e", "f", "g")
+    own.read(START)
+    while own.deliver_next(START, 2):
+        pass
+    assert function.batches == [["a", "b"], ["c", "d"], ["e"], ["f", "g"]]
+
+
+def test_a_part_that_fails_is_tried_again_before_the_rest_of_its_batch() -> None:
+    failures = iter(["b"])
+    stream, function = Stream(), Function(lambda names: next(failures, None) if "b" in names else None)
+    own = pump(stream, function, batch_size=5, window=timedelta(0), reports_failures=True)
+    stream.write("a", "b", "c")
+    own.read(START)
+    while own.deliver_next(START, 2):
+        pass
+    assert function.batches == [["a", "b"], ["b"], ["c"]]
+
+
 def test_records_that_no_filter_matches_are_skipped() -> None:
     stream, function = Stream(), Function()
     stream.write("a", kind="MODIFY")
