@@ -14,6 +14,7 @@ from typing import Final
 
 from benchmarks import children
 from benchmarks.crosscheck import crosscheck
+from benchmarks.latency import CALL_SECONDS, ORDER_ITEMS
 from benchmarks.made_up import ITEM_BYTES
 from benchmarks.orders import AT_A_TIME, SIZES, costs, rush
 from benchmarks.replaying import DATA, DAYS, compare
@@ -34,6 +35,15 @@ HOUR: Final = 4
 """Buckets in an hourly report."""
 LARGE_ITEM: Final = 4 << 10
 MOST_SHARDS: Final = 64
+WORKERS: Final = (1, 8, 32)
+"""Calls at a time."""
+OTHER_REQUESTS: Final = (
+    ("ingest", "refunds", "500 linked refunds of 500 sales"),
+    ("orders", "order", f"an order of {ORDER_ITEMS} items"),
+    ("api", "read", "a read of an account"),
+    ("counters", "stream batch", "a stream batch of 500 events of 5 accounts"),
+    ("report", "report", "a report of 2,000 events in 4 shards"),
+)
 PROCESSES: Final = 2
 """Processes at once, if their time is not measured."""
 
@@ -57,6 +67,11 @@ CPU: Final = (
     "rate is the best round's."
 )
 REPLAYED: Final = f"CPU time of both, each in a fresh process. {DATA} names the CSV file."
+DISTANT: Final = (
+    "By the clock, on a quiet machine: every made-up call takes 5 ms. The fastest round, with its CPU time, and how "
+    "many of its calls have to wait for each other."
+)
+ALLOWED: Final = "The CPU time, and twice the calls that have to wait for each other."
 FRESH: Final = "CPU time in fresh processes, in turns, without Python's own start."
 LARGEST: Final = (
     "The most that a process of its own ever held, of the interpreter's first byte on; AWS is made up in it."
@@ -221,6 +236,42 @@ def recording_speed(extent: Extent) -> Iterator[Line]:
     )
 
 
+def latency(extent: Extent) -> Iterator[Line]:
+    """Time requests by the clock, where each call takes some milliseconds, beside their longest row of calls."""
+    for workers in WORKERS:
+        one = _latency("ingest", "one event", extent, workers)
+        times = one["wall"] / (one["in_a_row"] * CALL_SECONDS * 1000)
+        yield Line(
+            f"time of a request of 1 event, {workers} calls at a time, against its calls in a row",
+            f"{times:.2f}x ({_took(one)})",
+            "<= 1.6x",
+            at_most(1.6, times),
+            (DISTANT,),
+        )
+    for workers in WORKERS:
+        many = _latency("ingest", "events", extent, workers)
+        allowed = many["cpu"] + 2 * many["in_a_row"] * CALL_SECONDS * 1000
+        yield Line(
+            f"time of a request of 500 events, {workers} calls at a time",
+            _took(many),
+            f"<= {allowed:.0f} ms",
+            at_most(allowed, many["wall"]),
+            (DISTANT, ALLOWED),
+        )
+    for function, what, shown in OTHER_REQUESTS:
+        yield Line(f"  {shown}", _took(_latency(function, what, extent, AT_A_TIME)), notes=(DISTANT,))
+
+
+def _latency(function: str, what: str, extent: Extent, workers: int) -> dict[str, float]:
+    arguments = ["-m", "benchmarks.latency", what, str(5 * extent.rounds)]
+    measured: dict[str, float] = children.run(function, arguments, {"MaxConcurrency": workers})
+    return measured
+
+
+def _took(timed: Mapping[str, float]) -> str:
+    return f"{timed['wall']:.0f} ms, CPU {timed['cpu']:.0f}, {timed['in_a_row']:.0f} of {timed['calls']:.0f} calls"
+
+
 def reporting_speed(extent: Extent) -> Iterator[Line]:
     """Time a report against the bare queries of the same partitions."""
     measured = _reporting("speed", {"buckets": 1, "events": extent.lines}, extent.rounds)
@@ -315,6 +366,7 @@ MEASUREMENTS: Final[Sequence[Callable[[Extent], Iterator[Line]]]] = (
     reading,
     orders,
     recording_speed,
+    latency,
     reporting_speed,
     memory,
     starting,
