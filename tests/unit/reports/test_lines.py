@@ -7,14 +7,14 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 from hashlib import sha256
 from io import BytesIO
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple, cast
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from quarterhour.aws.items import Item
-from quarterhour.ledger.event import DETAILS
+from quarterhour.ledger.event import DETAILS, REFUND
 from quarterhour.ledger.plan import ledger_values
 from quarterhour.model.identifiers import Account, Partition
 from quarterhour.model.money import NO_CURRENCY
@@ -36,8 +36,8 @@ class Packed(NamedTuple):
     totals: LineTotals
 
 
-def sealed(items: Iterable[Item]) -> tuple[bytes, Packed]:
-    with SealedFileWriter(SCHEMA) as writer:
+def sealed(items: Iterable[Item], schema: int = SCHEMA) -> tuple[bytes, Packed]:
+    with SealedFileWriter(schema) as writer:
         for item in items:
             writer.write(item)
         sealed_ = writer.seal()
@@ -121,6 +121,71 @@ def test_the_same_events_always_give_the_same_bytes(items: list[Item]) -> None:
     again, second = sealed(shuffled)
     assert content == again
     assert first.sealed == second.sealed
+
+
+ANY_TEXT = st.text(st.sampled_from("=+-@\t\r\n',\"ab ") | st.characters(codec="utf-8"), min_size=1, max_size=8)
+OPTIONAL = ("product", "quantity", "customer", "extra", "category", "terms", "arithmetic", "unknown")
+
+
+@pytest.mark.parametrize("schema", COLUMNS)
+@given(texts_=st.lists(st.dictionaries(st.sampled_from(("id", "agency", *OPTIONAL)), ANY_TEXT), min_size=1, max_size=4))
+def test_a_sealed_file_is_what_the_csv_and_gzip_modules_write(schema: int, texts_: list[dict[str, str]]) -> None:
+    items = [line(AT, "a", "-3.20", **some) for some in texts_]
+    assert sealed(items, schema)[0] == plainly_sealed(items, schema)
+
+
+def test_a_sealed_file_of_many_lines_is_so_too() -> None:
+    items = [line(AT, f"order-{number}", product='"' * (number % 7 == 0)) for number in range(2000)]
+    assert sealed(items)[0] == plainly_sealed(items, SCHEMA)
+
+
+def plainly_sealed(items: Iterable[Item], schema: int) -> bytes:
+    """Return a sealed file as the first version wrote it, cell by cell."""
+    packed = BytesIO()
+    with (
+        gzip.GzipFile(filename="", mode="wb", fileobj=packed, compresslevel=6, mtime=0) as file,
+        io.TextIOWrapper(cast("IO[bytes]", file), encoding="utf-8", newline="") as text,
+    ):
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(COLUMNS[schema])
+        for item in items:
+            values = {name: value["S"] for name, value in item.items()}
+            if values["type"] == REFUND and "refers_to" not in values:
+                values["flag"] = "unlinked refund"
+            writer.writerow(plain_cell(name, values.get(name, "")) for name in COLUMNS[schema])
+    return packed.getvalue()
+
+
+SENT = {
+    "source",
+    "id",
+    "agency",
+    "product",
+    "customer",
+    "order_id",
+    "line",
+    "location",
+    "refers_to",
+    "extra",
+    "category",
+}
+
+
+def plain_cell(name: str, text: str) -> str:
+    return "'" + text if name in SENT and text.startswith((*RUN_BY_SPREADSHEETS, "'")) else text
+
+
+@pytest.mark.parametrize(
+    ("schema", "digest"),
+    [
+        (1, "0cbfae9eef55531fbe591d14a29bcf4897f23bde5b0b7117428987092c6908c6"),
+        (2, "269edaec2633377a13d9d899cc988612738910d4718ca68abec038cd5d8e4970"),
+    ],
+)
+def test_the_text_of_a_sealed_file_never_changes(schema: int, digest: str) -> None:
+    odd = {"product": 'a "green", tea', "extra": '{"a":"b"}', "customer": "=Zo\u00eb\r\n", "location": "GB#London"}
+    items = [line(AT, "a"), line(AT, "+b", "-3.20"), line(AT, "c", category="tea", terms="event", **odd)]
+    assert sha256(gzip.decompress(sealed(items, schema)[0])).hexdigest() == digest
 
 
 def test_the_bytes_do_not_depend_on_when_they_are_written(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,6 +4,7 @@ A chunk is an item of the Entity table with the keys of many events of one sourc
 events of its quarter-hour, so sealing the quarter-hour again writes the same chunks.
 """
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
@@ -35,12 +36,12 @@ class SourceIndex:
     """
 
     def __init__(self) -> None:
-        self._pending: dict[str, list[LedgerKey]] = {}
+        self._pending: defaultdict[str, list[LedgerKey]] = defaultdict(list)
         self._count = 0
 
     def add(self, event: Mapping[str, str]) -> None:
         """Add an event; all events between two calls of ``take`` belong to one quarter-hour."""
-        self._pending.setdefault(event["source"], []).append((event["quarter_hour"], event["position"]))
+        self._pending[event["source"]].append((event["quarter_hour"], event["position"]))
         self._count += 1
 
     @property
@@ -51,7 +52,8 @@ class SourceIndex:
     def take(self) -> list[dict[str, Any]]:
         """Remove and return the chunks of all pending keys, as attributes of the Entity table."""
         chunks = [chunk(source, keys) for source, keys in self._pending.items()]
-        self._pending, self._count = {}, 0
+        self._pending.clear()
+        self._count = 0
         return chunks
 
 

@@ -39,9 +39,8 @@ def plain(value: Decimal) -> str:
     return f"{value:f}"
 
 
-def add(left: Decimal, right: Decimal) -> Decimal:
-    """Return the exact sum."""
-    return _EXACT.add(left, right)
+add = _EXACT.add
+"""Returns the exact sum of two decimals."""
 
 
 def negated(value: Decimal) -> Decimal:

@@ -60,6 +60,28 @@ class Totals:
         return cls(int(values["events"]), *figures)
 
 
+class RunningTotals:
+    """Totals that events are added to, one after the other."""
+
+    __slots__ = ("_commission", "_events", "_gross", "_refunds")
+
+    def __init__(self) -> None:
+        self._events, self._gross, self._refunds, self._commission = 0, money.ZERO, money.ZERO, money.ZERO
+
+    def add(self, amount: Decimal, commission: Decimal) -> None:
+        """Add an event."""
+        self._events += 1
+        if amount < money.ZERO:
+            self._refunds = money.add(self._refunds, amount)
+        else:
+            self._gross = money.add(self._gross, amount)
+        self._commission = money.add(self._commission, commission)
+
+    def totals(self) -> Totals:
+        """Return the totals of the events added so far."""
+        return Totals(self._events, self._gross, self._refunds, self._commission)
+
+
 def figures(totals: Totals) -> dict[str, Any]:
     """Return totals as the API shows them: the stored figures, and ``net``."""
     return {**totals.as_dict(), "net": money.plain(totals.net)}

@@ -4,7 +4,7 @@ import heapq
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
-from itertools import groupby
+from itertools import chain, groupby
 from typing import TYPE_CHECKING, Any, Final
 
 from quarterhour.aws.entity import CHECKPOINT_KEY, SHARDS_KEY, Key
@@ -206,11 +206,8 @@ class LedgerReader:
         """Yield the items of a quarter-hour's partitions, which are read in parallel, ordered by position."""
         page = max(_SMALLEST_PAGE, _ITEMS_IN_MEMORY // len(partitions))
         streams = [
-            (item for items in pages for item in items)
-            for pages in [
-                query_pages(self.client, partition_request(self.table, partition, page), self.workers)
-                for partition in partitions
-            ]
+            chain.from_iterable(query_pages(self.client, partition_request(self.table, partition, page), self.workers))
+            for partition in partitions
         ]
         return heapq.merge(*streams, key=position_of)
 

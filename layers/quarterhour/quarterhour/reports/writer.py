@@ -1,6 +1,5 @@
 """Writes the sealed file of a quarter-hour: one CSV line per posting; the same postings give the same bytes."""
 
-import csv
 import gzip
 import io
 from contextlib import ExitStack
@@ -13,7 +12,7 @@ from quarterhour.ledger.event import REFUND
 from quarterhour.ledger.plan import SCHEMA as LEDGER_SCHEMA
 from quarterhour.model.errors import LedgerItemError
 from quarterhour.reports.digests import stream_digest
-from quarterhour.reports.lines import COLUMNS, FLAG, POSTING, UNLINKED, Line, Tallier, cell
+from quarterhour.reports.lines import COLUMNS, FLAG, POSTING, UNLINKED, CsvWriter, Line, Tallier
 from quarterhour.reports.plan import LineTotals, SealedFile
 
 _REQUIRED: Final = frozenset({*POSTING, "schema"})
@@ -36,8 +35,7 @@ class SealedFileWriter:
         self._layers.enter_context(packed)
         text = io.TextIOWrapper(cast("IO[bytes]", packed), encoding="utf-8", newline="")
         self._layers.enter_context(text)
-        self._writer = csv.writer(text, lineterminator="\n")
-        self._writer.writerow(self._columns)
+        self._csv = CsvWriter(text, self._columns)
         return self
 
     def __exit__(
@@ -59,7 +57,7 @@ class SealedFileWriter:
             raise LedgerItemError(_place(item), error) from error
         if values["type"] == REFUND and "refers_to" not in values:
             values[FLAG] = UNLINKED
-        self._writer.writerow([cell(name, values[name]) if name in values else "" for name in self._columns])
+        self._csv.write(values)
         return values
 
     def seal(self) -> SealedFile:
@@ -87,8 +85,9 @@ def _values(item: Item) -> dict[str, str]:
         raise ValueError(f"no text: {', '.join(other)}") from None
     if not values.keys() >= _REQUIRED:
         raise ValueError(f"missing: {', '.join(sorted(_REQUIRED - values.keys()))}")
-    if values["schema"] != LEDGER_SCHEMA:
-        raise ValueError(f"the schema {values['schema']!r} is not known")
+    schema = values.pop("schema")
+    if schema != LEDGER_SCHEMA:
+        raise ValueError(f"the schema {schema!r} is not known")
     return values
 
 
