@@ -1,5 +1,6 @@
 """The counters: three move together or none does, the watermark keeps its digits, a customer is counted once."""
 
+from collections import Counter as Counting
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import date, datetime, timedelta
@@ -9,14 +10,15 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
+from quarterhour.aws.entity import Key
 from quarterhour.aws.items import from_item
 from quarterhour.aws.retries import is_cancelled, is_transient
 from quarterhour.aws.tables import get_items
 from quarterhour.aws.workers import Workers
-from quarterhour.counters.distinct import MARKERS_PER_TRANSACTION, MarkerSet, marker_sets, missing
+from quarterhour.counters.distinct import MARKERS_PER_TRANSACTION, Marker, MarkerSet, marker_sets, missing
 from quarterhour.counters.keys import customers_key, latest_key, partition_key
-from quarterhour.counters.plan import Change, Retention, counter_keys, quarter_hour_changes, watermark
-from quarterhour.counters.store import markers_request
+from quarterhour.counters.plan import Addition, Change, Retention, counter_keys, quarter_hour_changes, watermark
+from quarterhour.counters.store import CounterStore, markers_request
 from quarterhour.model.clock import iso_millis
 from quarterhour.model.identifiers import Account, Partition
 from quarterhour.model.quarter_hours import LENGTH, QuarterHour
@@ -41,7 +43,11 @@ def counted(storage: Storage, account: Account, at: datetime, delta: Totals = SO
     quarter_hour = QuarterHour.at(at)
     stored = storage.counters.read(counter_keys(account, quarter_hour))
     more: Any = {"counted": {"watermarks": {"00": SEQ}}, "last_updated": iso_millis(at), "retention": KEPT}
-    return quarter_hour_changes(account, quarter_hour, stored, delta, **more)
+    return three(quarter_hour_changes(account, quarter_hour, stored, delta, **more))
+
+
+def three(planned: Sequence[Change | Addition]) -> list[Change]:
+    return [change for change in planned if isinstance(change, Change)]
 
 
 def counted_by_0_1_0(storage: Storage, account: Account, at: datetime, shard: int) -> list[Change]:
@@ -49,7 +55,7 @@ def counted_by_0_1_0(storage: Storage, account: Account, at: datetime, shard: in
     partition = Partition(QuarterHour.at(at), shard)
     stored = storage.counters.read([*counter_keys(account, partition.quarter_hour), partition_key(account, partition)])
     more: Any = {"seq": SEQ, "last_updated": iso_millis(at), "retention": KEPT}
-    return older_changes(account, partition, stored, SOLD, **more)
+    return three(older_changes(account, partition, stored, SOLD, **more))
 
 
 def stored(storage: Storage, account: Account, at: datetime) -> list[dict[str, Any]]:
@@ -222,15 +228,16 @@ def test_neither_count_nor_marker_is_written_where_one_marker_exists(
     storage: Storage, account: Account, at: datetime, existing: int
 ) -> None:
     marker_set = full_transaction(account, at)
-    storage.write(dict(marker_set.markers[existing]))
+    keys = list(marker_set.markers.values())
+    storage.write(dict(keys[existing]))
     request = markers_request(storage.entity_table, marker_set)
     assert len(request["TransactItems"]) == 100
     with pytest.raises(ClientError) as failure:
         storage.dynamodb.transact_write_items(**request)
     assert is_cancelled(failure.value)
     assert customers(storage, account, at) == [0, 0]
-    found = get_items(storage.dynamodb, storage.entity_table, marker_set.markers, Workers(1))
-    assert [from_item(item) for item in found] == [marker_set.markers[existing]]
+    found = get_items(storage.dynamodb, storage.entity_table, keys, Workers(1))
+    assert [from_item(item) for item in found] == [keys[existing]]
     storage.counters.count_new(marker_set)
     assert customers(storage, account, at) == [MARKERS_PER_TRANSACTION - 1, 0]
 
@@ -239,11 +246,56 @@ def test_items_that_expire_have_an_expiry(storage: Storage, account: Account, at
     seen(storage, account, at, "ann")
     lifetime, day = marker_sets(account, at.date(), {"ann"}, KEPT)
     for marker_set in (lifetime, day):
-        (marker,) = get_items(storage.dynamodb, storage.entity_table, marker_set.markers, Workers(1))
+        (marker,) = get_items(storage.dynamodb, storage.entity_table, list(marker_set.markers.values()), Workers(1))
         assert from_item(marker).get("expires_at") == marker_set.markers_expire
         count = storage.counters.read([marker_set.counter])[marker_set.counter["sk"]]
         assert count.get("expires_at") == marker_set.counter_expires
-    assert list(missing(lifetime, {lifetime.markers[0]["pk"]})) == []
+    assert list(missing(lifetime, {lifetime.markers["ann"]["pk"]})) == []
+
+
+def test_markers_are_inserted_with_the_places_that_set_them_and_never_replaced(
+    storage: Storage, account: Account, at: datetime
+) -> None:
+    crowd = [f"customer {number}" for number in range(60)]
+    sets = marker_sets(account, at.date(), crowd[:40], KEPT)
+    first = storage.counters.mark(sets, dict.fromkeys(crowd, "202610230130#00#1"))
+    assert Counting(marker["place"] for marker in first.values()) == {"202610230130#00#1": 80}
+    assert customers(storage, account, at) == [0, 0], "they are counted with the record at that place"
+    more = storage.counters.mark(
+        marker_sets(account, at.date(), crowd, KEPT), dict.fromkeys(crowd, "202610230130#00#2")
+    )
+    assert Counting(marker["place"] for marker in more.values()) == {"202610230130#00#1": 80, "202610230130#00#2": 40}
+    of_day = sets[1]
+    assert {first[key["pk"]]["expires_at"] for key in of_day.markers.values()} == {of_day.markers_expire}
+
+
+def test_of_two_that_set_one_marker_both_read_the_place_of_the_first(
+    storage: Storage, account: Account, at: datetime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sets = marker_sets(account, at.date(), {"ann", "bob"}, KEPT)
+    reads = CounterStore._markers
+
+    def read(store: CounterStore, keys: Sequence[Key]) -> dict[str, Marker]:
+        found = reads(store, keys)
+        monkeypatch.setattr(CounterStore, "_markers", reads)
+        storage.counters.mark(sets[:1], {"ann": "202610230130#00#1", "bob": "202610230130#00#1"})
+        return found
+
+    monkeypatch.setattr(CounterStore, "_markers", read)
+    mine = storage.counters.mark(sets, {"ann": "202610230130#01#7", "bob": "202610230130#01#7"})
+    assert Counting(marker["place"] for marker in mine.values()) == {"202610230130#00#1": 2, "202610230130#01#7": 2}
+
+
+def test_new_customers_are_added_with_the_counters_or_not_at_all(
+    storage: Storage, account: Account, at: datetime
+) -> None:
+    lifetime, of_day = marker_sets(account, at.date(), {"ann", "bob"}, KEPT)
+    planned = counted(storage, account, at)
+    storage.counters.write([*planned, lifetime.addition(2), of_day.addition(1)])
+    with pytest.raises(ClientError):
+        storage.counters.write([*planned, lifetime.addition(2), of_day.addition(1)])
+    assert customers(storage, account, at) == [2, 1]
+    assert storage.counters.read([of_day.counter])[of_day.counter["sk"]]["expires_at"] == of_day.counter_expires
 
 
 def test_only_the_lifetime_counter_is_in_the_index(storage: Storage, account: Account, at: datetime) -> None:

@@ -72,6 +72,33 @@ def test_claims_may_fail_in_part_and_the_ingest_die_at_any_later_call(
     record_property(f"claims, {kind.value}", f"{points} crash points tried, 0 violations")
 
 
+@pytest.mark.parametrize("kind", [Kind.STATEMENTS_BEFORE, Kind.STATEMENTS_AFTER])
+def test_markers_of_customers_may_fail_in_part_and_the_function_die_at_any_later_call(
+    place: Trial, number: Callable[[], int], record_property: Record, kind: Kind
+) -> None:
+    place.lanes_a_stream = 1
+    points = 0
+    for death in DEATHS:
+        for after in count(1):
+            n = number()
+            place.send([sale(f"{n}-{i}", "1.5", customer=f"{n if i else 0}-{i}") for i in range(3)])
+            place.read_streams()
+            (lane,) = (lane for lane in place.lanes.values() if lane.function == "counters")
+            place.faults.arm(kind)
+            place.faults.arm(death, after)
+            struck = len(place.faults.struck)
+            place.deliver(lane, lane.left)
+            died = death in {one for _, one in place.faults.struck[struck:]}
+            place.faults.disarm()
+            place.deliver(lane, lane.left, repeat=2)
+            if not died:  # the batch had ended before
+                break
+            points += 1
+        place.drain()
+        place.check()
+    record_property(f"markers, {kind.value}", f"{points} crash points tried, 0 violations")
+
+
 def test_a_stream_batch_may_die_at_any_call(place: Trial, number: Callable[[], int], record_property: Record) -> None:
     place.lanes_a_stream = 1
 

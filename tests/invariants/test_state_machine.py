@@ -5,6 +5,8 @@ A longer profile: ``pytest tests/invariants/test_state_machine.py --hypothesis-p
 
 from contextlib import ExitStack
 from datetime import timedelta
+from functools import partial
+from itertools import pairwise
 from typing import Any
 
 from hypothesis import settings
@@ -82,6 +84,20 @@ class Marketplace(RuleBasedStateMachine):
         if lanes:
             with self._struck_by(fault):
                 self.place.deliver(lanes[lane % len(lanes)], length, repeat)
+
+    @rule(after=st.integers(0, 12), repeat=st.integers(0, 12))
+    def two_deliveries_overlap(self, after: int, repeat: int) -> None:
+        self.place.read_streams()
+        lanes = [lane for lane in self.place.lanes.values() if lane.function == "counters"]
+        for lane, other in pairwise(lanes):
+            self.place.faults.meanwhile(after, partial(self.place.deliver, other, other.left, repeat))
+            self.place.deliver(lane, lane.left, repeat)
+        self.place.faults.disarm()
+
+    @rule(fault=faults)
+    def an_operator_rebuilds_the_counters(self, fault: tuple[Kind, int] | None) -> None:
+        with self._struck_by(fault):
+            self.place.invoke("operator", {"action": "rebuild"})
 
     @rule()
     def items_expire(self) -> None:

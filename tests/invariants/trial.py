@@ -322,16 +322,18 @@ class Trial(World):
         assert Counter(logged) == stored, "the sources' logs differ from the ledger"
 
     def _customers_agree(self, ledger: list[dict[str, str]]) -> None:
-        seen: dict[str, set[str]] = {}
+        seen: dict[tuple[str, str], set[str]] = {}
         for item in ledger:
             if "customer" in item:
-                seen.setdefault(f"{item['agency']}#{item['currency']}", set()).add(item["customer"])
+                account = f"ACCOUNT#{item['agency']}#{item['currency']}"
+                for sk in ("CUSTOMERS", f"CUSTOMERS#{item['recorded_at'][:10]}"):
+                    seen.setdefault((account, sk), set()).add(item["customer"])
         counted = {
-            item["pk"]["S"].removeprefix("ACCOUNT#"): int(item["customers"]["N"])
+            (item["pk"]["S"], item["sk"]["S"]): int(item["customers"]["N"])
             for item in self.entities()
-            if item["sk"]["S"] == "CUSTOMERS"
+            if item["sk"]["S"].startswith("CUSTOMERS")
         }
-        assert counted == {account: len(customers) for account, customers in seen.items()}, "customers differ"
+        assert counted == {count: len(customers) for count, customers in seen.items()}, "customers differ"
 
 
 @contextmanager

@@ -4,7 +4,16 @@ from collections.abc import Mapping
 from typing import Any
 
 from quarterhour.counters.keys import partition_key
-from quarterhour.counters.plan import Change, Counter, Group, Retention, counter_change, quarter_hour_changes
+from quarterhour.counters.plan import (
+    Addition,
+    Change,
+    Counter,
+    Group,
+    Retention,
+    counter_change,
+    epoch,
+    quarter_hour_changes,
+)
 from quarterhour.model.clock import iso_millis
 from quarterhour.model.identifiers import Account, Partition
 from quarterhour.model.totals import Totals
@@ -19,15 +28,15 @@ def older_changes(  # noqa: PLR0913 - all that the three counters hold
     seq: str,
     last_updated: str,
     retention: Retention,
-) -> list[Change]:
+) -> list[Change | Addition]:
     """Return the changes by which 0.1.0 added a difference to the three counters of a partition."""
     more: Any = {"counted": {}, "last_updated": last_updated, "retention": retention}
-    own, *shared = quarter_hour_changes(account, partition.quarter_hour, stored, delta, **more)
-    watermark = {"seq": seq, "expires_at": own.values["expires_at"]}
+    _, *shared = quarter_hour_changes(account, partition.quarter_hour, stored, delta, **more)
+    watermark = {"seq": seq, "expires_at": epoch(partition.quarter_hour.end + retention.quarter_hour)}
     return [counter_change(partition_key(account, partition), stored, delta, watermark), *shared]
 
 
-def older_group_changes(group: Group, stored: Mapping[str, Counter], retention: Retention) -> list[Change]:
+def older_group_changes(group: Group, stored: Mapping[str, Counter], retention: Retention) -> list[Change | Addition]:
     """Return the changes by which 0.1.0 counted the postings of a group, which are of one partition."""
     (partition,) = group.partitions
     applied = stored.get(partition_key(group.account, partition)["sk"], {}).get("seq", "")

@@ -15,6 +15,7 @@ from quarterhour.aws.entity import Key, window_partitions
 from quarterhour.aws.streams import SEQUENCE_DIGITS
 from quarterhour.counters.keys import partition_key
 from quarterhour.counters.plan import (
+    Addition,
     Change,
     Counter,
     Group,
@@ -23,6 +24,7 @@ from quarterhour.counters.plan import (
     group,
     group_changes,
     lacks_watermark,
+    uncounted,
 )
 from quarterhour.model.clock import iso_millis
 from quarterhour.model.identifiers import Identity, Partition, Position
@@ -46,22 +48,32 @@ class Table:
         found = ((key["sk"], self.items.get((key["pk"], key["sk"]))) for key in keys)
         return {sk: item for sk, item in found if item}
 
-    def write(self, planned: Sequence[Change]) -> bool:
+    def write(self, planned: Sequence[Change | Addition]) -> bool:
         """Write all or none; ``False`` where one has changed since it was read."""
-        places = [(change.values["pk"], change.values["sk"]) for change in planned]
-        assert len(set(places)) == len(places), "a transaction takes each item at most once"
-        versions = [self.items.get(place, {}).get("version") for place in places]
-        if versions != [change.version for change in planned]:
+        changes = {
+            (change.values["pk"], change.values["sk"]): change for change in planned if isinstance(change, Change)
+        }
+        added = {(one.counter["pk"], one.counter["sk"]): one for one in planned if isinstance(one, Addition)}
+        assert len(changes | added) == len(planned), "a transaction takes each item at most once"
+        if any(self.items.get(place, {}).get("version") != change.version for place, change in changes.items()):
             return False
-        self.items |= {place: dict(change.values) for place, change in zip(places, planned, strict=True)}
+        self.items |= {place: dict(change.values) for place, change in changes.items()}
+        for place, one in added.items():
+            self.items[place] = {"customers": self.items.get(place, {"customers": 0})["customers"] + one.customers}
         return True
 
-    def apply(self, one: Group) -> None:
+    def read_group(self, one: Group) -> Mapping[str, Counter]:
+        """Return the counters of a group as the service reads them."""
         stored = self.read(one.keys)
         if lacks_watermark(one, stored):
             stored = {**self.read(partition_key(one.account, partition) for partition in one.partitions), **stored}
-        planned = group_changes(one, stored, RETENTION)
-        assert self.write(planned)
+        return stored
+
+    def apply(self, one: Group) -> None:
+        assert self.write(changes(one, self.read_group(one)))
+
+    def fail(self, one: Group) -> None:
+        """Do what a function does with a group before it dies."""
 
     def apply_as_0_1_0(self, records: Sequence[dict[str, Any]]) -> None:
         """Count records as 0.1.0 did, each partition by itself."""
@@ -78,6 +90,16 @@ class Table:
         """Return what is counted of an account's quarter-hours, by whatever version."""
         places = [(pk, sk) for pk, sk in sorted(self.items) if pk == "ACCOUNT#" + account and sk.startswith("QUARTER#")]
         return dict(by_quarter_hour(self.items[place] for place in places))
+
+
+def changes(one: Group, stored: Mapping[str, Counter]) -> list[Change | Addition]:
+    """Plan the counting of what is new in a group, without customers."""
+    new = uncounted(one, stored)
+    return group_changes(new, stored, (), RETENTION) if new.postings else []
+
+
+def counters_of(planned: Sequence[Change | Addition]) -> list[Counter]:
+    return [change.values for change in planned if isinstance(change, Change)]
 
 
 def posting(account: str, partition: str, amount: Decimal | str, commission: Decimal | str, i: int) -> dict[str, Any]:
@@ -103,14 +125,15 @@ def redeliver(
     table: Table, records: Sequence[dict[str, Any]], done: int, cut: tuple[float, float], failing: int
 ) -> int:
     """Deliver from any record that is counted to any later one; some groups fail. Return how many are counted."""
+    if done == len(records):
+        return done
     start = round(cut[0] * done)
     end = start + 1 + round(cut[1] * (len(records) - start - 1))
     groups, poison = group(records[start:end])
     assert not poison
     failed = [one for i, one in enumerate(groups) if failing >> i & 1]
     for one in groups:
-        if one not in failed:
-            table.apply(one)
+        (table.fail if one in failed else table.apply)(one)
     firsts = [one.postings[0].seq for one in failed]
     lowest = [i for i, one in enumerate(records) if one["dynamodb"]["SequenceNumber"].zfill(40) in firsts]
     return max(done, min(lowest, default=end))
@@ -142,8 +165,7 @@ def test_each_posting_is_counted_once_in_any_batches_and_redeliveries(
         table.apply_as_0_1_0(records_of_shard[: round(counted_before * len(records_of_shard))])
     done = [0, 0]
     for shard, cut, failing in [*deliveries, (0, (1, 1), 0), (1, (1, 1), 0)]:
-        if done[shard] < len(shards[shard]):
-            done[shard] = redeliver(table, shards[shard], done[shard], cut, failing)
+        done[shard] = redeliver(table, shards[shard], done[shard], cut, failing)
     assert done == [len(shard) for shard in shards]
 
     for account in {one[0] for one in sold}:
@@ -189,7 +211,7 @@ def test_the_sign_separates_gross_from_refunds() -> None:
 
 def test_one_transaction_moves_quarter_hour_day_and_lifetime_together() -> None:
     (one,), _ = group(stream([posting("42#GBP", PARTITIONS[0], "10.00", "1.00", 5)]))
-    planned = group_changes(one, {}, RETENTION)
+    planned = [change for change in changes(one, {}) if isinstance(change, Change)]
     assert [change.values["sk"] for change in planned] == ["QUARTER#202610230130", "latest", "DAY#2026-10-23"]
     assert {change.values["pk"] for change in planned} == {"ACCOUNT#42#GBP"}
     assert [change.version for change in planned] == [None, None, None]
@@ -240,6 +262,15 @@ def test_a_record_is_compared_with_the_watermark_of_its_own_shard() -> None:
     assert table.totals("42#GBP", "latest").events == 4
 
 
+def test_each_record_of_a_group_is_compared_with_the_watermark_of_its_own_shard() -> None:
+    table = Table()
+    records = stream(posting("42#GBP", PARTITIONS[shard], "1", "1", i) for i, shard in enumerate((1, 0)))
+    for some in (records[1:], records, records):
+        (one,), _ = group(some)
+        table.apply(one)
+    assert table.totals("42#GBP", "latest").events == 2
+
+
 def test_a_shard_that_0_1_0_counted_has_its_watermark_until_it_moves() -> None:
     table = Table()
     records = stream(posting("42#GBP", PARTITIONS[0], "1", "1", i) for i in range(4))
@@ -266,23 +297,23 @@ def test_a_repeated_batch_changes_nothing() -> None:
     table = Table()
     (one,), _ = group(stream(posting("42#GBP", PARTITIONS[0], "1", "1", i) for i in range(3)))
     table.apply(one)
-    assert group_changes(one, table.read(one.keys), RETENTION) == []
+    assert changes(one, table.read(one.keys)) == []
 
 
 def test_of_two_updates_with_the_same_batch_only_one_writes() -> None:
     table = Table()
     (one,), _ = group(stream(posting("42#GBP", PARTITIONS[0], "1", "1", i) for i in range(3)))
-    mine, theirs = (group_changes(one, table.read(one.keys), RETENTION) for _ in range(2))
+    mine, theirs = (changes(one, table.read(one.keys)) for _ in range(2))
     assert table.write(theirs)
     assert not table.write(mine)
-    assert group_changes(one, table.read(one.keys), RETENTION) == []
+    assert changes(one, table.read(one.keys)) == []
 
 
 def test_of_two_concurrent_updates_of_an_account_the_second_is_planned_again() -> None:
     table = Table()
     groups, _ = group(stream(posting("42#GBP", PARTITIONS[i], "1", "1", i) for i in (0, 2)))
     assert len(groups) == 2
-    first, second = ((one, group_changes(one, table.read(one.keys), RETENTION)) for one in groups)
+    first, second = ((one, changes(one, table.read(one.keys))) for one in groups)
     assert table.write(first[1])
     assert not table.write(second[1]), "the lifetime totals have moved"
     table.apply(second[0])
@@ -299,7 +330,7 @@ def test_a_late_partition_does_not_turn_last_updated_back() -> None:
 
 def test_quarter_hour_and_day_counters_expire_and_the_lifetime_never_does() -> None:
     (one,), _ = group(stream([posting("42#GBP", PARTITIONS[0], "1", "1", 0)]))
-    quarter_hour, latest, day = (change.values for change in group_changes(one, {}, RETENTION))
+    quarter_hour, latest, day = counters_of(changes(one, {}))
     assert quarter_hour["expires_at"] == int((utc("01:45") + timedelta(days=35)).timestamp())
     assert day["expires_at"] == int((utc("01:45") + timedelta(days=800)).timestamp())
     assert "expires_at" not in latest
@@ -307,7 +338,7 @@ def test_quarter_hour_and_day_counters_expire_and_the_lifetime_never_does() -> N
 
 def test_the_lifetime_totals_are_in_the_index_of_all_latest_states() -> None:
     (one,), _ = group(stream([posting("42#GBP", PARTITIONS[0], "1", "1", 0)]))
-    _, latest, _ = (change.values for change in group_changes(one, {}, RETENTION))
+    _, latest, _ = counters_of(changes(one, {}))
     assert latest["gsi1pk"] in window_partitions("latest")
     assert latest["gsi1sk"] == "ACCOUNT#42#GBP"
 

@@ -1,5 +1,6 @@
 """Counting a batch while calls to the table fail."""
 
+from collections import Counter as Counting
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
 from typing import Any
@@ -11,7 +12,8 @@ from quarterhour.aws.entity import Key
 from quarterhour.aws.retries import ATTEMPTS
 from quarterhour.aws.streams import Poison
 from quarterhour.aws.workers import Workers
-from quarterhour.counters.plan import Change, Counter, Retention
+from quarterhour.counters.distinct import Marker, MarkerSet, new_markers
+from quarterhour.counters.plan import Addition, Change, Counter, Retention
 from quarterhour.counters.service import CounterUpdater
 from quarterhour.model import clock
 from quarterhour.model.errors import UnavailableError
@@ -33,6 +35,8 @@ class Counters:
     def __init__(self, **failing: Sequence[Exception]) -> None:
         self.failing = {account: list(errors) for account, errors in failing.items()}
         self.items: dict[tuple[str, str], Counter] = {}
+        self.markers: dict[str, Marker] = {}
+        self.customers: Counting[str] = Counting()
         self.reads = 0
         self.partition_reads = 0
 
@@ -47,11 +51,19 @@ class Counters:
         found = self.items.items()
         return {sk: item for (pk, sk), item in found if pk == f"ACCOUNT#{account}" and sk.startswith(of_quarter_hour)}
 
-    def write(self, planned: Sequence[Change]) -> None:
-        _, agency, _ = planned[0].values["pk"].split("#")
+    def mark(self, sets: Sequence[MarkerSet], places: Mapping[str, str]) -> Mapping[str, Marker]:
+        self.markers = {one["pk"]: one for of in sets for one in new_markers(of, places, self.markers)} | self.markers
+        return self.markers
+
+    def write(self, planned: Sequence[Change | Addition]) -> None:
+        changes = [change.values for change in planned if isinstance(change, Change)]
+        _, agency, _ = changes[0]["pk"].split("#")
         if errors := self.failing.get(f"of_{agency}"):
             raise errors.pop(0)
-        self.items |= {(change.values["pk"], change.values["sk"]): dict(change.values) for change in planned}
+        self.items |= {(values["pk"], values["sk"]): dict(values) for values in changes}
+        for one in planned:
+            if isinstance(one, Addition):
+                self.customers[one.counter["sk"]] += one.customers
 
 
 class Lot:
@@ -70,9 +82,9 @@ def counting(counters: Counters) -> CounterUpdater:
     return CounterUpdater(stub, lot, Retention(timedelta(days=35), timedelta(days=800)), Workers(1))
 
 
-def sold(seq: int, account: str = "42#GBP") -> dict[str, Any]:
+def sold(seq: int, account: str = "42#GBP", **more: str) -> dict[str, Any]:
     at = AT + timedelta(milliseconds=seq)
-    return record(seq, posting_item(account, position=str(Position.of(Identity("shop", str(seq)), at))))
+    return record(seq, posting_item(account, position=str(Position.of(Identity("shop", str(seq)), at)), **more))
 
 
 @pytest.fixture(autouse=True)
@@ -94,6 +106,18 @@ def test_the_counters_of_partitions_are_read_once_for_a_shard_that_has_no_waterm
     for seq in (1, 2, 3):
         counting(counters).apply([sold(seq)])
     assert (counters.items[LATEST]["events"], counters.reads, counters.partition_reads) == (3, 3, 1)
+
+
+def test_a_customer_is_counted_with_the_record_that_set_the_marker_however_often_the_write_fails() -> None:
+    counters = Counters(of_42=[FASTER] * (ATTEMPTS + 1))
+    records = [sold(1), sold(2, customer="ann"), sold(3, customer="bob")]
+    assert counting(counters).apply(records[:2]) == {"batchItemFailures": [{"itemIdentifier": "1"}]}
+    assert (len(counters.markers), counters.customers.total()) == (2, 0)
+    counting(counters).apply(records)
+    counting(counters).apply(records)
+    assert counters.customers == {"CUSTOMERS": 2, "CUSTOMERS#2026-10-23": 2}
+    item = counters.items["ACCOUNT#42#GBP", "QUARTER#202610230130"]
+    assert (item["new_customers"], item["new_customers_of_day"]) == (2, 2)
 
 
 @pytest.mark.parametrize("error", [FASTER, THROTTLED, TIMEOUT])

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from quarterhour.aws.entity import Key
 from quarterhour.aws.workers import Workers
-from quarterhour.counters.distinct import marker_sets
-from quarterhour.counters.plan import Change, Counter, group
+from quarterhour.counters.distinct import Marker, MarkerSet, marker_sets
+from quarterhour.counters.plan import Addition, Change, Counter, group
 from quarterhour.model import clock
 from quarterhour.model.clock import ManualClock
 from quarterhour.model.errors import UnavailableError
@@ -28,8 +28,8 @@ from quarterhour.rebuild.plan import (
 from quarterhour.rebuild.repair import CounterRepair
 from tests.support.builders import AT, amounts
 from tests.support.script import cancelled
-from tests.unit.counters.test_distinct import CustomerStore
-from tests.unit.counters.test_plan import RETENTION, Table, posting, stream
+from tests.unit.counters.test_distinct import Shop, bought
+from tests.unit.counters.test_plan import RETENTION, posting, stream
 
 ACCOUNT = Account("42", "GBP")
 PK = "ACCOUNT#42#GBP"
@@ -39,23 +39,24 @@ ROLLOVER = QuarterHour.parse("202610230130")
 DAY = date(2026, 10, 23)
 
 
-class Store(CustomerStore):
+class Store:
     """Stands in for the counters' store, on a table that others write to between the calls."""
 
-    def __init__(self, table: Table, meanwhile: Callable[[], None] = lambda: None) -> None:
-        super().__init__()
+    def __init__(self, table: Shop, meanwhile: Callable[[], None] = lambda: None) -> None:
         self.table = table
         self.meanwhile = meanwhile
 
     def read(self, keys: Iterable[Key]) -> Mapping[str, Counter]:
-        keys = list(keys)
-        counts = {key["sk"]: self.customers.get((key["pk"], key["sk"])) for key in keys}
-        found = {sk: {"customers": Decimal(count)} for sk, count in counts.items() if count is not None}
-        found |= self.table.read(keys)
+        found = self.table.read(keys)
         self.meanwhile()
         return found
 
-    def write(self, changes: Sequence[Change]) -> None:
+    def count_new(self, marker_set: MarkerSet) -> list[Marker]:
+        found = self.table.count_new(marker_set)
+        self.meanwhile()
+        return found
+
+    def write(self, changes: Sequence[Change | Addition]) -> None:
         if not self.table.write(changes):
             raise cancelled(["ConditionalCheckFailed"])
 
@@ -68,7 +69,7 @@ class Store(CustomerStore):
 
     def set_customers(self, counter: Key, customers: int, expires: int) -> None:
         assert expires > clock.now().timestamp()
-        self.customers[counter["pk"], counter["sk"]] = customers
+        self.table.items[counter["pk"], counter["sk"]] = {"customers": customers}
 
 
 def rebuild(
@@ -126,7 +127,7 @@ def test_a_rebuild_corrects_any_counters_while_events_keep_arriving(
 ) -> None:
     postings = [posting("42#GBP", partition, amount, amount, i) for i, (partition, amount) in enumerate(sold)]
     records = stream(postings)
-    table = Table()
+    table = Shop()
     before, done = (round(share * len(records)) for share in sorted(delivered))
     table.apply_as_0_1_0(records[:before])
     deliver(table, records[:done])
@@ -155,7 +156,7 @@ def test_a_rebuild_corrects_any_counters_while_events_keep_arriving(
     assert rebuild(Store(table), postings, AT + later) == 0
 
 
-def deliver(table: Table, records: Sequence[dict[str, Any]]) -> None:
+def deliver(table: Shop, records: Sequence[dict[str, Any]]) -> None:
     for one in group(records)[0]:
         table.apply(one)
 
@@ -173,7 +174,7 @@ def rebuild_patiently(store: Store, postings: Sequence[Mapping[str, Any]], now: 
 
 def test_correct_counters_are_not_written() -> None:
     postings = [posting("42#GBP", SEALED[1], "10.00", "1.00", 0), posting("42#GBP", UNSEALED[0], "5.00", "0.50", 1)]
-    table = Table()
+    table = Shop()
     deliver(table, stream(postings))
     before = dict(table.items)
     assert rebuild(Store(table), postings) == 0
@@ -183,7 +184,7 @@ def test_correct_counters_are_not_written() -> None:
 def test_records_of_a_repaired_quarter_hour_are_not_counted_again() -> None:
     postings = [posting("42#GBP", SEALED[1 + i % 2], "10.00", "1.00", i) for i in range(3)]
     records = stream(postings)
-    table = Table()
+    table = Shop()
     deliver(table, records[:1])
     rebuild(Store(table), postings)
     assert table.totals("42#GBP", "latest").events == 3
@@ -194,7 +195,7 @@ def test_records_of_a_repaired_quarter_hour_are_not_counted_again() -> None:
 @pytest.mark.usefixtures("hands")
 def test_an_account_that_keeps_changing_is_given_up_and_named() -> None:
     postings = [posting("42#GBP", SEALED[1], "10.00", "1.00", 0)]
-    table = Table()
+    table = Shop()
 
     def changed() -> None:
         before = table.items.get((PK, "latest"), {**Totals().as_dict(), "version": Decimal(0)})
@@ -207,7 +208,7 @@ def test_an_account_that_keeps_changing_is_given_up_and_named() -> None:
 
 def test_counts_of_a_sealed_partition_without_lines_are_removed() -> None:
     postings = [posting("42#GBP", SEALED[1], "10.00", "1.00", 0)]
-    table = Table()
+    table = Shop()
     deliver(table, stream([*postings, posting("42#GBP", SEALED[2], "3.00", "0.30", 1)]))
     assert rebuild(Store(table), postings) > 0
     assert table.quarter_hours("42#GBP")[ROLLOVER] == expected(postings)
@@ -220,20 +221,20 @@ def test_expired_partitions_and_days_are_not_restored() -> None:
         (30, {"latest", "DAY#2026-10-23", f"QUARTER#{ROLLOVER}"}),
         (40, {"latest", "DAY#2026-10-23"}),
     ):
-        store = Store(Table())
+        store = Store(Shop())
         assert (
             rebuild(store, postings, AT + timedelta(days=days), QuarterHour.last_of(DAY + timedelta(days=days - 1))) > 0
         )
         assert {sk for _, sk in store.table.items} == existing
-    store = Store(Table())
+    store = Store(Shop())
     assert rebuild(store, postings, AT + timedelta(days=900), QuarterHour.last_of(DAY + timedelta(days=899))) == 1
     assert {sk for _, sk in store.table.items} == {"latest"}
-    assert store.customers == {}
+    assert store.table.customers == {}
 
 
 def test_a_lifetime_is_not_repaired_where_unsealed_counters_have_expired() -> None:
     with pytest.raises(UnavailableError, match="let the reports catch up"):
-        rebuild(Store(Table()), [posting("42#GBP", SEALED[0], "10.00", "1.00", 0)], AT + timedelta(days=40))
+        rebuild(Store(Shop()), [posting("42#GBP", SEALED[0], "10.00", "1.00", 0)], AT + timedelta(days=40))
 
 
 # ---------------------------------------------------------------- distinct customers
@@ -248,33 +249,68 @@ def shopping(*customers: str) -> list[dict[str, Any]]:
 
 @given(st.lists(st.sampled_from("abcdefg"), min_size=1, max_size=10), st.integers(0, 20))
 def test_the_customers_of_a_final_day_are_set_without_markers(came: list[str], wrong: int) -> None:
-    store = Store(Table())
-    store.customers[PK, "CUSTOMERS#2026-10-23"] = wrong
+    store = Store(Shop())
+    store.table.items[PK, "CUSTOMERS#2026-10-23"] = {"customers": wrong}
     later, through = QuarterHour.last_of(DAY).end + FINAL_AFTER, QuarterHour.last_of(DAY + timedelta(days=1))
     rebuild(store, shopping(*came), later, through)
-    assert set(store.customers.values()) == {len(set(came))}
-    store.markers = {one for one in store.markers if one in lifetime_markers(came)}
+    assert set(store.table.customers.values()) == {len(set(came))}
+    kept = lifetime_markers(came)
+    store.table.markers = {pk: marker for pk, marker in store.table.markers.items() if pk in kept}
     assert rebuild(store, shopping(*came), later, through) == 0
-    assert set(store.customers.values()) == {len(set(came))}
+    assert set(store.table.customers.values()) == {len(set(came))}
 
 
 def lifetime_markers(customers: Iterable[str]) -> set[str]:
     lifetime, _ = marker_sets(ACCOUNT, DAY, set(customers), RETENTION)
-    return {marker["pk"] for marker in lifetime.markers}
+    return {marker["pk"] for marker in lifetime.markers.values()}
 
 
 def test_a_day_that_is_not_wholly_sealed_keeps_its_customers_once_its_markers_may_have_expired() -> None:
-    store = Store(Table())
-    store.customers[PK, "CUSTOMERS#2026-10-23"] = 7
+    store = Store(Shop())
+    store.table.items[PK, "CUSTOMERS#2026-10-23"] = {"customers": 7}
     rebuild(store, shopping("a", "b"), QuarterHour.last_of(DAY).end + FINAL_AFTER)
-    assert store.customers == {(PK, "CUSTOMERS#2026-10-23"): 7, (PK, "CUSTOMERS"): 2}
+    assert store.table.customers == {"CUSTOMERS#2026-10-23": 7, "CUSTOMERS": 2}
 
 
 def test_the_customers_of_a_young_day_are_counted_by_markers_that_the_stream_finds() -> None:
-    store = Store(Table())
+    store = Store(Shop())
     young = QuarterHour.last_of(DAY).end + FINAL_AFTER - timedelta(seconds=1)
     store.count_new(marker_sets(ACCOUNT, DAY, {"a", "z"}, RETENTION)[1])
     rebuild(store, shopping("a", "b"), young, QuarterHour.last_of(DAY))
     for again in marker_sets(ACCOUNT, DAY, {"a", "b", "z"}, RETENTION):
         store.count_new(again)
-    assert store.customers == {(PK, "CUSTOMERS#2026-10-23"): 3, (PK, "CUSTOMERS"): 3}
+    assert store.table.customers == {"CUSTOMERS#2026-10-23": 3, "CUSTOMERS": 3}
+
+
+@given(
+    came=st.lists(st.tuples(st.sampled_from(SEALED[1:]), st.sampled_from("abcd")), min_size=1, max_size=8),
+    fate=st.lists(st.sampled_from(["counted", "marked", "lost", "late"]), min_size=8, max_size=8),
+    steps=st.lists(st.integers(0, 1), max_size=12),
+)
+def test_a_rebuild_counts_the_customers_of_records_that_were_marked_and_never_counted(
+    came: list[tuple[str, str]], fate: list[str], steps: list[int]
+) -> None:
+    """The stream gives up records, before or after it has marked their customers; others are on their way."""
+    records = bought(came)
+    shop = Shop()
+    late = []
+    for record, what in zip(records, fate, strict=False):
+        (one,) = group([record])[0]
+        if what == "late":
+            late.append(one)
+        elif what != "lost":
+            (shop.apply if what == "counted" else shop.fail)(one)
+    coming = list(late)
+
+    def meanwhile() -> None:
+        if steps and steps.pop() and coming:
+            shop.apply(coming.pop(0))
+
+    postings = [record["dynamodb"]["NewImage"] for record in records]
+    rebuild_patiently(Store(shop, meanwhile), postings, AT + timedelta(hours=1))
+    for one in late:
+        shop.apply(one)
+    everybody = len({customer for _, customer in came})
+    assert shop.totals("42#GBP", "latest") == expected(postings)
+    assert shop.customers == {"CUSTOMERS": everybody, "CUSTOMERS#2026-10-23": everybody}
+    assert rebuild(Store(shop), postings) == 0

@@ -1,18 +1,22 @@
-"""Distinct customers, pure: the markers of a group of postings, and the transactions that set the missing ones.
+"""Distinct customers, pure: the markers of customers, and which of them a group of postings adds to the counts.
 
-One transaction sets markers and adds their number to the count. A repeated delivery finds its markers and counts
-nothing.
+A marker keeps the place of the posting that set it: partition and sequence number. It is inserted before its group is
+counted, only if the customer has none. The transaction that moves the watermark past the place also adds the marker to
+the count. A watermark passes each place once, so each marker is added once, whatever crashes or is delivered again.
+
+Markers without a place are counted already: 0.1.0 and rebuilds set and count them in one transaction.
 """
 
-from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
-from typing import Final
+from typing import Any, Final
 
 from quarterhour.aws.entity import Key
 from quarterhour.aws.items import chunks
-from quarterhour.counters.keys import customers_key, seen_key
-from quarterhour.counters.plan import Retention, epoch
+from quarterhour.counters.keys import customers_key, place, place_quarter_hour, seen_key
+from quarterhour.counters.plan import Addition, Group, Retention, epoch
 from quarterhour.model.identifiers import Account
 from quarterhour.model.quarter_hours import QuarterHour
 
@@ -21,15 +25,27 @@ MARKERS_PER_TRANSACTION: Final = 99
 MARKER_RETENTION: Final = timedelta(days=3)
 """How long a day's markers are kept after its end. The stream delivers nothing older than 24 hours."""
 
+Marker = dict[str, Any]
+"""A marker in plain values."""
+
 
 @dataclass(frozen=True, slots=True)
 class MarkerSet:
-    """The markers of customers for one count: the count's key, the markers' keys, their expiries (epoch seconds)."""
+    """The markers of customers for one count.
+
+    ``counter``: the count's key. ``tally``: the attribute in which a quarter-hour's counter keeps how many customers it
+    added to the count. ``markers``: the key of each customer's marker. Expiries are epoch seconds.
+    """
 
     counter: Key
-    markers: tuple[Key, ...]
+    tally: str
+    markers: Mapping[str, Key]
     counter_expires: int | None
     markers_expire: int | None
+
+    def addition(self, customers: int) -> Addition:
+        """Return the change that adds new customers to the count."""
+        return Addition(self.counter, self.tally, customers, self.counter_expires)
 
 
 def marker_sets(account: Account, day: date, customers: Collection[str], retention: Retention) -> list[MarkerSet]:
@@ -37,16 +53,57 @@ def marker_sets(account: Account, day: date, customers: Collection[str], retenti
     if not customers:
         return []
     end = QuarterHour.last_of(day).end
-    expiries = {None: (None, None), day: (epoch(end + retention.day), epoch(end + MARKER_RETENTION))}
-    return [_marker_set(customers_key(account, scope), customers, *expires) for scope, expires in expiries.items()]
+    lifetime, of_day = customers_key(account, None), customers_key(account, day)
+    return [
+        MarkerSet(lifetime, "new_customers", _markers(lifetime, customers), None, None),
+        MarkerSet(
+            of_day,
+            "new_customers_of_day",
+            _markers(of_day, customers),
+            epoch(end + retention.day),
+            epoch(end + MARKER_RETENTION),
+        ),
+    ]
 
 
-def _marker_set(counter: Key, customers: Collection[str], *expires: int | None) -> MarkerSet:
-    return MarkerSet(counter, tuple(seen_key(counter, customer) for customer in sorted(customers)), *expires)
+def _markers(counter: Key, customers: Collection[str]) -> dict[str, Key]:
+    return {customer: seen_key(counter, customer) for customer in sorted(customers)}
+
+
+def first_places(group: Group) -> dict[str, str]:
+    """Return the place of the first posting of each customer in a group."""
+    places: dict[str, str] = {}
+    for one in group.postings:
+        if one.posting.customer:
+            places.setdefault(one.posting.customer, place(one.posting.partition, one.seq))
+    return places
+
+
+def new_markers(marker_set: MarkerSet, places: Mapping[str, str], existing: Collection[str]) -> list[Marker]:
+    """Return the markers to insert, with the places that set them; ``existing``: the ``pk`` of those that exist."""
+    expires = {"expires_at": marker_set.markers_expire}
+    return [
+        {**key, "place": places[customer], **expires}
+        for customer, key in marker_set.markers.items()
+        if key["pk"] not in existing
+    ]
+
+
+def additions(group: Group, sets: Iterable[MarkerSet], markers: Mapping[str, Marker]) -> list[Addition]:
+    """Return what a group that is counted now adds to the counts; ``markers`` are those of its customers, by ``pk``."""
+    applied = {place(one.posting.partition, one.seq) for one in group.postings}
+    return [
+        one.addition(sum(markers[key["pk"]].get("place") in applied for key in one.markers.values())) for one in sets
+    ]
+
+
+def by_quarter_hour(markers: Iterable[Marker]) -> Counter[QuarterHour]:
+    """Return the number of markers that were set in each quarter-hour; those without a place are left out."""
+    return Counter(place_quarter_hour(marker["place"]) for marker in markers if "place" in marker)
 
 
 def missing(marker_set: MarkerSet, existing: Collection[str]) -> Iterator[MarkerSet]:
     """Yield the markers that do not exist, cut to transactions; ``existing`` holds the ``pk`` of those that do."""
-    new = [marker for marker in marker_set.markers if marker["pk"] not in existing]
+    new = [(customer, key) for customer, key in marker_set.markers.items() if key["pk"] not in existing]
     for some in chunks(new, MARKERS_PER_TRANSACTION):
-        yield MarkerSet(marker_set.counter, tuple(some), marker_set.counter_expires, marker_set.markers_expire)
+        yield replace(marker_set, markers=dict(some))

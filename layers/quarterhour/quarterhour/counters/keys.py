@@ -67,6 +67,16 @@ def seen_key(counter: Key, customer: str) -> Key:
     return {"pk": _SEEN + base58_prefix(digest, _SEEN_LENGTH), "sk": "seen"}
 
 
+def place(partition: Partition, seq: str) -> str:
+    """Return the place of a record in the stream: its partition and its sequence number."""
+    return f"{partition}{SEPARATOR}{seq}"
+
+
+def place_quarter_hour(text: str) -> QuarterHour:
+    """Parse the quarter-hour from a place."""
+    return Partition.parse(text.rpartition(SEPARATOR)[0]).quarter_hour
+
+
 def quarter_hour_sk(quarter_hour: QuarterHour) -> str:
     """Return the sort key of a quarter-hour's counter."""
     return f"{_QUARTER_HOUR}{quarter_hour}"

@@ -4,10 +4,11 @@
 - The watermark of a shard is the sequence number of its last counted record. The quarter-hour's counter holds those of
   all shards, so they move with its totals or not at all.
 - Records at or below the watermark of their own shard are dropped: an earlier delivery has counted them.
+- New customers are added to their counts in the same transaction (``distinct``).
 """
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from decimal import Decimal
 from functools import reduce
@@ -114,6 +115,20 @@ class Change:
     version: Decimal | None
 
 
+@dataclass(frozen=True, slots=True)
+class Addition:
+    """New customers to be added to a count.
+
+    ``tally``: the attribute in which the quarter-hour's counter keeps how many it added. ``expires``: the count's
+    expiry in epoch seconds.
+    """
+
+    counter: Key
+    tally: str
+    customers: int
+    expires: int | None
+
+
 def watermark(partition: Partition, stored: Mapping[str, Counter]) -> str:
     """Return the sequence number of the last counted record of a partition; empty where none is counted.
 
@@ -137,24 +152,30 @@ def lacks_watermark(group_: Group, stored: Mapping[str, Counter]) -> bool:
     return not all(watermark(partition, stored) for partition in group_.partitions)
 
 
-def group_changes(group_: Group, stored: Mapping[str, Counter], retention: Retention) -> list[Change]:
-    """Return the changes that count a group, given the stored counters by sort key; empty where all is counted."""
+def uncounted(group_: Group, stored: Mapping[str, Counter]) -> Group:
+    """Return a group without the postings that are counted, given the stored counters by sort key."""
     counted = {partition: watermark(partition, stored) for partition in group_.partitions}
-    new = [one for one in group_.postings if one.seq > counted[one.posting.partition]]
-    if not new:
-        return []
+    new = tuple(one for one in group_.postings if one.seq > counted[one.posting.partition])
+    return replace(group_, postings=new)
+
+
+def group_changes(
+    group_: Group, stored: Mapping[str, Counter], additions: Sequence[Addition], retention: Retention
+) -> list[Change | Addition]:
+    """Return the changes that count a group of which nothing is counted, with the new customers that it brings."""
     delta = Totals()
-    for one in new:
+    for one in group_.postings:
         delta = delta.plus(one.posting.amount, one.posting.commission)
     before = stored.get(quarter_hour_sk(group_.quarter_hour), {}).get("watermarks", {})
-    moved = {shard_name(one.posting.partition): one.seq for one in new}
+    moved = {shard_name(one.posting.partition): one.seq for one in group_.postings}
     return quarter_hour_changes(
         group_.account,
         group_.quarter_hour,
         stored,
         delta,
+        additions,
         counted={"watermarks": before | moved},
-        last_updated=iso_millis(max(one.posting.recorded_at for one in new)),
+        last_updated=iso_millis(max(one.posting.recorded_at for one in group_.postings)),
         retention=retention,
     )
 
@@ -164,12 +185,13 @@ def quarter_hour_changes(  # noqa: PLR0913 - all that the three counters hold
     quarter_hour: QuarterHour,
     stored: Mapping[str, Counter],
     delta: Totals,
+    additions: Sequence[Addition] = (),
     *,
     counted: Mapping[str, Any],
     last_updated: str,
     retention: Retention,
-) -> list[Change]:
-    """Return the changes that add a difference to the three counters of a quarter-hour.
+) -> list[Change | Addition]:
+    """Return the changes that add a difference to a quarter-hour's three counters, and new customers to their counts.
 
     ``counted``: the watermarks after the change: ``watermarks`` by shard, or one ``seq`` for all shards.
     """
@@ -177,20 +199,23 @@ def quarter_hour_changes(  # noqa: PLR0913 - all that the three counters hold
     until = quarter_hour.end
     updated = max(last_updated, stored.get(LATEST, {}).get("last_updated", ""))
     index = window_index(LATEST, latest["pk"])
+    before = stored.get(of_quarter_hour["sk"], {})
+    tallies = {one.tally: before.get(one.tally, 0) + one.customers for one in additions if one.customers}
     expiry = {"expires_at": epoch(until + retention.quarter_hour)}
     return [
-        counter_change(of_quarter_hour, stored, delta, {**counted, **expiry}),
+        counter_change(of_quarter_hour, stored, delta, {**counted, **tallies, **expiry}),
         counter_change(latest, stored, delta, {"last_updated": updated, **index}),
         counter_change(day, stored, delta, {"expires_at": epoch(until + retention.day)}),
+        *(one for one in additions if one.customers),
     ]
 
 
 def counter_change(key: Key, stored: Mapping[str, Counter], delta: Totals, more: dict[str, Any]) -> Change:
-    """Return the change that adds a difference to a counter and increments its version."""
-    before = stored.get(key["sk"])
-    version = before["version"] if before else None
+    """Return the change that adds a difference to a counter and increments its version; ``more`` replaces the rest."""
+    before = stored.get(key["sk"], {})
+    version = before.get("version")
     totals = (Totals.of(before) if before else Totals()) + delta
-    return Change({**key, **totals.as_dict(), "version": (version or _NO_VERSION) + 1, **more}, version)
+    return Change({**before, **key, **totals.as_dict(), "version": (version or _NO_VERSION) + 1, **more}, version)
 
 
 def epoch(instant: datetime) -> int:

@@ -7,8 +7,17 @@ from quarterhour.aws.retries import optimistically
 from quarterhour.aws.streams import Record, failures
 from quarterhour.aws.telemetry import Metric, count, logger
 from quarterhour.aws.workers import Workers
-from quarterhour.counters.distinct import marker_sets
-from quarterhour.counters.plan import Group, Retention, by_account, group, group_changes, lacks_watermark
+from quarterhour.counters.distinct import additions, first_places, marker_sets
+from quarterhour.counters.plan import (
+    Addition,
+    Group,
+    Retention,
+    by_account,
+    group,
+    group_changes,
+    lacks_watermark,
+    uncounted,
+)
 from quarterhour.counters.store import CounterStore
 from quarterhour.model.errors import UnavailableError
 
@@ -34,26 +43,19 @@ class CounterUpdater:
         count(Metric.GROUPS_FAILED, len(failed))
         return failures(records, failed)
 
-    def _count_customers(self, one: Group) -> None:
-        # Before the watermark moves: after a crash in between, the group is delivered again and finds its markers.
-        customers = {counted.posting.customer for counted in one.postings if counted.posting.customer}
-        for marker_set in marker_sets(one.account, one.quarter_hour.day, customers, self._retention):
-            self._store.count_new(marker_set)
-
     def _apply_in_turn(self, groups: Sequence[Group]) -> list[str]:
         """Count the groups of one account; return the first sequence number of each that failed."""
         return [one.postings[0].seq for one in groups if not self._apply(one)]
 
     def _apply(self, one: Group) -> bool:
         def attempt() -> None:
-            self._count_customers(one)
             stored = self._store.read(one.keys)
             if lacks_watermark(one, stored):
                 # Read after the lifetime: 0.1.0 moves both in one transaction, so this write fails if it does so now.
                 stored = {**self._store.read_partitions(one.account, one.quarter_hour), **stored}
-            changes = group_changes(one, stored, self._retention)
-            if changes:
-                self._store.write(changes)
+            new = uncounted(one, stored)
+            if new.postings:
+                self._store.write(group_changes(new, stored, self._mark_customers(new), self._retention))
 
         try:
             optimistically(attempt, str(one.quarter_hour))
@@ -61,3 +63,9 @@ class CounterUpdater:
             logger.warning("group not counted, to be delivered again", quarter_hour=str(one.quarter_hour))
             return False
         return True
+
+    def _mark_customers(self, new: Group) -> list[Addition]:
+        """Set the markers of customers that have none, and return the new customers that the group brings."""
+        places = first_places(new)
+        sets = marker_sets(new.account, new.quarter_hour.day, places, self._retention)
+        return additions(new, sets, self._store.mark(sets, places))

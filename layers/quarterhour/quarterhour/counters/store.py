@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 from quarterhour.aws.entity import Key
 from quarterhour.aws.items import Request, from_item, to_item
-from quarterhour.aws.tables import get_items, query_pages
+from quarterhour.aws.tables import get_items, insert_items, query_pages
 from quarterhour.aws.workers import Workers
-from quarterhour.counters.distinct import MarkerSet, missing
+from quarterhour.counters.distinct import Marker, MarkerSet, missing, new_markers
 from quarterhour.counters.keys import account_pk, quarter_hour_sks
-from quarterhour.counters.plan import Change, Counter, by_quarter_hour
+from quarterhour.counters.plan import Addition, Change, Counter, by_quarter_hour
+from quarterhour.model.errors import UnavailableError
 from quarterhour.model.identifiers import Account
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.model.totals import Totals
@@ -19,9 +20,14 @@ if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
 
-def write_request(table: str, changes: Sequence[Change]) -> Request:
-    """Build the transaction that writes counters and watermark, if none has changed since it was read."""
-    return {"TransactItems": [{"Put": _put(table, change)} for change in changes]}
+def write_request(table: str, changes: Sequence[Change | Addition]) -> Request:
+    """Build the transaction that writes counters, watermarks and new customers, if no counter changed meanwhile."""
+    return {
+        "TransactItems": [
+            {"Put": _put(table, change)} if isinstance(change, Change) else {"Update": _add(table, change)}
+            for change in changes
+        ]
+    }
 
 
 def _put(table: str, change: Change) -> dict[str, Any]:
@@ -32,6 +38,16 @@ def _put(table: str, change: Change) -> dict[str, Any]:
         **put,
         "ConditionExpression": "version = :read",
         "ExpressionAttributeValues": {":read": {"N": str(change.version)}},
+    }
+
+
+def _add(table: str, addition: Addition) -> dict[str, Any]:
+    update = "ADD customers :new" + (" SET expires_at = :expires" if addition.expires else "")
+    return {
+        "TableName": table,
+        "Key": to_item(dict(addition.counter)),
+        "UpdateExpression": update,
+        "ExpressionAttributeValues": to_item({":new": addition.customers, ":expires": addition.expires}),
     }
 
 
@@ -46,17 +62,9 @@ def markers_request(table: str, marker_set: MarkerSet) -> Request:
                 "ConditionExpression": "attribute_not_exists(pk)",
             }
         }
-        for marker in marker_set.markers
+        for marker in marker_set.markers.values()
     ]
-    values = {":new": len(markers), ":expires": marker_set.counter_expires}
-    update = "ADD customers :new" + (" SET expires_at = :expires" if marker_set.counter_expires else "")
-    count = {
-        "TableName": table,
-        "Key": to_item(dict(marker_set.counter)),
-        "UpdateExpression": update,
-        "ExpressionAttributeValues": to_item(values),
-    }
-    return {"TransactItems": [*markers, {"Update": count}]}
+    return {"TransactItems": [*markers, {"Update": _add(table, marker_set.addition(len(markers)))}]}
 
 
 def customers_request(table: str, counter: Key, customers: int, expires: int) -> Request:
@@ -111,16 +119,38 @@ class CounterStore:
         pages = query_pages(self.client, counted_request(self.table, account, first, last), Workers(1))
         return (from_item(item) for items in pages for item in items)
 
-    def count_new(self, marker_set: MarkerSet) -> None:
-        """Set and count the markers that do not exist; raise ``ClientError`` if one was set meanwhile."""
-        found = get_items(self.client, self.table, marker_set.markers, Workers(1))
-        for new in missing(marker_set, {item["pk"]["S"] for item in found}):
+    def mark(self, sets: Sequence[MarkerSet], places: Mapping[str, str]) -> Mapping[str, Marker]:
+        """Insert the markers that do not exist, with the places that set them; return all markers by ``pk``.
+
+        Raises ``UnavailableError`` if some could not be inserted in time.
+        """
+        found = self._markers([key for one in sets for key in one.markers.values()])
+        new = {marker["pk"]: marker for one in sets for marker in new_markers(one, places, found.keys())}
+        insertion = insert_items(self.client, self.table, list(map(to_item, new.values())), Workers(1))
+        if insertion.unwritten:
+            raise UnavailableError(f"the table {self.table} did not take all markers in time")
+        # Another group, or a call of ours whose response was lost, has inserted these: their places say which.
+        others = [{name: item[name]["S"] for name in ("pk", "sk")} for item in insertion.existing]
+        return {**found, **new, **self._markers(others)}
+
+    def _markers(self, keys: Sequence[Key]) -> dict[str, Marker]:
+        items = get_items(self.client, self.table, keys, Workers(1))
+        return {item["pk"]["S"]: from_item(item) for item in items}
+
+    def count_new(self, marker_set: MarkerSet) -> list[Marker]:
+        """Set and count the markers that do not exist, and return those that do.
+
+        Raises ``ClientError`` if one was set meanwhile.
+        """
+        found = self._markers(list(marker_set.markers.values()))
+        for new in missing(marker_set, found.keys()):
             self.client.transact_write_items(**markers_request(self.table, new))
+        return list(found.values())
 
     def set_customers(self, counter: Key, customers: int, expires: int) -> None:
         """Set a day's number of distinct customers; only for a day of which nothing is counted any more."""
         self.client.update_item(**customers_request(self.table, counter, customers, expires))
 
-    def write(self, changes: Sequence[Change]) -> None:
+    def write(self, changes: Sequence[Change | Addition]) -> None:
         """Write all changes or none; raise botocore's ``ClientError`` if none was written."""
         self.client.transact_write_items(**write_request(self.table, changes))

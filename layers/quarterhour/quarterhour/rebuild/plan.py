@@ -1,6 +1,7 @@
 """Planning of counter repairs, pure: totals of the sealed lines, and the changes that counters need to match them."""
 
-from collections.abc import Iterable, Mapping
+from collections import Counter as Count
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from decimal import Decimal
@@ -9,9 +10,9 @@ from typing import Final
 
 from quarterhour.aws.entity import LATEST, Key, window_index
 from quarterhour.aws.streams import SEQUENCE_DIGITS
-from quarterhour.counters.distinct import MARKER_RETENTION
-from quarterhour.counters.keys import day_key, latest_key
-from quarterhour.counters.plan import Change, Counter, Retention, counter_change, epoch, quarter_hour_changes
+from quarterhour.counters.distinct import MARKER_RETENTION, MarkerSet
+from quarterhour.counters.keys import day_key, latest_key, quarter_hour_key
+from quarterhour.counters.plan import Addition, Change, Counter, Retention, counter_change, epoch, quarter_hour_changes
 from quarterhour.model.identifiers import Account, Partition
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.model.totals import Totals
@@ -20,6 +21,9 @@ LAST_SEQUENCE: Final = "9" * SEQUENCE_DIGITS
 """The watermark of a repaired quarter-hour: its sealed lines hold all that the stream can still deliver of it."""
 FINAL_AFTER: Final = MARKER_RETENTION - timedelta(days=1)
 """How long after its end a day is final: the stream delivers nothing of it any more, and its markers still exist."""
+
+MarkedSet = tuple[MarkerSet, Count[QuarterHour]]
+"""The markers of a day's customers for one count, and how many of them were set in each quarter-hour."""
 
 _NOTHING: Final = Totals()
 
@@ -85,23 +89,41 @@ def differing(sealed: Mapping[QuarterHour, Totals], counted: Mapping[QuarterHour
     return [one for one in quarter_hours if sealed.get(one, _NOTHING) != counted.get(one, _NOTHING)]
 
 
-def quarter_hour_fix(
-    account: Account, quarter_hour: QuarterHour, missing: Totals, stored: Mapping[str, Counter], retention: Retention
-) -> list[Change]:
+def uncounted_customers(
+    account: Account, quarter_hour: QuarterHour, marked: Sequence[MarkedSet], stored: Mapping[str, Counter]
+) -> list[Addition]:
+    """Return the customers whose markers were set in a quarter-hour, less those that its counter has added."""
+    before = stored.get(quarter_hour_key(account, quarter_hour)["sk"], {})
+    return [one.addition(int(number[quarter_hour] - before.get(one.tally, 0))) for one, number in marked]
+
+
+def quarter_hour_fix(  # noqa: PLR0913 - all that the three counters hold
+    account: Account,
+    quarter_hour: QuarterHour,
+    missing: Totals,
+    marked: Sequence[MarkedSet],
+    stored: Mapping[str, Counter],
+    *,
+    retention: Retention,
+) -> list[Change | Addition]:
     """Return the changes that add what a quarter-hour's counters miss; empty where they miss nothing.
 
     All three counters move by the difference in one transaction. The watermark of every shard moves to the end, as the
-    sealed totals hold all that the stream can still deliver of the quarter-hour.
+    sealed totals hold all that the stream can still deliver of the quarter-hour. Then nothing else adds the customers
+    whose markers were set by postings that the stream has not counted.
     """
     if missing == _NOTHING:
         return []
+    customers = uncounted_customers(account, quarter_hour, marked, stored)
     watermark = {"seq": LAST_SEQUENCE}
     return quarter_hour_changes(
-        account, quarter_hour, stored, missing, counted=watermark, last_updated="", retention=retention
+        account, quarter_hour, stored, missing, customers, counted=watermark, last_updated="", retention=retention
     )
 
 
-def lifetime_fix(account: Account, expected: Totals, stored: Mapping[str, Counter], last_updated: str) -> list[Change]:
+def lifetime_fix(
+    account: Account, expected: Totals, stored: Mapping[str, Counter], last_updated: str
+) -> list[Change | Addition]:
     """Return the change that repairs the lifetime counter; empty where it is as expected."""
     key = latest_key(account)
     updated = max(last_updated, stored.get(LATEST, {}).get("last_updated", ""))
@@ -110,7 +132,7 @@ def lifetime_fix(account: Account, expected: Totals, stored: Mapping[str, Counte
 
 def day_fix(
     account: Account, day: date, expected: Totals, stored: Mapping[str, Counter], retention: Retention
-) -> list[Change]:
+) -> list[Change | Addition]:
     """Return the change that repairs a day's counter; empty where it is as expected."""
     return _fix(day_key(account, day), expected, stored, {"expires_at": day_expiry(day, retention)})
 
@@ -120,7 +142,9 @@ def day_expiry(day: date, retention: Retention) -> int:
     return epoch(QuarterHour.last_of(day).end + retention.day)
 
 
-def _fix(key: Key, expected: Totals, stored: Mapping[str, Counter], more: Mapping[str, object]) -> list[Change]:
+def _fix(
+    key: Key, expected: Totals, stored: Mapping[str, Counter], more: Mapping[str, object]
+) -> list[Change | Addition]:
     before = stored.get(key["sk"])
     counted = Totals.of(before) if before else _NOTHING
     return [] if counted == expected else [counter_change(key, stored, expected - counted, dict(more))]

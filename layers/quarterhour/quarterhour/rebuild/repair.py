@@ -1,15 +1,15 @@
 """Repairs accounts' counters from the sealed ledger, one day at a time, while new events arrive."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date, datetime, timedelta
 from functools import partial
 
 from quarterhour.aws.entity import Key
 from quarterhour.aws.retries import optimistically
 from quarterhour.aws.workers import Workers
-from quarterhour.counters.distinct import marker_sets
+from quarterhour.counters.distinct import by_quarter_hour, marker_sets
 from quarterhour.counters.keys import account_pk, customers_key, day_key, latest_key
-from quarterhour.counters.plan import Change, Counter, Retention, counter_keys
+from quarterhour.counters.plan import Addition, Change, Counter, Retention, counter_keys
 from quarterhour.counters.store import CounterStore
 from quarterhour.model import clock
 from quarterhour.model.clock import iso_millis
@@ -19,6 +19,7 @@ from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.model.totals import Totals
 from quarterhour.rebuild.plan import (
     FINAL_AFTER,
+    MarkedSet,
     SealedDay,
     day_expiry,
     day_fix,
@@ -72,37 +73,41 @@ class CounterRepair:
         return len(accounts), sum(self._workers.map(lambda one: self._repair_lifetime(*one), accounts.items()))
 
     def _repair_account(self, account: Account, day: date, sealed: SealedDay) -> int:
-        repaired = self._repair_quarter_hours(account, day, sealed)
         kept = self._now < QuarterHour.last_of(day).end + self._retention.day
         young = self._now < QuarterHour.last_of(day).end + FINAL_AFTER
+        marked: list[MarkedSet] = []
         for marker_set in marker_sets(account, day, sealed.customers, self._retention):
             if marker_set.counter_expires is None or (kept and young):
-                optimistically(partial(self._store.count_new, marker_set), account_pk(account))
+                markers = optimistically(partial(self._store.count_new, marker_set), account_pk(account))
+                marked.append((marker_set, by_quarter_hour(markers)))
+        repaired = self._repair_quarter_hours(account, day, sealed, marked)
         if kept:
             repaired += self._repair_figures(account, day, sealed)
         if kept and QuarterHour.last_of(day) <= self._final:
             repaired += self._repair_customers(account, day, len(sealed.customers))
         return repaired
 
-    def _repair_quarter_hours(self, account: Account, day: date, sealed: SealedDay) -> int:
+    def _repair_quarter_hours(self, account: Account, day: date, sealed: SealedDay, marked: Sequence[MarkedSet]) -> int:
         first, last = max(QuarterHour.first_of(day), self.kept_from), min(QuarterHour.last_of(day), self._through)
         if last < first:
             return 0
         expected = {one: totals for one, totals in sealed.quarter_hours.items() if first <= one}
         wrong = differing(expected, self._store.counted(account, first, last))
-        return sum(self._repair_quarter_hour(account, one, expected.get(one, Totals())) for one in wrong)
+        return sum(self._repair_quarter_hour(account, one, expected.get(one, Totals()), marked) for one in wrong)
 
-    def _repair_quarter_hour(self, account: Account, quarter_hour: QuarterHour, expected: Totals) -> int:
-        def plan(stored: Mapping[str, Counter]) -> list[Change]:
+    def _repair_quarter_hour(
+        self, account: Account, quarter_hour: QuarterHour, expected: Totals, marked: Sequence[MarkedSet]
+    ) -> int:
+        def plan(stored: Mapping[str, Counter]) -> list[Change | Addition]:
             missing = expected - self._counted(account, quarter_hour, quarter_hour)
-            return quarter_hour_fix(account, quarter_hour, missing, stored, self._retention)
+            return quarter_hour_fix(account, quarter_hour, missing, marked, stored, retention=self._retention)
 
         return self._repair(account, counter_keys(account, quarter_hour), plan)
 
     def _repair_figures(self, account: Account, day: date, sealed: SealedDay) -> int:
         last = QuarterHour.last_of(day)
 
-        def plan(stored: Mapping[str, Counter]) -> list[Change]:
+        def plan(stored: Mapping[str, Counter]) -> list[Change | Addition]:
             # Read after the counter: if more is counted in between, its version changes and the write fails.
             unsealed = self._counted(account, self._through.next, last)
             return day_fix(account, day, sealed.totals + unsealed, stored, self._retention)
@@ -110,7 +115,7 @@ class CounterRepair:
         return self._repair(account, (day_key(account, day),), plan)
 
     def _repair_lifetime(self, account: Account, final: Totals) -> int:
-        def plan(stored: Mapping[str, Counter]) -> list[Change]:
+        def plan(stored: Mapping[str, Counter]) -> list[Change | Addition]:
             # Totals that are not final are taken from the counters: the stream moves quarter-hour and lifetime alike.
             not_final = self._counted(account, self._final.next, QuarterHour.last_of(date.max))
             return lifetime_fix(account, final + not_final, stored, iso_millis(self._through.start))
@@ -135,7 +140,7 @@ class CounterRepair:
         return total(self._store.counted(account, first, last).values())
 
     def _repair(
-        self, account: Account, keys: tuple[Key, ...], plan: Callable[[Mapping[str, Counter]], list[Change]]
+        self, account: Account, keys: tuple[Key, ...], plan: Callable[[Mapping[str, Counter]], list[Change | Addition]]
     ) -> int:
         """Read the counters, plan, write; retry after a conflict. Returns 1 where something was repaired, else 0."""
 
