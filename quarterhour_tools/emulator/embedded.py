@@ -11,31 +11,28 @@ their results with moto's.
 - moto: a list for a dashboard keeps every object ever made, such as copies of items and stream records.
   Here the list keeps nothing.
 - moto: the size of an item is summed again for each of its attributes. Here it is summed once.
-- moto: each value of a response is searched under ten names in several spellings.
-  Here strings and numbers are taken directly.
 - moto: PartiQL fails on parameters, and inserts an item whose key exists.
   Here a batch of ``INSERT`` answers as DynamoDB does. This one is compared with DynamoDB Local instead.
-- moto: the methods of a class are found by inspection at every call. Here they are found once.
+- moto: each call to S3 compiles the module that holds its addresses again. Here that happens once for each setting.
 """
 
 import copy
+import os
 from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from functools import cache
 from typing import Any, Final
 
 from botocore.endpoint import Endpoint
-from moto.core import responses
+from moto.core.base_backend import BaseBackend
 from moto.core.botocore_stubber import BotocoreStubber
-from moto.core.serialize import BaseJSONSerializer
-from moto.core.utils import method_names_from_class
 from moto.dynamodb.exceptions import ItemSizeTooLarge, MockValidationException
 from moto.dynamodb.models import DynamoDBBackend
 from moto.dynamodb.models.dynamo_type import DynamoType, Item, LimitedSizeDict
 from moto.dynamodb.models.table import StreamRecord, Table
 from moto.dynamodb.models.utilities import bytesize
 from moto.dynamodbstreams.models import ShardIterator
+from moto.s3.models import S3Backend
 
 from quarterhour_tools.emulator.direct import create_request, process_request
 from quarterhour_tools.emulator.partiql import insertion
@@ -47,7 +44,9 @@ _plain_query: Final = Table.query
 _plain_put: Final = Table.put_item
 _plain_update: Final = DynamoDBBackend.update_item
 _plain_transaction: Final = DynamoDBBackend.transact_write_items
-_plain_structure: Final = BaseJSONSerializer._serialize_type_structure  # noqa: SLF001 - replaced below
+
+_plain_urls: Final[Any] = vars(BaseBackend)["urls"]
+_known_urls: Final[dict[str, dict[str, Any]]] = {}
 
 _LARGEST_ITEM: Final = 405_000
 """moto's limit for the size of an item, in bytes."""
@@ -226,36 +225,29 @@ def _new_item(item: Item, hash_key: DynamoType, range_key: DynamoType | None, at
     dict.update(item.attrs, values)  # without the dict's own checks
 
 
-def _serialize_structure(serializer: Any, serialized: Any, value: Any, shape: Any, key: str) -> None:  # noqa: ANN401
-    if shape.name == "AttributeValue":
-        kind, content = _attribute_value(value)
-        if kind in {"S", "N"} and isinstance(content, str):
-            serialized[shape.serialization.get("name", key)] = {kind: content}
-            return
-    _plain_structure(serializer, serialized, value, shape, key)
+# ---------------------------------------------------------------- S3
 
 
-def _attribute_value(value: Any) -> tuple[str, Any]:  # noqa: ANN401 - as in moto
-    if isinstance(value, DynamoType):
-        return value.type, value.value
-    if isinstance(value, dict) and len(value) == 1:
-        return next(iter(value.items()))
-    return "", None
+def _s3_urls(backend: S3Backend) -> dict[str, Any]:
+    """Return the handlers by address; the custom endpoints are the only part that may change."""
+    endpoints = os.environ.get("MOTO_S3_CUSTOM_ENDPOINTS", "")
+    if endpoints not in _known_urls:
+        _known_urls[endpoints] = _plain_urls.__get__(backend)
+    return _known_urls[endpoints]
 
 
 # ---------------------------------------------------------------- replacements of moto's functions
 
 _REPLACED: Final[tuple[tuple[Any, str, Any], ...]] = (
     (Endpoint, "create_request", create_request),
+    (S3Backend, "urls", property(_s3_urls)),
     (BotocoreStubber, "process_request", process_request),
-    (responses, "method_names_from_class", cache(method_names_from_class)),
     (DynamoDBBackend, "transact_write_items", _transact_write_items),
     (DynamoDBBackend, "update_item", _update_item),
     (DynamoDBBackend, "batch_execute_statement", _execute_statements),
     (Table, "query", _query),
     (Table, "put_item", _put_item),
     (Item, "__init__", _new_item),
-    (BaseJSONSerializer, "_serialize_type_structure", _serialize_structure),
 )
 _UNTRACKED: Final[tuple[Any, ...]] = (Item, StreamRecord, ShardIterator, Table)
 
