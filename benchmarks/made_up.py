@@ -183,6 +183,8 @@ class MadeUp:
 
     def _UpdateItem(self, request: Json) -> Json:  # noqa: N802 - the operation's name
         """Carry out ``SET a = :a, b = :b REMOVE c``; the conditions of the only writer hold."""
+        if "pk" not in request["Key"]:
+            return {}
         item = {**self._GetItem(request).get("Item", {}), **request["Key"]}
         names = request.get("ExpressionAttributeNames", {})
         sets, _, removes = request["UpdateExpression"].removeprefix("SET ").partition(" REMOVE ")

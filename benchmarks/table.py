@@ -28,20 +28,20 @@ def at_least(limit: float, measured: float) -> str:
     return MET if measured >= limit else MISSED
 
 
-def show(lines: Iterable[Line]) -> str:
-    """Lay out lines as a table, with their notes under it."""
+def show(lines: Iterable[Line], *, notes: bool = True) -> str:
+    """Lay out lines as a table, with their notes under it, or without notes."""
     lines = list(lines)
     rows = [("what", "budget", "measured", "verdict")]
-    notes = []
+    texts: list[str] = []
     for line in lines:
         marks = []
-        for note in line.notes:
-            if note not in notes:
-                notes.append(note)
-            marks.append(f"[{notes.index(note) + 1}]")
+        for note in line.notes if notes else ():
+            if note not in texts:
+                texts.append(note)
+            marks.append(f"[{texts.index(note) + 1}]")
         rows.append((" ".join([line.what, *marks]), line.budget, line.measured, line.verdict))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     rule = tuple("-" * width for width in widths)
     table = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
     table.insert(1, "  ".join(rule))
-    return "\n".join([*table, "", *(f"[{number}] {note}" for number, note in enumerate(notes, 1))])
+    return "\n".join([*table, "", *(f"[{number}] {note}" for number, note in enumerate(texts, 1))]).rstrip()

@@ -1,0 +1,16 @@
+"""Writes what was measured into the pages, between markers: ``<!-- name -->`` and ``<!-- /name -->``."""
+
+import re
+from pathlib import Path
+
+
+def insert(page: Path, name: str, text: str) -> None:
+    """Replace what stands between the markers of a name; raise ``ValueError`` if the page lacks them."""
+    content = page.read_text("utf-8")
+    begin, end = f"<!-- {name} -->\n", f"<!-- /{name} -->"
+    written, found = re.subn(
+        f"(?<={re.escape(begin)}).*?(?={re.escape(end)})", lambda _: f"\n{text}\n\n", content, count=1, flags=re.DOTALL
+    )
+    if not found:
+        raise ValueError(f"{page} has no {begin.strip()} with its end")
+    page.write_text(written, "utf-8")
