@@ -1,6 +1,7 @@
-"""Estimates the cost of a million events in AWS from measured units and speeds, at the prices of us-east-1.
+"""Estimates what a million events and a whole month cost in AWS from measured units and speeds, in us-east-1.
 
 `python -m benchmarks.cost` prints the table of docs/operations.md; its options are the shape of the load.
+`python -m benchmarks.cost --months` prints the tables of docs/benchmarks.md.
 """
 
 import argparse
@@ -23,11 +24,20 @@ S3_PUT: Final = Decimal("5.00") / 1_000_000
 LOGGED: Final = Decimal("0.50") / 1_000_000_000
 """Dollars a byte of logs."""
 
+SENT: Final = Decimal("0.09") / 1_000_000_000
+"""Dollars a byte that leaves AWS; the first 100 GB of an account each month are free and not counted as such."""
+METRIC: Final = Decimal("0.30")
+"""Dollars a custom metric and month."""
+TRANSITION: Final = Decimal("0.025") / 1_000
+"""Dollars a state transition of a Step Functions workflow of the standard kind."""
+LINES_STORED: Final = Decimal("0.023")
+"""Dollars a gigabyte and month, in S3."""
+
 RECORDING_UNITS: Final = Decimal("2.000")
 COUNTING_UNITS: Final = Decimal("0.130")
 CUSTOMER_UNITS: Final = Decimal("4.08")
 REPORTING_UNITS: Final = Decimal("0.068")
-RECORDED_A_SECOND: Final = 1_210
+RECORDED_A_SECOND: Final = 6_000
 REPORTED_A_SECOND: Final = 16_976
 """Events a second and core, docs/benchmarks.md."""
 CORES_A_GIGABYTE: Final = Decimal(1024) / 1769
@@ -41,6 +51,36 @@ BYTES_KEPT: Final = 850
 """Of an event of 250 bytes and its claim, with what DynamoDB adds to each."""
 BYTES_LOGGED: Final = 1_500
 """Of one invocation: Lambda's three lines and the function's metrics."""
+
+
+BYTES_ANSWERED: Final = 200
+"""Of a receipt, and as much again of each request's headers."""
+BYTES_SEALED: Final = 30
+"""Of a compressed line: estimated, not measured."""
+ACCESS_BYTES: Final = 400
+"""Of a line of the access log."""
+ALARM_METRICS: Final = 43
+OWN_METRICS: Final = 17
+ROUTE_METRICS: Final = 6
+"""Metrics that alarms look at, of the functions, of the route POST /events; docs/operations.md."""
+DASHBOARD: Final = Decimal(3)
+ALARM_METRIC: Final = Decimal("0.10")
+WATCHES: Final = 2_880
+"""Invocations of the watch in a month."""
+SECONDS_A_MONTH: Final = 30 * 86_400
+PEAK: Final = 4
+"""How many times the average rate the shards must take."""
+EVENTS_A_SHARD: Final = 1_000
+"""A second."""
+SHARDS_A_PART: Final = 8
+PART_TRANSITIONS: Final = 2
+"""Of a part in a quarter-hour's run: estimated, not measured."""
+RUN_TRANSITIONS: Final = 6
+"""Of a run besides its parts: estimated, not measured."""
+MONTHS: Final = (1, 5, 100, 10_000)
+"""Millions of events."""
+BATCHES: Final = (1, 100, 500)
+"""Events a request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +135,56 @@ def table(shape: Shape) -> str:
     return "\n".join(["| what | how | dollars |", "|---|---|---|", *rows, f"| **together** | | **${total:.2f}** |"])
 
 
+def shards(millions: int) -> int:
+    """Return the shards that a month of so many million events needs, evenly spread but for its peak."""
+    return -(-millions * EVENTS * PEAK // (SECONDS_A_MONTH * EVENTS_A_SHARD))
+
+
+def month(millions: int, batch: int) -> Iterator[Line]:
+    """Yield what a month of so many million events costs, service by service, with what it costs without any event."""
+    events = millions * EVENTS
+    # Reports do not grow with the events, so theirs are counted once.
+    per_million = {line.what: line.dollars for line in estimate(Shape(batch=batch, reports=0))}
+    fixed = {line.what: line.dollars - per_million[line.what] for line in estimate(Shape(batch=batch))}
+    requests = -(-events // batch)
+    parts = -(-shards(millions) // SHARDS_A_PART)
+
+    def of(*names: str) -> Decimal:
+        return sum((millions * per_million[name] + fixed[name] for name in names), Decimal(0))
+
+    yield Line("DynamoDB writes and reads", "", of("recording", "counters and snapshots", "reports"))
+    yield Line("DynamoDB storage and recovery", "", of("each month kept"))
+    yield Line("HTTP API", "", of("HTTP API"))
+    watching = WATCHES * (INVOCATION + GIGABYTE_SECOND)
+    yield Line("Lambda", "", of("Lambda, requests", "Lambda, compute") + watching)
+    yield Line("S3", "", of("S3") + events * BYTES_SEALED * LINES_STORED / 1_000_000_000)
+    in_parts = WATCHES * (RUN_TRANSITIONS + PART_TRANSITIONS * parts) if parts > 1 else 0
+    yield Line("Step Functions", "", in_parts * TRANSITION)
+    metrics = ALARM_METRICS * ALARM_METRIC + (OWN_METRICS + ROUTE_METRICS) * METRIC + DASHBOARD
+    yield Line("CloudWatch logs", "", of("logs") + requests * ACCESS_BYTES * LOGGED)
+    yield Line("CloudWatch metrics, alarms, dashboard", "", metrics)
+    yield Line("data out", "", (events + requests) * BYTES_ANSWERED * SENT)
+
+
+def months() -> str:
+    """Return the cost of a month, for each number of events and of events a request, as tables in Markdown."""
+    return "\n\n".join(map(_months, BATCHES))
+
+
+def _months(batch: int) -> str:
+    columns = [list(month(millions, batch)) for millions in MONTHS]
+    titles = " | ".join(f"{millions:,} million" for millions in MONTHS)
+    events = "1 event" if batch == 1 else f"{batch} events"
+    rows = [f"| requests of {events} | {titles} |", "|---|" + "---:|" * len(MONTHS)]
+    rows += [
+        f"| {lines[0].what} | {' | '.join(f'${line.dollars:,.2f}' for line in lines)} |"
+        for lines in zip(*columns, strict=True)
+    ]
+    sums = [sum((line.dollars for line in column), Decimal(0)) for column in columns]
+    rows.append(f"| **together** | {' | '.join(f'**${one:,.2f}**' for one in sums)} |")
+    return "\n".join(rows)
+
+
 def _units(what: str, each: Decimal, kind: str, price: Decimal) -> Line:
     how = f"{each.normalize():f} {kind} an event x ${price * 1_000_000:.3f}/million"
     return Line(what, how, EVENTS * each * price)
@@ -105,7 +195,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.cost", description=__doc__)
     for one in fields(Shape):
         parser.add_argument(f"--{one.name.replace('_', '-')}", type=type(one.default), default=one.default)
-    print(table(Shape(**vars(parser.parse_args()))))
+    parser.add_argument("--months", action="store_true", help="the cost of whole months, with all services")
+    options = vars(parser.parse_args())
+    print(months() if options.pop("months") else table(Shape(**options)))
 
 
 if __name__ == "__main__":

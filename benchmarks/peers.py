@@ -52,7 +52,7 @@ OWN: Final = "Quarterhour"
 _CRASHED_EVENTS: Final = 26
 """More than one call of 25."""
 _AT_A_TIME: Final = 25
-_QUARTER_SECONDS: Final = 900
+_BUCKET_SECONDS: Final = 900
 _DEFAULT_THRESHOLD: Final = (2_000, 10, 10) if sys.version_info >= (3, 13) else (700, 10, 10)
 """Of Python's garbage collector."""
 
@@ -60,7 +60,7 @@ _DEFAULT_THRESHOLD: Final = (2_000, 10, 10) if sys.version_info >= (3, 13) else 
 def posting(event: Mapping[str, Any]) -> dict[str, Any]:
     """Return a ledger item of an event, at the current instant, with its commission."""
     now = datetime.now(UTC)
-    bucket = datetime.fromtimestamp(now.timestamp() // _QUARTER_SECONDS * _QUARTER_SECONDS, UTC)
+    bucket = datetime.fromtimestamp(now.timestamp() // _BUCKET_SECONDS * _BUCKET_SECONDS, UTC)
     data = event["data"]
     return {
         "quarter_hour": {"S": f"{bucket:%Y%m%d%H%M}"},
@@ -71,6 +71,7 @@ def posting(event: Mapping[str, Any]) -> dict[str, Any]:
         "agency": {"S": event["subject"]},
         "currency": {"S": data["currency"]},
         "amount": {"S": data["amount"]},
+        "commission_rate": {"S": data["commission_rate"]},
         "commission": {"S": str(Decimal(data["amount"]) * Decimal(data["commission_rate"]))},
         "recorded_at": {"S": now.isoformat()},
     }

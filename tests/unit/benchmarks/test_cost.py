@@ -2,7 +2,7 @@
 
 from decimal import Decimal
 
-from benchmarks.cost import EVENTS, READ, WRITE, Shape, estimate, table
+from benchmarks.cost import EVENTS, READ, WRITE, Shape, estimate, month, months, shards, table
 from tests.support.repository import ROOT
 
 PAGE = (ROOT / "docs" / "operations.md").read_text("utf-8")
@@ -16,6 +16,28 @@ def test_the_operations_page_shows_the_estimate() -> None:
     assert table(Shape()) in PAGE
     alone = sum(dollars(Shape(batch=1)).values())
     assert f"One event a request instead of 500 makes it ${alone:.2f}" in PAGE
+
+
+def test_the_benchmarks_page_shows_the_months() -> None:
+    assert months() in (ROOT / "docs" / "benchmarks.md").read_text("utf-8")
+
+
+def test_a_month_costs_what_its_millions_cost_and_what_it_costs_without_events() -> None:
+    (five, ten) = ({line.what: line.dollars for line in month(millions, 100)} for millions in (5, 10))
+    (fifteen,) = ({line.what: line.dollars for line in month(15, 100)},)
+    assert {what: fifteen[what] - ten[what] for what in ten} == {what: ten[what] - five[what] for what in ten}
+    assert ten["DynamoDB writes and reads"] == 10 * sum(
+        dollars(Shape())[what] for what in ("recording", "counters and snapshots", "reports")
+    )
+
+
+def test_only_a_ledger_of_more_than_eight_shards_is_sealed_in_parts() -> None:
+    transitions = {
+        millions: next(line.dollars for line in month(millions, 500) if line.what == "Step Functions")
+        for millions in (5_000, 10_000)
+    }
+    assert [shards(one) for one in transitions] == [8, 16]
+    assert [bool(one) for one in transitions.values()] == [False, True]
 
 
 def test_units_are_paid_by_the_million() -> None:
