@@ -2,6 +2,10 @@
 
 Invoked with `{}` by an operator, it seals whether paused or not. Invoked with `{"reseal": "2026-10-23T0130-0230"}`, it
 rewrites the lost files of a run.
+
+With more than 8 shards, a state machine seals each run in parts. It invokes this function with
+`{"seal": {"run": "2026-10-23T0130-0230", "part": "202610230130-03"}}` for each part, and then with
+`{"publish": "2026-10-23T0130-0230"}`.
 """
 
 from typing import Any
@@ -13,6 +17,7 @@ from quarterhour.aws.entity_table import EntityReader
 from quarterhour.aws.settings import Environment
 from quarterhour.aws.telemetry import Metric, count, is_tick, logger, observed
 from quarterhour.aws.workers import Workers
+from quarterhour.reports.executions import Executions
 from quarterhour.reports.plan import ReportTerms
 from quarterhour.reports.reseal import Resealer
 from quarterhour.reports.sealed_files import SealedFiles
@@ -32,6 +37,7 @@ stores = ReportStores(
     PinStore(dynamodb, table, workers),
     ProjectionStore(dynamodb, table, workers),
     SealedFiles(clients.s3(), env.text("REPORT_BUCKET")),
+    Executions(clients.stepfunctions(), env.text("SEALING_ARN")),
 )
 entities = EntityReader(dynamodb, table)
 terms = ReportTerms(env.seconds("GRACE_SECONDS"), env.text("CODE_VERSION"), env.currency("BASE_CURRENCY"))
@@ -42,15 +48,24 @@ resealer = Resealer(stores)
 @observed
 def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
     """Seal all closed quarter-hours, or reseal a run; return what was sealed, and whether the time sufficed."""
+
+    def seconds() -> float:
+        return context.get_remaining_time_in_millis() / 1000
+
     if "reseal" in event:
-        resealed = resealer.reseal(event["reseal"]).as_dict()
+        resealed = resealer.reseal(event["reseal"], seconds).as_dict()
         logger.info("resealed", **resealed)
         return resealed
+    if "seal" in event:
+        sealed = reporter.seal_part(**event["seal"])
+        lines = {**event["seal"], "lines": sealed.lines if sealed else None}
+        logger.info("sealed", **lines)
+        return lines
     # A deployment may have enabled the paused schedule; until the watch has disabled it, its ticks do nothing.
     if is_tick(event) and read_desired(entities).paused:
         logger.info("paused")
         return {"paused": True}
-    result = reporter.run(lambda: context.get_remaining_time_in_millis() / 1000)
+    result = reporter.publish(event["publish"], seconds) if "publish" in event else reporter.run(seconds)
     count(Metric.BUCKETS_SEALED, result.sealed_buckets)
     count(Metric.LINES_REPORTED, result.lines)
     count(Metric.COUNTER_DRIFT, result.drift)

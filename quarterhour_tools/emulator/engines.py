@@ -22,6 +22,7 @@ from quarterhour_tools.emulator import dynamodb_local
 from quarterhour_tools.emulator.direct import REGION, Streams, forget_records
 from quarterhour_tools.emulator.embedded import adjusted
 from quarterhour_tools.emulator.http_api import Request, Response
+from quarterhour_tools.emulator.state_machines import prepare
 from quarterhour_tools.errors import ToolError
 
 if TYPE_CHECKING:
@@ -30,11 +31,12 @@ if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
     from mypy_boto3_scheduler import EventBridgeSchedulerClient
     from mypy_boto3_sqs import SQSClient
+    from mypy_boto3_stepfunctions import SFNClient
 
 MOTO: Final = "moto"
 DYNAMODB_LOCAL: Final = "dynamodb-local"
 
-SERVICES: Final = frozenset({"dynamodb", "s3", "scheduler", "sqs"})
+SERVICES: Final = frozenset({"dynamodb", "s3", "scheduler", "sqs", "states"})
 """The services that an engine has, by their names in AWS's signatures."""
 
 _KEY: Final = "local"
@@ -135,6 +137,11 @@ class Engine:
         client: EventBridgeSchedulerClient = _client("scheduler")
         return client
 
+    def stepfunctions(self) -> "SFNClient":
+        """Return a Step Functions client."""
+        client: SFNClient = _client("stepfunctions")
+        return client
+
     def answer(self, service: str, request: Request) -> Response:
         """Answer a request that an AWS client has signed for one of the ``SERVICES``."""
         # moto intercepts requests to AWS's own addresses: nothing leaves the machine.
@@ -181,6 +188,7 @@ def _functions_session(_handlers: tuple[object, ...]) -> botocore.session.Sessio
 def _botocore_session(descriptions: Loader) -> botocore.session.Session:
     session = botocore.session.get_session()
     session.register_component("data_loader", descriptions)
+    session.register("before-call.sfn.StartExecution", prepare)
     return session
 
 
@@ -199,16 +207,18 @@ class _FunctionsDescriptions(Descriptions, _Descriptions):
 
 
 @contextmanager
-def open_engine(choice: str = MOTO, s3_url: str = "") -> Iterator[Engine]:
+def open_engine(choice: str = MOTO, s3_url: str = "", *, executes: bool = True) -> Iterator[Engine]:
     """Start an engine for the length of the block: ``moto``, ``dynamodb-local`` or the URL of a DynamoDB endpoint.
 
-    ``s3_url``: a further address of the embedded S3. Raises ``ToolError`` if the engine cannot be started.
+    ``s3_url``: a further address of the embedded S3. ``executes``: execute the state machines. Raises ``ToolError`` if
+    the engine cannot be started.
     """
     # moto intercepts requests to s3_url inside the process, so nothing needs to listen there. moto also makes its own
     # sessions, which fail if AWS_PROFILE names a profile that the machine does not have.
     variables = {"MOTO_S3_CUSTOM_ENDPOINTS": s3_url or None, "AWS_PROFILE": None, "AWS_DEFAULT_PROFILE": None}
     # Every client here has its own credentials, so moto need not put any into the process's environment.
-    with mock_aws(config={"core": {"mock_credentials": False}}), _process_variables(variables):
+    config: Any = {"core": {"mock_credentials": False}, "stepfunctions": {"execute_state_machine": executes}}
+    with mock_aws(config=config), _process_variables(variables):
         if choice == MOTO:
             with adjusted:
                 yield Engine(MOTO)

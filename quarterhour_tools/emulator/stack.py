@@ -24,6 +24,7 @@ from quarterhour_tools.emulator.faults import Faults, Killed
 from quarterhour_tools.emulator.http_api import Request, Response, event, message, path_parameters, response
 from quarterhour_tools.emulator.pump import Pump
 from quarterhour_tools.emulator.schedules import Schedule, actual_schedule, create_request
+from quarterhour_tools.emulator.state_machines import StateMachines
 from quarterhour_tools.emulator.template import REF, Function, Route, Template, table_request
 from quarterhour_tools.errors import ToolError
 
@@ -107,6 +108,7 @@ class Stack:
         self._create_queues()
         self._create_buckets()
         self._create_tables(expires=expires)
+        self._machines = self._state_machines()
         self.functions = template.functions(self._attribute)
         self._people = self._authorizer()
         self._handlers: dict[str, Any] = {}
@@ -156,7 +158,16 @@ class Stack:
     # ------------------------------------------------------------ invocations
 
     def invoke(self, name: str, event_: Mapping[str, Any], seconds: float | None = None) -> Any:  # noqa: ANN401
-        """Invoke a function; return its result or raise its exception. ``seconds`` replaces its timeout."""
+        """Invoke a function; return its result or raise its exception. ``seconds`` replaces its timeout.
+
+        The executions that it starts end before this returns.
+        """
+        try:
+            return self._invoke(name, event_, seconds)
+        finally:
+            self._machines.complete(self._invoke)
+
+    def _invoke(self, name: str, event_: Mapping[str, Any], seconds: float | None = None) -> Any:  # noqa: ANN401
         function = self.functions[name]
         allowed = function.timeout.total_seconds() if seconds is None else seconds
         context = Context(name, function.memory, str(uuid4()), time.monotonic() + allowed)
@@ -264,8 +275,21 @@ class Stack:
 
     def drop(self) -> None:
         """Delete the tables: an engine at a URL keeps running after the stack."""
+        self._machines.close()
         for logical in self.template.resources("AWS::DynamoDB::Table"):
             self._dynamodb.delete_table(TableName=self.ref(logical))
+
+    def _state_machines(self) -> StateMachines:
+        """Return the state machines; their definitions hold ARNs of functions that no other stack has."""
+        functions = {}
+        for logical, name in self.template.function_names().items():
+            arn = self._known[logical, "Arn"] = _function_arn(f"{self.name}-{name}")
+            functions[arn] = name
+        machines = {
+            f"arn:aws:states:{REGION}:{ACCOUNT}:stateMachine:{machine.name}": machine
+            for machine in self.template.state_machines(self._attribute)
+        }
+        return StateMachines(machines, functions, ACCOUNT, REGION)
 
     # ------------------------------------------------------------ functions
 
@@ -284,15 +308,17 @@ def open_stack(  # noqa: PLR0913 - all but two are options
     s3_url: str = "",
     plain: bool = False,
     virtual: bool = False,
+    executes: bool = True,
     logs: TextIO = _NOWHERE,
     faults: Faults | None = None,
 ) -> Iterator[Stack]:
     """Open an engine and deploy the template on it for the length of the block.
 
     ``s3_url``: the address in the API's signed links. ``virtual``: the ledger's clock differs from the machine's, so
-    the engine must not expire items. ``plain``, ``logs`` and ``faults`` are as for ``Stack``.
+    the engine must not expire items. ``executes``: execute the state machines that functions start. ``plain``, ``logs``
+    and ``faults`` are as for ``Stack``.
     """
-    with open_engine(choice, s3_url) as engine:
+    with open_engine(choice, s3_url, executes=executes) as engine:
         own: dict[str, str | int] = {"DynamoDBEndpoint": engine.dynamodb_url, "S3Endpoint": s3_url}
         if not engine.concurrent:
             own["MaxConcurrency"] = 1

@@ -77,6 +77,14 @@ class Function:
     schedules: tuple[Timer, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class StateMachine:
+    """A state machine: its name, and its definition as JSON."""
+
+    name: str
+    definition: str
+
+
 class Template:
     """A SAM template with values for its parameters."""
 
@@ -124,12 +132,19 @@ class Template:
         )
         return {function.name: function for function in functions}
 
+    def function_names(self) -> dict[str, str]:
+        """Return the functions' names by logical id."""
+        functions = self.resources("AWS::Serverless::Function").items()
+        return {logical: Path(properties["CodeUri"]).name for logical, properties in functions}
+
+    def state_machines(self, attributes: Attributes) -> list[StateMachine]:
+        """Return the state machines."""
+        machines = self.resolve([*self.resources("AWS::StepFunctions::StateMachine").values()], attributes)
+        return [StateMachine(one["StateMachineName"], one["DefinitionString"]) for one in machines]
+
     def people_routes(self) -> dict[Route, str]:
         """Return the routes of the people's API, each with the name of its function."""
-        folders = {
-            logical: Path(properties["CodeUri"]).name
-            for logical, properties in self.resources("AWS::Serverless::Function").items()
-        }
+        folders = self.function_names()
         integrations = self.resources("AWS::ApiGatewayV2::Integration")
         routes = {}
         for route in self.resources("AWS::ApiGatewayV2::Route").values():

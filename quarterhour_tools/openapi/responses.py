@@ -13,6 +13,7 @@ from quarterhour_tools.openapi.values import (
     Instant,
     Maybe,
     Name,
+    Omittable,
     Place,
     Run,
     Sha256,
@@ -259,8 +260,10 @@ class SealedQuarterHour(Answer):
     bucket: Bucket
     shards: Count
     lines: Count
-    file: File | None
-    """The file of its lines; null without lines."""
+    file: Omittable[File]
+    """The file of its lines; null without lines, missing in a run in parts."""
+    files: Maybe[list[File]]
+    """The files of its parts that have lines; only in a run in parts."""
     rates: Maybe[list[PinnedExchangeRate]]
     """Only if the deployment has a base currency."""
 
@@ -293,6 +296,8 @@ class Manifest(Answer):
     planned_at: Instant
     code_version: str
     shards: Count
+    parts: Maybe[Count]
+    """The number of parts of each quarter-hour; only in a run in parts."""
     previous: PreviousManifest | None
     base_currency: Maybe[Currency]
     buckets: list[SealedQuarterHour]

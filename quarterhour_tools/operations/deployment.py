@@ -113,9 +113,12 @@ def _unpark(args: argparse.Namespace) -> int:
 def _reseal(args: argparse.Namespace) -> int:
     if not is_run_id(args.report):
         raise ToolError(f"{args.report!r} is not a run: write it as in GET /reports, such as 2026-10-23T0130-0230")
-    answer = invoke(args, "Report", {"reseal": args.report})
-    for key in answer["written"]:
-        print(f"{key}: written again")
+    while True:
+        answer = invoke(args, "Report", {"reseal": args.report})
+        for key in answer["written"]:
+            print(f"{key}: written again", flush=True)
+        if answer["complete"]:
+            break
     print(f"{answer['files']} files are as they were sealed")
     return 0
 

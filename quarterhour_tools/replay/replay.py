@@ -19,7 +19,7 @@ from quarterhour.model.clock import ManualClock
 from quarterhour.model.identifiers import Account
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.model.totals import Totals
-from quarterhour.reports.keys import quarter_hour_of_lines
+from quarterhour.reports.keys import part_of_lines
 from quarterhour.reports.lines import read_lines as read_sealed_lines
 from quarterhour.reports.verify import verify
 from quarterhour.schedule.expression import Expression
@@ -384,7 +384,7 @@ def counted_accounts(stack: Stack) -> Accounts:
 def ledger_accounts(bucket: Bucket) -> Accounts:
     """Return the totals of every account from the sealed lines, without counters and manifests."""
     found: dict[Account, Totals] = {}
-    for key in filter(quarter_hour_of_lines, bucket.keys()):
+    for key in filter(part_of_lines, bucket.keys()):
         with bucket.open(key) as file:
             for line in read_sealed_lines(file):
                 account = Account(line["agency"], line["currency"])

@@ -15,6 +15,7 @@ from quarterhour.aws.workers import Workers
 from quarterhour.counters.store import CounterStore
 from quarterhour.ledger.queries import LedgerQueries
 from quarterhour.ledger.store import LedgerStore
+from quarterhour.reports.executions import Executions
 from quarterhour.reports.sealed_files import SealedFiles
 from quarterhour.reports.service import ReportStores
 from quarterhour.reports.store import CheckpointStore, CounterReader, LedgerReader, PinStore, ProjectionStore, RunStore
@@ -83,6 +84,7 @@ class Storage:
             PinStore(self.dynamodb, table, self.workers),
             ProjectionStore(self.dynamodb, table, self.workers),
             SealedFiles(self.s3, self.stack.ref("ReportBucket")),
+            Executions(self.stack.engine.stepfunctions(), ""),
         )
 
     @property

@@ -33,7 +33,7 @@ from quarterhour.ledger.store import first_checkpoint_request
 from quarterhour.model.clock import SystemClock, iso_millis, iso_seconds
 from quarterhour.model.identifiers import Identity, Position
 from quarterhour.model.quarter_hours import QuarterHour
-from quarterhour.reports.keys import lines_key
+from quarterhour.reports.keys import Part
 from quarterhour.reports.verify import verify
 from quarterhour_tools.bucket import Bucket
 from quarterhour_tools.emulator.template import Template
@@ -323,7 +323,7 @@ def test_a_report_from_lambdas_container_seals_what_the_ledger_holds(machine: Ma
     assert machine.invoke("report", "report-schedule")["complete"]
     bucket = Bucket(machine.client("s3"), "ReportBucket")
     assert verify(bucket.open, bucket.keys()).problems == []
-    with bucket.open(lines_key(machine.earlier)) as file:
+    with bucket.open(Part(machine.earlier).lines_key) as file:
         lines = list(DictReader(gzip.decompress(file.read()).decode().splitlines()))
     figures = ("position", "id", "amount", "commission")
     assert [[line[name] for name in figures] for line in lines] == sorted(

@@ -50,14 +50,14 @@ def test_lost_files_are_rewritten_with_the_same_bytes(reported: World, lost: lis
     before = objects(reported)
     for key in lost:
         lose(reported, key)
-    assert reseal(reported) == {"files": 4, "written": lost}
+    assert reseal(reported) == {"files": 4, "written": lost, "complete": True}
     assert objects(reported) == before
     assert verify(reported.stack.bucket.open, reported.stack.bucket.keys()).proven
 
 
 def test_existing_files_are_not_written(reported: World) -> None:
     before = objects(reported)
-    assert reseal(reported) == {"files": 4, "written": []}
+    assert reseal(reported) == {"files": 4, "written": [], "complete": True}
     assert objects(reported) == before
 
 
@@ -102,7 +102,7 @@ def test_a_run_under_way_completes_after_its_lost_file_is_rewritten() -> None:
         lose(world, LINES[0])
         with pytest.raises(SealedFileError, match="is gone"):
             world.report()
-        assert reseal(world) == {"files": 1, "written": [LINES[0]]}
+        assert reseal(world) == {"files": 1, "written": [LINES[0]], "complete": True}
         assert objects(world) == before
         assert world.report()["runs"] == [RUN]
 

@@ -116,6 +116,16 @@ def test_a_stream_batch_may_die_at_any_call(place: Trial, number: Callable[[], i
     record_property("stream batch", f"{points} crash points tried, 0 violations")
 
 
+def test_a_report_in_parts_may_die_at_any_call(number: Callable[[], int], record_property: Record) -> None:
+    def prepare(place: Trial) -> None:
+        place.send(batch(number()))
+        place.clock.advance(timedelta(minutes=15) + GRACE)
+
+    with on_trial(shards=9) as place:
+        points = each_call(place, prepare, act=Trial.report, recover=Trial.report)
+    record_property("report in parts", f"{points} crash points tried, 0 violations")
+
+
 def test_a_report_may_die_at_any_call(place: Trial, number: Callable[[], int], record_property: Record) -> None:
     def prepare(place: Trial) -> None:
         for _ in range(2):

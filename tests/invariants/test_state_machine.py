@@ -58,7 +58,7 @@ class Marketplace(RuleBasedStateMachine):
         super().__init__()
         self._open = ExitStack()
 
-    @initialize(shards=st.integers(1, 3))
+    @initialize(shards=st.sampled_from([1, 2, 3, 9]))
     def deploy(self, shards: int) -> None:
         self.place = self._open.enter_context(on_trial(shards=shards))
         self.book = OrderBook(self.place)
@@ -122,6 +122,20 @@ class Marketplace(RuleBasedStateMachine):
         self.place.faults.meanwhile(after, self.place.report)
         self.place.report()
         self.place.faults.disarm()
+
+    @rule(part=st.integers(0, 7), after=st.integers(0, 20))
+    def a_part_is_sealed_once_more_amid_a_report(self, part: int, after: int) -> None:
+        plan = self.place.plan()
+        if plan and plan.parts > 1:
+            name = str(plan.all_parts[part % len(plan.all_parts)])
+
+            def other() -> None:
+                self.place.invoke("report", {"seal": {"run": plan.run, "part": name}})
+
+            self.place.faults.meanwhile(after, other)
+            self.place.report()
+            self.place.faults.disarm()
+            other()
 
     @rule(seconds=st.sampled_from([1.0, 900.0]))
     def the_schedule_fires_with_little_time(self, seconds: float) -> None:

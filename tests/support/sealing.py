@@ -12,9 +12,9 @@ from quarterhour.aws.items import Item
 from quarterhour.model.identifiers import Identity, Partition, Position
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.reports.base_currency import Pins, convert
-from quarterhour.reports.keys import MANIFEST, REPORTS, lines_key, run_prefix
+from quarterhour.reports.keys import MANIFEST, REPORTS, files_of, run_prefix
 from quarterhour.reports.manifest import hexdigest, run_files
-from quarterhour.reports.plan import SCHEMA, Plan
+from quarterhour.reports.plan import SCHEMA, Plan, RunTotals
 from quarterhour.reports.writer import SealedFileWriter
 from tests.support.builders import posting_item
 
@@ -47,24 +47,26 @@ def seal(  # noqa: PLR0913 - a run of any kind
     schema: int = SCHEMA,
     base: str = "",
     pins: Mapping[str, Pins] = NO_PINS,
+    shards: int = 1,
+    parts: int = 1,
 ) -> tuple[str, str]:
     """Seal a run, as the reporter does; return its name and the hash of its manifest. ``pins``: rates by bucket."""
     bounds = QuarterHour.parse(first), QuarterHour.parse(last)
-    plan = Plan(*bounds, "2026-10-23T03:00:00.000Z", "1.0", 1, previous, schema=schema, base=base)
+    plan = Plan(*bounds, "2026-10-23T03:00:00.000Z", "1.0", shards, previous, schema=schema, base=base, parts=parts)
     sorted_items = sorted(items, key=lambda item: str(item["position"]["S"]))
-    sealed, tallies = [], []
-    for quarter_hour in plan.quarter_hours:
-        its_own = (item for item in sorted_items if item["quarter_hour"]["S"].startswith(str(quarter_hour)))
+    sealed, totals = [], RunTotals.of(plan.quarter_hours)
+    for part in plan.all_parts:
+        partitions = set(map(str, plan.partitions(part)))
+        its_own = (item for item in sorted_items if item["quarter_hour"]["S"] in partitions)
         with SealedFileWriter(schema) as writer:
             for item in its_own:
                 writer.write(item)
             sealed.append(writer.seal())
             if sealed[-1].lines:
-                objects[lines_key(quarter_hour)] = writer.file.read()
-            tallies.append(writer.totals().accounts)
-    tallied = list(zip(plan.quarter_hours, tallies, strict=True))
-    conversion = convert(base, tallied, lambda quarter_hour, *_: pins.get(str(quarter_hour), {}))
-    objects |= {file.key: file.content for file in run_files(plan, sealed, tallies, conversion).in_order}
+                objects[part.lines_key] = writer.file.read()
+            totals.add(part.quarter_hour, writer.totals().added_up())
+    conversion = convert(base, totals.accounts, lambda quarter_hour, *_: pins.get(str(quarter_hour), {}))
+    objects |= {file.key: file.content for file in run_files(plan, sealed, totals.by_account(), conversion).in_order}
     return plan.run, hexdigest(objects[run_prefix(plan.run) + MANIFEST])
 
 
@@ -101,7 +103,7 @@ def cover_up(objects: Objects) -> None:
     previous = None
     for key in sorted(key for key in objects if key.startswith(REPORTS) and key.endswith(MANIFEST)):
         document = json.loads(objects[key])
-        files = [bucket["file"] for bucket in document["buckets"] if bucket["file"]] + document["files"]
+        files = [file for bucket in document["buckets"] for file in files_of(bucket)] + document["files"]
         for file in files:
             if file["key"] in objects:
                 file |= {"sha256": hexdigest(objects[file["key"]]), "size": len(objects[file["key"]])}

@@ -103,12 +103,16 @@ class World:
 
 @contextmanager
 def opened(
-    parameters: Mapping[str, str | int] | None = None, *, engine: str = MOTO, start: datetime = START
+    parameters: Mapping[str, str | int] | None = None,
+    *,
+    engine: str = MOTO,
+    start: datetime = START,
+    executes: bool = True,
 ) -> Iterator[World]:
-    """Deploy the system for the length of the block."""
+    """Deploy the system for the length of the block; ``executes``: execute the state machines."""
     clock = ManualClock(start)
     own = {"Stage": f"test-{next(_STAGES)}", **(parameters or {})}
-    with using(clock), open_stack(engine, own, virtual=True) as stack:
+    with using(clock), open_stack(engine, own, virtual=True, executes=executes) as stack:
         yield World(stack, clock)
 
 

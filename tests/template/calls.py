@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from importlib.util import module_from_spec, spec_from_file_location
 from io import StringIO
@@ -28,6 +28,7 @@ REGION: Final = "eu-west-1"
 LAMBDA = {"AWS_DEFAULT_REGION": REGION, "AWS_ACCESS_KEY_ID": "none", "AWS_SECRET_ACCESS_KEY": "none"}
 """What Lambda itself puts into a function's environment, as far as a client asks for it."""
 BUCKET = "report-bucket"
+ROLE = "arn:aws:iam::123456789012:role/SealingRole"
 TRANSACTION = {"Put": "PutItem", "Update": "UpdateItem", "Delete": "DeleteItem", "ConditionCheck": "ConditionCheckItem"}
 
 
@@ -43,12 +44,15 @@ def calls_of(service: str, operation: str, request: dict[str, Any]) -> Iterator[
     """Yield what a request needs permission for."""
     match service, operation:
         case "s3", _:
-            if operation == "PutObject" and request["Key"].startswith(("ledger/", "reports/")):
+            if operation == "PutObject" and request["Key"].startswith(("ledger/", "reports/", "totals/")):
                 assert request["IfNoneMatch"] == "*", "the bucket's policy takes a sealed file only so"
-            yield Call(f"s3:{operation}", f"ReportBucket/{request['Key']}")
+            action = "GetObject" if operation == "HeadObject" else operation
+            yield Call(f"s3:{action}", f"ReportBucket/{request['Key']}")
         case "sqs", _:
             # A batch needs the permission of its single operation.
             yield Call(f"sqs:{operation.removesuffix('Batch')}", request["QueueUrl"].rpartition("/")[2])
+        case "stepfunctions", _:
+            yield Call(f"states:{operation}", request["stateMachineArn"])
         case "scheduler", _:
             yield Call(f"scheduler:{operation}", f"arn:aws:scheduler:{REGION}:none:schedule/default/{request['Name']}")
             if operation == "UpdateSchedule":
@@ -149,6 +153,9 @@ class World:
             self.names[name] = name
         boto3.client("s3").create_bucket(Bucket=BUCKET, CreateBucketConfiguration={"LocationConstraint": REGION})
         self.names["ReportBucket"] = BUCKET
+        machine = boto3.client("stepfunctions").create_state_machine(
+            name="quarterhour-dev-sealing", definition="{}", roleArn=ROLE
+        )
         for name in stack.of("AWS::SQS::Queue"):
             self.names[name] = boto3.client("sqs").create_queue(QueueName=name)["QueueUrl"]
 
@@ -156,7 +163,8 @@ class World:
             return self.names.get(name, name)
 
         for function in template.functions(attribute).values():
-            self.start(function, patch)
+            known = {"SEALING_ARN": machine["stateMachineArn"]} if "SEALING_ARN" in function.environment else {}
+            self.start(replace(function, environment={**function.environment, **known}), patch)
 
     def start(self, function: Function, patch: pytest.MonkeyPatch) -> None:
         """Start a function in its environment."""

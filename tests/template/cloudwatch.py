@@ -45,6 +45,10 @@ AWS_METRICS: Final[Mapping[str, tuple[frozenset[str], tuple[frozenset[str], ...]
         frozenset({"Duration", "Errors", "Invocations", "IteratorAge", "Throttles"}),
         (frozenset({"FunctionName"}),),
     ),
+    "AWS/States": (
+        frozenset({"ExecutionsAborted", "ExecutionsFailed", "ExecutionsStarted", "ExecutionsTimedOut"}),
+        (frozenset({"StateMachineArn"}),),
+    ),
     "AWS/SQS": (frozenset({"ApproximateNumberOfMessagesVisible"}), (frozenset({"QueueName"}),)),
     "AWS/ApiGateway": (
         frozenset({"4xx", "5xx", "Count", "DataProcessed", "IntegrationLatency", "Latency"}),
@@ -64,6 +68,7 @@ AWS_METRICS: Final[Mapping[str, tuple[frozenset[str], tuple[frozenset[str], ...]
 RESOURCES: Final = {
     "FunctionName": "AWS::Lambda::Function",
     "QueueName": "AWS::SQS::Queue",
+    "StateMachineArn": "AWS::StepFunctions::StateMachine",
     "TableName": "AWS::DynamoDB::Table",
     "ApiId": "AWS::ApiGatewayV2::Api",
 }

@@ -4,7 +4,10 @@ import json
 
 import pytest
 
+from quarterhour.aws.entity import SHARDS_KEY
+from quarterhour.aws.items import from_item, to_item
 from quarterhour.model.errors import SealedFileError
+from quarterhour.reports.plan import Checkpoint
 from tests.support.repository import ROOT
 from tests.template.calls import World
 from tests.template.stack import Properties
@@ -20,6 +23,7 @@ def live_through(world: World) -> None:
     live_with_documents(world)
     live_with_events(world)
     live_with_orders(world)
+    live_with_parts(world)
     # Whatever has a current state by now, its snapshots are kept.
     states = [item for item in world.items("EntityTable") if item["sk"]["S"] == "latest"]
     assert world.stream("snapshots", *states) == ALL_DONE
@@ -124,6 +128,21 @@ def live_with_orders(world: World) -> None:
     world.pass_time(hours=1)
     world.park("BillingParkedQueue", due[0]["dynamodb"]["NewImage"], "MODIFY")
     assert world.sample("billing-unpark") == {"billing": {"applied": 1, "kept": 1}}, "poison stays"
+
+
+def live_with_parts(world: World) -> None:
+    """Let a run be sealed in parts, as with more than 8 shards, and seal a part once more too late."""
+    world.put("EntityTable", to_item({**SHARDS_KEY, "shards": 9}))
+    world.pass_time(hours=1)
+    assert world.sample("report-schedule")["complete"] is False
+    plan = Checkpoint.of(from_item(next(item for item in world.items("EntityTable") if "plan" in item))).plan
+    assert plan
+    for part in map(str, plan.all_parts):
+        assert world.run("report", {"seal": {"run": plan.run, "part": part}})["lines"] is not None
+    assert world.run("report", {"publish": plan.run})["runs"] == [plan.run]
+    assert world.run("report", {"reseal": plan.run})["written"] == []
+    assert world.sample("report-seal")["lines"] is None
+    world.sample("report-publish")
 
 
 def read_everything(world: World, run: str) -> None:

@@ -1,5 +1,6 @@
 """What every function of the stack must have: a narrow role, a log, and a place for what it gives up on."""
 
+import json
 import re
 from collections.abc import Iterator
 
@@ -25,6 +26,7 @@ FUNCTIONS = [
 REPORTS_SCHEDULE = (
     "arn:${AWS::Partition}:scheduler:${AWS::Region}:${AWS::AccountId}:schedule/default/quarterhour-${Stage}-report"
 )
+SEALING = "arn:${AWS::Partition}:states:${AWS::Region}:${AWS::AccountId}:stateMachine:quarterhour-${Stage}-sealing"
 STREAMS = {"CountersFunction": "LedgerTable", "SnapshotsFunction": "EntityTable", "BillingFunction": "EntityTable"}
 
 
@@ -63,8 +65,8 @@ class TestEachFunction:
             for resource in listed(one["Resource"]):
                 assert resource != "*"
                 assert "Fn::GetAtt" in resource or re.fullmatch(
-                    r"\$\{(?:EntityTable\.Arn\}/index/gsi[12]|ReportBucket\.Arn\}/(?:ledger|reports)/\*(?:/manifest\.json)?)"
-                    rf"|{re.escape(REPORTS_SCHEDULE)}",
+                    r"\$\{(?:EntityTable\.Arn\}/index/gsi[12]|ReportBucket\.Arn\}/(?:ledger|reports|totals)/\*(?:/manifest\.json)?)"
+                    rf"|{re.escape(REPORTS_SCHEDULE)}|{re.escape(SEALING)}",
                     resource["Fn::Sub"],
                 )
 
@@ -82,7 +84,13 @@ class TestEachFunction:
     def test_knows_the_endpoint_of_every_service_that_it_calls(self, stack: Stack, name: str) -> None:
         variables = stack.of("AWS::Lambda::Function")[name]["Environment"]["Variables"]
         endpoints = {key.removeprefix("AWS_ENDPOINT_URL_") for key in variables if key.startswith("AWS_ENDPOINT_URL_")}
-        kinds = {"_TABLE": "DYNAMODB", "_BUCKET": "S3", "_QUEUE_URL": "SQS", "SCHEDULE_NAME": "SCHEDULER"}
+        kinds = {
+            "_TABLE": "DYNAMODB",
+            "_BUCKET": "S3",
+            "_QUEUE_URL": "SQS",
+            "SCHEDULE_NAME": "SCHEDULER",
+            "SEALING_ARN": "SFN",
+        }
         assert endpoints == {kind for end, kind in kinds.items() for key in variables if key.endswith(end)}
 
 
@@ -179,6 +187,51 @@ class TestTheReportsSchedule:
             ("lambda:InvokeFunction", "ReportFunction"),
             ("sqs:SendMessage", "ReportDeadLetterQueue"),
         ]
+
+
+class TestTheStateMachine:
+    def definition(self, stack: Stack) -> Properties:
+        (machine,) = stack.of("AWS::StepFunctions::StateMachine").values()
+        text = machine["DefinitionString"]["Fn::Sub"].replace("${PartConcurrency}", "8")
+        definition: Properties = json.loads(text)
+        return definition
+
+    def test_may_invoke_the_report_and_spread_its_own_items_and_nothing_else(self, stack: Stack) -> None:
+        (machine,) = stack.of("AWS::StepFunctions::StateMachine").values()
+        (policy,) = stack.of("AWS::IAM::Role")[arn_of(machine["RoleArn"])]["Policies"]
+        granted = {
+            (action, str(next(iter(resource.values()))))
+            for one in policy["PolicyDocument"]["Statement"]
+            for action in listed(one["Action"])
+            for resource in listed(one["Resource"])
+        }
+        executions = SEALING.replace(":stateMachine:", ":execution:") + "/*"
+        assert granted == {
+            ("lambda:InvokeFunction", "['ReportFunction', 'Arn']"),
+            ("states:StartExecution", SEALING),
+            ("states:DescribeExecution", executions),
+            ("states:StopExecution", executions),
+        }
+
+    def test_has_the_name_that_the_report_starts(self, stack: Stack) -> None:
+        (machine,) = stack.of("AWS::StepFunctions::StateMachine").values()
+        variables = stack.of("AWS::Lambda::Function")["ReportFunction"]["Environment"]["Variables"]
+        assert SEALING.endswith(machine["StateMachineName"]["Fn::Sub"])
+        assert variables["SEALING_ARN"]["Fn::Sub"] == SEALING
+
+    def test_retries_only_what_passes_by_itself_and_catches_nothing(self, stack: Stack) -> None:
+        states = self.definition(stack)["States"]
+        tasks = [states["SealParts"]["ItemProcessor"]["States"]["SealPart"], states["Publish"]]
+        for task in tasks:
+            (retry,) = task["Retry"]
+            assert "Catch" not in task
+            assert all(name.startswith("Lambda.") or name == "UnavailableError" for name in retry["ErrorEquals"])
+            assert "Lambda.Unknown" not in retry["ErrorEquals"], "a part out of time would be out of time again"
+            assert retry["JitterStrategy"] == "FULL"
+
+    def test_stops_at_the_first_part_that_fails(self, stack: Stack) -> None:
+        parts = self.definition(stack)["States"]["SealParts"]
+        assert not {name for name in parts if name.startswith("Tolerated")}
 
 
 class TestTheWatch:

@@ -22,6 +22,7 @@ ORDER: Final = [
     {"AWS::Serverless::Function"},
     {"AWS::IAM::Role"},
     {"AWS::Logs::LogGroup"},
+    {"AWS::StepFunctions::StateMachine"},
     {"AWS::ApiGatewayV2::Integration", "AWS::ApiGatewayV2::Route", "AWS::Lambda::Permission"},
     {"AWS::CloudWatch::Alarm"},
 ]
@@ -74,10 +75,22 @@ def triggers(name: str) -> Iterator[str]:
             case "ScheduleV2":
                 expression = properties["ScheduleExpression"]
                 yield f"schedule {expression['Ref'] if isinstance(expression, dict) else expression}"
+    yield from machines(name)
     if logical_id(name, "Function") in of_people():
         yield "PeopleApi"
     if "Events" not in function:
         yield "an operator"
+
+
+def machines(name: str) -> list[str]:
+    """Return the logical ids of the state machines that invoke a function."""
+    resources = parsed()["Resources"].items()
+    arn = f"${{{logical_id(name, 'Function')}.Arn}}"
+    return [
+        logical
+        for logical, one in resources
+        if one["Type"] == "AWS::StepFunctions::StateMachine" and arn in one["Properties"]["DefinitionString"]["Fn::Sub"]
+    ]
 
 
 def of_people() -> set[str]:
@@ -102,6 +115,7 @@ def alarmed(stack: Stack, alarm: Alarm, name: str) -> bool:
     """Return whether an alarm looks at a function: at itself, its own metrics, its queues or a route of its own."""
     service = service_of(stack, name)
     own = {("service", service), ("FunctionName", f"{logical_id(name, 'Function')}.Ref")}
+    own |= {("StateMachineArn", f"{machine}.Ref") for machine in machines(name)}
     own |= {("QueueName", f"{queue}.QueueName") for queue in given_up_to(stack, name)}
     for metric in alarm.metrics:
         dimensions = dict(metric.dimensions)

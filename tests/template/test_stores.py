@@ -116,7 +116,11 @@ class TestTheSealedFiles:
             "Null": {"s3:if-none-match": True},
             "Bool": {"s3:ObjectCreationOperation": True},
         }
-        assert [one["Fn::Sub"].partition("}")[2] for one in statement["Resource"]] == ["/ledger/*", "/reports/*"]
+        assert [one["Fn::Sub"].partition("}")[2] for one in statement["Resource"]] == [
+            "/ledger/*",
+            "/reports/*",
+            "/totals/*",
+        ]
 
     def test_log_their_readers_for_as_long_as_all_logs_are_kept(self, stack: Stack) -> None:
         bucket, log = (stack.of("AWS::S3::Bucket")[name] for name in BUCKETS)

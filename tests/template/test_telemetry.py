@@ -31,7 +31,8 @@ TRACES = ("Quine", "quine", "Zo\\u00eb", "Zoë", "eyJhbGciOi", "forged")
 AWS_OWN = {
     *("accountId", "apiId", "domainName", "domainPrefix", "method", "protocol", "requestId", "routeKey", "stage"),
     *("awsRegion", "eventID", "eventName", "eventSource", "eventSourceARN", "eventVersion", "SequenceNumber"),
-    *("account", "detail-type", "id", "region", "reseal", "resources", "source", "StreamViewType", "time", "version"),
+    *("account", "detail-type", "id", "region", "resources", "source", "StreamViewType", "time", "version"),
+    *("publish", "reseal", "seal"),
 }
 """What AWS or an operator puts into an event, not a sender; not so in a body."""
 

@@ -26,6 +26,7 @@ REPLACEABLE = {
     "AWS::Lambda::LayerVersion",
     "AWS::Lambda::Permission",
     "AWS::Scheduler::Schedule",
+    "AWS::StepFunctions::StateMachine",
 }
 """The kinds that an update may delete and make again, as they hold nothing."""
 

@@ -247,9 +247,13 @@ def test_a_window_is_spread_over_all_of_its_index_partitions() -> None:
 # ---------------------------------------------------------------- the reports'
 
 
-@given(quarter_hours)
-def test_a_quarter_hour_is_parsed_back_from_the_key_of_its_lines(quarter_hour: QuarterHour) -> None:
-    assert reports.quarter_hour_of_lines(reports.lines_key(quarter_hour)) == quarter_hour
+@given(quarter_hours, st.none() | st.integers(0, 99))
+def test_a_part_is_parsed_back_from_its_name_and_the_key_of_its_lines(
+    quarter_hour: QuarterHour, number: int | None
+) -> None:
+    part = reports.Part(quarter_hour, number)
+    assert reports.part_of_lines(part.lines_key) == reports.Part.parse(str(part)) == part
+    assert not part.totals_key.startswith((reports.LEDGER, reports.REPORTS))
 
 
 @pytest.mark.parametrize(
@@ -260,10 +264,11 @@ def test_a_quarter_hour_is_parsed_back_from_the_key_of_its_lines(quarter_hour: Q
         "x/ledger/dt=2026-10-23/quarter=0130/lines.csv.gz",
         "reports/2026/10/23/0130-0230/manifest.json",
         "ledger/dt=2026-10-23/lines.csv.gz",
+        "ledger/dt=2026-10-23/quarter=0130/lines-3.csv.gz",
     ],
 )
 def test_the_key_of_another_object_is_not_that_of_lines(key: str) -> None:
-    assert reports.quarter_hour_of_lines(key) is None
+    assert reports.part_of_lines(key) is None
 
 
 @given(first=quarter_hours, more=st.integers(0, 95))

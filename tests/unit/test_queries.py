@@ -18,7 +18,7 @@ from quarterhour.model.clock import iso_millis
 from quarterhour.model.identifiers import Partition, Position
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.model.totals import Totals
-from quarterhour.reports.queries import files_of, link_request, manifest_request, shown_run
+from quarterhour.reports.queries import all_files, link_request, manifest_request, shown_run
 from quarterhour.snapshots.keys import change_sk, window_name, window_start
 from quarterhour.snapshots.layers import Layer, parse_layers
 from quarterhour.snapshots.queries import Layers, as_of, before, before_latest, not_before, trend
@@ -232,7 +232,7 @@ def test_a_run_is_shown_with_what_it_covers() -> None:
     shown = shown_run(run)
     assert (shown["from"], shown["to"]) == ("2026-10-23T23:30:00Z", "2026-10-24T00:00:00Z")
     manifest = {"files": [{"key": "s"}], "buckets": [{"file": None}, {"file": {"key": "l"}}]}
-    assert [file["key"] for file in files_of(run, manifest, 1)] == [
+    assert [file["key"] for file in all_files(run, manifest, 1)] == [
         "reports/2026/10/23/2330-2400/manifest.json",
         "s",
         "l",

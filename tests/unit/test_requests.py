@@ -19,6 +19,7 @@ from quarterhour.ledger.refunds import LinkedRefund, linked_refund
 from quarterhour.model.identifiers import Account
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.reports import store as reports
+from quarterhour.reports.keys import Part
 from quarterhour.reports.plan import Checkpoint, Plan, SealedFile
 from quarterhour.snapshots import store as snapshots
 from quarterhour_tools.emulator.partiql import insertion
@@ -59,7 +60,7 @@ REQUESTS: dict[str, tuple[str, dict[str, Any]]] = {
     ),
     "set customers": ("UpdateItem", counters.customers_request("Entity", DAY_MARKERS.counter, 3, 1_800_000_000)),
     "snapshot": ("PutItem", snapshots.put_request("Entity", {"pk": "a", "sk": "5m#x", "version": Decimal(7)})),
-    "partition": ("Query", reports.partition_request("Ledger", PLAN.partitions(QUARTER_HOUR)[0], 100)),
+    "partition": ("Query", reports.partition_request("Ledger", PLAN.partitions(Part(QUARTER_HOUR))[0], 100)),
     "fix": ("UpdateItem", reports.plan_request("Entity", CHECKPOINT, PLAN)),
     "progress": ("UpdateItem", reports.progress_request("Entity", PLAN, [SealedFile(3, "abc", 99), SealedFile(0)])),
     "finish": ("UpdateItem", reports.finish_request("Entity", PLAN, "hash-1")),

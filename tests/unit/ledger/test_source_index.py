@@ -1,7 +1,7 @@
 """The source index: chunks of the positions of a source's events."""
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quarterhour.ledger import source_index
-from quarterhour.ledger.source_index import SourceIndex, chunk, chunks_between, keys_in
+from quarterhour.ledger.source_index import SourceIndex, chunk, chunks_between, keys_in, merged
 from quarterhour.model.identifiers import Identity, Partition, Position
 from quarterhour.model.quarter_hours import QuarterHour
 from tests.support.builders import QUARTER_HOUR, identities, instants
@@ -45,6 +45,31 @@ def test_every_chunk_that_can_hold_a_position_is_in_range(first: datetime, low: 
         assert range_.low <= position <= range_.high
     if QuarterHour.at(first) < QuarterHour.at(low):
         assert not range_.low <= position
+
+
+@given(
+    st.lists(st.tuples(identities, st.integers(0, 899), st.integers(0, 15)), max_size=30),
+    st.integers(1, 4),
+    st.integers(1, 5),
+)
+def test_chunks_of_parts_that_overlap_are_read_in_the_order_of_positions(
+    events: list[tuple[Identity, int, int]], parts: int, length: int
+) -> None:
+    places = sorted({place(one, QUARTER_HOUR.start + timedelta(seconds=at), shard) for one, at, shard in events})
+    chunks = [
+        chunk("shop", some)
+        for part in range(parts)
+        for own in [sorted((one for one in places if int(one[0][-2:]) % parts == part), key=lambda one: one[1])]
+        for some in (own[first : first + length] for first in range(0, len(own), length))
+    ]
+    found = list(merged(sorted(chunks, key=lambda one: str(one["sk"]))))
+    assert [position for _, position in found] == sorted(position for _, position in places)
+    assert sorted(found) == places
+
+
+def test_a_chunk_that_was_written_twice_repeats_its_keys_in_order() -> None:
+    twice = [chunk("shop", [place(Identity("shop", "1"), QUARTER_HOUR.start, 3)])] * 2
+    assert list(merged(twice)) == [key for one in twice for key in keys_in(one)]
 
 
 def indexed(sources: Sequence[str], waiting: int, patch: pytest.MonkeyPatch) -> list[list[dict[str, Any]]]:

@@ -24,7 +24,7 @@ from quarterhour.reports.base_currency import (
     pins_of,
 )
 from quarterhour.reports.manifest import summary
-from quarterhour.reports.plan import Tally, by_account
+from quarterhour.reports.plan import LineTotals, RunTotals, Tally
 from tests.support.builders import AT, QUARTER_HOUR, amounts
 
 EUR = "EUR"
@@ -41,14 +41,15 @@ def sold(currency: str, gross: str, refunds: str = "0", commission: str = "0", s
 
 def rows(*quarter_hours: tuple[Tally, Pins], base: str = EUR) -> list[dict[str, str]]:
     """Return the summary of quarter-hours that follow each other."""
-    named, pinned = [], {}
+    totals, pinned = RunTotals({}), {}
     quarter_hour = QUARTER_HOUR
     for tally, pins in quarter_hours:
-        named.append((quarter_hour, tally))
+        totals.accounts[quarter_hour] = {}
+        totals.add(quarter_hour, LineTotals(accounts=tally).added_up())
         pinned[quarter_hour] = pins
         quarter_hour = quarter_hour.next
-    accounts = by_account(tally for tally, _ in quarter_hours)
-    written = summary(accounts, convert(base, named, lambda one, *_: pinned[one])).decode()
+    conversion = convert(base, totals.accounts, lambda one, *_: pinned[one])
+    written = summary(totals.by_account(), conversion).decode()
     return list(csv.DictReader(io.StringIO(written, newline="")))
 
 
@@ -101,7 +102,7 @@ def test_the_sum_is_exact_at_any_exchange_rates(quarter_hours: list[tuple[Decima
     tallies = []
     quarter_hour = QUARTER_HOUR
     for amount, units in quarter_hours:
-        tally = {(Account("42", "GBP"), Partition(quarter_hour, 0)): Totals().plus(amount, Decimal(0))}
+        tally = {Account("42", "GBP"): Totals().plus(amount, Decimal(0))}
         tallies.append((quarter_hour, tally, {"GBP": ExchangeRate(units, "ECB", EUR, AT)}))
         quarter_hour = quarter_hour.next
     found = converted_accounts(tallies, EUR)[Account("42", "GBP")]
@@ -113,7 +114,7 @@ def test_the_sum_is_exact_at_any_exchange_rates(quarter_hours: list[tuple[Decima
 
 def test_the_base_currency_and_no_currency_need_no_exchange_rate() -> None:
     tally = {**sold("EUR", "12.345", "0", "1.005"), **sold("XXX", "0")}
-    assert foreign_currencies(tally, EUR) == []
+    assert foreign_currencies((account for account, _ in tally), EUR) == []
     euros, views = rows((tally, {}))
     assert shown(euros) == ("EUR", "12.34", "0.00", "12.34", "1.00", "")
     assert shown(views) == ("EUR", "0.00", "0.00", "0.00", "0.00", "")
@@ -135,8 +136,12 @@ def test_the_shards_of_a_quarter_hour_are_added_up() -> None:
 
 
 def test_without_a_base_currency_the_summary_has_no_columns_for_it() -> None:
-    accounts = by_account([sold("GBP", "1")])
-    assert summary(accounts).decode().splitlines()[0].endswith("commission,commission_rounded_half_even")
+    assert (
+        summary({Account("42", "GBP"): Totals(1)})
+        .decode()
+        .splitlines()[0]
+        .endswith("commission,commission_rounded_half_even")
+    )
 
 
 def test_pinned_exchange_rates_are_parsed_as_they_were_stored() -> None:

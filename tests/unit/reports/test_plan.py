@@ -10,18 +10,22 @@ from quarterhour.aws.items import from_item, to_item
 from quarterhour.model.identifiers import Account, Partition
 from quarterhour.model.quarter_hours import QuarterHour, span
 from quarterhour.model.totals import Totals
+from quarterhour.reports.keys import Part
 from quarterhour.reports.plan import (
     SCHEMA,
     STREAM_RETENTION,
     Checkpoint,
+    LineTotals,
     Plan,
     Proof,
     ReportTerms,
+    RunTotals,
     SealedFile,
-    by_account,
     next_plan,
+    parts_of,
     proof,
     run_values,
+    shards_of,
     with_proofs,
 )
 from tests.support.builders import QUARTER_HOUR, accounts, amounts, instants, partitions, quarter_hours, utc
@@ -31,8 +35,8 @@ MICROSECOND = timedelta(microseconds=1)
 VERIFIED, PENDING, DRIFT = Proof
 
 
-def plan_after(sealed_through: QuarterHour, now: datetime, grace: timedelta = GRACE) -> Plan | None:
-    return next_plan(Checkpoint(sealed_through, ("run-0", "hash-0"), None), now, ReportTerms(grace, "1.0"), 4)
+def plan_after(sealed_through: QuarterHour, now: datetime, shards: int = 4, grace: timedelta = GRACE) -> Plan | None:
+    return next_plan(Checkpoint(sealed_through, ("run-0", "hash-0"), None), now, ReportTerms(grace, "1.0"), shards)
 
 
 # ---------------------------------------------------------------- the plan of a run
@@ -45,7 +49,7 @@ def test_a_plan_begins_at_the_checkpoint_and_covers_only_closed_quarter_hours_of
     sealed_through: QuarterHour, later: timedelta, grace: int
 ) -> None:
     now = sealed_through.end + later
-    plan = plan_after(sealed_through, now, timedelta(seconds=grace))
+    plan = plan_after(sealed_through, now, grace=timedelta(seconds=grace))
     closed_at = sealed_through.next.end + timedelta(seconds=grace)
     if plan is None:
         assert now < closed_at
@@ -102,20 +106,50 @@ def test_a_plan_holds_its_time_its_code_version_and_the_previous_run() -> None:
 def test_a_plan_reads_all_shards_that_were_ever_used() -> None:
     plan = plan_after(QUARTER_HOUR.previous, utc("01:47"))
     assert plan is not None
-    assert [str(one) for one in plan.partitions(QUARTER_HOUR)] == [f"202610230130#0{shard}" for shard in range(4)]
+    assert [str(one) for one in plan.partitions(Part(QUARTER_HOUR))] == [f"202610230130#0{shard}" for shard in range(4)]
+
+
+@pytest.mark.parametrize(("shards", "parts"), [(1, 1), (8, 1), (9, 2), (16, 2), (17, 3), (64, 8)])
+def test_a_plan_has_a_part_for_every_8_shards(shards: int, parts: int) -> None:
+    plan = plan_after(QUARTER_HOUR.previous, utc("01:47"), shards)
+    assert plan is not None
+    assert (plan.parts, len(plan.all_parts)) == (parts, parts)
+    assert [part.number for part in plan.all_parts] == ([None] if parts == 1 else list(range(parts)))
+
+
+@given(st.integers(1, 64), st.integers(1, 64))
+def test_each_shard_is_in_one_part_and_the_parts_are_alike(shards: int, parts: int) -> None:
+    sizes = [shards_of(part, parts, shards) for part in parts_of(QUARTER_HOUR, parts)]
+    assert [shard for one in sizes for shard in one] == list(range(shards))
+    assert max(map(len, sizes)) - min(map(len, sizes)) <= 1
+
+
+def test_a_run_in_parts_covers_an_hour_at_most() -> None:
+    plan = plan_after(QUARTER_HOUR.previous, utc("12:00"), shards=9)
+    assert plan is not None
+    assert plan.run == "2026-10-23T0130-0230"
+
+
+def test_a_stored_plan_without_parts_has_one_whatever_its_shards() -> None:
+    plan = plan_after(QUARTER_HOUR.previous, utc("01:47"), shards=64)
+    assert plan is not None
+    stored = {name: value for name, value in plan.as_dict().items() if name != "parts"}
+    assert [str(part) for part in Plan.of(stored).all_parts] == ["202610230130"]
+    assert len(Plan.of(stored).partitions(Part(QUARTER_HOUR))) == 64
 
 
 @given(
     first=quarter_hours,
     more=st.integers(0, 20),
     shards=st.integers(1, 64),
+    parts=st.integers(1, 8),
     sealed=st.lists(st.builds(SealedFile, st.integers(0, 10**6), st.text(), st.integers(0, 10**9)), max_size=5),
 )
 def test_a_plan_is_parsed_from_its_control_item_as_it_was_stored(
-    first: QuarterHour, more: int, shards: int, sealed: list[SealedFile]
+    first: QuarterHour, more: int, shards: int, parts: int, sealed: list[SealedFile]
 ) -> None:
     last = QuarterHour(first.start + more * timedelta(minutes=15))
-    plan = Plan(first, last, "2026-10-23T01:47:00.000Z", "1.0", shards, ("", ""), tuple(sealed))
+    plan = Plan(first, last, "2026-10-23T01:47:00.000Z", "1.0", shards, ("", ""), tuple(sealed), parts=parts)
     assert Plan.of(from_item(to_item({"plan": plan.as_dict()}))["plan"]) == plan
 
 
@@ -179,7 +213,10 @@ def test_a_runs_totals_are_those_of_its_quarter_hours_by_account_in_order(
         {key: Totals.of({"events": 1, "gross": amount, "refunds": 0, "commission": 0}) for key, amount in one.items()}
         for one in counted
     ]
-    sums = by_account(tallies)
+    run = RunTotals.of([QUARTER_HOUR, QUARTER_HOUR.next])
+    for number, tally in enumerate(tallies):
+        run.add([QUARTER_HOUR, QUARTER_HOUR.next][number % 2], LineTotals(accounts=tally).added_up())
+    sums = run.by_account()
     assert list(sums) == sorted({account for tally in tallies for account, _ in tally})
     assert sum(one.events for one in sums.values()) == sum(len(tally) for tally in tallies)
     for account, total in sums.items():

@@ -1,6 +1,6 @@
 """Resealing: the lost files of a run written once more, from the ledger alone."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import IO, Any
 
 import pytest
@@ -9,15 +9,15 @@ from quarterhour.model import clock
 from quarterhour.model.clock import ManualClock
 from quarterhour.model.errors import NotFoundError, SealedFileError
 from quarterhour.model.quarter_hours import QuarterHour
-from quarterhour.reports.keys import lines_key
-from quarterhour.reports.plan import Checkpoint
+from quarterhour.reports.keys import Part
+from quarterhour.reports.plan import Checkpoint, SealedFile
 from quarterhour.reports.reseal import Resealer
 from quarterhour.reports.service import ReportStores
 from tests.support.builders import utc
 from tests.support.sealing import line
-from tests.unit.reports.test_service import FOLDER, RUN, SOLD, Store, report
+from tests.unit.reports.test_service import FOLDER, RUN, SOLD, Store, long, report
 
-LINES = [lines_key(QuarterHour.parse(start)) for start in ("202610230130", "202610230200")]
+LINES = [Part(QuarterHour.parse(start)).lines_key for start in ("202610230130", "202610230200")]
 BESIDE = [f"{FOLDER}{name}" for name in ("summary.csv", "manifest.json")]
 
 
@@ -29,6 +29,9 @@ class Sealed(Store):
 
     def pinned(self, quarter_hour: QuarterHour, base: str) -> Any:
         return self.pins[quarter_hour, base]
+
+    def has_part(self, part: Part, sealed: SealedFile) -> bool:
+        return part.totals_key in self.objects and (not sealed.lines or part.lines_key in self.objects)
 
     def create(self, key: str, content: IO[bytes] | bytes, digest: str) -> bool:
         is_new = key not in self.objects
@@ -51,9 +54,9 @@ def store() -> Sealed:
     return store
 
 
-def reseal(store: Sealed, run: str = RUN) -> dict[str, Any]:
+def reseal(store: Sealed, run: str = RUN, remaining: Callable[[], float] = long) -> dict[str, Any]:
     stub: Any = store
-    return Resealer(ReportStores(*[stub] * 7)).reseal(run).as_dict()
+    return Resealer(ReportStores(*[stub] * 8)).reseal(run, remaining).as_dict()
 
 
 @pytest.mark.parametrize("lost", [[], [LINES[1]], [BESIDE[0]], [*LINES, *BESIDE]])
@@ -61,7 +64,7 @@ def test_lost_files_are_written_with_the_bytes_that_were_sealed(store: Sealed, l
     before = dict(store.objects)
     for key in lost:
         del store.objects[key]
-    assert reseal(store) == {"files": 4, "written": lost}
+    assert reseal(store) == {"files": 4, "written": lost, "complete": True}
     assert store.objects == before
 
 
@@ -129,7 +132,7 @@ def test_a_run_under_way_is_resealed_as_far_as_it_has_come() -> None:
     assert list(store.objects) == [LINES[0]]
     before = dict(store.objects)
     store.objects.clear()
-    assert reseal(store) == {"files": 1, "written": [LINES[0]]}
+    assert reseal(store) == {"files": 1, "written": [LINES[0]], "complete": True}
     assert store.objects == before
 
 

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from decimal import Decimal
+from io import BytesIO
 from typing import IO, Any
 
 import pytest
@@ -18,18 +19,18 @@ from quarterhour.model.identifiers import Account, Partition
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.model.totals import Totals
 from quarterhour.reports.base_currency import Pins
-from quarterhour.reports.keys import lines_key
+from quarterhour.reports.keys import Part
 from quarterhour.reports.lines import read_lines, tally_lines
 from quarterhour.reports.manifest import hexdigest
+from quarterhour.reports.part_totals import pack, unpack
 from quarterhour.reports.plan import (
     BucketTotals,
     Checkpoint,
     LineTotals,
+    PartTotals,
     Plan,
     ReportTerms,
     SealedFile,
-    Tally,
-    by_bucket,
     run_values,
     with_proofs,
 )
@@ -79,6 +80,7 @@ class Store:
         self.files: list[IO[bytes]] = []
         self.before: dict[str, Callable[[], object]] = {}
         self.crash_at: int | None = None
+        self.started: list[Plan] = []
         self._shards = shards
 
     def _begin(self, call: str) -> None:
@@ -116,13 +118,13 @@ class Store:
         names = set(map(str, partitions))
         return (item for item in self.ledger if item["quarter_hour"]["S"] in names)
 
-    def line_totals(self, quarter_hour: QuarterHour, sealed: SealedFile) -> LineTotals:
-        self.read_files.append(quarter_hour)
+    def line_totals(self, part: Part, sealed: SealedFile) -> LineTotals:
+        self.read_files.append(part.quarter_hour)
         if not sealed.lines:
             return LineTotals()
-        content = self.objects[lines_key(quarter_hour)]
+        content = self.objects[part.lines_key]
         assert hexdigest(content) == sealed.sha256
-        with opening(self.objects)(lines_key(quarter_hour)) as file:
+        with opening(self.objects)(part.lines_key) as file:
             return tally_lines(read_lines(file))
 
     def create(self, key: str, content: IO[bytes] | bytes, digest: str) -> bool:
@@ -134,6 +136,20 @@ class Store:
         if self.objects.setdefault(key, content) != content:
             raise SealedFileError(key)
         return True
+
+    def create_part_totals(self, part: Part, sealed: SealedFile, totals: PartTotals) -> None:
+        content = pack(sealed, totals)
+        self.create(part.totals_key, content, hexdigest(content))
+
+    def part_totals(self, part: Part) -> tuple[SealedFile, Iterator[PartTotals]]:
+        self.read_files.append(part.quarter_hour)
+        if part.totals_key not in self.objects:
+            raise SealedFileError(part.totals_key)
+        return unpack(BytesIO(self.objects[part.totals_key]))
+
+    def start(self, plan: Plan) -> None:
+        self._begin("start")
+        self.started.append(plan)
 
     def write(self, entries: Sequence[Mapping[str, Any]]) -> None:
         if not entries:
@@ -149,15 +165,16 @@ class Store:
     def pending(self) -> list[dict[str, Any]]:
         return [values for _, values in sorted(self.runs.items()) if "gsi1pk" in values]
 
-    def counted(self, ledger: Tally) -> BucketTotals:
+    def counted(self, expected: BucketTotals, shards: int) -> BucketTotals:
         """Return the counted totals: those of the ledger, or of ``lagging`` for its quarter-hours."""
-        sums: Tally = {}
+        assert shards == self._shards
+        sums: BucketTotals = {}
         for item in self.ledger:
             values = {name: value["S"] for name, value in item.items()}
-            key = Account(values["agency"], values["currency"]), Partition.parse(values["quarter_hour"])
+            account = Account(values["agency"], values["currency"])
+            key = account, Partition.parse(values["quarter_hour"]).quarter_hour
             sums[key] = sums.get(key, Totals()).plus(Decimal(values["amount"]), Decimal(values["commission"]))
-        buckets = by_bucket(ledger)
-        return {one: self.lagging.get(one[1], totals) for one, totals in by_bucket(sums).items() if one in buckets}
+        return {one: self.lagging.get(one[1], sums[one]) for one in expected if one in sums}
 
     def in_force(self, currency: str, before: datetime, base: str) -> ExchangeRate | None:
         stated = [rate for (of, at), rate in sorted(self.rates.items()) if of == currency and at < before]
@@ -173,9 +190,13 @@ def long() -> float:
     return 900.0
 
 
-def report(store: Store, remaining: Callable[[], float] = long, base: str = "", code: str = "1.0") -> ReportResult:
+def reporter(store: Store, base: str = "", code: str = "1.0") -> Reporter:
     stub: Any = store
-    return Reporter(ReportStores(*[stub] * 7), ReportTerms(GRACE, code, base)).run(remaining)
+    return Reporter(ReportStores(*[stub] * 8), ReportTerms(GRACE, code, base))
+
+
+def report(store: Store, remaining: Callable[[], float] = long, base: str = "", code: str = "1.0") -> ReportResult:
+    return reporter(store, base, code).run(remaining)
 
 
 def proven(store: Store) -> bool:
@@ -369,7 +390,7 @@ def test_a_run_that_another_has_overtaken_ends_with_an_error() -> None:
         report(store)
 
 
-@pytest.mark.parametrize("key", [lines_key(QuarterHour.parse("202610230130")), f"{FOLDER}manifest.json"])
+@pytest.mark.parametrize("key", [Part(QuarterHour.parse("202610230130")).lines_key, f"{FOLDER}manifest.json"])
 def test_a_run_stops_at_a_sealed_file_with_other_bytes_and_leaves_the_checkpoint(key: str) -> None:
     store = Store()
     store.objects[key] = b"other"
@@ -389,7 +410,7 @@ def test_a_run_stops_at_a_ledger_item_that_is_no_posting_and_seals_as_planned_on
     store.ledger.append(broken)
     with pytest.raises(LedgerItemError, match=r"202610230200#00 2026-10-23T02:00:01\.000Z\."):
         report(store)
-    assert lines_key(QuarterHour.parse("202610230200")) not in store.objects
+    assert Part(QuarterHour.parse("202610230200")).lines_key not in store.objects
     assert store.at
     assert store.at.sealed_through == START
     assert store.runs == {}
@@ -403,7 +424,7 @@ def test_a_run_stops_at_a_ledger_item_that_is_no_posting_and_seals_as_planned_on
 def test_no_file_is_left_open(*, fails: bool) -> None:
     store = Store()
     if fails:
-        store.objects[lines_key(QuarterHour.parse("202610230200"))] = b"other"
+        store.objects[Part(QuarterHour.parse("202610230200")).lines_key] = b"other"
         with pytest.raises(SealedFileError):
             report(store)
     else:

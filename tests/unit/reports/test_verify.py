@@ -328,10 +328,10 @@ TAMPERINGS = {
     "an account left out": Tampering(document(MIDDLE, lambda m: m["accounts"].pop()), MIDDLE, "accounts: "),
     "the number of lines changed": Tampering(document(MIDDLE, lambda m: m.update(lines=4)), MIDDLE, "lines: 4 where 3"),
     "a quarter-hour's number of lines changed": Tampering(
-        document(MIDDLE, bucket(lines=1)), LINES_0200, "lines: 2 where 1"
+        document(MIDDLE, bucket(lines=1)), MIDDLE, "lines of 202610230200: 1 where 2"
     ),
     "a quarter-hour's lines hidden": Tampering(
-        document(MIDDLE, bucket(file=None)), MIDDLE, "lines of 202610230200 without a file: 2 where 0"
+        document(MIDDLE, bucket(file=None)), MIDDLE, "lines of 202610230200: 2 where 0"
     ),
     "the last quarter-hour's lines hidden": Tampering(
         document(LAST, bucket(file=None, lines=0)), LINES_0230, "is in no manifest"
@@ -340,7 +340,9 @@ TAMPERINGS = {
         document(MIDDLE, lambda m: m["buckets"].pop()), MIDDLE, "buckets: ['202610230200'] where"
     ),
     "a quarter-hour pointed to another file": Tampering(
-        document(MIDDLE, lambda m: m["buckets"][0]["file"].update(key=LINES_0230)), MIDDLE, f"file: {LINES_0230} where"
+        document(MIDDLE, lambda m: m["buckets"][0]["file"].update(key=LINES_0230)),
+        MIDDLE,
+        f"files of 202610230200: ['{LINES_0230}'",
     ),
     "fewer shards covered than there are": Tampering(
         document(MIDDLE, bucket(shards=0)), LINES_0200, "shards beyond those covered: [0] where []"
@@ -361,7 +363,9 @@ TAMPERINGS = {
     # files, covered up
     "an amount changed": Tampering(text(LINES_0200, replaced(",12.50,", ",12.51,")), MIDDLE, "accounts: "),
     "a summary changed": Tampering(content(SUMMARY, lambda c: c.replace(b"12.50", b"12.51")), SUMMARY, "sums: "),
-    "a line removed": Tampering(text(LINES_0200, lambda lines: lines.pop()), LINES_0200, "lines: 1 where 2"),
+    "a line removed": Tampering(
+        text(LINES_0200, lambda lines: lines.pop()), MIDDLE, "lines of 202610230200: 2 where 1"
+    ),
     "a line doubled": Tampering(text(LINES_0200, lambda lines: lines.append(lines[-1])), LINES_0200, "is not after"),
     "the order changed": Tampering(text(LINES_0200, turned), LINES_0200, "is not after"),
     "an instant of another quarter-hour": Tampering(

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
     from mypy_boto3_scheduler import EventBridgeSchedulerClient
     from mypy_boto3_sqs import SQSClient
+    from mypy_boto3_stepfunctions import SFNClient
 
 # Tests validate the request builders, so botocore need not. A call that hangs must not use up the function's time.
 _CONFIG: Final = Config(
@@ -68,6 +69,12 @@ def sqs() -> "SQSClient":
 def scheduler() -> "EventBridgeSchedulerClient":
     """Return an EventBridge Scheduler client."""
     client: EventBridgeSchedulerClient = _client("scheduler", _CONFIG)
+    return client
+
+
+def stepfunctions() -> "SFNClient":
+    """Return a Step Functions client."""
+    client: SFNClient = _client("stepfunctions", _CONFIG)
     return client
 
 

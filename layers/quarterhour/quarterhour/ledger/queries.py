@@ -23,7 +23,7 @@ from quarterhour.ledger.event_pages import (
     quarter_hour_of,
 )
 from quarterhour.ledger.explanation import Facts, explanation_of, rate_card_version
-from quarterhour.ledger.source_index import LedgerKey, chunks_between, keys_in
+from quarterhour.ledger.source_index import LedgerKey, chunks_between, merged
 from quarterhour.model import clock
 from quarterhour.model.clock import iso_millis
 from quarterhour.model.errors import NotFoundError
@@ -146,8 +146,7 @@ class LedgerQueries:
         """Return the first ``limit`` events in a source's index that are within bounds and before an instant."""
         end = min(bounds.high, iso_millis(until))
         chunks = self.entities.read(chunks_between(source, bounds.after or bounds.low, end), CHUNKS_A_PAGE)
-        in_chunks = (key for chunk in chunks for key in keys_in(chunk))
-        first = islice(_rising(in_chunks, bounds.after, bounds.low, end), limit)
+        first = islice(_rising(merged(chunks), bounds.after, bounds.low, end), limit)
         keys = [{"quarter_hour": partition, "position": position} for partition, position in first]
         items = get_items(self.client, self.ledger_table, keys, self.workers)
         return sorted(items, key=position_of)

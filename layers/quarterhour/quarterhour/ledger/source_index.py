@@ -5,7 +5,9 @@ events of its quarter-hour, so sealing the quarter-hour again writes the same ch
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from heapq import heappop, heappush
+from itertools import islice
 from typing import Any, Final
 
 from quarterhour.aws.entity import Range
@@ -70,6 +72,29 @@ def keys_in(values: Mapping[str, Any]) -> Iterator[LedgerKey]:
     quarter_hour = str(QuarterHour.at(Position.parse(first).recorded_at))
     for shortened in values["places"].split(_BETWEEN):
         yield quarter_hour + shortened[:_SHARD], first[:_HOUR] + shortened[_SHARD:]
+
+
+def merged(chunks: Iterable[Mapping[str, Any]]) -> Iterator[LedgerKey]:
+    """Yield the ledger keys of chunks in the order of positions; the chunks must be in the order of their keys.
+
+    The chunks of one part of a quarter-hour follow each other, those of several parts overlap. So few are open at once.
+    """
+    opened: list[tuple[str, str, int, Iterator[LedgerKey]]] = []
+
+    def open_next(number: int, keys: Iterator[LedgerKey]) -> None:
+        for partition, position in islice(keys, 1):
+            heappush(opened, (position, partition, number, keys))
+
+    def rising(before: str | None) -> Iterator[LedgerKey]:
+        while opened and (before is None or opened[0][0] < before):
+            position, partition, number, keys = heappop(opened)
+            yield partition, position
+            open_next(number, keys)
+
+    for number, values in enumerate(chunks):
+        yield from rising(values["sk"])
+        open_next(number, keys_in(values))
+    yield from rising(None)
 
 
 def chunks_between(source: str, low: str, high: str) -> Range:

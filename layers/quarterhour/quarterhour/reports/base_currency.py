@@ -15,7 +15,7 @@ from quarterhour.model.clock import iso_millis, parse_iso
 from quarterhour.model.identifiers import Account
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.model.totals import Totals
-from quarterhour.reports.plan import Tally, by_account
+from quarterhour.reports.plan import AccountTotals
 
 Pins = Mapping[str, ExchangeRate | None]
 """The exchange rates of one quarter-hour, by currency; ``None`` if none was in force at its end."""
@@ -60,28 +60,30 @@ class Conversion:
     accounts: Mapping[Account, ConvertedTotals]
 
 
-def convert(base: str, tallies: Sequence[tuple[QuarterHour, Tally]], pinned: PinnedRates) -> Conversion | None:
-    """Convert a run's tallies to the base currency; return ``None`` if ``base`` is empty."""
+def convert(base: str, quarter_hours: Mapping[QuarterHour, AccountTotals], pinned: PinnedRates) -> Conversion | None:
+    """Convert a run's accounts in each quarter-hour to the base currency; return ``None`` if ``base`` is empty."""
     if not base:
         return None
     pins = []
-    for quarter_hour, tally in tallies:
-        currencies = foreign_currencies(tally, base)
+    for quarter_hour, accounts in quarter_hours.items():
+        currencies = foreign_currencies(accounts, base)
         pins.append(pinned(quarter_hour, base, currencies) if currencies else {})
-    pinned_tallies = [(*tallied, pins_) for tallied, pins_ in zip(tallies, pins, strict=True)]
-    return Conversion(base, tuple(pins), converted_accounts(pinned_tallies, base))
+    with_pins = zip(quarter_hours, quarter_hours.values(), pins, strict=True)
+    return Conversion(base, tuple(pins), converted_accounts(with_pins, base))
 
 
-def foreign_currencies(tally: Tally, base: str) -> list[str]:
-    """Return the currencies of a tally that need an exchange rate: all but the base currency and "no currency"."""
-    return sorted({account.currency for account, _ in tally} - {base, money.NO_CURRENCY})
+def foreign_currencies(accounts: Iterable[Account], base: str) -> list[str]:
+    """Return the currencies of accounts that need an exchange rate: all but the base currency and "no currency"."""
+    return sorted({account.currency for account in accounts} - {base, money.NO_CURRENCY})
 
 
-def converted_accounts(tallies: Iterable[tuple[QuarterHour, Tally, Pins]], base: str) -> dict[Account, ConvertedTotals]:
+def converted_accounts(
+    quarter_hours: Iterable[tuple[QuarterHour, AccountTotals, Pins]], base: str
+) -> dict[Account, ConvertedTotals]:
     """Return each account's totals over the quarter-hours, in the base currency."""
     sums: dict[Account, ConvertedTotals] = {}
-    for quarter_hour, tally, pins in tallies:
-        for account, totals in by_account([tally]).items():
+    for quarter_hour, accounts, pins in quarter_hours:
+        for account, totals in accounts.items():
             units = _ONE if account.currency in {base, money.NO_CURRENCY} else _units(pins.get(account.currency))
             sums[account] = sums.get(account, ConvertedTotals()).plus(totals, quarter_hour, units)
     return sums

@@ -1,13 +1,16 @@
 """Keys of the reports: objects in the bucket, names of runs, control items; built and parsed only here."""
 
 import re
+from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import date, datetime, timedelta
-from typing import Final
+from typing import Any, Final, Self
 
 from quarterhour.aws.entity import Key
 from quarterhour.model.quarter_hours import QuarterHour
 
 LEDGER: Final = "ledger/"
+TOTALS: Final = "totals/"
 REPORTS: Final = "reports/"
 MANIFEST: Final = "manifest.json"
 SUMMARY: Final = "summary.csv"
@@ -20,18 +23,59 @@ _AFTER_TIMES: Final = "U"
 """Sorts after every time of a day in a run's name."""
 
 _RUN: Final = re.compile(r"(\d{4})-(\d{2})-(\d{2})T(\d{4})-(\d{4})", re.ASCII)
-_LINES: Final = re.compile(r"ledger/dt=(\d{4})-(\d{2})-(\d{2})/quarter=(\d{4})/lines\.csv\.gz", re.ASCII)
+_PART: Final = re.compile(r"(\d{12})(?:-(\d{2}))?", re.ASCII)
+_LINES: Final = re.compile(r"ledger/dt=(\d{4})-(\d{2})-(\d{2})/quarter=(\d{4})/lines(-\d{2})?\.csv\.gz", re.ASCII)
 
 
-def lines_key(quarter_hour: QuarterHour) -> str:
-    """Return the object key of a quarter-hour's lines: ``ledger/dt=2026-10-23/quarter=0130/lines.csv.gz``."""
-    return f"{LEDGER}dt={quarter_hour.start:%Y-%m-%d}/quarter={quarter_hour.start:%H%M}/lines.csv.gz"
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The lines of some shards of a quarter-hour, sealed as one file; the only part has no number."""
+
+    quarter_hour: QuarterHour
+    number: int | None = None
+
+    def __str__(self) -> str:
+        """Return the part's name: ``202610230130``, or ``202610230130-03`` for one of several."""
+        return f"{self.quarter_hour}{self._suffix}"
+
+    @property
+    def _suffix(self) -> str:
+        return "" if self.number is None else f"-{self.number:02d}"
+
+    @property
+    def lines_key(self) -> str:
+        """The object key of the part's lines: ``ledger/dt=2026-10-23/quarter=0130/lines-03.csv.gz``."""
+        return f"{LEDGER}{self._folder}lines{self._suffix}.csv.gz"
+
+    @property
+    def totals_key(self) -> str:
+        """The object key of the part's totals: ``totals/dt=2026-10-23/quarter=0130/totals-03.jsonl.gz``."""
+        return f"{TOTALS}{self._folder}totals{self._suffix}.jsonl.gz"
+
+    @property
+    def _folder(self) -> str:
+        return f"dt={self.quarter_hour.start:%Y-%m-%d}/quarter={self.quarter_hour.start:%H%M}/"
+
+    @classmethod
+    def parse(cls, name: str) -> Self:
+        """Parse a part's name; raise ``ValueError`` if it is malformed."""
+        match = _PART.fullmatch(name)
+        if match is None:
+            raise ValueError(f"{name!r} is no part")
+        quarter_hour, number = match.groups()
+        return cls(QuarterHour.parse(quarter_hour), None if number is None else int(number))
 
 
-def quarter_hour_of_lines(key: str) -> QuarterHour | None:
-    """Parse the quarter-hour from the object key of its lines; return ``None`` for any other key."""
+def part_of_lines(key: str) -> Part | None:
+    """Parse the part from the object key of its lines; return ``None`` for any other key."""
     match = _LINES.fullmatch(key)
-    return QuarterHour.parse("".join(match.groups())) if match else None
+    return Part.parse("".join(group or "" for group in match.groups())) if match else None
+
+
+def files_of(bucket: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the files of a bucket in a manifest, in the order of the parts; a bucket without parts has one or none."""
+    files: list[dict[str, Any]] = bucket["files"] if "files" in bucket else [bucket["file"]]
+    return [file for file in files if file]
 
 
 def run_id(first: QuarterHour, last: QuarterHour) -> str:

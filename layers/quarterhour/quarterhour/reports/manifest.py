@@ -14,9 +14,9 @@ from quarterhour.model.identifiers import Account
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.model.totals import Totals
 from quarterhour.reports.base_currency import FIGURES, Conversion, pins_as_list
-from quarterhour.reports.keys import MANIFEST, SUMMARY, lines_key, run_prefix
+from quarterhour.reports.keys import MANIFEST, SUMMARY, Part, run_prefix
 from quarterhour.reports.lines import escape_formula
-from quarterhour.reports.plan import Plan, SealedFile, Tally, by_account
+from quarterhour.reports.plan import AccountTotals, Plan, SealedFile, parts_of
 
 _IN_BASE: Final = ("base_currency", *(f"{name}_in_base_rounded_half_even" for name in FIGURES), "base_note")
 
@@ -48,11 +48,13 @@ class RunFiles:
 
 
 def run_files(
-    plan: Plan, sealed: Sequence[SealedFile], tallies: Sequence[Tally], conversion: Conversion | None
+    plan: Plan, sealed: Sequence[SealedFile], accounts: AccountTotals, conversion: Conversion | None
 ) -> RunFiles:
-    """Build the summary and the manifest of a run; the same plan and ledger give the same bytes."""
+    """Build the summary and the manifest of a run; the same plan and ledger give the same bytes.
+
+    ``sealed`` holds the file of each part, ``accounts`` the run's totals in the order of the accounts.
+    """
     prefix = run_prefix(plan.run)
-    accounts = by_account(tallies)
     summary_ = summary(accounts, conversion)
     return RunFiles(
         File(prefix + SUMMARY, summary_),
@@ -107,7 +109,9 @@ def manifest(
     """Return the manifest of a run; its bytes do not depend on when or how often it is written."""
     run, digest = plan.previous
     base = {"base_currency": conversion.base} if conversion else {}
-    rates = [{"rates": pins_as_list(pins)} for pins in conversion.pins] if conversion else [{} for _ in sealed]
+    quarter_hours = plan.quarter_hours
+    rates = [{"rates": pins_as_list(pins)} for pins in conversion.pins] if conversion else [{} for _ in quarter_hours]
+    files = dict(zip(plan.all_parts, sealed, strict=True))
     document: dict[str, Any] = {
         "schema": plan.schema,
         "run": plan.run,
@@ -116,17 +120,12 @@ def manifest(
         "planned_at": plan.planned_at,
         "code_version": plan.code_version,
         "shards": plan.shards,
+        **({"parts": plan.parts} if plan.parts > 1 else {}),
         "previous": {"run": run, "sha256": digest} if run else None,
         **base,
         "buckets": [
-            {
-                "bucket": str(quarter_hour),
-                "shards": plan.shards,
-                "lines": file.lines,
-                "file": _file(quarter_hour, file) if file.lines else None,
-                **rates_,
-            }
-            for quarter_hour, file, rates_ in zip(plan.quarter_hours, sealed, rates, strict=True)
+            {**_bucket(plan, quarter_hour, files), **rates_}
+            for quarter_hour, rates_ in zip(quarter_hours, rates, strict=True)
         ],
         "lines": sum(file.lines for file in sealed),
         "accounts": [
@@ -138,8 +137,18 @@ def manifest(
     return (json.dumps(document, indent=1, ensure_ascii=False) + "\n").encode()
 
 
-def _file(quarter_hour: QuarterHour, sealed: SealedFile) -> dict[str, Any]:
-    return {"key": lines_key(quarter_hour), "sha256": sealed.sha256, "size": sealed.size}
+def _bucket(plan: Plan, quarter_hour: QuarterHour, files: Mapping[Part, SealedFile]) -> dict[str, Any]:
+    """Return a bucket with its ``file``, or with its ``files`` if it has several parts; an empty part has none."""
+    parts = [(part, files[part]) for part in parts_of(quarter_hour, plan.parts)]
+    lines = sum(file.lines for _, file in parts)
+    bucket = {"bucket": str(quarter_hour), "shards": plan.shards, "lines": lines}
+    if plan.parts > 1:
+        return {**bucket, "files": [_file(part, file) for part, file in parts if file.lines]}
+    return {**bucket, "file": _file(*parts[0]) if lines else None}
+
+
+def _file(part: Part, sealed: SealedFile) -> dict[str, Any]:
+    return {"key": part.lines_key, "sha256": sealed.sha256, "size": sealed.size}
 
 
 def accounts_of(document: Mapping[str, Any]) -> dict[Account, Totals]:

@@ -4,22 +4,26 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import Enum
-from typing import Any, Final, Self
+from typing import Any, Final, Self, TypeVar
 
 from quarterhour.model.clock import iso_millis
 from quarterhour.model.identifiers import Account, Partition
-from quarterhour.model.quarter_hours import QuarterHour, span
+from quarterhour.model.quarter_hours import LENGTH, QuarterHour, span
 from quarterhour.model.totals import Totals
-from quarterhour.reports.keys import PENDING, last_closed, run_id, run_key
+from quarterhour.reports.keys import PENDING, Part, last_closed, run_id, run_key
 
 Tally = dict[tuple[Account, Partition], Totals]
 """Totals of ledger lines by account and partition."""
 BucketTotals = dict[tuple[Account, QuarterHour], Totals]
 """Totals by account and quarter-hour, as the counters keep them."""
+AccountTotals = dict[Account, Totals]
 Run = dict[str, Any]
 """The control item of a finished run."""
 LocationTotals = dict[tuple[str, str], Totals]
 """Totals by location (``GB#London``) and currency."""
+K = TypeVar("K")
+
+_NOTHING: Final = Totals()
 
 SCHEMA: Final = 2
 """The schema of the files of a new run; a run under way keeps the schema of its plan.
@@ -30,22 +34,41 @@ SCHEMA: Final = 2
 _UNNAMED_SCHEMA: Final = 1
 """The schema of stored plans that name none."""
 
+SHARDS_A_PART: Final = 8
+"""The most shards of a part: one function seals in time what they can record."""
+QUARTER_HOURS_OF_PARTS: Final = 4
+"""The most quarter-hours of a run in parts, so that one function publishes all their accounts in time."""
+
 STREAM_RETENTION: Final = timedelta(hours=24)
 """The stream delivers nothing older: a counter that still lags after this will never catch up."""
 
 
 @dataclass(frozen=True, slots=True)
 class LineTotals:
-    """Number and totals of the lines of a quarter-hour."""
+    """Number and totals of lines of one quarter-hour."""
 
     lines: int = 0
     accounts: Tally = field(default_factory=dict)
     locations: LocationTotals = field(default_factory=dict)
 
+    def added_up(self) -> "PartTotals":
+        """Return the totals without the partitions."""
+        sums: AccountTotals = {}
+        _add_up(sums, ((account, totals) for (account, _), totals in self.accounts.items()))
+        return PartTotals(sums, self.locations)
+
+
+@dataclass(frozen=True, slots=True)
+class PartTotals:
+    """Totals of lines of one quarter-hour: what publishing a run needs of them."""
+
+    accounts: AccountTotals = field(default_factory=dict)
+    locations: LocationTotals = field(default_factory=dict)
+
 
 @dataclass(frozen=True, slots=True)
 class SealedFile:
-    """The sealed file of a quarter-hour: number of lines, SHA-256, size in bytes. Without lines there is no file."""
+    """The sealed file of a part: number of lines, SHA-256, size in bytes. Without lines there is no file."""
 
     lines: int
     sha256: str = ""
@@ -68,7 +91,7 @@ class Plan:
 
     ``sealed`` holds the files that earlier invocations sealed, in the order of the quarter-hours. ``previous`` is the
     name of the previous run and the SHA-256 of its manifest; both are empty for the first run. ``base`` is the base
-    currency of the summary; empty for none.
+    currency of the summary; empty for none. ``parts`` is the number of parts of each quarter-hour.
     """
 
     first: QuarterHour
@@ -80,6 +103,7 @@ class Plan:
     sealed: tuple[SealedFile, ...] = ()
     schema: int = SCHEMA
     base: str = ""
+    parts: int = 1
 
     @property
     def run(self) -> str:
@@ -91,9 +115,14 @@ class Plan:
         """The quarter-hours that the run covers."""
         return list(span(self.first, self.last))
 
-    def partitions(self, quarter_hour: QuarterHour) -> list[Partition]:
-        """Return the ledger partitions of a quarter-hour."""
-        return [Partition(quarter_hour, shard) for shard in range(self.shards)]
+    @property
+    def all_parts(self) -> list[Part]:
+        """The parts of all quarter-hours, in order."""
+        return [part for quarter_hour in self.quarter_hours for part in parts_of(quarter_hour, self.parts)]
+
+    def partitions(self, part: Part) -> list[Partition]:
+        """Return the ledger partitions of a part."""
+        return [Partition(part.quarter_hour, shard) for shard in shards_of(part, self.parts, self.shards)]
 
     def as_dict(self) -> dict[str, Any]:
         """Return the plan as plain values, to be stored."""
@@ -107,6 +136,7 @@ class Plan:
             "sealed": [file.as_list() for file in self.sealed],
             "schema": self.schema,
             "base": self.base,
+            "parts": self.parts,
         }
 
     @classmethod
@@ -122,7 +152,19 @@ class Plan:
             tuple(SealedFile.of(file) for file in values["sealed"]),
             int(values.get("schema", _UNNAMED_SCHEMA)),
             values.get("base", ""),
+            int(values.get("parts", 1)),
         )
+
+
+def parts_of(quarter_hour: QuarterHour, parts: int) -> list[Part]:
+    """Return the parts of a quarter-hour."""
+    return [Part(quarter_hour, number) for number in range(parts)] if parts > 1 else [Part(quarter_hour)]
+
+
+def shards_of(part: Part, parts: int, shards: int) -> range:
+    """Return the shards of a part: each shard is in one part, and the parts differ by one shard at most."""
+    number = part.number or 0
+    return range(-(-number * shards // parts), -(-(number + 1) * shards // parts))
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,13 +195,16 @@ class Checkpoint:
 def next_plan(at: Checkpoint, now: datetime, terms: ReportTerms, shards: int) -> Plan | None:
     """Plan a run of the closed quarter-hours after the checkpoint, at most to the end of their UTC day.
 
-    Returns ``None`` if none is closed.
+    A run in parts is shorter. Returns ``None`` if no quarter-hour is closed.
     """
     first = at.sealed_through.next
     last = min(last_closed(now, terms.grace), QuarterHour.last_of(first.day))
     if first > last:
         return None
-    return Plan(first, last, iso_millis(now), terms.code_version, shards, at.previous, base=terms.base)
+    parts = -(-shards // SHARDS_A_PART)
+    if parts > 1:
+        last = min(last, QuarterHour(first.start + (QUARTER_HOURS_OF_PARTS - 1) * LENGTH))
+    return Plan(first, last, iso_millis(now), terms.code_version, shards, at.previous, base=terms.base, parts=parts)
 
 
 class Proof(Enum):
@@ -184,57 +229,66 @@ def proof(
     return Proof.PENDING if lagging and now < quarter_hour.end + STREAM_RETENTION else Proof.DRIFT
 
 
-def by_bucket(tally: Tally) -> BucketTotals:
-    """Add up the partitions of each account and quarter-hour."""
-    sums: BucketTotals = {}
-    for (account, partition), totals in tally.items():
-        bucket = account, partition.quarter_hour
-        sums[bucket] = sums.get(bucket, Totals()) + totals
-    return sums
+def worst(proofs: Iterable[Proof]) -> Proof:
+    """Return the worst of some proofs; verified if there are none."""
+    found = set(proofs)
+    return next((one for one in (Proof.DRIFT, Proof.PENDING) if one in found), Proof.VERIFIED)
 
 
-def by_location(quarter_hours: Iterable[LineTotals]) -> LocationTotals:
-    """Add up the totals of each location."""
-    sums: LocationTotals = {}
-    for line_totals in quarter_hours:
-        for sold, totals in line_totals.locations.items():
-            sums[sold] = sums.get(sold, Totals()) + totals
-    return sums
+@dataclass(slots=True)
+class RunTotals:
+    """The totals of a run: of each account in each quarter-hour, and of each location."""
+
+    accounts: dict[QuarterHour, AccountTotals]
+    locations: LocationTotals = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, quarter_hours: Iterable[QuarterHour]) -> Self:
+        """Return empty totals of a run of these quarter-hours."""
+        return cls({quarter_hour: {} for quarter_hour in quarter_hours})
+
+    def add(self, quarter_hour: QuarterHour, totals: PartTotals) -> None:
+        """Add totals of lines of a quarter-hour."""
+        _add_up(self.accounts[quarter_hour], totals.accounts.items())
+        _add_up(self.locations, totals.locations.items())
+
+    def by_account(self) -> AccountTotals:
+        """Return the totals of each account in the whole run, ordered by account."""
+        sums: AccountTotals = {}
+        for accounts in self.accounts.values():
+            _add_up(sums, accounts.items())
+        return dict(sorted(sums.items()))
 
 
-def by_account(tallies: Iterable[Tally]) -> dict[Account, Totals]:
-    """Add up tallies by account, ordered by account."""
-    sums: dict[Account, Totals] = {}
-    for tally in tallies:
-        for (account, _), totals in tally.items():
-            sums[account] = sums.get(account, Totals()) + totals
-    return dict(sorted(sums.items()))
+def _add_up(sums: dict[K, Totals], more: Iterable[tuple[K, Totals]]) -> None:
+    """Add totals to sums by their keys."""
+    for key, totals in more:
+        sums[key] = sums.get(key, _NOTHING) + totals
 
 
 def run_values(plan: Plan, sealed: Sequence[SealedFile], manifest_sha256: str) -> dict[str, Any]:
-    """Return a run's control item: its plan, its sealed files, and the hash of its manifest."""
-    files = zip(plan.quarter_hours, sealed, strict=True)
+    """Return a run's control item: its plan, the sealed file of each part, and the hash of its manifest."""
+    files = zip(plan.all_parts, sealed, strict=True)
     return {
         **run_key(plan.run),
         "plan": replace(plan, sealed=()).as_dict(),
         "planned_at": plan.planned_at,
-        "buckets": len(sealed),
+        "buckets": len(plan.quarter_hours),
         "lines": sum(file.lines for file in sealed),
         "manifest_sha256": manifest_sha256,
-        "sealed": {str(quarter_hour): file.as_list() for quarter_hour, file in files if file.lines},
+        "sealed": {str(part): file.as_list() for part, file in files if file.lines},
         "verdicts": {},
     }
 
 
 def sealed_of(plan: Plan, sealed: Mapping[str, Sequence[Any]]) -> list[SealedFile]:
-    """Parse the sealed files of a run's control item, one for each quarter-hour of its plan."""
-    return [SealedFile.of(sealed[str(one)]) if str(one) in sealed else SealedFile(0) for one in plan.quarter_hours]
+    """Parse the sealed files of a run's control item, one for each part of its plan."""
+    return [SealedFile.of(sealed[str(one)]) if str(one) in sealed else SealedFile(0) for one in plan.all_parts]
 
 
 def with_proofs(run: Mapping[str, Any], proofs: Mapping[QuarterHour, Proof]) -> dict[str, Any]:
     """Return a run's control item with these proofs added; the item is in the index while any proof is pending."""
     merged = {**run["verdicts"], **{str(quarter_hour): proof_.value for quarter_hour, proof_ in proofs.items()}}
-    worst = next((one for one in (Proof.DRIFT, Proof.PENDING) if one.value in merged.values()), Proof.VERIFIED)
     index = {"gsi1pk": PENDING, "gsi1sk": run["sk"]} if Proof.PENDING.value in merged.values() else {}
     values = {name: value for name, value in run.items() if name not in {"gsi1pk", "gsi1sk"}}
-    return {**values, "verdicts": merged, "counters": worst.value, **index}
+    return {**values, "verdicts": merged, "counters": worst(map(Proof, merged.values())).value, **index}

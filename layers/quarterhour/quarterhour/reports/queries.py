@@ -13,7 +13,7 @@ from quarterhour.aws.retries import with_retries
 from quarterhour.model.clock import iso_seconds
 from quarterhour.model.errors import NotFoundError
 from quarterhour.model.fields import shown
-from quarterhour.reports.keys import MANIFEST, RUNS, is_run_id, run_bounds, run_key, run_prefix
+from quarterhour.reports.keys import MANIFEST, RUNS, files_of, is_run_id, run_bounds, run_key, run_prefix
 from quarterhour.web.paging import Page, Paging
 
 if TYPE_CHECKING:
@@ -56,10 +56,10 @@ def shown_run(values: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def files_of(run: Values, manifest: Mapping[str, Any], size: int) -> list[dict[str, Any]]:
+def all_files(run: Values, manifest: Mapping[str, Any], size: int) -> list[dict[str, Any]]:
     """Return the files of a run: its manifest, its summary, and the lines of its quarter-hours."""
     manifest_file = {"key": run_prefix(run["sk"]) + MANIFEST, "sha256": run["manifest_sha256"], "size": size}
-    return [manifest_file, *manifest["files"], *(bucket["file"] for bucket in manifest["buckets"] if bucket["file"])]
+    return [manifest_file, *manifest["files"], *(file for bucket in manifest["buckets"] for file in files_of(bucket))]
 
 
 def no_run(run: str) -> NotFoundError:
@@ -92,7 +92,7 @@ class ReportQueries:
             **shown_run(values),
             "proofs": values["verdicts"],
             "links_valid_seconds": int(LINKS_VALID.total_seconds()),
-            "files": [{**file, "url": self._link(file["key"])} for file in files_of(values, manifest, len(content))],
+            "files": [{**file, "url": self._link(file["key"])} for file in all_files(values, manifest, len(content))],
             "manifest": manifest if len(content) <= LARGEST_MANIFEST else None,
         }
 

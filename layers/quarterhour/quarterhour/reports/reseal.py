@@ -1,30 +1,36 @@
 """Rewrites lost files of a run from the ledger: with the same bytes, or not at all."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from quarterhour.model.errors import NotFoundError, SealedFileError
 from quarterhour.model.fields import shown
-from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.reports.base_currency import convert
-from quarterhour.reports.keys import is_run_id, lines_key
+from quarterhour.reports.keys import Part, is_run_id
 from quarterhour.reports.manifest import run_files
-from quarterhour.reports.plan import Plan, SealedFile, Tally, sealed_of
+from quarterhour.reports.plan import PartTotals, Plan, RunTotals, SealedFile, sealed_of
 from quarterhour.reports.service import ReportStores
 from quarterhour.reports.writer import SealedFileWriter
+
+RESERVE_SECONDS: Final = 450.0
+"""With less time left than this, no further part is read: half of the function's timeout."""
 
 
 @dataclass(slots=True)
 class ResealResult:
-    """The number of a run's files that exist as they were sealed, and the keys of those that were rewritten."""
+    """The number of a run's files that exist as they were sealed, and the keys of those that were rewritten.
+
+    ``complete`` is false where the time ran short, and another invocation must continue.
+    """
 
     files: int = 0
     written: list[str] = field(default_factory=list)
+    complete: bool = True
 
     def as_dict(self) -> dict[str, Any]:
         """Return the result as the function's response."""
-        return {"files": self.files, "written": self.written}
+        return {"files": self.files, "written": self.written, "complete": self.complete}
 
     def add(self, key: str, *, written: bool) -> None:
         """Count a file, and add its key if it was written."""
@@ -39,9 +45,10 @@ class Resealer:
     def __init__(self, stores: ReportStores) -> None:
         self._stores = stores
 
-    def reseal(self, run: str) -> ResealResult:
+    def reseal(self, run: str, remaining_seconds: Callable[[], float]) -> ResealResult:
         """Rewrite the lost files of a finished run, or those that the run under way has sealed.
 
+        Of a run in parts, only lost parts are read from the ledger, as many as the time allows.
         Raises ``NotFoundError`` if there is no such run. Raises ``SealedFileError`` at the first file that exists
         with other bytes, or for which the ledger gives other bytes than were sealed; that file stays as it is.
         """
@@ -50,23 +57,42 @@ class Resealer:
         if values:
             plan = Plan.of(values["plan"])
             sealed = sealed_of(plan, values["sealed"])
-            tallies = self._lines(plan, sealed, result)
-            self._summary_and_manifest(plan, sealed, tallies, values["manifest_sha256"], result)
+            totals = self._lines(plan, sealed, remaining_seconds, result)
+            if result.complete:
+                self._summary_and_manifest(plan, sealed, totals, values["manifest_sha256"], result)
             return result
         at = self._stores.checkpoints.checkpoint()
         if at is None or at.plan is None or at.plan.run != run:
             raise NotFoundError(f"there is no run {shown(run)}")
-        self._lines(at.plan, at.plan.sealed, result)
+        self._lines(at.plan, at.plan.sealed, remaining_seconds, result)
         return result
 
-    def _lines(self, plan: Plan, sealed: Sequence[SealedFile], result: ResealResult) -> list[Tally]:
-        """Rewrite the lines of those of a plan's quarter-hours that were sealed."""
-        return [self._quarter_hour(plan, *one, result) for one in zip(plan.quarter_hours, sealed, strict=False)]
+    def _lines(
+        self,
+        plan: Plan,
+        sealed: Sequence[SealedFile],
+        remaining_seconds: Callable[[], float],
+        result: ResealResult,
+    ) -> RunTotals:
+        """Rewrite the lines of those of a plan's parts that were sealed; return their totals."""
+        totals = RunTotals.of(plan.quarter_hours)
+        for part, file in zip(plan.all_parts, sealed, strict=False):
+            if plan.parts > 1 and self._stores.files.has_part(part, file):
+                result.files += bool(file.lines)
+                _, pieces = self._stores.files.part_totals(part)
+            elif plan.parts > 1 and result.written and remaining_seconds() < RESERVE_SECONDS:
+                result.complete = False
+                break
+            else:
+                pieces = iter([self._part(plan, part, file, result)])
+            for piece in pieces:
+                totals.add(part.quarter_hour, piece)
+        return totals
 
-    def _quarter_hour(self, plan: Plan, quarter_hour: QuarterHour, sealed: SealedFile, result: ResealResult) -> Tally:
-        key = lines_key(quarter_hour)
+    def _part(self, plan: Plan, part: Part, sealed: SealedFile, result: ResealResult) -> PartTotals:
+        key = part.lines_key
         with SealedFileWriter(plan.schema) as writer:
-            for item in self._stores.ledger.read(plan.partitions(quarter_hour)):
+            for item in self._stores.ledger.read(plan.partitions(part)):
                 writer.write(item)
             if writer.seal() != sealed:
                 raise SealedFileError(
@@ -74,22 +100,24 @@ class Resealer:
                 )
             if sealed.lines:
                 result.add(key, written=self._stores.files.create(key, writer.file, sealed.sha256))
-            return writer.totals().accounts
+            totals = writer.totals().added_up()
+            if plan.parts > 1:
+                self._stores.files.create_part_totals(part, sealed, totals)
+            return totals
 
     def _summary_and_manifest(
         self,
         plan: Plan,
         sealed: Sequence[SealedFile],
-        tallies: Sequence[Tally],
+        totals: RunTotals,
         manifest_sha256: str,
         result: ResealResult,
     ) -> None:
         """Rewrite the summary and the manifest."""
-        tallied = list(zip(plan.quarter_hours, tallies, strict=True))
         conversion = convert(
-            plan.base, tallied, lambda quarter_hour, base, _: self._stores.pins.pinned(quarter_hour, base)
+            plan.base, totals.accounts, lambda quarter_hour, base, _: self._stores.pins.pinned(quarter_hour, base)
         )
-        files = run_files(plan, sealed, tallies, conversion)
+        files = run_files(plan, sealed, totals.by_account(), conversion)
         if files.manifest.sha256 != manifest_sha256:
             raise SealedFileError(f"{files.manifest.key} was written with other bytes: restore its version")
         for file in files.in_order:

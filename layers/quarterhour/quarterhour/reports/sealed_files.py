@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from io import BytesIO
 from tempfile import TemporaryFile
 from typing import IO, TYPE_CHECKING, Final
 
@@ -14,13 +15,13 @@ from quarterhour.aws.retries import code_of, with_retries
 from quarterhour.aws.workers import Workers
 from quarterhour.model.errors import SealedFileError
 from quarterhour.model.identifiers import Account
-from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.model.totals import Totals
 from quarterhour.reports.digests import stream_digest
-from quarterhour.reports.keys import MANIFEST, lines_key, run_prefix
+from quarterhour.reports.keys import MANIFEST, Part, run_prefix
 from quarterhour.reports.lines import read_lines, tally_lines
 from quarterhour.reports.manifest import accounts_of, hexdigest
-from quarterhour.reports.plan import LineTotals, Run, SealedFile
+from quarterhour.reports.part_totals import pack, unpack
+from quarterhour.reports.plan import LineTotals, PartTotals, Run, SealedFile
 
 if TYPE_CHECKING:
     from botocore.response import StreamingBody
@@ -67,19 +68,33 @@ class SealedFiles:
                 raise
             raise SealedFileError(f"{key} is gone") from error
 
-    def line_totals(self, quarter_hour: QuarterHour, sealed: SealedFile) -> LineTotals:
-        """Return the totals of the lines of a sealed quarter-hour."""
+    def line_totals(self, part: Part, sealed: SealedFile) -> LineTotals:
+        """Return the totals of the lines of a sealed part."""
         if not sealed.lines:
             return LineTotals()
-        with self.lines(quarter_hour, sealed) as lines:
+        with self.lines(part, sealed) as lines:
             return tally_lines(lines)
 
+    def create_part_totals(self, part: Part, sealed: SealedFile, totals: PartTotals) -> None:
+        """Create the object of a part's totals, after its lines: it also says that the part is sealed."""
+        content = pack(sealed, totals)
+        self.create(part.totals_key, content, hexdigest(content))
+
+    def has_part(self, part: Part, sealed: SealedFile) -> bool:
+        """Return whether the totals of a part exist, and its lines with their sealed size."""
+        lines = not sealed.lines or self._size(part.lines_key) == sealed.size
+        return lines and self._size(part.totals_key) is not None
+
+    def part_totals(self, part: Part) -> tuple[SealedFile, Iterator[PartTotals]]:
+        """Return the sealed file of a part, and its totals in pieces; raise ``SealedFileError`` if it is not sealed."""
+        return unpack(BytesIO(with_retries(lambda: self.open(part.totals_key).read(), "S3")))
+
     @contextmanager
-    def lines(self, quarter_hour: QuarterHour, sealed: SealedFile) -> Iterator[Iterator[dict[str, str]]]:
-        """Open the lines of a sealed quarter-hour; raise ``SealedFileError`` if the file is not the sealed one."""
+    def lines(self, part: Part, sealed: SealedFile) -> Iterator[Iterator[dict[str, str]]]:
+        """Open the lines of a sealed part; raise ``SealedFileError`` if the file is not the sealed one."""
         with TemporaryFile() as file:
-            if stream_digest(self.open(lines_key(quarter_hour)), copy=file) != sealed.sha256:
-                raise SealedFileError(f"{lines_key(quarter_hour)} is not the file that was sealed")
+            if stream_digest(self.open(part.lines_key), copy=file) != sealed.sha256:
+                raise SealedFileError(f"{part.lines_key} is not the file that was sealed")
             file.seek(0)
             yield read_lines(file)
 
@@ -87,7 +102,7 @@ class SealedFiles:
         """Yield every line of the runs."""
         for run in runs:
             for name, values in sorted(run["sealed"].items()):
-                with self.lines(QuarterHour.parse(name), SealedFile.of(values)) as lines:
+                with self.lines(Part.parse(name), SealedFile.of(values)) as lines:
                     yield from lines
 
     def accounts(self, runs: Sequence[Run], workers: Workers) -> Iterator[tuple[Run, dict[Account, Totals]]]:
@@ -104,3 +119,12 @@ class SealedFiles:
         if hexdigest(content) != run["manifest_sha256"]:
             raise SealedFileError(f"{key} is not the file that was sealed")
         return accounts_of(json.loads(content))
+
+    def _size(self, key: str) -> int | None:
+        """Return the size of an object; ``None`` if there is none."""
+        try:
+            return with_retries(lambda: self.client.head_object(Bucket=self.bucket, Key=key)["ContentLength"], "S3")
+        except ClientError as error:
+            if code_of(error) != "404":  # the response has no body that could name the error
+                raise
+            return None

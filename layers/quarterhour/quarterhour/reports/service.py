@@ -1,29 +1,35 @@
 """Runs reports: store the plan, seal each quarter-hour, write summary and manifest, move the checkpoint."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import Any, Final
 
+from quarterhour.aws.items import chunks
 from quarterhour.ledger.source_index import SourceIndex
 from quarterhour.locations.plan import sales
 from quarterhour.model import clock
+from quarterhour.model.errors import NotFoundError
+from quarterhour.model.fields import shown
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.reports.base_currency import convert
-from quarterhour.reports.keys import lines_key
+from quarterhour.reports.executions import Executions
+from quarterhour.reports.keys import Part
 from quarterhour.reports.manifest import run_files
 from quarterhour.reports.plan import (
     LineTotals,
+    PartTotals,
     Plan,
     Proof,
     ReportTerms,
+    RunTotals,
     SealedFile,
-    Tally,
-    by_bucket,
-    by_location,
     next_plan,
     proof,
     run_values,
+    sealed_of,
     with_proofs,
+    worst,
 )
 from quarterhour.reports.sealed_files import SealedFiles
 from quarterhour.reports.store import (
@@ -38,6 +44,11 @@ from quarterhour.reports.writer import SealedFileWriter
 
 RESERVE_SECONDS: Final = 60.0
 """With less time left than this, a run seals no further quarter-hour."""
+_PROVEN_AT_A_TIME: Final = 10_000
+"""How many totals are compared with their counters at a time."""
+
+SealedPart = tuple[SealedFile, Iterable[PartTotals]]
+"""The sealed file of a part, and the totals of its lines, in pieces."""
 
 
 @dataclass(slots=True)
@@ -72,6 +83,7 @@ class ReportStores:
     pins: PinStore
     projections: ProjectionStore
     files: SealedFiles
+    executions: Executions
 
 
 class Reporter:
@@ -84,20 +96,56 @@ class Reporter:
     def run(self, remaining_seconds: Callable[[], float]) -> ReportResult:
         """Seal all closed quarter-hours, or as many as the time allows.
 
-        Raises ``SealedFileError`` if a sealed file exists with other bytes, ``LedgerItemError`` if a ledger item
-        is no posting, ``OvertakenError`` if another run has taken over, ``UnavailableError`` if AWS keeps
-        failing. The next invocation continues where this one stopped.
+        A run in parts is left to the state machine, which is started. Raises ``SealedFileError`` if a sealed file
+        exists with other bytes, ``LedgerItemError`` if a ledger item is no posting, ``OvertakenError`` if another run
+        has taken over, ``UnavailableError`` if AWS keeps failing. The next invocation continues where this one stopped.
+        """
+        return self._run(ReportResult(), remaining_seconds)
+
+    def seal_part(self, run: str, part: str) -> SealedFile | None:
+        """Seal one part of the run under way; return its file, or ``None`` if that run is not under way any more.
+
+        A part may be sealed any number of times, at the same time too: its bytes depend on the ledger alone. Raises
+        ``NotFoundError`` if the run has no such part; otherwise as ``run`` does.
+        """
+        plan = self._under_way(run)
+        if plan is None:
+            return None
+        found = next((one for one in plan.all_parts if str(one) == part), None)
+        if found is None or plan.parts == 1:
+            raise NotFoundError(f"the run {run} has no part {shown(part)}")
+        sealed, totals = self._seal_part(plan, found)
+        self._stores.files.create_part_totals(found, sealed, totals.added_up())
+        return sealed
+
+    def publish(self, run: str, remaining_seconds: Callable[[], float]) -> ReportResult:
+        """Publish and finish the run whose parts are sealed, if it is under way, and begin the next.
+
+        Raises ``SealedFileError`` if a part is not sealed yet; otherwise as ``run`` does.
         """
         result = ReportResult()
+        if plan := self._under_way(run):
+            self._publish(plan, map(self._stores.files.part_totals, plan.all_parts), result)
+        return self._run(result, remaining_seconds)
+
+    def _run(self, result: ReportResult, remaining_seconds: Callable[[], float]) -> ReportResult:
         while plan := self._plan():
+            if plan.parts > 1:
+                self._stores.executions.start(plan)
+                result.complete = False
+                return result
             sealed, totals = self._seal(plan, remaining_seconds)
             if len(sealed) < len(plan.quarter_hours):
                 self._stores.checkpoints.save_progress(plan, sealed)
                 result.complete = False
                 return result
-            self._publish(plan, sealed, totals, result)
+            self._publish(plan, zip(sealed, ([one.added_up()] for one in totals), strict=True), result)
         self._recheck_pending(remaining_seconds, result)
         return result
+
+    def _under_way(self, run: str) -> Plan | None:
+        at = self._stores.checkpoints.checkpoint()
+        return at.plan if at and at.plan and at.plan.run == run else None
 
     def _plan(self) -> Plan | None:
         """Return the plan under way, or a new one; ``None`` if every closed quarter-hour is reported."""
@@ -112,47 +160,52 @@ class Reporter:
         return None
 
     def _seal(self, plan: Plan, remaining_seconds: Callable[[], float]) -> tuple[list[SealedFile], list[LineTotals]]:
-        """Seal the plan's quarter-hours in turn, as many as the time allows."""
+        """Seal the only parts of the plan's quarter-hours in turn, as many as the time allows."""
         sealed: list[SealedFile] = []
         totals: list[LineTotals] = []
-        for quarter_hour in plan.quarter_hours:
+        for part in plan.all_parts:
             if len(sealed) < len(plan.sealed):
                 file = plan.sealed[len(sealed)]
-                line_totals = self._stores.files.line_totals(quarter_hour, file)
+                line_totals = self._stores.files.line_totals(part, file)
             elif sealed and remaining_seconds() < RESERVE_SECONDS:
                 break
             else:
-                file, line_totals = self._seal_quarter_hour(plan, quarter_hour)
+                file, line_totals = self._seal_part(plan, part)
             sealed.append(file)
             totals.append(line_totals)
         return sealed, totals
 
-    def _seal_quarter_hour(self, plan: Plan, quarter_hour: QuarterHour) -> tuple[SealedFile, LineTotals]:
+    def _seal_part(self, plan: Plan, part: Part) -> tuple[SealedFile, LineTotals]:
         index = SourceIndex()
         with SealedFileWriter(plan.schema) as writer:
-            for item in self._stores.ledger.read(plan.partitions(quarter_hour)):
+            for item in self._stores.ledger.read(plan.partitions(part)):
                 index.add(writer.write(item))
                 if index.is_full:
                     self._stores.projections.write(index.take())
             self._stores.projections.write(index.take())
             sealed = writer.seal()
             if sealed.lines:
-                self._stores.files.create(lines_key(quarter_hour), writer.file, sealed.sha256)
+                self._stores.files.create(part.lines_key, writer.file, sealed.sha256)
             return sealed, writer.totals()
 
-    def _publish(self, plan: Plan, sealed: list[SealedFile], totals: list[LineTotals], result: ReportResult) -> None:
-        """Write the run's files, projections and proofs, and move the checkpoint."""
-        tallies = [one.accounts for one in totals]
-        tallied = list(zip(plan.quarter_hours, tallies, strict=True))
-        files = run_files(plan, sealed, tallies, convert(plan.base, tallied, self._stores.pins.pinned_or_pin))
+    def _publish(self, plan: Plan, parts: Iterable[SealedPart], result: ReportResult) -> None:
+        """Write the run's files, projections and proofs, and move the checkpoint; ``parts`` are all of the plan."""
+        sealed: list[SealedFile] = []
+        totals = RunTotals.of(plan.quarter_hours)
+        for part, (sealed_file, pieces) in zip(plan.all_parts, parts, strict=True):
+            sealed.append(sealed_file)
+            for piece in pieces:
+                totals.add(part.quarter_hour, piece)
+        conversion = convert(plan.base, totals.accounts, self._stores.pins.pinned_or_pin)
+        files = run_files(plan, sealed, totals.by_account(), conversion)
         for file in files.in_order:
             self._stores.files.create(file.key, file.content, file.sha256)
-        self._stores.projections.write(sales(plan.first.day, plan.run, by_location(totals)))
-        proofs = self._proofs(dict(tallied), result)
+        self._stores.projections.write(sales(plan.first.day, plan.run, totals.locations))
+        proofs = self._proofs(totals, plan.shards, result)
         self._stores.runs.put(with_proofs(run_values(plan, sealed, files.manifest.sha256), proofs))
         self._stores.checkpoints.finish(plan, files.manifest.sha256)
         result.runs.append(plan.run)
-        result.sealed_buckets += len(sealed)
+        result.sealed_buckets += len(plan.quarter_hours)
         result.lines += sum(file.lines for file in sealed)
 
     def _recheck_pending(self, remaining_seconds: Callable[[], float], result: ReportResult) -> None:
@@ -160,18 +213,33 @@ class Reporter:
         for run in self._stores.runs.pending():
             if remaining_seconds() < RESERVE_SECONDS:
                 return
-            pending = [name for name, proof_ in run["verdicts"].items() if proof_ == Proof.PENDING.value]
-            files = {QuarterHour.parse(name): SealedFile.of(run["sealed"][name]) for name in pending}
-            tallies = {one: self._stores.files.line_totals(one, file).accounts for one, file in files.items()}
-            proofs = self._proofs(tallies, result)
+            plan = Plan.of(run["plan"])
+            pending = {one for one in plan.quarter_hours if run["verdicts"].get(str(one)) == Proof.PENDING.value}
+            totals = RunTotals.of(pending)
+            for part, file in zip(plan.all_parts, sealed_of(plan, run["sealed"]), strict=True):
+                if part.quarter_hour in pending:
+                    for piece in self._totals(plan, part, file):
+                        totals.add(part.quarter_hour, piece)
+            proofs = self._proofs(totals, plan.shards, result)
             if any(proof_ is not Proof.PENDING for proof_ in proofs.values()):
                 self._stores.runs.put(with_proofs(run, proofs))
 
-    def _proofs(self, tallies: Mapping[QuarterHour, Tally], result: ReportResult) -> dict[QuarterHour, Proof]:
-        """Return the proof of each bucket that holds events."""
-        ledger = {key: totals for tally in tallies.values() for key, totals in tally.items()}
-        counted = self._stores.counters.counted(ledger)
-        now = clock.now()
-        proofs = {one: proof(one, by_bucket(tally), counted, now) for one, tally in tallies.items() if tally}
+    def _totals(self, plan: Plan, part: Part, file: SealedFile) -> Iterable[PartTotals]:
+        """Return the totals of a sealed part: the stored ones, or for an only part those of its lines."""
+        files = self._stores.files
+        return files.part_totals(part)[1] if plan.parts > 1 else [files.line_totals(part, file).added_up()]
+
+    def _proofs(self, totals: RunTotals, shards: int, result: ReportResult) -> dict[QuarterHour, Proof]:
+        """Return the proof of each bucket that holds events; so many accounts are compared that memory is bounded."""
+        buckets = [
+            ((account, one), sums) for one, accounts in totals.accounts.items() for account, sums in accounts.items()
+        ]
+        proofs: dict[QuarterHour, Proof] = {}
+        for some in chunks(buckets, _PROVEN_AT_A_TIME):
+            counted = self._stores.counters.counted(dict(some), shards)
+            now = clock.now()
+            for quarter_hour, group in groupby(some, lambda bucket: bucket[0][1]):
+                found = proof(quarter_hour, dict(group), counted, now)
+                proofs[quarter_hour] = worst([found, proofs.get(quarter_hour, found)])
         result.drift += sum(proof_ is Proof.DRIFT for proof_ in proofs.values())
         return proofs

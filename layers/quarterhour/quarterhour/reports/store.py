@@ -24,7 +24,7 @@ from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.model.totals import Totals
 from quarterhour.reports.base_currency import Pins, pins_as_list, pins_of
 from quarterhour.reports.keys import PENDING, RUNS, pins_key, run_bounds, run_key, runs_between
-from quarterhour.reports.plan import BucketTotals, Checkpoint, Plan, Run, SealedFile, Tally, by_bucket
+from quarterhour.reports.plan import BucketTotals, Checkpoint, Plan, Run, SealedFile
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -223,15 +223,18 @@ class CounterReader:
     table: str
     workers: Workers
 
-    def counted(self, ledger: Tally) -> BucketTotals:
-        """Return what is counted of each account and quarter-hour of the ledger's totals.
+    def counted(self, expected: BucketTotals, shards: int) -> BucketTotals:
+        """Return what is counted of each account and quarter-hour; ``expected`` are the ledger's totals.
 
         The counters that 0.1.0 kept of partitions are read only where today's do not hold the ledger's totals.
         """
-        expected = by_bucket(ledger)
         counted = self._read([quarter_hour_key(*bucket) for bucket in expected])
-        differing = {bucket for bucket, totals in expected.items() if counted.get(bucket) != totals}
-        older = [partition_key(*one) for one in ledger if (one[0], one[1].quarter_hour) in differing]
+        differing = [bucket for bucket, totals in expected.items() if counted.get(bucket) != totals]
+        older = [
+            partition_key(account, Partition(quarter_hour, shard))
+            for account, quarter_hour in differing
+            for shard in range(shards)
+        ]
         for bucket, totals in self._read(older).items():
             counted[bucket] = counted.get(bucket, Totals()) + totals
         return counted

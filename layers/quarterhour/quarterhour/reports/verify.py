@@ -19,14 +19,15 @@ from quarterhour.reports.keys import (
     MANIFEST,
     REPORTS,
     SUMMARY,
-    lines_key,
-    quarter_hour_of_lines,
+    Part,
+    files_of,
+    part_of_lines,
     run_id,
     run_prefix,
 )
 from quarterhour.reports.lines import COLUMNS, read_lines, tally_lines
 from quarterhour.reports.manifest import accounts_of, hexdigest, summary
-from quarterhour.reports.plan import SCHEMA, Tally, by_account
+from quarterhour.reports.plan import SCHEMA, LineTotals, RunTotals, parts_of, shards_of
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -36,6 +37,8 @@ OpenObject = Callable[[str], IO[bytes]]
 
 _IN_MEMORY: Final = 16 << 20
 _SHOWN: Final = 100
+_MOST_PARTS: Final = 100
+"""A part's number has two digits."""
 
 
 @dataclass(slots=True)
@@ -70,9 +73,9 @@ def verify(open_object: OpenObject, keys: Iterable[str], retention: timedelta | 
     covered = verifier.until
     for key in names:
         if key.startswith(LEDGER) and key not in verifier.files:
-            quarter_hour = quarter_hour_of_lines(key)
+            part = part_of_lines(key)
             # Lines after the last manifest are of a run under way.
-            if quarter_hour is None or (covered is not None and quarter_hour.end <= covered):
+            if part is None or (covered is not None and part.quarter_hour.end <= covered):
                 found.problems.append(f"{key}: is in no manifest")
         elif key.startswith(REPORTS) and key < last and not key.endswith("/" + MANIFEST) and key not in verifier.files:
             found.problems.append(f"{key}: is in no manifest")
@@ -104,9 +107,11 @@ class _Verifier:
             previous, self._previous = self._previous, {"run": document["run"], "sha256": hexdigest(content)}
             self._expect(key, "previous", document["previous"], previous)
             self._check_header(key, document)
-            tallies = [self._verify_bucket(key, bucket) for bucket in document["buckets"]]
-            sums = by_account(tallies)
-            self._check_totals(key, document, sums, self._converted(key, document, tallies))
+            totals = RunTotals.of(QuarterHour.parse(bucket["bucket"]) for bucket in document["buckets"])
+            for bucket in document["buckets"]:
+                self._verify_bucket(key, document, bucket, totals)
+            sums = totals.by_account()
+            self._check_totals(key, document, sums, self._converted(key, document, totals))
         except (ValueError, KeyError, TypeError, AttributeError, ArithmeticError, RecursionError) as error:
             self._problem(key, f"cannot be read: {error!r}")
             return
@@ -131,28 +136,39 @@ class _Verifier:
         covered = [str(quarter_hour) for quarter_hour in span(first, last)]
         self._expect(key, "buckets", [bucket["bucket"] for bucket in document["buckets"]], covered)
 
-    def _verify_bucket(self, key: str, bucket: Mapping[str, Any]) -> Tally:
-        """Verify a quarter-hour's file and return its tally; empty where there is no file, or one with other bytes."""
+    def _verify_bucket(
+        self, key: str, document: Mapping[str, Any], bucket: Mapping[str, Any], totals: RunTotals
+    ) -> None:
+        """Verify the files of a quarter-hour's parts, and add the totals of those that have the sealed bytes."""
         self._found.buckets += 1
-        quarter_hour = QuarterHour.parse(bucket["bucket"])
-        if bucket["file"] is None:
-            self._expect(key, f"lines of {quarter_hour} without a file", bucket["lines"], 0)
-            return {}
-        name = bucket["file"]["key"]
-        self._expect(key, "file", name, lines_key(quarter_hour))
-        self.files.add(name)
+        quarter_hour, shards, parts = QuarterHour.parse(bucket["bucket"]), bucket["shards"], document.get("parts", 1)
+        if not 1 <= parts <= _MOST_PARTS:
+            raise ValueError(f"{parts} parts")
+        self._expect(key, f"shards of {quarter_hour}", shards, document["shards"])
+        files = {file["key"]: file for file in files_of(bucket)}
+        known = [part for part in parts_of(quarter_hour, parts) if part.lines_key in files]
+        self._expect(key, f"files of {quarter_hour}", list(files), [part.lines_key for part in known])
+        self.files |= files.keys()
+        found = [self._verify_part(part, files[part.lines_key], shards_of(part, parts, shards)) for part in known]
+        if None not in found:
+            self._expect(key, f"lines of {quarter_hour}", bucket["lines"], sum(one.lines for one in found if one))
+        for one in filter(None, found):
+            totals.add(quarter_hour, one.added_up())
+
+    def _verify_part(self, part: Part, sealed: Mapping[str, Any], shards: range) -> LineTotals | None:
+        """Verify a part's file and return its totals; ``None`` if the file cannot be read or has other bytes."""
+        name = part.lines_key
         with SpooledTemporaryFile(_IN_MEMORY) as file:
-            if not self._check_bytes(name, bucket["file"], file):
-                return {}
+            if not self._check_bytes(name, sealed, file):
+                return None
             try:
-                totals = tally_lines(self._checked_lines(name, quarter_hour, file))
+                totals = tally_lines(self._checked_lines(name, part.quarter_hour, file))
             except (ValueError, ArithmeticError) as error:
                 self._problem(name, f"cannot be read: {error!r}")
-                return {}
-        self._expect(name, "lines", totals.lines, bucket["lines"])
-        shards = {partition.shard for _, partition in totals.accounts}
-        self._expect(name, "shards beyond those covered", sorted(shards - set(range(bucket["shards"]))), [])
-        return totals.accounts
+                return None
+        found = {partition.shard for _, partition in totals.accounts}
+        self._expect(name, "shards beyond those covered", sorted(found - set(shards)), [])
+        return totals
 
     def _check_bytes(self, name: str, expected: Mapping[str, Any], copy: Any) -> bool:  # noqa: ANN401
         try:
@@ -193,20 +209,18 @@ class _Verifier:
                 self._problem(name, f"{identity} pays another commission than its terms give")
             yield line
 
-    def _converted(self, key: str, document: Mapping[str, Any], tallies: Sequence[Tally]) -> Conversion | None:
+    def _converted(self, key: str, document: Mapping[str, Any], totals: RunTotals) -> Conversion | None:
         """Check the pinned exchange rates; return the run converted at them, ``None`` if it has no base currency."""
         rates = {bucket["bucket"]: bucket.get("rates") for bucket in document["buckets"]}
 
         def pinned(quarter_hour: QuarterHour, base: str, _: Sequence[str]) -> Pins:
             return pins_of(rates[str(quarter_hour)], base)
 
-        tallied = [(QuarterHour.parse(name), tally) for name, tally in zip(rates, tallies, strict=True)]
-        conversion = convert(document.get("base_currency", ""), tallied, pinned)
+        conversion = convert(document.get("base_currency", ""), totals.accounts, pinned)
         if conversion:
-            for quarter_hour, tally in tallied:
-                self._check_rates(
-                    key, quarter_hour, foreign_currencies(tally, conversion.base), rates[str(quarter_hour)], conversion
-                )
+            for quarter_hour, accounts in totals.accounts.items():
+                currencies = foreign_currencies(accounts, conversion.base)
+                self._check_rates(key, quarter_hour, currencies, rates[str(quarter_hour)], conversion)
         return conversion
 
     def _check_rates(

@@ -1,0 +1,61 @@
+"""The totals of a sealed part, as an object of their own: what publishing needs of its lines.
+
+Gzipped JSON lines. The first is the sealed file; each other one is the totals of an account, or of a location in a
+currency.
+"""
+
+import gzip
+import json
+from collections.abc import Iterator
+from decimal import Decimal
+from io import BytesIO
+from itertools import islice
+from typing import IO, Any, Final
+
+from quarterhour.model import money
+from quarterhour.model.identifiers import Account
+from quarterhour.model.totals import Totals
+from quarterhour.reports.plan import PartTotals, SealedFile
+
+_ACCOUNT: Final = "account"
+_LOCATION: Final = "location"
+_ROWS_AT_A_TIME: Final = 10_000
+
+
+def pack(sealed: SealedFile, totals: PartTotals) -> bytes:
+    """Return the object of a part's totals; the same lines give the same bytes."""
+    packed = BytesIO()
+    with gzip.GzipFile(filename="", mode="wb", fileobj=packed, compresslevel=6, mtime=0) as file:
+        for row in _rows(sealed, totals):
+            file.write(json.dumps(row, ensure_ascii=False, separators=(",", ":")).encode() + b"\n")
+    return packed.getvalue()
+
+
+def _rows(sealed: SealedFile, totals: PartTotals) -> Iterator[list[Any]]:
+    yield sealed.as_list()
+    for account, one in totals.accounts.items():
+        yield [_ACCOUNT, account.agency, account.currency, *_figures(one)]
+    for (location, currency), one in totals.locations.items():
+        yield [_LOCATION, location, currency, *_figures(one)]
+
+
+def _figures(totals: Totals) -> list[Any]:
+    return [totals.events, *map(money.plain, (totals.gross, totals.refunds, totals.commission))]
+
+
+def unpack(file: IO[bytes]) -> tuple[SealedFile, Iterator[PartTotals]]:
+    """Return the sealed file of a part, and its totals in pieces of bounded size."""
+    rows = map(json.loads, gzip.GzipFile(fileobj=file, mode="rb"))
+    return SealedFile.of(next(rows)), _pieces(rows)
+
+
+def _pieces(rows: Iterator[list[Any]]) -> Iterator[PartTotals]:
+    while some := list(islice(rows, _ROWS_AT_A_TIME)):
+        piece = PartTotals()
+        for kind, name, currency, events, *figures in some:
+            totals = Totals(events, *map(Decimal, figures))
+            if kind == _ACCOUNT:
+                piece.accounts[Account(name, currency)] = totals
+            else:
+                piece.locations[name, currency] = totals
+        yield piece
