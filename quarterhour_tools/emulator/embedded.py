@@ -7,7 +7,7 @@ their results with moto's.
 - moto: a transaction copies each of its tables once per item, to be able to roll back.
   Here it saves only its own items, and restores them after a failure.
 - moto: a query sorts the whole table before it selects its partition.
-  Here it sees only that partition; for an index, only the items that may be in it.
+  Here it sees only that partition, and there only the selected keys; for an index, only the items that may be in it.
 - moto: a list for a dashboard keeps every object ever made, such as copies of items and stream records.
   Here the list keeps nothing.
 - moto: the size of an item is summed again for each of its attributes. Here it is summed once.
@@ -19,7 +19,7 @@ their results with moto's.
 import copy
 import os
 from collections import defaultdict, deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, Final
 
@@ -119,6 +119,9 @@ def _query(  # noqa: PLR0913, PLR0917 - as in moto
         view.items = _in_index(table, *options["hash_key_conditions"][0])
     else:
         partition: Any = table.items.get(hash_key)
+        # With a limit, moto looks at the items beyond the selected ones to tell whether there is a next page.
+        if table.has_range_key and partition and limit is None and range_comparison in _SELECTS:
+            partition = _selected(partition, _SELECTS[range_comparison], range_objs)
         view.items = defaultdict(dict, {} if partition is None else {hash_key: partition})
     return _plain_query(
         view,
@@ -133,6 +136,21 @@ def _query(  # noqa: PLR0913, PLR0917 - as in moto
         *more,
         **options,
     )
+
+
+def _selected(partition: dict[DynamoType, Item], selects: Callable[..., bool], bounds: list[DynamoType]) -> Any:  # noqa: ANN401 - as in moto
+    """Return the items of a partition that a condition on text keys selects; moto compares and sorts all items."""
+    if any(bound.type != "S" for bound in bounds):
+        return partition
+    values = [bound.value for bound in bounds]
+    return {key: item for key, item in partition.items() if selects(key.value, *values)}
+
+
+_SELECTS: Final[dict[str | None, Callable[..., bool]]] = {
+    "=": str.__eq__,
+    "BEGINS_WITH": str.startswith,
+    "BETWEEN": lambda key, low, high: low <= key <= high,
+}
 
 
 def _in_index(table: Table, attribute: str, value: DynamoType) -> Any:  # noqa: ANN401 - as in moto

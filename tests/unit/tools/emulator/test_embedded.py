@@ -129,12 +129,20 @@ def query(draw: random.Random) -> dict[str, Any]:
             **more,
         }
     values = {":p": key(draw, table)["pk"]}
-    if table == "ranged" and draw.random() < 0.5:
-        between = {":from": {"S": draw.choice(SORTS)}, ":to": {"S": draw.choice(SORTS)}}
+    if table == "ranged" and draw.random() < 0.7:
+        low, high = draw.choice(SORTS), draw.choice(SORTS)
+        condition, bounds = draw.choice(
+            [
+                ("sk BETWEEN :from AND :to", {":from": {"S": low}, ":to": {"S": high}}),
+                ("begins_with(sk, :from)", {":from": {"S": low[:1]}}),
+                ("sk = :from", {":from": {"S": low}}),
+                ("sk >= :from", {":from": {"S": low}}),
+            ]
+        )
         return {
             "TableName": table,
-            "KeyConditionExpression": "pk = :p AND sk BETWEEN :from AND :to",
-            "ExpressionAttributeValues": {**values, **between},
+            "KeyConditionExpression": f"pk = :p AND {condition}",
+            "ExpressionAttributeValues": {**values, **bounds},
             "ConsistentRead": True,
             **more,
         }
