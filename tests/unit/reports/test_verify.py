@@ -420,6 +420,89 @@ def test_tampering_is_found_and_the_object_is_named(tampering: Tampering) -> Non
     assert problems, found.problems
 
 
+# ---------------------------------------------------------------- tampering with parts
+
+PARTS = "reports/2026/10/23/0130-0145/manifest.json"
+PART_0, PART_1 = (f"ledger/dt=2026-10-23/quarter=0130/lines-{number:02d}.csv.gz" for number in (0, 1))
+
+
+def in_parts() -> Objects:
+    """Return a run of 16 shards in two parts, with two lines in each."""
+    objects: Objects = {}
+    lines = [
+        line(utc("01:30:01"), "a", quarter_hour="202610230130#00"),
+        line(utc("01:30:02"), "b", quarter_hour="202610230130#08"),
+        line(utc("01:30:03"), "c", quarter_hour="202610230130#07"),
+        line(utc("01:30:04"), "d", quarter_hour="202610230130#15"),
+    ]
+    seal(objects, "202610230130", "202610230130", lines, ("", ""), shards=16, parts=2)
+    return objects
+
+
+def moved(objects: Objects) -> None:
+    """Move the last line of the first part to where it belongs in the order of the second part, and cover it up."""
+    taken: list[str] = []
+    objects[PART_0] = relined(objects[PART_0], lambda lines: taken.append(lines.pop()))
+    objects[PART_1] = relined(objects[PART_1], lambda lines: lines.insert(2, *taken))
+    cover_up(objects)
+
+
+def swapped(objects: Objects) -> None:
+    """Swap the files of both parts, and cover it up."""
+    swap(PART_0, PART_1)(objects)
+    cover_up(objects)
+
+
+def parts_turned(manifest: Any) -> None:
+    manifest["buckets"][0]["files"].reverse()
+
+
+TAMPERINGS_OF_PARTS = {
+    "a part removed": Tampering(remove(PART_1), PART_1, "is missing"),
+    "a byte of a part changed": Tampering(flip(PART_0), PART_0, "SHA-256: "),
+    "two parts swapped": Tampering(swap(PART_0, PART_1), PART_0, "SHA-256: "),
+    "a part slipped in": Tampering(
+        lambda o: o.update({PART_1.replace("-01", "-02"): o[PART_1]}), PART_1.replace("-01", "-02"), "is in no manifest"
+    ),
+    "an only part slipped in": Tampering(lambda o: o.update({LINES_0130: o[PART_0]}), LINES_0130, "is in no manifest"),
+    # covered up
+    "two parts swapped and covered up": Tampering(swapped, PART_0, "shards beyond those covered: [8, 15] where []"),
+    "a line moved to another part": Tampering(moved, PART_1, "shards beyond those covered: [7] where []"),
+    "a part hidden": Tampering(
+        document(PARTS, lambda m: m["buckets"][0]["files"].pop()), PARTS, "lines of 202610230130: 4 where 2"
+    ),
+    "a part hidden with its lines": Tampering(
+        document(PARTS, lambda m: (m["buckets"][0]["files"].pop(), m["buckets"][0].update(lines=2))),
+        PART_1,
+        "is in no manifest",
+    ),
+    "the parts in another order": Tampering(document(PARTS, parts_turned), PARTS, "files of 202610230130: "),
+    "a part named twice": Tampering(
+        document(PARTS, lambda m: m["buckets"][0]["files"].append(m["buckets"][0]["files"][0])),
+        PARTS,
+        "files of 202610230130: ",
+    ),
+    "fewer parts than there are": Tampering(
+        document(PARTS, lambda m: m.update(parts=1)), PARTS, "files of 202610230130: "
+    ),
+    "more parts than there are": Tampering(
+        document(PARTS, lambda m: m.update(parts=3)), PART_0, "shards beyond those covered: [7] where []"
+    ),
+    "no parts": Tampering(document(PARTS, lambda m: m.update(parts=0)), PARTS, "cannot be read: ValueError('0 parts')"),
+}
+
+
+@pytest.mark.parametrize("tampering", TAMPERINGS_OF_PARTS.values(), ids=TAMPERINGS_OF_PARTS)
+def test_tampering_with_a_part_is_found_and_the_object_is_named(tampering: Tampering) -> None:
+    objects = in_parts()
+    assert check(objects).proven
+    tampering.do(objects)
+    found = check(objects)
+    assert not found.proven
+    problems = [one for one in found.problems if one.startswith(f"{tampering.key}: ") and tampering.problem_text in one]
+    assert problems, found.problems
+
+
 @pytest.mark.parametrize("key", [MIDDLE, LINES_0200, SUMMARY])
 def test_an_object_that_cannot_be_opened_is_named_with_the_reason(key: str) -> None:
     objects = reports()

@@ -145,9 +145,10 @@ class _Verifier:
         if not 1 <= parts <= _MOST_PARTS:
             raise ValueError(f"{parts} parts")
         self._expect(key, f"shards of {quarter_hour}", shards, document["shards"])
-        files = {file["key"]: file for file in files_of(bucket)}
+        names = [file["key"] for file in files_of(bucket)]
+        files = dict(zip(names, files_of(bucket), strict=True))
         known = [part for part in parts_of(quarter_hour, parts) if part.lines_key in files]
-        self._expect(key, f"files of {quarter_hour}", list(files), [part.lines_key for part in known])
+        self._expect(key, f"files of {quarter_hour}", names, [part.lines_key for part in known])
         self.files |= files.keys()
         found = [self._verify_part(part, files[part.lines_key], shards_of(part, parts, shards)) for part in known]
         if None not in found:
