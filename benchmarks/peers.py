@@ -6,7 +6,6 @@ a process of its own; ``costs`` meters them, and ``crashes`` ends them after eve
 Arguments: ``speed`` and the number of rounds, with the environment of the ingest function.
 """
 
-import gc
 import json
 import os
 import sys
@@ -33,7 +32,7 @@ from botocore.handlers import BUILTIN_HANDLERS
 from benchmarks.functions import Context, load
 from benchmarks.made_up import Ledger, MadeUp
 from benchmarks.recording import batch, request
-from benchmarks.timing import in_turns, ratio
+from benchmarks.timing import by_default, in_turns, ratio
 from benchmarks.writing import System, system
 from quarterhour.aws import clients
 from quarterhour_tools.emulator.http_api import Request
@@ -53,8 +52,6 @@ _CRASHED_EVENTS: Final = 26
 """More than one call of 25."""
 _AT_A_TIME: Final = 25
 _BUCKET_SECONDS: Final = 900
-_DEFAULT_THRESHOLD: Final = (2_000, 10, 10) if sys.version_info >= (3, 13) else (700, 10, 10)
-"""Of Python's garbage collector."""
 
 
 def posting(event: Mapping[str, Any]) -> dict[str, Any]:
@@ -156,25 +153,11 @@ def speed(rounds: int) -> dict[str, dict[str, float]]:
                 raise ValueError(answer["body"])
 
         for name, way in PEERS.items():
-            record = _by_default(way(boto3.client("dynamodb"), tables))
+            record = by_default(way(boto3.client("dynamodb"), tables))
             timed = in_turns(partial(record, body), ours, rounds)
             theirs, own = (len(events) / min(column) for column in zip(*timed, strict=True))
             measured[name] = {"times": ratio(timed), "rate": theirs, "own": own}
     return measured
-
-
-def _by_default(record: Record) -> Record:
-    """Let Python collect garbage as often as it does by default, which our package changes for its process."""
-
-    def recording(body: str) -> None:
-        ours = gc.get_threshold()
-        gc.set_threshold(*_DEFAULT_THRESHOLD)
-        try:
-            record(body)
-        finally:
-            gc.set_threshold(*ours)
-
-    return recording
 
 
 # ---------------------------------------------------------------- calls, units, crashes

@@ -205,8 +205,10 @@ class LedgerReader:
     def read(self, partitions: Sequence[Partition]) -> Iterator[Item]:
         """Yield the items of a quarter-hour's partitions, which are read in parallel, ordered by position."""
         page = max(_SMALLEST_PAGE, _ITEMS_IN_MEMORY // len(partitions))
+        # To fetch the only partition ahead, in a thread, takes more CPU time than the waiting it saves.
+        workers = self.workers if len(partitions) > 1 else Workers(1)
         streams = [
-            chain.from_iterable(query_pages(self.client, partition_request(self.table, partition, page), self.workers))
+            chain.from_iterable(query_pages(self.client, partition_request(self.table, partition, page), workers))
             for partition in partitions
         ]
         return heapq.merge(*streams, key=position_of)
