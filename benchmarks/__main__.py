@@ -23,6 +23,7 @@ from benchmarks.pages import insert
 from benchmarks.peers import LOOP, OWN, POWERTOOLS, WRITES, comparison
 from benchmarks.replaying import DATA, DAYS, compare
 from benchmarks.responding import AGENCIES, BATCHES, longest_read
+from benchmarks.sealing import ACCOUNTS, sealing
 from benchmarks.starting import starts
 from benchmarks.table import MISSED, Line, at_least, at_most, show
 from benchmarks.writing import cost, counting
@@ -77,6 +78,13 @@ DISTANT: Final = (
 )
 ALLOWED: Final = "The CPU time, and twice the calls that have to wait for each other."
 CRASHED: Final = "On the embedded engine; the last call takes effect, its answer is lost, and the batch is sent again."
+SEALED: Final = (
+    "A quarter-hour whose shards each record 1,000 events a second, DynamoDB's limit of a partition, sealed as a run "
+    "of its own. Measured on this core: CPU time of the slowest part for a line, and of publishing the totals of "
+    f"{ACCOUNTS:,} accounts in every part. From them follows a full quarter-hour, with the share of a core that "
+    "belongs to the report function's MemorySize. Assumed: as many parts side by side as PartConcurrency, cores "
+    "of Lambda as fast as this one, no waiting for AWS."
+)
 LEAST: Final = {LOOP: 3, POWERTOOLS: 8, WRITES: 0}
 """How many times as fast as each peer recording must be; 0 without a budget."""
 PAGE: Final = ROOT / "docs" / "benchmarks.md"
@@ -96,6 +104,9 @@ class Extent:
     starts: int
     lines: int
     """The events of the timed report."""
+    sealed: Sequence[int]
+    """The shards whose sealing is compared with their recording."""
+    part_lines: int
     buckets: Sequence[Ledger]
     """The sizes of the reports whose memory is measured, in events."""
     calls: int
@@ -111,6 +122,8 @@ FULL: Final = Extent(
     rounds=7,
     starts=15,
     lines=30_000,
+    sealed=(1, 8, 16, MOST_SHARDS),
+    part_lines=10_000,
     buckets=(
         {"events": 10**4},
         {"events": 10**5},
@@ -127,6 +140,8 @@ QUICK: Final = Extent(
     rounds=3,
     starts=7,
     lines=10_000,
+    sealed=(8, MOST_SHARDS),
+    part_lines=4_000,
     buckets=(
         {"events": 10**4},
         {"events": 4 * 10**4, "shards": 16},
@@ -315,6 +330,24 @@ def reporting_speed(extent: Extent) -> Iterator[Line]:
     )
 
 
+def sealing_speed(extent: Extent) -> Iterator[Line]:
+    """Compare sealing, in parts side by side, with what the shards can record."""
+    shown = ", ".join(map(str, extent.sealed))
+    every = [sealing(shards, extent.part_lines, extent.rounds // 2) for shards in extent.sealed]
+    yield Line(
+        f"lines sealed per second by parts, against events recorded per second, {shown} shards",
+        ", ".join(f"{one.times:.1f}x" for one in every),
+        ">= 1x",
+        at_least(1.0, min(one.times for one in every)),
+        (SEALED,),
+    )
+    yield Line(
+        "  seconds to seal a full quarter-hour",
+        ", ".join(f"{one.all:.0f}" for one in every),
+        notes=(SEALED,),
+    )
+
+
 def memory(extent: Extent) -> Iterator[Line]:
     """Measure the memory of reports of one bucket."""
     ledgers = [{"buckets": 1, **bucket} for bucket in extent.buckets]
@@ -399,6 +432,7 @@ MEASUREMENTS: Final[Sequence[Callable[[Extent], Iterator[Line]]]] = (
     recording_peers,
     latency,
     reporting_speed,
+    sealing_speed,
     memory,
     starting,
     replaying,

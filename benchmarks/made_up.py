@@ -1,7 +1,8 @@
 """A fake AWS that responds at once, from a ledger of any size that it generates on reading.
 
 It sits on botocore's hook before a request is sent, so a client does all of its own work and nothing else is timed.
-Writes of events are taken and forgotten; control items are kept; there are no counters.
+Writes of events and objects are taken and forgotten; control items and the totals of parts are kept; there are no
+counters.
 """
 
 import io
@@ -23,6 +24,7 @@ from quarterhour.model.quarter_hours import LENGTH, QuarterHour
 
 if TYPE_CHECKING:
     from botocore.awsrequest import AWSPreparedRequest
+    from botocore.httpchecksum import AwsChunkedWrapper
 
 Json = dict[str, Any]
 MakePage = Callable[[tuple[str, ...], str | None, int | None], bytes]
@@ -91,11 +93,13 @@ class MadeUp:
         self._sealed_through = QuarterHour(BUCKET.start - LENGTH * unsealed)
         self._page: MakePage = lru_cache(_PAGES_KEPT)(self._make_page) if keeps_pages else self._make_page
         self._items: dict[tuple[str, str], Json] = {}
+        self._totals: dict[str, bytes] = {}
         self.reset()
 
     def reset(self) -> None:
         """Remove all written items."""
         self._items.clear()
+        self._totals.clear()
         sealed = {"S": str(self._sealed_through)}
         self._keep({"pk": {"S": "CONTROL"}, "sk": {"S": "checkpoint"}, "sealed_through": sealed})
         self._keep({"pk": {"S": "CONTROL"}, "sk": {"S": "shards"}, "shards": {"N": str(self._ledger.shards)}})
@@ -112,9 +116,9 @@ class MadeUp:
 
     def _answer(self, request: "AWSPreparedRequest", event_name: str, **_more: object) -> AWSResponse:
         _, service, operation = event_name.split(".")
-        if service == "s3":
-            return _response(request.url, b"")
         body: Any = request.body
+        if service == "s3":
+            return _response(request.url, self._object(request.url, body))
         answer = getattr(self, f"_{operation}")(json.loads(body))
         return _response(request.url, answer if isinstance(answer, bytes) else json.dumps(answer).encode())
 
@@ -194,9 +198,27 @@ class MadeUp:
         self._keep(item)
         return {}
 
+    def _object(self, url: str, body: "AwsChunkedWrapper | None") -> bytes:
+        if body is None:
+            return self._totals.get(url, b"")
+        if "/totals/" in url:
+            self._totals[url] = b"".join(_chunks(body))
+        return b""
+
+    def _StartExecution(self, _request: Json) -> Json:  # noqa: N802 - the operation's name
+        return {}
+
     def _DescribeTable(self, _request: Json) -> Json:  # noqa: N802 - the operation's name
         keys = [{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}]
         return {"Table": {"KeySchema": keys}}
+
+
+def _chunks(body: "AwsChunkedWrapper") -> Iterator[bytes]:
+    """Yield the content of a body in chunks, each behind its length; an empty one ends it."""
+    content = io.BytesIO(body.read())
+    while length := int(content.readline(), 16):
+        yield content.read(length)
+        content.readline()
 
 
 class _Raw(io.BytesIO):

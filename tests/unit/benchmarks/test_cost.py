@@ -44,7 +44,7 @@ def test_units_are_paid_by_the_million() -> None:
     parts = dollars(Shape(new_customers=Decimal(1)))
     assert parts["recording"] == 2 * EVENTS * WRITE == Decimal("1.25")
     assert parts["reports"] == Decimal("0.068") * EVENTS * READ
-    assert parts["new customers"] == Decimal("2.55")
+    assert parts["new customers"] == Decimal("1.275")
 
 
 def test_only_what_depends_on_requests_grows_with_them() -> None:

@@ -121,3 +121,12 @@ def test_control_items_are_kept_until_the_reset() -> None:
         assert after == {**key, "sealed_through": {"S": "x"}, "previous": {"L": []}}
         aws.reset()
         assert dynamodb.get_item(TableName="Entity", Key=key)["Item"] == before
+
+
+def test_the_totals_of_a_part_are_kept_and_all_other_objects_forgotten() -> None:
+    with MadeUp(Ledger(1, 1)).installed():
+        s3 = boto3.Session("local", "local", region_name="us-east-1").client("s3")
+    for key in ("totals/a", "ledger/a"):
+        s3.put_object(Bucket="reports", Key=key, Body=b"content\r\n" * 300_000)
+    assert s3.get_object(Bucket="reports", Key="totals/a")["Body"].read() == b"content\r\n" * 300_000
+    assert s3.get_object(Bucket="reports", Key="ledger/a")["Body"].read() == b""
