@@ -61,17 +61,17 @@ def test_every_module_of_the_layer_and_the_functions_is_compiled_for_lambda(buil
 
 
 def test_compiled_modules_name_the_place_where_lambda_unpacks_them(built: Path) -> None:
-    content = (built / LAYER / "python" / "base58" / "__pycache__" / f"__init__.{TAG}.pyc").read_bytes()
-    assert b"/opt/python/base58/__init__.py" in content
+    content = (built / LAYER / "python" / "dateutil" / "__pycache__" / f"__init__.{TAG}.pyc").read_bytes()
+    assert b"/opt/python/dateutil/__init__.py" in content
     assert str(built).encode() not in content
 
 
 def test_the_check_finds_what_is_wrong(built: Path, tmp_path: Path) -> None:
     folder = tmp_path / "python"
-    shutil.copytree(built / LAYER / "python" / "base58", folder / "base58")
+    shutil.copytree(built / LAYER / "python" / "dateutil", folder / "dateutil")
     shutil.copytree(built / LAYER / "python" / "jmespath", folder / "jmespath")
     (folder / "tests").mkdir()
-    (folder / "base58" / "new.py").write_text("", "utf-8")
+    (folder / "dateutil" / "new.py").write_text("", "utf-8")
     (folder / "jmespath" / "ast.py").write_text("changed = True", "utf-8")
     (folder / "jmespath" / "lexer.py").unlink()
     checked = folder / "jmespath" / "__pycache__" / f"compat.{TAG}.pyc"
@@ -79,7 +79,7 @@ def test_the_check_finds_what_is_wrong(built: Path, tmp_path: Path) -> None:
     other = folder / "jmespath" / "__pycache__" / f"parser.{TAG}.pyc"
     other.write_bytes(bytes(16))
     assert set(problems(tmp_path)) == {
-        "python/base58/new.py is not compiled",
+        "python/dateutil/new.py is not compiled",
         "python/jmespath/ast.py differs from its source",
         "python/jmespath/compat.py is compared with its source when it is loaded",
         "python/jmespath/parser.py is compiled for another Python",
