@@ -150,8 +150,7 @@ class Template:
         for route in self.resources("AWS::ApiGatewayV2::Route").values():
             method, _, path = route["RouteKey"].partition(" ")
             target = _SUBSTITUTED.findall(route["Target"]["Fn::Sub"])[0]
-            logical, _ = integrations[target]["IntegrationUri"]["Fn::GetAtt"]
-            routes[Route(method, path)] = folders[logical]
+            routes[Route(method, path)] = folders[integrations[target]["IntegrationUri"]["Ref"].removesuffix(".Alias")]
         return routes
 
     def resolve(self, value: Any, attributes: Attributes) -> Any:  # noqa: ANN401 - a template holds any value
@@ -259,7 +258,7 @@ def _parameter(name: str, rules: Properties, value: str | int | None) -> str:
     text = str(value)
     allowed = [str(one) for one in rules.get("AllowedValues", [text])]
     pattern = rules.get("AllowedPattern", ".*")
-    fits = text in allowed and re.search(pattern, text) is not None
+    fits = text in allowed and re.search(pattern, text) is not None and len(text) <= rules.get("MaxLength", len(text))
     if rules["Type"] == "Number":
         fits = fits and _within(text, rules.get("MinValue"), rules.get("MaxValue"))
     if not fits:

@@ -16,6 +16,8 @@ LambdaBackend.send_dynamodb_items = lambda *_: b""  # type: ignore[method-assign
 
 # It makes no alarms, and so cannot make a dashboard that shows some.
 NULL_MODELS.append("AWS::CloudWatch::Dashboard")
+# It makes no aliases, and so cannot permit anybody to invoke one.
+NULL_MODELS.append("AWS::Lambda::Permission")
 
 server = make_server("127.0.0.1", 0, DomainDispatcherApplication(create_backend_app))
 print(server.port, flush=True)  # noqa: T201 - it is what this program tells

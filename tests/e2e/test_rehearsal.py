@@ -31,9 +31,11 @@ LEFT_OUT = {
     "AWS::ApiGatewayV2::Stage",
     "AWS::CloudWatch::Alarm",
     "AWS::CloudWatch::Dashboard",
+    "AWS::Lambda::Alias",
     "AWS::Lambda::EventInvokeConfig",
     "AWS::Lambda::LayerVersion",
     "AWS::Lambda::Permission",
+    "AWS::Lambda::Version",
     "AWS::S3::BucketPolicy",
     "AWS::Scheduler::Schedule",
 }

@@ -47,6 +47,12 @@ def listed(value: object) -> list[Any]:
     return value if isinstance(value, list) else [value]
 
 
+def aliased(value: Properties) -> str:
+    """Return the logical id of the function whose alias a template as written, or as translated, names there."""
+    name, written, _ = str(value["Ref"]).partition(".Alias")
+    return name if written else name.removesuffix("Aliaslive")
+
+
 @cache
 def parsed() -> Properties:
     """Return the template as written; not to be changed."""
@@ -95,12 +101,13 @@ def deployed() -> Stack:
     return Stack(translated(parsed())["Resources"])
 
 
-def translated(document: Properties) -> Properties:
-    """Return the plain CloudFormation of a template as written, with its code in an S3 bucket."""
+def translated(document: Properties, layer: str = "s3://code/built.zip") -> Properties:
+    """Return the plain CloudFormation of a template as written, with its code and its layer in an S3 bucket."""
     packaged = deepcopy(document)
     for resource in packaged["Resources"].values():
-        for place in {"CodeUri", "ContentUri"} & resource.get("Properties", {}).keys():
-            resource["Properties"][place] = "s3://code/built.zip"
+        for place, content in {"CodeUri": "s3://code/built.zip", "ContentUri": layer}.items():
+            if place in resource.get("Properties", {}):
+                resource["Properties"][place] = content
     plain: Properties = transform(packaged, {}, NoManagedPolicies())
     return plain
 

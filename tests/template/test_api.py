@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.template.stack import Properties, Stack, arn_of, listed
+from tests.template.stack import Properties, Stack, aliased, listed
 
 ACCOUNT = "/accounts/{agency}/{currency}"
 ROUTES = {
@@ -64,13 +64,13 @@ def operations(stack: Stack) -> dict[str, Properties]:
 
 def test_the_routes_lead_where_they_should(stack: Stack) -> None:
     for route, operation in operations(stack).items():
-        assert f"${{{ROUTES[route]}.Arn}}" in operation["x-amazon-apigateway-integration"]["uri"]["Fn::Sub"]
+        assert f"${{{ROUTES[route]}Aliaslive}}" in operation["x-amazon-apigateway-integration"]["uri"]["Fn::Sub"]
     assert operations(stack).keys() == ROUTES.keys()
 
 
 def test_the_api_may_invoke_what_its_routes_lead_to(stack: Stack) -> None:
     permitted = {
-        (one["SourceArn"]["Fn::Sub"][0].rpartition("${__Stage__}/")[2], one["FunctionName"]["Ref"])
+        (one["SourceArn"]["Fn::Sub"][0].rpartition("${__Stage__}/")[2], aliased(one["FunctionName"]))
         for one in stack.of("AWS::Lambda::Permission").values()
         if {"__ApiId__": {"Ref": "HttpApi"}, "__Stage__": "*"} in listed(one["SourceArn"]["Fn::Sub"])
     }
@@ -104,13 +104,14 @@ class TestThePeoplesApi:
 
     def test_may_invoke_the_functions_that_its_routes_lead_to(self, stack: Stack) -> None:
         integrations = stack.of("AWS::ApiGatewayV2::Integration").values()
-        functions = {arn_of(one["IntegrationUri"]) for one in integrations}
+        aliases = {one["IntegrationUri"]["Ref"] for one in integrations}
         permitted = {
             one["FunctionName"]["Ref"]
             for one in stack.of("AWS::Lambda::Permission").values()
             if "${PeopleApi}" in str(one.get("SourceArn"))
         }
-        assert functions == permitted
+        assert aliases == permitted
+        assert aliases <= stack.of("AWS::Lambda::Alias").keys()
 
 
 @pytest.mark.parametrize("name", ["HttpApi", "PeopleApi"])

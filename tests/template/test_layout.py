@@ -10,7 +10,7 @@ import pytest
 
 from quarterhour_tools.emulator.template import Template
 from tests.template.cloudwatch import Alarm, alarms
-from tests.template.stack import FILE, Stack, arn_of, function_names, listed, logical_id, parsed
+from tests.template.stack import FILE, Stack, aliased, arn_of, function_names, listed, logical_id, parsed
 
 TEXT: Final = FILE.read_text("utf-8")
 COLUMNS: Final = ["function", "trigger", "role", "alarms", "dead letters, parked"]
@@ -97,7 +97,7 @@ def of_people() -> set[str]:
     """Return the logical ids of the functions behind the API for people."""
     resources = parsed()["Resources"].values()
     return {
-        arn_of(one["Properties"]["IntegrationUri"])
+        aliased(one["Properties"]["IntegrationUri"])
         for one in resources
         if one["Type"] == "AWS::ApiGatewayV2::Integration"
     }
@@ -207,7 +207,7 @@ class TestEachFunctionsSection:
         leading = [one for one in sections()[function] if kind(one) == "AWS::ApiGatewayV2::Integration"]
         assert bool(leading) == (logical_id(function, "Function") in of_people())
         for one in leading:
-            assert arn_of(parsed()["Resources"][one]["Properties"]["IntegrationUri"]) == logical_id(
+            assert aliased(parsed()["Resources"][one]["Properties"]["IntegrationUri"]) == logical_id(
                 function, "Function"
             )
 

@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.repository import ROOT
 from tests.template.stack import Properties, parsed, translated
-from tests.template.updates import LASTING, REGION, dangers, lasting
+from tests.template.updates import LASTING, REGION, dangers, fixed, lasting
 
 RELEASED = sorted((ROOT / "tests" / "template" / "released").glob("*.json"))
 
@@ -21,10 +21,12 @@ REPLACEABLE = {
     "AWS::CloudWatch::Alarm",
     "AWS::CloudWatch::Dashboard",
     "AWS::IAM::Role",
+    "AWS::Lambda::Alias",
     "AWS::Lambda::EventInvokeConfig",
     "AWS::Lambda::Function",
     "AWS::Lambda::LayerVersion",
     "AWS::Lambda::Permission",
+    "AWS::Lambda::Version",
     "AWS::Scheduler::Schedule",
     "AWS::StepFunctions::StateMachine",
 }
@@ -74,6 +76,10 @@ def test_a_stack_of_any_release_can_be_updated_and_loses_only_what_is_named_here
     released = json.loads(path.read_text("utf-8"))
     assert len(released["resources"]) >= 9
     assert dangers(released, now) == GIVEN_UP[path.stem]
+
+
+def test_a_version_is_replaced_when_its_description_changes() -> None:
+    assert "Description" in fixed("AWS::Lambda::Version")
 
 
 @pytest.mark.parametrize("release", GIVEN_UP)

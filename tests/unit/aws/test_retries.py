@@ -1,5 +1,6 @@
 """The two loops that call again, and the errors that end them."""
 
+import random
 from collections.abc import Callable
 
 import pytest
@@ -106,6 +107,18 @@ def test_a_call_is_repeated_with_growing_pauses(error: Exception) -> None:
     assert len(calls) == 4
     assert len(waits.waited) == 3
     assert all(0 <= waited <= 0.05 * 2**attempt for attempt, waited in enumerate(waits.waited))
+
+
+def test_functions_restored_from_one_snapshot_pause_differently() -> None:
+    state = random.getstate()
+    pauses = []
+    for _ in range(2):
+        random.setstate(state)
+        waits = Waits()
+        with clock.using(waits):
+            with_retries(failing(3, THROTTLED)[0], "the table")
+        pauses.append(waits.waited)
+    assert pauses[0] != pauses[1]
 
 
 def test_with_time_a_call_is_repeated_beyond_the_attempts_until_time_is_over() -> None:

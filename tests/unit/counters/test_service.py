@@ -90,7 +90,7 @@ def sold(seq: int, account: str = "42#GBP", **more: str) -> dict[str, Any]:
 @pytest.fixture(autouse=True)
 def waits(monkeypatch: pytest.MonkeyPatch) -> Iterator[Waits]:
     """Give a clock that keeps its pauses, each as long as it can become."""
-    monkeypatch.setattr("random.uniform", lambda _, most: most)
+    monkeypatch.setattr("random.SystemRandom.uniform", lambda _generator, _least, most: most)
     with clock.using(recording := Waits()):
         yield recording
 

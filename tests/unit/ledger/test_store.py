@@ -90,7 +90,7 @@ def test_an_append_that_failed_temporarily_is_sent_again_whole(error: Exception)
 def test_an_append_waits_longer_after_each_attempt_that_wrote_nothing_and_not_when_it_is_done(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("random.uniform", lambda _, most: most)
+    monkeypatch.setattr("random.SystemRandom.uniform", lambda _generator, _least, most: most)
     throttled: list[Any] = [THROTTLED, TIMEOUT, service_error("InternalServerError", 500)]
     for failed in range(len(throttled) + 1):
         waits = Waits()

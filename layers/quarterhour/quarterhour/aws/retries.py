@@ -46,6 +46,8 @@ _STALE: Final = frozenset(
 )
 _FIRST_PAUSE: Final = 0.05
 _LONGEST_PAUSE: Final = 2.0
+# It has no state. With one, functions restored from the same snapshot would wait for the same times, and collide again.
+_JITTER: Final = random.SystemRandom()
 _SERVER_FAULT: Final = 500
 
 
@@ -77,7 +79,7 @@ def is_cancelled(error: Exception) -> bool:
 
 def pause(attempt: int) -> None:
     """Wait before the next attempt: exponential backoff up to 2 seconds, with full jitter."""
-    clock.sleep(random.uniform(0, min(_LONGEST_PAUSE, _FIRST_PAUSE * 2**attempt)))  # noqa: S311 - jitter is not a secret  # nosec B311
+    clock.sleep(_JITTER.uniform(0, min(_LONGEST_PAUSE, _FIRST_PAUSE * 2**attempt)))
 
 
 def with_retries(call: Callable[[], R], service: str, in_time: Callable[[], bool] | None = None) -> R:
