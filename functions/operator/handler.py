@@ -3,7 +3,9 @@
 An operator invokes it with one of:
 
 - `{"action": "rebuild", "account": "42#GBP", "from": "2026-10-23"}`: `account` and `from` are optional. While the
-  response holds a `next`, invoke it again with that as `from`.
+  response holds a `next`, invoke it again with that as `from`. With `day` in place of `from`, it rebuilds that day.
+- `{"action": "follow", "execution": "arn:…"}`: the result of the `execution` that the response to `rebuild` holds if it
+  rebuilds many days. A state machine runs it: it invokes this function for each day, then for the lifetimes.
 - `{"action": "unpark"}`: apply what the counters and the snapshots have parked, once the cause is fixed. A parked
   ledger record is applied by rebuilding its account's day, so that nothing is counted twice.
 """
@@ -14,13 +16,14 @@ from typing import Any
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from quarterhour.aws import clients
+from quarterhour.aws.executions import Executions
 from quarterhour.aws.parking import Parking
 from quarterhour.aws.settings import Environment
 from quarterhour.aws.telemetry import Metric, count, logger, observed
 from quarterhour.aws.workers import Workers
 from quarterhour.counters.plan import Retention
 from quarterhour.counters.store import CounterStore
-from quarterhour.rebuild.requests import RebuildRequest, read_request
+from quarterhour.rebuild.requests import FollowRequest, RebuildRequest, read_request
 from quarterhour.rebuild.service import RebuildService
 from quarterhour.reports.sealed_files import SealedFiles
 from quarterhour.reports.store import CheckpointStore, RunStore
@@ -40,6 +43,7 @@ rebuilds = RebuildService(
     CounterStore(dynamodb, entity_table),
     Retention(env.days("QUARTER_HOUR_RETENTION_DAYS"), env.days("DAY_RETENTION_DAYS")),
     workers,
+    Executions(clients.stepfunctions(), env.text("REBUILDING_ARN")),
 )
 counters_parked = Parking(sqs, env.text("COUNTERS_PARKED_QUEUE_URL"))
 snapshots_parked = Parking(sqs, env.text("SNAPSHOTS_PARKED_QUEUE_URL"))
@@ -56,11 +60,15 @@ UNPARK_RESERVE_SECONDS = 120
 def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
     """Run the action that the event names, and return its result."""
     request = read_request(event)
-    return rebuild(request, context) if isinstance(request, RebuildRequest) else unpark(context)
+    if isinstance(request, RebuildRequest):
+        return rebuild(request, context)
+    if isinstance(request, FollowRequest):
+        return rebuilds.follow(request.execution).as_dict()
+    return unpark(context)
 
 
 def rebuild(request: RebuildRequest, context: LambdaContext) -> dict[str, Any]:
-    """Return how many counters were repaired, and the day from which another run must continue."""
+    """Return how many counters were repaired, and the day from which another run must continue, or the execution."""
     rebuilt = rebuilds.rebuild(request, in_time(context, REBUILD_RESERVE_SECONDS))
     count(Metric.COUNTERS_REPAIRED, rebuilt.repaired)
     return rebuilt.as_dict()

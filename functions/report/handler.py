@@ -14,10 +14,10 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from quarterhour.aws import clients
 from quarterhour.aws.entity_table import EntityReader
+from quarterhour.aws.executions import Executions
 from quarterhour.aws.settings import Environment
 from quarterhour.aws.telemetry import Metric, count, is_tick, logger, observed
 from quarterhour.aws.workers import Workers
-from quarterhour.reports.executions import Executions
 from quarterhour.reports.plan import ReportTerms
 from quarterhour.reports.reseal import Resealer
 from quarterhour.reports.sealed_files import SealedFiles

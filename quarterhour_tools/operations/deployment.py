@@ -9,7 +9,7 @@ import boto3
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
-from quarterhour.model import instants
+from quarterhour.model import clock, instants
 from quarterhour.model.identifiers import Account
 from quarterhour.reports.keys import is_run_id
 from quarterhour.web import parameters
@@ -17,6 +17,7 @@ from quarterhour_tools.errors import ToolError
 
 _LONGEST_RUN = 905
 """Seconds: slightly more than the functions' timeout."""
+_POLL_SECONDS: Final = 5
 _STACK: Final[dict[str, Any]] = {
     "metavar": "NAME",
     "help": "the deployed CloudFormation stack, such as quarterhour-dev",
@@ -92,6 +93,11 @@ def _rebuild(args: argparse.Namespace) -> int:
     days = repaired = 0
     while True:
         answer = invoke(args, "Operator", event)
+        if answer["execution"]:
+            print(f"many days are rebuilt side by side: {answer['execution']}", flush=True)
+        while answer["execution"]:
+            clock.sleep(_POLL_SECONDS)
+            answer = invoke(args, "Operator", {"action": "follow", "execution": answer["execution"]})
         days += answer["days"]
         repaired += answer["repaired"]
         if answer["next"] is None:

@@ -9,13 +9,13 @@ import pytest
 
 from quarterhour.aws import clients
 from quarterhour.aws.entity_table import EntityReader
+from quarterhour.aws.executions import Executions
 from quarterhour.aws.items import to_item
 from quarterhour.aws.tables import query_pages
 from quarterhour.aws.workers import Workers
 from quarterhour.counters.store import CounterStore
 from quarterhour.ledger.queries import LedgerQueries
 from quarterhour.ledger.store import LedgerStore
-from quarterhour.reports.executions import Executions
 from quarterhour.reports.sealed_files import SealedFiles
 from quarterhour.reports.service import ReportStores
 from quarterhour.reports.store import CheckpointStore, CounterReader, LedgerReader, PinStore, ProjectionStore, RunStore

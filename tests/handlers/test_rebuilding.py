@@ -143,6 +143,7 @@ def test_a_rebuild_continues_from_its_next_day(world: World) -> None:
         "accounts": 4,
         "repaired": 0,
         "next": None,
+        "execution": None,
     }
 
 
@@ -187,7 +188,7 @@ def test_a_manifest_other_than_the_sealed_one_is_refused(world: World) -> None:
 
 
 def test_a_bad_request_is_refused(world: World) -> None:
-    with pytest.raises(InvalidError, match="action is missing: expected rebuild or unpark"):
+    with pytest.raises(InvalidError, match="action is missing: expected rebuild or follow or unpark"):
         world.stack.invoke("operator", {})
     with pytest.raises(InvalidError, match="AGENCY#CURRENCY"):
         world.stack.invoke("operator", {"action": "rebuild", "account": "42"})

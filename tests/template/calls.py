@@ -52,7 +52,7 @@ def calls_of(service: str, operation: str, request: dict[str, Any]) -> Iterator[
             # A batch needs the permission of its single operation.
             yield Call(f"sqs:{operation.removesuffix('Batch')}", request["QueueUrl"].rpartition("/")[2])
         case "stepfunctions", _:
-            yield Call(f"states:{operation}", request["stateMachineArn"])
+            yield Call(f"states:{operation}", request.get("stateMachineArn") or request["executionArn"])
         case "scheduler", _:
             yield Call(f"scheduler:{operation}", f"arn:aws:scheduler:{REGION}:none:schedule/default/{request['Name']}")
             if operation == "UpdateSchedule":
@@ -153,9 +153,13 @@ class World:
             self.names[name] = name
         boto3.client("s3").create_bucket(Bucket=BUCKET, CreateBucketConfiguration={"LocationConstraint": REGION})
         self.names["ReportBucket"] = BUCKET
-        machine = boto3.client("stepfunctions").create_state_machine(
-            name="quarterhour-dev-sealing", definition="{}", roleArn=ROLE
-        )
+        states = boto3.client("stepfunctions")
+        machines = {
+            f"{name.upper()}_ARN": states.create_state_machine(
+                name=f"quarterhour-dev-{name}", definition="{}", roleArn=ROLE
+            )["stateMachineArn"]
+            for name in ("sealing", "rebuilding")
+        }
         for name in stack.of("AWS::SQS::Queue"):
             self.names[name] = boto3.client("sqs").create_queue(QueueName=name)["QueueUrl"]
 
@@ -163,7 +167,7 @@ class World:
             return self.names.get(name, name)
 
         for function in template.functions(attribute).values():
-            known = {"SEALING_ARN": machine["stateMachineArn"]} if "SEALING_ARN" in function.environment else {}
+            known = {name: arn for name, arn in machines.items() if name in function.environment}
             self.start(replace(function, environment={**function.environment, **known}), patch)
 
     def start(self, function: Function, patch: pytest.MonkeyPatch) -> None:

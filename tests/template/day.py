@@ -7,6 +7,7 @@ import pytest
 from quarterhour.aws.entity import SHARDS_KEY
 from quarterhour.aws.items import from_item, to_item
 from quarterhour.model.errors import SealedFileError
+from quarterhour.reports.keys import RUNS
 from quarterhour.reports.plan import Checkpoint
 from tests.support.repository import ROOT
 from tests.template.calls import World
@@ -24,6 +25,7 @@ def live_through(world: World) -> None:
     live_with_events(world)
     live_with_orders(world)
     live_with_parts(world)
+    live_with_many_days(world)
     # Whatever has a current state by now, its snapshots are kept.
     states = [item for item in world.items("EntityTable") if item["sk"]["S"] == "latest"]
     assert world.stream("snapshots", *states) == ALL_DONE
@@ -143,6 +145,15 @@ def live_with_parts(world: World) -> None:
     assert world.run("report", {"reseal": plan.run})["written"] == []
     assert world.sample("report-seal")["lines"] is None
     world.sample("report-publish")
+
+
+def live_with_many_days(world: World) -> None:
+    """Let more days be rebuilt than one invocation does, and follow the execution."""
+    for day in range(1, 9):
+        world.put("EntityTable", to_item({"pk": RUNS, "sk": f"2026-10-0{day}T0000-2400"}))
+    started = world.sample("operator-rebuild")
+    execution = started["execution"]
+    assert world.run("operator", {"action": "follow", "execution": execution})["execution"] == execution
 
 
 def read_everything(world: World, run: str) -> None:

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import pytest
 
@@ -27,6 +28,8 @@ REPORTS_SCHEDULE = (
     "arn:${AWS::Partition}:scheduler:${AWS::Region}:${AWS::AccountId}:schedule/default/quarterhour-${Stage}-report"
 )
 SEALING = "arn:${AWS::Partition}:states:${AWS::Region}:${AWS::AccountId}:stateMachine:quarterhour-${Stage}-sealing"
+REBUILDING = SEALING.replace("-sealing", "-rebuilding")
+REBUILDS = REBUILDING.replace(":stateMachine:", ":execution:") + ":*"
 STREAMS = {"CountersFunction": "LedgerTable", "SnapshotsFunction": "EntityTable", "BillingFunction": "EntityTable"}
 
 
@@ -66,7 +69,7 @@ class TestEachFunction:
                 assert resource != "*"
                 assert "Fn::GetAtt" in resource or re.fullmatch(
                     r"\$\{(?:EntityTable\.Arn\}/index/gsi[12]|ReportBucket\.Arn\}/(?:ledger|reports|totals)/\*(?:/manifest\.json)?)"
-                    rf"|{re.escape(REPORTS_SCHEDULE)}|{re.escape(SEALING)}",
+                    rf"|{'|'.join(map(re.escape, (REPORTS_SCHEDULE, SEALING, REBUILDING, REBUILDS)))}",
                     resource["Fn::Sub"],
                 )
 
@@ -90,6 +93,7 @@ class TestEachFunction:
             "_QUEUE_URL": "SQS",
             "SCHEDULE_NAME": "SCHEDULER",
             "SEALING_ARN": "SFN",
+            "REBUILDING_ARN": "SFN",
         }
         assert endpoints == {kind for end, kind in kinds.items() for key in variables if key.endswith(end)}
 
@@ -189,49 +193,67 @@ class TestTheReportsSchedule:
         ]
 
 
-class TestTheStateMachine:
-    def definition(self, stack: Stack) -> Properties:
-        (machine,) = stack.of("AWS::StepFunctions::StateMachine").values()
-        text = machine["DefinitionString"]["Fn::Sub"].replace("${PartConcurrency}", "8")
-        definition: Properties = json.loads(text)
-        return definition
+class Machine(NamedTuple):
+    """A state machine: its logical id, and its function with the variable that holds its ARN."""
 
-    def test_may_invoke_the_report_and_spread_its_own_items_and_nothing_else(self, stack: Stack) -> None:
-        (machine,) = stack.of("AWS::StepFunctions::StateMachine").values()
-        (policy,) = stack.of("AWS::IAM::Role")[arn_of(machine["RoleArn"])]["Policies"]
+    name: str
+    function: str
+    variable: str
+    arn: str
+
+
+MACHINES = [
+    Machine("SealingMachine", "ReportFunction", "SEALING_ARN", SEALING),
+    Machine("RebuildingMachine", "OperatorFunction", "REBUILDING_ARN", REBUILDING),
+]
+
+
+@pytest.mark.parametrize("machine", MACHINES, ids=[one.name for one in MACHINES])
+class TestAStateMachine:
+    def states(self, stack: Stack, machine: Machine) -> list[Properties]:
+        """Return the map, the state of its items, and the state that follows."""
+        text = stack.of("AWS::StepFunctions::StateMachine")[machine.name]["DefinitionString"]["Fn::Sub"]
+        definition = json.loads(text.replace("${PartConcurrency}", "8"))
+        items = definition["States"][definition["StartAt"]]
+        (item,) = items["ItemProcessor"]["States"].values()
+        return [items, item, definition["States"][items["Next"]]]
+
+    def test_may_invoke_its_function_and_spread_its_own_items_and_nothing_else(
+        self, stack: Stack, machine: Machine
+    ) -> None:
+        role = arn_of(stack.of("AWS::StepFunctions::StateMachine")[machine.name]["RoleArn"])
+        (policy,) = stack.of("AWS::IAM::Role")[role]["Policies"]
         granted = {
             (action, str(next(iter(resource.values()))))
             for one in policy["PolicyDocument"]["Statement"]
             for action in listed(one["Action"])
             for resource in listed(one["Resource"])
         }
-        executions = SEALING.replace(":stateMachine:", ":execution:") + "/*"
+        executions = machine.arn.replace(":stateMachine:", ":execution:") + "/*"
         assert granted == {
-            ("lambda:InvokeFunction", "['ReportFunction', 'Arn']"),
-            ("states:StartExecution", SEALING),
+            ("lambda:InvokeFunction", f"['{machine.function}', 'Arn']"),
+            ("states:StartExecution", machine.arn),
             ("states:DescribeExecution", executions),
             ("states:StopExecution", executions),
         }
 
-    def test_has_the_name_that_the_report_starts(self, stack: Stack) -> None:
-        (machine,) = stack.of("AWS::StepFunctions::StateMachine").values()
-        variables = stack.of("AWS::Lambda::Function")["ReportFunction"]["Environment"]["Variables"]
-        assert SEALING.endswith(machine["StateMachineName"]["Fn::Sub"])
-        assert variables["SEALING_ARN"]["Fn::Sub"] == SEALING
+    def test_has_the_name_that_its_function_starts(self, stack: Stack, machine: Machine) -> None:
+        properties = stack.of("AWS::StepFunctions::StateMachine")[machine.name]
+        variables = stack.of("AWS::Lambda::Function")[machine.function]["Environment"]["Variables"]
+        assert machine.arn.endswith(properties["StateMachineName"]["Fn::Sub"])
+        assert variables[machine.variable]["Fn::Sub"] == machine.arn
 
-    def test_retries_only_what_passes_by_itself_and_catches_nothing(self, stack: Stack) -> None:
-        states = self.definition(stack)["States"]
-        tasks = [states["SealParts"]["ItemProcessor"]["States"]["SealPart"], states["Publish"]]
-        for task in tasks:
+    def test_retries_only_what_passes_by_itself_and_catches_nothing(self, stack: Stack, machine: Machine) -> None:
+        for task in self.states(stack, machine)[1:]:
             (retry,) = task["Retry"]
             assert "Catch" not in task
             assert all(name.startswith("Lambda.") or name == "UnavailableError" for name in retry["ErrorEquals"])
-            assert "Lambda.Unknown" not in retry["ErrorEquals"], "a part out of time would be out of time again"
+            assert "Lambda.Unknown" not in retry["ErrorEquals"], "an item out of time would be out of time again"
             assert retry["JitterStrategy"] == "FULL"
 
-    def test_stops_at_the_first_part_that_fails(self, stack: Stack) -> None:
-        parts = self.definition(stack)["States"]["SealParts"]
-        assert not {name for name in parts if name.startswith("Tolerated")}
+    def test_stops_at_the_first_item_that_fails(self, stack: Stack, machine: Machine) -> None:
+        items, *_ = self.states(stack, machine)
+        assert not {name for name in items if name.startswith("Tolerated")}
 
 
 class TestTheWatch:

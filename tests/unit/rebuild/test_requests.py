@@ -7,20 +7,24 @@ import pytest
 
 from quarterhour.model.errors import FieldProblem, InvalidError
 from quarterhour.model.identifiers import Account
-from quarterhour.rebuild.requests import RebuildRequest, UnparkRequest, read_request
+from quarterhour.rebuild.requests import FollowRequest, RebuildRequest, UnparkRequest, read_request
 
 
 def test_a_request_is_parsed() -> None:
     named = {"action": "rebuild", "account": "42#GBP", "from": "2026-10-23"}
     assert read_request(named) == RebuildRequest(Account("42", "GBP"), date(2026, 10, 23))
     assert read_request({"action": "rebuild"}) == RebuildRequest(None, date.min)
+    assert read_request({"action": "rebuild", "account": None, "day": "2026-10-23"}) == RebuildRequest(
+        None, date.min, date(2026, 10, 23)
+    )
+    assert read_request({"action": "follow", "execution": "arn:aws:x"}) == FollowRequest("arn:aws:x")
     assert read_request({"action": "unpark"}) == UnparkRequest()
 
 
-ACTIONS = "rebuild or unpark"
+ACTIONS = "rebuild or follow or unpark"
 ACCOUNT = "AGENCY#CURRENCY, such as 42#GBP"
 DAY = "a date such as 2026-10-23, of the years 1970 to 9998"
-OF_REBUILD = "one of account, action, from"
+OF_REBUILD = "one of account, action, day, from"
 
 
 @pytest.mark.parametrize(
@@ -41,6 +45,12 @@ OF_REBUILD = "one of account, action, from"
         ({"action": "rebuild", "from": "2026-13-01"}, [("from", "is '2026-13-01'", DAY)]),
         ({"action": "rebuild", "from": "20261023"}, [("from", "is '20261023'", DAY)]),
         ({"action": "rebuild", "from": 20261023}, [("from", "is 20261023", DAY)]),
+        (
+            {"action": "rebuild", "from": "2026-10-23", "day": "2026-10-23"},
+            [("from", "is not for one day", "from or day")],
+        ),
+        ({"action": "follow"}, [("execution", "is missing", "the ARN of an execution")]),
+        ({"action": "follow", "execution": 7}, [("execution", "is 7", "the ARN of an execution")]),
         (
             {"action": "rebuild", "account": "42", "from": "today"},
             [("account", "is '42'", ACCOUNT), ("from", "is 'today'", DAY)],

@@ -92,7 +92,7 @@ def world(monkeypatch: pytest.MonkeyPatch) -> World:
 
 def rebuild_of(world: World) -> RebuildService:
     stub: Any = world
-    return RebuildService(stub, stub, stub, stub, RETENTION, Workers(1))
+    return RebuildService(stub, stub, stub, stub, RETENTION, Workers(1), stub)
 
 
 def rebuild(
@@ -105,7 +105,7 @@ def rebuild(
 
 
 def test_all_days_and_then_the_lifetimes_of_all_accounts_are_repaired(world: World) -> None:
-    assert rebuild(world) == {"days": 3, "accounts": 2, "repaired": 31, "next": None}
+    assert rebuild(world) == {"days": 3, "accounts": 2, "repaired": 31, "next": None, "execution": None}
     assert world.repaired_days == [(day, runs, None) for day, runs in RUNS.items()]
     assert world.repaired_lifetimes == [(list(zip(ENDS, ACCOUNTS.values(), strict=True)), None)]
     assert world.days_read == [(date.min, THROUGH), (date.min, THROUGH)]
@@ -130,7 +130,7 @@ def test_a_rebuild_begins_at_the_day_that_it_is_given_but_lifetimes_at_the_first
 
 def test_without_time_one_day_is_repaired_and_the_next_one_named(world: World) -> None:
     result = rebuild(world, in_time=lambda: False)
-    assert result == {"days": 1, "accounts": 0, "repaired": 10, "next": "2026-10-24"}
+    assert result == {"days": 1, "accounts": 0, "repaired": 10, "next": "2026-10-24", "execution": None}
     assert world.repaired_lifetimes == []
     assert rebuild(world, first=SATURDAY, in_time=lambda: False)["next"] == "2026-10-25"
 
@@ -138,10 +138,10 @@ def test_without_time_one_day_is_repaired_and_the_next_one_named(world: World) -
 def test_without_time_for_lifetimes_a_run_after_the_last_day_repairs_them(world: World) -> None:
     left = iter([True, True, False])
     result = rebuild(world, in_time=lambda: next(left))
-    assert result == {"days": 3, "accounts": 0, "repaired": 30, "next": "2026-10-26"}
+    assert result == {"days": 3, "accounts": 0, "repaired": 30, "next": "2026-10-26", "execution": None}
     assert world.repaired_lifetimes == []
     result = rebuild(world, first=date.fromisoformat(result["next"]), in_time=lambda: False)
-    assert result == {"days": 0, "accounts": 2, "repaired": 1, "next": None}
+    assert result == {"days": 0, "accounts": 2, "repaired": 1, "next": None, "execution": None}
 
 
 def test_before_the_first_report_there_is_nothing_to_rebuild(world: World) -> None:

@@ -147,9 +147,12 @@ class Store:
             raise SealedFileError(part.totals_key)
         return unpack(BytesIO(self.objects[part.totals_key]))
 
-    def start(self, plan: Plan) -> None:
+    def start(self, name: str, content: Mapping[str, Any]) -> None:
         self._begin("start")
-        self.started.append(plan)
+        assert self.at
+        assert self.at.plan
+        assert content == {"run": name, "parts": [str(part) for part in self.at.plan.all_parts]}
+        self.started.append(self.at.plan)
 
     def write(self, entries: Sequence[Mapping[str, Any]]) -> None:
         if not entries:

@@ -117,5 +117,12 @@ class LedgerItemError(QuarterhourError):
         super().__init__(f"the ledger item {place} (partition, position) cannot be read as a posting: {problem!r}")
 
 
+class ExecutionFailedError(QuarterhourError):
+    """An execution of a state machine failed, timed out or was stopped; its steps may be started again."""
+
+    def __init__(self, execution: str, status: str, error: str, cause: str) -> None:
+        super().__init__(f"the execution {execution} has ended as {status}: {error}: {cause}; start it again")
+
+
 class OvertakenError(QuarterhourError):
     """Another run has moved the checkpoint or the plan in the meantime, so this run ends."""

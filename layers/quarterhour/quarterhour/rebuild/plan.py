@@ -1,12 +1,14 @@
 """Planning of counter repairs, pure: totals of the sealed lines, and the changes that counters need to match them."""
 
+import json
 from collections import Counter as Count
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from functools import cache
-from typing import Final
+from hashlib import sha256
+from typing import Any, Final, Self
 
 from quarterhour.aws.entity import LATEST, Key, window_index
 from quarterhour.aws.streams import SEQUENCE_DIGITS
@@ -22,10 +24,35 @@ LAST_SEQUENCE: Final = "9" * SEQUENCE_DIGITS
 FINAL_AFTER: Final = MARKER_RETENTION - timedelta(days=1)
 """How long after its end a day is final: the stream delivers nothing of it any more, and its markers still exist."""
 
+DAYS_OF_AN_INVOCATION: Final = 7
+"""The most days that one invocation rebuilds; more are rebuilt side by side."""
+
 MarkedSet = tuple[MarkerSet, Count[QuarterHour]]
 """The markers of a day's customers for one count, and how many of them were set in each quarter-hour."""
 
 _NOTHING: Final = Totals()
+
+
+@dataclass(frozen=True, slots=True)
+class Execution:
+    """The execution that rebuilds many days side by side: its name and its input.
+
+    The name is made from the input, so a rebuild that is requested twice runs once.
+    """
+
+    name: str
+    content: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, account: Account | None, days: Sequence[date]) -> Self:
+        """Return the execution that rebuilds these days in order, then the days after them and the lifetimes."""
+        first, last = days[0], days[-1]
+        content = {
+            "account": None if account is None else str(account),
+            "days": [day.isoformat() for day in days],
+            "rest": (last + timedelta(days=1)).isoformat(),
+        }
+        return cls(f"{first}-{last}-{sha256(json.dumps(content).encode()).hexdigest()[:16]}", content)
 
 
 @dataclass(slots=True)

@@ -6,14 +6,17 @@ from datetime import date, datetime, timedelta
 from functools import cache
 from typing import Any
 
+from quarterhour.aws.executions import Executions
 from quarterhour.aws.streams import Record, new_image
 from quarterhour.aws.workers import Workers
 from quarterhour.counters.plan import Retention
 from quarterhour.counters.store import CounterStore
 from quarterhour.ledger.posting import Posting
+from quarterhour.model.errors import ExecutionFailedError
 from quarterhour.model.identifiers import Account
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.model.totals import Totals
+from quarterhour.rebuild.plan import DAYS_OF_AN_INVOCATION, Execution
 from quarterhour.rebuild.repair import CounterRepair
 from quarterhour.rebuild.requests import RebuildRequest
 from quarterhour.reports.keys import run_bounds
@@ -27,13 +30,14 @@ class RebuildResult:
     """The days and accounts that a rebuild compared, and the counters that it repaired.
 
     ``next`` is the day from which another rebuild must continue, ``None`` at the end. Lifetimes are compared after the
-    last day.
+    last day. ``execution`` is the ARN of the execution that rebuilds many days and their lifetimes, to be followed.
     """
 
     days: int = 0
     accounts: int = 0
     repaired: int = 0
     next: date | None = None
+    execution: str | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """Return the result as the function's response."""
@@ -42,6 +46,7 @@ class RebuildResult:
             "accounts": self.accounts,
             "repaired": self.repaired,
             "next": self.next.isoformat() if self.next else None,
+            "execution": self.execution,
         }
 
 
@@ -55,31 +60,65 @@ class RebuildService:
     counters: CounterStore
     retention: Retention
     workers: Workers
+    executions: Executions
 
     def rebuild(self, request: RebuildRequest, in_time: Callable[[], bool]) -> RebuildResult:
         """Repair the counters of one account or of all, day by day while there is time, then their lifetimes.
 
-        Raises ``UnavailableError`` if an account keeps changing, ``SealedFileError`` if a file is not the sealed
-        one. The repairs made so far stay, and the rebuild can be run again.
+        More than ``DAYS_OF_AN_INVOCATION`` are left to an execution, which rebuilds them side by side. A request for a
+        day ends with that day. Raises ``UnavailableError`` if an account keeps changing, ``SealedFileError`` if a file
+        is not the sealed one. The repairs made so far stay, and the rebuild can be run again.
         """
         result = RebuildResult()
         at = self.checkpoints.checkpoint()
         if at is None:
             return result
         through = at.sealed_through
+        if request.day:
+            first, last = request.day, min(through, QuarterHour.last_of(request.day))
+        else:
+            first, last = request.first, through
+        days = list(self.runs.days(first, last))
+        if len(days) > DAYS_OF_AN_INVOCATION:
+            execution = Execution.of(request.account, [day for day, _ in days])
+            result.execution = self.executions.start(execution.name, execution.content)
+            return result
         repair = self._repair(through)
-        for day, runs in self.runs.days(request.first, through):
+        for day, runs in days:
             if result.days and not in_time():
                 result.next = day
                 return result
             result.repaired += repair.repair_day(day, self._lines(runs, request.account), request.account)
             result.days += 1
+        if request.day:
+            return result
         if result.days and not in_time():
             result.next = through.day + timedelta(days=1)
             return result
         result.accounts, repaired = repair.repair_lifetimes(self._sums(through), request.account)
         result.repaired += repaired
         return result
+
+    def follow(self, execution: str) -> RebuildResult:
+        """Return the result of an execution; one that is running is named in it.
+
+        Raises ``ExecutionFailedError`` if the execution failed. The repairs made so far stay, and the same rebuild
+        starts another.
+        """
+        output = self.executions.output(execution)
+        if output is None:
+            return RebuildResult(execution=execution)
+        # AWS ends an execution at a day that failed; the emulator's interpreter goes on without the day's result.
+        if None in output["repaired"]:
+            raise ExecutionFailedError(execution, "INCOMPLETE", "RebuildDay", "a day has no result")
+        rest = output["rest"]
+        return RebuildResult(
+            len(output["repaired"]) + rest["days"],
+            rest["accounts"],
+            sum(output["repaired"]) + rest["repaired"],
+            date.fromisoformat(rest["next"]) if rest["next"] else None,
+            rest["execution"],
+        )
 
     def unparker(self) -> Callable[[Record], bool]:
         """Return a function that applies a parked ledger record and returns whether it could.

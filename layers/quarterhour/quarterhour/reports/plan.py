@@ -120,6 +120,11 @@ class Plan:
         """The parts of all quarter-hours, in order."""
         return [part for quarter_hour in self.quarter_hours for part in parts_of(quarter_hour, self.parts)]
 
+    @property
+    def execution_input(self) -> dict[str, Any]:
+        """The input of the execution that seals the run's parts and publishes it."""
+        return {"run": self.run, "parts": [str(part) for part in self.all_parts]}
+
     def partitions(self, part: Part) -> list[Partition]:
         """Return the ledger partitions of a part."""
         return [Partition(part.quarter_hour, shard) for shard in shards_of(part, self.parts, self.shards)]

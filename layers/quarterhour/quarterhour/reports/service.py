@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any, Final
 
+from quarterhour.aws.executions import Executions
 from quarterhour.aws.items import chunks
 from quarterhour.ledger.source_index import SourceIndex
 from quarterhour.locations.plan import sales
@@ -13,7 +14,6 @@ from quarterhour.model.errors import NotFoundError
 from quarterhour.model.fields import shown
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.reports.base_currency import convert
-from quarterhour.reports.executions import Executions
 from quarterhour.reports.keys import Part
 from quarterhour.reports.manifest import run_files
 from quarterhour.reports.plan import (
@@ -131,7 +131,7 @@ class Reporter:
     def _run(self, result: ReportResult, remaining_seconds: Callable[[], float]) -> ReportResult:
         while plan := self._plan():
             if plan.parts > 1:
-                self._stores.executions.start(plan)
+                self._stores.executions.start(plan.run, plan.execution_input)
                 result.complete = False
                 return result
             sealed, totals = self._seal(plan, remaining_seconds)
