@@ -1,4 +1,4 @@
-"""Times requests by the clock on a fake AWS whose every call takes 5 ms, in a separate process.
+"""Times requests by the clock on a made-up AWS whose every call takes 5 ms, in a separate process.
 
 Argument: what to time (one of ``REQUESTS``), and the number of rounds. The environment is that of the function.
 """
@@ -51,7 +51,7 @@ class Row:
 
 
 class Distant(MadeUp):
-    """A fake AWS with time between a call and its response; it knows every sale and no refund."""
+    """A made-up AWS with time between a call and its response; it knows every sale and no refund."""
 
     def __init__(self, row: Row) -> None:
         super().__init__(_LEDGER)

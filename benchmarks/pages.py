@@ -5,7 +5,7 @@ from pathlib import Path
 
 
 def insert(page: Path, name: str, text: str) -> None:
-    """Replace what stands between the markers of a name; raise ``ValueError`` if the page lacks them."""
+    """Replace the text between the markers of a name; raise ``ValueError`` if the page lacks them."""
     content = page.read_text("utf-8")
     begin, end = f"<!-- {name} -->\n", f"<!-- /{name} -->"
     written, found = re.subn(

@@ -1,9 +1,9 @@
 """Other ways to record events: what people write with boto3, or take from a library.
 
-Each records the events of a request's body in the tables of a deployment. ``speed`` times them on the made-up AWS, in
-a process of its own; ``costs`` meters them, and ``crashes`` ends them after every call, on the embedded engine.
+Each records the events of a request's body in the tables of a deployment. ``speed`` times them on the made-up AWS.
+``conduct`` meters them on the embedded engine, and sends events again after each possible crash.
 
-Arguments: ``speed`` and the number of rounds, with the environment of the ingest function.
+Arguments: ``speed`` and the number of rounds, or ``conduct``, with the environment of the ingest function.
 """
 
 import json
@@ -75,7 +75,7 @@ def posting(event: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def batch_writes(client: "DynamoDBClient", tables: Mapping[str, str]) -> Record:
-    """Write the events with BatchWriteItem, 25 at a time, and look for nothing."""
+    """Write the events with BatchWriteItem, 25 at a time, without a check for earlier ones."""
     return lambda body: _write(client, tables["LedgerTable"], json.loads(body))
 
 

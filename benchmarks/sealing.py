@@ -43,7 +43,7 @@ class Speed:
 
 @dataclass(frozen=True, slots=True)
 class Sealing:
-    """The seconds that a quarter-hour takes whose shards record all they can: of its slowest part, and of all."""
+    """The seconds to seal a quarter-hour whose shards record all they can: its slowest part, and all of it."""
 
     part: float
     all: float

@@ -43,7 +43,7 @@ def ratio(rounds: list[tuple[float, float]]) -> float:
 
 
 def in_turns(first: Work, second: Work, count: int) -> list[tuple[float, float]]:
-    """Return the CPU seconds of both in so many rounds; who begins changes with each. Both run once before."""
+    """Return the CPU seconds of both in so many rounds; the one that begins alternates. Both run once before."""
     first()
     second()
     rounds = []

@@ -1,4 +1,4 @@
-"""The short way from an AWS client's request to moto's DynamoDB: without HTTP objects and walks over shapes.
+"""The short way from an AWS client's request to moto's DynamoDB: without HTTP objects, and without converting shapes.
 
 moto rebuilds an HTTP request from what botocore is about to send, matches its URL with those of all services, and
 walks the description of the operation twice, for the request and for the response. For calls about items, that takes

@@ -30,7 +30,7 @@ _ONCE: Final = _CONFIG.merge(Config(connect_timeout=1, read_timeout=2, retries={
 
 @cache
 def session() -> Session:
-    """Return the session of these clients; boto3's default session belongs to others."""
+    """Return the botocore session of these clients; only it has our descriptions."""
     own = get_session()
     own.register_component("data_loader", Descriptions())
     return own

@@ -204,7 +204,10 @@ def conditional_write(
 
 
 def query_pages(client: "DynamoDBClient", request: Request, workers: Workers) -> Iterator[list[Item]]:
-    """Return the pages of a query: the first is fetched at once, each other while the caller works on the previous."""
+    """Return the pages of a query: the first is fetched at once, each other while the caller works on the previous.
+
+    With one worker, each page is fetched when the caller needs it.
+    """
 
     def fetch(start: Item | None) -> Callable[[], Any]:
         page = {**request, "ExclusiveStartKey": start} if start else request

@@ -1,7 +1,8 @@
 """The description of DynamoDB that botocore gets from us: items are JSON documents, sent and received as they are.
 
 botocore converts requests and responses shape by shape. For items, that is a method call for each attribute, though
-the JSON already has the form that the caller sees. A document has no shapes to walk. All else stays as it is described.
+the JSON already has the form that the caller sees. A document has no shapes to convert. The rest of the description
+stays as it is.
 
 Binary values are the exception: botocore would encode and decode them. No table of Quarterhour holds any, and
 ``items`` refuses them both ways. A copied item keeps them, as base64.
@@ -36,5 +37,5 @@ class Descriptions(Loader):
         model = super().load_service_model(service_name, type_name, api_version)
         if (service_name, type_name) != ("dynamodb", "service-2"):
             return model
-        # The loader keeps the model, so that must not change.
+        # The loader caches the model, so it must not be changed.
         return {**model, "shapes": {**model["shapes"], **dict.fromkeys(DOCUMENTS, _DOCUMENT)}}

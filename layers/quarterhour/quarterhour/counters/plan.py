@@ -82,8 +82,8 @@ def group(records: Iterable[Record]) -> tuple[list[Group], list[Poison]]:
         except ValueError as error:
             poison.append(Poison(record, str(error)))
             continue
-        place = posting.account, posting.partition.quarter_hour
-        postings.setdefault(place, []).append(StreamPosting(sequence(record), posting))
+        of = posting.account, posting.partition.quarter_hour
+        postings.setdefault(of, []).append(StreamPosting(sequence(record), posting))
     groups = [
         Group(account, quarter_hour, tuple(sorted(some, key=lambda one: one.seq)))
         for (account, quarter_hour), some in postings.items()

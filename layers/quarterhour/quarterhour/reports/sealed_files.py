@@ -76,7 +76,7 @@ class SealedFiles:
             return tally_lines(lines)
 
     def create_part_totals(self, part: Part, sealed: SealedFile, totals: PartTotals) -> None:
-        """Create the object of a part's totals, after its lines: it also says that the part is sealed."""
+        """Create the object of a part's totals, after its lines; it also records that the part is sealed."""
         content = pack(sealed, totals)
         self.create(part.totals_key, content, hexdigest(content))
 

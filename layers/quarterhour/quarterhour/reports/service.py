@@ -1,4 +1,4 @@
-"""Runs reports: store the plan, seal each quarter-hour, write summary and manifest, move the checkpoint."""
+"""Runs reports: store the plan, seal each part, write summary and manifest, move the checkpoint."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -160,7 +160,7 @@ class Reporter:
         return None
 
     def _seal(self, plan: Plan, remaining_seconds: Callable[[], float]) -> tuple[list[SealedFile], list[LineTotals]]:
-        """Seal the only parts of the plan's quarter-hours in turn, as many as the time allows."""
+        """Seal the quarter-hours of a plan of one part each, in turn, as many as the time allows."""
         sealed: list[SealedFile] = []
         totals: list[LineTotals] = []
         for part in plan.all_parts:
@@ -225,12 +225,12 @@ class Reporter:
                 self._stores.runs.put(with_proofs(run, proofs))
 
     def _totals(self, plan: Plan, part: Part, file: SealedFile) -> Iterable[PartTotals]:
-        """Return the totals of a sealed part: the stored ones, or for an only part those of its lines."""
+        """Return the totals of a sealed part: the stored ones or, in a run of one part, those of its lines."""
         files = self._stores.files
         return files.part_totals(part)[1] if plan.parts > 1 else [files.line_totals(part, file).added_up()]
 
     def _proofs(self, totals: RunTotals, shards: int, result: ReportResult) -> dict[QuarterHour, Proof]:
-        """Return the proof of each bucket that holds events; so many accounts are compared that memory is bounded."""
+        """Return the proof of each bucket that holds events; compare in batches, to bound the memory."""
         buckets = [
             ((account, one), sums) for one, accounts in totals.accounts.items() for account, sums in accounts.items()
         ]

@@ -1,4 +1,4 @@
-"""Writes the sealed file of a quarter-hour: one CSV line per posting; the same postings give the same bytes."""
+"""Writes the sealed file of a part of a quarter-hour: one CSV line per posting; the same postings, the same bytes."""
 
 import gzip
 import io
