@@ -21,6 +21,7 @@ import os
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from threading import Lock
 from typing import Any, Final
 
 from botocore.endpoint import Endpoint
@@ -44,6 +45,7 @@ _plain_query: Final = Table.query
 _plain_put: Final = Table.put_item
 _plain_update: Final = DynamoDBBackend.update_item
 _plain_transaction: Final = DynamoDBBackend.transact_write_items
+_one_transaction: Final = Lock()
 
 _plain_urls: Final[Any] = vars(BaseBackend)["urls"]
 _known_urls: Final[dict[str, dict[str, Any]]] = {}
@@ -58,7 +60,12 @@ _MOST_STATEMENTS: Final = 25
 
 
 def _transact_write_items(backend: DynamoDBBackend, transact_items: list[dict[str, Any]]) -> None:
-    """Write all items or none; after a failure, restore the items already written."""
+    """Write all items or none; after a failure, restore the items already written. Threads take turns."""
+    with _one_transaction:
+        _transact(backend, transact_items)
+
+
+def _transact(backend: DynamoDBBackend, transact_items: list[dict[str, Any]]) -> None:
     touched = [place for operations in transact_items for place in _touched(backend, operations.values())]
     before = [(table, place, copy.deepcopy(_stored(table, place))) for table, place in touched]
     streamed = {table.name: (table, len(table.stream_shard.items)) for table, _ in touched if table.stream_shard}

@@ -2,14 +2,16 @@
 
 import copy
 import random
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager, suppress
 from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError
 from moto import mock_aws
-from moto.dynamodb.models.dynamo_type import Item
+from moto.dynamodb.models.dynamo_type import DynamoType, Item
 
 from quarterhour_tools.emulator.embedded import adjusted
 from quarterhour_tools.emulator.engines import Engine
@@ -264,6 +266,34 @@ def test_a_failed_transaction_leaves_items_indexes_and_stream_unchanged() -> Non
         assert client.scan(TableName="ranged")["Items"] == [red]
         assert client.query(**by_group, ExpressionAttributeValues={":g": {"S": "red"}})["Items"] == [red]
         assert client.query(**by_group, ExpressionAttributeValues={":g": {"S": "green"}})["Items"] == []
+
+
+def test_transactions_of_several_threads_take_effect_in_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    add = {"TableName": "hashed", "UpdateExpression": "ADD n :one", "ExpressionAttributeValues": {":one": {"N": "1"}}}
+    missing = {"TableName": "hashed", "Key": {"pk": {"S": "none"}}, "ConditionExpression": "attribute_exists(pk)"}
+    fails: Any = {"ConditionCheck": missing}
+    with engine(fast=True) as client, ThreadPoolExecutor(8) as threads:
+
+        def transact(number: int) -> None:
+            counted: Any = {"Update": {**add, "Key": {"pk": {"S": str(number % 8)}}}}
+            with suppress(client.exceptions.TransactionCanceledException):
+                client.transact_write_items(TransactItems=[counted, fails] if number % 16 < 8 else [counted])
+
+        monkeypatch.setattr(DynamoType, "__deepcopy__", yielding(vars(DynamoType)["__deepcopy__"]))
+        list(threads.map(transact, range(160)))
+
+        counts = {one["pk"]["S"]: one["n"]["N"] for one in client.scan(TableName="hashed")["Items"]}
+        assert counts == {str(number): "10" for number in range(8)}
+
+
+def yielding(method: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a method that first lets the other threads run."""
+
+    def yields(*arguments: Any) -> Any:
+        time.sleep(0)
+        return method(*arguments)
+
+    return yields
 
 
 def test_an_item_beyond_the_largest_is_refused_as_by_moto() -> None:
