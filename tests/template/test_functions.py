@@ -229,12 +229,15 @@ class TestAStateMachine:
             for action in listed(one["Action"])
             for resource in listed(one["Resource"])
         }
-        executions = machine.arn.replace(":stateMachine:", ":execution:") + "/*"
+        executions = machine.arn.replace(":stateMachine:", ":execution:")
         assert granted == {
             ("lambda:InvokeFunction", f"['{machine.function}', 'Arn']"),
             ("states:StartExecution", machine.arn),
-            ("states:DescribeExecution", executions),
-            ("states:StopExecution", executions),
+            *(
+                (f"states:{action}", executions + rest)
+                for action in ("DescribeExecution", "StopExecution")
+                for rest in (":*", "/*")
+            ),
         }
 
     def test_has_the_name_that_its_function_starts(self, stack: Stack, machine: Machine) -> None:

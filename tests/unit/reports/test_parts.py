@@ -18,8 +18,10 @@ from quarterhour.model.errors import NotFoundError, OvertakenError, SealedFileEr
 from quarterhour.model.identifiers import Account, Identity, Partition
 from quarterhour.model.totals import Totals
 from quarterhour.reports import part_totals
+from quarterhour.reports.keys import Part
 from quarterhour.reports.part_totals import pack, unpack
 from quarterhour.reports.plan import PartTotals, Plan, SealedFile
+from quarterhour.reports.sealed_files import SealedFiles
 from tests.support.builders import QUARTER_HOUR, accounts, amounts, utc
 from tests.support.sealing import line
 from tests.unit.reports.test_service import CrashError, Store, long, proven, report, reporter
@@ -272,6 +274,31 @@ def test_a_part_without_lines_has_totals_that_say_so() -> None:
     found, pieces = unpack(BytesIO(pack(SealedFile(0), PartTotals())))
     assert (found, list(pieces)) == (SealedFile(0), [])
     assert gzip.decompress(pack(SealedFile(0), PartTotals())) == b'[0,"",0]\n'
+
+
+PACKED = pack(SealedFile(1, "0" * 64, 9), PartTotals({Account("42", "GBP"): Totals(1)}))
+
+
+class Bucket:
+    """S3 with one object for every key."""
+
+    def __init__(self, content: bytes) -> None:
+        self.content = content
+
+    def get_object(self, **_: str) -> dict[str, Any]:
+        return {"Body": BytesIO(self.content)}
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"junk", PACKED[:-9], gzip.compress(b"{}\n"), gzip.compress(gzip.decompress(PACKED)[:-9])],
+    ids=["empty", "junk", "cut", "other", "cut before packing"],
+)
+def test_damaged_totals_of_a_part_are_named(content: bytes) -> None:
+    client: Any = Bucket(content)
+    part = Part.parse("202610230130-01")
+    with pytest.raises(SealedFileError, match=r"totals-01.*is damaged: delete it"):
+        list(SealedFiles(client, "reports").part_totals(part)[1])
 
 
 def test_a_plan_names_the_parts_of_its_run_in_order() -> None:

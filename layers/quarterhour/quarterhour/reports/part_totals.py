@@ -6,6 +6,7 @@ currency.
 
 import gzip
 import json
+import zlib
 from collections.abc import Iterator
 from decimal import Decimal
 from io import BytesIO
@@ -44,9 +45,20 @@ def _figures(totals: Totals) -> list[Any]:
 
 
 def unpack(file: IO[bytes]) -> tuple[SealedFile, Iterator[PartTotals]]:
-    """Return the sealed file of a part, and its totals in pieces of bounded size."""
-    rows = map(json.loads, gzip.GzipFile(fileobj=file, mode="rb"))
-    return SealedFile.of(next(rows)), _pieces(rows)
+    """Return the sealed file of a part, and its totals in pieces of bounded size.
+
+    Reading raises ``ValueError`` if the object is damaged.
+    """
+    rows = _read_rows(file)
+    return SealedFile.of(next(rows, [])), _pieces(rows)
+
+
+def _read_rows(file: IO[bytes]) -> Iterator[list[Any]]:
+    try:
+        with gzip.GzipFile(fileobj=file, mode="rb") as packed:
+            yield from map(json.loads, packed)
+    except (gzip.BadGzipFile, zlib.error, EOFError) as error:
+        raise ValueError(str(error)) from error
 
 
 def _pieces(rows: Iterator[list[Any]]) -> Iterator[PartTotals]:

@@ -86,8 +86,19 @@ class SealedFiles:
         return lines and self._size(part.totals_key) is not None
 
     def part_totals(self, part: Part) -> tuple[SealedFile, Iterator[PartTotals]]:
-        """Return the sealed file of a part, and its totals in pieces; raise ``SealedFileError`` if it is not sealed."""
-        return unpack(BytesIO(with_retries(lambda: self.open(part.totals_key).read(), "S3")))
+        """Return the sealed file of a part, and its totals in pieces.
+
+        Raises ``SealedFileError`` if the part is not sealed, and here or from the pieces if its totals are damaged.
+        """
+        content = with_retries(lambda: self.open(part.totals_key).read(), "S3")
+        with _undamaged(part.totals_key):
+            sealed, pieces = unpack(BytesIO(content))
+
+        def checked() -> Iterator[PartTotals]:
+            with _undamaged(part.totals_key):
+                yield from pieces
+
+        return sealed, checked()
 
     @contextmanager
     def lines(self, part: Part, sealed: SealedFile) -> Iterator[Iterator[dict[str, str]]]:
@@ -128,3 +139,11 @@ class SealedFiles:
             if code_of(error) != "404":  # the response has no body that could name the error
                 raise
             return None
+
+
+@contextmanager
+def _undamaged(key: str) -> Iterator[None]:
+    try:
+        yield
+    except ValueError as error:
+        raise SealedFileError(f"{key} is damaged: delete it and seal its part again ({error})") from error
