@@ -205,8 +205,9 @@ class MadeUp:
             self._totals[url] = b"".join(_chunks(body))
         return b""
 
-    def _StartExecution(self, _request: Json) -> Json:  # noqa: N802 - the operation's name
-        return {}
+    def _StartExecution(self, request: Json) -> Json:  # noqa: N802 - the operation's name
+        machine = request["stateMachineArn"].replace(":stateMachine:", ":execution:")
+        return {"executionArn": f"{machine}:{request['name']}"}
 
     def _DescribeTable(self, _request: Json) -> Json:  # noqa: N802 - the operation's name
         keys = [{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}]
