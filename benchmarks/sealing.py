@@ -9,7 +9,6 @@ import os
 import sys
 from contextlib import redirect_stdout
 from dataclasses import asdict, dataclass
-from datetime import timedelta
 from pathlib import Path
 from time import process_time
 from typing import Any, Final
@@ -17,17 +16,16 @@ from typing import Any, Final
 from benchmarks import children
 from benchmarks.cost import CORES_A_GIGABYTE, EVENTS_A_SHARD
 from benchmarks.functions import Context, load
-from benchmarks.made_up import BUCKET, Ledger, MadeUp
+from benchmarks.made_up import Ledger, MadeUp
+from benchmarks.reporting import CLOSED, steps
 from quarterhour.model.clock import ManualClock, using
 from quarterhour.model.quarter_hours import LENGTH
-from quarterhour.reports.keys import run_id
-from quarterhour.reports.plan import SHARDS_A_PART, parts_of
+from quarterhour.reports.plan import SHARDS_A_PART
 from quarterhour_tools.emulator.stack import TEMPLATE
 from quarterhour_tools.emulator.template import Template
 
 ACCOUNTS: Final = 1_000
 """Of the quarter-hour: publishing adds up accounts, not lines."""
-_CLOSED: Final = BUCKET.end + timedelta(minutes=10)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +79,7 @@ def measure(shards: int, lines: int, rounds: int) -> Speed:
     """Seal a quarter-hour with so many lines in each part, in several rounds; return the speed of the fastest."""
     parts = _parts(shards)
     ledger = Ledger(1, parts * lines, shards, ACCOUNTS)
-    run = run_id(BUCKET, BUCKET)
-    with MadeUp(ledger, keeps_pages=True).installed() as aws, using(ManualClock(_CLOSED)):
+    with MadeUp(ledger, keeps_pages=True).installed() as aws, using(ManualClock(CLOSED)):
         handler = load()
 
         def seconds(event: dict[str, Any], expected: int) -> float:
@@ -93,17 +90,17 @@ def measure(shards: int, lines: int, rounds: int) -> Speed:
                 raise ValueError(f"{sealed} lines instead of {expected}")
             return end - start
 
-        def steps() -> list[float]:
+        def timed() -> list[float]:
             """Return the CPU seconds of each part, and of publishing them if there are several."""
             aws.reset()
             if parts == 1:
                 return [seconds({}, lines)]
-            seconds({}, 0)  # plans the run
-            seals = [{"run": run, "part": str(part)} for part in parts_of(BUCKET, parts)]
-            return [*(seconds({"seal": seal}, lines) for seal in seals), seconds({"publish": run}, ledger.events)]
+            tick, *seals, publish = steps(shards)
+            seconds(tick, 0)  # plans the run
+            return [*(seconds(seal, lines) for seal in seals), seconds(publish, ledger.events)]
 
-        steps()  # makes the pages
-        best = [min(step) for step in zip(*(steps() for _ in range(rounds)), strict=True)]
+        timed()  # makes the pages
+        best = [min(step) for step in zip(*(timed() for _ in range(rounds)), strict=True)]
     return Speed(max(best[:parts]) / lines, sum(best[parts:]))
 
 
