@@ -16,6 +16,7 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
 from functools import partial
+from hashlib import sha256
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -74,6 +75,14 @@ def posting(event: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def receipt(event: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a claim must hold to answer a retry, and to tell other content: the ledger key, price, and digest."""
+    item = posting(event)
+    digest = sha256(json.dumps(event, sort_keys=True).encode()).hexdigest()
+    kept = ("quarter_hour", "position", "commission_rate", "amount", "currency", "agency")
+    return {"digest": {"S": digest}, **{name: item[name] for name in kept}}
+
+
 def batch_writes(client: "DynamoDBClient", tables: Mapping[str, str]) -> Record:
     """Write the events with BatchWriteItem, 25 at a time, without a check for earlier ones."""
     return lambda body: _write(client, tables["LedgerTable"], json.loads(body))
@@ -95,7 +104,7 @@ def boto3_loop(client: "DynamoDBClient", tables: Mapping[str, str]) -> Record:
         try:
             client.put_item(
                 TableName=identity,
-                Item={"event": {"S": f"{event['source']}#{event['id']}"}, "at": {"S": datetime.now(UTC).isoformat()}},
+                Item={"event": {"S": f"{event['source']}#{event['id']}"}, **receipt(event)},
                 ConditionExpression="attribute_not_exists(event)",
             )
         except ClientError as error:

@@ -1,6 +1,7 @@
 """Times two ways to do the same work alternately, so that other load on the machine affects both."""
 
 import gc
+import os
 import sys
 from collections.abc import Callable
 from functools import wraps
@@ -43,7 +44,12 @@ def ratio(rounds: list[tuple[float, float]]) -> float:
 
 
 def in_turns(first: Work, second: Work, count: int) -> list[tuple[float, float]]:
-    """Return the CPU seconds of both in so many rounds; the one that begins alternates. Both run once before."""
+    """Return the CPU seconds of both in so many rounds; who begins changes with each. Both run once before.
+
+    They run on one core, as a function has about half of one: on two, threads that wait for each other take CPU time.
+    """
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     first()
     second()
     rounds = []
