@@ -1,6 +1,7 @@
 """The API over HTTP on this machine."""
 
 import json
+import socket
 import subprocess
 import sys
 import threading
@@ -18,7 +19,7 @@ import pytest
 from quarterhour.model import clock
 from quarterhour.model.clock import ManualClock
 from quarterhour_tools.emulator.http_api import Response
-from quarterhour_tools.emulator.server import Server
+from quarterhour_tools.emulator.server import HOST, Server
 from quarterhour_tools.emulator.stack import Stack, open_stack
 from quarterhour_tools.replay.replay import replaying
 from tests.e2e.sales import START, day, event, lines
@@ -134,6 +135,16 @@ def status_of(server: Server, name: str, value: str) -> int:
         connection.endheaders()
         with connection.getresponse() as answer:
             return answer.status
+
+
+def test_a_client_that_holds_its_body_back_is_told_to_send_it(up: tuple[Server, Stack]) -> None:
+    body = json.dumps(event(1)).encode()
+    head = f"POST /events HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\nExpect: 100-continue\r\n"
+    with socket.create_connection((HOST, up[0].server_port), timeout=20) as connection:
+        connection.sendall(f"{head}Content-Type: application/cloudevents+json\r\n\r\n".encode())
+        assert connection.recv(1000) == b"HTTP/1.1 100 Continue\r\n\r\n"
+        connection.sendall(body)
+        assert connection.recv(1000).startswith(b"HTTP/1.1 202 ")
 
 
 def test_links_that_the_api_signs_open_the_sealed_files(capsys: pytest.CaptureFixture[str]) -> None:
