@@ -37,6 +37,8 @@ _FORMULA_STARTS: Final = "=+-@\t\r\n\uff1d\uff0b\uff0d\uff20"
 _ESCAPE: Final = "'"
 _ESCAPED: Final = _FORMULA_STARTS + _ESCAPE
 
+_PENDING: Final = 50_000
+"""Characters of rows that are written to the file together."""
 _MAX_LINE: Final = 1_000_000
 """Characters of a line: more than twice those of a posting, as an item has 400 KB and quotes are doubled."""
 
@@ -56,31 +58,47 @@ def unescape_formula(cell: str) -> str:
 
 
 class CsvWriter:
-    """Writes lines as the ``csv`` module does, and faster where no cell needs quotes."""
+    """Writes lines as the ``csv`` module does, and faster where no cell needs quotes; ``flush`` it at the end."""
 
     def __init__(self, file: TextIO, columns: Sequence[str]) -> None:
         """Write the header line."""
         self._file = file
-        self._writer = csv.writer(file, lineterminator="\n")
-        self._writer.writerow(columns)
-        self._blank = dict.fromkeys(columns, "")
+        self._quoted = io.StringIO()
+        self._writer = csv.writer(self._quoted, lineterminator="\n")
+        self._width = len(columns)
         self._texts = [name for name in columns if name in _TEXT]
+        self._rows = [self._as_csv(columns)]
+        self._pending = 0
 
     def write(self, line: Line) -> None:
-        """Write a line; a value without a column is left out."""
-        values = {**self._blank, **line}
+        """Write a line: its first values are those of the columns, in their order; further ones are left out."""
         for name in self._texts:
-            text = values[name]
+            text = line[name]
             if text and text[0] in _ESCAPED:
-                values[name] = _ESCAPE + text
-        cells: Collection[str] = values.values()
-        if len(cells) > len(self._blank):
-            cells = list(cells)[: len(self._blank)]
+                line = {**line, name: _ESCAPE + text}
+        cells: Collection[str] = line.values()
+        if len(cells) > self._width:
+            cells = list(cells)[: self._width]
         row = ",".join(cells)
         if row.count(",") >= len(cells) or '"' in row or "\r" in row or "\n" in row:
-            self._writer.writerow(cells)
+            self._rows.append(self._as_csv(cells))
         else:
-            self._file.write(row + "\n")
+            self._rows.append(row + "\n")
+        self._pending += len(row)
+        if self._pending > _PENDING:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write the rows that wait for others to be written with them."""
+        self._file.write("".join(self._rows))
+        self._rows.clear()
+        self._pending = 0
+
+    def _as_csv(self, cells: Iterable[str]) -> str:
+        self._quoted.seek(0)
+        self._quoted.truncate()
+        self._writer.writerow(cells)
+        return self._quoted.getvalue()
 
 
 def read_lines(file: IO[bytes], schema: int | None = None) -> Iterator[dict[str, str]]:

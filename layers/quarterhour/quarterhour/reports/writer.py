@@ -24,7 +24,7 @@ class SealedFileWriter:
 
     def __init__(self, schema: int) -> None:
         self.file: IO[bytes] = TemporaryFile()  # noqa: SIM115 - closed by __exit__
-        self._columns = COLUMNS[schema]
+        self._blank = dict.fromkeys(COLUMNS[schema], "")
         self._tallier = Tallier()
         self._layers = ExitStack()
 
@@ -35,7 +35,8 @@ class SealedFileWriter:
         self._layers.enter_context(packed)
         text = io.TextIOWrapper(cast("IO[bytes]", packed), encoding="utf-8", newline="")
         self._layers.enter_context(text)
-        self._csv = CsvWriter(text, self._columns)
+        self._csv = CsvWriter(text, list(self._blank))
+        self._layers.callback(self._csv.flush)
         return self
 
     def __exit__(
@@ -51,13 +52,29 @@ class SealedFileWriter:
         Raises ``LedgerItemError``, which names partition and position, for an item that is no posting.
         """
         try:
-            values = _values(item)
+            values = self._values(item)
             self._tallier.add(values)
         except (ValueError, ArithmeticError) as error:
             raise LedgerItemError(_place(item), error) from error
-        if values["type"] == REFUND and "refers_to" not in values:
+        if values["type"] == REFUND and not values["refers_to"]:
             values[FLAG] = UNLINKED
         self._csv.write(values)
+        return values
+
+    def _values(self, item: Item) -> dict[str, str]:
+        """Return the value of each column, then those of other attributes; raise ``ValueError`` for no posting."""
+        values = self._blank.copy()
+        try:
+            for name, value in item.items():
+                values[name] = value["S"]
+        except KeyError:
+            other = sorted(name for name, value in item.items() if "S" not in value)
+            raise ValueError(f"no text: {', '.join(other)}") from None
+        if not item.keys() >= _REQUIRED:
+            raise ValueError(f"missing: {', '.join(sorted(_REQUIRED - item.keys()))}")
+        schema = values.pop("schema")
+        if schema != LEDGER_SCHEMA:
+            raise ValueError(f"the schema {schema!r} is not known")
         return values
 
     def seal(self) -> SealedFile:
@@ -74,21 +91,6 @@ class SealedFileWriter:
     def totals(self) -> LineTotals:
         """Return the totals of the lines written so far."""
         return self._tallier.totals()
-
-
-def _values(item: Item) -> dict[str, str]:
-    """Return the values of a posting's attributes; raise ``ValueError`` if the item is no posting."""
-    try:
-        values = {name: value["S"] for name, value in item.items()}
-    except KeyError:
-        other = sorted(name for name, value in item.items() if "S" not in value)
-        raise ValueError(f"no text: {', '.join(other)}") from None
-    if not values.keys() >= _REQUIRED:
-        raise ValueError(f"missing: {', '.join(sorted(_REQUIRED - values.keys()))}")
-    schema = values.pop("schema")
-    if schema != LEDGER_SCHEMA:
-        raise ValueError(f"the schema {schema!r} is not known")
-    return values
 
 
 def _place(item: Item) -> str:
