@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
@@ -14,9 +13,9 @@ from quarterhour.aws.items import from_item, to_item
 from quarterhour.aws.retries import is_cancelled
 from quarterhour.aws.tables import put_items_request, query_pages
 from quarterhour.aws.workers import Workers
+from quarterhour.ledger.linked import LinkedClaim, linked_claim
 from quarterhour.ledger.plan import Claim, Claimed, ledger_values
-from quarterhour.ledger.refunds import LinkedRefund, linked_refund
-from quarterhour.ledger.store import Entry, claim_values, refund_request
+from quarterhour.ledger.store import Entry, claim_values, linked_request
 from quarterhour.model.identifiers import Identity
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.reports.store import partition_request
@@ -126,11 +125,11 @@ def sale(storage: Storage, own: str, at: datetime) -> Claim:
     return one
 
 
-def refund(sale: Claim, amount: str, at: datetime, name: str = "refund") -> LinkedRefund:
+def refund(sale: Claim, amount: str, at: datetime, name: str = "refund") -> LinkedClaim:
     """Plan a refund of a sale with its current claim."""
     sent = event(f"{sale.identity.id}-{name}", "sale.refunded", amount=amount, refers_to=sale.identity.id)
-    planned = linked_refund(sent, sale, at, terms())
-    assert isinstance(planned, LinkedRefund), planned
+    planned = linked_claim(sent, sale, at, terms())
+    assert isinstance(planned, LinkedClaim), planned
     return planned
 
 
@@ -142,16 +141,16 @@ def left(storage: Storage, sale: Claim) -> Decimal:
 
 def test_a_refund_is_claimed_and_reduces_its_sale(storage: Storage, sale: Claim, at: datetime) -> None:
     planned = refund(sale, "-4.00", at)
-    assert storage.ledger.claim_refund(planned, "request") == Claimed(planned.claim, fresh=True)
+    assert storage.ledger.claim_linked(planned, "request") == Claimed(planned.claim, fresh=True)
     assert existing(storage, planned.claim) == planned.claim
     assert left(storage, sale) == Decimal("6.00")
 
 
 def test_a_refund_against_an_outdated_sale_writes_no_claim(storage: Storage, sale: Claim, at: datetime) -> None:
     first, second = refund(sale, "-4.00", at, "first"), refund(sale, "-7.00", at, "second")
-    storage.ledger.claim_refund(first, "one")
+    storage.ledger.claim_linked(first, "one")
     with pytest.raises(ClientError) as lost:
-        storage.ledger.claim_refund(second, "other")
+        storage.ledger.claim_linked(second, "other")
     assert is_cancelled(lost.value)
     assert not storage.ledger.claims([second.claim.identity])
     assert left(storage, sale) == Decimal("6.00")
@@ -162,9 +161,9 @@ def test_a_refund_claimed_again_reduces_its_sale_once(
     storage: Storage, sale: Claim, at: datetime, request_: str, *, fresh: bool
 ) -> None:
     planned = refund(sale, "-4.00", at)
-    storage.ledger.claim_refund(planned, "same")
-    again = replace(refund(existing(storage, sale), "-4.00", at + LATER), sale=existing(storage, sale))
-    assert storage.ledger.claim_refund(again, request_) == Claimed(planned.claim, fresh=fresh)
+    storage.ledger.claim_linked(planned, "same")
+    again = refund(existing(storage, sale), "-4.00", at + LATER)
+    assert storage.ledger.claim_linked(again, request_) == Claimed(planned.claim, fresh=fresh)
     assert left(storage, sale) == Decimal("6.00")
 
 
@@ -173,9 +172,9 @@ def test_concurrent_refunds_never_exceed_the_sale(storage: Storage, sale: Claim,
     """moto is not made for several threads."""
     planned = [refund(sale, "-4.00", at, str(number)) for number in range(8)]
 
-    def is_claimed(one: LinkedRefund) -> bool:
+    def is_claimed(one: LinkedClaim) -> bool:
         try:
-            return storage.ledger.claim_refund(one, one.claim.identity.id) == Claimed(one.claim, fresh=True)
+            return storage.ledger.claim_linked(one, one.claim.identity.id) == Claimed(one.claim, fresh=True)
         except ClientError as error:
             if not is_cancelled(error):
                 raise
@@ -189,7 +188,7 @@ def test_concurrent_refunds_never_exceed_the_sale(storage: Storage, sale: Claim,
 @only_dynamodb_local
 def test_a_transaction_sent_again_with_its_token_takes_effect_once(storage: Storage, sale: Claim, at: datetime) -> None:
     """moto ignores the token, and lets the conditions fail; boto3 sends it again after an answer that was lost."""
-    request = {**refund_request(storage.identity_table, refund(sale, "-4.00", at), "request")}
+    request = {**linked_request(storage.identity_table, refund(sale, "-4.00", at), "request")}
     for _ in range(2):
         storage.dynamodb.transact_write_items(**request, ClientRequestToken=sale.identity.id)
     assert left(storage, sale) == Decimal("6.00")

@@ -14,8 +14,8 @@ from quarterhour.counters import store as counters
 from quarterhour.counters.distinct import marker_sets
 from quarterhour.counters.plan import Change, Retention
 from quarterhour.ledger import store as ledger
+from quarterhour.ledger.linked import LinkedClaim, linked_claim
 from quarterhour.ledger.plan import ledger_values
-from quarterhour.ledger.refunds import LinkedRefund, linked_refund
 from quarterhour.model.identifiers import Account
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.reports import store as reports
@@ -27,7 +27,7 @@ from tests.support.builders import AT, QUARTER_HOUR, claim, event, terms, utc
 
 SALE = claim()
 MOVED = SALE.moved(utc("02:00"), terms())
-REFUND = linked_refund(event("refund-1", "sale.refunded", amount="-2.50", refers_to="order-1"), SALE, AT, terms())
+REFUND = linked_claim(event("refund-1", "sale.refunded", amount="-2.50", refers_to="order-1"), SALE, AT, terms())
 PLAN = Plan(QUARTER_HOUR, QUARTER_HOUR.next, "2026-10-23T02:05:00.000Z", "1.0", 1, ("run-0", "hash-0"))
 CHECKPOINT = Checkpoint(QUARTER_HOUR.previous, ("run-0", "hash-0"), None)
 NEW = Change({"pk": "ACCOUNT#42#GBP", "sk": "latest", "events": 1, "version": 1}, None)
@@ -37,13 +37,13 @@ LIFETIME_MARKERS, DAY_MARKERS = marker_sets(
 )
 CHECKPOINT_KEY = {"pk": {"S": "CONTROL"}, "sk": {"S": "checkpoint"}}
 
-assert isinstance(REFUND, LinkedRefund)
+assert isinstance(REFUND, LinkedClaim)
 REQUESTS: dict[str, tuple[str, dict[str, Any]]] = {
     "claim": (
         "BatchExecuteStatement",
         insert_items_request("Identity", [to_item(ledger.claim_values(SALE, "request-1"))]),
     ),
-    "refund": ("TransactWriteItems", ledger.refund_request("Identity", REFUND, "request-1")),
+    "refund": ("TransactWriteItems", ledger.linked_request("Identity", REFUND, "request-1")),
     "move": ("UpdateItem", ledger.move_request("Identity", SALE, MOVED)),
     "shards": ("UpdateItem", ledger.shards_request("Entity", 4)),
     "first checkpoint": ("PutItem", ledger.first_checkpoint_request("Entity", QUARTER_HOUR.previous)),

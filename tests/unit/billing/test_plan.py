@@ -73,7 +73,7 @@ def test_each_refund_is_at_the_instant_of_the_cancellation_and_at_the_commission
     first, second = events_of("open", "paid", "cancelled")
     assert (first.identity.id, second.identity.id) == ("1001:1:refund", "1001:2:refund")
     assert (first.type, str(first.amount), str(second.amount)) == ("sale.refunded", "-12.50", "0")
-    assert first.refunded_sale == events_of("open", "paid")[0].identity
+    assert first.linked_to == events_of("open", "paid")[0].identity
     assert first.commission_rate is None
     assert str(first.time) == "2026-10-23 01:32:12.345000+00:00"
     assert (first.details["location"], first.details["customer"]) == ("GB#London", "ann")

@@ -413,7 +413,7 @@ def test_a_view_has_the_amount_0_in_no_currency() -> None:
 def test_a_refund_that_refers_to_a_sale_is_linked_to_it(
     type_: str, details: dict[str, str], sale_id: str | None
 ) -> None:
-    linked = event("refund-1", type_, amount="-1", **details).refunded_sale
+    linked = event("refund-1", type_, amount="-1", **details).linked_to
     assert linked == (Identity("shop", sale_id) if sale_id else None)
 
 

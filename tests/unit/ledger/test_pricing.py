@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from quarterhour.ledger.event import Event
 from quarterhour.ledger.explanation import commission_matches, commission_steps, explanation_of, rate_card_version
-from quarterhour.ledger.plan import Claim, Refundable, ledger_values
+from quarterhour.ledger.linked import LinkedClaim, linked_claim
+from quarterhour.ledger.plan import Claim, ledger_values
 from quarterhour.ledger.pricing import Price, needed_rate_cards, price_of
-from quarterhour.ledger.refunds import LinkedRefund, linked_refund
 from quarterhour.model import money
 from quarterhour.rate_cards.plan import InForce
 from quarterhour.rate_cards.rate_card import RateCard
@@ -72,7 +72,7 @@ def test_a_sale_without_a_covering_rule_is_priced_at_the_default_rate() -> None:
         ({"amount": "0", "type_": "adjustment.recorded"}, "0.00"),
     ],
 )
-def test_an_unlinked_refund_mirrors_a_sale_and_events_without_items_pay_the_percentage_alone(
+def test_an_unlinked_claim_mirrors_a_sale_and_events_without_items_pay_the_percentage_alone(
     data: dict[str, Any], commission: str
 ) -> None:
     assert of(*RATE_CARD, category="books", **data)[0] == commission
@@ -122,10 +122,10 @@ def sale(*rules: dict[str, Any], **data: Any) -> Claim:
     return Claim.of(sold, AT, terms(), priced(sold, *rules))
 
 
-def refunded(of: Claim, amount: object, id_: str = "r") -> LinkedRefund:
+def refunded(of: Claim, amount: object, id_: str = "r") -> LinkedClaim:
     sent = event(id_, "sale.refunded", amount=amount, refers_to="order-1")
-    planned = linked_refund(sent, of, AT, terms())
-    assert isinstance(planned, LinkedRefund), planned
+    planned = linked_claim(sent, of, AT, terms())
+    assert isinstance(planned, LinkedClaim), planned
     return planned
 
 
@@ -169,7 +169,7 @@ def test_all_refunds_of_a_sale_never_exceed_its_commission(
         refund = refunded(claim, money.negated(back), f"r{number}")
         left += commission(refund.claim, money.negated(back))
         assert 0 <= left <= charged
-        claim = replace(claim, refundable=Refundable(claim.refundable.account, refund.after))
+        claim = refund.after
     assert left == 0, "the whole commission is refunded with the whole amount"
 
 

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quarterhour.ledger.event import Event, read_event
-from quarterhour.ledger.plan import Claim, Refundable, ledger_values
+from quarterhour.ledger.linked import LinkedClaim, linked_claim
+from quarterhour.ledger.plan import Claim, ledger_values
 from quarterhour.ledger.pricing import price_of
-from quarterhour.ledger.refunds import LinkedRefund, linked_refund
 from quarterhour.ledger.rerate import Rerated, adjustment_id, rerated
 from quarterhour.model import money
 from quarterhour.rate_cards.plan import InForce
@@ -34,13 +34,11 @@ class Book:
 
     def record(self, sent: Event, at: datetime = AT) -> None:
         """Record an event by the old rate card."""
-        if sent.refunded_sale:
-            sale = self._claims[sent.refunded_sale.id]
-            planned = linked_refund(sent, sale, at, terms())
-            assert isinstance(planned, LinkedRefund), planned
-            assert sale.refundable is not None
-            left = Refundable(sale.refundable.account, planned.after)
-            self._claims[sale.identity.id] = replace(sale, refundable=left)
+        if sent.linked_to:
+            sale = self._claims[sent.linked_to.id]
+            planned = linked_claim(sent, sale, at, terms())
+            assert isinstance(planned, LinkedClaim), planned
+            self._claims[sale.identity.id] = planned.after
             claim = planned.claim
         else:
             claim = Claim.of(sent, at, terms(), price_of(sent, self._in_force, Decimal("0.25")))

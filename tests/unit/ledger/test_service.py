@@ -12,8 +12,8 @@ from botocore.exceptions import ClientError
 from quarterhour.aws.retries import ATTEMPTS
 from quarterhour.documents.timeline import Start
 from quarterhour.ledger.event import Event, Rejection
+from quarterhour.ledger.linked import LinkedClaim
 from quarterhour.ledger.plan import Claim, Claimed, Outcome, Verdict
-from quarterhour.ledger.refunds import LinkedRefund
 from quarterhour.ledger.service import Recorder
 from quarterhour.ledger.store import Entry
 from quarterhour.model import clock
@@ -81,22 +81,23 @@ class Tables:
         self._end("claims")
         return result
 
-    def claim_refunds(
-        self, refunds: Sequence[LinkedRefund], request: str, in_time: Callable[[], bool]
+    def claim_all_linked(
+        self, linked: Sequence[LinkedClaim], request: str, in_time: Callable[[], bool]
     ) -> list[Claimed | ClientError | None]:
-        return [self.claim_refund(one, request) if in_time() else None for one in refunds]
+        return [self.claim_linked(one, request) if in_time() else None for one in linked]
 
-    def claim_refund(self, refund: LinkedRefund, request: str) -> Claimed | ClientError | None:
+    def claim_linked(self, linked: LinkedClaim, request: str) -> Claimed | ClientError | None:
         try:
-            self._begin("claim_refund")
+            self._begin("claim_linked")
         except UnavailableError:
             return None
-        if refund.claim.identity in self.claimed:
-            return self.claim_one(refund.claim, request)
-        if self.left(refund.sale.identity) != refund.before:
+        if linked.claim.identity in self.claimed:
+            return self.claim_one(linked.claim, request)
+        sale, owner = self.claimed[linked.before.identity]
+        if sale.refundable != linked.before.refundable:
             return cancelled(["None", "ConditionalCheckFailed"])
-        self.reduce(refund.sale.identity, refund.after)
-        return self.claim_one(refund.claim, request)
+        self.claimed[sale.identity] = linked.after, owner
+        return self.claim_one(linked.claim, request)
 
     def reduce(self, sale: Identity, left: Decimal) -> None:
         existing, owner = self.claimed[sale]
@@ -290,7 +291,7 @@ def test_no_refund_is_claimed_after_the_time_is_over(desk: Desk, hands: ManualCl
     desk.tables.after["claim"] = lambda: hands.advance(timedelta(seconds=5))
     assert desk.verdicts(event("b"), refund(), request="request-2", seconds=5) == [UNAVAILABLE, UNAVAILABLE]
     assert "claims" not in desk.tables.calls
-    assert "claim_refund" not in desk.tables.calls
+    assert "claim_linked" not in desk.tables.calls
     assert desk.tables.left(SALE.identity) == Decimal("10.00")
 
 
@@ -495,10 +496,10 @@ def test_a_refund_that_loses_its_race_holds_up_no_other(desk: Desk) -> None:
     left = iter(range(9, 0, -1))
 
     def change() -> None:
-        desk.tables.before["claim_refund"] = change
+        desk.tables.before["claim_linked"] = change
         desk.tables.reduce(SALE.identity, Decimal(next(left)))
 
-    desk.tables.before["claim_refund"] = change
+    desk.tables.before["claim_linked"] = change
     items = [refund(), refund("-1", "r2", "other")]
     assert desk.verdicts(*items, request="request-2") == [UNAVAILABLE, RECORDED]
 
@@ -550,7 +551,7 @@ def test_a_refund_whose_sale_changes_is_planned_again(hands: ManualClock) -> Non
     waits = Waits()
     desk = Desk(Tables())
     desk.record(SALE)
-    desk.tables.before["claim_refund"] = lambda: desk.tables.reduce(SALE.identity, Decimal(3))
+    desk.tables.before["claim_linked"] = lambda: desk.tables.reduce(SALE.identity, Decimal(3))
     with clock.using(waits):
         assert desk.verdicts(refund("-2"), request="request-2") == [RECORDED]
     assert desk.tables.left(SALE.identity) == Decimal(1)
@@ -563,23 +564,23 @@ def test_a_refund_whose_sale_keeps_changing_is_given_up_after_some_attempts(desk
     left = iter(range(9, 0, -1))
 
     def change() -> None:
-        desk.tables.before["claim_refund"] = change
+        desk.tables.before["claim_linked"] = change
         desk.tables.reduce(SALE.identity, Decimal(next(left)))
 
-    desk.tables.before["claim_refund"] = change
+    desk.tables.before["claim_linked"] = change
     assert desk.verdicts(refund(), request="request-2") == [UNAVAILABLE]
-    assert desk.tables.calls.count("claim_refund") == ATTEMPTS
+    assert desk.tables.calls.count("claim_linked") == ATTEMPTS
 
 
 def test_a_refund_that_another_request_claims_at_the_same_time_is_a_duplicate(desk: Desk) -> None:
     desk.record(SALE)
-    desk.tables.before["claim_refund"] = lambda: Desk(desk.tables).record(refund(), request="request-2")
+    desk.tables.before["claim_linked"] = lambda: Desk(desk.tables).record(refund(), request="request-2")
     assert desk.verdicts(refund(), request="request-3") == [DUPLICATE]
     assert desk.in_ledger() == [("order-1", "10.00"), ("r1", "-1.00")]
     assert desk.tables.left(SALE.identity) == Decimal("9.00")
 
 
-@pytest.mark.parametrize("call", ["claims", "posted", "claim_refund"])
+@pytest.mark.parametrize("call", ["claims", "posted", "claim_linked"])
 def test_only_the_refund_waits_whose_sale_cannot_be_reached(desk: Desk, call: str) -> None:
     desk.record(SALE)
     desk.tables.down = {call}

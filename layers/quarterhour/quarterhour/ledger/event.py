@@ -49,8 +49,8 @@ class Event:
     rest: bool = False
 
     @property
-    def refunded_sale(self) -> Identity | None:
-        """The identity of the sale that this event refunds, in the same source; ``None`` for other events."""
+    def linked_to(self) -> Identity | None:
+        """The identity of the sale that this event changes, in the same source; ``None`` if it is not linked."""
         sale = self.details.get("refers_to")
         return Identity(self.identity.source, sale) if self.type == REFUND and sale else None
 

@@ -251,7 +251,7 @@ def outcomes(
     """Return the outcome of each item.
 
     ``claims``: the valid claims. ``recorded``: the claims whose event is in the ledger. ``refused``: by identity and
-    digest, the events with a commission that is too long, and the refunds that their sale does not allow.
+    digest, the events with a commission that is too long, and the linked events that their sale does not allow.
     """
     answered: set[Identity] = set()
     result = []

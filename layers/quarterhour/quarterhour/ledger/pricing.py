@@ -49,7 +49,7 @@ class Price(NamedTuple):
 
 def needs_rate_card(event: Event) -> bool:
     """Return whether an event's commission depends on its agency's rate card."""
-    return event.commission is None and event.commission_rate is None and event.refunded_sale is None
+    return event.commission is None and event.commission_rate is None and event.linked_to is None
 
 
 def needed_rate_cards(events: Iterable[Event], now: datetime) -> set[RateCardQuery]:

@@ -9,6 +9,7 @@ from botocore.exceptions import ClientError
 
 from quarterhour.aws.retries import optimistically
 from quarterhour.ledger.event import Event, Rejection
+from quarterhour.ledger.linked import LinkedClaim, in_rounds, plan_linked
 from quarterhour.ledger.plan import (
     Claim,
     Claimed,
@@ -24,7 +25,6 @@ from quarterhour.ledger.plan import (
     outcomes,
 )
 from quarterhour.ledger.pricing import needed_rate_cards, needs_rate_card, price_of, rate_card_time
-from quarterhour.ledger.refunds import LinkedRefund, in_rounds, plan_refunds
 from quarterhour.ledger.store import LedgerStore
 from quarterhour.model import clock
 from quarterhour.model.errors import UnavailableError
@@ -71,14 +71,14 @@ class Recorder:
         refused: Refused = {}
         if events:
             self._prepare()
-            plain = [event for event in events if not event.refunded_sale]
+            plain = [event for event in events if not event.linked_to]
             claims, refused = self._claim(plain, request)
             recorded = self._append_missing(claimed_events(plain, claims), claims, request)
             # After the others, so that one request can hold a sale and its refund.
-            refunds = [event for event in events if event.refunded_sale and event.identity not in claims]
-            refund_claims, not_allowed = self._claim_refunds(refunds, request)
-            recorded |= self._append_missing(claimed_events(refunds, refund_claims), refund_claims, request)
-            claims |= refund_claims
+            linked = [event for event in events if event.linked_to and event.identity not in claims]
+            linked_claims, not_allowed = self._claim_linked(linked, request)
+            recorded |= self._append_missing(claimed_events(linked, linked_claims), linked_claims, request)
+            claims |= linked_claims
             refused |= not_allowed
         return outcomes(items, claims, recorded, refused)
 
@@ -119,11 +119,11 @@ class Recorder:
         claims = {identity: Claimed(claim, fresh=False) for identity, claim in known.items()}
         return claims, {(event.identity, event.digest): commission_too_long(event) for event in unpayable}
 
-    def _claim_refunds(self, refunds: list[Event], request: _Request) -> tuple[dict[Identity, Claimed], Refused]:
-        """Claim linked refunds: of different sales side by side, of one sale in turn, as each reduces what is left."""
+    def _claim_linked(self, linked: list[Event], request: _Request) -> tuple[dict[Identity, Claimed], Refused]:
+        """Claim linked events: of different sales side by side, of one sale in turn, as each changes its sale."""
         claims: dict[Identity, Claimed] = {}
         refused: Refused = {}
-        for events in in_rounds(first_of_each(refunds)):
+        for events in in_rounds(first_of_each(linked)):
             results = self._claim_round(events, request)
             for event in events.values():
                 match results.get(event.identity):
@@ -133,25 +133,25 @@ class Recorder:
                         refused[event.identity, event.digest] = rejection
         return claims, refused
 
-    def _claim_round(self, refunds: Mapping[Identity, Event], request: _Request) -> Mapping[Identity, object]:
-        """Return the claim of each refund, or its rejection, from refunds by their sales.
+    def _claim_round(self, events: Mapping[Identity, Event], request: _Request) -> Mapping[Identity, object]:
+        """Return the claim of each linked event, or its rejection, from events by their sales.
 
-        The result is something else, or missing, for a refund that cannot be claimed now.
+        The result is something else, or missing, for an event that cannot be claimed now.
         """
         results: dict[Identity, object] = {}
-        pending = refunds
+        pending = events
 
         def attempt() -> None:
             nonlocal pending
             identities = dict.fromkeys([*(event.identity for event in pending.values()), *pending])
-            planned = plan_refunds(pending, self._store.claims(list(identities)), clock.now(), self._terms)
-            linked = [one for one in planned.values() if isinstance(one, LinkedRefund)]
+            planned = plan_linked(pending, self._store.claims(list(identities)), clock.now(), self._terms)
+            linked = [one for one in planned.values() if isinstance(one, LinkedClaim)]
             # A sale may be claimed but not in the ledger yet: its sender has no response either.
-            in_ledger = self._store.posted([refund.sale for refund in linked])
-            allowed = [refund for refund in linked if refund.sale.key in in_ledger]
-            claimed = self._store.claim_refunds(allowed, request.id, request.in_time)
+            in_ledger = self._store.posted([one.before for one in linked])
+            allowed = [one for one in linked if one.before.key in in_ledger]
+            claimed = self._store.claim_all_linked(allowed, request.id, request.in_time)
             results.update(planned)
-            results.update(zip((refund.claim.identity for refund in allowed), claimed, strict=True))
+            results.update(zip((one.claim.identity for one in allowed), claimed, strict=True))
             lost = [one for one in claimed if isinstance(one, ClientError)]
             if lost:
                 pending = {
@@ -160,7 +160,7 @@ class Recorder:
                 raise lost[0]
 
         with suppress(UnavailableError):
-            optimistically(attempt, "the refunds", request.in_time)
+            optimistically(attempt, "the linked events", request.in_time)
         return results
 
     def _append_missing(

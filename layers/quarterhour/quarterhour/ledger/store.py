@@ -12,9 +12,9 @@ from quarterhour.aws.items import Item, Request, to_item
 from quarterhour.aws.retries import is_cancelled, with_retries
 from quarterhour.aws.tables import conditional_write, get_items, insert_items, put_items
 from quarterhour.aws.workers import Workers
+from quarterhour.ledger.linked import LinkedClaim
 from quarterhour.ledger.plan import Claim, Claimed, Refundable
 from quarterhour.ledger.pricing import Price
-from quarterhour.ledger.refunds import LinkedRefund
 from quarterhour.model import money
 from quarterhour.model.errors import UnavailableError
 from quarterhour.model.identifiers import Account, Identity, Partition, Position
@@ -62,14 +62,14 @@ def claim_of(item: Item) -> Claim:
     )
 
 
-def refund_request(table: str, refund: LinkedRefund, request_id: str) -> Request:
-    """Build the transaction that claims a refund and reduces the amount left of its sale."""
+def linked_request(table: str, linked: LinkedClaim, request_id: str) -> Request:
+    """Build the transaction that claims a linked event and changes the claim of its sale."""
     return {
         "TransactItems": [
             {
                 "Put": {
                     "TableName": table,
-                    "Item": to_item(claim_values(refund.claim, request_id)),
+                    "Item": to_item(claim_values(linked.claim, request_id)),
                     "ConditionExpression": "attribute_not_exists(event)",
                     "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
                 }
@@ -77,13 +77,13 @@ def refund_request(table: str, refund: LinkedRefund, request_id: str) -> Request
             {
                 "Update": {
                     "TableName": table,
-                    "Key": {"event": {"S": str(refund.sale.identity)}},
+                    "Key": {"event": {"S": str(linked.before.identity)}},
                     "UpdateExpression": "SET #left = :after",
                     "ConditionExpression": "#left = :before",
                     "ExpressionAttributeNames": {"#left": "left"},
                     "ExpressionAttributeValues": {
-                        ":before": {"S": money.plain(refund.before)},
-                        ":after": {"S": money.plain(refund.after)},
+                        ":before": {"S": _left(linked.before)},
+                        ":after": {"S": _left(linked.after)},
                     },
                 }
             },
@@ -171,17 +171,17 @@ class LedgerStore:
         items = get_items(self.client, self.identity_table, keys, self.workers)
         return {claim.identity: claim for claim in map(claim_of, items)}
 
-    def claim_refunds(
-        self, refunds: Sequence[LinkedRefund], request_id: str, in_time: Callable[[], bool]
+    def claim_all_linked(
+        self, linked: Sequence[LinkedClaim], request_id: str, in_time: Callable[[], bool]
     ) -> list[Claimed | ClientError | None]:
-        """Claim refunds of different sales side by side; return the valid claims in the same order.
+        """Claim linked events of different sales side by side; return the valid claims in the same order.
 
         The error if the sale's claim has changed since it was read; ``None`` if the claim could not be written in time.
         """
 
-        def claim(refund: LinkedRefund) -> Claimed | ClientError | None:
+        def claim(one: LinkedClaim) -> Claimed | ClientError | None:
             try:
-                return self.claim_refund(refund, request_id) if in_time() else None
+                return self.claim_linked(one, request_id) if in_time() else None
             except UnavailableError:
                 return None
             except ClientError as error:
@@ -189,14 +189,14 @@ class LedgerStore:
                     raise
                 return error
 
-        return self.workers.map(claim, refunds)
+        return self.workers.map(claim, linked)
 
-    def claim_refund(self, refund: LinkedRefund, request_id: str) -> Claimed:
-        """Claim a refund against its sale; return the valid claim, which is the existing one where there is one.
+    def claim_linked(self, linked: LinkedClaim, request_id: str) -> Claimed:
+        """Claim an event against its sale; return the valid claim, which is the existing one where there is one.
 
         Raises botocore's ``ClientError`` if the sale's claim has changed since it was read.
         """
-        request = refund_request(self.identity_table, refund, request_id)
+        request = linked_request(self.identity_table, linked, request_id)
         try:
             with_retries(lambda: self.client.transact_write_items(**request), "the Identity table")
         except ClientError as error:
@@ -206,7 +206,7 @@ class LedgerStore:
             if not first:
                 raise
             return _claimed(first, request_id)
-        return Claimed(refund.claim, fresh=True)
+        return Claimed(linked.claim, fresh=True)
 
     def move(self, moves: Sequence[tuple[Claim, Claim]]) -> list[Claim]:
         """Move claims, given before and after; return those that were moved, as they are now.
@@ -249,6 +249,12 @@ class LedgerStore:
 def _claimed(item: Item, request_id: str) -> Claimed:
     # The existing claim is of this same request where DynamoDB's response to its first try was lost.
     return Claimed(claim_of(item), fresh=item["request"]["S"] == request_id)
+
+
+def _left(sale: Claim) -> str:
+    if sale.refundable is None:
+        raise ValueError(f"{sale.identity} is no sale")
+    return money.plain(sale.refundable.left)
 
 
 def _text(item: Item, name: str) -> str:

@@ -1,4 +1,7 @@
-"""Linked refunds, the pure part: together never more than the sale, and at the sale's price."""
+"""Linked events, the pure part: what an event that refers to a sale may do to it, and the claims of both.
+
+A linked event is claimed in one transaction with the claim of its sale, which holds what is left of the sale.
+"""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -14,19 +17,20 @@ from quarterhour.model.identifiers import Identity
 
 
 @dataclass(frozen=True, slots=True)
-class LinkedRefund:
-    """A refund's claim, and the amount left of its sale before and after it; both are written, or neither."""
+class LinkedClaim:
+    """The claim of a linked event, and the claim of its sale before and after it; both are written, or neither."""
 
     claim: Claim
-    sale: Claim
-    before: Decimal
-    after: Decimal
+    before: Claim
+    after: Claim
 
 
-def linked_refund(event: Event, sale: Claim | None, now: datetime, terms: RecordingTerms) -> LinkedRefund | Rejection:
-    """Return a refund's claim against the current claim of its sale, or the reason why the sale does not allow it."""
-    if sale is None or sale.refundable is None:
-        return _refuse(event, "data.refers_to", "is no recorded sale of this source", "the id of the sale, sent before")
+def linked_claim(event: Event, sale: Claim | None, now: datetime, terms: RecordingTerms) -> LinkedClaim | Rejection:
+    """Return a linked event's claim against the current claim of its sale, or why the sale does not allow it."""
+    if sale is None:
+        return unknown_sale(event)
+    if sale.refundable is None:
+        return _refuse(event, "data.refers_to", "is an event that is no sale", "the id of a sale")
     left = sale.refundable.left
     amount = max(event.amount, money.negated(left)) if event.rest else event.amount
     problem = _mismatch(event, amount, sale, sale.refundable)
@@ -38,19 +42,25 @@ def linked_refund(event: Event, sale: Claim | None, now: datetime, terms: Record
     claim = Claim.of(event, now, terms, price)
     if amount != event.amount:
         claim = replace(claim, amount=amount)
-    return LinkedRefund(claim, sale, left, money.add(left, amount))
+    after = replace(sale, refundable=Refundable(sale.refundable.account, money.add(left, amount)))
+    return LinkedClaim(claim, sale, after)
 
 
-def in_rounds(refunds: Iterable[Event]) -> list[dict[Identity, Event]]:
-    """Return linked refunds in rounds, each by its sale: one round has one refund of a sale, in the given order.
+def unknown_sale(event: Event) -> Rejection:
+    """Return the rejection of a linked event whose sale is not recorded."""
+    return _refuse(event, "data.refers_to", "is no recorded sale of this source", "the id of the sale, sent before")
 
-    Raises ``ValueError`` for an event that is no linked refund.
+
+def in_rounds(events: Iterable[Event]) -> list[dict[Identity, Event]]:
+    """Return linked events in rounds, each by its sale: one round has one event of a sale, in the given order.
+
+    Raises ``ValueError`` for an event that is not linked.
     """
     rounds: list[dict[Identity, Event]] = []
-    for event in refunds:
-        sale = event.refunded_sale
+    for event in events:
+        sale = event.linked_to
         if sale is None:
-            raise ValueError(f"{event.identity} is no linked refund")
+            raise ValueError(f"{event.identity} refers to no sale")
         first = next((one for one in rounds if sale not in one), None)
         if first is None:
             rounds.append({sale: event})
@@ -59,18 +69,18 @@ def in_rounds(refunds: Iterable[Event]) -> list[dict[Identity, Event]]:
     return rounds
 
 
-def plan_refunds(
-    refunds: Mapping[Identity, Event], known: Mapping[Identity, Claim], now: datetime, terms: RecordingTerms
-) -> dict[Identity, Claimed | LinkedRefund | Rejection]:
-    """Return what to claim for each refund, from refunds by their sales and the current claims of both.
+def plan_linked(
+    events: Mapping[Identity, Event], known: Mapping[Identity, Claim], now: datetime, terms: RecordingTerms
+) -> dict[Identity, Claimed | LinkedClaim | Rejection]:
+    """Return what to claim for each linked event, from events by their sales and the current claims of both.
 
-    The existing claim if the refund has one; the rejection if its sale does not allow it.
+    The existing claim if the event has one; the rejection if its sale does not allow it.
     """
     return {
         event.identity: Claimed(known[event.identity], fresh=False)
         if event.identity in known
-        else linked_refund(event, known.get(sale), now, terms)
-        for sale, event in refunds.items()
+        else linked_claim(event, known.get(sale), now, terms)
+        for sale, event in events.items()
     }
 
 
