@@ -137,7 +137,7 @@ def status_of(server: Server, name: str, value: str) -> int:
             return answer.status
 
 
-def test_a_client_that_holds_its_body_back_is_told_to_send_it(up: tuple[Server, Stack]) -> None:
+def test_a_client_that_holds_its_body_back_sees_that_it_may_send_it(up: tuple[Server, Stack]) -> None:
     body = json.dumps(event(1)).encode()
     head = f"POST /events HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\nExpect: 100-continue\r\n"
     with socket.create_connection((HOST, up[0].server_port), timeout=20) as connection:
