@@ -41,9 +41,9 @@ _PAGES_KEPT: Final = 1000
 # One text for all items: what differs is put in, and the id is as long as makes it 250 bytes by DynamoDB's rules.
 _ITEM: Final = (
     '{{"quarter_hour":{{"S":"{partition}"}},"position":{{"S":"{at}.{number:016d}"}},"source":{{"S":"shop"}},'
-    '"id":{{"S":"order-{number:015d}"}},"type":{{"S":"sale.recorded"}},"agency":{{"S":"agency-{agency:02d}"}},'
+    '"id":{{"S":"e{number:07d}"}},"type":{{"S":"sale.recorded"}},"agency":{{"S":"agency-{agency:02d}"}},'
     '"currency":{{"S":"EUR"}},"amount":{{"S":"12.50"}},"commission_rate":{{"S":"0.10"}},'
-    '"commission":{{"S":"1.2500"}},"recorded_at":{{"S":"{at}"}},"schema":{{"S":"1"}},"terms":{{"S":"event"}}{extra}}}'
+    '"commission":{{"S":"1.2500"}},"recorded_at":{{"S":"{at}"}},"schema":{{"S":"1"}},"terms":{{"S":"event"}},"period":{{"S":"2026-10"}}{extra}}}'
 )
 _EXTRA: Final = ',"extra":{{"S":"{padding}"}}'
 _EXTRA_NAME: Final = len("extra")

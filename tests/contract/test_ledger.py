@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from datetime import datetime, timedelta
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -17,6 +18,7 @@ from quarterhour.ledger.linked import LinkedClaim, linked_claim
 from quarterhour.ledger.plan import Claim, Claimed, ledger_values
 from quarterhour.ledger.store import Entry, claim_values, linked_request
 from quarterhour.model.identifiers import Identity
+from quarterhour.model.periods import Calendar, Period
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.reports.store import partition_request
 from tests.contract.storage import Storage, only_dynamodb_local
@@ -102,15 +104,29 @@ def test_claims_are_read_back_whole_however_many(storage: Storage, own: str, at:
 def test_a_claim_is_moved_once(storage: Storage, own: str, at: datetime) -> None:
     old = claim(event(own), at)
     claimed_by(storage, old)
-    ours, theirs = (old.moved(at + hours * LATER, terms()) for hours in (1, 2))
+    ours, theirs = (old.moved(event(own), at + hours * LATER, terms()) for hours in (1, 2))
     assert storage.ledger.move([(old, ours)]) == [ours]
     assert storage.ledger.move([(old, theirs)]) == []
     assert existing(storage, old) == ours
 
 
+def test_a_claim_that_is_moved_gets_and_loses_the_flag_of_a_prior_period(storage: Storage, own: str) -> None:
+    sold = replace(event(own), time=datetime(2026, 9, 30, 12, tzinfo=UTC))
+    old = replace(claim(sold, datetime(2026, 10, 3, 23, tzinfo=UTC)), period=None)
+    claimed_by(storage, old)
+    prior = old.moved(sold, datetime(2026, 10, 4, tzinfo=UTC), terms())
+    assert storage.ledger.move([(old, prior)]) == [prior]
+    assert existing(storage, old) == prior
+    assert (prior.period, prior.prior_period) == (Period(2026, 10), True)
+    current = prior.moved(sold, datetime(2026, 10, 5, tzinfo=UTC), terms(calendar=Calendar(grace_days=9)))
+    assert storage.ledger.move([(prior, current)]) == [current]
+    assert existing(storage, old) == current
+    assert (current.period, current.prior_period) == (Period(2026, 9), False)
+
+
 def test_a_missing_claim_is_not_moved(storage: Storage, own: str, at: datetime) -> None:
     old = claim(event(own), at)
-    assert storage.ledger.move([(old, old.moved(at + LATER, terms()))]) == []
+    assert storage.ledger.move([(old, old.moved(event(own), at + LATER, terms()))]) == []
     assert not storage.ledger.claims([old.identity])
 
 

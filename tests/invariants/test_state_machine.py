@@ -4,7 +4,7 @@ A longer profile: ``pytest tests/invariants/test_state_machine.py --hypothesis-p
 """
 
 from contextlib import ExitStack
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from itertools import pairwise
 from typing import Any
@@ -16,12 +16,15 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 from quarterhour.orders.plan import TRANSITIONS
 from quarterhour_tools.emulator.faults import Kind
 from tests.invariants.orders import OrderBook, order
-from tests.invariants.trial import on_trial
+from tests.invariants.trial import START, on_trial
 from tests.support.events import Cloud, refund, sale, view
 
 IDS = [f"e{i}" for i in range(12)]
 AMOUNTS = ["10.00", "0.001", "12345678901234567890.12", "0"]
 AGENCIES = ["42", "ünï 7"]
+TIMES = ["", "", "2026-09-30T23:59:59Z", "2026-10-31T23:59:59Z", "2026-11-01T00:00:00Z", "2027-03-01T00:00:00Z"]
+STARTS = [START, datetime(2026, 11, 3, 23, 40, tzinfo=UTC)]
+"""The second is shortly before the cut-off of October."""
 ORDERS = ["o1", "o2"]
 CONTENTS = [("10.00", "0.001"), ("7",), ("1.5",) * 30]
 PARTS = ["-4", "-0.001", "-7"]
@@ -32,6 +35,14 @@ BUCKET_ENDS = [timedelta(seconds=seconds) for seconds in (1, 40, 85, 119, 121, 8
 @st.composite
 def an_event(draw: st.DrawFn) -> Cloud:
     """An event of a small world, so that retries, conflicts and refunds of the same sales are frequent."""
+    event = draw(an_event_without_time())
+    time = draw(st.sampled_from(TIMES))
+    return {**event, "time": time} if time else event
+
+
+@st.composite
+def an_event_without_time(draw: st.DrawFn) -> Cloud:
+    """An event that counts in the month in which it is recorded."""
     id_ = draw(st.sampled_from(IDS))
     match draw(st.sampled_from(["sale", "sale", "sale", "refund", "unlinked", "view"])):
         case "sale":
@@ -58,9 +69,9 @@ class Marketplace(RuleBasedStateMachine):
         super().__init__()
         self._open = ExitStack()
 
-    @initialize(shards=st.sampled_from([1, 2, 3, 9]))
-    def deploy(self, shards: int) -> None:
-        self.place = self._open.enter_context(on_trial(shards=shards))
+    @initialize(shards=st.sampled_from([1, 2, 3, 9]), start=st.sampled_from(STARTS))
+    def deploy(self, shards: int, start: datetime) -> None:
+        self.place = self._open.enter_context(on_trial(shards=shards, start=start))
         self.book = OrderBook(self.place)
 
     @rule(events=st.lists(an_event(), min_size=1, max_size=6), fault=faults)

@@ -271,6 +271,7 @@ class Trial(World):
         self._nothing_else(ledger)
         self.watch_sealed()
         self._refunds_are_bounded(ledger)
+        self._periods_are_right(ledger)
         self._sums_agree(ledger, lines)
         self._places_agree(ledger)
         self._logs_agree(ledger)
@@ -303,6 +304,14 @@ class Trial(World):
                 left[of] += Decimal(item["amount"])
                 assert left[of] >= 0, "more was refunded than sold"
                 assert item["commission_rate"] == sales[of]["commission_rate"], "a refund has a rate of its own"
+
+    def _periods_are_right(self, ledger: list[dict[str, str]]) -> None:
+        """Each event is in its month, in the earliest one that is not cut off, or in the one of its recording."""
+        for item in ledger:
+            own, recorded = item.get("time", item["recorded_at"])[:7], item["recorded_at"][:7]
+            open_ = (datetime.fromisoformat(item["recorded_at"]) - timedelta(days=3)).isoformat()[:7]
+            expected = min(max(own, open_), recorded), own < open_
+            assert (item["period"], "prior_period" in item) == expected, "an event is in another period"
 
     def _sums_agree(self, ledger: list[dict[str, str]], lines: list[dict[str, str]]) -> None:
         accounts = {

@@ -137,6 +137,34 @@ def test_a_commission_rate_lies_between_0_and_1(rate: str, *, taken: bool) -> No
 
 
 @pytest.mark.parametrize(
+    ("zone", "taken"),
+    [(good, True) for good in ("UTC", "Europe/London", "America/Argentina/Buenos_Aires", "Etc/GMT+5", "GB")]
+    + [(bad, False) for bad in ("", "utc", "europe/london", "Europe/", "/London", "+01:00", "Europe/London ", "..")],
+)
+def test_a_business_time_zone_has_the_form_of_a_zone_s_name(zone: str, *, taken: bool) -> None:
+    assert accepts("BusinessTimeZone", zone) is taken
+
+
+@pytest.mark.parametrize("name", ["ingest", "billing"])
+def test_a_zone_that_only_code_can_judge_stops_the_functions_that_record(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    function = Template(parsed(), ROOT, {"BusinessTimeZone": "Europe/Atlantis"}).functions(attribute)[name]
+    expected = "BUSINESS_TIME_ZONE is 'Europe/Atlantis': expected a time zone of the tz database such as Europe/London"
+    with pytest.raises(SettingsError, match=expected):
+        started(function, monkeypatch)
+
+
+@pytest.mark.parametrize(
+    ("first", "taken"),
+    [(good, True) for good in ("", "1970-01", "2026-11", "2026-12")]
+    + [(bad, False) for bad in ("2026", "2026-13", "2026-00", "2026-1", "2026-11-01", "1969-12", "11-2026")],
+)
+def test_a_first_period_is_a_month_or_none(first: str, *, taken: bool) -> None:
+    assert accepts("FirstPeriod", first) is taken
+
+
+@pytest.mark.parametrize(
     "topic", ["", "arn:aws:sns:eu-west-1:123456789012:alarms", "arn:aws-cn:sns:cn-north-1:123456789012:a_b-C"]
 )
 def test_an_alarm_topic_is_an_arn_of_sns_or_none(topic: str) -> None:
@@ -148,6 +176,7 @@ def test_an_alarm_topic_is_an_arn_of_sns_or_none(topic: str) -> None:
     [
         *(("LedgerShards", "0"), ("LedgerShards", "65"), ("LedgerShards", "many"), ("GraceSeconds", "59")),
         *(("GraceSeconds", "901"), ("DedupRetentionDays", "-1"), ("QuarterHourRetentionDays", "13")),
+        *(("PeriodGraceDays", "-1"), ("PeriodGraceDays", "91")),
         *(("DayRetentionDays", "0"), ("MaxConcurrency", "0"), ("CodeVersion", "")),
         *(("Stage", ""), ("Stage", "Prod"), ("Stage", "a" * 17)),
         *(("S3Endpoint", "localhost:9000"), ("LogLevel", "TRACE"), ("LogRetentionDays", "15")),

@@ -26,7 +26,7 @@ from quarterhour_tools.emulator.partiql import insertion
 from tests.support.builders import AT, QUARTER_HOUR, claim, event, terms, utc
 
 SALE = claim()
-MOVED = SALE.moved(utc("02:00"), terms())
+MOVED = SALE.moved(event(), utc("02:00"), terms())
 REFUND = linked_claim(event("refund-1", "sale.refunded", amount="-2.50", refers_to="order-1"), SALE, AT, terms())
 PLAN = Plan(QUARTER_HOUR, QUARTER_HOUR.next, "2026-10-23T02:05:00.000Z", "1.0", 1, ("run-0", "hash-0"))
 CHECKPOINT = Checkpoint(QUARTER_HOUR.previous, ("run-0", "hash-0"), None)
@@ -104,17 +104,21 @@ def test_an_event_is_claimed_by_a_statement_that_fails_where_a_claim_exists() ->
         "request": "request-1",
         "account": "42#GBP",
         "left": "12.50",
+        "period": "2026-10",
     }
 
 
 def test_a_claim_is_moved_only_if_unchanged_and_keeps_its_other_attributes() -> None:
     request = of("move")
     assert request["Key"] == {"event": {"S": "shop#order-1"}}
-    assert request["UpdateExpression"] == "SET quarter_hour = :partition, #position = :position"
+    assert request["UpdateExpression"] == (
+        "SET quarter_hour = :partition, #position = :position, #period = :period REMOVE prior_period"
+    )
     assert request["ConditionExpression"] == "#position = :unmoved"
     assert from_item(request["ExpressionAttributeValues"]) == {
         ":partition": "202610230200#00",
         ":position": str(MOVED.position),
+        ":period": "2026-10",
         ":unmoved": str(SALE.position),
     }
 

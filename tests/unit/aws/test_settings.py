@@ -7,6 +7,7 @@ import pytest
 
 from quarterhour.aws.settings import Environment
 from quarterhour.model.errors import SettingsError
+from quarterhour.model.periods import PERIOD, Period
 from quarterhour.snapshots.layers import LAYERS, Layer, parse_layers
 
 GOOD = {
@@ -82,6 +83,14 @@ def test_a_missing_setting_is_named(name: str, value: str | None) -> None:
 def test_a_number_below_the_minimum_is_refused_with_the_minimum() -> None:
     with pytest.raises(SettingsError, match="SHARDS is '0': expected a whole number of at least 1"):
         Environment({"SHARDS": "0"}).integer("SHARDS", minimum=1)
+
+
+def test_an_optional_setting_may_be_empty_or_missing_but_not_invalid() -> None:
+    assert Environment({"FIRST": "2026-11"}).optional("FIRST", PERIOD, Period.parse) == Period(2026, 11)
+    assert Environment({"FIRST": ""}).optional("FIRST", PERIOD, Period.parse) is None
+    assert Environment({}).optional("FIRST", PERIOD, Period.parse) is None
+    with pytest.raises(SettingsError, match="FIRST is '2026-13': expected a month such as 2026-11"):
+        Environment({"FIRST": "2026-13"}).optional("FIRST", PERIOD, Period.parse)
 
 
 def test_layers_may_be_separated_by_blanks() -> None:

@@ -1,7 +1,7 @@
 """Recording, the pure part: phases, claims, next steps, outcomes."""
 
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta, timezone
 from decimal import Decimal
 
 import pytest
@@ -26,6 +26,7 @@ from quarterhour.ledger.pricing import Price
 from quarterhour.model import clock
 from quarterhour.model.errors import SettingsError
 from quarterhour.model.identifiers import Identity, Partition, Position
+from quarterhour.model.periods import Calendar, Period
 from quarterhour.model.quarter_hours import QuarterHour
 from tests.support.builders import AT, QUARTER_HOUR, claim, event, identities, instants, rejection, terms, utc
 
@@ -95,6 +96,7 @@ def test_a_claim_has_a_position_of_now_in_the_current_bucket() -> None:
         "position": str(Position.of(Identity("shop", "order-1"), AT)),
     }
     assert claimed.key == (claimed.receipt["partition"], claimed.receipt["position"])
+    assert (claimed.period, claimed.prior_period) == (Period(2026, 10), False)
 
 
 def test_the_events_own_time_does_not_decide_its_bucket() -> None:
@@ -125,11 +127,49 @@ def test_only_the_claim_of_a_sale_has_a_refundable_amount() -> None:
 
 def test_a_moved_claim_is_in_the_current_bucket_at_the_same_price() -> None:
     old = claim(event(commission_rate="0.2"), shards=4, retention=timedelta(days=1))
-    new = old.moved(utc("02:00"), terms(shards=4, commission_rate=Decimal("0.5"), retention=timedelta(days=9)))
+    new = old.moved(
+        event(commission_rate="0.2"),
+        utc("02:00"),
+        terms(shards=4, commission_rate=Decimal("0.5"), retention=timedelta(days=9)),
+    )
     assert new.partition == Partition(QuarterHour.parse("202610230200"), old.partition.shard)
     assert new.position == Position.of(old.identity, utc("02:00"))
     for name in ("identity", "digest", "price", "expires_at", "refundable"):
         assert getattr(new, name) == getattr(old, name)
+
+
+IN_SEPTEMBER = replace(event(), time=datetime(2026, 9, 30, 12, tzinfo=UTC))
+"""A sale of a month that is cut off at midnight of 4 October."""
+
+
+@pytest.mark.parametrize(
+    ("recorded_at", "period"),
+    [
+        (datetime(2026, 10, 3, 23, 59, tzinfo=UTC), (Period(2026, 9), False)),
+        (datetime(2026, 10, 4, tzinfo=UTC), (Period(2026, 10), True)),
+    ],
+)
+def test_a_claim_has_the_period_of_the_event_when_it_is_claimed(
+    recorded_at: datetime, period: tuple[Period, bool]
+) -> None:
+    claimed = claim(IN_SEPTEMBER, recorded_at)
+    assert (claimed.period, claimed.prior_period) == period
+
+
+def test_a_claim_that_moves_past_the_cut_off_moves_to_the_next_period() -> None:
+    old = claim(IN_SEPTEMBER, datetime(2026, 10, 3, 23, 59, tzinfo=UTC))
+    new = old.moved(IN_SEPTEMBER, datetime(2026, 10, 4, 0, 5, tzinfo=UTC), terms())
+    assert (new.period, new.prior_period) == (Period(2026, 10), True)
+    values = ledger_values(IN_SEPTEMBER, new)
+    assert (values["period"], values["prior_period"]) == ("2026-10", "1")
+
+
+def test_a_claim_of_an_earlier_version_gets_a_period_when_it_moves() -> None:
+    of_earlier = replace(claim(IN_SEPTEMBER), period=None)
+    assert "period" not in ledger_values(IN_SEPTEMBER, of_earlier), "the same bytes as at the first try"
+    with_zone = terms(calendar=Calendar(timezone(timedelta(hours=12)), 0))
+    new = of_earlier.moved(IN_SEPTEMBER, datetime(2026, 10, 1, 12, tzinfo=UTC), with_zone)
+    assert (new.period, new.prior_period) == (Period(2026, 10), False), "12 hours ahead of UTC it is 1 October"
 
 
 # ---------------------------------------------------------------- ledger items
@@ -155,6 +195,7 @@ def test_a_ledger_item_holds_the_whole_event_as_text() -> None:
         "product": "tea",
         "extra": '{"a":1.0}',
         "terms": "default",
+        "period": "2026-10",
     }
 
 
@@ -188,7 +229,14 @@ def test_a_ledger_item_is_read_back_as_a_posting_with_the_same_values() -> None:
     sold = event(amount="12.50", customer="c7")
     claimed = claim(sold)
     item = {name: {"S": value} for name, value in ledger_values(sold, claimed).items()}
-    assert Posting.of(item) == Posting(claimed.partition, sold.account, Decimal("12.50"), Decimal("1.2500"), AT, "c7")
+    assert Posting.of(item) == Posting(
+        claimed.partition, sold.account, Decimal("12.50"), Decimal("1.2500"), AT, "c7", Period(2026, 10)
+    )
+
+
+def test_a_ledger_item_without_a_period_counts_in_its_month_in_utc() -> None:
+    values = ledger_values(event(), replace(claim(event(), datetime(2026, 8, 31, 23, 59, tzinfo=UTC)), period=None))
+    assert Posting.of({name: {"S": value} for name, value in values.items()}).period == Period(2026, 8)
 
 
 def test_an_old_claim_without_a_price_origin_gives_the_ledger_item_of_its_time() -> None:
@@ -274,7 +322,7 @@ def test_the_outcome_of_an_item_follows_from_its_claim_and_the_ledger(
 
 def test_the_receipt_names_the_current_position_of_the_event() -> None:
     old = claim()
-    new = old.moved(utc("02:00"), terms())
+    new = old.moved(event(commission_rate="0.2"), utc("02:00"), terms())
     (outcome,) = outcomes([event()], {old.identity: Claimed(old, fresh=False)}, {old.identity: new}, {})
     assert outcome.receipt == new.receipt
 

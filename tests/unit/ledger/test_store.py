@@ -161,12 +161,13 @@ def test_events_of_an_open_bucket_are_appended_though_others_are_of_a_closing_on
     kept=st.none() | st.integers(1, 4000),
     price=st.builds(Price, amounts(), st.sampled_from(["", "card 3"]), st.sampled_from(["", "named=1"])),
     amount=st.none() | amounts(),
+    time=st.none() | instants,
 )
-def test_a_claim_is_read_back_from_its_item(
-    identity: Identity, at: datetime, kept: int | None, price: Price, amount: Decimal | None
+def test_a_claim_is_read_back_from_its_item(  # noqa: PLR0913, PLR0917 - all that varies in a claim
+    identity: Identity, at: datetime, kept: int | None, price: Price, amount: Decimal | None, time: datetime | None
 ) -> None:
     agreed = terms(shards=7, retention=timedelta(days=kept) if kept else None)
-    made = replace(Claim.of(replace(event(), identity=identity), at, agreed, price), amount=amount)
+    made = replace(Claim.of(replace(event(), identity=identity, time=time), at, agreed, price), amount=amount)
     item = to_item(claim_values(made, "request-1"))
     # The ledger keeps milliseconds, and so does the claim.
     assert claim_of(item) == made
@@ -266,7 +267,7 @@ def test_no_claim_is_made_after_the_time_is_over() -> None:
 
 def test_a_claim_that_another_request_moved_is_not_moved_again() -> None:
     old = claim()
-    new = old.moved(utc("02:00"), terms())
+    new = old.moved(event(), utc("02:00"), terms())
     assert store(Scripted({})).move([(old, new)]) == [new]
     assert store(Scripted(service_error("ConditionalCheckFailedException"))).move([(old, new)]) == []
     assert store(Scripted(THROTTLED)).move([(old, new)]) == []

@@ -65,6 +65,10 @@ class Environment:
         except ValueError as error:
             raise SettingsError(f"{name} is {text!r}: expected {expected}") from error
 
+    def optional(self, name: str, expected: str, parse: Callable[[str], T]) -> T | None:
+        """Return a variable as ``parse`` converts it; ``None`` if the variable is empty or missing."""
+        return self.parsed(name, expected, parse) if self.variables.get(name) else None
+
 
 def _at_least(minimum: int, value: int) -> int:
     if value < minimum:

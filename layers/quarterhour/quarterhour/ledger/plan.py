@@ -6,7 +6,7 @@ event was not appended is moved only when its bucket is final, because no append
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from decimal import Decimal
 from enum import Enum
@@ -18,9 +18,12 @@ from quarterhour.model import money
 from quarterhour.model.clock import iso_exact, iso_millis
 from quarterhour.model.errors import FieldProblem, SettingsError
 from quarterhour.model.identifiers import Account, Identity, Partition, Position
+from quarterhour.model.periods import Calendar, Period
 from quarterhour.model.quarter_hours import QuarterHour
 
 SCHEMA: Final = "1"
+PRIOR: Final = "1"
+"""The value of the attribute ``prior_period``; events of the current period lack it."""
 SAFETY: Final = timedelta(seconds=5)
 """A margin for clocks that differ between machines, and for a request in flight when its function ends."""
 
@@ -38,7 +41,7 @@ class RecordingTerms:
     """The owner's settings for recording events.
 
     ``grace``: the time from the end of a bucket until it is final. ``longest_run``: the timeout of the function that
-    records. ``retention``: how long an identity is kept, ``None`` for ever.
+    records. ``retention``: how long an identity is kept, ``None`` for ever. ``calendar``: the periods of events.
     """
 
     shards: int
@@ -46,6 +49,7 @@ class RecordingTerms:
     grace: timedelta
     longest_run: timedelta
     retention: timedelta | None
+    calendar: Calendar = field(default_factory=Calendar)
 
     def __post_init__(self) -> None:
         """Refuse a grace so short that a function could still append to a final bucket."""
@@ -77,7 +81,8 @@ class Refundable:
 class Claim:
     """The ledger position of an event, with everything that makes a repeated append write the same bytes.
 
-    ``amount`` is set for a refund of the rest of its sale whose event names more than is left.
+    ``amount`` is set for a refund of the rest of its sale whose event names more than is left. ``period`` is missing in
+    claims of earlier versions. ``prior_period``: whether the event belongs to an earlier period, which is cut off.
     """
 
     identity: Identity
@@ -88,6 +93,8 @@ class Claim:
     expires_at: int | None
     refundable: Refundable | None = None
     amount: Decimal | None = None
+    period: Period | None = None
+    prior_period: bool = False
 
     @classmethod
     def of(cls, event: Event, now: datetime, terms: RecordingTerms, price: Price) -> Self:
@@ -95,13 +102,25 @@ class Claim:
         refundable = Refundable(event.account, event.amount) if event.type == SALE else None
         expires = None if terms.retention is None else int((now + terms.retention).timestamp())
         identity = event.identity
-        partition = Partition.of(identity, now, terms.shards)
-        return cls(identity, partition, Position.of(identity, now), event.digest, price, expires, refundable)
+        partition, position = Partition.of(identity, now, terms.shards), Position.of(identity, now)
+        period, prior = terms.calendar.period_of(event.time, position.recorded_at)
+        return cls(
+            identity,
+            partition,
+            position,
+            event.digest,
+            price,
+            expires,
+            refundable,
+            period=period,
+            prior_period=prior,
+        )
 
-    def moved(self, now: datetime, terms: RecordingTerms) -> "Claim":
-        """Return the claim with a position of now, at the same price."""
-        partition = Partition.of(self.identity, now, terms.shards)
-        return replace(self, partition=partition, position=Position.of(self.identity, now))
+    def moved(self, event: Event, now: datetime, terms: RecordingTerms) -> "Claim":
+        """Return the claim of an event with a position and a period of now, at the same price."""
+        partition, position = Partition.of(self.identity, now, terms.shards), Position.of(self.identity, now)
+        period, prior = terms.calendar.period_of(event.time, position.recorded_at)
+        return replace(self, partition=partition, position=position, period=period, prior_period=prior)
 
     def content(self, event: Event) -> Event:
         """Return the event with the claimed amount."""
@@ -161,6 +180,10 @@ def ledger_values(event: Event, claim: Claim) -> dict[str, str]:
         values["arithmetic"] = claim.price.arithmetic
     if event.time is not None:
         values["time"] = iso_exact(event.time)
+    if claim.period:
+        values["period"] = str(claim.period)
+    if claim.prior_period:
+        values["prior_period"] = PRIOR
     return values
 
 

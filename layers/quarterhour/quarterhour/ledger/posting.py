@@ -9,6 +9,7 @@ from quarterhour.aws.items import Item
 from quarterhour.ledger.plan import SCHEMA
 from quarterhour.model import money
 from quarterhour.model.identifiers import Account, Partition, Position
+from quarterhour.model.periods import Period
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +22,7 @@ class Posting:
     commission: Decimal
     recorded_at: datetime
     customer: str | None
+    period: Period
 
     @classmethod
     def of(cls, item: Item) -> Self:
@@ -35,9 +37,17 @@ class Posting:
                 _decimal(item["commission"]["S"]),
                 Position.parse(item["position"]["S"]).recorded_at,
                 item["customer"]["S"] if "customer" in item else None,
+                period_of(item),
             )
         except (KeyError, TypeError) as error:
             raise ValueError(f"the ledger item lacks {error}") from error
+
+
+def period_of(item: Item) -> Period:
+    """Return the period of a ledger item: one of earlier versions, which has none, counts in its month in UTC."""
+    if "period" in item:
+        return Period.parse(item["period"]["S"])
+    return Period.of(Position.parse(item["position"]["S"]).recorded_at)
 
 
 def _decimal(text: str) -> Decimal:

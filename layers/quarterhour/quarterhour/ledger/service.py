@@ -170,16 +170,16 @@ class Recorder:
         fresh = [claims[identity].claim for identity in events if claims[identity].fresh]
         known = [claims[identity].claim for identity in events if not claims[identity].fresh]
         recorded, step = self._look_up(known)
-        absent = fresh + step.append + self._move(step.move)
+        absent = fresh + step.append + self._move(events, step.move)
         entries = [(claim.partition.quarter_hour, ledger_values(events[claim.identity], claim)) for claim in absent]
         appended = self._store.append(entries, lambda quarter_hour: request.in_time() and self._is_open(quarter_hour))
         recorded += [claim for claim in absent if claim.key in appended]
         return {claim.identity: claim for claim in recorded}
 
-    def _move(self, claims: list[Claim]) -> list[Claim]:
+    def _move(self, events: Mapping[Identity, Event], claims: list[Claim]) -> list[Claim]:
         """Move claims whose bucket is final to the current one; return those that were moved."""
         now = clock.now()
-        return self._store.move([(old, old.moved(now, self._terms)) for old in claims])
+        return self._store.move([(old, old.moved(events[old.identity], now, self._terms)) for old in claims])
 
     def _look_up(self, known: list[Claim]) -> tuple[list[Claim], NextStep]:
         """Return the known claims whose event is in the ledger, and the next step of the others."""

@@ -13,11 +13,12 @@ from quarterhour.aws.retries import is_cancelled, with_retries
 from quarterhour.aws.tables import conditional_write, get_items, insert_items, put_items
 from quarterhour.aws.workers import Workers
 from quarterhour.ledger.linked import LinkedClaim
-from quarterhour.ledger.plan import Claim, Claimed, Refundable
+from quarterhour.ledger.plan import PRIOR, Claim, Claimed, Refundable
 from quarterhour.ledger.pricing import Price
 from quarterhour.model import money
 from quarterhour.model.errors import UnavailableError
 from quarterhour.model.identifiers import Account, Identity, Partition, Position
+from quarterhour.model.periods import Period
 from quarterhour.model.quarter_hours import QuarterHour
 
 if TYPE_CHECKING:
@@ -43,6 +44,8 @@ def claim_values(claim: Claim, request_id: str) -> dict[str, Any]:
         "account": str(sale.account) if sale else None,
         "left": money.plain(sale.left) if sale else None,
         "amount": None if claim.amount is None else money.plain(claim.amount),
+        "period": str(claim.period) if claim.period else None,
+        "prior_period": PRIOR if claim.prior_period else None,
     }
 
 
@@ -59,6 +62,8 @@ def claim_of(item: Item) -> Claim:
         int(expires["N"]) if expires else None,
         Refundable(Account.parse(item["account"]["S"]), Decimal(item["left"]["S"])) if sale else None,
         Decimal(item["amount"]["S"]) if "amount" in item else None,
+        Period.parse(item["period"]["S"]) if "period" in item else None,
+        "prior_period" in item,
     )
 
 
@@ -92,18 +97,25 @@ def linked_request(table: str, linked: LinkedClaim, request_id: str) -> Request:
 
 
 def move_request(table: str, old: Claim, new: Claim) -> Request:
-    """Build the UpdateItem that moves a claim to another position, unless another request has moved it."""
+    """Build the UpdateItem that gives a claim another position and period, unless another request has moved it."""
+    update = "SET quarter_hour = :partition, #position = :position, #period = :period"
+    values = {
+        ":partition": str(new.partition),
+        ":position": str(new.position),
+        ":period": str(new.period),
+        ":unmoved": str(old.position),
+    }
+    if new.prior_period:
+        update, values = f"{update}, prior_period = :prior", {**values, ":prior": PRIOR}
+    else:
+        update += " REMOVE prior_period"
     return {
         "TableName": table,
         "Key": {"event": {"S": str(old.identity)}},
-        "UpdateExpression": "SET quarter_hour = :partition, #position = :position",
+        "UpdateExpression": update,
         "ConditionExpression": "#position = :unmoved",
-        "ExpressionAttributeNames": {"#position": "position"},
-        "ExpressionAttributeValues": {
-            ":partition": {"S": str(new.partition)},
-            ":position": {"S": str(new.position)},
-            ":unmoved": {"S": str(old.position)},
-        },
+        "ExpressionAttributeNames": {"#position": "position", "#period": "period"},
+        "ExpressionAttributeValues": to_item(values),
     }
 
 

@@ -7,6 +7,7 @@ from quarterhour.aws.workers import Workers
 from quarterhour.ledger.plan import RecordingTerms
 from quarterhour.ledger.service import Recorder
 from quarterhour.ledger.store import LedgerStore
+from quarterhour.model.periods import PERIOD, ZONE, Calendar, Period, time_zone
 from quarterhour.rate_cards.store import RateCardStore
 
 if TYPE_CHECKING:
@@ -25,6 +26,16 @@ def recorder_of(env: Environment, client: "DynamoDBClient", workers: Workers, ti
         grace=env.seconds("GRACE_SECONDS"),
         longest_run=env.seconds(timeout),
         retention=env.days("DEDUP_RETENTION_DAYS") or None,
+        calendar=calendar_of(env),
     )
     store = LedgerStore(client, env.text("IDENTITY_TABLE"), env.text("LEDGER_TABLE"), entity_table, workers)
     return Recorder(terms, store, RateCardStore(client, entity_table, workers).read)
+
+
+def calendar_of(env: Environment) -> Calendar:
+    """Return the calendar of a function's environment; raise ``SettingsError`` for a variable that is invalid."""
+    return Calendar(
+        env.parsed("BUSINESS_TIME_ZONE", ZONE, time_zone),
+        env.integer("PERIOD_GRACE_DAYS"),
+        env.optional("FIRST_PERIOD", f"{PERIOD}, or nothing", Period.parse),
+    )

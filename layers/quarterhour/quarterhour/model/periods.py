@@ -1,0 +1,113 @@
+"""Periods: calendar months in the marketplace's time zone, and the period in which an event counts."""
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
+from functools import lru_cache
+from typing import Final, Self
+
+ZONE: Final = "a time zone of the tz database such as Europe/London, or UTC"
+PERIOD: Final = "a month such as 2026-11"
+_PERIOD: Final = re.compile(r"[0-9]{4}-(0[1-9]|1[0-2])", re.ASCII)
+_DECEMBER: Final = 12
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Period:
+    """A calendar month: ``2026-11``. Periods compare by time, and so do their texts."""
+
+    year: int
+    month: int
+
+    @classmethod
+    def of(cls, day: date) -> Self:
+        """Return the month of a day; of an instant, the month in the instant's own time zone."""
+        return cls(day.year, day.month)
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Parse ``YYYY-MM``; raise ``ValueError`` for any other text."""
+        if not _PERIOD.fullmatch(text):
+            raise ValueError(f"{text!r} is not a month: write YYYY-MM")
+        return cls(int(text[:4]), int(text[5:]))
+
+    def __str__(self) -> str:
+        """Return the text, ``YYYY-MM``."""
+        return f"{self.year:04d}-{self.month:02d}"
+
+    @property
+    def first_day(self) -> date:
+        """The first day of the month."""
+        return date(self.year, self.month, 1)
+
+    @property
+    def next(self) -> "Period":
+        """The month after this one."""
+        return Period(self.year + 1, 1) if self.month == _DECEMBER else Period(self.year, self.month + 1)
+
+    @property
+    def previous(self) -> "Period":
+        """The month before this one."""
+        return Period(self.year - 1, _DECEMBER) if self.month == 1 else Period(self.year, self.month - 1)
+
+
+def time_zone(name: str) -> tzinfo:
+    """Return the time zone of a name in the tz database; raise ``ValueError`` if there is none."""
+    if name == "UTC":
+        return UTC
+    # Imported for zones alone, so that a function in UTC starts without it.
+    from zoneinfo import ZoneInfo  # noqa: PLC0415
+
+    try:
+        return ZoneInfo(name)
+    except (KeyError, ValueError, OSError) as error:
+        raise ValueError(f"{name!r} is no time zone") from error
+
+
+@dataclass(frozen=True, slots=True)
+class Calendar:
+    """The owner's settings for periods.
+
+    ``zone``: the marketplace's time zone. ``grace_days``: local days from the end of a period to its cut-off.
+    ``first_period``: the first period that gets statements; ``None`` if every period may.
+    """
+
+    zone: tzinfo = UTC
+    grace_days: int = 3
+    first_period: Period | None = None
+
+    def period_of(self, at: datetime | None, recorded_at: datetime) -> tuple[Period, bool]:
+        """Return the period of an event, and whether the event belongs to an earlier one that is cut off.
+
+        ``at`` is the event's own time, ``None`` if it has none. The same event recorded at the same instant always has
+        the same period.
+        """
+        current = self.month_of(recorded_at)
+        month = current if at is None else self.month_of(at)
+        if self.first_period and month < self.first_period:
+            return month, False
+        if month >= current:
+            return current, False
+        earliest = self._earliest_open(current, recorded_at)
+        return (earliest, True) if month < earliest else (month, False)
+
+    def cut_off(self, period: Period) -> datetime:
+        """Return the instant, in UTC, from which events of a period count in a later one."""
+        return _cut_off(self.zone, self.grace_days, period)
+
+    def month_of(self, instant: datetime) -> Period:
+        """Return the month of an instant in the marketplace's time zone."""
+        return Period.of(instant.astimezone(self.zone))
+
+    def _earliest_open(self, current: Period, recorded_at: datetime) -> Period:
+        """Return the earliest month whose cut-off is after an instant; ``current`` is the month of the instant."""
+        while self.cut_off(current.previous) > recorded_at:
+            current = current.previous
+        return current
+
+
+@lru_cache(maxsize=64)
+def _cut_off(zone: tzinfo, grace_days: int, period: Period) -> datetime:
+    day = period.next.first_day + timedelta(days=grace_days)
+    # Where clocks skip midnight, this is the day's first instant; where they show it twice, the first of the two.
+    return datetime.combine(day, time(), zone).astimezone(UTC)
