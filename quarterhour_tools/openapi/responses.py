@@ -358,6 +358,18 @@ class Event(Receipt):
     category: Maybe[Text]
 
 
+HeldReason = Literal["unknown_sale", "unregistered_agency"]
+Verdict = Literal["recorded", "duplicate", "held", "conflict", "rejected", "unavailable"]
+
+
+class Waiting(Answer):
+    """What a held event waits for."""
+
+    reason: HeldReason
+    problems: list[FieldProblem]
+    """Why it cannot be posted yet; if its sale is known by now and does not allow it, why not."""
+
+
 class ItemOutcome(Answer):
     """The result for one event of a request."""
 
@@ -365,9 +377,11 @@ class ItemOutcome(Answer):
     """The event's index in the request."""
     source: str | None
     id: str | None
-    verdict: Literal["recorded", "duplicate", "conflict", "rejected", "unavailable"]
+    verdict: Verdict
     receipt: Maybe[Receipt]
     """The event's place in the ledger, if it is recorded by this request or an earlier one."""
+    held: Maybe[Waiting]
+    """What a held event waits for."""
     errors: Maybe[list[FieldProblem]]
     """The errors in the event."""
 
@@ -376,7 +390,7 @@ class Recording(Answer):
     """The results for all events of a request."""
 
     items: list[ItemOutcome]
-    counts: dict[Literal["recorded", "duplicate", "conflict", "rejected", "unavailable"], Count]
+    counts: dict[Verdict, Count]
     """The number of items per verdict; verdicts without items are omitted."""
 
 

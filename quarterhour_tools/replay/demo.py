@@ -182,7 +182,7 @@ class _Witness:
         response = self._stack.request(request)
         if request.method == "POST":
             self.answers += [
-                Answer(item["verdict"], frozenset(error["field"] for error in item.get("errors", ())))
+                Answer(item["verdict"], frozenset(problem["field"] for problem in _problems(item)))
                 for item in response.json().get("items", ())
             ]
         return response
@@ -240,6 +240,12 @@ def _table(*columns: str | Column, title: str | None = None) -> Table:
     return Table(*columns, box=box.SIMPLE, padding=(0, 1, 0, 0), title=title, title_justify="left", title_style="")
 
 
+def _problems(item: Mapping[str, Any]) -> list[dict[str, str]]:
+    """Return why an item was not recorded."""
+    problems: list[dict[str, str]] = item.get("errors") or item.get("held", {}).get("problems", [])
+    return problems
+
+
 def _read(bucket: Bucket, key: str) -> str:
     with bucket.open(key) as file:
         return file.read().decode()
@@ -259,7 +265,7 @@ def _show_accounts(console: Console, expected: Mapping[str, Figures], sending: S
 def _show_end(console: Console, day: int, first: Outcome, last: Outcome, wrong: Sequence[str]) -> None:
     new_verdicts = ", ".join(
         f"{last.verdicts.get(name, 0) - first.verdicts.get(name, 0):,} {name}"
-        for name in ("recorded", "duplicate", "conflict", "rejected")
+        for name in ("recorded", "duplicate", "conflict", "rejected", "held")
     )
     console.print(f"All {day:,} lines sent once more: {new_verdicts}")
     proof = "good" if last.verified else "FAILED"

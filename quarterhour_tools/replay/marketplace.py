@@ -214,7 +214,7 @@ def _refunds(rng: Random, sale: Line) -> list[Line]:
         refunds.append(Line(again, "refund beyond its sale", "rejected", body, "data.amount"))
     elif what == "lost":
         body = _refund({**sale.body, "id": f"{sale.body['id']}-lost"}, 1, rest, again)
-        refunds.append(Line(again, "refund of no sale", "rejected", body, "data.refers_to"))
+        refunds.append(Line(again, "refund of no sale", "held", body, "data.refers_to"))
     return refunds
 
 

@@ -34,7 +34,7 @@ MOST: Final = 500
 """The most events of one request."""
 LEAP: Final = timedelta(days=366)
 """The longest step of the clock to an event's time."""
-VERDICTS: Final = ("recorded", "duplicate", "conflict", "rejected", "unavailable")
+VERDICTS: Final = ("recorded", "duplicate", "conflict", "rejected", "unavailable", "held")
 
 _INGEST: Final = "/events"
 _ORDERS: Final = "/orders"
@@ -406,6 +406,6 @@ def _detail(answer: Response) -> str:
 
 def _reasons(item: Mapping[str, Any]) -> str:
     """Return in one line why an item was not recorded."""
-    errors = item.get("errors") or []
+    errors = item.get("errors") or item.get("held", {}).get("problems", [])
     reasons = [f"{one['field']} {one['problem']}, expected {one['expected']}".strip() for one in errors]
     return "; ".join(reasons) or "another event is recorded under this source and id"

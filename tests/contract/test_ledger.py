@@ -14,6 +14,8 @@ from quarterhour.aws.items import from_item, to_item
 from quarterhour.aws.retries import is_cancelled
 from quarterhour.aws.tables import put_items_request, query_pages
 from quarterhour.aws.workers import Workers
+from quarterhour.ledger.event import Event
+from quarterhour.ledger.held_events import HeldEvent, HeldReason, Hold, Reservation, held_key
 from quarterhour.ledger.linked import LinkedClaim, linked_claim
 from quarterhour.ledger.plan import Claim, Claimed, ledger_values
 from quarterhour.ledger.store import Entry, claim_values, linked_request
@@ -37,11 +39,14 @@ def always(_: QuarterHour) -> bool:
 
 def claimed_by(storage: Storage, one: Claim, request: str = "request") -> Claimed | None:
     (claimed,) = storage.ledger.claim([one], request, in_time)
+    assert not isinstance(claimed, Reservation)
     return claimed
 
 
 def existing(storage: Storage, one: Claim) -> Claim:
-    return storage.ledger.claims([one.identity])[one.identity]
+    found = storage.ledger.claims([one.identity])[one.identity]
+    assert isinstance(found, Claim)
+    return found
 
 
 def entries(own: str, at: datetime, count: int, **data: Any) -> list[Entry]:
@@ -208,6 +213,127 @@ def test_a_transaction_sent_again_with_its_token_takes_effect_once(storage: Stor
     for _ in range(2):
         storage.dynamodb.transact_write_items(**request, ClientRequestToken=sale.identity.id)
     assert left(storage, sale) == Decimal("6.00")
+
+
+# ---------------------------------------------------------------- held events
+
+
+def orphan(own: str, amount: str = "-4.00") -> Event:
+    """Return a refund of a sale that nobody has sent."""
+    return event(f"{own}-held", "sale.refunded", amount=amount, refers_to=f"{own}-sale")
+
+
+def held_by(storage: Storage, one: Event) -> Claimed | Reservation | None:
+    (result,) = storage.ledger.hold([Hold.of(one, HeldReason.UNKNOWN_SALE)], in_time)
+    return result
+
+
+def stored(storage: Storage, one: Event) -> HeldEvent | None:
+    values = storage.entities.get(held_key(one.identity))
+    return HeldEvent.parse(values) if values else None
+
+
+def discarded(storage: Storage, one: Event) -> None:
+    storage.dynamodb.update_item(
+        TableName=storage.identity_table,
+        Key={"event": {"S": str(one.identity)}},
+        UpdateExpression="SET discarded = :why",
+        ExpressionAttributeValues={":why": {"S": "sent by a test"}},
+    )
+
+
+def test_a_held_event_reserves_its_identity_and_keeps_its_content(storage: Storage, own: str) -> None:
+    one = orphan(own)
+    assert held_by(storage, one) == Reservation.of(one, HeldReason.UNKNOWN_SALE)
+    found = stored(storage, one)
+    assert found
+    assert (found.event, found.reason) == (one, HeldReason.UNKNOWN_SALE)
+
+
+def test_other_content_under_the_identity_of_a_held_event_changes_nothing(
+    storage: Storage, own: str, at: datetime
+) -> None:
+    one, other = orphan(own), orphan(own, "-5.00")
+    reserved = held_by(storage, one)
+    assert held_by(storage, other) == reserved
+    assert storage.ledger.claim([claim(other, at)], "request", in_time) == [reserved]
+    found = stored(storage, one)
+    assert found
+    assert found.event == one
+
+
+def test_a_recorded_event_is_not_held(storage: Storage, own: str, at: datetime) -> None:
+    one = claim(orphan(own), at)
+    claimed_by(storage, one)
+    assert held_by(storage, orphan(own)) == Claimed(one, fresh=False)
+    assert stored(storage, orphan(own)) is None
+
+
+def test_a_reservation_becomes_a_claim_once(storage: Storage, own: str, at: datetime) -> None:
+    held_by(storage, orphan(own))
+    first, second = claim(orphan(own), at), claim(orphan(own), at + LATER)
+    assert storage.ledger.post([first], "one", in_time) == [Claimed(first, fresh=True, was_held=True)]
+    assert storage.ledger.post([first], "one", in_time) == [Claimed(first, fresh=True, was_held=True)], (
+        "a lost response"
+    )
+    assert storage.ledger.post([second], "other", in_time) == [Claimed(first, fresh=False)]
+    assert existing(storage, first) == first
+
+
+def test_the_reservation_of_other_content_and_a_discarded_one_do_not_become_a_claim(
+    storage: Storage, own: str, at: datetime
+) -> None:
+    reserved = held_by(storage, orphan(own))
+    assert storage.ledger.post([claim(orphan(own, "-5.00"), at)], "request", in_time) == [reserved]
+    discarded(storage, orphan(own))
+    (found,) = storage.ledger.post([claim(orphan(own), at)], "request", in_time)
+    assert isinstance(found, Reservation)
+    assert found.discarded == "sent by a test"
+
+
+def test_a_held_refund_is_claimed_against_its_sale_once(storage: Storage, own: str, sale: Claim, at: datetime) -> None:
+    held_by(storage, orphan(own))
+    planned = replace(refund(sale, "-4.00", at, "held"), was_held=True)
+    planned = replace(planned, claim=claim_of_refund(own, sale, at))
+    assert storage.ledger.claim_linked(planned, "one") == Claimed(planned.claim, fresh=True, was_held=True)
+    assert storage.ledger.claim_linked(planned, "other") == Claimed(planned.claim, fresh=False)
+    assert left(storage, sale) == Decimal("6.00")
+
+
+def claim_of_refund(own: str, sale: Claim, at: datetime) -> Claim:
+    planned = linked_claim(orphan(own), sale, at, terms())
+    assert isinstance(planned, LinkedClaim)
+    return planned.claim
+
+
+def test_a_discarded_refund_is_not_claimed_against_its_sale(
+    storage: Storage, own: str, sale: Claim, at: datetime
+) -> None:
+    held_by(storage, orphan(own))
+    discarded(storage, orphan(own))
+    planned = replace(refund(sale, "-4.00", at, "held"), was_held=True, claim=claim_of_refund(own, sale, at))
+    with pytest.raises(ClientError) as lost:
+        storage.ledger.claim_linked(planned, "one")
+    assert is_cancelled(lost.value)
+    assert left(storage, sale) == Decimal("10.00")
+
+
+def test_a_refund_that_was_never_held_does_not_replace_a_reservation(
+    storage: Storage, own: str, sale: Claim, at: datetime
+) -> None:
+    reserved = held_by(storage, orphan(own))
+    planned = replace(refund(sale, "-4.00", at, "held"), claim=claim_of_refund(own, sale, at))
+    with pytest.raises(ClientError):
+        storage.ledger.claim_linked(planned, "one")
+    assert storage.ledger.claims([orphan(own).identity]) == {orphan(own).identity: reserved}
+    assert left(storage, sale) == Decimal("10.00")
+
+
+def test_the_item_of_a_held_event_is_deleted_again_and_again(storage: Storage, own: str) -> None:
+    held_by(storage, orphan(own))
+    for _ in range(2):
+        storage.ledger.forget_held([orphan(own).identity])
+        assert stored(storage, orphan(own)) is None
 
 
 # ---------------------------------------------------------------- appends

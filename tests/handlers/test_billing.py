@@ -229,14 +229,37 @@ def test_an_order_that_lacks_an_item_is_parked_whole_and_the_others_are_posted(w
 def test_a_rejected_item_is_parked_with_the_reason_and_the_rest_of_its_order_is_posted(world: World) -> None:
     paid(world, "1001", TEA, CUP)
     world.drain()
-    forgotten = {"event": {"S": "orders#1001:1"}}
-    world.stack.dynamodb.delete_item(TableName=world.stack.ref("IdentityTable"), Key=forgotten)
+    world.stack.dynamodb.update_item(
+        TableName=world.stack.ref("IdentityTable"),
+        Key={"event": {"S": "orders#1001:1"}},
+        UpdateExpression="SET account = :other",
+        ExpressionAttributeValues={":other": {"S": "another#GBP"}},
+    )
     change(world, "1001", "paid", "cancelled")
     world.drain()
     (message,) = parked(world, "BillingParkedQueue")
     assert message["reason"].startswith("1001:1:refund: data.refers_to")
     assert billed(world)["1001:2:refund"] == "-2.50"
     assert "1001:1:refund" not in billed(world)
+
+
+def test_a_refund_right_after_an_order_is_paid_is_held_until_its_sale_is_billed(world: World) -> None:
+    paid(world, "1001", TEA)
+    assert given_back(world, "part", "-4") == ["held"]
+    world.drain()
+    assert billed(world) == {"1001:1": "10.00"}
+    assert given_back(world, "part", "-4") == ["recorded"]
+    assert billed(world) == {"1001:1": "10.00", "part": "-4"}
+
+
+def test_a_refund_that_is_billed_before_its_sale_is_held_and_posted_with_it(world: World) -> None:
+    paid(world, "1001", TEA)
+    change(world, "1001", "paid", "cancelled")
+    records = changes(world)
+    assert deliver(world, "billing", records[-1:]) == []
+    assert (billed(world), parked(world, "BillingParkedQueue")) == ({}, [])
+    assert deliver(world, "billing", records) == []
+    assert billed(world) == {"1001:1": "10.00", "1001:1:refund": "-10.00"}
 
 
 def test_an_item_that_conflicts_with_a_billed_one_parks_the_order(world: World) -> None:

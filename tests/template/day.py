@@ -22,6 +22,7 @@ ALL_DONE: Properties = {"batchItemFailures": []}
 def live_through(world: World) -> None:
     """Let every function meet everything that it has a call for."""
     live_with_documents(world)
+    live_with_held_events(world)
     live_with_events(world)
     live_with_orders(world)
     live_with_parts(world)
@@ -35,6 +36,12 @@ def live_with_documents(world: World) -> None:
     """Let an agency have a rate card, by which events to come are charged."""
     for name in ("write", "write", "latest", "versions", "version", "metadata", "permit", "permissions"):
         assert world.sample(f"documents-{name}", document="rate-card:Nord & Süd")["statusCode"] in {200, 201}, name
+
+
+def live_with_held_events(world: World) -> None:
+    """Let a refund come before its sale, which a later request holds together with the refund."""
+    held = world.sample("ingest-held")
+    assert json.loads(held["body"])["counts"] == {"held": 1}, held
 
 
 def live_with_events(world: World) -> None:
@@ -121,6 +128,8 @@ def live_with_orders(world: World) -> None:
         assert world.sample(f"orders-{name}")["statusCode"] == 200, name
     due = json.loads((ROOT / "events" / "billing-batch.json").read_text("utf-8"))["Records"]
     no_order = {**due[0], "dynamodb": {**due[0]["dynamodb"], "NewImage": {}}}
+    # The refund comes first, and is held until the sale is billed, too.
+    assert world.run("billing", {"Records": due[1:]}) == ALL_DONE
     assert world.run("billing", {"Records": [no_order, *due]}) == ALL_DONE
 
     # Billed again after a claim whose append was lost, after its bucket is final.

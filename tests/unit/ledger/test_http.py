@@ -21,7 +21,7 @@ from quarterhour.model.errors import (
 )
 from quarterhour.web import http
 
-RECORDED, DUPLICATE, CONFLICT, REJECTED, UNAVAILABLE = Verdict
+RECORDED, DUPLICATE, CONFLICT, REJECTED, UNAVAILABLE, HELD = Verdict
 
 
 @pytest.mark.parametrize(
@@ -95,6 +95,9 @@ def test_a_batch_may_hold_500_items() -> None:
         ({RECORDED}, 202),
         ({DUPLICATE}, 202),
         ({RECORDED, DUPLICATE}, 202),
+        ({HELD}, 202),
+        ({RECORDED, HELD}, 202),
+        ({HELD, REJECTED}, 207),
         ({CONFLICT}, 409),
         ({REJECTED}, 422),
         ({REJECTED, CONFLICT}, 422),

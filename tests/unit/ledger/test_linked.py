@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quarterhour.ledger.event import Event, Rejection
-from quarterhour.ledger.linked import LinkedClaim, linked_claim
+from quarterhour.ledger.held_events import Held, HeldReason, Hold, Reservation
+from quarterhour.ledger.linked import LinkedClaim, in_rounds, linked_claim, plan_linked
 from quarterhour.ledger.plan import Claim
 from tests.support.builders import AT, amounts, claim, event, terms
 
@@ -17,10 +18,10 @@ SALE = claim(event(amount="12.50", commission_rate="0.25"))
 
 
 def refund(id_: str = "r1", amount: object = "-2.50", **changed: object) -> Event:
-    return event(id_, "sale.refunded", amount=amount, refers_to="order-1", **changed)
+    return event(id_, "sale.refunded", amount=amount, **{"refers_to": "order-1", **changed})
 
 
-def against(sale: Claim | None, of: Event) -> LinkedClaim | Rejection:
+def against(sale: Claim | Reservation | None, of: Event) -> LinkedClaim | Hold | Rejection:
     return linked_claim(of, sale, AT, terms())
 
 
@@ -78,12 +79,25 @@ def test_a_refund_may_name_the_commission_rate_of_its_sale(rate: str | None) -> 
 @pytest.mark.parametrize(
     ("sale", "of", "field", "problem", "expected"),
     [
-        (None, refund(), "data.refers_to", "is no recorded sale of this source", "the id of the sale, sent before"),
         (
             claim(event(type_="adjustment.recorded")),
             refund(),
             "data.refers_to",
             "is an event that is no sale",
+            "the id of a sale",
+        ),
+        (
+            Reservation.of(event("order-1", "sale.refunded", amount="-1", refers_to="r1"), HeldReason.UNKNOWN_SALE),
+            refund(),
+            "data.refers_to",
+            "is a held event, and no sale",
+            "the id of a sale",
+        ),
+        (
+            replace(Reservation.of(event(), HeldReason.UNREGISTERED_AGENCY), discarded="sent twice"),
+            refund(),
+            "data.refers_to",
+            "was discarded by an operator",
             "the id of a sale",
         ),
         (SALE, refund(currency="EUR"), "data.refers_to", "is a sale of another account", "42#GBP, as it was sold"),
@@ -125,9 +139,62 @@ def test_a_refund_may_name_the_commission_rate_of_its_sale(rate: str | None) -> 
     ],
 )
 def test_a_refund_that_its_sale_does_not_allow_is_rejected_with_the_reason(
-    sale: Claim | None, of: Event, field: str, problem: str, expected: str
+    sale: Claim | Reservation, of: Event, field: str, problem: str, expected: str
 ) -> None:
     planned = against(sale, of)
     assert isinstance(planned, Rejection)
     assert (planned.source, planned.id) == ("shop", "r1")
     assert [(one.field, one.problem, one.expected) for one in planned.problems] == [(field, problem, expected)]
+
+
+# ---------------------------------------------------------------- held refunds
+
+
+@pytest.mark.parametrize("sale", [None, Reservation.of(event(), HeldReason.UNREGISTERED_AGENCY)])
+def test_a_refund_is_held_while_its_sale_is_unknown_or_held(sale: Reservation | None) -> None:
+    assert against(sale, refund()) == Hold.of(refund(), HeldReason.UNKNOWN_SALE)
+
+
+RESERVED = Reservation.of(refund(), HeldReason.UNKNOWN_SALE)
+
+
+def planned_again(sale: Claim | None, reservation: Reservation = RESERVED) -> object:
+    known: list[Claim | Reservation] = [reservation, sale] if sale else [reservation]
+    by_identity = {one.identity: one for one in known}
+    return plan_linked({SALE.identity: refund()}, by_identity, AT, terms())[refund().identity]
+
+
+def test_a_held_refund_replaces_its_reservation_once_its_sale_is_known() -> None:
+    linked = linked_claim(refund(), SALE, AT, terms())
+    assert isinstance(linked, LinkedClaim)
+    assert planned_again(SALE) == replace(linked, was_held=True)
+
+
+def test_a_held_refund_stays_held_while_its_sale_is_unknown() -> None:
+    assert planned_again(None) == Held(RESERVED)
+
+
+def test_a_held_refund_that_its_sale_does_not_allow_stays_held_with_the_reason() -> None:
+    planned = planned_again(claim(event(amount="1")))
+    assert isinstance(planned, Held)
+    assert [one.problem for one in planned.problems] == ["is -2.50, more than is left of the sale"]
+
+
+@pytest.mark.parametrize(
+    "reservation", [replace(RESERVED, discarded="sent twice"), Reservation.of(refund(amount="-1"), RESERVED.reason)]
+)
+def test_a_discarded_refund_and_another_content_do_not_replace_the_reservation(reservation: Reservation) -> None:
+    assert planned_again(SALE, reservation) == Held(reservation)
+
+
+def test_refunds_of_one_sale_are_in_rounds_of_their_own_and_those_that_refer_to_another_come_after_it() -> None:
+    first, second, other = refund("a"), refund("b"), refund("c", refers_to="order-2")
+    of_a, of_later = refund("d", refers_to="a"), refund("e", refers_to="f")
+    later = refund("f", refers_to="order-3")
+    rounds = in_rounds([first, second, other, of_a, of_later, later])
+    assert [[one.identity.id for one in some.values()] for some in rounds] == [["a", "c", "f"], ["b", "d", "e"]]
+
+
+def test_of_refunds_that_refer_to_each_other_the_later_one_comes_after_the_earlier() -> None:
+    rounds = in_rounds([refund("a", refers_to="b"), refund("b", refers_to="a")])
+    assert [[one.identity.id for one in some.values()] for some in rounds] == [["a"], ["b"]]

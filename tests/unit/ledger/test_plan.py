@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quarterhour.ledger.event import Event, Rejection
+from quarterhour.ledger.held_events import Held, HeldReason, Reservation
 from quarterhour.ledger.plan import (
     SAFETY,
     Claimed,
@@ -24,14 +25,14 @@ from quarterhour.ledger.plan import (
 from quarterhour.ledger.posting import Posting
 from quarterhour.ledger.pricing import Price
 from quarterhour.model import clock
-from quarterhour.model.errors import SettingsError
+from quarterhour.model.errors import FieldProblem, SettingsError
 from quarterhour.model.identifiers import Identity, Partition, Position
 from quarterhour.model.periods import Calendar, Period
 from quarterhour.model.quarter_hours import QuarterHour
 from tests.support.builders import AT, QUARTER_HOUR, claim, event, identities, instants, rejection, terms, utc
 
 MICROSECOND = timedelta(microseconds=1)
-RECORDED, DUPLICATE, CONFLICT, REJECTED, UNAVAILABLE = Verdict
+RECORDED, DUPLICATE, CONFLICT, REJECTED, UNAVAILABLE, HELD = Verdict
 
 
 # ---------------------------------------------------------------- phases of a bucket
@@ -312,7 +313,7 @@ def test_the_outcome_of_an_item_follows_from_its_claim_and_the_ledger(
     identity = event().identity
     claims = {identity: claimed} if claimed else {}
     recorded = {identity: claimed.claim} if claimed and stands else {}
-    (outcome,) = outcomes([item], claims, recorded, {})
+    (outcome,) = outcomes([item], claims, recorded, {}, {})
     assert outcome.verdict is verdict
     assert (outcome.source, outcome.id) == ("shop", "order-1")
     in_ledger = verdict in {RECORDED, DUPLICATE}
@@ -320,10 +321,48 @@ def test_the_outcome_of_an_item_follows_from_its_claim_and_the_ledger(
     assert bool(outcome.problems) != in_ledger
 
 
+RESERVED = Reservation.of(event(), HeldReason.UNREGISTERED_AGENCY)
+
+
+@pytest.mark.parametrize(
+    ("item", "reservation", "verdict", "problem"),
+    [
+        (event(), RESERVED, HELD, "is no registered agency: 42"),
+        (OTHER, RESERVED, CONFLICT, "was held before with other content"),
+        (
+            event(),
+            replace(RESERVED, discarded="sent twice"),
+            REJECTED,
+            "was held, and discarded by an operator: sent twice",
+        ),
+        (OTHER, replace(RESERVED, discarded="sent twice"), CONFLICT, "was held before with other content"),
+    ],
+)
+def test_the_outcome_of_an_event_that_is_held_follows_from_its_reservation(
+    item: Event, reservation: Reservation, verdict: Verdict, problem: str
+) -> None:
+    refused = {(item.identity, item.digest): rejection()}
+    (outcome,) = outcomes([item], {}, {}, refused, {item.identity: Held(reservation)})
+    assert (outcome.verdict, [one.problem for one in outcome.problems]) == (verdict, [problem])
+    assert (outcome.reason is not None) == (verdict is HELD)
+    shown = outcome.as_dict(0)
+    assert shown.get("held", shown.get("errors")) == (
+        {"reason": "unregistered_agency", "problems": [outcome.problems[0].as_dict()]}
+        if verdict is HELD
+        else [outcome.problems[0].as_dict()]
+    )
+
+
+def test_a_held_event_that_its_sale_does_not_allow_is_held_with_that_reason() -> None:
+    why = (FieldProblem("data.amount", "is -20, more than is left of the sale", "-10 at the most"),)
+    (outcome,) = outcomes([event()], {}, {}, {}, {event().identity: Held(RESERVED, why)})
+    assert (outcome.verdict, outcome.problems) == (HELD, why)
+
+
 def test_the_receipt_names_the_current_position_of_the_event() -> None:
     old = claim()
     new = old.moved(event(commission_rate="0.2"), utc("02:00"), terms())
-    (outcome,) = outcomes([event()], {old.identity: Claimed(old, fresh=False)}, {old.identity: new}, {})
+    (outcome,) = outcomes([event()], {old.identity: Claimed(old, fresh=False)}, {old.identity: new}, {}, {})
     assert outcome.receipt == new.receipt
 
 
@@ -343,7 +382,7 @@ def test_an_identity_that_is_twice_in_a_request_is_recorded_once(
     verdicts: list[Verdict],
 ) -> None:
     claimed = claim()
-    found = outcomes(items, {claimed.identity: Claimed(claimed, fresh)}, {claimed.identity: claimed}, {})
+    found = outcomes(items, {claimed.identity: Claimed(claimed, fresh)}, {claimed.identity: claimed}, {}, {})
     assert [outcome.verdict for outcome in found] == verdicts
     assert {str(outcome.receipt) for outcome in found if outcome.receipt} == {str(claimed.receipt)}
 
@@ -360,7 +399,7 @@ def test_every_combination_of_items_and_claims_has_the_outcome_of_the_rules(
             content_ = event(identity.id, amount="7" if content == "earlier" else content)
             claims[identity] = Claimed(claim(content_), fresh=content != "earlier" and draw.draw(st.booleans()))
     recorded = {one: claims[one].claim for one in claims if draw.draw(st.booleans())}
-    answered = outcomes(items, claims, recorded, {})
+    answered = outcomes(items, claims, recorded, {}, {})
     for item, outcome in zip(items, answered, strict=True):
         same = item.identity in claims and claims[item.identity].claim.digest == item.digest
         if item.identity not in claims:
@@ -395,5 +434,5 @@ def test_only_the_claimed_content_is_appended() -> None:
 
 def test_a_conflict_does_not_reveal_the_position_of_the_other_event() -> None:
     claimed = Claimed(claim(OTHER), fresh=False)
-    (outcome,) = outcomes([event()], {OTHER.identity: claimed}, {OTHER.identity: claimed.claim}, {})
+    (outcome,) = outcomes([event()], {OTHER.identity: claimed}, {OTHER.identity: claimed.claim}, {}, {})
     assert "receipt" not in outcome.as_dict(0)

@@ -12,6 +12,7 @@ from botocore.exceptions import ClientError
 from quarterhour.aws.retries import ATTEMPTS
 from quarterhour.documents.timeline import Start
 from quarterhour.ledger.event import Event, Rejection
+from quarterhour.ledger.held_events import HeldReason, Hold, Reservation
 from quarterhour.ledger.linked import LinkedClaim
 from quarterhour.ledger.plan import Claim, Claimed, Outcome, Verdict
 from quarterhour.ledger.service import Recorder
@@ -27,7 +28,7 @@ from tests.support.clocks import Waits
 from tests.support.script import cancelled
 from tests.unit.rate_cards.builders import rate_card
 
-RECORDED, DUPLICATE, CONFLICT, REJECTED, UNAVAILABLE = Verdict
+RECORDED, DUPLICATE, CONFLICT, REJECTED, UNAVAILABLE, HELD = Verdict
 OTHER_REQUEST = "request-of-another"
 LONG = Decimal("1." + "1" * 20)
 """An amount whose commission at ``LONG_RATE`` has too many digits."""
@@ -43,6 +44,8 @@ class Tables:
 
     def __init__(self) -> None:
         self.claimed: dict[Identity, tuple[Claim, str]] = {}
+        self.reserved: dict[Identity, Reservation] = {}
+        self.held: dict[Identity, Event] = {}
         self.ledger: dict[tuple[str, str], dict[str, str]] = {}
         self.calls: list[str] = []
         self.prepared: list[tuple[int, QuarterHour]] = []
@@ -64,20 +67,57 @@ class Tables:
         self.prepared.append((shards, before))
         self._end("prepare")
 
-    def claim(self, claims: Sequence[Claim], request: str, in_time: Callable[[], bool]) -> list[Claimed | None]:
+    def claim(
+        self, claims: Sequence[Claim], request: str, in_time: Callable[[], bool]
+    ) -> list[Claimed | Reservation | None]:
         self._begin("claim")
-        result = [self.claim_one(one, request) if in_time() else None for one in claims]
+        result = [
+            (self.reserved.get(one.identity) or self.claim_one(one, request)) if in_time() else None for one in claims
+        ]
         self._end("claim")
         return result
+
+    def hold(self, holds: Sequence[Hold], in_time: Callable[[], bool]) -> list[Claimed | Reservation | None]:
+        self._begin("hold")
+        return [self.hold_one(one) if in_time() else None for one in holds]
+
+    def hold_one(self, hold: Hold) -> Claimed | Reservation:
+        identity = hold.event.identity
+        if identity in self.claimed:
+            return Claimed(self.claimed[identity][0], fresh=False)
+        if identity not in self.reserved:
+            self.reserved[identity], self.held[identity] = hold.reservation, hold.event
+        return self.reserved[identity]
+
+    def post(
+        self, claims: Sequence[Claim], request: str, in_time: Callable[[], bool]
+    ) -> list[Claimed | Reservation | None]:
+        self._begin("post")
+        return [self.post_one(one, request) if in_time() else None for one in claims]
+
+    def post_one(self, new: Claim, request: str) -> Claimed | Reservation:
+        reservation = self.reserved.get(new.identity)
+        if reservation and not reservation.may_become_claim(new.digest):
+            return reservation
+        self.reserved.pop(new.identity, None)
+        return replace(self.claim_one(new, request), was_held=reservation is not None)
+
+    def forget_held(self, identities: Sequence[Identity]) -> None:
+        self._begin("forget_held")
+        for identity in identities:
+            self.held.pop(identity, None)
 
     def claim_one(self, new: Claim, request: str) -> Claimed:
         valid, owner = self.claimed.setdefault(new.identity, (new, request))
         return Claimed(valid, fresh=owner == request)
 
-    def claims(self, identities: Sequence[Identity]) -> dict[Identity, Claim]:
+    def claims(self, identities: Sequence[Identity]) -> dict[Identity, Claim | Reservation]:
         self._begin("claims")
         assert len(set(identities)) == len(identities), "a batch names each key once"
-        result = {one: self.claimed[one][0] for one in identities if one in self.claimed}
+        result: dict[Identity, Claim | Reservation] = {
+            one: self.claimed[one][0] for one in identities if one in self.claimed
+        }
+        result |= {one: self.reserved[one] for one in identities if one in self.reserved}
         self._end("claims")
         return result
 
@@ -96,8 +136,12 @@ class Tables:
         sale, owner = self.claimed[linked.before.identity]
         if sale.refundable != linked.before.refundable:
             return cancelled(["None", "ConditionalCheckFailed"])
+        reservation = self.reserved.get(linked.claim.identity)
+        if linked.was_held != (reservation is not None and reservation.may_become_claim(linked.claim.digest)):
+            return cancelled(["ConditionalCheckFailed", "None"])
         self.claimed[sale.identity] = linked.after, owner
-        return self.claim_one(linked.claim, request)
+        self.reserved.pop(linked.claim.identity, None)
+        return replace(self.claim_one(linked.claim, request), was_held=linked.was_held)
 
     def reduce(self, sale: Identity, left: Decimal) -> None:
         existing, owner = self.claimed[sale]
@@ -510,10 +554,11 @@ def test_a_refund_may_have_the_id_of_another_refunds_sale(desk: Desk) -> None:
     assert desk.verdicts(*items, request="request-2") == [REJECTED, RECORDED]
 
 
-def test_a_refund_of_an_unknown_sale_is_rejected_and_its_sale_named(desk: Desk) -> None:
-    (outcome,) = desk.record(refund(of="none"))
+def test_a_refund_of_a_sale_that_is_rejected_for_good_is_no_held_event(desk: Desk) -> None:
+    desk.record(event("fee", "adjustment.recorded", amount="1"))
+    (outcome,) = desk.record(refund(of="fee"), request="request-2")
     assert (outcome.verdict, [one.field for one in outcome.problems]) == (REJECTED, ["data.refers_to"])
-    assert (desk.tables.claimed, desk.tables.ledger) == ({}, {})
+    assert (desk.tables.reserved, desk.tables.held) == ({}, {})
 
 
 def test_a_refund_of_a_sale_that_is_not_in_the_ledger_yet_waits(desk: Desk) -> None:
@@ -598,3 +643,115 @@ def test_an_identity_is_known_for_its_retention_or_for_ever(hands: ManualClock) 
     assert kept.remembers(AT)
     hands.advance_to(AT + timedelta(days=2))
     assert (kept.remembers(AT), for_ever.remembers(AT)) == (False, True)
+
+
+# ---------------------------------------------------------------- held events
+
+
+def test_a_refund_of_an_unknown_sale_is_held_and_in_no_ledger(desk: Desk) -> None:
+    (outcome,) = desk.record(refund())
+    assert (outcome.verdict, outcome.reason) == (HELD, HeldReason.UNKNOWN_SALE)
+    assert [one.field for one in outcome.problems] == ["data.refers_to"]
+    assert (desk.tables.claimed, desk.tables.ledger) == ({}, {})
+    assert desk.tables.held == {refund().identity: refund()}
+
+
+def test_a_held_refund_that_is_sent_again_is_still_held_and_other_content_is_a_conflict(desk: Desk) -> None:
+    desk.record(refund())
+    other = event("r1", amount="5")
+    assert desk.verdicts(refund(), refund("-2"), other, request="request-2") == [HELD, CONFLICT, CONFLICT]
+    assert desk.tables.calls.count("hold") == 1
+    assert desk.tables.held == {refund().identity: refund()}
+
+
+def test_a_held_refund_that_is_sent_again_with_its_sale_is_recorded_once(desk: Desk) -> None:
+    desk.record(refund())
+    assert desk.verdicts(refund(), SALE, request="request-2") == [RECORDED, RECORDED]
+    assert desk.verdicts(refund(), SALE, request="request-3") == [DUPLICATE, DUPLICATE]
+    assert desk.in_ledger() == [("order-1", "10.00"), ("r1", "-1.00")]
+    assert desk.tables.left(SALE.identity) == Decimal("9.00")
+    assert (desk.tables.reserved, desk.tables.held) == ({}, {})
+
+
+def test_a_held_refund_is_completed_after_a_crash_between_claim_and_append(desk: Desk) -> None:
+    desk.record(refund())
+    desk.record(SALE, request="request-2")
+    desk.tables.down = {"append"}
+    with pytest.raises(UnavailableError):
+        desk.record(refund(), request="request-3")
+    assert desk.tables.held, "its content is kept until it is in the ledger"
+    desk.tables.down = set()
+    assert desk.verdicts(refund(), request="request-4") == [DUPLICATE]
+    assert desk.in_ledger() == [("order-1", "10.00"), ("r1", "-1.00")]
+
+
+def test_a_held_refund_of_more_than_its_sale_stays_held_with_the_reason(desk: Desk) -> None:
+    desk.record(refund("-11"))
+    desk.record(SALE, request="request-2")
+    (outcome,) = desk.record(refund("-11"), request="request-3")
+    assert (outcome.verdict, [one.field for one in outcome.problems]) == (HELD, ["data.amount"])
+    assert desk.in_ledger() == [("order-1", "10.00")]
+
+
+@pytest.mark.parametrize("together", [True, False])
+def test_of_two_refunds_that_refer_to_each_other_the_later_one_is_rejected(desk: Desk, *, together: bool) -> None:
+    pair = [refund(id_="a", of="b"), refund(id_="b", of="a")]
+    verdicts = desk.verdicts(*pair) if together else [desk.verdicts(one)[0] for one in pair]
+    assert verdicts == [HELD, REJECTED]
+    assert [identity.id for identity in desk.tables.held] == ["a"]
+
+
+def test_a_refund_that_cannot_be_held_now_is_unavailable(desk: Desk) -> None:
+    desk.tables.down = {"hold"}
+    assert desk.verdicts(refund()) == [UNAVAILABLE]
+    assert (desk.tables.reserved, desk.tables.held) == ({}, {})
+
+
+def test_a_refund_that_is_recorded_by_another_request_just_before_it_is_held_is_a_duplicate(desk: Desk) -> None:
+    def other() -> None:
+        assert Desk(desk.tables).verdicts(SALE, refund(), request=OTHER_REQUEST) == [RECORDED, RECORDED]
+
+    desk.tables.before["hold"] = other
+    assert desk.verdicts(refund()) == [DUPLICATE]
+    assert desk.tables.held == {}
+
+
+def test_a_released_refund_of_an_unknown_sale_is_recorded_without_its_reference(desk: Desk) -> None:
+    desk.record(refund())
+    assert desk.verdicts(replace(refund(), released=True), request="request-2") == [RECORDED]
+    (values,) = desk.tables.ledger.values()
+    assert (values["id"], values["terms"], "refers_to" in values) == ("r1", "default", False)
+    assert desk.verdicts(refund(), request="request-3") == [DUPLICATE]
+    assert desk.verdicts(refund("-2"), request="request-3") == [CONFLICT]
+    assert (desk.tables.reserved, desk.tables.held) == ({}, {})
+
+
+def test_a_released_refund_that_crashed_before_its_append_is_completed_with_the_same_bytes(desk: Desk) -> None:
+    desk.record(refund())
+    desk.tables.down = {"append"}
+    with pytest.raises(UnavailableError):
+        desk.record(replace(refund(), released=True), request="request-2")
+    desk.tables.down = set()
+    desk.record(SALE, request="request-3")
+    assert desk.verdicts(refund(), request="request-4") == [DUPLICATE]
+    assert ["refers_to" in values for values in desk.tables.ledger.values() if values["id"] == "r1"] == [False]
+    assert desk.tables.left(SALE.identity) == Decimal("10.00")
+
+
+def test_a_released_refund_is_linked_if_its_sale_is_known_by_then(desk: Desk) -> None:
+    desk.record(refund())
+    desk.record(SALE, request="request-2")
+    assert desk.verdicts(replace(refund(), released=True), request="request-3") == [RECORDED]
+    assert desk.tables.left(SALE.identity) == Decimal("9.00")
+
+
+def test_a_discarded_event_is_rejected_with_the_operators_reason(desk: Desk) -> None:
+    desk.record(refund())
+    reservation = desk.tables.reserved[refund().identity]
+    desk.tables.reserved[refund().identity] = replace(reservation, discarded="sent by a test")
+    desk.record(SALE, request="request-2")
+    for again in (refund(), replace(refund(), released=True)):
+        (outcome,) = desk.record(again, request="request-3")
+        assert outcome.verdict is REJECTED
+        assert "sent by a test" in outcome.problems[0].problem
+    assert desk.in_ledger() == [("order-1", "10.00")]

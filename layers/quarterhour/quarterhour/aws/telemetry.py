@@ -34,6 +34,7 @@ class Metric(StrEnum):
     EVENTS_CONFLICT = "EventsConflict"
     EVENTS_REJECTED = "EventsRejected"
     EVENTS_UNAVAILABLE = "EventsUnavailable"
+    EVENTS_HELD = "EventsHeld"
 
     GROUPS_FAILED = "GroupsFailed"
     """Groups of one account and partition in a batch whose update failed; the stream delivers them again."""

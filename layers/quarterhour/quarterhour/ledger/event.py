@@ -1,7 +1,7 @@
 """Billing events: the schema of their CloudEvents, and the values read from them."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
 from functools import cached_property
@@ -35,7 +35,7 @@ class Event:
 
     ``commission_rate`` is ``None`` if the sender named none. An adjustment may name its ``commission`` instead.
     ``details`` are the optional facts, as text by name. ``rest`` marks a linked refund that is reduced to the amount
-    left of its sale.
+    left of its sale. ``released`` marks an event that an operator lets be recorded without what it waits for.
     """
 
     identity: Identity
@@ -47,12 +47,18 @@ class Event:
     details: Mapping[str, str]
     commission: Decimal | None = None
     rest: bool = False
+    released: bool = False
 
     @property
     def linked_to(self) -> Identity | None:
         """The identity of the sale that this event changes, in the same source; ``None`` if it is not linked."""
         sale = self.details.get("refers_to")
         return Identity(self.identity.source, sale) if self.type == REFUND and sale else None
+
+    @property
+    def unlinked(self) -> "Event":
+        """The event without its reference to a sale."""
+        return replace(self, details={name: text for name, text in self.details.items() if name != "refers_to"})
 
     @cached_property
     def digest(self) -> str:

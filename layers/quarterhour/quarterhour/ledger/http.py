@@ -49,7 +49,7 @@ def response_parts(outcomes: Sequence[Outcome]) -> tuple[int, dict[str, str], di
 
 def status_of(verdicts: set[Verdict]) -> int:
     """Return the HTTP status for the verdicts of a request."""
-    if verdicts <= {Verdict.RECORDED, Verdict.DUPLICATE}:
+    if verdicts <= {Verdict.RECORDED, Verdict.DUPLICATE, Verdict.HELD}:
         return 202
     if verdicts == {Verdict.UNAVAILABLE}:
         return 503

@@ -9,6 +9,7 @@ from datetime import datetime
 from decimal import Decimal
 
 from quarterhour.ledger.event import Event, Rejection
+from quarterhour.ledger.held_events import Held, HeldReason, Hold, Reservation
 from quarterhour.ledger.plan import Claim, Claimed, RecordingTerms, Refundable
 from quarterhour.ledger.pricing import refund_price
 from quarterhour.model import money
@@ -18,17 +19,29 @@ from quarterhour.model.identifiers import Identity
 
 @dataclass(frozen=True, slots=True)
 class LinkedClaim:
-    """The claim of a linked event, and the claim of its sale before and after it; both are written, or neither."""
+    """The claim of a linked event, and the claim of its sale before and after it; both are written, or neither.
+
+    ``was_held``: the claim replaces the reservation of the event, which was held until now.
+    """
 
     claim: Claim
     before: Claim
     after: Claim
+    was_held: bool = False
 
 
-def linked_claim(event: Event, sale: Claim | None, now: datetime, terms: RecordingTerms) -> LinkedClaim | Rejection:
-    """Return a linked event's claim against the current claim of its sale, or why the sale does not allow it."""
-    if sale is None:
-        return unknown_sale(event)
+def linked_claim(
+    event: Event, sale: Claim | Reservation | None, now: datetime, terms: RecordingTerms
+) -> LinkedClaim | Hold | Rejection:
+    """Return a linked event's claim against the current claim of its sale, or why the sale does not allow it.
+
+    The event is held while its sale is unknown, or held itself.
+    """
+    if sale is None or (isinstance(sale, Reservation) and sale.is_of_sale):
+        return Hold.of(event, HeldReason.UNKNOWN_SALE)
+    if isinstance(sale, Reservation):
+        what = "is a held event, and no sale" if sale.discarded is None else "was discarded by an operator"
+        return _refuse(event, "data.refers_to", what, "the id of a sale")
     if sale.refundable is None:
         return _refuse(event, "data.refers_to", "is an event that is no sale", "the id of a sale")
     left = sale.refundable.left
@@ -46,42 +59,66 @@ def linked_claim(event: Event, sale: Claim | None, now: datetime, terms: Recordi
     return LinkedClaim(claim, sale, after)
 
 
-def unknown_sale(event: Event) -> Rejection:
-    """Return the rejection of a linked event whose sale is not recorded."""
-    return _refuse(event, "data.refers_to", "is no recorded sale of this source", "the id of the sale, sent before")
-
-
 def in_rounds(events: Iterable[Event]) -> list[dict[Identity, Event]]:
     """Return linked events in rounds, each by its sale: one round has one event of a sale, in the given order.
 
-    Raises ``ValueError`` for an event that is not linked.
+    An event that refers to another one of them is in a later round, where the other one is known. Raises
+    ``ValueError`` for an event that is not linked.
     """
+    events = list(events)
+    among = {event.identity for event in events}
     rounds: list[dict[Identity, Event]] = []
-    for event in events:
+    round_of: dict[Identity, int] = {}
+    next_of: dict[Identity, int] = {}
+    for event in sorted(events, key=lambda event: event.linked_to in among):
         sale = event.linked_to
         if sale is None:
             raise ValueError(f"{event.identity} refers to no sale")
-        first = next((one for one in rounds if sale not in one), None)
-        if first is None:
-            rounds.append({sale: event})
-        else:
-            first[sale] = event
+        number = max(next_of.get(sale, 0), round_of.get(sale, -1) + 1)
+        rounds += [{} for _ in range(number + 1 - len(rounds))]
+        rounds[number][sale] = event
+        round_of[event.identity], next_of[sale] = number, number + 1
     return rounds
 
 
 def plan_linked(
-    events: Mapping[Identity, Event], known: Mapping[Identity, Claim], now: datetime, terms: RecordingTerms
-) -> dict[Identity, Claimed | LinkedClaim | Rejection]:
-    """Return what to claim for each linked event, from events by their sales and the current claims of both.
+    events: Mapping[Identity, Event],
+    known: Mapping[Identity, Claim | Reservation],
+    now: datetime,
+    terms: RecordingTerms,
+) -> dict[Identity, Claimed | LinkedClaim | Hold | Held | Rejection]:
+    """Return what to write for each linked event, from events by their sales and what both identities hold now.
 
-    The existing claim if the event has one; the rejection if its sale does not allow it.
+    The existing claim or reservation if the event has one that stays; the rejection if its sale does not allow it.
     """
     return {
-        event.identity: Claimed(known[event.identity], fresh=False)
-        if event.identity in known
-        else linked_claim(event, known.get(sale), now, terms)
+        event.identity: _planned(event, known.get(event.identity), known.get(sale), now, terms)
         for sale, event in events.items()
     }
+
+
+def _planned(
+    event: Event,
+    existing: Claim | Reservation | None,
+    sale: Claim | Reservation | None,
+    now: datetime,
+    terms: RecordingTerms,
+) -> Claimed | LinkedClaim | Hold | Held | Rejection:
+    if isinstance(existing, Claim):
+        return Claimed(existing, fresh=False)
+    if existing and not existing.may_become_claim(event.digest):
+        return Held(existing)
+    planned = linked_claim(event, sale, now, terms)
+    if existing is None:
+        return planned
+    # What was answered as held stays held, until it is posted or an operator discards it.
+    match planned:
+        case LinkedClaim():
+            return replace(planned, was_held=True)
+        case Rejection():
+            return Held(existing, planned.problems)
+        case Hold():
+            return Held(existing)
 
 
 def _mismatch(event: Event, amount: Decimal, sale: Claim, refundable: Refundable) -> FieldProblem | None:

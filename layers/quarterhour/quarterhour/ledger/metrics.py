@@ -13,6 +13,7 @@ METRICS: Final[Mapping[Verdict, Metric]] = {
     Verdict.CONFLICT: Metric.EVENTS_CONFLICT,
     Verdict.REJECTED: Metric.EVENTS_REJECTED,
     Verdict.UNAVAILABLE: Metric.EVENTS_UNAVAILABLE,
+    Verdict.HELD: Metric.EVENTS_HELD,
 }
 
 

@@ -13,6 +13,7 @@ from enum import Enum
 from typing import Any, Final, Self
 
 from quarterhour.ledger.event import SALE, Event, Rejection
+from quarterhour.ledger.held_events import Held, HeldReason, waits_for
 from quarterhour.ledger.pricing import Price
 from quarterhour.model import money
 from quarterhour.model.clock import iso_exact, iso_millis
@@ -83,6 +84,7 @@ class Claim:
 
     ``amount`` is set for a refund of the rest of its sale whose event names more than is left. ``period`` is missing in
     claims of earlier versions. ``prior_period``: whether the event belongs to an earlier period, which is cut off.
+    ``unlinked`` marks an event that an operator released, and that is recorded without its reference to a sale.
     """
 
     identity: Identity
@@ -95,6 +97,7 @@ class Claim:
     amount: Decimal | None = None
     period: Period | None = None
     prior_period: bool = False
+    unlinked: bool = False
 
     @classmethod
     def of(cls, event: Event, now: datetime, terms: RecordingTerms, price: Price) -> Self:
@@ -123,8 +126,9 @@ class Claim:
         return replace(self, partition=partition, position=position, period=period, prior_period=prior)
 
     def content(self, event: Event) -> Event:
-        """Return the event with the claimed amount."""
-        return event if self.amount is None else replace(event, amount=self.amount)
+        """Return the event with the claimed amount and reference."""
+        content = event.unlinked if self.unlinked else event
+        return content if self.amount is None else replace(content, amount=self.amount)
 
     @property
     def key(self) -> tuple[str, str]:
@@ -195,17 +199,22 @@ class Verdict(Enum):
     CONFLICT = "conflict"
     REJECTED = "rejected"
     UNAVAILABLE = "unavailable"
+    HELD = "held"
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The outcome of one item: its verdict, with its receipt if it is in the ledger, or its problems if not."""
+    """The outcome of one item: its verdict, with its receipt if it is in the ledger, or its problems if not.
+
+    ``reason``: what a held event waits for.
+    """
 
     source: str | None
     id: str | None
     verdict: Verdict
     receipt: Mapping[str, str] | None = None
     problems: tuple[FieldProblem, ...] = ()
+    reason: HeldReason | None = None
 
     def as_dict(self, index: int) -> dict[str, Any]:
         """Return the JSON object in the response for the item at this index of the request."""
@@ -217,17 +226,24 @@ class Outcome:
         }
         if self.receipt:
             values["receipt"] = self.receipt
-        if self.problems:
-            values["errors"] = [problem.as_dict() for problem in self.problems]
+        problems = [problem.as_dict() for problem in self.problems]
+        if self.reason:
+            values["held"] = {"reason": self.reason.value, "problems": problems}
+        elif problems:
+            values["errors"] = problems
         return values
 
 
 @dataclass(frozen=True, slots=True)
 class Claimed:
-    """The valid claim of an event: written by this request (``fresh``), or an earlier one."""
+    """The valid claim of an event: written by this request (``fresh``), or an earlier one.
+
+    ``was_held``: this request has replaced the reservation of a held event by the claim.
+    """
 
     claim: Claim
     fresh: bool
+    was_held: bool = False
 
 
 def first_of_each(events: Iterable[Event]) -> list[Event]:
@@ -270,11 +286,13 @@ def outcomes(
     claims: Mapping[Identity, Claimed],
     recorded: Mapping[Identity, Claim],
     refused: Mapping[tuple[Identity, str], Rejection],
+    held: Mapping[Identity, Held],
 ) -> list[Outcome]:
     """Return the outcome of each item.
 
     ``claims``: the valid claims. ``recorded``: the claims whose event is in the ledger. ``refused``: by identity and
     digest, the events with a commission that is too long, and the linked events that their sale does not allow.
+    ``held``: the reservations of events that are held.
     """
     answered: set[Identity] = set()
     result = []
@@ -283,9 +301,11 @@ def outcomes(
             result.append(Outcome(item.source, item.id, Verdict.REJECTED, problems=item.problems))
             continue
         claimed = claims.get(item.identity)
-        receipt = None
+        receipt = reason = None
         problems: tuple[FieldProblem, ...] = ()
-        if claimed is None and (item.identity, item.digest) in refused:
+        if claimed is None and item.identity in held:
+            verdict, problems, reason = _outcome_of_held(item, held[item.identity])
+        elif claimed is None and (item.identity, item.digest) in refused:
             verdict, problems = Verdict.REJECTED, refused[item.identity, item.digest].problems
         elif claimed is None:
             verdict, problems = Verdict.UNAVAILABLE, (_TRY_AGAIN,)
@@ -298,8 +318,22 @@ def outcomes(
             new = claimed.fresh and item.identity not in answered
             verdict = Verdict.RECORDED if new else Verdict.DUPLICATE
             answered.add(item.identity)
-        result.append(Outcome(item.identity.source, item.identity.id, verdict, receipt, problems))
+        result.append(Outcome(item.identity.source, item.identity.id, verdict, receipt, problems, reason))
     return result
+
+
+def _outcome_of_held(event: Event, held: Held) -> tuple[Verdict, tuple[FieldProblem, ...], HeldReason | None]:
+    """Return verdict, problems and reason of an event whose identity is reserved for a held event."""
+    reservation = held.reservation
+    if reservation.digest != event.digest:
+        return Verdict.CONFLICT, (replace(_CONFLICT, problem="was held before with other content"),), None
+    if reservation.discarded is not None:
+        return Verdict.REJECTED, (_discarded(reservation.discarded),), None
+    return Verdict.HELD, held.problems or (waits_for(event, reservation.reason),), reservation.reason
+
+
+def _discarded(why: str) -> FieldProblem:
+    return FieldProblem("id", f"was held, and discarded by an operator: {why}", "an id of its own for a new event")
 
 
 _TRY_AGAIN: Final = FieldProblem("", "could not be written now", "the same item again, a little later")

@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from botocore.exceptions import ClientError
 
 from quarterhour.aws.retries import optimistically
 from quarterhour.ledger.event import Event, Rejection
+from quarterhour.ledger.held_events import Held, Hold, Reservation
 from quarterhour.ledger.linked import LinkedClaim, in_rounds, plan_linked
 from quarterhour.ledger.plan import (
     Claim,
@@ -49,6 +50,39 @@ class _Request:
         return clock.now() < self.until
 
 
+@dataclass(slots=True)
+class _Results:
+    """The results for a request's events so far: claims, reservations of held events, rejections."""
+
+    claims: dict[Identity, Claimed] = field(default_factory=dict)
+    held: dict[Identity, Held] = field(default_factory=dict)
+    refused: Refused = field(default_factory=dict)
+
+    def put(self, identity: Identity, result: object, digest: str = "") -> None:
+        """Take the result for an identity; ``digest`` is that of a rejected event. Other results are left out."""
+        match result:
+            case Claim():
+                self.claims[identity] = Claimed(result, fresh=False)
+            case Claimed():
+                self.claims[identity] = result
+            case Reservation():
+                self.held[identity] = Held(result)
+            case Held():
+                self.held[identity] = result
+            case Rejection():
+                self.refused[identity, digest] = result
+
+    def put_all(self, claims: Sequence[Claim], results: Sequence[Claimed | Reservation | None]) -> None:
+        """Take the results for claims, in the same order."""
+        for claim, result in zip(claims, results, strict=True):
+            self.put(claim.identity, result)
+
+    def holds(self, claim: Claim) -> bool:
+        """Return whether a reservation stands for the claim's event, and may become this claim."""
+        held = self.held.get(claim.identity)
+        return held is not None and held.reservation.may_become_claim(claim.digest)
+
+
 class Recorder:
     """Records events exactly once."""
 
@@ -66,21 +100,22 @@ class Recorder:
         """
         request = _Request(request_id, clock.now() + timedelta(seconds=seconds))
         events = [item for item in items if isinstance(item, Event)]
-        claims: dict[Identity, Claimed] = {}
+        results = _Results()
         recorded: dict[Identity, Claim] = {}
-        refused: Refused = {}
         if events:
             self._prepare()
             plain = [event for event in events if not event.linked_to]
-            claims, refused = self._claim(plain, request)
-            recorded = self._append_missing(claimed_events(plain, claims), claims, request)
+            self._claim(plain, request, results)
+            recorded = self._append_missing(plain, request, results)
             # After the others, so that one request can hold a sale and its refund.
-            linked = [event for event in events if event.linked_to and event.identity not in claims]
-            linked_claims, not_allowed = self._claim_linked(linked, request)
-            recorded |= self._append_missing(claimed_events(linked, linked_claims), linked_claims, request)
-            claims |= linked_claims
-            refused |= not_allowed
-        return outcomes(items, claims, recorded, refused)
+            linked = [event for event in events if event.linked_to and event.identity not in results.claims]
+            if linked:
+                self._claim_linked(linked, request, results)
+                recorded |= self._append_missing(linked, request, results)
+            posted = [identity for identity in recorded if results.claims[identity].was_held]
+            if posted:
+                self._store.forget_held(posted)
+        return outcomes(items, results.claims, recorded, results.refused, results.held)
 
     def remembers(self, at: datetime) -> bool:
         """Return whether the identities of events recorded at an instant or later are still kept."""
@@ -92,51 +127,62 @@ class Recorder:
             self._store.prepare(self._terms.shards, QuarterHour.at(clock.now()).previous)
             self._prepared = True
 
-    def _claim(self, events: list[Event], request: _Request) -> tuple[dict[Identity, Claimed], Refused]:
+    def _claim(self, events: list[Event], request: _Request, results: "_Results") -> None:
         """Claim events at their prices, with the rate cards that are in force."""
         now = clock.now()
+        # A released event with a reference gets here if nobody knows its sale: it is recorded without the reference.
+        priced = [(event, event.unlinked if event.linked_to else event) for event in events]
         try:
-            rate_cards = self._read_rate_cards(needed_rate_cards(events, now))
+            rate_cards = self._read_rate_cards(needed_rate_cards((as_recorded for _, as_recorded in priced), now))
         except UnavailableError:
             # Events that need a rate card are unavailable; events that name their commission are recorded.
-            rate_cards, events = NO_RATE_CARDS, [event for event in events if not needs_rate_card(event)]
+            rate_cards = NO_RATE_CARDS
+            priced = [(event, as_recorded) for event, as_recorded in priced if not needs_rate_card(as_recorded)]
         planned: dict[Identity, Claim] = {}
         unpayable: list[Event] = []
-        for event in events:
+        for event, as_recorded in priced:
             in_force = rate_cards.at(event.account.agency, rate_card_time(event, now))
-            price = price_of(event, in_force, self._terms.commission_rate)
+            price = price_of(as_recorded, in_force, self._terms.commission_rate)
             if price.commission(event.amount) is None:
                 unpayable.append(event)
-            else:
-                planned.setdefault(event.identity, Claim.of(event, now, self._terms, price))
-        claims, refused = self._refuse(unpayable)
-        claimed = self._store.claim(list(planned.values()), request.id, request.in_time)
-        return claims | {identity: one for identity, one in zip(planned, claimed, strict=True) if one}, refused
+            elif event.identity not in planned:
+                claim = Claim.of(event, now, self._terms, price)
+                planned[event.identity] = replace(claim, unlinked=True) if event.linked_to else claim
+        self._refuse(unpayable, results)
+        claims = list(planned.values())
+        results.put_all(claims, self._store.claim(claims, request.id, request.in_time))
+        reserved = [claim for claim in claims if results.holds(claim)]
+        if reserved:
+            results.put_all(reserved, self._store.post(reserved, request.id, request.in_time))
 
-    def _refuse(self, unpayable: list[Event]) -> tuple[dict[Identity, Claimed], Refused]:
-        """Refuse events whose commission would be too long, and return the claims of those claimed at another price."""
-        known = self._store.claims([event.identity for event in first_of_each(unpayable)]) if unpayable else {}
-        claims = {identity: Claimed(claim, fresh=False) for identity, claim in known.items()}
-        return claims, {(event.identity, event.digest): commission_too_long(event) for event in unpayable}
+    def _refuse(self, unpayable: list[Event], results: "_Results") -> None:
+        """Refuse events whose commission would be too long, unless they are claimed at another price, or held."""
+        if not unpayable:
+            return
+        for existing in self._store.claims([event.identity for event in first_of_each(unpayable)]).values():
+            results.put(existing.identity, existing)
+        results.refused |= {(event.identity, event.digest): commission_too_long(event) for event in unpayable}
 
-    def _claim_linked(self, linked: list[Event], request: _Request) -> tuple[dict[Identity, Claimed], Refused]:
-        """Claim linked events: of different sales side by side, of one sale in turn, as each changes its sale."""
-        claims: dict[Identity, Claimed] = {}
-        refused: Refused = {}
-        for events in in_rounds(first_of_each(linked)):
-            results = self._claim_round(events, request)
+    def _claim_linked(self, linked: list[Event], request: _Request, results: "_Results") -> None:
+        """Claim linked events: of different sales side by side, of one sale in turn, as each changes its sale.
+
+        An event of an unknown sale is held, or recorded without its reference if an operator has released it.
+        """
+        firsts = first_of_each(linked)
+        for events in in_rounds(firsts):
+            found = self._claim_round(events, request)
             for event in events.values():
-                match results.get(event.identity):
-                    case Claimed() as claimed:
-                        claims[event.identity] = claimed
-                    case Rejection() as rejection:
-                        refused[event.identity, event.digest] = rejection
-        return claims, refused
+                if event.identity in found:
+                    results.put(event.identity, found[event.identity], event.digest)
+        waiting = (results.held.get(event.identity) for event in firsts if event.released)
+        unlinked = {one.reservation.identity for one in waiting if one and not one.problems}
+        if unlinked:
+            self._claim([event for event in firsts if event.identity in unlinked], request, results)
 
     def _claim_round(self, events: Mapping[Identity, Event], request: _Request) -> Mapping[Identity, object]:
-        """Return the claim of each linked event, or its rejection, from events by their sales.
+        """Return what came of each event, from events by their sales: its claim, its reservation or its rejection.
 
-        The result is something else, or missing, for an event that cannot be claimed now.
+        The result is something else, or missing, for an event that can neither be claimed nor held now.
         """
         results: dict[Identity, object] = {}
         pending = events
@@ -145,13 +191,14 @@ class Recorder:
             nonlocal pending
             identities = dict.fromkeys([*(event.identity for event in pending.values()), *pending])
             planned = plan_linked(pending, self._store.claims(list(identities)), clock.now(), self._terms)
+            results.update(planned)
             linked = [one for one in planned.values() if isinstance(one, LinkedClaim)]
             # A sale may be claimed but not in the ledger yet: its sender has no response either.
             in_ledger = self._store.posted([one.before for one in linked])
             allowed = [one for one in linked if one.before.key in in_ledger]
             claimed = self._store.claim_all_linked(allowed, request.id, request.in_time)
-            results.update(planned)
             results.update(zip((one.claim.identity for one in allowed), claimed, strict=True))
+            self._hold([one for one in planned.values() if isinstance(one, Hold)], request, results)
             lost = [one for one in claimed if isinstance(one, ClientError)]
             if lost:
                 pending = {
@@ -163,15 +210,19 @@ class Recorder:
             optimistically(attempt, "the linked events", request.in_time)
         return results
 
-    def _append_missing(
-        self, events: dict[Identity, Event], claims: dict[Identity, Claimed], request: _Request
-    ) -> dict[Identity, Claim]:
+    def _hold(self, holds: list[Hold], request: _Request, results: dict[Identity, object]) -> None:
+        if holds:
+            held = self._store.hold(holds, request.in_time)
+            results.update(zip((hold.event.identity for hold in holds), held, strict=True))
+
+    def _append_missing(self, events: list[Event], request: _Request, results: "_Results") -> dict[Identity, Claim]:
         """Append the claimed events that the ledger lacks; return the claims whose event is in the ledger then."""
-        fresh = [claims[identity].claim for identity in events if claims[identity].fresh]
-        known = [claims[identity].claim for identity in events if not claims[identity].fresh]
+        claimed = claimed_events(events, results.claims)
+        fresh = [results.claims[identity].claim for identity in claimed if results.claims[identity].fresh]
+        known = [results.claims[identity].claim for identity in claimed if not results.claims[identity].fresh]
         recorded, step = self._look_up(known)
-        absent = fresh + step.append + self._move(events, step.move)
-        entries = [(claim.partition.quarter_hour, ledger_values(events[claim.identity], claim)) for claim in absent]
+        absent = fresh + step.append + self._move(claimed, step.move)
+        entries = [(claim.partition.quarter_hour, ledger_values(claimed[claim.identity], claim)) for claim in absent]
         appended = self._store.append(entries, lambda quarter_hour: request.in_time() and self._is_open(quarter_hour))
         recorded += [claim for claim in absent if claim.key in appended]
         return {claim.identity: claim for claim in recorded}

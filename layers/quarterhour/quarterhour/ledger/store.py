@@ -1,7 +1,9 @@
 """The ledger's calls to DynamoDB, and the builders of their requests."""
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from datetime import datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -9,13 +11,14 @@ from botocore.exceptions import ClientError
 
 from quarterhour.aws.entity import CHECKPOINT_KEY, SHARDS_KEY
 from quarterhour.aws.items import Item, Request, to_item
-from quarterhour.aws.retries import is_cancelled, with_retries
+from quarterhour.aws.retries import is_cancelled, optimistically, with_retries
 from quarterhour.aws.tables import conditional_write, get_items, insert_items, put_items
 from quarterhour.aws.workers import Workers
+from quarterhour.ledger.held_events import HeldEvent, HeldReason, Hold, Reservation, held_key, held_values
 from quarterhour.ledger.linked import LinkedClaim
 from quarterhour.ledger.plan import PRIOR, Claim, Claimed, Refundable
 from quarterhour.ledger.pricing import Price
-from quarterhour.model import money
+from quarterhour.model import clock, money
 from quarterhour.model.errors import UnavailableError
 from quarterhour.model.identifiers import Account, Identity, Partition, Position
 from quarterhour.model.periods import Period
@@ -46,6 +49,7 @@ def claim_values(claim: Claim, request_id: str) -> dict[str, Any]:
         "amount": None if claim.amount is None else money.plain(claim.amount),
         "period": str(claim.period) if claim.period else None,
         "prior_period": PRIOR if claim.prior_period else None,
+        "unlinked": claim.unlinked or None,
     }
 
 
@@ -64,18 +68,83 @@ def claim_of(item: Item) -> Claim:
         Decimal(item["amount"]["S"]) if "amount" in item else None,
         Period.parse(item["period"]["S"]) if "period" in item else None,
         "prior_period" in item,
+        "unlinked" in item,
     )
+
+
+def reservation_values(reservation: Reservation) -> dict[str, Any]:
+    """Return the Identity table's attributes of a reservation."""
+    return {
+        "event": str(reservation.identity),
+        "digest": reservation.digest,
+        "type": reservation.type,
+        "held": reservation.reason.value,
+        "discarded": reservation.discarded,
+    }
+
+
+def claim_or_reservation(item: Item) -> Claim | Reservation:
+    """Return what an item of the Identity table holds."""
+    if "held" not in item:
+        return claim_of(item)
+    return Reservation(
+        Identity.parse(item["event"]["S"]),
+        item["digest"]["S"],
+        item["type"]["S"],
+        HeldReason(item["held"]["S"]),
+        item["discarded"]["S"] if "discarded" in item else None,
+    )
+
+
+def hold_request(tables: tuple[str, str], hold: Hold, now: datetime) -> Request:
+    """Build the transaction that reserves the identity of an event and keeps its content.
+
+    ``tables``: the Identity and the Entity table.
+    """
+    identity_table, entity_table = tables
+    return {
+        "TransactItems": [
+            {
+                "Put": {
+                    "TableName": identity_table,
+                    "Item": to_item(reservation_values(hold.reservation)),
+                    "ConditionExpression": "attribute_not_exists(event)",
+                    "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
+                }
+            },
+            {"Put": {"TableName": entity_table, "Item": to_item(held_values(HeldEvent.of(hold, now)))}},
+        ]
+    }
+
+
+def _is_reserved(digest: str) -> Request:
+    """Return the condition that the identity is reserved for a held event of this content."""
+    return {
+        "ConditionExpression": "attribute_exists(held) AND digest = :digest AND attribute_not_exists(discarded)",
+        "ExpressionAttributeValues": {":digest": {"S": digest}},
+    }
+
+
+def post_request(table: str, claim: Claim, request_id: str) -> Request:
+    """Build the PutItem that replaces the reservation of a held event by its claim."""
+    return {
+        "TableName": table,
+        "Item": to_item(claim_values(claim, request_id)),
+        **_is_reserved(claim.digest),
+        "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
+    }
 
 
 def linked_request(table: str, linked: LinkedClaim, request_id: str) -> Request:
     """Build the transaction that claims a linked event and changes the claim of its sale."""
+    new = {"ConditionExpression": "attribute_not_exists(event)"}
     return {
         "TransactItems": [
             {
                 "Put": {
                     "TableName": table,
                     "Item": to_item(claim_values(linked.claim, request_id)),
-                    "ConditionExpression": "attribute_not_exists(event)",
+                    **(_is_reserved(linked.claim.digest) if linked.was_held else new),
                     "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
                 }
             },
@@ -156,10 +225,13 @@ class LedgerStore:
         writes = (lambda: self.client.update_item(**shards_)), (lambda: self.client.put_item(**checkpoint))
         self.workers.map(lambda write: conditional_write(write, "the Entity table"), writes)
 
-    def claim(self, claims: Sequence[Claim], request_id: str, in_time: Callable[[], bool]) -> list[Claimed | None]:
+    def claim(
+        self, claims: Sequence[Claim], request_id: str, in_time: Callable[[], bool]
+    ) -> list[Claimed | Reservation | None]:
         """Claim events, no identity twice; return the valid claims in the same order, existing ones where there are.
 
-        ``None`` if the claim could not be written in time, or if the existing one could not be read.
+        The reservation if the identity is that of a held event. ``None`` if the claim could not be written in time, or
+        if the existing one could not be read.
         """
         items = [to_item(claim_values(claim, request_id)) for claim in claims]
         insertion = insert_items(self.client, self.identity_table, items, self.workers, lambda _: in_time())
@@ -168,20 +240,78 @@ class LedgerStore:
         )
         return [not_inserted.get(str(claim.identity), Claimed(claim, fresh=True)) for claim in claims]
 
-    def _existing(self, events: Sequence[str], request_id: str) -> dict[str, Claimed | None]:
-        """Return the existing claim of each event; ``None`` if it cannot be read now, or has expired meanwhile."""
-        existing: dict[str, Claimed | None] = dict.fromkeys(events)
+    def _existing(self, events: Sequence[str], request_id: str) -> dict[str, Claimed | Reservation | None]:
+        """Return the existing claim or reservation of each event; ``None`` if it cannot be read now, or has expired."""
+        existing: dict[str, Claimed | Reservation | None] = dict.fromkeys(events)
         try:
             items = get_items(self.client, self.identity_table, [{"event": event} for event in events], self.workers)
         except UnavailableError:
             return existing
-        return existing | {item["event"]["S"]: _claimed(item, request_id) for item in items}
+        return existing | {item["event"]["S"]: _found(item, request_id) for item in items}
 
-    def claims(self, identities: Sequence[Identity]) -> dict[Identity, Claim]:
-        """Return the existing claims of these identities, read strongly consistent."""
+    def claims(self, identities: Sequence[Identity]) -> dict[Identity, Claim | Reservation]:
+        """Return the existing claims and reservations of these identities, read strongly consistent."""
         keys = [{"event": str(identity)} for identity in identities]
         items = get_items(self.client, self.identity_table, keys, self.workers)
-        return {claim.identity: claim for claim in map(claim_of, items)}
+        return {one.identity: one for one in map(claim_or_reservation, items)}
+
+    def hold(self, holds: Sequence[Hold], in_time: Callable[[], bool]) -> list[Claimed | Reservation | None]:
+        """Hold events, no identity twice; return the valid reservations, or the claims of events recorded before.
+
+        ``None`` if the event could not be held in time.
+        """
+
+        def hold_one(hold: Hold) -> Claimed | Reservation | None:
+            try:
+                return optimistically(lambda: self._hold(hold), "the held event", in_time)
+            except UnavailableError:
+                return None
+
+        return self.workers.map(hold_one, holds)
+
+    def _hold(self, hold: Hold) -> Claimed | Reservation:
+        request = hold_request((self.identity_table, self.entity_table), hold, clock.now())
+        try:
+            self.client.transact_write_items(**request)
+        except ClientError as error:
+            existing = _existing_item(error)
+            if not existing:
+                raise
+            found = claim_or_reservation(existing)
+            return Claimed(found, fresh=False) if isinstance(found, Claim) else found
+        return hold.reservation
+
+    def post(
+        self, claims: Sequence[Claim], request_id: str, in_time: Callable[[], bool]
+    ) -> list[Claimed | Reservation | None]:
+        """Replace the reservations of held events by claims; return the valid claims in the same order.
+
+        The reservation if an operator has discarded the event meanwhile; ``None`` if the claim could not be written.
+        """
+
+        def post(claim: Claim) -> Claimed | Reservation | None:
+            request = post_request(self.identity_table, claim, request_id)
+            if not in_time():
+                return None
+            try:
+                write = conditional_write(lambda: self.client.put_item(**request), "the Identity table")
+            except UnavailableError:
+                return None
+            if write.applied:
+                return Claimed(claim, fresh=True, was_held=True)
+            return _found(write.item, request_id, was_held=True) if write.item else None
+
+        return self.workers.map(post, claims)
+
+    def forget_held(self, identities: Sequence[Identity]) -> None:
+        """Delete the items of held events that are recorded. The watch deletes what this leaves."""
+
+        def forget(identity: Identity) -> None:
+            request: Request = {"TableName": self.entity_table, "Key": to_item(held_key(identity))}
+            with suppress(UnavailableError):
+                with_retries(lambda: self.client.delete_item(**request), "the Entity table")
+
+        self.workers.map(forget, identities)
 
     def claim_all_linked(
         self, linked: Sequence[LinkedClaim], request_id: str, in_time: Callable[[], bool]
@@ -214,11 +344,12 @@ class LedgerStore:
         except ClientError as error:
             if not is_cancelled(error):
                 raise
-            first: Any = error.response["CancellationReasons"][0].get("Item")
-            if not first:
+            existing = _existing_item(error)
+            found = _found(existing, request_id, was_held=linked.was_held) if existing else None
+            if not isinstance(found, Claimed):
                 raise
-            return _claimed(first, request_id)
-        return Claimed(linked.claim, fresh=True)
+            return found
+        return Claimed(linked.claim, fresh=True, was_held=linked.was_held)
 
     def move(self, moves: Sequence[tuple[Claim, Claim]]) -> list[Claim]:
         """Move claims, given before and after; return those that were moved, as they are now.
@@ -258,9 +389,22 @@ class LedgerStore:
         return items.keys() - {_key(item) for item in unwritten}
 
 
-def _claimed(item: Item, request_id: str) -> Claimed:
+def _found(item: Item, request_id: str, *, was_held: bool = False) -> Claimed | Reservation:
+    found = claim_or_reservation(item)
+    if isinstance(found, Reservation):
+        return found
     # The existing claim is of this same request where DynamoDB's response to its first try was lost.
-    return Claimed(claim_of(item), fresh=item["request"]["S"] == request_id)
+    fresh = item["request"]["S"] == request_id
+    return Claimed(found, fresh=fresh, was_held=was_held and fresh)
+
+
+def _existing_item(error: ClientError) -> Item | None:
+    """Return the item for which the condition of a transaction's first write does not hold; ``None`` for others."""
+    if not is_cancelled(error):
+        return None
+    first: Any = error.response["CancellationReasons"][0]
+    existing: Item | None = first.get("Item")
+    return existing
 
 
 def _left(sale: Claim) -> str:

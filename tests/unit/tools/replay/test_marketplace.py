@@ -35,7 +35,7 @@ def verdicts(day: list[Line]) -> list[tuple[str, set[str]]]:
             same = known[key].digest == event.digest
             result.append(("duplicate", set()) if same else ("conflict", {"id"}))
         elif event.type == "sale.refunded" and sale not in left:
-            result.append(("rejected", {"data.refers_to"}))
+            result.append(("held", {"data.refers_to"}))
         elif event.type == "sale.refunded" and left[sale] + event.amount < 0:
             result.append(("rejected", {"data.amount"}))
         else:
@@ -67,7 +67,7 @@ def test_the_day_has_all_that_clients_do() -> None:
     day = marketplace_day()
     assert 800 < len(day) < 1_200
     kinds = Counter((line.kind, line.verdict) for line in day)
-    assert {verdict for _, verdict in kinds} == {"recorded", "duplicate", "conflict", "rejected"}
+    assert {verdict for _, verdict in kinds} == {"recorded", "duplicate", "conflict", "rejected", "held"}
     assert min(kinds[kind, "recorded"] for kind in ("late sale", "refund", "adjustment", "bad item, corrected")) > 5
     assert {"refund beyond its sale", "refund of no sale"} <= {kind for kind, _ in kinds}
     ids = {(line.body["source"], line.body["id"]) for line in day if line.verdict == "recorded"}

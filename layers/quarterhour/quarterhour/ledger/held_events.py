@@ -1,0 +1,229 @@
+"""Held events, the pure part: an event that waits for something, its reservation, and its item in the Entity table.
+
+The reservation keeps the event's identity in the Identity table, in place of a claim. Posting replaces it by the claim.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from decimal import Decimal
+from enum import StrEnum
+from hashlib import sha256
+from typing import Any, Final, Self
+
+from quarterhour.aws.entity import Key, Values
+from quarterhour.ledger.event import SALE, Event
+from quarterhour.model import money
+from quarterhour.model.clock import iso_exact, iso_millis, parse_iso
+from quarterhour.model.errors import FieldProblem
+from quarterhour.model.identifiers import SEPARATOR, Account, Identity, base58_prefix
+
+HELD: Final = f"HELD{SEPARATOR}"
+"""The prefix of the partition keys of all held events, in the table and in its indexes."""
+HELD_SHARDS: Final = 4
+"""The number of index partitions over which the held events are spread; each takes 1,000 writes a second."""
+_SK: Final = "held"
+_SUFFIX_LENGTH: Final = 22
+
+
+class HeldReason(StrEnum):
+    """What an event waits for."""
+
+    UNKNOWN_SALE = "unknown_sale"
+    """The sale that it refers to."""
+    UNREGISTERED_AGENCY = "unregistered_agency"
+    """The registration of its agency."""
+
+
+class HeldStatus(StrEnum):
+    """Whether an event still waits, or an operator has discarded it."""
+
+    HELD = "held"
+    DISCARDED = "discarded"
+
+
+@dataclass(frozen=True, slots=True)
+class Reservation:
+    """The reservation of a held event's identity. ``discarded``: why an operator discarded the event."""
+
+    identity: Identity
+    digest: str
+    type: str
+    reason: HeldReason
+    discarded: str | None = None
+
+    @classmethod
+    def of(cls, event: Event, reason: HeldReason) -> Self:
+        """Return the reservation of an event that is held for a reason."""
+        return cls(event.identity, event.digest, event.type, reason)
+
+    def may_become_claim(self, digest: str) -> bool:
+        """Return whether the reservation is that of an event with this digest, and the event can still be posted."""
+        return self.digest == digest and self.discarded is None
+
+    @property
+    def is_of_sale(self) -> bool:
+        """Whether the held event is a sale, which linked events can wait for."""
+        return self.type == SALE and self.discarded is None
+
+
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """An event that must wait, to be written with its reservation; both are written, or neither."""
+
+    event: Event
+    reservation: Reservation
+
+    @classmethod
+    def of(cls, event: Event, reason: HeldReason) -> Self:
+        """Return the hold of an event for a reason."""
+        return cls(event, Reservation.of(event, reason))
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """The existing reservation of an identity. ``problems``: why the event cannot be posted, beyond the reason."""
+
+    reservation: Reservation
+    problems: tuple[FieldProblem, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """An operator's decision about a held event."""
+
+    by: str
+    at: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class HeldEvent:
+    """A held event as its item in the Entity table holds it.
+
+    ``problems``: why the last attempt to post it failed. ``released``: post it without what it waits for.
+    """
+
+    event: Event
+    reason: HeldReason
+    held_at: str
+    status: HeldStatus = HeldStatus.HELD
+    problems: tuple[FieldProblem, ...] = ()
+    released: Decision | None = None
+    discarded: Decision | None = None
+
+    @classmethod
+    def of(cls, hold: Hold, now: datetime) -> Self:
+        """Return the item of an event that is held now."""
+        return cls(hold.event, hold.reservation.reason, iso_millis(now))
+
+    @classmethod
+    def parse(cls, values: Values) -> Self:
+        """Return the held event in an item of the Entity table; raise ``ValueError`` if the item is not readable."""
+        try:
+            event = _event(values)
+            if event.digest != values["digest"]:
+                raise ValueError(f"{event.identity} is stored with other content than it was held with")
+            return cls(
+                event,
+                HeldReason(values["reason"]),
+                values["held_at"],
+                HeldStatus(values["status"]),
+                tuple(FieldProblem(**one) for one in values.get("problems", ())),
+                *(Decision(**values[name]) if name in values else None for name in ("released", "discarded")),
+            )
+        except (KeyError, TypeError) as error:
+            raise ValueError(f"the item of a held event lacks {error}") from error
+
+    @property
+    def posting(self) -> Event:
+        """The event to record."""
+        return replace(self.event, released=self.released is not None)
+
+    @property
+    def place(self) -> str:
+        """The sort key in the indexes: the instant, then a hash that separates events of one millisecond."""
+        digest = sha256(str(self.event.identity).encode()).digest()
+        return f"{self.held_at}{SEPARATOR}{base58_prefix(digest, _SUFFIX_LENGTH)}"
+
+
+def held_key(identity: Identity) -> Key:
+    """Return the key of a held event."""
+    return {"pk": f"{HELD}{identity}", "sk": _SK}
+
+
+def held_partitions(status: HeldStatus) -> list[str]:
+    """Return the partitions of ``gsi1`` that hold the events of a status, each by age."""
+    return [f"{HELD}{status}{SEPARATOR}{shard}" for shard in range(HELD_SHARDS)]
+
+
+def agency_partition(status: HeldStatus, agency: str) -> str:
+    """Return the partition of ``gsi2`` that holds the events of an agency in a status, by age."""
+    return f"{HELD}{status}{SEPARATOR}{agency}"
+
+
+def index_values(identity: Identity, agency: str, status: HeldStatus, place: str) -> dict[str, str]:
+    """Return the index attributes of a held event."""
+    shard = sha256(str(identity).encode()).digest()[0] % HELD_SHARDS
+    return {
+        "gsi1pk": held_partitions(status)[shard],
+        "gsi1sk": place,
+        "gsi2pk": agency_partition(status, agency),
+        "gsi2sk": place,
+    }
+
+
+def held_values(held: HeldEvent) -> Values:
+    """Return the item of an event that is held now, without an operator's decision."""
+    event = held.event
+    return {
+        **held_key(event.identity),
+        **index_values(event.identity, event.account.agency, held.status, held.place),
+        "reason": held.reason.value,
+        "held_at": held.held_at,
+        "status": held.status.value,
+        "digest": event.digest,
+        "type": event.type,
+        "agency": event.account.agency,
+        "currency": event.account.currency,
+        "amount": money.plain(event.amount),
+        "commission_rate": _plain(event.commission_rate),
+        "commission": _plain(event.commission),
+        "time": iso_exact(event.time) if event.time else None,
+        "details": dict(event.details),
+        "rest": event.rest or None,
+    }
+
+
+def identity_of(values: Mapping[str, Any]) -> Identity:
+    """Return the identity of the event in an item of a held event."""
+    return Identity.parse(values["pk"].removeprefix(HELD))
+
+
+def waits_for(event: Event, reason: HeldReason) -> FieldProblem:
+    """Return what a held event waits for, as a sender reads it."""
+    if reason is HeldReason.UNREGISTERED_AGENCY:
+        return FieldProblem("subject", f"is no registered agency: {event.account.agency}", "its registration")
+    return FieldProblem("data.refers_to", "is no recorded sale yet", "the sale; then this event is posted, too")
+
+
+def _event(values: Values) -> Event:
+    return Event(
+        identity_of(values),
+        values["type"],
+        Account(values["agency"], values["currency"]),
+        Decimal(values["amount"]),
+        _decimal(values.get("commission_rate")),
+        parse_iso(values["time"]) if "time" in values else None,
+        values["details"],
+        _decimal(values.get("commission")),
+        rest="rest" in values,
+    )
+
+
+def _plain(value: Decimal | None) -> str | None:
+    return None if value is None else money.plain(value)
+
+
+def _decimal(text: str | None) -> Decimal | None:
+    return None if text is None else Decimal(text)

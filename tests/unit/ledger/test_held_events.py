@@ -1,0 +1,90 @@
+"""Held events: their reservation, and the item that keeps their content."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from quarterhour.aws.items import from_item, to_item
+from quarterhour.ledger.event import Event
+from quarterhour.ledger.held_events import (
+    HELD,
+    HeldEvent,
+    HeldReason,
+    HeldStatus,
+    Hold,
+    agency_partition,
+    held_key,
+    held_partitions,
+    held_values,
+    identity_of,
+)
+from tests.support.builders import AT, amounts, event, identities, instants
+
+
+def held(of: Event, at: datetime = AT) -> HeldEvent:
+    return HeldEvent.of(Hold.of(of, HeldReason.UNKNOWN_SALE), at)
+
+
+def stored(one: HeldEvent) -> dict[str, object]:
+    return from_item(to_item(held_values(one)))
+
+
+@st.composite
+def events(draw: st.DrawFn) -> Event:
+    """A refund or a sale with everything that an event can have."""
+    own = draw(
+        st.fixed_dictionaries({}, optional={"customer": st.just("Zo\u00eb"), "extra": st.just({"a": [1, None]})})
+    )
+    when = draw(st.none() | instants)
+    if draw(st.booleans()):
+        one = event("r1", "sale.refunded", amount=-abs(draw(amounts(12))), refers_to="order-1", **own)
+        return replace(one, rest=draw(st.booleans()), time=when)
+    rate = draw(st.sampled_from([{}, {"commission_rate": "0.10"}, {"commission": "-1.250"}]))
+    return replace(event("a1", "adjustment.recorded", amount=draw(amounts(12)), **own, **rate), time=when)
+
+
+@given(events(), instants)
+def test_a_held_event_is_read_back_as_it_was_sent(one: Event, at: datetime) -> None:
+    found = HeldEvent.parse(stored(held(one, at)))
+    assert found == held(one, at)
+    assert found.posting == one
+    assert found.event.digest == one.digest
+
+
+@given(identities)
+def test_the_key_of_a_held_event_is_that_of_its_identity(identity: object) -> None:
+    key = held_key(identity)  # type: ignore[arg-type] # any identity
+    assert (identity_of(key), key["pk"].startswith(HELD)) == (identity, True)
+
+
+def test_a_held_event_is_in_the_index_of_all_by_age_and_in_that_of_its_agency() -> None:
+    values = stored(held(event("r1", "sale.refunded", amount="-1", refers_to="order-1")))
+    assert values["gsi1pk"] in held_partitions(HeldStatus.HELD)
+    assert values["gsi2pk"] == agency_partition(HeldStatus.HELD, "42")
+    assert values["gsi1sk"] == values["gsi2sk"]
+    assert str(values["gsi1sk"]).startswith("2026-10-23T01:30:12.345Z#")
+
+
+@given(st.lists(st.integers(0, 10**6), min_size=2, max_size=2, unique=True))
+def test_older_held_events_come_first(seconds: list[int]) -> None:
+    start = datetime(2026, 10, 23, tzinfo=UTC)
+    first, second = (held(event(), start + timedelta(seconds=one)).place for one in sorted(seconds))
+    assert first < second
+
+
+def test_two_events_of_one_millisecond_have_places_of_their_own() -> None:
+    assert held(event("a")).place != held(event("b")).place
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [{"amount": "-2"}, {"digest": "other"}, {"reason": "hunger"}, {"details": None}, {"status": None}],
+    ids=lambda one: next(iter(one)),
+)
+def test_an_item_that_is_not_what_was_held_is_not_readable(changed: dict[str, object]) -> None:
+    values = stored(held(event("r1", "sale.refunded", amount="-1", refers_to="order-1")))
+    with pytest.raises((ValueError, TypeError, AttributeError)):
+        HeldEvent.parse({**values, **changed})
