@@ -49,7 +49,7 @@ class Details(Body):
     location: Omittable[Place]
     category: Omittable[Text]
     refers_to: Omittable[Name]
-    """For a refund: the id of the sale, in the same source."""
+    """For a refund or an adjustment: the id of the sale."""
     extra: Omittable[dict[str, Any]]
     """Your own data, up to 4 KB."""
 
@@ -64,6 +64,23 @@ class SaleData(Details):
     """Without it, the agency's rate card applies."""
     commission: Omittable[SentDecimal]
     """Only for an adjustment, instead of a commission rate."""
+    customer: Omittable[Text]
+    refers_to_source: Omittable[Name]
+    """The source of the sale; without it, the event's own. Not for a sale."""
+    reason: Omittable[Text]
+    """Why a refund or an adjustment was made. Not for a sale."""
+
+
+class VoidData(Details):
+    """The facts of a void, which takes back what is left of its sale."""
+
+    refers_to: Name
+    """The id of the sale."""
+    currency: Currency
+    reason: Text
+    """Why the sale is voided."""
+    refers_to_source: Omittable[Name]
+    """The source of the sale; without it, the event's own."""
     customer: Omittable[Text]
 
 
@@ -94,6 +111,15 @@ class BillingEvent(CloudEvent):
     data: SaleData
 
 
+class Void(CloudEvent):
+    """A sale should not have been made: what is left of it is reversed."""
+
+    type: Literal["sale.voided"]
+    subject: Name
+    """The agency."""
+    data: VoidData
+
+
 class View(CloudEvent):
     """A customer has viewed a page."""
 
@@ -103,7 +129,7 @@ class View(CloudEvent):
     data: ViewData
 
 
-class SentEvent(RootModel[BillingEvent | View]):
+class SentEvent(RootModel[BillingEvent | Void | View]):
     """An event."""
 
 

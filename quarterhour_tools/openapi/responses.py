@@ -333,7 +333,7 @@ class Event(Receipt):
 
     source: Name
     id: Name
-    type: Literal["sale.recorded", "sale.refunded", "adjustment.recorded", "view.recorded"]
+    type: Literal["sale.recorded", "sale.refunded", "sale.voided", "adjustment.recorded", "view.recorded"]
     agency: Name
     currency: Currency
     amount: Decimal
@@ -356,6 +356,9 @@ class Event(Receipt):
     extra: Maybe[str]
     """JSON text."""
     category: Maybe[Text]
+    refers_to_source: Maybe[Name]
+    """The source of the sale in `refers_to`, if it is not the event's own."""
+    reason: Maybe[Text]
 
 
 HeldReason = Literal["unknown_sale", "unregistered_agency"]
@@ -419,7 +422,7 @@ class EventTerms(Answer):
 
     from_: Annotated[TermsOrigin, Field(alias="from")]
     sale: Maybe[Name]
-    """The refunded sale."""
+    """The refunded or voided sale."""
     document: Maybe[str]
     """The name of the rate card."""
     version: Maybe[Count]

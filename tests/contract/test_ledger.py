@@ -16,7 +16,7 @@ from quarterhour.aws.tables import put_items_request, query_pages
 from quarterhour.aws.workers import Workers
 from quarterhour.ledger.event import Event
 from quarterhour.ledger.held_events import HeldEvent, HeldReason, Hold, Reservation, held_key
-from quarterhour.ledger.linked import LinkedClaim, linked_claim
+from quarterhour.ledger.linked import LinkedClaim
 from quarterhour.ledger.plan import Claim, Claimed, ledger_values
 from quarterhour.ledger.store import Entry, claim_values, linked_request
 from quarterhour.model.identifiers import Identity
@@ -24,7 +24,7 @@ from quarterhour.model.periods import Calendar, Period
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.reports.store import partition_request
 from tests.contract.storage import Storage, only_dynamodb_local
-from tests.support.builders import claim, event, terms
+from tests.support.builders import claim, event, linked_of, terms
 
 LATER = timedelta(minutes=20)
 
@@ -149,9 +149,7 @@ def sale(storage: Storage, own: str, at: datetime) -> Claim:
 def refund(sale: Claim, amount: str, at: datetime, name: str = "refund") -> LinkedClaim:
     """Plan a refund of a sale with its current claim."""
     sent = event(f"{sale.identity.id}-{name}", "sale.refunded", amount=amount, refers_to=sale.identity.id)
-    planned = linked_claim(sent, sale, at, terms())
-    assert isinstance(planned, LinkedClaim), planned
-    return planned
+    return linked_of(sent, sale, at)
 
 
 def left(storage: Storage, sale: Claim) -> Decimal:
@@ -209,7 +207,7 @@ def test_concurrent_refunds_never_exceed_the_sale(storage: Storage, sale: Claim,
 @only_dynamodb_local
 def test_a_transaction_sent_again_with_its_token_takes_effect_once(storage: Storage, sale: Claim, at: datetime) -> None:
     """moto ignores the token, and lets the conditions fail; boto3 sends it again after an answer that was lost."""
-    request = {**linked_request(storage.identity_table, refund(sale, "-4.00", at), "request")}
+    request = {**linked_request((storage.identity_table, storage.entity_table), refund(sale, "-4.00", at), "request")}
     for _ in range(2):
         storage.dynamodb.transact_write_items(**request, ClientRequestToken=sale.identity.id)
     assert left(storage, sale) == Decimal("6.00")
@@ -301,9 +299,7 @@ def test_a_held_refund_is_claimed_against_its_sale_once(storage: Storage, own: s
 
 
 def claim_of_refund(own: str, sale: Claim, at: datetime) -> Claim:
-    planned = linked_claim(orphan(own), sale, at, terms())
-    assert isinstance(planned, LinkedClaim)
-    return planned.claim
+    return linked_of(orphan(own), sale, at).claim
 
 
 def test_a_discarded_refund_is_not_claimed_against_its_sale(

@@ -8,8 +8,9 @@ from typing import Any, Final
 from hypothesis import strategies as st
 
 from quarterhour.ledger.event import Event, Rejection, read_event
+from quarterhour.ledger.linked import LinkedClaim, Target, linked_claim
 from quarterhour.ledger.plan import Claim, RecordingTerms
-from quarterhour.ledger.pricing import price_of
+from quarterhour.ledger.pricing import has_price_of_sale, price_of
 from quarterhour.model.clock import iso_millis
 from quarterhour.model.identifiers import Account, Identity, Partition, Position
 from quarterhour.model.quarter_hours import QuarterHour
@@ -48,6 +49,13 @@ def event(id_: str = "order-1", type_: str = "sale.recorded", **changed: object)
     return read
 
 
+def void(id_: str = "v1", of: str = "order-1", **changed: Any) -> Event:
+    """Return a void of a sale."""
+    read = read_event(events.void(id_, of, **changed))
+    assert isinstance(read, Event), read
+    return read
+
+
 def rejection(id_: str = "order-1") -> Rejection:
     """Return an item that is no event."""
     read = read_event({**sale_of(amount=ABSENT), "id": id_})
@@ -73,6 +81,20 @@ def claim(of: Event | None = None, at: datetime = AT, **changed: object) -> Clai
     agreed = terms(**changed)
     claimed = of or event()
     return Claim.of(claimed, at, agreed, price_of(claimed, None, agreed.commission_rate))
+
+
+def linked_of(sent: Event, sale: Claim, at: datetime = AT, **facts: str) -> LinkedClaim:
+    """Return the claim of an event that refers to a sale, which must allow it."""
+    planned = linked_to(sent, sale, at, **facts)
+    assert isinstance(planned, LinkedClaim), planned
+    return planned
+
+
+def linked_to(sent: Event, sale: Claim, at: datetime = AT, **facts: str) -> LinkedClaim | Rejection:
+    """Return what becomes of an event that refers to a sale; ``facts``: those of the sale in the ledger."""
+    target = Target(sale, {"type": "sale.recorded", "amount": "1", **facts})
+    price = None if has_price_of_sale(sent) else price_of(sent, None, terms().commission_rate)
+    return linked_claim(sent, target, price, at, terms())
 
 
 def posting_item(account: str = "42#GBP", amount: str = "12.50", **changed: str) -> dict[str, Any]:

@@ -37,6 +37,25 @@ def refund(id_: str, amount: str, of: str | None = "order-1", **data: Any) -> Cl
     return sale(id_, amount, "sale.refunded", **data, **({"refers_to": of} if of else {}))
 
 
+def void(
+    id_: str = "v1",
+    of: object = "order-1",
+    reason: object = "sold twice",
+    *,
+    agency: str = "42",
+    currency: str = "GBP",
+    **data: object,
+) -> Cloud:
+    """Return a CloudEvent of a void of a sale."""
+    return cloud_event(id_, "sale.voided", agency, currency=currency, refers_to=of, reason=reason, **data)
+
+
+def adjustment(id_: str, commission: object, of: str | None = None, **data: Any) -> Cloud:
+    """Return a CloudEvent of an adjustment of commission alone; ``of`` is the sale that it refers to, if any."""
+    linked = {"refers_to": of} if of else {}
+    return sale(id_, "0", "adjustment.recorded", commission=commission, **data, **linked)
+
+
 def by_sign(id_: str, amount: str, **data: Any) -> Cloud:
     """Return a CloudEvent of a sale, or of an unlinked refund where the amount is negative."""
     return sale(id_, amount, "sale.refunded" if amount.startswith("-") else "sale.recorded", **data)

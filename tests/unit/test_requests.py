@@ -14,7 +14,6 @@ from quarterhour.counters import store as counters
 from quarterhour.counters.distinct import marker_sets
 from quarterhour.counters.plan import Change, Retention
 from quarterhour.ledger import store as ledger
-from quarterhour.ledger.linked import LinkedClaim, linked_claim
 from quarterhour.ledger.plan import ledger_values
 from quarterhour.model.identifiers import Account
 from quarterhour.model.quarter_hours import QuarterHour
@@ -23,11 +22,12 @@ from quarterhour.reports.keys import Part
 from quarterhour.reports.plan import Checkpoint, Plan, SealedFile
 from quarterhour.snapshots import store as snapshots
 from quarterhour_tools.emulator.partiql import insertion
-from tests.support.builders import AT, QUARTER_HOUR, claim, event, terms, utc
+from tests.support.builders import QUARTER_HOUR, claim, event, linked_of, terms, utc, void
 
 SALE = claim()
 MOVED = SALE.moved(event(), utc("02:00"), terms())
-REFUND = linked_claim(event("refund-1", "sale.refunded", amount="-2.50", refers_to="order-1"), SALE, AT, terms())
+REFUND = linked_of(event("refund-1", "sale.refunded", amount="-2.50", refers_to="order-1"), SALE)
+VOID = linked_of(void("void-1"), REFUND.after)
 PLAN = Plan(QUARTER_HOUR, QUARTER_HOUR.next, "2026-10-23T02:05:00.000Z", "1.0", 1, ("run-0", "hash-0"))
 CHECKPOINT = Checkpoint(QUARTER_HOUR.previous, ("run-0", "hash-0"), None)
 NEW = Change({"pk": "ACCOUNT#42#GBP", "sk": "latest", "events": 1, "version": 1}, None)
@@ -37,13 +37,13 @@ LIFETIME_MARKERS, DAY_MARKERS = marker_sets(
 )
 CHECKPOINT_KEY = {"pk": {"S": "CONTROL"}, "sk": {"S": "checkpoint"}}
 
-assert isinstance(REFUND, LinkedClaim)
 REQUESTS: dict[str, tuple[str, dict[str, Any]]] = {
     "claim": (
         "BatchExecuteStatement",
         insert_items_request("Identity", [to_item(ledger.claim_values(SALE, "request-1"))]),
     ),
-    "refund": ("TransactWriteItems", ledger.linked_request("Identity", REFUND, "request-1")),
+    "refund": ("TransactWriteItems", ledger.linked_request(("Identity", "Entity"), REFUND, "request-1")),
+    "void": ("TransactWriteItems", ledger.linked_request(("Identity", "Entity"), VOID, "request-1")),
     "move": ("UpdateItem", ledger.move_request("Identity", SALE, MOVED)),
     "shards": ("UpdateItem", ledger.shards_request("Entity", 4)),
     "first checkpoint": ("PutItem", ledger.first_checkpoint_request("Entity", QUARTER_HOUR.previous)),
@@ -124,12 +124,29 @@ def test_a_claim_is_moved_only_if_unchanged_and_keeps_its_other_attributes() -> 
 
 
 def test_a_refund_is_claimed_together_with_the_remainder_of_its_sale() -> None:
-    put, update = (next(iter(write.values())) for write in of("refund")["TransactItems"])
+    put, listed, update = (next(iter(write.values())) for write in of("refund")["TransactItems"])
     assert put["ConditionExpression"] == "attribute_not_exists(event)"
     assert put["Item"]["event"] == {"S": "shop#refund-1"}
     assert update["Key"] == {"event": {"S": "shop#order-1"}}
-    assert update["ConditionExpression"] == "#left = :before"
-    assert from_item(update["ExpressionAttributeValues"]) == {":before": "12.50", ":after": "10.00"}
+    assert listed["Item"] == {"pk": {"S": "LINKED#shop#order-1"}, "sk": {"S": "shop#refund-1"}}
+    assert update["UpdateExpression"] == "SET #left = :left"
+    assert update["ConditionExpression"] == "#left = :old_left AND attribute_not_exists(#voided)"
+    assert from_item(update["ExpressionAttributeValues"]) == {":old_left": "12.50", ":left": "10.00"}
+
+
+def test_a_void_marks_the_claim_of_its_sale() -> None:
+    *_, update = (next(iter(write.values())) for write in of("void")["TransactItems"])
+    assert from_item(update["ExpressionAttributeValues"]) == {
+        ":old_left": "10.00",
+        ":left": "0.00",
+        ":voided": "shop#void-1",
+    }
+
+
+def test_an_adjustment_leaves_the_claim_of_its_sale() -> None:
+    adjusted = linked_of(event("a-1", "adjustment.recorded", amount="0", refers_to="order-1"), SALE)
+    put, listed = ledger.linked_request(("Identity", "Entity"), adjusted, "request-1")["TransactItems"]
+    assert (put["Put"]["TableName"], listed["Put"]["TableName"]) == ("Identity", "Entity")
 
 
 def test_the_highest_number_of_shards_is_raised_and_never_lowered() -> None:

@@ -12,13 +12,14 @@ from quarterhour.ledger.event import DETAILS, MAX_EXTRA_BYTES, Event, Rejection,
 from quarterhour.model import exact_json
 from quarterhour.model.fields import MAX_PROBLEMS
 from quarterhour.model.identifiers import Account, Identity
-from tests.support.builders import accounts, amounts, data, event, identities, sale, sale_of
+from tests.support import events
+from tests.support.builders import accounts, amounts, data, event, identities, sale, sale_of, void
 from tests.support.events import ABSENT
 
 NAME = "1 to 200 printable characters without '#'"
 TEXT = "1 to 200 printable characters"
 AMOUNT = "a decimal of at most 38 digits, as a string or a number"
-TYPES = "one of sale.recorded, sale.refunded, adjustment.recorded, view.recorded"
+TYPES = "one of sale.recorded, sale.refunded, sale.voided, adjustment.recorded, view.recorded"
 CURRENCY = "an ISO 4217 code such as EUR"
 DATA = "an object with amount and currency"
 SHARE = "a decimal from 0 to 1"
@@ -180,7 +181,7 @@ BAD = {
         sale_of(refers_to="shop#1"),
         "data.refers_to",
         "is 'shop#1'",
-        f"the id of the sale in the same source: {NAME}",
+        f"the id of the sale: {NAME}",
     ),
     "reference to itself": (
         sale_of(refers_to="order-1"),
@@ -403,18 +404,86 @@ def test_a_view_has_the_amount_0_in_no_currency() -> None:
 
 
 @pytest.mark.parametrize(
-    ("type_", "details", "sale_id"),
+    ("type_", "details", "sale"),
     [
-        ("sale.refunded", {"refers_to": "order-0"}, "order-0"),
+        ("sale.refunded", {"refers_to": "order-0"}, ("shop", "order-0")),
+        ("sale.refunded", {"refers_to": "order-0", "refers_to_source": "till"}, ("till", "order-0")),
+        ("sale.refunded", {"refers_to": "event", "refers_to_source": "till"}, ("till", "event")),
         ("sale.refunded", {}, None),
-        ("adjustment.recorded", {"refers_to": "order-0"}, None),
+        ("adjustment.recorded", {"refers_to": "order-0"}, ("shop", "order-0")),
+        ("adjustment.recorded", {}, None),
+        ("sale.recorded", {"refers_to": "order-0"}, None),
     ],
 )
-def test_a_refund_that_refers_to_a_sale_is_linked_to_it(
-    type_: str, details: dict[str, str], sale_id: str | None
+def test_a_correction_that_refers_to_a_sale_is_linked_to_it(
+    type_: str, details: dict[str, str], sale: tuple[str, str] | None
 ) -> None:
-    linked = event("refund-1", type_, amount="-1", **details).linked_to
-    assert linked == (Identity("shop", sale_id) if sale_id else None)
+    amount = "1" if type_ == "sale.recorded" else "-1"
+    assert event("event", type_, amount=amount, **details).linked_to == (Identity(*sale) if sale else None)
+
+
+def test_a_void_refers_to_its_sale_with_a_reason_and_names_no_amount() -> None:
+    voided = void(of="order-0", refers_to_source="till", line="3")
+    assert (voided.linked_to, voided.amount, voided.account) == (
+        Identity("till", "order-0"),
+        Decimal(0),
+        Account("42", "GBP"),
+    )
+    assert voided.details["reason"] == "sold twice"
+    assert voided.commission_rate is voided.commission is None
+
+
+@pytest.mark.parametrize(
+    ("changed", "field", "problem"),
+    [
+        ({"of": ABSENT}, "data.refers_to", "is missing"),
+        ({"reason": ABSENT}, "data.reason", "is missing"),
+        ({"reason": " "}, "data.reason", "is ' '"),
+        ({"currency": "gold"}, "data.currency", "is 'gold'"),
+        ({"of": "v1"}, "data.refers_to", "is the event itself"),
+        ({"of": "v1", "refers_to_source": "shop"}, "data.refers_to", "is the event itself"),
+        ({"amount": "-1"}, "data.amount", "is given, though a void reverses what is left of its sale"),
+        ({"commission": "-1"}, "data.commission", "is given, though a void reverses what is left of its sale"),
+        (
+            {"commission_rate": "0.1"},
+            "data.commission_rate",
+            "is given, though a void reverses what is left of its sale",
+        ),
+        ({"price": "1"}, "data.price", "is not known"),
+    ],
+)
+def test_a_void_that_is_none_is_rejected(changed: dict[str, Any], field: str, problem: str) -> None:
+    read = read_event(events.void(**changed))
+    assert isinstance(read, Rejection)
+    assert [(one.field, one.problem) for one in read.problems] == [(field, problem)]
+
+
+@pytest.mark.parametrize("type_", ["sale.recorded", "view.recorded"])
+@pytest.mark.parametrize("name", ["reason", "refers_to_source"])
+def test_only_corrections_have_a_reason_and_refer_to_another_source(type_: str, name: str) -> None:
+    figures = {"amount": ABSENT, "currency": ABSENT, "customer": "ann"} if type_ == "view.recorded" else {}
+    read = read_event(sale(type=type_, data=data(refers_to="order-0", **figures, **{name: "till"})))
+    assert isinstance(read, Rejection)
+    assert [(one.field, one.problem) for one in read.problems] == [(f"data.{name}", "is not known")]
+
+
+def test_the_source_of_a_sale_is_named_together_with_its_id() -> None:
+    read = read_event(sale(type="adjustment.recorded", data=data(refers_to_source="till")))
+    assert isinstance(read, Rejection)
+    assert [(one.field, one.problem) for one in read.problems] == [
+        ("data.refers_to_source", "is given without refers_to")
+    ]
+
+
+def test_the_reason_and_the_source_of_the_sale_are_part_of_the_content() -> None:
+    digests = {
+        refunded.digest
+        for refunded in (
+            event("r", "sale.refunded", amount="-1", refers_to="order-0", **details)
+            for details in ({}, {"reason": "late"}, {"reason": "broken"}, {"refers_to_source": "till"})
+        )
+    }
+    assert len(digests) == 4
 
 
 # ---------------------------------------------------------------- digests

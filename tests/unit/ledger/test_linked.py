@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 
 from quarterhour.ledger.event import Event, Rejection
 from quarterhour.ledger.held_events import Held, HeldReason, Hold, Reservation
-from quarterhour.ledger.linked import LinkedClaim, in_rounds, linked_claim, plan_linked
+from quarterhour.ledger.linked import Gathered, LinkedClaim, in_rounds, plan_linked
 from quarterhour.ledger.plan import Claim
-from tests.support.builders import AT, amounts, claim, event, terms
+from quarterhour.ledger.pricing import Price, has_price_of_sale
+from tests.support.builders import AT, amounts, claim, event, linked_of, linked_to, terms, void
 
 SALE = claim(event(amount="12.50", commission_rate="0.25"))
 
@@ -21,8 +22,16 @@ def refund(id_: str = "r1", amount: object = "-2.50", **changed: object) -> Even
     return event(id_, "sale.refunded", amount=amount, **{"refers_to": "order-1", **changed})
 
 
-def against(sale: Claim | Reservation | None, of: Event) -> LinkedClaim | Hold | Rejection:
-    return linked_claim(of, sale, AT, terms())
+def against(sale: Claim, of: Event) -> LinkedClaim | Rejection:
+    return linked_to(of, sale)
+
+
+def planned(sent: Event, sale: Claim | Reservation | None, *existing: Reservation) -> object:
+    """Return what becomes of an event, from the current claims or reservations of its sale and of itself."""
+    known = {one.identity: one for one in (sale, *existing) if one}
+    facts = {SALE.identity: {"type": "sale.recorded", "amount": "12.50"}}
+    prices = {} if has_price_of_sale(sent) else {sent.identity: Price(Decimal("0.1"), "default")}
+    return plan_linked({SALE.identity: sent}, Gathered(known, facts, prices), AT, terms())[sent.identity]
 
 
 def left_of(sale: Claim) -> Decimal:
@@ -79,27 +88,6 @@ def test_a_refund_may_name_the_commission_rate_of_its_sale(rate: str | None) -> 
 @pytest.mark.parametrize(
     ("sale", "of", "field", "problem", "expected"),
     [
-        (
-            claim(event(type_="adjustment.recorded")),
-            refund(),
-            "data.refers_to",
-            "is an event that is no sale",
-            "the id of a sale",
-        ),
-        (
-            Reservation.of(event("order-1", "sale.refunded", amount="-1", refers_to="r1"), HeldReason.UNKNOWN_SALE),
-            refund(),
-            "data.refers_to",
-            "is a held event, and no sale",
-            "the id of a sale",
-        ),
-        (
-            replace(Reservation.of(event(), HeldReason.UNREGISTERED_AGENCY), discarded="sent twice"),
-            refund(),
-            "data.refers_to",
-            "was discarded by an operator",
-            "the id of a sale",
-        ),
         (SALE, refund(currency="EUR"), "data.refers_to", "is a sale of another account", "42#GBP, as it was sold"),
         (
             SALE,
@@ -139,7 +127,7 @@ def test_a_refund_may_name_the_commission_rate_of_its_sale(rate: str | None) -> 
     ],
 )
 def test_a_refund_that_its_sale_does_not_allow_is_rejected_with_the_reason(
-    sale: Claim | Reservation, of: Event, field: str, problem: str, expected: str
+    sale: Claim, of: Event, field: str, problem: str, expected: str
 ) -> None:
     planned = against(sale, of)
     assert isinstance(planned, Rejection)
@@ -150,24 +138,48 @@ def test_a_refund_that_its_sale_does_not_allow_is_rejected_with_the_reason(
 # ---------------------------------------------------------------- held refunds
 
 
+@pytest.mark.parametrize("sent", [refund(), void(), event("a1", "adjustment.recorded", refers_to="order-1")])
 @pytest.mark.parametrize("sale", [None, Reservation.of(event(), HeldReason.UNREGISTERED_AGENCY)])
-def test_a_refund_is_held_while_its_sale_is_unknown_or_held(sale: Reservation | None) -> None:
-    assert against(sale, refund()) == Hold.of(refund(), HeldReason.UNKNOWN_SALE)
+def test_a_correction_is_held_while_its_sale_is_unknown_or_held(sale: Reservation | None, sent: Event) -> None:
+    assert planned(sent, sale) == Hold.of(sent, HeldReason.UNKNOWN_SALE)
+
+
+@pytest.mark.parametrize("sent", [refund(), void(), event("a1", "adjustment.recorded", refers_to="order-1")])
+@pytest.mark.parametrize(
+    ("reservation", "problem"),
+    [
+        (
+            Reservation.of(event("order-1", "sale.refunded", amount="-1", refers_to="r1"), HeldReason.UNKNOWN_SALE),
+            "is a held event, and no sale",
+        ),
+        (
+            replace(Reservation.of(event(), HeldReason.UNREGISTERED_AGENCY), discarded="sent twice"),
+            "was discarded by an operator",
+        ),
+    ],
+)
+def test_a_correction_of_a_held_event_that_is_no_sale_and_of_a_discarded_sale_is_rejected(
+    sent: Event, reservation: Reservation, problem: str
+) -> None:
+    found = planned(sent, reservation)
+    assert isinstance(found, Rejection)
+    assert [(one.field, one.problem) for one in found.problems] == [("data.refers_to", problem)]
+
+
+def test_a_correction_of_a_sale_that_is_not_in_the_ledger_yet_is_neither_claimed_nor_held() -> None:
+    gathered = Gathered({SALE.identity: SALE}, {}, {})
+    assert plan_linked({SALE.identity: refund()}, gathered, AT, terms()) == {}
 
 
 RESERVED = Reservation.of(refund(), HeldReason.UNKNOWN_SALE)
 
 
 def planned_again(sale: Claim | None, reservation: Reservation = RESERVED) -> object:
-    known: list[Claim | Reservation] = [reservation, sale] if sale else [reservation]
-    by_identity = {one.identity: one for one in known}
-    return plan_linked({SALE.identity: refund()}, by_identity, AT, terms())[refund().identity]
+    return planned(refund(), sale, reservation)
 
 
 def test_a_held_refund_replaces_its_reservation_once_its_sale_is_known() -> None:
-    linked = linked_claim(refund(), SALE, AT, terms())
-    assert isinstance(linked, LinkedClaim)
-    assert planned_again(SALE) == replace(linked, was_held=True)
+    assert planned_again(SALE) == replace(linked_of(refund(), SALE), was_held=True)
 
 
 def test_a_held_refund_stays_held_while_its_sale_is_unknown() -> None:
@@ -175,9 +187,9 @@ def test_a_held_refund_stays_held_while_its_sale_is_unknown() -> None:
 
 
 def test_a_held_refund_that_its_sale_does_not_allow_stays_held_with_the_reason() -> None:
-    planned = planned_again(claim(event(amount="1")))
-    assert isinstance(planned, Held)
-    assert [one.problem for one in planned.problems] == ["is -2.50, more than is left of the sale"]
+    found = planned_again(claim(event(amount="1")))
+    assert isinstance(found, Held)
+    assert [one.problem for one in found.problems] == ["is -2.50, more than is left of the sale"]
 
 
 @pytest.mark.parametrize(
@@ -198,3 +210,77 @@ def test_refunds_of_one_sale_are_in_rounds_of_their_own_and_those_that_refer_to_
 def test_of_refunds_that_refer_to_each_other_the_later_one_comes_after_the_earlier() -> None:
     rounds = in_rounds([refund("a", refers_to="b"), refund("b", refers_to="a")])
     assert [[one.identity.id for one in some.values()] for some in rounds] == [["a"], ["b"]]
+
+
+# ---------------------------------------------------------------- voids
+
+
+@given(sold=amounts(12).map(abs), part=amounts(12).map(abs))
+def test_a_void_takes_back_the_amount_and_the_commission_that_are_left(sold: Decimal, part: Decimal) -> None:
+    sale = claim(event(amount=sold, commission_rate="0.25"))
+    back = Decimal(0)
+    if isinstance(refunded := against(sale, refund(amount=-part)), LinkedClaim):
+        sale, back = refunded.after, refunded.claim.content(refund(amount=-part)).amount
+    planned = linked_to(void(), sale, amount=str(sold))
+    if sold and not left_of(sale):
+        assert isinstance(planned, Rejection)
+        return
+    assert isinstance(planned, LinkedClaim)
+    voided = planned.claim.content(void())
+    assert Fraction(voided.amount) == -Fraction(sold) - Fraction(back)
+    assert planned.claim.price.commission(voided.amount) == voided.amount * Decimal("0.25")
+    assert planned.after.refundable is not None
+    assert left_of(planned.after) == 0
+    assert planned.after.refundable.voided == void().identity
+    assert planned.claim.digest == void().digest, "however much is left"
+
+
+def voided_sale() -> Claim:
+    return linked_of(void("v0"), SALE).after
+
+
+@pytest.mark.parametrize(
+    ("sale", "sent", "problem"),
+    [
+        (voided_sale(), void(), "was voided before, by shop#v0"),
+        (voided_sale(), refund(), "was voided, by shop#v0"),
+        (voided_sale(), refund(amount="0"), "was voided, by shop#v0"),
+        (linked_of(refund(amount="-12.50"), SALE).after, void(), "was refunded whole, so nothing is left to void"),
+        (SALE, void(currency="EUR"), "is a sale of another account"),
+        (SALE, void(agency="7"), "is a sale of another account"),
+    ],
+)
+def test_a_void_or_a_refund_that_the_sale_does_not_allow_is_rejected(sale: Claim, sent: Event, problem: str) -> None:
+    planned = linked_to(sent, sale, amount="12.50")
+    assert isinstance(planned, Rejection)
+    assert [(one.field, one.problem) for one in planned.problems] == [("data.refers_to", problem)]
+
+
+@pytest.mark.parametrize("type_", ["sale.voided", "sale.refunded", "adjustment.recorded", "view.recorded"])
+@pytest.mark.parametrize("sent", [void(), refund(), event("a1", "adjustment.recorded", refers_to="order-1")])
+def test_only_a_sale_can_be_referred_to(type_: str, sent: Event) -> None:
+    other = replace(SALE, refundable=None)
+    planned = linked_to(sent, other, type=type_)
+    assert isinstance(planned, Rejection)
+    assert [(one.field, one.problem) for one in planned.problems] == [("data.refers_to", f"is no sale, but {type_}")]
+
+
+def test_the_cancellation_of_an_order_whose_sale_was_voided_gives_back_nothing_more() -> None:
+    planned = linked_to(replace(refund(amount="-12.50"), rest=True), voided_sale())
+    assert isinstance(planned, LinkedClaim)
+    assert planned.claim.amount == 0
+
+
+@pytest.mark.parametrize("sale", [SALE, voided_sale()])
+def test_an_adjustment_that_refers_to_a_sale_has_a_price_of_its_own_and_leaves_the_sale(sale: Claim) -> None:
+    sent = event("a1", "adjustment.recorded", amount="0", commission="-1", refers_to="order-1")
+    planned = linked_to(sent, sale)
+    assert isinstance(planned, LinkedClaim)
+    assert (planned.claim.price.commission(sent.amount), planned.before, planned.after) == (Decimal(-1), sale, sale)
+
+
+def test_an_adjustment_of_another_account_is_rejected() -> None:
+    sent = event("a1", "adjustment.recorded", amount="0", currency="EUR", refers_to="order-1")
+    planned = linked_to(sent, SALE)
+    assert isinstance(planned, Rejection)
+    assert planned.problems[0].expected == "42#GBP, as it was sold"

@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 
 from quarterhour.ledger.event import Event
 from quarterhour.ledger.explanation import commission_matches, commission_steps, explanation_of, rate_card_version
-from quarterhour.ledger.linked import LinkedClaim, linked_claim
+from quarterhour.ledger.linked import LinkedClaim
 from quarterhour.ledger.plan import Claim, ledger_values
 from quarterhour.ledger.pricing import Price, needed_rate_cards, price_of
 from quarterhour.model import money
 from quarterhour.rate_cards.plan import InForce
 from quarterhour.rate_cards.rate_card import RateCard
-from tests.support.builders import AT, event, terms
+from tests.support.builders import AT, event, linked_of, terms
 from tests.unit.rate_cards.builders import categories, codes, places, priced, rate_card, rate_cards
 
 BOOKS = {"percent": "8", "category": "books", "currency": "GBP", "fixed": "0.30", "minimum": "2", "maximum": "9"}
@@ -124,9 +124,7 @@ def sale(*rules: dict[str, Any], **data: Any) -> Claim:
 
 def refunded(of: Claim, amount: object, id_: str = "r") -> LinkedClaim:
     sent = event(id_, "sale.refunded", amount=amount, refers_to="order-1")
-    planned = linked_claim(sent, of, AT, terms())
-    assert isinstance(planned, LinkedClaim), planned
-    return planned
+    return linked_of(sent, of)
 
 
 def commission(of: Claim, amount: object) -> Decimal:

@@ -10,14 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quarterhour.ledger.event import Event, read_event
-from quarterhour.ledger.linked import LinkedClaim, linked_claim
 from quarterhour.ledger.plan import Claim, ledger_values
-from quarterhour.ledger.pricing import price_of
+from quarterhour.ledger.pricing import has_price_of_sale, price_of
 from quarterhour.ledger.rerate import Rerated, adjustment_id, rerated
 from quarterhour.model import money
 from quarterhour.rate_cards.plan import InForce
 from quarterhour.rate_cards.rate_card import RateCard
-from tests.support.builders import AT, event, terms
+from tests.support.builders import AT, event, linked_of, terms
 from tests.unit.rate_cards.builders import categories, places, rate_card, rate_cards
 
 START, END = AT - timedelta(hours=1), AT + timedelta(hours=1)
@@ -34,10 +33,9 @@ class Book:
 
     def record(self, sent: Event, at: datetime = AT) -> None:
         """Record an event by the old rate card."""
-        if sent.linked_to:
+        if sent.linked_to and sent.linked_to.id in self._claims and has_price_of_sale(sent):
             sale = self._claims[sent.linked_to.id]
-            planned = linked_claim(sent, sale, at, terms())
-            assert isinstance(planned, LinkedClaim), planned
+            planned = linked_of(sent, sale, at)
             self._claims[sale.identity.id] = planned.after
             claim = planned.claim
         else:

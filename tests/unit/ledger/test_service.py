@@ -23,7 +23,7 @@ from quarterhour.model.errors import UnavailableError
 from quarterhour.model.identifiers import Identity
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.rate_cards.plan import NO_RATE_CARDS, RateCardQuery, RateCards
-from tests.support.builders import AT, QUARTER_HOUR, claim, event, rejection, terms, utc
+from tests.support.builders import AT, QUARTER_HOUR, claim, event, rejection, terms, utc, void
 from tests.support.clocks import Waits
 from tests.support.script import cancelled
 from tests.unit.rate_cards.builders import rate_card
@@ -47,6 +47,7 @@ class Tables:
         self.reserved: dict[Identity, Reservation] = {}
         self.held: dict[Identity, Event] = {}
         self.ledger: dict[tuple[str, str], dict[str, str]] = {}
+        self.listed: set[tuple[Identity, Identity]] = set()
         self.calls: list[str] = []
         self.prepared: list[tuple[int, QuarterHour]] = []
         self.before: dict[str, Callable[[], object]] = {}
@@ -134,7 +135,8 @@ class Tables:
         if linked.claim.identity in self.claimed:
             return self.claim_one(linked.claim, request)
         sale, owner = self.claimed[linked.before.identity]
-        if sale.refundable != linked.before.refundable:
+        self.listed.add((linked.before.identity, linked.claim.identity))
+        if sale != linked.before:
             return cancelled(["None", "ConditionalCheckFailed"])
         reservation = self.reserved.get(linked.claim.identity)
         if linked.was_held != (reservation is not None and reservation.may_become_claim(linked.claim.digest)):
@@ -169,6 +171,13 @@ class Tables:
         assert len(set(claims)) == len(claims), "a batch names each key once"
         result = {one.key for one in claims if one.key in self.ledger}
         self._end("posted")
+        return result
+
+    def postings(self, claims: Sequence[Claim]) -> dict[Identity, dict[str, str]]:
+        self._begin("postings")
+        assert len(set(claims)) == len(claims), "a batch names each key once"
+        result = {one.identity: self.ledger[one.key] for one in claims if one.key in self.ledger}
+        self._end("postings")
         return result
 
     def append(self, entries: Sequence[Entry], is_open: Callable[[QuarterHour], bool]) -> set[tuple[str, str]]:
@@ -561,6 +570,44 @@ def test_a_refund_of_a_sale_that_is_rejected_for_good_is_no_held_event(desk: Des
     assert (desk.tables.reserved, desk.tables.held) == ({}, {})
 
 
+def test_one_request_can_hold_a_sale_and_what_corrects_it_and_each_retry_is_a_duplicate(desk: Desk) -> None:
+    adjusted = event("a1", "adjustment.recorded", amount="0", commission="-0.5", refers_to="order-1")
+    items = [void("v1"), refund("-4"), adjusted, SALE, void("v2")]
+    assert desk.verdicts(*items) == [RECORDED, REJECTED, RECORDED, RECORDED, REJECTED]
+    assert desk.verdicts(*items, request="request-2") == [DUPLICATE, REJECTED, DUPLICATE, DUPLICATE, REJECTED]
+    assert sorted(desk.in_ledger()) == [("a1", "0"), ("order-1", "10.00"), ("v1", "-10.00")]
+    assert {(str(sale), str(linked)) for sale, linked in desk.tables.listed} == {
+        ("shop#order-1", "shop#v1"),
+        ("shop#order-1", "shop#a1"),
+    }
+
+
+def test_a_void_with_other_content_is_a_conflict(desk: Desk) -> None:
+    desk.record(SALE, void())
+    assert desk.verdicts(void(reason="another"), request="request-2") == [CONFLICT]
+
+
+def test_a_void_that_loses_against_another_void_is_rejected(desk: Desk) -> None:
+    desk.record(SALE)
+    desk.tables.before["claim_linked"] = lambda: Desk(desk.tables).record(void("v1"), request="request-2")
+    (outcome,) = desk.record(void("v2"), request="request-3")
+    assert [one.problem for one in outcome.problems] == ["was voided before, by shop#v1"]
+
+
+def test_an_adjustment_of_a_sale_is_priced_by_its_agencys_rate_card(hands: ManualClock) -> None:
+    desk = Desk(Tables(), rate_cards_of(_42="20"))
+    desk.record(SALE, event("a1", "adjustment.recorded", amount="5", refers_to="order-1"))
+    assert [values["commission"] for values in desk.tables.ledger.values() if values["id"] == "a1"] == ["1.00"]
+    assert hands.now() == AT
+
+
+def test_an_adjustment_of_a_sale_with_a_commission_that_is_too_long_is_rejected(hands: ManualClock) -> None:
+    desk = Desk(Tables(), commission_rate=LONG_RATE)
+    long = event("a1", "adjustment.recorded", amount=LONG, refers_to="order-1")
+    assert desk.verdicts(SALE, long) == [RECORDED, REJECTED]
+    assert hands.now() == AT
+
+
 def test_a_refund_of_a_sale_that_is_not_in_the_ledger_yet_waits(desk: Desk) -> None:
     desk.crashed_after_claiming(SALE)
     assert desk.verdicts(refund()) == [UNAVAILABLE]
@@ -625,7 +672,7 @@ def test_a_refund_that_another_request_claims_at_the_same_time_is_a_duplicate(de
     assert desk.tables.left(SALE.identity) == Decimal("9.00")
 
 
-@pytest.mark.parametrize("call", ["claims", "posted", "claim_linked"])
+@pytest.mark.parametrize("call", ["claims", "postings", "claim_linked"])
 def test_only_the_refund_waits_whose_sale_cannot_be_reached(desk: Desk, call: str) -> None:
     desk.record(SALE)
     desk.tables.down = {call}

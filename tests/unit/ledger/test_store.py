@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from quarterhour.aws.items import to_item
 from quarterhour.aws.retries import ATTEMPTS, is_cancelled
 from quarterhour.aws.workers import Workers
-from quarterhour.ledger.linked import LinkedClaim, linked_claim
 from quarterhour.ledger.plan import Claim, Claimed, Phase, ledger_values
 from quarterhour.ledger.pricing import Price
 from quarterhour.ledger.store import Entry, LedgerStore, claim_of, claim_values
@@ -22,7 +21,7 @@ from quarterhour.model import clock
 from quarterhour.model.clock import ManualClock
 from quarterhour.model.identifiers import Identity
 from quarterhour.model.quarter_hours import QuarterHour
-from tests.support.builders import AT, QUARTER_HOUR, amounts, claim, event, identities, instants, terms, utc
+from tests.support.builders import AT, QUARTER_HOUR, amounts, claim, event, identities, instants, linked_of, terms, utc
 from tests.support.clocks import Waits
 from tests.support.script import Scripted, cancelled, service_error
 
@@ -226,8 +225,7 @@ def test_an_existing_claim_that_cannot_be_read_leaves_its_event_for_a_retry(read
 
 
 def test_an_existing_claim_of_a_refund_is_returned_with_whether_this_request_made_it() -> None:
-    refund = linked_claim(event("r1", "sale.refunded", amount="-1", refers_to="order-1"), claim(), AT, terms())
-    assert isinstance(refund, LinkedClaim)
+    refund = linked_of(event("r1", "sale.refunded", amount="-1", refers_to="order-1"), claim())
     for request, fresh in (("request-0", False), ("request-1", True)):
         reasons = [
             {"Code": "ConditionalCheckFailed", "Item": to_item(claim_values(refund.claim, request))},
@@ -238,8 +236,7 @@ def test_an_existing_claim_of_a_refund_is_returned_with_whether_this_request_mad
 
 
 def test_a_refund_whose_sale_has_changed_raises_the_error_to_plan_again() -> None:
-    refund = linked_claim(event("r1", "sale.refunded", amount="-1", refers_to="order-1"), claim(), AT, terms())
-    assert isinstance(refund, LinkedClaim)
+    refund = linked_of(event("r1", "sale.refunded", amount="-1", refers_to="order-1"), claim())
     for reasons in (["None", "ConditionalCheckFailed"], ["TransactionConflict", "None"]):
         with pytest.raises(ClientError) as lost:
             store(Scripted(cancelled(reasons))).claim_linked(refund, "request-1")

@@ -52,7 +52,7 @@ def test_the_summary_adds_up_to_the_last_decimal(figures: dict[Account, tuple[De
 def test_the_manifest_holds_bounds_files_and_totals() -> None:
     summary_ = summary(SUMS)
     assert json.loads(manifest(PLAN, SEALED, SUMS, summary_)) == {
-        "schema": 2,
+        "schema": 3,
         "run": "2026-10-23T0130-0200",
         "from": "2026-10-23T01:30:00Z",
         "to": "2026-10-23T02:00:00Z",

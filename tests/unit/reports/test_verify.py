@@ -168,7 +168,7 @@ def test_a_changed_total_in_the_base_currency_is_found() -> None:
         ({"arithmetic": "percent=8 of=12.50 fixed=0.25 items=1", "commission_rate": "0.08"}, ""),
     ],
 )
-@pytest.mark.parametrize("schema", [1, 2])
+@pytest.mark.parametrize("schema", [1, 2, 3])
 def test_a_commission_must_agree_with_its_price_terms(changed: dict[str, str], problem_text: str, schema: int) -> None:
     objects: Objects = {}
     seal(objects, "202610230130", "202610230130", [line(utc("01:30"), "a", **changed)], ("", ""), schema=schema)
@@ -359,7 +359,7 @@ TAMPERINGS = {
         "place: reports/2026/10/23/0230-0300/manifest.json where",
     ),
     "a summary not named": Tampering(document(MIDDLE, lambda m: m.update(files=[])), MIDDLE, "files: [] where"),
-    "a schema of the future": Tampering(document(LAST, lambda m: m.update(schema=3)), LAST, "schema: 3 where 2"),
+    "a schema of the future": Tampering(document(LAST, lambda m: m.update(schema=4)), LAST, "schema: 4 where 3"),
     # files, covered up
     "an amount changed": Tampering(text(LINES_0200, replaced(",12.50,", ",12.51,")), MIDDLE, "accounts: "),
     "a summary changed": Tampering(content(SUMMARY, lambda c: c.replace(b"12.50", b"12.51")), SUMMARY, "sums: "),

@@ -15,6 +15,7 @@ from quarterhour.model.identifiers import Account, Identity
 
 SALE: Final = "sale.recorded"
 REFUND: Final = "sale.refunded"
+VOID: Final = "sale.voided"
 ADJUSTMENT: Final = "adjustment.recorded"
 VIEW: Final = "view.recorded"
 MAX_EXTRA_BYTES: Final = 4096
@@ -24,7 +25,12 @@ _SIGNS: Final[Mapping[str, tuple[Callable[[Decimal], bool], str]]] = {
     REFUND: (lambda amount: amount <= 0, "0 or less, as it is a refund"),
     ADJUSTMENT: (lambda _: True, "any amount"),
 }
-_TYPES: Final = (*_SIGNS, VIEW)
+_TYPES: Final = (SALE, REFUND, VOID, ADJUSTMENT, VIEW)
+_CORRECTIONS: Final = frozenset({REFUND, VOID, ADJUSTMENT})
+"""The types that can refer to a sale, of any source, and give a reason."""
+_REFERENCE: Final = ("refers_to", "refers_to_source")
+_REQUIRED: Final = frozenset({("customer", VIEW), ("refers_to", VOID), ("reason", VOID)})
+"""The facts that events of a type must have."""
 _ENVELOPE: Final = frozenset({"specversion", "id", "source", "type", "subject", "time", "datacontenttype", "data"})
 _YOUR_OWN: Final = "; put your own into data.extra"
 
@@ -35,7 +41,8 @@ class Event:
 
     ``commission_rate`` is ``None`` if the sender named none. An adjustment may name its ``commission`` instead.
     ``details`` are the optional facts, as text by name. ``rest`` marks a linked refund that is reduced to the amount
-    left of its sale. ``released`` marks an event that an operator lets be recorded without what it waits for.
+    left of its sale. The amount of a void is 0 until it is claimed: then it is what was left of its sale. ``released``
+    marks an event that an operator lets be recorded without what it waits for.
     """
 
     identity: Identity
@@ -51,14 +58,13 @@ class Event:
 
     @property
     def linked_to(self) -> Identity | None:
-        """The identity of the sale that this event changes, in the same source; ``None`` if it is not linked."""
-        sale = self.details.get("refers_to")
-        return Identity(self.identity.source, sale) if self.type == REFUND and sale else None
+        """The identity of the sale that this correction refers to; ``None`` if it refers to none."""
+        return reference(self.identity.source, self.details) if self.type in _CORRECTIONS else None
 
     @property
     def unlinked(self) -> "Event":
         """The event without its reference to a sale."""
-        return replace(self, details={name: text for name, text in self.details.items() if name != "refers_to"})
+        return replace(self, details={name: text for name, text in self.details.items() if name not in _REFERENCE})
 
     @cached_property
     def digest(self) -> str:
@@ -83,6 +89,12 @@ class Rejection:
     source: str | None
     id: str | None
     problems: tuple[FieldProblem, ...]
+
+
+def reference(source: str, facts: Mapping[str, str]) -> Identity | None:
+    """Return the identity that an event of a source refers to, from its facts; ``None`` if it refers to none."""
+    id_ = facts.get("refers_to")
+    return Identity(facts.get("refers_to_source") or source, id_) if id_ else None
 
 
 def read_event(item: object) -> Event | Rejection:
@@ -114,15 +126,17 @@ def _read(outer: Fields) -> Event | None:
             outer.problem("data", "is no object", "an object with amount and currency")
         return None
     inner = Fields(data, "data.", outer.problems)
-    figures = _no_figures(inner) if type_ == VIEW else _figures(inner, type_)
+    figures = _READ_FIGURES.get(type_, _figures)(inner, type_)
     details = {
         name: text
         for name, (expected, read) in _DETAILS.items()
-        if (required := (name, type_) == ("customer", VIEW)) or name in data
+        if (required := (name, type_) in _REQUIRED) or name in data
         if (text := inner.value(name, expected, read, optional=not required)) is not None
     }
-    if id_ and details.get("refers_to") == id_:
+    if source and id_ and reference(source, details) == Identity(source, id_):
         inner.problem("refers_to", "is the event itself", "the id of the sale")
+    if "refers_to_source" in details and data.get("refers_to") is None:
+        inner.problem("refers_to_source", "is given without refers_to", "refers_to, the id of the sale in that source")
     if outer.problems or not (source and id_ and type_ and agency and figures):
         return None
     return Event(
@@ -144,16 +158,27 @@ class _Figures(NamedTuple):
     commission: Decimal | None = None
 
 
-def _no_figures(inner: Fields) -> _Figures:
+def _figures_of_view(inner: Fields, _: str | None) -> _Figures:
     """Return the figures of a view: an amount of 0 without a currency."""
-    inner.report_unknown(frozenset(_DETAILS), _YOUR_OWN)
+    inner.report_unknown(frozenset(DETAILS), _YOUR_OWN)
     return _Figures(money.ZERO, money.NO_CURRENCY, money.ZERO)
+
+
+def _figures_of_void(inner: Fields, _: str | None) -> _Figures | None:
+    """Return the figures of a void: its currency, and no amount of its own; ``None`` if the currency is invalid."""
+    for name in inner.given(_FIGURES):
+        inner.problem(name, "is given, though a void reverses what is left of its sale", f"no {name}")
+    inner.report_unknown(_WITH_FIGURES | _FIGURES | _OF_CORRECTIONS, _YOUR_OWN)
+    currency = inner.value("currency", fields.CURRENCY, fields.currency)
+    return None if currency is None else _Figures(money.ZERO, currency, None)
 
 
 def _figures(inner: Fields, type_: str | None) -> _Figures | None:
     """Return amount, currency, and the commission or its rate; ``None`` if one is invalid."""
     own = type_ == ADJUSTMENT
-    inner.report_unknown(_OF_ADJUSTMENT if own else _WITH_FIGURES, _YOUR_OWN)
+    corrects = type_ is None or type_ in _CORRECTIONS
+    known = _WITH_FIGURES | ({"commission"} if own else set()) | (_OF_CORRECTIONS if corrects else set())
+    inner.report_unknown(known, _YOUR_OWN)
     amount = inner.value("amount", fields.AMOUNT, money.parse_decimal)
     currency = inner.value("currency", fields.CURRENCY, fields.currency)
     commission_rate = inner.value("commission_rate", fields.SHARE, fields.share, optional=True)
@@ -182,6 +207,11 @@ def _text_or_number(value: object) -> str | None:
     return fields.text(value)
 
 
+def _reason(value: object) -> str | None:
+    text = fields.text(value)
+    return text if text and text.strip() else None
+
+
 def _json_type(value: object) -> str | None:
     return "application/json" if isinstance(value, str) and value.split(";")[0].strip() == "application/json" else None
 
@@ -203,11 +233,20 @@ _DETAILS: Final[Mapping[str, tuple[str, Callable[[Any], str | None]]]] = {
     "order_id": (TEXT, fields.text),
     "line": (f"{TEXT}, or a whole number", _text_or_number),
     "location": (fields.PLACE, fields.place),
-    "refers_to": (f"the id of the sale in the same source: {NAME}", fields.name),
+    "refers_to": (f"the id of the sale: {NAME}", fields.name),
     "extra": (f"an object of at most {MAX_EXTRA_BYTES} bytes as JSON", _extra),
     "category": (TEXT, fields.text),
+    "refers_to_source": (f"the source of the sale: {NAME}", fields.name),
+    "reason": (f"{TEXT}, not all of them blanks", _reason),
 }
-_WITH_FIGURES: Final = frozenset({"amount", "currency", "commission_rate", *_DETAILS})
-_OF_ADJUSTMENT: Final = _WITH_FIGURES | {"commission"}
-DETAILS: Final = tuple(_DETAILS)
-"""The names of the optional facts."""
+OF_CORRECTIONS: Final = ("refers_to_source", "reason")
+"""The names of the optional facts that only refunds, voids and adjustments have."""
+DETAILS: Final = tuple(name for name in _DETAILS if name not in OF_CORRECTIONS)
+"""The names of the optional facts that every event can have."""
+_OF_CORRECTIONS: Final = frozenset(OF_CORRECTIONS)
+_WITH_FIGURES: Final = frozenset({"amount", "currency", "commission_rate", *DETAILS})
+_FIGURES: Final = frozenset({"amount", "commission_rate", "commission"})
+_READ_FIGURES: Final[Mapping[str | None, Callable[[Fields, str | None], _Figures | None]]] = {
+    VIEW: _figures_of_view,
+    VOID: _figures_of_void,
+}

@@ -7,21 +7,44 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
+from typing import NamedTuple
 
-from quarterhour.ledger.event import Event, Rejection
+from quarterhour.ledger.event import VOID, Event, Rejection
+from quarterhour.ledger.explanation import Facts
 from quarterhour.ledger.held_events import Held, HeldReason, Hold, Reservation
 from quarterhour.ledger.plan import Claim, Claimed, RecordingTerms, Refundable
-from quarterhour.ledger.pricing import refund_price
+from quarterhour.ledger.pricing import Price, refund_price
 from quarterhour.model import money
 from quarterhour.model.errors import FieldProblem
 from quarterhour.model.identifiers import Identity
 
 
+class Target(NamedTuple):
+    """The recorded event that a linked event refers to: its claim, and its facts in the ledger."""
+
+    claim: Claim
+    facts: Facts
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """What linked events are planned from.
+
+    ``claims``: the current claims and reservations of the events and their sales. ``facts``: those of the sales that
+    are in the ledger. ``prices``: those of adjustments; refunds and voids have the price of their sale.
+    """
+
+    claims: Mapping[Identity, Claim | Reservation]
+    facts: Mapping[Identity, Facts]
+    prices: Mapping[Identity, Price]
+
+
 @dataclass(frozen=True, slots=True)
 class LinkedClaim:
-    """The claim of a linked event, and the claim of its sale before and after it; both are written, or neither.
+    """The claim of a linked event, and the claim of its sale before and after it; all are written, or none.
 
-    ``was_held``: the claim replaces the reservation of the event, which was held until now.
+    An adjustment leaves the claim of its sale as it is. ``was_held``: the claim replaces the reservation of the event,
+    which was held until now.
     """
 
     claim: Claim
@@ -30,33 +53,73 @@ class LinkedClaim:
     was_held: bool = False
 
 
+class _Change(NamedTuple):
+    """What a linked event does: its amount, its price, and the claim of its sale after it."""
+
+    amount: Decimal
+    price: Price
+    after: Claim
+
+
 def linked_claim(
-    event: Event, sale: Claim | Reservation | None, now: datetime, terms: RecordingTerms
-) -> LinkedClaim | Hold | Rejection:
+    event: Event, target: Target, price: Price | None, now: datetime, terms: RecordingTerms
+) -> LinkedClaim | Rejection:
     """Return a linked event's claim against the current claim of its sale, or why the sale does not allow it.
 
-    The event is held while its sale is unknown, or held itself.
+    ``price``: that of an adjustment, ``None`` for refunds and voids.
     """
-    if sale is None or (isinstance(sale, Reservation) and sale.is_of_sale):
-        return Hold.of(event, HeldReason.UNKNOWN_SALE)
-    if isinstance(sale, Reservation):
-        what = "is a held event, and no sale" if sale.discarded is None else "was discarded by an operator"
-        return _refuse(event, "data.refers_to", what, "the id of a sale")
-    if sale.refundable is None:
-        return _refuse(event, "data.refers_to", "is an event that is no sale", "the id of a sale")
-    left = sale.refundable.left
-    amount = max(event.amount, money.negated(left)) if event.rest else event.amount
-    problem = _mismatch(event, amount, sale, sale.refundable)
-    if problem:
-        return Rejection(event.identity.source, event.identity.id, (problem,))
-    price = refund_price(amount, sale.price, left)
+    change = _change(event, target, price)
+    if isinstance(change, Rejection):
+        return change
+    claim = Claim.of(event, now, terms, change.price)
+    if change.amount != event.amount:
+        claim = replace(claim, amount=change.amount)
+    return LinkedClaim(claim, target.claim, change.after)
+
+
+def _change(event: Event, target: Target, price: Price | None) -> _Change | Rejection:
+    sale = target.claim.refundable
+    if sale is None:
+        return _refuse(event, "data.refers_to", f"is no sale, but {target.facts['type']}", "the id of a sale")
+    if event.account != sale.account:
+        return _refuse(event, "data.refers_to", "is a sale of another account", f"{sale.account}, as it was sold")
+    if price is not None:
+        return _Change(event.amount, price, target.claim)
+    return _void(event, target, sale) if event.type == VOID else _refund(event, target.claim, sale)
+
+
+def _refund(event: Event, claim: Claim, sale: Refundable) -> _Change | Rejection:
+    if event.commission_rate not in {None, claim.price.commission_rate}:
+        problem = f"is {event.commission_rate}, the sale's was {claim.price.commission_rate}"
+        expected = "none, as a refund has the commission rate of its sale"
+        return _refuse(event, "data.commission_rate", problem, expected)
+    if sale.voided and not event.rest:
+        return _refuse(event, "data.refers_to", f"was voided, by {sale.voided}", "a sale that was not voided")
+    amount = max(event.amount, money.negated(sale.left)) if event.rest else event.amount
+    if money.add(sale.left, amount) < 0:
+        problem = f"is {money.plain(amount)}, more than is left of the sale"
+        expected = f"{money.plain(money.negated(sale.left))} at the most, as {money.plain(sale.left)} is left"
+        return _refuse(event, "data.amount", problem, expected)
+    return _reversal(event, amount, claim, sale)
+
+
+def _void(event: Event, target: Target, sale: Refundable) -> _Change | Rejection:
+    if sale.voided:
+        problem, expected = f"was voided before, by {sale.voided}", "a sale that was not voided before"
+        return _refuse(event, "data.refers_to", problem, expected)
+    # A sale of 0 can be voided, though nothing is left of it either.
+    if sale.left.is_zero() and not Decimal(target.facts["amount"]).is_zero():
+        problem, expected = "was refunded whole, so nothing is left to void", "a sale that was not refunded whole"
+        return _refuse(event, "data.refers_to", problem, expected)
+    return _reversal(event, money.negated(sale.left), target.claim, replace(sale, voided=event.identity))
+
+
+def _reversal(event: Event, amount: Decimal, claim: Claim, sale: Refundable) -> _Change | Rejection:
+    """Return the change that takes an amount (0 or less) back from a sale, with its part of the commission."""
+    price = refund_price(amount, claim.price, sale.left)
     if price.commission(amount) is None:
         return _refuse(event, "data.amount", "gives a commission of more than 38 digits", "fewer digits")
-    claim = Claim.of(event, now, terms, price)
-    if amount != event.amount:
-        claim = replace(claim, amount=amount)
-    after = replace(sale, refundable=Refundable(sale.refundable.account, money.add(left, amount)))
-    return LinkedClaim(claim, sale, after)
+    return _Change(amount, price, replace(claim, refundable=replace(sale, left=money.add(sale.left, amount))))
 
 
 def in_rounds(events: Iterable[Event]) -> list[dict[Identity, Event]]:
@@ -82,36 +145,32 @@ def in_rounds(events: Iterable[Event]) -> list[dict[Identity, Event]]:
 
 
 def plan_linked(
-    events: Mapping[Identity, Event],
-    known: Mapping[Identity, Claim | Reservation],
-    now: datetime,
-    terms: RecordingTerms,
+    events: Mapping[Identity, Event], gathered: Gathered, now: datetime, terms: RecordingTerms
 ) -> dict[Identity, Claimed | LinkedClaim | Hold | Held | Rejection]:
-    """Return what to write for each linked event, from events by their sales and what both identities hold now.
+    """Return what to write for each linked event, from events by their sales.
 
-    The existing claim or reservation if the event has one that stays; the rejection if its sale does not allow it.
+    The existing claim or reservation if the event has one that stays; the rejection if its sale does not allow it. The
+    result lacks an event whose sale is claimed and not in the ledger yet: the sender of the sale has no response
+    either.
     """
-    return {
-        event.identity: _planned(event, known.get(event.identity), known.get(sale), now, terms)
-        for sale, event in events.items()
-    }
+    planned = {event.identity: _planned(event, sale, gathered, now, terms) for sale, event in events.items()}
+    return {identity: one for identity, one in planned.items() if one is not None}
 
 
 def _planned(
-    event: Event,
-    existing: Claim | Reservation | None,
-    sale: Claim | Reservation | None,
-    now: datetime,
-    terms: RecordingTerms,
-) -> Claimed | LinkedClaim | Hold | Held | Rejection:
+    event: Event, sale: Identity, gathered: Gathered, now: datetime, terms: RecordingTerms
+) -> Claimed | LinkedClaim | Hold | Held | Rejection | None:
+    existing = gathered.claims.get(event.identity)
     if isinstance(existing, Claim):
         return Claimed(existing, fresh=False)
     if existing and not existing.may_become_claim(event.digest):
         return Held(existing)
-    planned = linked_claim(event, sale, now, terms)
-    if existing is None:
-        return planned
-    # What was answered as held stays held, until it is posted or an operator discards it.
+    planned = _against_sale(event, sale, gathered, now, terms)
+    return _still_held(existing, planned) if existing else planned
+
+
+def _still_held(existing: Reservation, planned: LinkedClaim | Hold | Rejection | None) -> LinkedClaim | Held | None:
+    """Return what becomes of a held event: what was answered as held stays so, until it is posted or discarded."""
     match planned:
         case LinkedClaim():
             return replace(planned, was_held=True)
@@ -119,25 +178,23 @@ def _planned(
             return Held(existing, planned.problems)
         case Hold():
             return Held(existing)
+        case None:
+            return None
 
 
-def _mismatch(event: Event, amount: Decimal, sale: Claim, refundable: Refundable) -> FieldProblem | None:
-    left = refundable.left
-    if event.account != refundable.account:
-        return FieldProblem("data.refers_to", "is a sale of another account", f"{refundable.account}, as it was sold")
-    if event.commission_rate not in {None, sale.price.commission_rate}:
-        return FieldProblem(
-            "data.commission_rate",
-            f"is {event.commission_rate}, the sale's was {sale.price.commission_rate}",
-            "none, as a refund has the commission rate of its sale",
-        )
-    if money.add(left, amount) < 0:
-        return FieldProblem(
-            "data.amount",
-            f"is {money.plain(amount)}, more than is left of the sale",
-            f"{money.plain(money.negated(left))} at the most, as {money.plain(left)} is left",
-        )
-    return None
+def _against_sale(
+    event: Event, identity: Identity, gathered: Gathered, now: datetime, terms: RecordingTerms
+) -> LinkedClaim | Hold | Rejection | None:
+    sale = gathered.claims.get(identity)
+    if sale is None or (isinstance(sale, Reservation) and sale.is_of_sale):
+        return Hold.of(event, HeldReason.UNKNOWN_SALE)
+    if isinstance(sale, Reservation):
+        what = "is a held event, and no sale" if sale.discarded is None else "was discarded by an operator"
+        return _refuse(event, "data.refers_to", what, "the id of a sale")
+    facts = gathered.facts.get(identity)
+    if facts is None:
+        return None if sale.refundable else _refuse(event, "data.refers_to", "is no sale", "the id of a sale")
+    return linked_claim(event, Target(sale, facts), gathered.prices.get(event.identity), now, terms)
 
 
 def _refuse(event: Event, field: str, problem: str, expected: str) -> Rejection:

@@ -72,19 +72,24 @@ class RecordingTerms:
 
 @dataclass(frozen=True, slots=True)
 class Refundable:
-    """The part of a sale's claim for its refunds: the sale's account, and the amount not refunded yet."""
+    """The part of a sale's claim that its refunds and voids change.
+
+    ``left``: the amount that is not refunded or voided yet. ``voided``: the void of the sale, if there is one.
+    """
 
     account: Account
     left: Decimal
+    voided: Identity | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
     """The ledger position of an event, with everything that makes a repeated append write the same bytes.
 
-    ``amount`` is set for a refund of the rest of its sale whose event names more than is left. ``period`` is missing in
-    claims of earlier versions. ``prior_period``: whether the event belongs to an earlier period, which is cut off.
-    ``unlinked`` marks an event that an operator released, and that is recorded without its reference to a sale.
+    ``amount`` is set if it differs from the event's: for a void, and for a refund of the rest of its sale.
+    ``period`` is missing in claims of earlier versions. ``prior_period``: whether the event belongs to an earlier
+    period, which is cut off. ``unlinked`` marks an event that an operator released, and that is recorded without its
+    reference to a sale.
     """
 
     identity: Identity

@@ -8,7 +8,7 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Final, NamedTuple
 
-from quarterhour.ledger.event import ADJUSTMENT, Event
+from quarterhour.ledger.event import ADJUSTMENT, REFUND, VOID, Event
 from quarterhour.model import money
 from quarterhour.rate_cards import arithmetic
 from quarterhour.rate_cards.arithmetic import Charge, Named, Share
@@ -18,7 +18,7 @@ from quarterhour.rate_cards.rate_card import Sold
 BY_EVENT: Final = "event"
 """The origin of a price that the event names: its commission rate, or its commission."""
 BY_SALE: Final = "sale"
-"""The origin of a linked refund's price."""
+"""The origin of the price of a linked refund or a void."""
 BY_DEFAULT: Final = "default"
 """The origin of a price at the default commission rate."""
 BY_RATE_CARD: Final = "card "
@@ -49,7 +49,12 @@ class Price(NamedTuple):
 
 def needs_rate_card(event: Event) -> bool:
     """Return whether an event's commission depends on its agency's rate card."""
-    return event.commission is None and event.commission_rate is None and event.linked_to is None
+    return event.commission is None and event.commission_rate is None and not has_price_of_sale(event)
+
+
+def has_price_of_sale(event: Event) -> bool:
+    """Return whether an event gives back a part of its sale's commission: it is a void, or a linked refund."""
+    return event.type == VOID or (event.type == REFUND and event.linked_to is not None)
 
 
 def needed_rate_cards(events: Iterable[Event], now: datetime) -> set[RateCardQuery]:
@@ -63,7 +68,7 @@ def rate_card_time(event: Event, now: datetime) -> datetime:
 
 
 def price_of(event: Event, in_force: InForce | None, default_commission_rate: Decimal) -> Price:
-    """Return the price of an event that is no linked refund, by the rate card in force for it."""
+    """Return the price of an event that does not have the price of a sale, by the rate card in force for it."""
     if event.commission is not None:
         return Price(money.ZERO, BY_EVENT, arithmetic.write(Named(event.commission)))
     if event.commission_rate is not None:

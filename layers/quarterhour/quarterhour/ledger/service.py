@@ -8,9 +8,9 @@ from datetime import datetime, timedelta
 from botocore.exceptions import ClientError
 
 from quarterhour.aws.retries import optimistically
-from quarterhour.ledger.event import Event, Rejection
+from quarterhour.ledger.event import VOID, Event, Rejection
 from quarterhour.ledger.held_events import Held, Hold, Reservation
-from quarterhour.ledger.linked import LinkedClaim, in_rounds, plan_linked
+from quarterhour.ledger.linked import Gathered, LinkedClaim, in_rounds, plan_linked
 from quarterhour.ledger.plan import (
     Claim,
     Claimed,
@@ -25,7 +25,14 @@ from quarterhour.ledger.plan import (
     next_step,
     outcomes,
 )
-from quarterhour.ledger.pricing import needed_rate_cards, needs_rate_card, price_of, rate_card_time
+from quarterhour.ledger.pricing import (
+    Price,
+    has_price_of_sale,
+    needed_rate_cards,
+    needs_rate_card,
+    price_of,
+    rate_card_time,
+)
 from quarterhour.ledger.store import LedgerStore
 from quarterhour.model import clock
 from quarterhour.model.errors import UnavailableError
@@ -131,21 +138,11 @@ class Recorder:
         """Claim events at their prices, with the rate cards that are in force."""
         now = clock.now()
         # A released event with a reference gets here if nobody knows its sale: it is recorded without the reference.
-        priced = [(event, event.unlinked if event.linked_to else event) for event in events]
-        try:
-            rate_cards = self._read_rate_cards(needed_rate_cards((as_recorded for _, as_recorded in priced), now))
-        except UnavailableError:
-            # Events that need a rate card are unavailable; events that name their commission are recorded.
-            rate_cards = NO_RATE_CARDS
-            priced = [(event, as_recorded) for event, as_recorded in priced if not needs_rate_card(as_recorded)]
+        as_recorded = [(event, event.unlinked if event.linked_to else event) for event in events]
+        priced, unpayable = self._price(as_recorded, now)
         planned: dict[Identity, Claim] = {}
-        unpayable: list[Event] = []
-        for event, as_recorded in priced:
-            in_force = rate_cards.at(event.account.agency, rate_card_time(event, now))
-            price = price_of(as_recorded, in_force, self._terms.commission_rate)
-            if price.commission(event.amount) is None:
-                unpayable.append(event)
-            elif event.identity not in planned:
+        for event, price in priced:
+            if event.identity not in planned:
                 claim = Claim.of(event, now, self._terms, price)
                 planned[event.identity] = replace(claim, unlinked=True) if event.linked_to else claim
         self._refuse(unpayable, results)
@@ -154,6 +151,29 @@ class Recorder:
         reserved = [claim for claim in claims if results.holds(claim)]
         if reserved:
             results.put_all(reserved, self._store.post(reserved, request.id, request.in_time))
+
+    def _price(self, events: list[tuple[Event, Event]], now: datetime) -> tuple[list[tuple[Event, Price]], list[Event]]:
+        """Return events with their prices, and the events whose commission would be too long.
+
+        ``events``: each as it was sent, and as it is recorded. Events whose rate card cannot be read now are in
+        neither.
+        """
+        try:
+            rate_cards = self._read_rate_cards(needed_rate_cards((as_recorded for _, as_recorded in events), now))
+        except UnavailableError:
+            # Events that need a rate card are unavailable; events that name their commission are recorded.
+            rate_cards = NO_RATE_CARDS
+            events = [(event, as_recorded) for event, as_recorded in events if not needs_rate_card(as_recorded)]
+        priced: list[tuple[Event, Price]] = []
+        unpayable: list[Event] = []
+        for event, as_recorded in events:
+            in_force = rate_cards.at(event.account.agency, rate_card_time(event, now))
+            price = price_of(as_recorded, in_force, self._terms.commission_rate)
+            if price.commission(event.amount) is None:
+                unpayable.append(event)
+            else:
+                priced.append((event, price))
+        return priced, unpayable
 
     def _refuse(self, unpayable: list[Event], results: "_Results") -> None:
         """Refuse events whose commission would be too long, unless they are claimed at another price, or held."""
@@ -166,20 +186,26 @@ class Recorder:
     def _claim_linked(self, linked: list[Event], request: _Request, results: "_Results") -> None:
         """Claim linked events: of different sales side by side, of one sale in turn, as each changes its sale.
 
-        An event of an unknown sale is held, or recorded without its reference if an operator has released it.
+        An event of an unknown sale is held, or recorded without its reference if an operator has released it. A void
+        without its sale would say nothing, so it stays held.
         """
         firsts = first_of_each(linked)
-        for events in in_rounds(firsts):
-            found = self._claim_round(events, request)
+        priced, unpayable = self._price([(one, one) for one in firsts if not has_price_of_sale(one)], clock.now())
+        self._refuse(unpayable, results)
+        prices = {event.identity: price for event, price in priced}
+        for events in in_rounds(one for one in firsts if has_price_of_sale(one) or one.identity in prices):
+            found = self._claim_round(events, prices, request)
             for event in events.values():
                 if event.identity in found:
                     results.put(event.identity, found[event.identity], event.digest)
-        waiting = (results.held.get(event.identity) for event in firsts if event.released)
+        waiting = (results.held.get(event.identity) for event in firsts if event.released and event.type != VOID)
         unlinked = {one.reservation.identity for one in waiting if one and not one.problems}
         if unlinked:
             self._claim([event for event in firsts if event.identity in unlinked], request, results)
 
-    def _claim_round(self, events: Mapping[Identity, Event], request: _Request) -> Mapping[Identity, object]:
+    def _claim_round(
+        self, events: Mapping[Identity, Event], prices: Mapping[Identity, Price], request: _Request
+    ) -> Mapping[Identity, object]:
         """Return what came of each event, from events by their sales: its claim, its reservation or its rejection.
 
         The result is something else, or missing, for an event that can neither be claimed nor held now.
@@ -190,14 +216,18 @@ class Recorder:
         def attempt() -> None:
             nonlocal pending
             identities = dict.fromkeys([*(event.identity for event in pending.values()), *pending])
-            planned = plan_linked(pending, self._store.claims(list(identities)), clock.now(), self._terms)
+            known = self._store.claims(list(identities))
+            sales = {
+                sale: found
+                for sale, event in pending.items()
+                if isinstance(found := known.get(sale), Claim) and not isinstance(known.get(event.identity), Claim)
+            }
+            gathered = Gathered(known, self._store.postings(list(sales.values())), prices)
+            planned = plan_linked(pending, gathered, clock.now(), self._terms)
             results.update(planned)
             linked = [one for one in planned.values() if isinstance(one, LinkedClaim)]
-            # A sale may be claimed but not in the ledger yet: its sender has no response either.
-            in_ledger = self._store.posted([one.before for one in linked])
-            allowed = [one for one in linked if one.before.key in in_ledger]
-            claimed = self._store.claim_all_linked(allowed, request.id, request.in_time)
-            results.update(zip((one.claim.identity for one in allowed), claimed, strict=True))
+            claimed = self._store.claim_all_linked(linked, request.id, request.in_time)
+            results.update(zip((one.claim.identity for one in linked), claimed, strict=True))
             self._hold([one for one in planned.values() if isinstance(one, Hold)], request, results)
             lost = [one for one in claimed if isinstance(one, ClientError)]
             if lost:

@@ -1,11 +1,11 @@
 """The ledger's calls to DynamoDB, and the builders of their requests."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from botocore.exceptions import ClientError
 
@@ -14,7 +14,9 @@ from quarterhour.aws.items import Item, Request, to_item
 from quarterhour.aws.retries import is_cancelled, optimistically, with_retries
 from quarterhour.aws.tables import conditional_write, get_items, insert_items, put_items
 from quarterhour.aws.workers import Workers
+from quarterhour.ledger.explanation import Facts
 from quarterhour.ledger.held_events import HeldEvent, HeldReason, Hold, Reservation, held_key, held_values
+from quarterhour.ledger.keys import linked_key
 from quarterhour.ledger.linked import LinkedClaim
 from quarterhour.ledger.plan import PRIOR, Claim, Claimed, Refundable
 from quarterhour.ledger.pricing import Price
@@ -27,6 +29,8 @@ from quarterhour.model.quarter_hours import QuarterHour
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
+_CHANGING: Final = ("left", "voided")
+"""The attributes of a sale's claim that linked events change."""
 Entry = tuple[QuarterHour, dict[str, str]]
 """A bucket's quarter-hour, and the ledger's attributes of an event to append to it."""
 
@@ -46,6 +50,7 @@ def claim_values(claim: Claim, request_id: str) -> dict[str, Any]:
         "expires_at": claim.expires_at,
         "account": str(sale.account) if sale else None,
         "left": money.plain(sale.left) if sale else None,
+        "voided": str(sale.voided) if sale and sale.voided else None,
         "amount": None if claim.amount is None else money.plain(claim.amount),
         "period": str(claim.period) if claim.period else None,
         "prior_period": PRIOR if claim.prior_period else None,
@@ -56,7 +61,6 @@ def claim_values(claim: Claim, request_id: str) -> dict[str, Any]:
 def claim_of(item: Item) -> Claim:
     """Return the claim that an item of the Identity table holds."""
     expires = item.get("expires_at")
-    sale = "left" in item
     return Claim(
         Identity.parse(item["event"]["S"]),
         Partition.parse(item["quarter_hour"]["S"]),
@@ -64,12 +68,17 @@ def claim_of(item: Item) -> Claim:
         item["digest"]["S"],
         Price(Decimal(item["commission_rate"]["S"]), _text(item, "terms"), _text(item, "arithmetic")),
         int(expires["N"]) if expires else None,
-        Refundable(Account.parse(item["account"]["S"]), Decimal(item["left"]["S"])) if sale else None,
+        _refundable(item) if "left" in item else None,
         Decimal(item["amount"]["S"]) if "amount" in item else None,
         Period.parse(item["period"]["S"]) if "period" in item else None,
         "prior_period" in item,
         "unlinked" in item,
     )
+
+
+def _refundable(item: Item) -> Refundable:
+    voided = Identity.parse(item["voided"]["S"]) if "voided" in item else None
+    return Refundable(Account.parse(item["account"]["S"]), Decimal(item["left"]["S"]), voided)
 
 
 def reservation_values(reservation: Reservation) -> dict[str, Any]:
@@ -135,33 +144,49 @@ def post_request(table: str, claim: Claim, request_id: str) -> Request:
     }
 
 
-def linked_request(table: str, linked: LinkedClaim, request_id: str) -> Request:
-    """Build the transaction that claims a linked event and changes the claim of its sale."""
+def linked_request(tables: tuple[str, str], linked: LinkedClaim, request_id: str) -> Request:
+    """Build the transaction that claims a linked event, lists it with its sale, and changes the sale's claim if needed.
+
+    The claim of the sale must still be as it was read. ``tables``: the Identity and the Entity table.
+    """
+    identity_table, entity_table = tables
+    sale, event = linked.before.identity, linked.claim.identity
     new = {"ConditionExpression": "attribute_not_exists(event)"}
+    claim = {
+        "TableName": identity_table,
+        "Item": to_item(claim_values(linked.claim, request_id)),
+        **(_is_reserved(linked.claim.digest) if linked.was_held else new),
+        "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
+    }
+    listed = {
+        "TableName": entity_table,
+        "Item": to_item({**linked_key(sale, event), "expires_at": linked.claim.expires_at}),
+    }
+    before, after = _changing(linked.before), _changing(linked.after)
+    change = [] if before == after else [{"Update": _change_request(identity_table, sale, before, after)}]
+    return {"TransactItems": [{"Put": claim}, {"Put": listed}, *change]}
+
+
+def _changing(sale: Claim) -> dict[str, str]:
+    """Return the attributes of a sale's claim that linked events change, as they are."""
+    values = claim_values(sale, "")
+    return {name: values[name] for name in _CHANGING if values[name] is not None}
+
+
+def _change_request(table: str, sale: Identity, before: Mapping[str, str], after: Mapping[str, str]) -> Request:
+    """Build the update of a sale's claim from the attributes before it to those after it."""
+    names = {f"#{name}": name for name in _CHANGING}
+    kept = [f"#{name} = :old_{name}" if name in before else f"attribute_not_exists(#{name})" for name in _CHANGING]
+    values = {f":{name}": value for name, value in after.items()} | {
+        f":old_{name}": value for name, value in before.items()
+    }
     return {
-        "TransactItems": [
-            {
-                "Put": {
-                    "TableName": table,
-                    "Item": to_item(claim_values(linked.claim, request_id)),
-                    **(_is_reserved(linked.claim.digest) if linked.was_held else new),
-                    "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
-                }
-            },
-            {
-                "Update": {
-                    "TableName": table,
-                    "Key": {"event": {"S": str(linked.before.identity)}},
-                    "UpdateExpression": "SET #left = :after",
-                    "ConditionExpression": "#left = :before",
-                    "ExpressionAttributeNames": {"#left": "left"},
-                    "ExpressionAttributeValues": {
-                        ":before": {"S": _left(linked.before)},
-                        ":after": {"S": _left(linked.after)},
-                    },
-                }
-            },
-        ]
+        "TableName": table,
+        "Key": {"event": {"S": str(sale)}},
+        "UpdateExpression": "SET " + ", ".join(f"#{name} = :{name}" for name in after),
+        "ConditionExpression": " AND ".join(kept),
+        "ExpressionAttributeNames": names,
+        "ExpressionAttributeValues": to_item(values),
     }
 
 
@@ -338,7 +363,7 @@ class LedgerStore:
 
         Raises botocore's ``ClientError`` if the sale's claim has changed since it was read.
         """
-        request = linked_request(self.identity_table, linked, request_id)
+        request = linked_request((self.identity_table, self.entity_table), linked, request_id)
         try:
             with_retries(lambda: self.client.transact_write_items(**request), "the Identity table")
         except ClientError as error:
@@ -368,9 +393,14 @@ class LedgerStore:
 
     def posted(self, claims: Sequence[Claim]) -> set[tuple[str, str]]:
         """Return the keys (partition, position) of the claims whose event is in the ledger, strongly consistent."""
-        keys = [{"quarter_hour": str(claim.partition), "position": str(claim.position)} for claim in claims]
-        items = get_items(self.client, self.ledger_table, keys, self.workers)
+        items = get_items(self.client, self.ledger_table, [_ledger_key(claim) for claim in claims], self.workers)
         return {_key(item) for item in items}
+
+    def postings(self, claims: Sequence[Claim]) -> dict[Identity, Facts]:
+        """Return the facts of the claimed events that are in the ledger, read strongly consistent."""
+        keys = {claim.key: claim.identity for claim in claims}
+        items = get_items(self.client, self.ledger_table, [_ledger_key(claim) for claim in claims], self.workers)
+        return {keys[_key(item)]: {name: value["S"] for name, value in item.items()} for item in items}
 
     def append(self, entries: Sequence[Entry], is_open: Callable[[QuarterHour], bool]) -> set[tuple[str, str]]:
         """Append entries; return the keys of those that are in the ledger now.
@@ -407,18 +437,16 @@ def _existing_item(error: ClientError) -> Item | None:
     return existing
 
 
-def _left(sale: Claim) -> str:
-    if sale.refundable is None:
-        raise ValueError(f"{sale.identity} is no sale")
-    return money.plain(sale.refundable.left)
-
-
 def _text(item: Item, name: str) -> str:
     return str(item[name]["S"]) if name in item else ""
 
 
 def _as_item(values: dict[str, str]) -> Item:
     return {name: {"S": value} for name, value in values.items()}
+
+
+def _ledger_key(claim: Claim) -> dict[str, str]:
+    return {"quarter_hour": str(claim.partition), "position": str(claim.position)}
 
 
 def _key(item: Item) -> tuple[str, str]:

@@ -1,6 +1,6 @@
 """Parsers for the fields of a JSON object in a request. All problems of the object are reported together."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from datetime import datetime
 from decimal import Decimal
 from typing import Any, Final
@@ -41,6 +41,10 @@ class Fields:
         """Add a problem for each field that is not ``known``; ``hint`` says where unknown data belongs."""
         for name in sorted(self._values.keys() - known):
             self.problem(named(name), "is not known", f"one of {', '.join(sorted(known))}{hint}")
+
+    def given(self, names: Collection[str]) -> list[str]:
+        """Return those of these fields that have a value."""
+        return sorted(name for name in names if self._values.get(name) is not None)
 
     def value(self, name: str, expected: str, read: Callable[[Any], Any], *, optional: bool = False) -> Any:  # noqa: ANN401
         """Return the parsed field; ``None``, with a problem added, if it is missing or invalid.

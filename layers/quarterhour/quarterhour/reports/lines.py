@@ -24,14 +24,18 @@ FLAG: Final = "flag"
 POSTING: Final = (*_AT, *_WHAT, *_MONEY)
 """The columns in which every line has a value."""
 _FIRST: Final = (*POSTING, *_SENT, FLAG)
-COLUMNS: Final[Mapping[int, tuple[str, ...]]] = {1: _FIRST, 2: (*_FIRST, "category", "terms", "arithmetic")}
+_SECOND: Final = (*_FIRST, "category", "terms", "arithmetic")
+_THIRD: Final = (*_SECOND, "refers_to_source", "reason")
+COLUMNS: Final[Mapping[int, tuple[str, ...]]] = {1: _FIRST, 2: _SECOND, 3: _THIRD}
 """The columns by schema; sealed files never change, so a newer schema only adds columns."""
 
 UNLINKED: Final = "unlinked refund"
 """The flag of a refund that names no sale, so that no sale limits its amount."""
 
 # Senders choose the text of these columns. Numbers, and the text that we generate, never begin a formula.
-_TEXT: Final = frozenset({"source", "id", "agency", *_SENT, "category"} - {"time", "quantity", "unit_price"})
+_TEXT: Final = frozenset(
+    {"source", "id", "agency", *_SENT, "category", "refers_to_source", "reason"} - {"time", "quantity", "unit_price"}
+)
 # With the full-width forms that Japanese input methods write.
 _FORMULA_STARTS: Final = "=+-@\t\r\n\uff1d\uff0b\uff0d\uff20"
 _ESCAPE: Final = "'"

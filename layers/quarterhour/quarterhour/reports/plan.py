@@ -25,10 +25,11 @@ K = TypeVar("K")
 
 _NOTHING: Final = Totals()
 
-SCHEMA: Final = 2
+SCHEMA: Final = 3
 """The schema of the files of a new run; a run under way keeps the schema of its plan.
 
 2: the lines hold the price terms of each commission, and the summary has a base currency where the plan names one.
+3: the lines hold the source of the sale and the reason of a correction.
 """
 
 _UNNAMED_SCHEMA: Final = 1
