@@ -26,7 +26,7 @@ from benchmarks.responding import AGENCIES, BATCHES, longest_read
 from benchmarks.sealing import ACCOUNTS, sealing
 from benchmarks.starting import starts
 from benchmarks.table import MISSED, Line, at_least, at_most, show
-from benchmarks.writing import cost, counting
+from benchmarks.writing import cost, counting, indexing
 from quarterhour_tools.errors import ToolError
 
 Ledger = Mapping[str, int]
@@ -174,6 +174,14 @@ def writing(_: Extent) -> Iterator[Line]:
     spread = counting(16)
     yield Line("  the same, over 16 shards", f"{spread:.3f}", "<= 0.20", at_most(0.20, spread), (RULES,))
     yield Line(f"  the same, over {MOST_SHARDS} shards", f"{counting(MOST_SHARDS):.3f}", notes=(RULES,))
+    indexed = indexing()
+    yield Line(
+        "write units per event for the index of agencies, 200 events of each in a quarter-hour",
+        f"{indexed:.3f}",
+        "<= 0.03",
+        at_most(0.03, indexed),
+        (RULES,),
+    )
     yield Line(
         "  the same, each event of a customer that was never seen",
         f"{one.customers_units:.2f}",

@@ -10,8 +10,13 @@ from typing import Any, Final
 from benchmarks.metering import Bill, Meter, Tables
 from benchmarks.recording import batch
 from benchmarks.sizes import WRITE_BYTES, item_size
+from quarterhour.aws import clients
+from quarterhour.aws.workers import Workers
+from quarterhour.ledger.event_index import INDEXED, EventIndex
+from quarterhour.ledger.event_pages import facts_of, position_of
 from quarterhour.ledger.http import MAX_BATCH
 from quarterhour.model.clock import ManualClock, using
+from quarterhour.reports.store import ProjectionStore
 from quarterhour_tools.emulator.engines import MOTO
 from quarterhour_tools.emulator.http_api import Request
 from quarterhour_tools.emulator.stack import Stack, open_stack
@@ -129,6 +134,22 @@ def cost() -> Cost:
             counted_units=one.units(counted, "EntityTable"),
             customers_units=one.units(customers, "EntityTable"),
         )
+
+
+def indexing() -> float:
+    """Return the write units of the index of agencies for each event, 200 events of each agency in a quarter-hour."""
+    with system() as one:
+        for first in (0, MAX_BATCH):
+            one.record(batch(first, AGENCIES))
+        client = clients.dynamodb()
+        pages = client.get_paginator("scan").paginate(TableName=one.stack.ref("LedgerTable"))
+        index = EventIndex()
+        for item in sorted((item for page in pages for item in page["Items"]), key=position_of):
+            index.add(facts_of(item))
+        chunks = [chunk for chunk in index.take() if chunk["pk"].startswith(INDEXED["agency"])]
+        one.meter.take()
+        ProjectionStore(client, one.stack.ref("EntityTable"), Workers(1)).write(chunks)
+        return one.meter.take().write_units / (2 * MAX_BATCH)
 
 
 def counting(shards: int) -> float:

@@ -1,6 +1,7 @@
 """The GET routes: accounts, counters, snapshots, reports, ledger events, locations, and the OpenAPI document."""
 
 import json
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
@@ -19,7 +20,7 @@ from quarterhour.documents.keys import report
 from quarterhour.documents.queries import DocumentQueries
 from quarterhour.exchange_rates.exchange_rate import EXCHANGE_RATE_STATES
 from quarterhour.ledger.queries import EventLookup, ExplanationQueries, LedgerQueries
-from quarterhour.ledger.requests import SOURCE_EVENTS, source_span
+from quarterhour.ledger.requests import EVENTS, SOURCE_EVENTS, event_filter, source_span
 from quarterhour.locations.keys import read_place
 from quarterhour.locations.plan import MAX_LEVELS, levels
 from quarterhour.locations.queries import LocationQueries
@@ -48,7 +49,7 @@ layers = Layers(env.parsed("SNAPSHOT_LAYERS", LAYERS, parse_layers))
 documents = DocumentQueries(entities)
 reports = ReportQueries(entities, clients.s3(), env.text("REPORT_BUCKET"))
 workers = Workers(env.integer("MAX_CONCURRENCY", minimum=1))
-ledger = LedgerQueries(dynamodb, env.text("LEDGER_TABLE"), entities, workers)
+ledger = LedgerQueries(dynamodb, env.text("LEDGER_TABLE"), entities, workers, reports.began)
 locations = LocationQueries(entities)
 lookup = EventLookup(dynamodb, env.text("IDENTITY_TABLE"), env.text("LEDGER_TABLE"))
 explanations = ExplanationQueries(lookup, entities)
@@ -137,22 +138,26 @@ def report_run(run: str) -> http.Response:
     return _ok(reports.run(name))
 
 
-@routes.get("/events", allow=everyone, query=("from", "to", "agency", *PAGE))
+@routes.get("/events", allow=everyone, query=EVENTS)
 def events() -> http.Response:
     """Return the events recorded in a span, in the order of their positions."""
     query = routes.parameters()
     start, end = query.span(MOMENT, instants.moment)
-    agency = routes.caller().narrowed(query.optional("agency", NAME, parameters.name, None))
+    only = event_filter(query, routes.caller())
     paging = query.paging()
-    return _ok(paging.body(ledger.events(start, end, agency, paging)))
+    return _ok(paging.body(ledger.events(start, end, only, paging, routes.seconds_left)))
+
+
+@routes.get("/events/<source>/<event>", allow=everyone)
+def recorded_event(source: str, event: str) -> http.Response:
+    """Return a recorded event with its receipt."""
+    return _ok(lookup.event(_identities(source, event), routes.caller()))
 
 
 @routes.get("/events/<source>/<event>/explain", allow=everyone)
 def explanation(source: str, event: str) -> http.Response:
     """Return the explanation of an event's commission: its price terms, and the steps that compute it."""
-    sources, ids = parameters.names("source", source), parameters.names("event", event)
-    possible = (Identity(source_, id_) for source_ in sources for id_ in ids)
-    return _ok(explanations.explain(possible, routes.caller()))
+    return _ok(explanations.explain(_identities(source, event), routes.caller()))
 
 
 @routes.get("/sources/<source>/events", allow=machines, query=SOURCE_EVENTS)
@@ -162,7 +167,7 @@ def source_events(source: str) -> http.Response:
     name = parameters.parsed("source", parameters.decoded(source), NAME, parameters.name)
     start, end = source_span(query)
     paging = query.paging()
-    return _ok(paging.body(ledger.of_source(name, start, end, paging)))
+    return _ok(paging.body(ledger.events(start, end, {"source": name}, paging, routes.seconds_left)))
 
 
 @routes.get("/locations", allow=machines, query=("from", "to", "level", *PAGE))
@@ -196,6 +201,12 @@ def _sales(place: str) -> http.Response:
     level = query.whole("level", least, MAX_LEVELS, least)
     paging = query.paging()
     return _ok(paging.body(locations.sales(place, level, span, paging)))
+
+
+def _identities(source: str, event: str) -> Iterator[Identity]:
+    """Return the identities that the variables of a path can mean."""
+    sources, ids = parameters.names("source", source), parameters.names("event", event)
+    return (Identity(source_, id_) for source_ in sources for id_ in ids)
 
 
 def _account(agency: Names, currency: str) -> tuple[Account, Values]:

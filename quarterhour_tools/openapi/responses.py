@@ -26,6 +26,7 @@ T = TypeVar("T")
 
 Direction = Literal["up", "stable", "down"]
 Proof = Literal["verified", "pending", "drift"]
+EventType = Literal["sale.recorded", "sale.refunded", "sale.voided", "adjustment.recorded", "view.recorded"]
 Status = Literal["open", "paid", "shipped", "delivered", "cancelled"]
 TermsOrigin = Literal["event", "sale", "default", "card", "unknown"]
 
@@ -333,7 +334,7 @@ class Event(Receipt):
 
     source: Name
     id: Name
-    type: Literal["sale.recorded", "sale.refunded", "sale.voided", "adjustment.recorded", "view.recorded"]
+    type: EventType
     agency: Name
     currency: Currency
     amount: Decimal

@@ -9,6 +9,7 @@ from quarterhour.web.routing import JSON
 from quarterhour_tools.openapi import requests as b
 from quarterhour_tools.openapi import responses as a
 from quarterhour_tools.openapi.parameters import DAYS, PATH, QUERY, SPAN, Parameter
+from quarterhour_tools.openapi.values import Text
 
 Shape = Any
 """A type that pydantic converts to JSON Schema."""
@@ -80,6 +81,12 @@ _PLACED: Final = {
         "The end, not included: an instant, or a date for its midnight UTC.", QUERY["to"].shape, "2026-10-24"
     ),
 }
+_FOUND: Final = {
+    "source": Parameter("Only those of this source.", PATH["source"].shape, "shop"),
+    "type": Parameter("Only those of this type.", a.EventType, "sale.recorded"),
+    "order": Parameter("Only those of this order (`order_id`).", Text, "1001"),
+    "customer": Parameter("Only those of this customer.", Text, "ann"),
+}
 _ITS_ORDER: Final = {"order": "$response.body#/order"}
 _ITS_THREAD: Final = {"kind": "$request.path.kind", "subject": "$request.path.subject"}
 
@@ -98,7 +105,8 @@ ROUTES: Final[Mapping[str, RouteDescription]] = {
             )
         },
     ),
-    "GET /events": _read(a.Page[a.Event], **SPAN),
+    "GET /events": _read(a.Page[a.Event], **SPAN, **_FOUND),
+    "GET /events/{source}/{event}": _read(a.Event, 404),
     "GET /events/{source}/{event}/explain": _read(a.Explanation, 404),
     "GET /sources/{source}/events": _read(a.Page[a.Event]),
     # ------------------------------------------------------------ accounts

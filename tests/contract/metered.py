@@ -13,10 +13,11 @@ Record = Callable[[str, object], None]
 
 @dataclass(frozen=True, slots=True)
 class Metered:
-    """The stores, with a metered client."""
+    """The stores, with a metered client, and with one that is not (``free``), which may read with a filter."""
 
     storage: Storage
     meter: Meter
+    free: Storage
 
     def bill(self, do: Callable[[], object]) -> Bill:
         """Return the cost of the calls that a function makes."""
@@ -31,7 +32,7 @@ def metered(storage: Storage) -> Metered:
         client = clients.dynamodb()
     meter = Meter(Tables(storage.stack.dynamodb))
     meter.attach(client)
-    return Metered(replace(storage, dynamodb=client), meter)
+    return Metered(replace(storage, dynamodb=client), meter, storage)
 
 
 def cost(bill: Bill) -> str:

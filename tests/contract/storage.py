@@ -16,6 +16,7 @@ from quarterhour.aws.workers import Workers
 from quarterhour.counters.store import CounterStore
 from quarterhour.ledger.queries import LedgerQueries
 from quarterhour.ledger.store import LedgerStore
+from quarterhour.model.instants import ALWAYS
 from quarterhour.reports.sealed_files import SealedFiles
 from quarterhour.reports.service import ReportStores
 from quarterhour.reports.store import CheckpointStore, CounterReader, LedgerReader, PinStore, ProjectionStore, RunStore
@@ -93,7 +94,7 @@ class Storage:
 
     @property
     def events(self) -> LedgerQueries:
-        return LedgerQueries(self.dynamodb, self.ledger_table, self.entities, self.workers)
+        return LedgerQueries(self.dynamodb, self.ledger_table, self.entities, self.workers, lambda: ALWAYS[0])
 
     @property
     def schedule(self) -> ScheduleStore:

@@ -427,5 +427,5 @@ def test_many_orders_are_billed_in_parallel_each_item_once(
         bill = desk.meter.take()
         record_property(f"bill 12 orders of 2 items{' again' * again}", cost(bill))
     end = at + MINUTE
-    found = everything(lambda paging: storage.events.events(at, end, None, paging), 100)
+    found = everything(lambda paging: storage.events.events(at, end, {}, paging, lambda: SECONDS), 100)
     assert sorted(one["id"] for one in found) == sorted(f"{one}:{line}" for one in orders for line in (1, 2))

@@ -136,12 +136,15 @@ def recorded(storage: Storage, own: str, at: datetime) -> list[str]:
     return ids
 
 
+def read(storage: Storage, start: datetime, end: datetime, limit: int, **only: str) -> list[dict[str, Any]]:
+    return everything(lambda paging: storage.events.events(start, end, only, paging, lambda: 29.0), limit)
+
+
 @pytest.mark.parametrize("limit", [1, 2, 5, 100])
 def test_events_of_all_shards_are_in_the_order_of_recording(
     storage: Storage, recorded: list[str], at: datetime, limit: int
 ) -> None:
-    start, end = at - timedelta(minutes=50), at - timedelta(minutes=10)
-    found = everything(lambda paging: storage.events.events(start, end, None, paging), limit)
+    found = read(storage, at - timedelta(minutes=50), at - timedelta(minutes=10), limit)
     assert [one["id"] for one in found] == recorded[2:10]
 
 
@@ -150,6 +153,5 @@ def test_events_can_be_filtered_by_agency(
     storage: Storage, recorded: list[str], own: str, at: datetime, limit: int
 ) -> None:
     start, end = at - timedelta(hours=1), at
-    of_42 = everything(lambda paging: storage.events.events(start, end, "42", paging), limit)
-    assert [one["id"] for one in of_42] == recorded
-    assert everything(lambda paging: storage.events.events(start, end, own, paging), limit) == []
+    assert [one["id"] for one in read(storage, start, end, limit, agency="42")] == recorded
+    assert read(storage, start, end, limit, agency=own) == []

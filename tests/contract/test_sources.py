@@ -1,24 +1,25 @@
-"""The index of a source: its events by time, from the index and from the ledger, each once."""
+"""The index of events: those of a source or an agency by time, from the index and from the ledger, each once."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
-from itertools import pairwise
+from itertools import groupby, pairwise
+from operator import itemgetter
 from typing import Any
 
 import pytest
 
 from quarterhour.aws.entity import CHECKPOINT_KEY, SHARDS_KEY
-from quarterhour.ledger import event_pages, source_index
+from quarterhour.ledger import event_index, event_pages
 from quarterhour.ledger.event import Event
+from quarterhour.ledger.event_index import EventIndex, IndexedSpan
 from quarterhour.ledger.plan import ledger_values
-from quarterhour.ledger.queries import LedgerQueries
-from quarterhour.ledger.source_index import SourceIndex
-from quarterhour.model.identifiers import Identity
+from quarterhour.model.identifiers import Account, Identity
 from quarterhour.model.instants import ALWAYS
 from quarterhour.model.quarter_hours import LENGTH, QuarterHour
-from quarterhour.web.paging import Paging
+from quarterhour.web.paging import Page, Paging
 from tests.contract.metered import Metered, Record, cost, metered
+from tests.contract.paging import everything
 from tests.contract.storage import Storage
 from tests.support.builders import claim, event
 
@@ -46,35 +47,36 @@ def record(desk: Metered, source: str, instants: Sequence[datetime]) -> list[dic
     return sorted((values for _, values in found), key=lambda values: values["position"])
 
 
-def seal(desk: Metered, events: Sequence[dict[str, str]], through: datetime, times: int = 1) -> None:
+def seal(
+    desk: Metered, events: Sequence[dict[str, str]], through: datetime, times: int = 1, indexes: str = "AGENCY# SOURCE#"
+) -> None:
     """Write the index of the events up to a quarter-hour, as a report does that seals it, ``times`` times."""
     quarter_hour = QuarterHour.at(through)
+    prefixes = tuple(indexes.split())
+    sealed = sorted((one for one in events if one["quarter_hour"] < str(quarter_hour.next)), key=itemgetter("position"))
     for _ in range(times):
-        index = SourceIndex()
-        before = None
-        for one in sorted(events, key=lambda values: values["position"]):
-            if one["quarter_hour"] > f"{quarter_hour}#99":
-                break
-            if before and one["quarter_hour"].split("#")[0] != before:
-                desk.storage.reports.projections.write(index.take())
-            before = one["quarter_hour"].split("#")[0]
-            index.add(one)
-        desk.storage.reports.projections.write(index.take())
+        for _, some in groupby(sealed, lambda one: one["quarter_hour"][:12]):
+            index = EventIndex()
+            for one in some:
+                index.add(one)
+            chunks = (chunk for chunk in index.take() if chunk["pk"].startswith(prefixes))
+            desk.storage.reports.projections.write(chunks)
     desk.storage.write({**CHECKPOINT_KEY, "sealed_through": str(quarter_hour)})
     desk.storage.write({**SHARDS_KEY, "shards": SHARDS})
 
 
-def read(desk: Metered, source: str, start: datetime, end: datetime, limit: int = 100) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = []
-    token = None
-    while True:
-        paging = Paging.of("request", limit, token)
-        body = paging.body(desk.storage.events.of_source(source, start, end, paging))
-        assert len(body["items"]) <= limit
-        found += body["items"]
-        token = body["next"]
-        if token is None:
-            return found
+def read(storage: Storage, source: str, start: datetime, end: datetime, limit: int = 100) -> list[dict[str, Any]]:
+    """Return the events of a source."""
+    return matching(storage, (start, end), limit, source=source)
+
+
+def matching(storage: Storage, span: tuple[datetime, datetime], limit: int, **only: str) -> list[dict[str, Any]]:
+    """Return the events that a filter selects."""
+    return everything(lambda paging: page(storage, *span, only, paging), limit)
+
+
+def page(storage: Storage, start: datetime, end: datetime, only: Mapping[str, str], paging: Paging) -> Page:
+    return storage.events.events(start, end, only, paging, lambda: 29.0)
 
 
 def ids(events: Sequence[dict[str, Any]]) -> list[str]:
@@ -98,9 +100,9 @@ def device(desk: Metered, own: str, at: datetime) -> list[dict[str, str]]:
 def test_a_sources_events_are_in_the_order_of_time_sealed_or_not(
     desk: Metered, own: str, at: datetime, device: list[dict[str, str]], limit: int
 ) -> None:
-    assert ids(read(desk, own, at - timedelta(hours=2), at + MINUTE, limit)) == ids(device)
-    assert ids(read(desk, own, *ALWAYS, limit)) == ids(device)
-    assert ids(read(desk, f"{own}-1", *ALWAYS, limit)) == []
+    assert ids(read(desk.free, own, at - timedelta(hours=2), at + MINUTE, limit)) == ids(device)
+    assert ids(read(desk.free, own, *ALWAYS, limit)) == ids(device)
+    assert ids(read(desk.free, f"{own}-1", *ALWAYS, limit)) == []
 
 
 @pytest.mark.parametrize("limit", [1, 100])
@@ -110,16 +112,16 @@ def test_before_after_and_between_are_exact_to_the_millisecond(
     start = at - timedelta(hours=1)
     for first, last in ((0, 12), (3, 7), (7, 7), (2, 11), (11, 12)):
         low, high = start + 5 * first * MINUTE, start + 5 * last * MINUTE
-        assert ids(read(desk, own, low, high, limit)) == ids(device)[first:last]
+        assert ids(read(desk.free, own, low, high, limit)) == ids(device)[first:last]
         after = low + timedelta.resolution
-        assert ids(read(desk, own, after, ALWAYS[1], limit)) == ids(device)[first + 1 :]
-        assert ids(read(desk, own, ALWAYS[0], high, limit)) == ids(device)[:last]
+        assert ids(read(desk.free, own, after, ALWAYS[1], limit)) == ids(device)[first + 1 :]
+        assert ids(read(desk.free, own, ALWAYS[0], high, limit)) == ids(device)[:last]
 
 
 def test_an_event_is_returned_with_all_its_ledger_attributes(
     desk: Metered, own: str, at: datetime, device: list[dict[str, str]]
 ) -> None:
-    (shown,) = read(desk, own, at - timedelta(hours=1), at - timedelta(minutes=56))
+    (shown,) = read(desk.free, own, at - timedelta(hours=1), at - timedelta(minutes=56))
     assert shown == {
         "partition": device[0]["quarter_hour"],
         **{name: value for name, value in device[0].items() if name not in {"quarter_hour", "schema"}},
@@ -131,9 +133,9 @@ def test_before_the_first_report_events_are_found_in_the_ledger_without_an_index
 ) -> None:
     events = record(desk, own, [at])
     seal(desk, [], at - LENGTH)
-    assert ids(read(desk, own, *ALWAYS)) == ids(events)
+    assert ids(read(desk.free, own, *ALWAYS)) == ids(events)
     desk.storage.forget(CHECKPOINT_KEY["pk"])
-    assert read(desk, own, *ALWAYS) == []
+    assert read(desk.free, own, *ALWAYS) == []
 
 
 def test_overlapping_chunks_return_each_event_once(
@@ -142,53 +144,61 @@ def test_overlapping_chunks_return_each_event_once(
     """A quarter-hour is sealed several times with different sizes of chunks."""
     start = QuarterHour.at(at).start
     events = record(desk, own, [start + timedelta(seconds=number) for number in range(40)])
-    for waiting in (7, 16, 5000):
-        monkeypatch.setattr(source_index, "MAX_PENDING", waiting)
+    for keys in (7, 16, 250):
+        monkeypatch.setattr(event_index, "KEYS_A_CHUNK", keys)
         seal(desk, events, at)
     for limit in (1, 7, 100):
-        assert ids(read(desk, own, *ALWAYS, limit)) == ids(events)
-    assert ids(read(desk, own, start + timedelta(seconds=20), ALWAYS[1])) == ids(events)[20:]
+        assert ids(read(desk.free, own, *ALWAYS, limit)) == ids(events)
+    assert ids(read(desk.free, own, start + timedelta(seconds=20), ALWAYS[1])) == ids(events)[20:]
 
 
 def test_events_sealed_between_two_pages_are_returned_once(
     desk: Metered, own: str, at: datetime, device: list[dict[str, str]]
 ) -> None:
-    paging = Paging.of("request", 100, None)
-    first = paging.body(desk.storage.events.of_source(own, *ALWAYS, paging))
-    seal(desk, device, at - LENGTH)
-    rest = desk.storage.events.of_source(own, *ALWAYS, Paging.of("request", 100, first["next"]))
-    assert 0 < len(first["items"]) < len(device)
-    assert ids([*first["items"], *rest.items]) == ids(device)
+    for limit in range(1, len(device)):
+        paging = Paging.of("request", limit, None)
+        first = paging.body(page(desk.free, *ALWAYS, {"source": own}, paging))
+        seal(desk, device, at - LENGTH)
+        rest = page(desk.free, *ALWAYS, {"source": own}, Paging.of("request", 100, first["next"]))
+        assert len(first["items"]) == limit
+        assert ids([*first["items"], *rest.items]) == ids(device)
+        desk.storage.write({**CHECKPOINT_KEY, "sealed_through": str(QuarterHour.at(at - 2 * LENGTH))})
 
 
 def test_a_page_of_large_events_ends_where_it_is_full(
     desk: Metered, own: str, device: list[dict[str, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(event_pages, "MAX_BYTES", 700)
-    first = desk.storage.events.of_source(own, *ALWAYS, Paging.of("request", 100, None))
+    first = page(desk.free, *ALWAYS, {"source": own}, Paging.of("request", 100, None))
     assert 0 < len(first.items) < len(device)
-    assert ids(read(desk, own, *ALWAYS)) == ids(device)
+    assert ids(read(desk.free, own, *ALWAYS)) == ids(device)
 
 
 # ---------------------------------------------------------------- cost
 
 
-@pytest.mark.parametrize(("events", "sources", "units"), [(1000, 1, 31), (1000, 10, 40), (60, 60, 60)])
-def test_the_index_costs_a_write_unit_for_thirty_events_and_at_most_one_for_each(  # noqa: PLR0913, PLR0917 - a case
-    desk: Metered, own: str, at: datetime, events: int, sources: int, units: int, record_property: Record
+@pytest.mark.parametrize(
+    ("events", "names", "units"),
+    [(1000, 1, 2 * 24), (1000, 5, 2 * 5 * 5), (60, 60, 2 * 60)],
+    ids=["one", "few", "each"],
+)
+def test_the_index_costs_at_most_0_03_write_units_an_event_or_one_for_each_source_and_agency(  # noqa: PLR0913, PLR0917 - a case
+    desk: Metered, own: str, at: datetime, events: int, names: int, units: int, record_property: Record
 ) -> None:
     start = QuarterHour.at(at).start
     facts = []
     for number in range(events):
-        one = of(f"{own}-{number % sources}", number)
+        name = f"{own}-{number % names}"
+        one = replace(of(name, number), account=Account(name, "GBP"))
         facts.append(ledger_values(one, claim(one, start + number * timedelta(milliseconds=100), shards=SHARDS)))
     bill = desk.bill(lambda: seal_all(desk, facts))
     assert (bill.write_units, bill.read_units) == (units, 0)
-    record_property(f"index {events} events of {sources} sources", cost(bill))
+    assert events < 1000 or bill.write_units / 2 <= 0.03 * events
+    record_property(f"index {events} events of {names} sources and agencies", cost(bill))
 
 
 def seal_all(desk: Metered, facts: Sequence[dict[str, str]]) -> None:
-    index = SourceIndex()
+    index = EventIndex()
     for one in facts:
         index.add(one)
         if index.is_full:
@@ -205,7 +215,7 @@ def test_reading_an_index_costs_by_its_own_events_and_not_those_of_others(
     seal(desk, [*events, *others], at - LENGTH)
 
     def all_of_them() -> None:
-        assert ids(read(desk, own, start, at - LENGTH)) == ids(events)
+        assert ids(read(desk.storage, own, start, at - LENGTH)) == ids(events)
 
     bill = desk.bill(all_of_them)
     assert bill.read_units == 1 + 1 + 45
@@ -215,7 +225,59 @@ def test_reading_an_index_costs_by_its_own_events_and_not_those_of_others(
 
 def test_the_chunks_of_a_source_are_in_the_order_of_time(desk: Metered, own: str, at: datetime) -> None:
     record(desk, own, [at])
-    whole = LedgerQueries(desk.storage.dynamodb, desk.storage.ledger_table, desk.storage.entities, desk.storage.workers)
     seal(desk, record(desk, f"{own}-3", [at - number * MINUTE for number in range(50)]), at)
-    found = whole.of_source(f"{own}-3", *ALWAYS, Paging.of("request", 100, None)).items
+    found = page(desk.free, *ALWAYS, {"source": f"{own}-3"}, Paging.of("request", 100, None)).items
     assert all(one["position"] < other["position"] for one, other in pairwise(found))
+
+
+# ---------------------------------------------------------------- agencies and other filters
+
+
+@pytest.mark.parametrize("limit", [1, 3, 100])
+@pytest.mark.parametrize("indexed", [None, (4, 3), (2, 2)], ids=["never", "since the second", "not the last"])
+def test_an_agencys_events_are_all_found_whether_in_the_index_or_not(
+    desk: Metered, own: str, at: datetime, limit: int, indexed: tuple[int, int] | None
+) -> None:
+    """The first quarter-hours were sealed without the index of agencies, the last one is not sealed."""
+    start = at - timedelta(hours=1)
+    events = [
+        replace(one, account=Account(own if number % 3 else f"{own}-2", "GBP"))
+        for number in range(30)
+        for one in [of(f"{own}-{limit}-{indexed}", number)]
+    ]
+    found = [
+        ledger_values(one, claim(one, start + 2 * number * MINUTE, shards=SHARDS)) for number, one in enumerate(events)
+    ]
+    desk.storage.ledger.append([(QuarterHour.parse(one["quarter_hour"][:12]), one) for one in found], lambda _: True)
+    seal(desk, found, at - LENGTH, indexes="SOURCE#")
+    if indexed:
+        span = IndexedSpan(*(QuarterHour.at(at - number * LENGTH) for number in indexed))
+        inside = [one for one in found if str(span.first) <= one["quarter_hour"] < str(span.last.next)]
+        seal(desk, inside, at - LENGTH, indexes="AGENCY#")
+        checkpoint = {**CHECKPOINT_KEY, "sealed_through": str(QuarterHour.at(at - LENGTH))}
+        desk.storage.write({**checkpoint, "agencies_indexed": span.as_list()})
+    own_events = [one for one in found if one["agency"] == own]
+    assert ids(matching(desk.free, (start, at + MINUTE), limit, agency=own)) == ids(own_events)
+    one = own_events[-1]
+    for only in (
+        {"agency": own, "source": one["source"]},
+        {"source": one["source"], "type": one["type"], "agency": own},
+    ):
+        assert ids(matching(desk.free, (start, at + MINUTE), limit, **only)) == ids(own_events)
+
+
+@pytest.mark.parametrize("limit", [1, 100])
+def test_events_are_filtered_by_the_ledger_itself(desk: Metered, own: str, at: datetime, limit: int) -> None:
+    source = f"{own}-{limit}"
+    events = [
+        replace(of(source, number), details={"customer": f"{source}-{number % 2}", "order_id": str(number)})
+        for number in range(9)
+    ]
+    found = [ledger_values(one, claim(one, at + number * MINUTE, shards=SHARDS)) for number, one in enumerate(events)]
+    desk.storage.ledger.append([(QuarterHour.parse(one["quarter_hour"][:12]), one) for one in found], lambda _: True)
+    desk.storage.write({**CHECKPOINT_KEY, "sealed_through": str(QuarterHour.at(at - LENGTH))})
+    desk.storage.write({**SHARDS_KEY, "shards": SHARDS})
+    span = at, at + 10 * MINUTE
+    assert ids(matching(desk.free, span, limit, customer=f"{source}-1")) == ids(found[1::2])
+    assert ids(matching(desk.free, span, limit, customer=f"{source}-0", order_id="4")) == ids(found[4:5])
+    assert ids(matching(desk.free, span, limit, type="sale.refunded", source=source)) == []

@@ -42,7 +42,10 @@ OWN = {
 TALK = "/threads/{kind}/{subject}/messages"
 LINES = {f"GET {TALK}": "/threads/lines/shop%23e0/messages", f"POST {TALK}": "/threads/lines/shop%23e0/messages"}
 """Routes of threads: a person may use those on their own agency's lines."""
-EXPLAINED = {"GET /events/{source}/{event}/explain": "/events/shop/e0/explain"}
+EVENT = {
+    "GET /events/{source}/{event}": "/events/shop/e0",
+    "GET /events/{source}/{event}/explain": "/events/shop/e0/explain",
+}
 """Routes of a single event: a person sees their own agency's."""
 NARROWED = {"GET /events": f"/events?{SPAN}"}
 """Routes that show each caller only their own data."""
@@ -84,7 +87,7 @@ CLOSED = {
     "PUT /schedule": "/schedule",
 }
 """Routes for machines only."""
-ROUTES = OWN | LINES | EXPLAINED | NARROWED | PERMITTED | COMMON | CLOSED
+ROUTES = OWN | LINES | EVENT | NARROWED | PERMITTED | COMMON | CLOSED
 
 
 @dataclass(slots=True)
@@ -227,8 +230,10 @@ def test_a_person_sees_only_their_own_events(world: World, issuer: Issuer) -> No
     assert send(world, issuer.token(), "GET /events", f"/events?{SPAN}&agency=43").status == 403
 
 
-@pytest.mark.parametrize("route", EXPLAINED)
-def test_a_person_gets_explanations_only_of_their_own_agencys_events(world: World, issuer: Issuer, route: str) -> None:
+@pytest.mark.parametrize("route", EVENT)
+def test_a_person_reads_only_their_own_agencys_events_and_their_explanations(
+    world: World, issuer: Issuer, route: str
+) -> None:
     assert send(world, issuer.token(), route).status == 200
     other, none = (send(world, issuer.token(), route, ROUTES[route].replace("e0", one)) for one in ("e1", "none"))
     assert other.status == none.status in {403, 404}
@@ -417,7 +422,7 @@ def test_a_token_without_a_person_or_an_agency_is_refused_on_every_route(
 def test_a_token_of_another_agency_shows_nothing_of_an_agency(
     world: World, issuer: Issuer, record_property: Callable[[str, object], None]
 ) -> None:
-    refused = OWN | LINES | EXPLAINED | PERMITTED | CLOSED
+    refused = OWN | LINES | EVENT | PERMITTED | CLOSED
     with permitted(world, {"agencies": ["42"], "people": []}):
         assert {send(world, issuer.token(), route).status for route in PERMITTED} == {200}
         for name, foreign in FOREIGN.items():

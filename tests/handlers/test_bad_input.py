@@ -97,7 +97,8 @@ SEPARATED: Final = {"the separator of keys"}
 
 GOOD: dict[str, Good] = {
     "POST /events": Good(body=sale("good", product="tea", quantity=2), content_type=ONE, statuses=(202,)),
-    "GET /events": Good(query={**DAY, "agency": "42"}),
+    "GET /events": Good(query={**DAY, "agency": "42", "source": "shop", "type": "sale.recorded"}),
+    "GET /events/{source}/{event}": Good({"source": "shop", "event": "good"}),
     "GET /accounts/{agency}/{currency}": Good(ACCOUNT),
     "GET /accounts/{agency}/{currency}/quarter-hours": Good(ACCOUNT, DAY),
     "GET /accounts/{agency}/{currency}/days": Good(ACCOUNT, DAY),

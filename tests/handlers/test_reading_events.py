@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 import pytest
 
-from quarterhour.ledger import event_pages, queries
+from quarterhour.ledger import event_pages
 from tests.support.events import sale
 from tests.support.requests import post
 from tests.support.system import START, World
@@ -38,6 +38,7 @@ def test_an_event_is_returned_with_all_its_ledger_attributes(world: World) -> No
         "line": "3",
         "extra": '{"a":"\\u00fc","b":[1.5]}',
         "terms": "event",
+        "period": "2026-10",
     }
     assert (second["id"], second["amount"]) == ("e1", "-1.00")
 
@@ -88,30 +89,67 @@ def test_events_can_be_read_of_one_agency(world: World) -> None:
     assert world.all("/events", **DAY, agency="nobody") == []
 
 
-def test_an_empty_page_has_a_token_while_partitions_are_left(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_events_can_be_read_by_any_combination_of_filters(world: World) -> None:
+    for number in range(12):
+        world.sell(
+            "-1.00" if number % 4 == 3 else "1.00",
+            agency="42" if number % 2 else "other",
+            customer="ann" if number % 3 == 0 else "bob",
+            order_id=str(number // 2),
+        )
+        world.pass_time(minutes=5)
+    world.report()
+    events = world.all("/events", **DAY)
+    for only in (
+        {"type": "sale.refunded"},
+        {"customer": "ann"},
+        {"order": "3"},
+        {"source": "shop"},
+        {"agency": "42", "customer": "bob"},
+        {"agency": "42", "type": "sale.refunded", "order": "1"},
+        {"agency": "42", "source": "shop", "type": "sale.recorded", "customer": "bob", "order": "2"},
+        {"agency": "42", "source": "fair"},
+    ):
+        expected = {"order_id" if name == "order" else name: value for name, value in only.items()}
+        found = [one for one in events if one.items() >= expected.items()]
+        assert bool(found) == (only.get("source") != "fair")
+        for limit in (1, 100):
+            assert world.all("/events", **DAY, **only, limit=limit) == found, only
+
+
+def test_an_invalid_filter_is_refused(world: World) -> None:
+    for name, value in (
+        ("type", "sale"),
+        ("type", ""),
+        ("source", "a#b"),
+        ("order", ""),
+        ("order", "x" * 201),
+        ("customer", "a\nb"),
+        ("customer", "\ufffd"),
+    ):
+        assert world.refused("/events", **DAY, **{name: value})["field"] == name
+    assert world.refused("/events", **DAY, product="tea")["field"] == "product"
+
+
+def test_quarter_hours_without_events_are_passed_on_one_page(world: World) -> None:
     world.sell("1.00")
     world.pass_time(days=2)
     world.sell("2.00")
-    days = {"from_": "2026-10-20", "to": "2026-10-26"}
-    pages = list(world.pages("/events", **days))
-    assert pages[0]["items"] == []
-    assert [item["amount"] for page in pages for item in page["items"]] == ["1.00", "2.00"]
-    # From the 20th, 00:00, to the quarter-hour after now, which is the last that an event can be in.
-    assert len(pages) == -(-(5 * 96 + 6 + 2) // queries.PARTITIONS_A_PAGE)
-    monkeypatch.setattr(queries, "PARTITIONS_A_PAGE", 1)
-    assert positions(world.all("/events", from_="2026-10-23T01:00:00Z", to="2026-10-23T02:00:00Z"))
+    world.report()
+    days = {"from_": "2001-01-01", "to": "2026-10-26"}
+    for filter_ in ({}, {"agency": "42"}, {"type": "sale.recorded"}):
+        (page,) = world.pages("/events", **days, **filter_)
+        assert [item["amount"] for item in page["items"]] == ["1.00", "2.00"]
 
 
-def test_a_page_of_one_agency_examines_a_limited_number_of_events(
-    sharded: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(event_pages, "EVENTS_A_PAGE", 4)
-    for number in range(12):
-        sharded.sell("1.00", agency="rare" if number == 11 else "common")
-        sharded.clock.advance(timedelta(milliseconds=1))
-    pages = list(sharded.pages("/events", **DAY, agency="rare"))
-    assert [item["id"] for page in pages for item in page["items"]] == ["e11"]
-    assert 3 <= len(pages) <= 8
+def test_an_event_is_read_with_its_receipt(world: World) -> None:
+    receipt = world.sell("12.50", agency="a/b")
+    event = world.read("/events/shop/e0")
+    assert {name: event[name] for name in ("recorded_at", "partition", "position")} == receipt
+    assert [event] == world.all("/events", **DAY)
+    for path in ("/events/shop/e1", "/events/fair/e0", "/events/shop/e0%23"):
+        assert world.get(path).status in {400, 404}
+    assert world.missing("/events/shop/e1") == world.missing("/events/fair/e0")
 
 
 def test_a_page_is_never_larger_than_a_response_can_be(world: World, monkeypatch: pytest.MonkeyPatch) -> None:

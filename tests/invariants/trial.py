@@ -19,7 +19,7 @@ from typing import Any
 
 from quarterhour.aws.entity import CHECKPOINT_KEY
 from quarterhour.aws.items import from_item
-from quarterhour.ledger.source_index import keys_in
+from quarterhour.ledger.event_index import INDEXED, keys_in
 from quarterhour.locations.keys import location_of
 from quarterhour.model.totals import Totals
 from quarterhour.reports.keys import part_of_lines
@@ -274,7 +274,7 @@ class Trial(World):
         self._periods_are_right(ledger)
         self._sums_agree(ledger, lines)
         self._places_agree(ledger)
-        self._logs_agree(ledger)
+        self._indexes_agree(ledger)
         proof = verify(_opener(objects), objects)
         assert not proof.problems
 
@@ -342,15 +342,16 @@ class Trial(World):
                 projected[place] = projected.get(place, Totals()) + Totals.of(from_item(entity))
         assert projected == sold, "sales by place differ from the ledger"
 
-    def _logs_agree(self, ledger: list[dict[str, str]]) -> None:
-        logged = [
-            (item["pk"]["S"].removeprefix("SOURCE#"), *place)
-            for item in self.entities()
-            if item["pk"]["S"].startswith("SOURCE#")
-            for place in keys_in(from_item(item))
-        ]
-        stored = Counter((item["source"], item["quarter_hour"], item["position"]) for item in ledger)
-        assert Counter(logged) == stored, "the sources' logs differ from the ledger"
+    def _indexes_agree(self, ledger: list[dict[str, str]]) -> None:
+        for attribute, prefix in INDEXED.items():
+            indexed = Counter(
+                (item["pk"]["S"].removeprefix(prefix), *key)
+                for item in self.entities()
+                if item["pk"]["S"].startswith(prefix)
+                for key in keys_in(from_item(item))
+            )
+            stored = Counter((item[attribute], item["quarter_hour"], item["position"]) for item in ledger)
+            assert indexed == stored, f"the index by {attribute} differs from the ledger"
 
     def _customers_agree(self, ledger: list[dict[str, str]]) -> None:
         seen: dict[tuple[str, str], set[str]] = {}

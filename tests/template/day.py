@@ -178,6 +178,7 @@ def read_everything(world: World, run: str) -> None:
         "window",
         "reports",
         "events",
+        "event",
         "explain",
         "source",
         "location",

@@ -12,6 +12,7 @@ ACCOUNT = "/accounts/{agency}/{currency}"
 ROUTES = {
     "POST /events": "IngestFunction",
     "GET /events": "ApiFunction",
+    "GET /events/{source}/{event}": "ApiFunction",
     "GET /events/{source}/{event}/explain": "ApiFunction",
     "POST /threads/{kind}/{subject}/messages": "ThreadsFunction",
     "GET /threads/{kind}/{subject}/messages": "ThreadsFunction",

@@ -193,7 +193,9 @@ def event(position: str, agency: str = "42") -> dict[str, Any]:
 def test_partitions_are_merged_as_far_as_all_are_known(events: list[tuple[int, int]], each: int) -> None:
     shards = [sorted(f"{number:07d}" for at, number in events if at == shard) for shard in range(4)]
     answers = [
-        PartitionPage([event(one) for one in some[:each]], some[each - 1] if len(some) >= each else "")
+        PartitionPage(
+            [event(one) for one in some[:each]], some[each - 1] if len(some) >= each else "", len(some[:each])
+        )
         for some in shards
     ]
     items, known = merge_pages(answers)
@@ -205,15 +207,28 @@ def test_partitions_are_merged_as_far_as_all_are_known(events: list[tuple[int, i
         assert found[-1] == known
 
 
-def test_a_page_is_full_at_its_limit_or_when_enough_was_looked_at() -> None:
+def test_a_page_is_full_at_its_limit_and_holds_only_matching_events() -> None:
     page = EventPage(2, {})
     page.add(event("a"))
-    assert (page.full, page.remaining) == (False, 1)
+    assert not page.full
     page.add(event("b"))
     assert page.full
-    page = EventPage(2, {"agency": "42"})
+    page = EventPage(2, {"agency": "42", "order_id": "7"})
     page.add(event("a", "43"))
-    assert (page.items, page.examined, page.full) == ([], 1, False)
+    page.add(event("b", "42"))
+    assert (page.items, page.full) == ([], False)
+
+
+def test_a_filtered_page_reads_twice_as_much_each_time_and_any_other_what_it_lacks() -> None:
+    page = EventPage(100, {"agency": "42"})
+    reads = []
+    for _ in range(6):
+        reads.append(page.to_examine(1000))
+        page.examined += reads[-1]
+    assert reads == [100, 100, 200, 400, 800, 1000]
+    page = EventPage(100, {}, examined=1000)
+    page.add(event("a"))
+    assert page.to_examine(1000) == 99
 
 
 # ---------------------------------------------------------------- reports

@@ -42,6 +42,28 @@ def plan_after(sealed_through: QuarterHour, now: datetime, shards: int = 4, grac
 # ---------------------------------------------------------------- the plan of a run
 
 
+def indexed_from(sealed_through: str, indexed: tuple[str, str] | None) -> str:
+    at = Checkpoint.of({"sealed_through": sealed_through, "agencies_indexed": list(indexed) if indexed else None})
+    plan = next_plan(at, utc("23:00"), ReportTerms(GRACE, "1.0"), 4)
+    assert plan
+    assert Plan.of(from_item(to_item(plan.as_dict()))) == plan
+    return str(plan.indexed_from)
+
+
+def test_a_plan_continues_the_index_of_agencies_or_begins_a_new_one() -> None:
+    assert indexed_from("202610230130", ("202610230000", "202610230130")) == "202610230000"
+    assert indexed_from("202610230130", None) == "202610230145", "no run has written the index"
+    later = indexed_from("202610230130", ("202610230000", "202610230115"))
+    assert later == "202610230145", "another version sealed 01:30, without the index"
+
+
+def test_a_plan_of_a_version_without_the_index_begins_none() -> None:
+    plan = plan_after(QUARTER_HOUR, utc("23:00"))
+    assert plan
+    values = {name: value for name, value in plan.as_dict().items() if name != "indexed_from"}
+    assert Plan.of(values).indexed_from is None
+
+
 @given(
     sealed_through=quarter_hours, later=st.timedeltas(timedelta(days=-1), timedelta(days=4)), grace=st.integers(0, 3600)
 )

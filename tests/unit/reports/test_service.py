@@ -12,6 +12,7 @@ import pytest
 
 from quarterhour.aws.items import Item
 from quarterhour.exchange_rates.exchange_rate import ExchangeRate
+from quarterhour.ledger.event_index import keys_in
 from quarterhour.model import clock
 from quarterhour.model.clock import ManualClock
 from quarterhour.model.errors import LedgerItemError, OvertakenError, SealedFileError
@@ -154,12 +155,13 @@ class Store:
         assert content == {"run": name, "parts": [str(part) for part in self.at.plan.all_parts]}
         self.started.append(self.at.plan)
 
-    def write(self, entries: Sequence[Mapping[str, Any]]) -> None:
+    def write(self, projections: Iterable[Mapping[str, Any]]) -> None:
+        entries = {(values["pk"], values["sk"]): dict(values) for values in projections}
         if not entries:
             return
         self._begin("write")
-        self.batches.append([(values["pk"], values["sk"]) for values in entries])
-        self.entities |= {(values["pk"], values["sk"]): dict(values) for values in entries}
+        self.batches.append(list(entries))
+        self.entities |= entries
 
     def put(self, values: Mapping[str, Any]) -> None:
         self._begin("put")
@@ -279,11 +281,14 @@ def test_every_shard_that_was_ever_used_is_read() -> None:
     assert Counter(one.shard for one in store.read_partitions) == {0: 3, 1: 3, 2: 3}
 
 
-def test_the_source_index_and_the_sales_by_location_are_written() -> None:
+def test_the_indexes_and_the_sales_by_location_are_written() -> None:
     store = Store()
     report(store)
-    indexed = {key: values for key, values in store.entities.items() if key[0].startswith("SOURCE#")}
-    assert sorted((pk, sk[:16], len(values["places"].split())) for (pk, sk), values in indexed.items()) == [
+    indexed = {key: values for key, values in store.entities.items() if key[0].startswith(("SOURCE#", "AGENCY#"))}
+    assert sorted((pk, sk[:16], len(list(keys_in(values)))) for (pk, sk), values in indexed.items()) == [
+        ("AGENCY#42", "2026-10-23T01:30", 2),
+        ("AGENCY#42", "2026-10-23T02:00", 1),
+        ("AGENCY#7", "2026-10-23T01:31", 1),
         ("SOURCE#shop", "2026-10-23T01:30", 2),
         ("SOURCE#shop", "2026-10-23T02:00", 1),
         ("SOURCE#till", "2026-10-23T01:31", 1),
@@ -298,12 +303,12 @@ def test_the_source_index_and_the_sales_by_location_are_written() -> None:
     }
 
 
-def test_the_source_index_is_written_in_parts_before_it_needs_much_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("quarterhour.ledger.source_index.MAX_PENDING", 2)
+def test_the_indexes_are_written_in_parts_before_they_need_much_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("quarterhour.ledger.event_index.MAX_PENDING", 1)
     store = Store()
     report(store)
     indexed = [sum(pk.startswith("SOURCE#") for pk, _ in batch) for batch in store.batches]
-    assert indexed == [1, 1, 1, 0], "two places of shop; one of till; shop again, later; then the sales"
+    assert indexed == [1, 1, 1, 1, 0], "each event in turn; then the sales"
     assert proven(store)
 
 

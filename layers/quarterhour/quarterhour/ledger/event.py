@@ -25,7 +25,7 @@ _SIGNS: Final[Mapping[str, tuple[Callable[[Decimal], bool], str]]] = {
     REFUND: (lambda amount: amount <= 0, "0 or less, as it is a refund"),
     ADJUSTMENT: (lambda _: True, "any amount"),
 }
-_TYPES: Final = (SALE, REFUND, VOID, ADJUSTMENT, VIEW)
+TYPES: Final = (SALE, REFUND, VOID, ADJUSTMENT, VIEW)
 _CORRECTIONS: Final = frozenset({REFUND, VOID, ADJUSTMENT})
 """The types that can refer to a sale, of any source, and give a reason."""
 _REFERENCE: Final = ("refers_to", "refers_to_source")
@@ -117,7 +117,7 @@ def _read(outer: Fields) -> Event | None:
     outer.value("datacontenttype", '"application/json"', _json_type, optional=True)
     source = outer.value("source", NAME, fields.name)
     id_ = outer.value("id", NAME, fields.name)
-    type_ = outer.value("type", "one of " + ", ".join(_TYPES), _type)
+    type_ = outer.value("type", "one of " + ", ".join(TYPES), _type)
     agency = outer.value("subject", f"the agency: {NAME}", fields.name)
     time = outer.value("time", fields.INSTANT, fields.instant, optional=True)
     data = outer.value("data", "an object with amount and currency", lambda value: value or None)
@@ -197,7 +197,7 @@ def _figures(inner: Fields, type_: str | None) -> _Figures | None:
 
 
 def _type(value: object) -> str | None:
-    return value if isinstance(value, str) and value in _TYPES else None
+    return value if isinstance(value, str) and value in TYPES else None
 
 
 def _text_or_number(value: object) -> str | None:

@@ -1,4 +1,4 @@
-"""Pages of ledger events, the pure part: spans of positions, merging partitions, and the limits of a page."""
+"""Pages of ledger events, the pure part: spans of positions, merging partitions, filters, and the limits of a page."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,8 +12,10 @@ from quarterhour.model.instants import rounded_up
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.web.paging import MAX_BYTES, size_of, within
 
-EVENTS_A_PAGE: Final = 1000
-"""How many events a filtered page examines at most, apart from its last read."""
+EXAMINED_AT_ONCE: Final = 10_000
+"""How many events a filtered page examines at most in one read of the ledger's partitions."""
+FETCHED_AT_ONCE: Final = 1000
+"""How many events a filtered page fetches at most by the keys of an index."""
 
 _NOT_SHOWN: Final = frozenset({"schema", "quarter_hour"})
 
@@ -59,10 +61,26 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class PartitionPage:
-    """Events of one partition, and the last position up to which they are complete; empty at the partition's end."""
+    """Events of one partition, and the last position up to which they are complete; empty at the partition's end.
+
+    ``examined``: how many events were read for them; with a filter, more than ``items``.
+    """
 
     items: Sequence[Item]
     complete_through: str
+    examined: int
+
+
+Place = tuple[str, ...]
+"""Where the next page begins: a quarter-hour and a position; see ``Span.place``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Events that one read found, in the order of positions, and the place behind all that the read examined."""
+
+    items: Sequence[Item]
+    behind: Place | None
 
 
 def merge_pages(pages: Sequence[PartitionPage]) -> tuple[list[Item], str]:
@@ -78,15 +96,22 @@ def merge_pages(pages: Sequence[PartitionPage]) -> tuple[list[Item], str]:
     return sorted(items, key=position_of), complete_through
 
 
-def shown_event(item: Item) -> dict[str, str]:
+def facts_of(item: Item) -> dict[str, str]:
+    """Return the attributes of a ledger item as text by name."""
+    return {name: value["S"] for name, value in item.items()}
+
+
+def shown_event(facts: Mapping[str, str]) -> dict[str, str]:
     """Return an event as the API shows it: its ledger attributes, under the names of its receipt."""
-    facts = {name: value["S"] for name, value in item.items() if name not in _NOT_SHOWN}
-    return {"partition": item["quarter_hour"]["S"], **facts}
+    return {
+        "partition": facts["quarter_hour"],
+        **{name: value for name, value in facts.items() if name not in _NOT_SHOWN},
+    }
 
 
 @dataclass(slots=True)
 class EventPage:
-    """A page of events under construction, limited in its events, its bytes and the events that it examines.
+    """A page of events under construction, limited in its events and its bytes.
 
     ``only``: the attributes that an event must have to be on the page, such as its agency or its source.
     """
@@ -98,22 +123,26 @@ class EventPage:
     items: list[dict[str, Any]] = field(default_factory=list)
 
     def add(self, item: Item) -> None:
-        """Examine an event, and add it where it matches."""
-        self.examined += 1
-        event = shown_event(item)
-        if all(event[name] == value for name, value in self.only.items()):
+        """Add an event, if it matches."""
+        facts = facts_of(item)
+        if all(facts.get(name) == value for name, value in self.only.items()):
+            event = shown_event(facts)
             self.items.append(event)
             self.size += size_of(event)
 
-    @property
-    def remaining(self) -> int:
-        """How many more events the page may examine."""
-        return (EVENTS_A_PAGE if self.only else self.limit) - self.examined
+    def to_examine(self, most: int) -> int:
+        """Return how many events to read next: those that the page lacks.
+
+        A filtered page reads at least as many as before, up to ``most``: so it examines at most about twice the events
+        that it needs, in few reads.
+        """
+        lacking = self.limit - len(self.items)
+        return max(lacking, min(self.examined, most)) if self.only else lacking
 
     @property
     def full(self) -> bool:
         """Whether the page has reached one of its limits."""
-        return len(self.items) >= self.limit or self.size >= MAX_BYTES or self.remaining <= 0
+        return len(self.items) >= self.limit or self.size >= MAX_BYTES
 
 
 def position_of(item: Item) -> str:

@@ -1,6 +1,6 @@
 """Reading the ledger: an event by its identity, the events of a span in the order of positions, explanations."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import islice
@@ -8,27 +8,33 @@ from typing import TYPE_CHECKING, Any, Final
 
 from quarterhour.aws.entity import CHECKPOINT_KEY, SHARDS_KEY
 from quarterhour.aws.entity_table import EntityReader
-from quarterhour.aws.items import Item, Request, to_item
+from quarterhour.aws.items import Request, to_item
 from quarterhour.aws.retries import with_retries
 from quarterhour.aws.tables import get_item, get_items
 from quarterhour.aws.workers import Workers
 from quarterhour.documents.keys import rate_card_name, version_key
+from quarterhour.ledger.event_index import IndexedSpan, LedgerKey, chunks_between, merged
 from quarterhour.ledger.event_pages import (
+    EXAMINED_AT_ONCE,
+    FETCHED_AT_ONCE,
+    Batch,
     Bounds,
     EventPage,
     PartitionPage,
+    Place,
     Span,
+    facts_of,
     merge_pages,
     position_of,
     quarter_hour_of,
+    shown_event,
 )
 from quarterhour.ledger.explanation import Facts, explanation_of, rate_card_version
-from quarterhour.ledger.source_index import LedgerKey, chunks_between, merged
 from quarterhour.model import clock
 from quarterhour.model.clock import iso_millis
 from quarterhour.model.errors import NotFoundError
 from quarterhour.model.identifiers import Identity, Partition
-from quarterhour.model.quarter_hours import LENGTH, QuarterHour, span
+from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.rate_cards.rate_card import RateCard, rate_card_of
 from quarterhour.web.access import Caller
 from quarterhour.web.paging import Page, Paging
@@ -36,15 +42,20 @@ from quarterhour.web.paging import Page, Paging
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
-PARTITIONS_A_PAGE: Final = 96
-"""How many partitions a page reads at most; it reads all partitions of one quarter-hour in any case."""
 CHUNKS_A_PAGE: Final = 10
-"""How many chunks of a source's index are read at a time."""
+"""How many chunks of an index are read at a time."""
+RESERVE_SECONDS: Final = 8.0
+"""With less time left than this, a page ends though it is not full."""
 
 
-def events_request(table: str, partition: Partition, bounds: Bounds, limit: int) -> Request:
-    """Build the Query that reads up to ``limit`` events of a partition within bounds, strongly consistent."""
-    request = {
+def events_request(
+    table: str, partition: Partition, bounds: Bounds, limit: int, only: Mapping[str, str] | None = None
+) -> Request:
+    """Build the Query that reads up to ``limit`` events of a partition within bounds, strongly consistent.
+
+    It returns those that have the attributes ``only``, or all.
+    """
+    request: Request = {
         "TableName": table,
         "KeyConditionExpression": "quarter_hour = :partition AND #position BETWEEN :low AND :high",
         "ExpressionAttributeNames": {"#position": "position"},
@@ -52,6 +63,10 @@ def events_request(table: str, partition: Partition, bounds: Bounds, limit: int)
         "ConsistentRead": True,
         "Limit": limit,
     }
+    if only:
+        request["FilterExpression"] = " AND ".join(f"#{name} = :{name}" for name in only)
+        request["ExpressionAttributeNames"] |= {f"#{name}": name for name in only}
+        request["ExpressionAttributeValues"] |= to_item({f":{name}": value for name, value in only.items()})
     if not bounds.after:
         return request
     return {**request, "ExclusiveStartKey": to_item({"quarter_hour": str(partition), "position": bounds.after})}
@@ -72,7 +87,25 @@ class EventLookup:
             return None
         key = {name: claim[name]["S"] for name in ("quarter_hour", "position")}
         item = get_item(self.client, self.ledger_table, key)
-        return {name: value["S"] for name, value in item.items()} if item else None
+        return facts_of(item) if item else None
+
+    def visible(self, identities: Iterable[Identity], caller: Caller) -> Facts:
+        """Return the facts of the first of these events that is recorded and visible to the caller.
+
+        Raises ``NotFoundError`` if there is none.
+        """
+        for identity in identities:
+            facts = self.find(identity)
+            if facts and caller.may_see(facts["agency"]):
+                return facts
+        raise NotFoundError("there is no such event, or none that you may see")
+
+    def event(self, identities: Iterable[Identity], caller: Caller) -> dict[str, str]:
+        """Return the first of these events that is recorded and visible to the caller, with its receipt.
+
+        Raises ``NotFoundError`` if there is none.
+        """
+        return shown_event(self.visible(identities, caller))
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,11 +120,8 @@ class ExplanationQueries:
 
         Raises ``NotFoundError`` if there is none.
         """
-        for identity in identities:
-            facts = self.events.find(identity)
-            if facts and caller.may_see(facts["agency"]):
-                return explanation_of(facts, self._rate_card(facts))
-        raise NotFoundError("there is no such event, or none that you may see")
+        facts = self.events.visible(identities, caller)
+        return explanation_of(facts, self._rate_card(facts))
 
     def _rate_card(self, facts: Facts) -> RateCard | None:
         version = rate_card_version(facts)
@@ -101,96 +131,127 @@ class ExplanationQueries:
 
 @dataclass(frozen=True, slots=True)
 class LedgerQueries:
-    """Reads pages of events from the ledger."""
+    """Reads pages of events from the ledger.
+
+    ``began`` returns the start of the first sealed quarter-hour, or ``None`` if none is sealed yet.
+    """
 
     client: "DynamoDBClient"
     ledger_table: str
     entities: EntityReader
     workers: Workers
+    began: Callable[[], datetime | None]
 
-    def events(self, start: datetime, end: datetime, agency: str | None, paging: Paging) -> Page:
-        """Return a page of the events recorded from the start to before the end, of one agency or (``None``) of all.
+    def events(
+        self,
+        start: datetime,
+        end: datetime,
+        only: Mapping[str, str],
+        paging: Paging,
+        remaining_seconds: Callable[[], float],
+    ) -> Page:
+        """Return a page of the events recorded from the start to before the end that have the attributes ``only``.
 
-        A page examines a limited number of events, so it can be short or empty though more pages follow.
+        Sealed events of one agency or one source are read through their index, at a cost that follows these events.
+        Other events are searched in the ledger's partitions. A page is short although another follows only if its bytes
+        or the time are at their limit.
         """
         span_ = Span.of(start, end, clock.now())
-        page = EventPage(paging.limit, {"agency": agency} if agency else {})
-        return self._fill(page, span_, paging.start(span_.place, (span_.first, "")))
-
-    def of_source(self, source: str, start: datetime, end: datetime, paging: Paging) -> Page:
-        """Return a page of the events of one source recorded from the start to before the end.
-
-        Sealed events are read through the source's index, at a cost in proportion to the source's own events. Later
-        events are filtered from the ledger's partitions.
-        """
-        sealed_until = self._sealed_until()
-        if sealed_until is None:
-            return Page([])
-        span_ = Span.of(start, end, clock.now())
-        first, after = paging.start(span_.place, (span_.first, ""))
-        page = EventPage(paging.limit, {"source": source})
-        if first.start < sealed_until:
-            # The page before may have ended in a quarter-hour that was sealed since: begin there, not at the start.
-            rest = replace(span_.bounds, low=max(span_.bounds.low, iso_millis(first.start)), after=after)
-            for item in self._indexed(source, rest, sealed_until, paging.limit + 1):
-                if page.full:
-                    last = page.items[-1]["position"]
-                    return Page(page.items, (str(quarter_hour_of(last)), last))
+        begin = paging.start(span_.place, (span_.first, ""))
+        page = EventPage(paging.limit, only)
+        for batch in self._batches(page, span_, begin):
+            for item in batch.items:
                 page.add(item)
-            first, after = QuarterHour.at(sealed_until), ""
-            if page.items or first > span_.last:
-                return Page(page.items, (str(first), "") if first <= span_.last else None)
-        return self._fill(page, span_, (first, after))
+                if page.full:
+                    return Page(page.items, _place_of(position_of(item)))
+            if remaining_seconds() < RESERVE_SECONDS:
+                return Page(page.items, batch.behind)
+        return Page(page.items)
 
-    def _indexed(self, source: str, bounds: Bounds, until: datetime, limit: int) -> list[Item]:
-        """Return the first ``limit`` events in a source's index that are within bounds and before an instant."""
-        end = min(bounds.high, iso_millis(until))
-        chunks = self.entities.read(chunks_between(source, bounds.after or bounds.low, end), CHUNKS_A_PAGE)
-        first = islice(_rising(merged(chunks), bounds.after, bounds.low, end), limit)
-        keys = [{"quarter_hour": partition, "position": position} for partition, position in first]
-        items = get_items(self.client, self.ledger_table, keys, self.workers)
-        return sorted(items, key=position_of)
+    def _batches(self, page: EventPage, span_: Span, begin: tuple[QuarterHour, str]) -> Iterator[Batch]:
+        """Yield the events from a place to the end of the span: those before an index, those in it, those after it."""
+        checkpoint = self.entities.get(CHECKPOINT_KEY)
+        if checkpoint is None:  # nothing was ever recorded
+            return
+        sealed = IndexedSpan(span_.first, QuarterHour.parse(checkpoint["sealed_through"]))
+        if indexed := _indexed(page.only, sealed, IndexedSpan.of(checkpoint)):
+            attribute, covered = indexed
+            if begin[0] < covered.first:
+                begin = self._skipped(begin, sealed.last)
+                yield from self._from_partitions(page, span_, begin, min(span_.last, covered.first.previous))
+                begin = max(begin, (covered.first, ""))
+            if begin[0] <= covered.last:
+                yield from self._from_index(page, span_, begin, attribute, covered)
+                begin = covered.last.next, ""
+        yield from self._from_partitions(page, span_, self._skipped(begin, sealed.last), span_.last)
 
-    def _sealed_until(self) -> datetime | None:
-        """Return the end of the last sealed quarter-hour, or ``None`` before the first event."""
-        values = self.entities.get(CHECKPOINT_KEY)
-        return QuarterHour.parse(values["sealed_through"]).end if values else None
+    def _skipped(self, begin: tuple[QuarterHour, str], sealed_through: QuarterHour) -> tuple[QuarterHour, str]:
+        """Return the place at which to begin, without the quarter-hours before the first event."""
+        if begin[0] > sealed_through:
+            return begin
+        began = self.began()
+        return max(begin, (QuarterHour.at(began) if began else sealed_through.next, ""))
 
-    def _fill(self, page: EventPage, span_: Span, begin: tuple[QuarterHour, str]) -> Page:
-        """Fill a page from the ledger's partitions, and return it with the place of the next page."""
+    def _from_index(
+        self, page: EventPage, span_: Span, begin: tuple[QuarterHour, str], attribute: str, covered: IndexedSpan
+    ) -> Iterator[Batch]:
+        """Yield the events in the index of an attribute, from a place to the end of the index or of the span."""
+        first, after = begin
+        low = max(span_.bounds.low, iso_millis(first.start))
+        end = min(span_.bounds.high, iso_millis(covered.last.end))
+        chunks = self.entities.read(chunks_between(attribute, page.only[attribute], after or low, end), CHUNKS_A_PAGE)
+        keys = _rising(merged(chunks), after, low, end)
+        while some := list(islice(keys, page.to_examine(FETCHED_AT_ONCE))):
+            ledger_keys = [{"quarter_hour": partition, "position": position} for partition, position in some]
+            items = get_items(self.client, self.ledger_table, ledger_keys, self.workers)
+            page.examined += len(some)
+            yield Batch(sorted(items, key=position_of), _place_of(some[-1][1]))
+
+    def _from_partitions(
+        self, page: EventPage, span_: Span, begin: tuple[QuarterHour, str], last: QuarterHour
+    ) -> Iterator[Batch]:
+        """Yield the events in the ledger's partitions, from a place to the end of a quarter-hour."""
         at, after = begin
-        shards = self._shards()
-        until = min(span_.last, QuarterHour(at.start + (max(1, PARTITIONS_A_PAGE // shards) - 1) * LENGTH))
-        for quarter_hour in span(at, until):
-            bounds = replace(span_.bounds, after=after if quarter_hour == at else "")
-            items, complete_through = self._quarter_hour(quarter_hour, shards, bounds, page.remaining)
-            for item in items:
-                page.add(item)
-                if page.full:
-                    return Page(page.items, (str(quarter_hour), position_of(item)))
-            if complete_through:
-                return Page(page.items, (str(quarter_hour), complete_through))
-        return Page(page.items, (str(until.next), "") if until < span_.last else None)
-
-    def _quarter_hour(
-        self, quarter_hour: QuarterHour, shards: int, bounds: Bounds, limit: int
-    ) -> tuple[list[Item], str]:
-        """Return about ``limit`` events of a quarter-hour, read from all its partitions in parallel."""
-        each = -(-limit // shards)
-        requests = [
-            events_request(self.ledger_table, Partition(quarter_hour, shard), bounds, each) for shard in range(shards)
-        ]
-        return merge_pages(self.workers.map(self._partition_page, requests))
+        shards = self._shards() if at <= last else 0
+        while at <= last:
+            bounds = replace(span_.bounds, after=after)
+            each = -(-page.to_examine(EXAMINED_AT_ONCE) // shards)
+            requests = [
+                events_request(self.ledger_table, Partition(at, shard), bounds, each, page.only)
+                for shard in range(shards)
+            ]
+            pages = self.workers.map(self._partition_page, requests)
+            page.examined += sum(one.examined for one in pages)
+            items, after = merge_pages(pages)
+            if not after:
+                at = at.next
+            yield Batch(items, (str(at), after) if at <= span_.last else None)
 
     def _partition_page(self, request: Request) -> PartitionPage:
         response = with_retries(lambda: self.client.query(**request), "the Ledger table")
         last = response.get("LastEvaluatedKey")
-        return PartitionPage(response["Items"], last["position"]["S"] if last else "")
+        return PartitionPage(response["Items"], last["position"]["S"] if last else "", response["ScannedCount"])
 
     def _shards(self) -> int:
         """Return the highest number of shards ever used, so that every partition is read."""
         values = self.entities.get(SHARDS_KEY)
         return int(values["shards"]) if values else 1
+
+
+def _indexed(
+    only: Mapping[str, str], sealed: IndexedSpan, of_agencies: IndexedSpan | None
+) -> tuple[str, IndexedSpan] | None:
+    """Return the attribute of a filter that has an index, and the quarter-hours that the index covers.
+
+    The index of sources covers all sealed ones.
+    """
+    covered = {"agency": of_agencies, "source": sealed}
+    return next(((name, within) for name, within in covered.items() if name in only and within), None)
+
+
+def _place_of(position: str) -> Place:
+    """Return the place behind a position."""
+    return str(quarter_hour_of(position)), position
 
 
 def _rising(keys: Iterable[LedgerKey], after: str, low: str, end: str) -> Iterator[LedgerKey]:

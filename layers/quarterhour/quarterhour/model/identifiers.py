@@ -13,6 +13,7 @@ from quarterhour.model.quarter_hours import QuarterHour
 SEPARATOR: Final = "#"
 MAX_SHARDS: Final = 64
 _SUFFIX_LENGTH: Final = 16
+POSITION_LENGTH: Final = len("2026-10-23T01:30:12.345Z.") + _SUFFIX_LENGTH
 _BASE58: Final = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
 _POWERS: Final = tuple(len(_BASE58) ** exponent for exponent in range(90))
 """Powers of 58 up to the largest digest of 64 bytes."""

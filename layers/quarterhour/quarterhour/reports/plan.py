@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from enum import Enum
 from typing import Any, Final, Self, TypeVar
 
+from quarterhour.ledger.event_index import IndexedSpan
 from quarterhour.model.clock import iso_millis
 from quarterhour.model.identifiers import Account, Partition
 from quarterhour.model.quarter_hours import LENGTH, QuarterHour, span
@@ -92,7 +93,9 @@ class Plan:
 
     ``sealed`` holds the files that earlier invocations sealed, in the order of the quarter-hours. ``previous`` is the
     name of the previous run and the SHA-256 of its manifest; both are empty for the first run. ``base`` is the base
-    currency of the summary; empty for none. ``parts`` is the number of parts of each quarter-hour.
+    currency of the summary; empty for none. ``parts`` is the number of parts of each quarter-hour. ``indexed_from`` is
+    the first of the quarter-hours up to this run's last that are in the index of agencies, without a gap; ``None`` in a
+    plan of a version without that index.
     """
 
     first: QuarterHour
@@ -105,6 +108,7 @@ class Plan:
     schema: int = SCHEMA
     base: str = ""
     parts: int = 1
+    indexed_from: QuarterHour | None = None
 
     @property
     def run(self) -> str:
@@ -143,6 +147,7 @@ class Plan:
             "schema": self.schema,
             "base": self.base,
             "parts": self.parts,
+            "indexed_from": str(self.indexed_from) if self.indexed_from else None,
         }
 
     @classmethod
@@ -159,6 +164,7 @@ class Plan:
             int(values.get("schema", _UNNAMED_SCHEMA)),
             values.get("base", ""),
             int(values.get("parts", 1)),
+            QuarterHour.parse(indexed_from) if (indexed_from := values.get("indexed_from")) else None,
         )
 
 
@@ -184,18 +190,30 @@ class ReportTerms:
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """The progress of the reports: the last sealed quarter-hour, the last run, and the plan under way."""
+    """The progress of the reports: the last sealed quarter-hour, the last run, and the plan under way.
+
+    ``indexed`` holds the quarter-hours in the index of agencies.
+    """
 
     sealed_through: QuarterHour
     previous: tuple[str, str]
     plan: Plan | None
+    indexed: IndexedSpan | None = None
+
+    @property
+    def indexed_from(self) -> QuarterHour:
+        """The first quarter-hour of the index of agencies, if the next run continues it; otherwise the run's own."""
+        if self.indexed and self.indexed.last == self.sealed_through:
+            return self.indexed.first
+        return self.sealed_through.next
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> Self:
         """Parse the checkpoint from its control item."""
         plan = values.get("plan")
         run, digest = values.get("previous", ("", ""))
-        return cls(QuarterHour.parse(values["sealed_through"]), (run, digest), Plan.of(plan) if plan else None)
+        sealed_through = QuarterHour.parse(values["sealed_through"])
+        return cls(sealed_through, (run, digest), Plan.of(plan) if plan else None, IndexedSpan.of(values))
 
 
 def next_plan(at: Checkpoint, now: datetime, terms: ReportTerms, shards: int) -> Plan | None:
@@ -210,7 +228,17 @@ def next_plan(at: Checkpoint, now: datetime, terms: ReportTerms, shards: int) ->
     parts = -(-shards // SHARDS_A_PART)
     if parts > 1:
         last = min(last, QuarterHour(first.start + (QUARTER_HOURS_OF_PARTS - 1) * LENGTH))
-    return Plan(first, last, iso_millis(now), terms.code_version, shards, at.previous, base=terms.base, parts=parts)
+    return Plan(
+        first,
+        last,
+        iso_millis(now),
+        terms.code_version,
+        shards,
+        at.previous,
+        base=terms.base,
+        parts=parts,
+        indexed_from=at.indexed_from,
+    )
 
 
 class Proof(Enum):

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from quarterhour.aws.entity import Range, Values
@@ -74,6 +74,11 @@ class ReportQueries:
     entities: EntityReader
     s3: "S3Client"
     bucket: str
+
+    def began(self) -> datetime | None:
+        """Return the start of the first run, before which nothing was recorded; ``None`` before the first run."""
+        first = next(self.entities.read(Range(RUNS, _FIRST, _LAST), 1), None)
+        return run_bounds(first["sk"])[0] if first else None
 
     def runs(self, paging: Paging) -> Page:
         """Return the runs, the newest first."""

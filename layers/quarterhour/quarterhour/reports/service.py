@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from quarterhour.aws.executions import Executions
 from quarterhour.aws.items import chunks
-from quarterhour.ledger.source_index import SourceIndex
+from quarterhour.ledger.event_index import EventIndex
 from quarterhour.locations.plan import sales
 from quarterhour.model import clock
 from quarterhour.model.errors import NotFoundError
@@ -176,7 +176,7 @@ class Reporter:
         return sealed, totals
 
     def _seal_part(self, plan: Plan, part: Part) -> tuple[SealedFile, LineTotals]:
-        index = SourceIndex()
+        index = EventIndex()
         with SealedFileWriter(plan.schema) as writer:
             for item in self._stores.ledger.read(plan.partitions(part)):
                 index.add(writer.write(item))

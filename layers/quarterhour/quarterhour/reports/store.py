@@ -1,10 +1,10 @@
 """The DynamoDB stores of the reports, one for each kind of item, and the requests they send."""
 
 import heapq
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
-from itertools import chain, groupby
+from itertools import chain, groupby, islice
 from typing import TYPE_CHECKING, Any, Final
 
 from quarterhour.aws.entity import CHECKPOINT_KEY, SHARDS_KEY, Key
@@ -16,6 +16,7 @@ from quarterhour.aws.workers import Workers
 from quarterhour.counters.keys import account_of, partition_key, quarter_hour_key, quarter_hour_of
 from quarterhour.exchange_rates.exchange_rate import ExchangeRate
 from quarterhour.exchange_rates.keys import stated_until
+from quarterhour.ledger.event_index import IndexedSpan
 from quarterhour.ledger.event_pages import position_of
 from quarterhour.model.clock import MILLISECOND
 from quarterhour.model.errors import OvertakenError, UnavailableError
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 _TABLE: Final = "the Entity table"
 _ITEMS_IN_MEMORY: Final = 10_000
 _SMALLEST_PAGE: Final = 100
+_WRITTEN_AT_A_TIME: Final = 1000
 
 
 def partition_request(table: str, partition: Partition, page: int) -> Request:
@@ -67,15 +69,19 @@ def progress_request(table: str, plan: Plan, sealed: Sequence[SealedFile]) -> Re
 
 def finish_request(table: str, plan: Plan, manifest_sha256: str) -> Request:
     """Build the UpdateItem that moves the checkpoint and clears the plan, if the plan begins at the checkpoint."""
+    indexed = IndexedSpan(plan.indexed_from, plan.last).as_list() if plan.indexed_from else None
     return _checkpoint_update(
         table,
-        "SET sealed_through = :last, #previous = :previous REMOVE #plan",
+        "SET sealed_through = :last, #previous = :previous"
+        + (", agencies_indexed = :indexed" if indexed else "")
+        + " REMOVE #plan",
         "sealed_through = :before AND #plan.planned_at = :planned_at",
         {
             ":last": str(plan.last),
             ":previous": [plan.run, manifest_sha256],
             ":before": str(plan.first.previous),
             ":planned_at": plan.planned_at,
+            ":indexed": indexed,
         },
     )
 
@@ -290,7 +296,9 @@ class ProjectionStore:
     table: str
     workers: Workers
 
-    def write(self, projections: Sequence[Mapping[str, Any]]) -> None:
-        """Write projections; raise ``UnavailableError`` if some could not be written."""
-        if put_items(self.client, self.table, [to_item(values) for values in projections], self.workers):
-            raise UnavailableError(f"{_TABLE} did not take all items in time")
+    def write(self, projections: Iterable[Mapping[str, Any]]) -> None:
+        """Write projections, some at a time; raise ``UnavailableError`` if some could not be written."""
+        items = map(to_item, projections)
+        while some := list(islice(items, _WRITTEN_AT_A_TIME)):
+            if put_items(self.client, self.table, some, self.workers):
+                raise UnavailableError(f"{_TABLE} did not take all items in time")

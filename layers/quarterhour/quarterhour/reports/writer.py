@@ -11,6 +11,7 @@ from quarterhour.aws.items import Item
 from quarterhour.ledger.event import REFUND
 from quarterhour.ledger.plan import SCHEMA as LEDGER_SCHEMA
 from quarterhour.model.errors import LedgerItemError
+from quarterhour.model.identifiers import POSITION_LENGTH
 from quarterhour.reports.digests import stream_digest
 from quarterhour.reports.lines import COLUMNS, FLAG, POSTING, UNLINKED, CsvWriter, Line, Tallier
 from quarterhour.reports.plan import LineTotals, SealedFile
@@ -72,6 +73,8 @@ class SealedFileWriter:
             raise ValueError(f"no text: {', '.join(other)}") from None
         if not item.keys() >= _REQUIRED:
             raise ValueError(f"missing: {', '.join(sorted(_REQUIRED - item.keys()))}")
+        if len(values["position"]) != POSITION_LENGTH:
+            raise ValueError(f"{values['position']!r} is not a position")
         schema = values.pop("schema")
         if schema != LEDGER_SCHEMA:
             raise ValueError(f"the schema {schema!r} is not known")

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 from urllib.parse import quote, unquote
 
+from quarterhour.model import fields
 from quarterhour.model.errors import FieldProblem, InvalidError
 from quarterhour.model.fields import NAME, is_name, named, shown
 from quarterhour.model.instants import YEARS
@@ -119,6 +120,13 @@ def name(text: str) -> str:
     if not is_name(text) or _REPLACEMENT in text:
         raise ValueError(text)
     return text
+
+
+def text(value: str) -> str:
+    """Return a line of text; raise ``ValueError`` if it is none, or was decoded with a loss."""
+    if fields.text(value) is None or _REPLACEMENT in value:
+        raise ValueError(value)
+    return value
 
 
 def routed(event: dict[str, Any]) -> dict[str, Any]:
