@@ -1,24 +1,36 @@
-"""The document routes: versions, metadata and permissions."""
+"""The routes of documents and agencies: versions, metadata, permissions, and lists."""
 
 from typing import Any
 
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
+from quarterhour.agencies.agency import AGENCIES
+from quarterhour.agencies.plan import shown_agency
+from quarterhour.agencies.queries import AgencyQueries
 from quarterhour.aws import clients
 from quarterhour.aws.entity import Values
 from quarterhour.aws.entity_table import EntityReader
 from quarterhour.aws.settings import Environment
 from quarterhour.aws.telemetry import observed
-from quarterhour.documents.keys import NAME, NUMBER, document_name, version_number
+from quarterhour.documents.keys import (
+    AGENCY_NAME,
+    NAME,
+    NUMBER,
+    agency_document,
+    agency_name,
+    document_name,
+    version_number,
+)
 from quarterhour.documents.permissions import read_permissions
-from quarterhour.documents.plan import read_draft, shown_version
+from quarterhour.documents.plan import DOCUMENT, read_draft, shown_version
 from quarterhour.documents.queries import DocumentQueries
 from quarterhour.documents.service import DocumentService
 from quarterhour.documents.store import DocumentStore
+from quarterhour.model import instants
 from quarterhour.rate_cards.rate_card import RATE_CARDS
 from quarterhour.web import http, parameters
-from quarterhour.web.access import everyone, machines
-from quarterhour.web.parameters import PAGE
+from quarterhour.web.access import everyone, machines, own_agency
+from quarterhour.web.parameters import INSTANT, PAGE
 from quarterhour.web.routing import Routes
 
 env = Environment.of_process()
@@ -26,11 +38,23 @@ dynamodb = clients.dynamodb()
 table = env.text("ENTITY_TABLE")
 entities = EntityReader(dynamodb, table)
 documents = DocumentQueries(entities)
+agencies = AgencyQueries(documents)
 service = DocumentService(entities, DocumentStore(dynamodb, table))
 routes = Routes(env)
 
-KINDS = (RATE_CARDS,)
+KINDS = (AGENCIES, RATE_CARDS)
 """The kinds of document whose content has a schema."""
+LISTS = {DOCUMENT: DOCUMENT, **{kind.prefix.rstrip(":"): kind.name for kind in KINDS}}
+"""The kinds of document by their names in requests."""
+
+
+@routes.get("/documents", allow=machines, query=("kind", *PAGE))
+def list_documents() -> http.Response:
+    """Return the documents of a kind, in the order of their names."""
+    query = routes.parameters()
+    kind = query.required("kind", parameters.one_of(LISTS), lambda text: parameters.among(LISTS, text))
+    paging = query.paging()
+    return http.response(200, paging.body(documents.of_kind(kind, paging)))
 
 
 @routes.put("/documents/<document>", allow=machines)
@@ -81,6 +105,29 @@ def permit(document: str) -> http.Response:
 def permitted(document: str) -> http.Response:
     """Return the document's permissions."""
     return http.response(200, documents.permissions(_name(document)).as_dict())
+
+
+@routes.put("/agencies/<agency>", allow=machines)
+def register(agency: str) -> http.Response:
+    """Write a new version of an agency's registration after the one that was seen; the first one registers it."""
+    name = parameters.parsed("agency", parameters.decoded(agency), AGENCY_NAME, agency_name)
+    values, is_new = service.write(read_draft(agency_document(name), routes.body(), KINDS), routes.caller().name)
+    return http.response(201 if is_new else 200, shown_agency(name, values))
+
+
+@routes.get("/agencies", allow=machines, query=PAGE)
+def list_agencies() -> http.Response:
+    """Return the registered agencies, in the order of their names."""
+    paging = routes.parameters().paging()
+    return http.response(200, paging.body(agencies.registered(paging)))
+
+
+@routes.get("/agencies/<agency>", allow=own_agency, query=("at",))
+def one_agency(agency: tuple[str, ...]) -> http.Response:
+    """Return an agency's registration: the latest version, or the one in force at an instant."""
+    at = routes.parameters().optional("at", INSTANT, instants.instant, None)
+    name, values = agencies.agency(agency, at)
+    return http.with_json(http.response(200, shown_agency(name, values)), "content", values["content"])
 
 
 def _name(document: str) -> str:

@@ -35,7 +35,8 @@ PATH: Final[Mapping[str, Parameter]] = {
     "currency": Parameter("The currency.", Currency, "GBP"),
     "customer": Parameter("The customer.", Name, "ann"),
     "document": Parameter(
-        "The document's name; `rate-card:<agency>` is an agency's rate card.",
+        "The document's name: `rate-card:<agency>`, `rate-card:group/<group>` or `rate-card:default` is a rate card, "
+        "`agency:<agency>` an agency's registration.",
         Annotated[str, Field(min_length=1, max_length=MAX_NAME, pattern="^[^#]+$")],
         "rate-card:42",
     ),

@@ -4,6 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, RootModel
 
+from quarterhour.agencies.agency import MAX_ADDRESS
 from quarterhour.documents.permissions import MOST
 from quarterhour.exchange_rates.exchange_rate import MAX_SOURCE
 from quarterhour.ledger.http import MAX_BATCH
@@ -13,6 +14,7 @@ from quarterhour.threads.message import MAX_TEXT
 from quarterhour_tools.openapi.responses import Status
 from quarterhour_tools.openapi.values import (
     Count,
+    Country,
     Currency,
     Maybe,
     Name,
@@ -191,10 +193,37 @@ class SentRule(Body):
 
 
 class RateCard(Body):
-    """An agency's rate card: of the rules that match an event, the most specific one applies."""
+    """A rate card of an agency, a group or all: of the rules that match an event, the most specific one applies."""
 
     valid_from: SentInstant
     rules: Annotated[list[SentRule], Field(min_length=1, max_length=MAX_RULES)]
+
+
+class TaxProfile(Body):
+    """How an agency's commissions are taxed."""
+
+    scheme: Literal["standard", "reverse_charge", "exempt"]
+    percent: Omittable[Percent]
+    """Required for `standard`; none, or 0, for the others."""
+    vat_id: Omittable[Text]
+    """Its check digits are checked, by the rules of the agency's country or of the one that its first letters name."""
+
+
+class AgencyData(Body):
+    """An agency's data from an instant on. Without `valid_from`, from the beginning of time."""
+
+    legal_name: Omittable[Text]
+    address: Omittable[Annotated[str, Field(min_length=1, max_length=MAX_ADDRESS)]]
+    """Printable characters and line breaks."""
+    country: Omittable[Country]
+    tax: Omittable[TaxProfile]
+    currency: Omittable[Currency]
+    group: Omittable[Name]
+    """The group whose rate card applies where the agency's own does not."""
+    contact: Omittable[Text]
+    status: Omittable[Literal["active", "closed"]]
+    """The default is `active`."""
+    valid_from: Omittable[SentInstant]
 
 
 class Draft(Body):
@@ -202,8 +231,16 @@ class Draft(Body):
 
     seen: Count
     """The number of the version seen; 0 for a new document."""
-    content: RateCard | Any
-    """Any JSON of up to 200,000 bytes; for `rate-card:<agency>`, a rate card."""
+    content: RateCard | AgencyData | Any
+    """Any JSON of up to 200,000 bytes; for `rate-card:…`, a rate card, and for `agency:<agency>`, an agency's data."""
+
+
+class Registration(Body):
+    """A new version of an agency's registration, based on the version that the writer has seen."""
+
+    seen: Count
+    """The number of the version seen; 0 for a new agency."""
+    content: AgencyData
 
 
 class SentReaders(Body):

@@ -7,6 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from quarterhour_tools.openapi.values import (
     Bucket,
     Count,
+    Country,
     Currency,
     Day,
     Decimal,
@@ -527,7 +528,7 @@ class DocumentVersion(Answer):
     written_at: Instant
     written_by: str
     valid_from: Maybe[Instant]
-    """For a rate card: the start of its validity."""
+    """For a rate card or an agency: the start of its validity."""
 
 
 class DocumentContent(DocumentVersion):
@@ -540,9 +541,42 @@ class DocumentMetadata(Answer):
     """The data of a document as a whole."""
 
     document: str
-    kind: Literal["document", "rate card"]
+    kind: Literal["document", "rate card", "agency"]
     created_at: Instant
     created_by: str
+
+
+class AgencyVersion(Answer):
+    """A version of an agency's registration, without its content."""
+
+    agency: Name
+    version: Count
+    sha256: Sha256
+    """The hash of the content as canonical JSON."""
+    written_at: Instant
+    written_by: str
+    valid_from: Instant
+    """The start of its validity."""
+
+
+class AgencyContent(AgencyVersion):
+    """A version of an agency's registration."""
+
+    content: dict[str, Any]
+    """As it was registered."""
+
+
+class ListedAgency(Answer):
+    """A registered agency by the latest version of its registration; what was not registered is left out."""
+
+    agency: Name
+    version: Count
+    valid_from: Instant
+    legal_name: Maybe[Text]
+    country: Maybe[Country]
+    currency: Maybe[Currency]
+    group: Maybe[Name]
+    status: Literal["active", "closed"]
 
 
 class Readers(Answer):

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from quarterhour.ledger.http import BATCH, ONE
 from quarterhour.web.routing import JSON
@@ -68,6 +68,21 @@ _RATE_CARD: Final = {
     "valid_from": "2026-10-01T00:00:00Z",
     "rules": [{"percent": "12.5"}, {"category": "books", "percent": "8"}],
 }
+_AGENCY: Final = {
+    "legal_name": "Harbour Books Ltd",
+    "country": "GB",
+    "tax": {"scheme": "standard", "percent": "20", "vat_id": "GB980780684"},
+    "currency": "GBP",
+    "group": "bookshops",
+    "valid_from": "2026-10-01T00:00:00Z",
+}
+_SEEN: Final = (
+    "`seen` names the base version. The same content on the same base again returns the version that it created. If "
+    "another version follows the base, it returns 409."
+)
+_KIND: Final = Parameter(
+    "The kind of documents.", Literal["document", "rate-card", "agency"], "rate-card", required=True
+)
 _MESSAGE: Final = {"id": "m-1", "user": "ann", "text": "Where is it?"}
 _SCHEDULE: Final = {"expression": "cron(0,30 6-20 ? * MON-FRI *)", "reason": "quiet nights"}
 
@@ -157,13 +172,23 @@ ROUTES: Final[Mapping[str, RouteDescription]] = {
     ),
     "GET /customers/{customer}/orders": _read(a.Page[a.Order], **_PLACED),
     "GET /customers/{customer}/items": _read(a.Page[a.BoughtItem]),
+    # ------------------------------------------------------------ agencies
+    "PUT /agencies/{agency}": RouteDescription(
+        {201: a.AgencyVersion, 200: a.AgencyVersion},
+        (409, 413, 415),
+        bodies={JSON: (b.Registration, {"seen": 0, "content": _AGENCY})},
+        retries=_SEEN,
+        links={"agency": Link("GET /agencies/{agency}", {"agency": "$response.body#/agency"})},
+    ),
+    "GET /agencies": _read(a.Page[a.ListedAgency]),
+    "GET /agencies/{agency}": _read(a.AgencyContent, 404),
     # ------------------------------------------------------------ documents
+    "GET /documents": _read(a.Page[a.DocumentMetadata], kind=_KIND),
     "PUT /documents/{document}": RouteDescription(
         {201: a.DocumentVersion, 200: a.DocumentVersion},
         (409, 413, 415),
         bodies={JSON: (b.Draft, {"seen": 0, "content": _RATE_CARD})},
-        retries="`seen` names the base version. The same content on the same base again returns the version that it "
-        "created. If another version follows the base, it returns 409.",
+        retries=_SEEN,
         links={
             "version": Link(
                 "GET /documents/{document}/versions/{version}",

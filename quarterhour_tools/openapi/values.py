@@ -20,6 +20,8 @@ Count = Annotated[int, Field(ge=0)]
 _DECIMAL: Final = r"^-?[0-9]+(\.[0-9]+)?$"
 _LINE: Final = r"[^\x00-\x1f\x7f]"
 _NAME: Final = r"[^\x00-\x1f\x7f#]"
+_END: Final = r"[^\x00-\x20\x7f#]"
+_WHOLE_NAME: Final = f"^{_END}({_NAME}*{_END})?$"
 _UTC: Final = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,6})?Z$"
 
 
@@ -43,20 +45,24 @@ class Percent(
     """A decimal from 0 to 100 with at most 10 places."""
 
 
-class Name(RootModel[Annotated[str, Field(min_length=1, max_length=MAX_TEXT, pattern=f"^{_NAME}+$")]]):
-    """Printable characters without `#`, the separator in keys."""
+class Name(RootModel[Annotated[str, Field(min_length=1, max_length=MAX_TEXT, pattern=_WHOLE_NAME)]]):
+    """Printable characters without `#`, the separator in keys, and without a blank at either end."""
 
 
 class Text(RootModel[Annotated[str, Field(min_length=1, max_length=MAX_TEXT, pattern=f"^{_LINE}+$")]]):
     """Printable characters."""
 
 
-class ShortName(RootModel[Annotated[str, Field(min_length=1, max_length=MAX_ID, pattern=f"^{_NAME}+$")]]):
-    """The id of an order or a product: printable characters without `#`."""
+class ShortName(RootModel[Annotated[str, Field(min_length=1, max_length=MAX_ID, pattern=_WHOLE_NAME)]]):
+    """The id of an order or a product: printable characters without `#`, and without a blank at either end."""
 
 
 class Currency(RootModel[Annotated[str, Field(pattern="^[A-Z]{3}$")]]):
     """A currency code of ISO 4217."""
+
+
+class Country(RootModel[Annotated[str, Field(pattern="^[A-Z]{2}$")]]):
+    """A country code of ISO 3166-1."""
 
 
 class Place(RootModel[Annotated[str, Field(min_length=1, max_length=MAX_TEXT, pattern=f"^{_NAME}+(#{_NAME}+)*$")]]):

@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from benchmarks.metering import Bill, Meter, Tables
+from quarterhour.agencies.agency import AGENCIES
+from quarterhour.agencies.queries import AgencyQueries
 from quarterhour.aws import clients
 from quarterhour.aws.entity_table import EntityReader
 from quarterhour.aws.items import to_item
 from quarterhour.aws.workers import Workers
-from quarterhour.documents.keys import latest_key, rate_card_name
+from quarterhour.documents.keys import agency_document, latest_key, metadata_key, rate_card_name
 from quarterhour.documents.permissions import Permissions
 from quarterhour.documents.plan import MAX_CONTENT, Draft, read_draft
 from quarterhour.documents.queries import DocumentQueries
@@ -31,6 +33,7 @@ from quarterhour.rate_cards.store import RateCardStore
 from quarterhour.web.access import Caller
 from quarterhour.web.paging import Paging
 from quarterhour_tools.emulator.engines import environment
+from tests.contract.paging import everything
 from tests.contract.storage import Storage, only_dynamodb_local
 from tests.support.builders import event, terms
 
@@ -75,7 +78,7 @@ class Archive:
 
 
 def draft(document: str, seen: int, content: Any) -> Draft:
-    return read_draft(document, {"seen": Decimal(seen), "content": content}, [RATE_CARDS])
+    return read_draft(document, {"seen": Decimal(seen), "content": content}, [AGENCIES, RATE_CARDS])
 
 
 def rate_card(percent: str, valid_from: str) -> dict[str, Any]:
@@ -187,6 +190,53 @@ def test_new_permissions_hold_from_the_next_request(archive: Archive, own: str) 
         archive.queries.check(own, ANN)
 
 
+# ---------------------------------------------------------------- lists
+
+
+def listed(archive: Archive, kind: str, limit: int) -> list[str]:
+    """Return the names of the documents of a kind, from all pages."""
+    return [one["document"] for one in everything(lambda paging: archive.queries.of_kind(kind, paging), limit)]
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3, 100])
+def test_documents_are_listed_by_kind_and_name_page_by_page(archive: Archive, own: str, limit: int) -> None:
+    names = [f"{own} {name}" for name in ("B", "a", "z", "ä", "\uffdc", "\U0001f600")]
+    for name in reversed(names):
+        archive.write(name, 0, "x")
+    archive.write(rate_card_name(own), 0, rate_card("1", "2026-01-01"))
+    # DynamoDB sorts by the bytes of UTF-8.
+    assert [one for one in listed(archive, "document", limit) if one.startswith(f"{own} ")] == names
+    assert rate_card_name(own) in listed(archive, "rate card", 100)
+
+
+def test_registered_agencies_are_listed_with_their_latest_version(archive: Archive, own: str) -> None:
+    names = [f"{own}-{number}" for number in range(3)]
+    for name in names:
+        archive.write(agency_document(name), 0, {"group": "eu"})
+    archive.write(agency_document(names[1]), 1, {"group": "uk", "valid_from": "2026-03-01T00:00:00Z"})
+    agencies = AgencyQueries(archive.queries)
+    found = [one for one in everything(agencies.registered, 2) if one["agency"].startswith(own)]
+    assert [(one["agency"], one["version"], one["group"]) for one in found] == [
+        (names[0], 1, "eu"),
+        (names[1], 2, "uk"),
+        (names[2], 1, "eu"),
+    ]
+    assert agencies.agency([names[1]], datetime(2026, 2, 1, tzinfo=UTC))[1]["content"] == '{"group":"eu"}'
+
+
+def test_a_document_that_0_1_0_wrote_is_listed_with_its_next_version(
+    archive: Archive, own: str, storage: Storage
+) -> None:
+    archive.write(own, 0, "a")
+    for key, names in ((latest_key(own), "listed"), (metadata_key(own), "gsi1pk, gsi1sk")):
+        storage.dynamodb.update_item(
+            TableName=storage.entity_table, Key=to_item(key), UpdateExpression=f"REMOVE {names}"
+        )
+    assert own not in listed(archive, "document", 100)
+    archive.write(own, 1, "b")
+    assert own in listed(archive, "document", 100)
+
+
 # ---------------------------------------------------------------- rate cards in force
 
 
@@ -258,7 +308,8 @@ def test_a_price_by_rate_card_costs_no_more_writes_and_is_explained_with_three_r
 def test_each_access_pattern_costs_what_the_data_model_says(
     archive: Archive, own: str, record_property: Record
 ) -> None:
-    document = rate_card_name(own)
+    document, registration = rate_card_name(own), agency_document(own)
+    agencies = AgencyQueries(archive.queries)
     bills = {
         "create a document": archive.bill(lambda: archive.write(document, 0, rate_card("1", "2026-01-01"))),
         "write a version": archive.bill(lambda: archive.write(document, 1, rate_card("2", "2026-02-01"))),
@@ -271,13 +322,16 @@ def test_each_access_pattern_costs_what_the_data_model_says(
         "permissions": archive.bill(lambda: archive.queries.permissions(document)),
         "whether a machine may read": archive.bill(lambda: archive.queries.check(document, MACHINE)),
         "whether a person may read": archive.bill(lambda: archive.queries.check(document, ANN)),
+        "register an agency": archive.bill(lambda: archive.write(registration, 0, {"group": "eu"})),
+        "an agency": archive.bill(lambda: agencies.agency([own], None)),
+        "an agency as it was": archive.bill(lambda: agencies.agency([own], datetime(2026, 7, 1, tzinfo=UTC))),
         "the card in force now": archive.bill(lambda: in_force(archive, own, "2026-07-01")),
         "the cards in force now and before": archive.bill(lambda: in_force(archive, own, "2026-07-01", "2026-01-02")),
     }
     for name, bill in bills.items():
         record_property(name, costs(bill))
     assert {name: (bill.write_units, bill.read_units, bill.calls.total()) for name, bill in bills.items()} == {
-        "create a document": (6, 1, 2),
+        "create a document": (8, 1, 2),
         "write a version": (4, 1, 2),
         "a retry of it": (0, 2, 2),
         "the latest version": (0, 1, 1),
@@ -288,6 +342,9 @@ def test_each_access_pattern_costs_what_the_data_model_says(
         "permissions": (0, 1, 1),
         "whether a machine may read": (0, 0, 0),
         "whether a person may read": (0, 1, 1),
+        "register an agency": (8, 1, 2),
+        "an agency": (0, 1, 1),
+        "an agency as it was": (0, 1, 1),
         "the card in force now": (0, 1, 1),
         "the cards in force now and before": (0, 2, 2),
     }

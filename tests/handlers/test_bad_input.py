@@ -31,6 +31,18 @@ THREAD: Final = {"kind": "lines", "subject": "shop%23good"}
 MESSAGE: Final = {"id": "m-1", "user": "ann", "text": "Where is it?"}
 NEWEST: Final = {"order": "newest", "limit": "10"}
 RULES: Final = {"document": "house%20rules"}
+AGENCY: Final = {"agency": "42"}
+AGENCY_DATA: Final = {
+    "legal_name": "Harbour Books Ltd",
+    "address": "1 Quay Street",
+    "country": "GB",
+    "tax": {"scheme": "standard", "percent": "20", "vat_id": "GB980780684"},
+    "currency": "GBP",
+    "group": "bookshops",
+    "contact": "accounts@harbour.example",
+    "status": "active",
+    "valid_from": "2026-10-01T00:00:00Z",
+}
 STATES: Final = {"layer": "5m", "last": "3"}
 
 Path = tuple[str | int, ...]
@@ -125,11 +137,20 @@ GOOD: dict[str, Good] = {
     "GET /events/{source}/{event}/explain": Good({"source": "shop", "event": "good"}),
     "GET /locations": Good(query={**DAY, "level": "1"}),
     "GET /locations/{place}": Good({"place": "GB"}, {**DAY, "level": "1"}, accepts={"place": NAMES | SEPARATED}),
+    "PUT /agencies/{agency}": Good(
+        AGENCY,
+        body={"seen": 0, "content": AGENCY_DATA},
+        statuses=(200, 201),
+        accepts={"agency": NAMES - {"a blank", "a wildcard"}},
+    ),
+    "GET /agencies": Good(query={"limit": "10"}),
+    "GET /agencies/{agency}": Good(AGENCY, {"at": "2026-10-23T01:30:00Z"}),
+    "GET /documents": Good(query={"kind": "document", "limit": "10"}),
     "PUT /documents/{document}": Good(
         RULES,
         body={"seen": 0, "content": {"pets": "none"}},
         statuses=(201,),
-        accepts={"document": NAMES},
+        accepts={"document": NAMES - {"a blank"}},
         anything=("content",),
     ),
     "GET /documents/{document}": Good(RULES),
@@ -405,6 +426,7 @@ def test_bad_input_is_refused_by_its_field_and_writes_nothing(
 
 NOT_UTF_8: Final = {
     "PUT /orders/{order}/status": ["a%25ff", "a%ff"],
+    "PUT /agencies/{agency}": ["bad%25ff", "bad%ff"],
     "PUT /documents/{document}": ["bad%25ff", "bad%25fe", "bad%ff", "rate-card:x%25fe"],
     "PUT /documents/{document}/permissions": ["bad%25ff", "rate-card:x%25fe"],
 }

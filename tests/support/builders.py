@@ -131,8 +131,8 @@ names: Final = st.text(
     st.one_of(st.characters(exclude_categories=["C", "Z"], exclude_characters="#"), st.just(" ")),
     min_size=1,
     max_size=30,
-)
-"""Sources, ids, agencies: printable, without the separator."""
+).filter(lambda name: name == name.strip())
+"""Sources, ids, agencies: printable, without the separator, and without a blank at either end."""
 currencies: Final = st.sampled_from(["GBP", "EUR", "JPY", "KWD"])
 instants: Final = st.datetimes(datetime(2000, 1, 1), datetime(2999, 12, 31), timezones=st.just(UTC))  # noqa: DTZ001 - Hypothesis wants naive bounds
 millis: Final = instants.map(lambda instant: instant.replace(microsecond=instant.microsecond // 1000 * 1000))

@@ -36,6 +36,18 @@ def live_with_documents(world: World) -> None:
     """Let an agency have a rate card, by which events to come are charged."""
     for name in ("write", "write", "latest", "versions", "version", "metadata", "permit", "permissions"):
         assert world.sample(f"documents-{name}", document="rate-card:Nord & Süd")["statusCode"] in {200, 201}, name
+    for name in ("list", "register", "agencies", "agency"):
+        assert world.sample(f"documents-{name}")["statusCode"] in {200, 201}, name
+    # A document that 0.1.0 wrote, which is in no list yet.
+    for item in world.items("EntityTable"):
+        if item["pk"]["S"] == "DOCUMENT#agency:42":
+            world.remove("EntityTable", {name: item[name] for name in ("pk", "sk")})
+            old = {name: value for name, value in item.items() if name not in {"listed", "gsi1pk", "gsi1sk"}}
+            world.put("EntityTable", {**old, "content": {"S": "{}"}} if item["sk"]["S"] == "v_0" else old)
+    again = json.loads((ROOT / "events" / "documents-register.json").read_text("utf-8"))
+    assert (
+        world.run("documents", {**again, "body": again["body"].replace('"seen": 0', '"seen": 1')})["statusCode"] == 201
+    )
 
 
 def live_with_held_events(world: World) -> None:

@@ -1,5 +1,6 @@
 """Documents, the pure part: keys, drafts and permissions."""
 
+from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -9,8 +10,8 @@ from hypothesis import strategies as st
 
 from quarterhour.documents.keys import (
     MAX_VERSION,
-    agency_of,
     document_name,
+    document_of,
     latest_key,
     rate_card_name,
     version_key,
@@ -18,8 +19,10 @@ from quarterhour.documents.keys import (
     version_of,
 )
 from quarterhour.documents.permissions import Permissions, may_read, permissions_values
-from quarterhour.documents.plan import new_version, read_draft, repeated
-from quarterhour.model.errors import ConflictError
+from quarterhour.documents.plan import missing_listing, new_version, read_draft, repeated
+from quarterhour.documents.timeline import Start, start_at, timeline_of, timeline_values, with_start
+from quarterhour.model.clock import iso_exact
+from quarterhour.model.errors import ConflictError, InvalidError
 from quarterhour.rate_cards.rate_card import RATE_CARDS
 from quarterhour.web.access import Caller
 from tests.support.builders import AT, names
@@ -40,8 +43,9 @@ def test_versions_sort_by_number_after_the_latest_and_are_read_back_from_their_k
 
 
 @given(names)
-def test_an_agency_is_read_back_from_the_key_of_its_rate_card(agency: str) -> None:
-    assert agency_of(latest_key(document_name(rate_card_name(agency)))["pk"]) == agency
+def test_a_document_is_read_back_from_its_key(agency: str) -> None:
+    document = document_name(rate_card_name(agency))
+    assert document_of(latest_key(document)["pk"]) == document
 
 
 @pytest.mark.parametrize("sk", ["v_0", "v_00000000", "v_1", "v_100000000", "v_0000001x", "metadata"])
@@ -49,7 +53,7 @@ def test_a_sort_key_outside_the_history_is_refused(sk: str) -> None:
     with pytest.raises(ValueError, match=r".+"):
         version_of(sk)
     with pytest.raises(ValueError, match=r".+"):
-        agency_of("DOCUMENT#house rules")
+        document_of("DOCUMENTS#rate card")
 
 
 def body(seen: int, sent: Any) -> dict[str, Any]:
@@ -61,9 +65,47 @@ def test_a_new_version_replaces_the_latest_and_joins_the_history() -> None:
         read_draft("a", body(0, {"b": Decimal("1.0")}), [RATE_CARDS]), None, "shop", AT
     )
     assert (latest["sk"], history["sk"], metadata["sk"]) == ("v_0", "v_00000001", "metadata")
-    assert {**latest, "sk": ""} == {**history, "sk": ""}
+    assert {**latest, "sk": ""} == {**history, "sk": "", "listed": 1}
     assert latest["content"] == '{"b":1.0}'
+    assert (metadata["gsi1pk"], metadata["gsi1sk"]) == ("DOCUMENTS#document", "a")
     assert len(new_version(read_draft("a", body(1, "c"), [RATE_CARDS]), latest, "shop", AT)) == 2
+
+
+def test_a_document_that_an_earlier_version_wrote_is_listed_with_its_next_version() -> None:
+    latest, *_ = new_version(read_draft("rate-card:42", body(0, content()), [RATE_CARDS]), None, "shop", AT)
+    draft = read_draft("rate-card:42", body(1, content()), [RATE_CARDS])
+    of_0_1_0 = {name: value for name, value in latest.items() if name != "listed"}
+    assert missing_listing(draft, of_0_1_0) == {"gsi1pk": "DOCUMENTS#rate card", "gsi1sk": "rate-card:42"}
+    assert missing_listing(draft, latest) == missing_listing(draft, None) == {}
+
+
+@pytest.mark.parametrize("name", ["*", "", " 42", "42 ", "group/", "group/ eu", "group/eu ", "x" * 201])
+def test_a_rate_card_whose_name_can_match_nothing_is_refused_with_what_would_be_right(name: str) -> None:
+    with pytest.raises(InvalidError) as raised:
+        read_draft(f"rate-card:{name}", body(0, content()), [RATE_CARDS])
+    (problem,) = raised.value.problems
+    assert problem.field == "document"
+    assert "rate-card:<agency>, rate-card:group/<group> or rate-card:default" in problem.expected
+
+
+@pytest.mark.parametrize("name", ["42", "default", "group/eu", "group/a/b", "groups", "Default", "x" * 200])
+def test_a_rate_card_may_be_of_an_agency_of_a_group_or_of_all(name: str) -> None:
+    assert read_draft(f"rate-card:{name}", body(0, content()), [RATE_CARDS]).kind == "rate card"
+
+
+@pytest.mark.parametrize("name", [" rules", "rules ", " "])
+def test_a_document_without_a_schema_is_refused_with_a_blank_at_either_end_of_its_name(name: str) -> None:
+    with pytest.raises(InvalidError) as raised:
+        read_draft(name, body(0, "x"), [RATE_CARDS])
+    assert [one.field for one in raised.value.problems] == ["document"]
+    assert document_name(name) == name, "an earlier version stored such names, which stay readable"
+
+
+def test_the_timeline_keeps_the_label_of_each_version() -> None:
+    timeline = with_start(with_start((), Start(1, AT)), Start(2, AT + timedelta(days=1), "eu"))
+    assert timeline_of({"timeline": timeline_values(timeline)}) == timeline
+    assert timeline_values(timeline)[0] == [1, iso_exact(AT)], "as an earlier version wrote it"
+    assert [start_at(timeline, AT + timedelta(days=day)) for day in (-1, 0, 1)] == [None, *timeline]
 
 
 def test_only_the_latest_version_of_a_rate_card_holds_the_timeline() -> None:

@@ -53,10 +53,11 @@ def test_a_thousand_items_are_accepted() -> None:
     assert len(order(*[item()] * MAX_ITEMS).items) == MAX_ITEMS
 
 
-NO_AGENCY = "the agency: 1 to 200 printable characters without '#'"
+NAME = "1 to 200 printable characters without '#', and no blank at either end"
+NO_AGENCY = f"the agency: {NAME}"
 NO_AMOUNT = "a decimal of at most 38 digits, as a string or a number"
 NO_PLACE = "a path such as GB#London without an empty part"
-EXPECTED_ID = "1 to 100 printable characters without '#'"
+EXPECTED_ID = "1 to 100 printable characters without '#', and no blank at either end"
 EXPECTED_ITEMS = "a list of 1 to 1,000 objects with agency, product and amount"
 EXPECTED_PLACED = "an RFC 3339 instant such as 2026-10-23T01:30:00Z, of the years 1970 to 9998"
 
@@ -67,7 +68,9 @@ EXPECTED_PLACED = "an RFC 3339 instant such as 2026-10-23T01:30:00Z, of the year
         (body(order=ABSENT), ("order", "is missing", EXPECTED_ID)),
         (body(order="a#b"), ("order", "is 'a#b'", EXPECTED_ID)),
         (body(order=7), ("order", "is 7", EXPECTED_ID)),
-        (body(customer="a\nb"), ("customer", "is 'a\\nb'", "1 to 200 printable characters without '#'")),
+        (body(customer="a\nb"), ("customer", "is 'a\\nb'", NAME)),
+        (body(customer="ann "), ("customer", "is 'ann '", NAME)),
+        (body(order=" 1001"), ("order", "is ' 1001'", EXPECTED_ID)),
         (body(currency="gbp"), ("currency", "is 'gbp'", "an ISO 4217 code such as EUR")),
         (body(currency="XXX"), ("currency", "is 'XXX'", "an ISO 4217 code such as EUR")),
         (body(placed_at="2026-10-23"), ("placed_at", "is '2026-10-23'", EXPECTED_PLACED)),

@@ -21,7 +21,7 @@ from quarterhour.counters.keys import (
 from quarterhour.counters.plan import by_quarter_hour
 from quarterhour.model.clock import iso_seconds
 from quarterhour.model.errors import NotFoundError
-from quarterhour.model.fields import is_name, shown
+from quarterhour.model.fields import is_stored_name, shown
 from quarterhour.model.identifiers import Account
 from quarterhour.model.instants import rounded_up
 from quarterhour.model.quarter_hours import LENGTH, QuarterHour
@@ -73,7 +73,9 @@ class CounterQueries:
 
         Raises ``NotFoundError`` if no account exists.
         """
-        for account in (Account(agency, currency) for agency in agencies if is_name(agency) and is_name(currency)):
+        for account in (
+            Account(agency, currency) for agency in agencies if is_stored_name(agency) and is_stored_name(currency)
+        ):
             values = self.entities.get(latest_key(account))
             if values:
                 return account, values

@@ -2,19 +2,36 @@
 
 from typing import Final
 
-from quarterhour.aws.entity import Key
-from quarterhour.model.fields import MAX_TEXT, is_name
+from quarterhour.aws.entity import IndexRange, Key
+from quarterhour.model.fields import MAX_TEXT, is_name, is_stored_name
 from quarterhour.model.identifiers import SEPARATOR
 
 DOCUMENTS: Final = f"DOCUMENT{SEPARATOR}"
 """The prefix of the partition keys of all documents."""
+AGENCY: Final = "agency:"
+"""The prefix of the names of the agencies' own documents."""
 RATE_CARD: Final = "rate-card:"
-"""The prefix of the names of the agencies' rate cards."""
+"""The prefix of the names of rate cards."""
+GROUP: Final = "group/"
+"""What follows that prefix in the name of a group's rate card."""
+DEFAULT_RATE_CARD: Final = f"{RATE_CARD}default"
+"""The name of the rate card for every agency."""
 REPORT: Final = "report:"
 """The prefix of the names under which the permissions of report runs are stored."""
-MAX_NAME: Final = MAX_TEXT + len(RATE_CARD)
+MAX_NAME: Final = MAX_TEXT + len(RATE_CARD) + len(GROUP)
 NAME: Final = f"1 to {MAX_NAME} printable characters without {SEPARATOR!r}"
 
+AGENCY_NAME: Final = (
+    f'1 to {MAX_TEXT} printable characters without {SEPARATOR!r}, and no blank at either end; not "default", "*" or a '
+    f'name that begins with "{GROUP}", which would be taken for the rate cards of others'
+)
+"""The names that a registered agency can have, and so those of an agency with a rate card of its own."""
+_RESERVED: Final = ("default", "*")
+
+_LISTS: Final = f"DOCUMENTS{SEPARATOR}"
+_FIRST_NAME: Final = " "
+_LAST_NAME: Final = "\U0010ffff"
+"""Before the first and after the last name in the order of an index; no name has a character like the last."""
 _LATEST: Final = "v_0"
 _VERSION: Final = "v_"
 _DIGITS: Final = 8
@@ -62,7 +79,14 @@ def permissions_key(document: str) -> Key:
 
 def document_name(text: str) -> str:
     """Return a document's name; raise ``ValueError`` if the text is no valid name."""
-    if not is_name(text, MAX_NAME):
+    if not is_stored_name(text, MAX_NAME):
+        raise ValueError(text)
+    return text
+
+
+def agency_name(text: str) -> str:
+    """Return an agency's name; raise ``ValueError`` if no agency of that name can be registered."""
+    if not is_agency(text):
         raise ValueError(text)
     return text
 
@@ -77,12 +101,41 @@ def rate_card_name(agency: str) -> str:
     return f"{RATE_CARD}{agency}"
 
 
-def agency_of(pk: str) -> str:
-    """Return the agency of a rate card's partition key; raise ``ValueError`` for any other key."""
-    prefix = document_pk(RATE_CARD)
-    if not pk.startswith(prefix):
-        raise ValueError(f"{pk!r} is no rate card")
-    return pk.removeprefix(prefix)
+def group_rate_card_name(group: str) -> str:
+    """Return the name of the document that holds a group's rate card."""
+    return f"{RATE_CARD}{GROUP}{group}"
+
+
+def agency_document(agency: str) -> str:
+    """Return the name of the document that registers an agency."""
+    return f"{AGENCY}{agency}"
+
+
+def is_agency(name: str) -> bool:
+    """Return whether an agency of this name can be registered and have a rate card of its own."""
+    return is_name(name) and name not in _RESERVED and not name.startswith(GROUP)
+
+
+def is_rate_card(name: str) -> bool:
+    """Return whether a rate card of this name, without its prefix, applies to any agency."""
+    return is_agency(name) or name == "default" or (name.startswith(GROUP) and is_name(name.removeprefix(GROUP)))
+
+
+def document_of(pk: str) -> str:
+    """Return the document of a partition key; raise ``ValueError`` for any other key."""
+    if not pk.startswith(DOCUMENTS):
+        raise ValueError(f"{pk!r} is no document")
+    return pk.removeprefix(DOCUMENTS)
+
+
+def listing(kind: str, document: str) -> dict[str, str]:
+    """Return the index attributes by which the documents of a kind are listed, in the order of their names."""
+    return {"gsi1pk": f"{_LISTS}{kind}", "gsi1sk": document}
+
+
+def listed_range(kind: str, after: str | None) -> IndexRange:
+    """Return the documents of a kind in the index: all, or those from a name on, that name included."""
+    return IndexRange("gsi1", f"{_LISTS}{kind}", _FIRST_NAME if after is None else after, _LAST_NAME)
 
 
 def report(run: str) -> str:

@@ -8,7 +8,7 @@ from hashlib import sha256
 from typing import Any, Final, NamedTuple
 
 from quarterhour.aws.entity import Values
-from quarterhour.documents.keys import MAX_VERSION, latest_key, metadata_key, version_key
+from quarterhour.documents.keys import MAX_VERSION, latest_key, listing, metadata_key, version_key
 from quarterhour.documents.timeline import Start, timeline_of, timeline_values, with_start
 from quarterhour.model import exact_json, fields
 from quarterhour.model.clock import iso_exact, iso_millis
@@ -22,30 +22,43 @@ _SEEN: Final = "the version that was seen, a whole number, or 0 for a new docume
 _ANYTHING: Final = f"any JSON of at most {MAX_CONTENT:,} bytes"
 
 
+class Valid(NamedTuple):
+    """A valid content: the instant from which it is valid, and the label that the timeline keeps of it."""
+
+    valid_from: datetime
+    label: str = ""
+
+
 class DocumentKind(NamedTuple):
     """A kind of document whose content has a schema.
 
-    ``prefix``: of the names of its documents. ``validate``: returns the instant from which a content is valid, or every
-    problem in it.
+    ``prefix``: of the names of its documents. ``is_name``: whether a document can have the rest of a name, and
+    ``names``, what it can be. ``validate``: returns what a content is valid for, or every problem in it.
     """
 
     name: str
     prefix: str
-    validate: Callable[[object], datetime | tuple[FieldProblem, ...]]
+    is_name: Callable[[str], bool]
+    names: str
+    validate: Callable[[object], Valid | tuple[FieldProblem, ...]]
+
+
+DOCUMENT: Final = "document"
+"""The kind of the documents without a schema."""
 
 
 @dataclass(frozen=True)
 class Draft:
     """A version to write as the successor of the version that its sender has seen (0 for a new document).
 
-    ``content`` is canonical JSON. ``valid_from`` is ``None`` for a document without a schema.
+    ``content`` is canonical JSON. ``valid`` is ``None`` for a document without a schema.
     """
 
     document: str
     seen: int
     content: str
-    kind: str = "document"
-    valid_from: datetime | None = None
+    kind: str = DOCUMENT
+    valid: Valid | None = None
 
     @cached_property
     def sha256(self) -> str:
@@ -65,13 +78,21 @@ def read_draft(document: str, body: Mapping[str, Any], kinds: Sequence[DocumentK
     seen = outer.value("seen", _SEEN, _seen)
     content = outer.value("content", _ANYTHING, _canonical)
     kind = next((one for one in kinds if document.startswith(one.prefix)), None)
-    valid = kind.validate(body["content"]) if kind and content is not None else None
-    if isinstance(valid, tuple):
+    _check_name(document, kind, outer)
+    valid = kind.validate(body["content"]) if kind and body.get("content") is not None else None
+    if valid is not None and not isinstance(valid, Valid):
         outer.problems.extend(valid)
     fields.refuse(outer.problems, "a document's version as described")
-    if kind and isinstance(valid, datetime):
+    if kind and isinstance(valid, Valid):
         return Draft(document, seen, content, kind.name, valid)
     return Draft(document, seen, content)
+
+
+def _check_name(document: str, kind: DocumentKind | None, outer: Fields) -> None:
+    if kind and not kind.is_name(document.removeprefix(kind.prefix)):
+        outer.problem("document", f"is {fields.shown(document)}, which matches nothing", kind.names)
+    elif document != document.strip():
+        outer.problem("document", f"is {fields.shown(document)}", "a name without a blank at either end")
 
 
 def _seen(value: object) -> int | None:
@@ -102,7 +123,8 @@ def repeated(draft: Draft, existing: Values | None, latest: int) -> Values:
 def new_version(draft: Draft, latest: Values | None, by: str, now: datetime) -> list[Values]:
     """Return the items of a new version: the latest, the one of the history, and for a new document its metadata.
 
-    The latest version of a document with a schema also holds the timeline of all versions.
+    The latest version of a document with a schema also holds the timeline of all versions. ``listed`` in it says that
+    the metadata are in the index of their kind, where 0.1.0 did not put them.
     """
     version: Values = {
         "version": draft.version,
@@ -111,13 +133,13 @@ def new_version(draft: Draft, latest: Values | None, by: str, now: datetime) -> 
         "written_at": iso_millis(now),
         "written_by": by,
     }
-    starts: Values = {}
-    if draft.valid_from is not None:
-        version["valid_from"] = iso_exact(draft.valid_from)
-        timeline = with_start(timeline_of(latest) if latest else (), Start(draft.version, draft.valid_from))
-        starts["timeline"] = timeline_values(timeline)
+    only_latest: Values = {"listed": 1}
+    if draft.valid is not None:
+        version["valid_from"] = iso_exact(draft.valid.valid_from)
+        timeline = with_start(timeline_of(latest) if latest else (), Start(draft.version, *draft.valid))
+        only_latest["timeline"] = timeline_values(timeline)
     items = [
-        {**latest_key(draft.document), **version, **starts},
+        {**latest_key(draft.document), **version, **only_latest},
         {**version_key(draft.document, draft.version), **version},
     ]
     if latest is None:
@@ -127,7 +149,13 @@ def new_version(draft: Draft, latest: Values | None, by: str, now: datetime) -> 
 
 def first_metadata(draft: Draft, by: str, now: datetime) -> Values:
     """Return the metadata of a new document."""
-    return {**metadata_key(draft.document), "kind": draft.kind, "created_at": iso_millis(now), "created_by": by}
+    written = {"kind": draft.kind, "created_at": iso_millis(now), "created_by": by}
+    return {**metadata_key(draft.document), **listing(draft.kind, draft.document), **written}
+
+
+def missing_listing(draft: Draft, latest: Values | None) -> dict[str, str]:
+    """Return the index attributes that the metadata of a document of 0.1.0 lack; none for any other document."""
+    return {} if latest is None or "listed" in latest else listing(draft.kind, draft.document)
 
 
 def shown_version(document: str, values: Mapping[str, Any]) -> Values:

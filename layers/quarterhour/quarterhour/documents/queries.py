@@ -1,14 +1,18 @@
 """Reading documents: the latest version, the versions of the history, metadata and permissions."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Final
 
 from quarterhour.aws.entity import Key, Range, Values
 from quarterhour.aws.entity_table import EntityReader
 from quarterhour.documents.keys import (
     MAX_VERSION,
+    document_name,
     document_pk,
     latest_key,
+    listed_range,
     metadata_key,
     permissions_key,
     version_key,
@@ -17,6 +21,8 @@ from quarterhour.documents.keys import (
 )
 from quarterhour.documents.permissions import Permissions, may_read
 from quarterhour.documents.plan import shown_metadata, shown_version
+from quarterhour.documents.timeline import timeline_of, version_at
+from quarterhour.model.clock import iso_exact
 from quarterhour.model.errors import NotFoundError
 from quarterhour.model.fields import shown
 from quarterhour.web.access import Caller
@@ -51,6 +57,30 @@ class DocumentQueries:
     def version(self, document: str, version: int) -> Values:
         """Return a version of the history; raise ``NotFoundError`` if there is none."""
         return self._found(document, version_key(document, version))
+
+    def in_force(self, document: str, latest: Values, at: datetime) -> Values:
+        """Return the version in force at an instant; raise ``NotFoundError`` if there is none.
+
+        ``latest``: the latest version of the document, which has a schema.
+        """
+        version = version_at(timeline_of(latest), at)
+        if version is None:
+            raise NotFoundError(f"{shown(document)} was not in force yet at {iso_exact(at)}")
+        return latest if version == int(latest["version"]) else self.version(document, version)
+
+    def of_kind(self, kind: str, paging: Paging) -> Page:
+        """Return a page of the metadata of all documents of a kind, in the order of their names."""
+        return paging.cut(
+            self.listed(kind, paging),
+            lambda values: shown_metadata(values["gsi1sk"], values),
+            lambda one: one["gsi1sk"],
+        )
+
+    def listed(self, kind: str, paging: Paging) -> Iterator[Values]:
+        """Yield the metadata of all documents of a kind from the start of a page on, in the order of their names."""
+        after = paging.start(document_name, None)
+        entries = self.entities.read_index(listed_range(kind, after), paging.limit + 2)
+        return (values for values in entries if values["gsi1sk"] != after)
 
     def versions(self, document: str, paging: Paging) -> Page:
         """Return a page of the versions, the newest first; raise ``NotFoundError`` if there is no such document."""

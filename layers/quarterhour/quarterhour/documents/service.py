@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from quarterhour.aws.entity import Values
 from quarterhour.aws.entity_table import EntityReader
 from quarterhour.aws.retries import optimistically
-from quarterhour.documents.keys import latest_key, version_key
+from quarterhour.documents.keys import latest_key, metadata_key, version_key
 from quarterhour.documents.permissions import Permissions, permissions_values
-from quarterhour.documents.plan import Draft, new_version, repeated
+from quarterhour.documents.plan import Draft, missing_listing, new_version, repeated
 from quarterhour.documents.store import DocumentStore
 from quarterhour.model import clock
 
@@ -32,7 +32,7 @@ class DocumentService:
                 existing = self.entities.get(version_key(draft.document, draft.version))
                 return repeated(draft, existing, current), False
             items = new_version(draft, latest, by, clock.now())
-            self.store.add(items, draft.seen)
+            self.store.add(items, draft.seen, metadata_key(draft.document), missing_listing(draft, latest))
             return items[0], True
 
         return optimistically(attempt, draft.document)

@@ -13,7 +13,7 @@ from quarterhour.model.instants import parse_rfc_3339
 MAX_TEXT: Final = 200
 MAX_PROBLEMS: Final = 10
 _SHOWN: Final = 60
-NAME: Final = f"1 to {MAX_TEXT} printable characters without {SEPARATOR!r}"
+NAME: Final = f"1 to {MAX_TEXT} printable characters without {SEPARATOR!r}, and no blank at either end"
 TEXT: Final = f"1 to {MAX_TEXT} printable characters"
 AMOUNT: Final = f"a decimal of at most {money.MAX_DIGITS} digits, as a string or a number"
 SHARE: Final = "a decimal from 0 to 1"
@@ -110,7 +110,12 @@ def _short(text: str, length: int) -> str:
 
 
 def is_name(value: str, most: int = MAX_TEXT) -> bool:
-    """Return whether a part of a key, such as an agency, can have this name."""
+    """Return whether something new that is part of a key, such as an agency, can have this name."""
+    return is_stored_name(value, most) and value == value.strip()
+
+
+def is_stored_name(value: str, most: int = MAX_TEXT) -> bool:
+    """Return whether a key can have this part: 0.1.0 stored names with blanks at their ends, which stay readable."""
     return 1 <= len(value) <= most and value.isprintable() and SEPARATOR not in value
 
 

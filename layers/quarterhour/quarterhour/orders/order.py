@@ -25,7 +25,7 @@ _ORDER_FIELDS: Final = frozenset({"customer", "order_id", "line"})
 _NOT_IN_ITEMS: Final = frozenset({"refers_to", "extra"})
 ITEM_FIELDS: Final = frozenset({"agency", "amount", "commission_rate", *DETAILS}) - _ORDER_FIELDS - _NOT_IN_ITEMS
 """The fields of an item: those of a sale, without the fields of the order and those that an order cannot have."""
-_ID: Final = f"1 to {MAX_ID} printable characters without '#'"
+_ID: Final = f"1 to {MAX_ID} printable characters without '#', and no blank at either end"
 _PLACED: Final = f"{fields.INSTANT}, of the years {YEARS[0]} to {YEARS[1]}"
 _ITEMS: Final = f"a list of 1 to {MAX_ITEMS:,} objects with agency, product and amount"
 

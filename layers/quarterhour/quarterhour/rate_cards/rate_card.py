@@ -5,8 +5,8 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any, Final, NamedTuple
 
-from quarterhour.documents.keys import RATE_CARD
-from quarterhour.documents.plan import DocumentKind
+from quarterhour.documents.keys import DEFAULT_RATE_CARD, GROUP, RATE_CARD, is_rate_card
+from quarterhour.documents.plan import DocumentKind, Valid
 from quarterhour.model import exact_json, fields, money
 from quarterhour.model.errors import FieldProblem
 from quarterhour.model.fields import Fields
@@ -114,12 +114,15 @@ def read_rate_card(content: object) -> RateCard | tuple[FieldProblem, ...]:
     return RateCard(valid_from, tuple(rule for rule in rules if rule))
 
 
-def _valid_from(content: object) -> datetime | tuple[FieldProblem, ...]:
+def _valid(content: object) -> Valid | tuple[FieldProblem, ...]:
     rate_card = read_rate_card(content)
-    return rate_card.valid_from if isinstance(rate_card, RateCard) else rate_card
+    return Valid(rate_card.valid_from) if isinstance(rate_card, RateCard) else rate_card
 
 
-RATE_CARDS: Final = DocumentKind("rate card", RATE_CARD, _valid_from)
+_NAMES: Final = (
+    f"{RATE_CARD}<agency>, {RATE_CARD}{GROUP}<group> or {DEFAULT_RATE_CARD}; agency and group have {fields.NAME}"
+)
+RATE_CARDS: Final = DocumentKind("rate card", RATE_CARD, is_rate_card, _NAMES, _valid)
 """Rate cards as a kind of document."""
 
 

@@ -12,7 +12,7 @@ from quarterhour.aws.entity import Key
 from quarterhour.aws.items import from_item
 from quarterhour.aws.tables import get_items
 from quarterhour.aws.workers import Workers
-from quarterhour.documents.keys import agency_of, latest_key, rate_card_name, version_key
+from quarterhour.documents.keys import RATE_CARD, document_of, latest_key, rate_card_name, version_key
 from quarterhour.documents.timeline import timeline_of
 from quarterhour.rate_cards.plan import NO_RATE_CARDS, RateCardQuery, RateCards
 from quarterhour.rate_cards.rate_card import rate_card_of
@@ -48,4 +48,4 @@ class RateCardStore:
 
     def _items(self, keys: Sequence[Key]) -> list[tuple[str, dict[str, Any]]]:
         items = map(from_item, get_items(self.client, self.table, keys, self.workers))
-        return [(agency_of(values["pk"]), values) for values in items]
+        return [(document_of(values["pk"]).removeprefix(RATE_CARD), values) for values in items]

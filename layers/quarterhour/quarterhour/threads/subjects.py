@@ -7,7 +7,7 @@ from quarterhour.aws.entity_table import EntityReader
 from quarterhour.documents.keys import report
 from quarterhour.ledger.queries import EventLookup
 from quarterhour.model.errors import ForbiddenError, NotFoundError
-from quarterhour.model.fields import is_name, shown
+from quarterhour.model.fields import is_stored_name, shown
 from quarterhour.model.identifiers import SEPARATOR, Identity
 from quarterhour.orders.keys import header_key
 from quarterhour.orders.plan import OrderHeader
@@ -45,13 +45,13 @@ class Subjects:
 
     def _order(self, name: str, caller: Caller) -> bool:
         """Return whether an order exists; only for machines, as its items can be of several agencies."""
-        values = self.entities.get(header_key(name)) if caller.is_machine and is_name(name) else None
+        values = self.entities.get(header_key(name)) if caller.is_machine and is_stored_name(name) else None
         return values is not None and OrderHeader.of(values).is_complete
 
     def _line(self, name: str, caller: Caller) -> bool:
         """Return whether an event is in the ledger and the caller may see its agency."""
         source, _, id_ = name.partition(SEPARATOR)
-        if not (is_name(source) and is_name(id_)):
+        if not (is_stored_name(source) and is_stored_name(id_)):
             return False
         event = self.events.find(Identity(source, id_))
         return event is not None and caller.may_see(event["agency"])

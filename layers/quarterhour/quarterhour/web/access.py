@@ -12,7 +12,7 @@ from typing import Any
 
 from quarterhour.aws.settings import Environment
 from quarterhour.model.errors import ForbiddenError, UnauthenticatedError
-from quarterhour.model.fields import is_name, shown
+from quarterhour.model.fields import is_stored_name, shown
 from quarterhour.web.parameters import spellings
 
 Variables = Mapping[str, str]
@@ -80,7 +80,7 @@ def _person(claims: Mapping[Any, Any], agency_claim: str) -> Caller:
     agency, subject = claims.get(agency_claim), claims.get("sub")
     if not isinstance(subject, str) or not subject:
         raise ForbiddenError("your token has no subject (sub)")
-    if not isinstance(agency, str) or not is_name(agency):
+    if not isinstance(agency, str) or not is_stored_name(agency):
         raise ForbiddenError(f"your token names no agency: its claim {agency_claim} must be the name of one")
     return Caller(subject, agency)
 

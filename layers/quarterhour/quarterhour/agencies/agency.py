@@ -1,0 +1,136 @@
+"""An agency, the pure part: the schema of its document, and the agency in a stored version of it."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from decimal import Decimal
+from typing import Any, Final, NamedTuple
+
+from quarterhour.agencies.vat_ids import VAT_ID, is_vat_id
+from quarterhour.documents.keys import AGENCY, AGENCY_NAME, is_agency
+from quarterhour.documents.plan import DocumentKind, Valid
+from quarterhour.model import exact_json, fields, money
+from quarterhour.model.countries import COUNTRIES
+from quarterhour.model.errors import FieldProblem
+from quarterhour.model.fields import Fields
+from quarterhour.model.instants import ALWAYS
+
+STANDARD: Final = "standard"
+REVERSE_CHARGE: Final = "reverse_charge"
+EXEMPT: Final = "exempt"
+SCHEMES: Final = (STANDARD, REVERSE_CHARGE, EXEMPT)
+"""The tax schemes: tax at a percentage, tax that the agency owes itself, no tax."""
+ACTIVE: Final = "active"
+STATUSES: Final = (ACTIVE, "closed")
+MAX_ADDRESS: Final = 500
+FIELDS: Final = ("legal_name", "address", "country", "tax", "currency", "group", "contact", "status", "valid_from")
+TAX_FIELDS: Final = ("scheme", "percent", "vat_id")
+
+_MOST_PERCENT: Final = 100
+_PERCENT_PLACES: Final = 10
+_PERCENT: Final = f"a decimal from 0 to {_MOST_PERCENT} with at most {_PERCENT_PLACES} places"
+_ADDRESS: Final = f"1 to {MAX_ADDRESS} printable characters and line breaks, not all blank"
+_COUNTRY: Final = "an ISO 3166-1 code of two letters such as GB"
+_TAX: Final = f"an object with {', '.join(TAX_FIELDS)}"
+
+
+class TaxProfile(NamedTuple):
+    """How commissions are taxed. ``percent`` is 0 unless the scheme is ``STANDARD``."""
+
+    scheme: str
+    percent: Decimal = money.ZERO
+    vat_id: str | None = None
+
+
+class Agency(NamedTuple):
+    """A registered agency's data from an instant on; what was not registered is ``None``."""
+
+    valid_from: datetime
+    legal_name: str | None = None
+    address: str | None = None
+    country: str | None = None
+    tax: TaxProfile | None = None
+    currency: str | None = None
+    group: str | None = None
+    contact: str | None = None
+    status: str = ACTIVE
+
+
+def read_agency(content: object, prefix: str = "content.") -> Agency | tuple[FieldProblem, ...]:
+    """Return the agency in a document's content, or every problem in it. ``prefix`` precedes the fields' names.
+
+    Without ``valid_from``, the content is valid from the beginning of time.
+    """
+    if not isinstance(content, Mapping):
+        return (FieldProblem(prefix.rstrip("."), "is no object", f"an object with {', '.join(FIELDS)}"),)
+    outer = Fields(content, prefix)
+    outer.report_unknown(frozenset(FIELDS))
+    legal_name = outer.value("legal_name", fields.TEXT, fields.text, optional=True)
+    address = outer.value("address", _ADDRESS, _address, optional=True)
+    country = outer.value("country", _COUNTRY, _country, optional=True)
+    tax = outer.value("tax", _TAX, lambda value: value if isinstance(value, Mapping) else None, optional=True)
+    profile = None if tax is None else _read_tax(Fields(tax, f"{prefix}tax.", outer.problems), country)
+    currency = outer.value("currency", fields.CURRENCY, fields.currency, optional=True)
+    group = outer.value("group", fields.NAME, fields.name, optional=True)
+    contact = outer.value("contact", fields.TEXT, fields.text, optional=True)
+    status = outer.value("status", f"one of {', '.join(STATUSES)}", _status, optional=True)
+    valid_from = outer.value("valid_from", fields.INSTANT, fields.instant, optional=True)
+    if outer.problems:
+        return fields.bounded(outer.problems, "an agency as described")
+    since = valid_from or ALWAYS[0]
+    return Agency(since, legal_name, address, country, profile, currency, group, contact, status or ACTIVE)
+
+
+def _valid(content: object) -> Valid | tuple[FieldProblem, ...]:
+    agency = read_agency(content)
+    return Valid(agency.valid_from, agency.group or "") if isinstance(agency, Agency) else agency
+
+
+AGENCIES: Final = DocumentKind("agency", AGENCY, is_agency, f"{AGENCY}<agency>, the agency with {AGENCY_NAME}", _valid)
+"""Agencies as a kind of document. The label of a version is the agency's group."""
+
+
+def agency_of(version: Mapping[str, Any]) -> Agency:
+    """Return the agency in a stored version of its document; raise ``ValueError`` if it is invalid."""
+    agency = read_agency(exact_json.parse(version["content"]))
+    if not isinstance(agency, Agency):
+        raise ValueError(f"no agency: {agency}")  # noqa: TRY004 - it is a tuple of problems, not a wrong type
+    return agency
+
+
+def _read_tax(inner: Fields, country: str | None) -> TaxProfile | None:
+    inner.report_unknown(frozenset(TAX_FIELDS))
+    scheme = inner.value("scheme", f"one of {', '.join(SCHEMES)}", _scheme)
+    percent = inner.value("percent", _PERCENT, _percent, optional=scheme != STANDARD)
+    vat_id = inner.value("vat_id", VAT_ID, fields.text, optional=True)
+    if scheme in {REVERSE_CHARGE, EXEMPT} and percent:
+        inner.problem("percent", f"is {money.plain(percent)}", f"none with the scheme {scheme}, or 0")
+    if vat_id is not None and not is_vat_id(vat_id, country):
+        inner.problem("vat_id", f"is {fields.shown(vat_id)}", f"{VAT_ID}{_of(country)}")
+    return None if scheme is None else TaxProfile(scheme, percent or money.ZERO, vat_id)
+
+
+def _of(country: str | None) -> str:
+    return "" if country is None else f"; of {country}, or with the two letters of its own country before it"
+
+
+def _address(value: object) -> str | None:
+    fits = isinstance(value, str) and value.strip() and len(value) <= MAX_ADDRESS
+    return str(value) if fits and all(one.isprintable() or one == "\n" for one in str(value)) else None
+
+
+def _country(value: object) -> str | None:
+    return value if isinstance(value, str) and value in COUNTRIES else None
+
+
+def _scheme(value: object) -> str | None:
+    return value if isinstance(value, str) and value in SCHEMES else None
+
+
+def _status(value: object) -> str | None:
+    return value if isinstance(value, str) and value in STATUSES else None
+
+
+def _percent(value: object) -> Decimal | None:
+    percent = money.parse_decimal(value)
+    fits = percent is not None and 0 <= percent <= _MOST_PERCENT and money.places(percent) <= _PERCENT_PLACES
+    return percent if fits else None

@@ -1,0 +1,43 @@
+"""Reading agencies: one as it is or was in force, and the list of all that are registered."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import islice
+
+from quarterhour.agencies.agency import AGENCIES
+from quarterhour.agencies.plan import listed_agency
+from quarterhour.aws.entity import Values
+from quarterhour.documents.keys import AGENCY, agency_document, latest_key
+from quarterhour.documents.queries import DocumentQueries
+from quarterhour.model.errors import NotFoundError
+from quarterhour.model.fields import is_stored_name, shown
+from quarterhour.web.paging import Page, Paging
+
+
+@dataclass(frozen=True, slots=True)
+class AgencyQueries:
+    """Queries of the agencies. ``agencies`` are the spellings that one name can have."""
+
+    documents: DocumentQueries
+
+    def agency(self, agencies: Sequence[str], at: datetime | None) -> tuple[str, Values]:
+        """Return the first agency that is registered, and the version of its document in force at an instant.
+
+        Without an instant, the latest version. Raises ``NotFoundError`` if there is none.
+        """
+        for agency in filter(is_stored_name, agencies):
+            document = agency_document(agency)
+            values = self.documents.entities.get(latest_key(document))
+            if values is not None:
+                return agency, values if at is None else self.documents.in_force(document, values, at)
+        raise NotFoundError(f"the agency {shown(agencies[0])} is not registered")
+
+    def registered(self, paging: Paging) -> Page:
+        """Return a page of the registered agencies with their latest versions, in the order of their names."""
+        some = islice(self.documents.listed(AGENCIES.name, paging), paging.limit + 1)
+        names = [values["gsi1sk"].removeprefix(AGENCY) for values in some]
+        keys = [latest_key(agency_document(name)) for name in names]
+        latest = {values["pk"]: values for values in self.documents.entities.get_many(keys)}
+        entries = [(name, latest[key["pk"]]) for name, key in zip(names, keys, strict=True)]
+        return paging.cut(entries, lambda one: listed_agency(*one), lambda one: agency_document(one[0]))

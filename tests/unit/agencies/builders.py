@@ -1,0 +1,22 @@
+"""Builders of agencies for tests."""
+
+from typing import Any
+
+FULL: dict[str, Any] = {
+    "legal_name": "Harbour Books Ltd",
+    "address": "1 Quay Street\nBristol BS1 4ER",
+    "country": "GB",
+    "tax": {"scheme": "standard", "percent": "20", "vat_id": "GB980780684"},
+    "currency": "GBP",
+    "group": "bookshops",
+    "contact": "accounts@harbour.example",
+    "status": "active",
+    "valid_from": "2026-10-01T00:00:00Z",
+}
+"""The content of an agency's document with every field."""
+
+
+def tax(**changed: Any) -> dict[str, Any]:
+    """Return an agency's content with these changes of its tax profile; without what is changed to ``None``."""
+    profile = {name: value for name, value in {**FULL["tax"], **changed}.items() if value is not None}
+    return {**FULL, "tax": profile}

@@ -1,0 +1,149 @@
+"""Agencies: the schema of their documents."""
+
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from quarterhour.agencies.agency import AGENCIES, Agency, TaxProfile, agency_of, read_agency
+from quarterhour.agencies.vat_ids import is_vat_id
+from quarterhour.documents.plan import Valid, read_draft
+from quarterhour.model import exact_json
+from quarterhour.model.errors import InvalidError
+from tests.unit.agencies.builders import FULL, tax
+
+
+def test_an_agency_is_read_with_every_field() -> None:
+    assert read_agency(FULL) == Agency(
+        valid_from=datetime(2026, 10, 1, tzinfo=UTC),
+        legal_name="Harbour Books Ltd",
+        address="1 Quay Street\nBristol BS1 4ER",
+        country="GB",
+        tax=TaxProfile("standard", Decimal(20), "GB980780684"),
+        currency="GBP",
+        group="bookshops",
+        contact="accounts@harbour.example",
+        status="active",
+    )
+
+
+def test_an_agency_without_any_field_is_active_from_the_beginning() -> None:
+    assert read_agency({}) == Agency(datetime(1970, 1, 1, tzinfo=UTC))
+
+
+@pytest.mark.parametrize(
+    ("sent", "profile"),
+    [
+        (tax(scheme="exempt", percent=None, vat_id=None), TaxProfile("exempt")),
+        (tax(scheme="reverse_charge", percent="0"), TaxProfile("reverse_charge", Decimal(0), "GB980780684")),
+        (tax(percent=Decimal("7.7"), vat_id=None), TaxProfile("standard", Decimal("7.7"))),
+    ],
+)
+def test_only_the_standard_scheme_has_a_percentage(sent: Any, profile: TaxProfile) -> None:
+    agency = read_agency(sent)
+    assert isinstance(agency, Agency)
+    assert agency.tax == profile
+
+
+BAD: dict[str, tuple[Any, str]] = {
+    "no object": ([], "content"),
+    "a number": (Decimal(1), "content"),
+    "an unknown field": ({"vat": "GB980780684"}, "content.vat"),
+    "an unknown field of the tax profile": (tax(rate="20"), "content.tax.rate"),
+    "an unknown country": ({"country": "UK"}, "content.country"),
+    "a country in lower case": ({"country": "gb"}, "content.country"),
+    "an unknown currency": ({"currency": "GPB"}, "content.currency"),
+    "a tax profile that is no object": ({"tax": "20"}, "content.tax"),
+    "no scheme": (tax(scheme=None), "content.tax.scheme"),
+    "an unknown scheme": (tax(scheme="reduced"), "content.tax.scheme"),
+    "no percentage": (tax(percent=None), "content.tax.percent"),
+    "a percentage over 100": (tax(percent="100.01"), "content.tax.percent"),
+    "a percentage below 0": (tax(percent="-1"), "content.tax.percent"),
+    "a percentage with many places": (tax(percent="1.12345678901"), "content.tax.percent"),
+    "a percentage without tax": (tax(scheme="exempt"), "content.tax.percent"),
+    "a percentage that the agency owes itself": (tax(scheme="reverse_charge"), "content.tax.percent"),
+    "a VAT id with a wrong check digit": (tax(vat_id="GB980780685"), "content.tax.vat_id"),
+    "a VAT id that is a word": (tax(vat_id="none"), "content.tax.vat_id"),
+    "a VAT id without a country": ({"tax": {"scheme": "exempt", "vat_id": "980780684"}}, "content.tax.vat_id"),
+    "a VAT id that is a number": (tax(vat_id=Decimal(980780684)), "content.tax.vat_id"),
+    "a group with a blank before it": ({"group": " eu"}, "content.group"),
+    "a group with a blank after it": ({"group": "eu "}, "content.group"),
+    "a group with a separator": ({"group": "e#u"}, "content.group"),
+    "a legal name that is too long": ({"legal_name": "x" * 201}, "content.legal_name"),
+    "an address with a tab": ({"address": "1 Quay Street\tBristol"}, "content.address"),
+    "a blank address": ({"address": " \n"}, "content.address"),
+    "an unknown status": ({"status": "open"}, "content.status"),
+    "a start without a time zone": ({"valid_from": "2026-10-01T00:00:00"}, "content.valid_from"),
+}
+
+
+@pytest.mark.parametrize(("sent", "field"), BAD.values(), ids=BAD)
+def test_an_invalid_agency_is_refused_with_the_field(sent: Any, field: str) -> None:
+    problems = read_agency(sent)
+    assert not isinstance(problems, Agency)
+    assert [one.field for one in problems] == [field]
+    assert all(one.problem and one.expected for one in problems)
+
+
+def test_every_problem_of_an_agency_is_returned() -> None:
+    problems = read_agency({**tax(percent="101", vat_id="?"), "country": "XX", "currency": "X"})
+    assert not isinstance(problems, Agency)
+    fields = {one.field for one in problems}
+    assert fields == {"content.country", "content.currency", "content.tax.percent", "content.tax.vat_id"}
+
+
+def test_a_stored_agency_is_read_back_and_an_invalid_one_raises_an_error() -> None:
+    assert agency_of({"content": exact_json.canonical(FULL)}) == read_agency(FULL)
+    with pytest.raises(ValueError, match="no agency"):
+        agency_of({"content": '{"country":"UK"}'})
+
+
+def test_a_version_of_an_agency_keeps_its_group_in_the_timeline() -> None:
+    draft = read_draft("agency:42", {"seen": Decimal(0), "content": FULL}, [AGENCIES])
+    assert (draft.kind, draft.valid) == ("agency", Valid(datetime(2026, 10, 1, tzinfo=UTC), "bookshops"))
+
+
+@pytest.mark.parametrize("name", ["default", "*", "group/eu", "group/", " 42", "42 ", ""])
+def test_an_agency_whose_name_is_that_of_rate_cards_of_others_is_refused(name: str) -> None:
+    with pytest.raises(InvalidError) as raised:
+        read_draft(f"agency:{name}", {"seen": Decimal(0), "content": {}}, [AGENCIES])
+    assert [one.field for one in raised.value.problems] == ["document"]
+
+
+# ---------------------------------------------------------------- VAT ids
+
+
+@pytest.mark.parametrize(
+    ("vat_id", "country"),
+    [
+        ("GB980780684", "GB"),
+        ("980 7806 84", "GB"),
+        ("XI980780684", "IE"),
+        ("DE136695976", None),
+        ("DE136695976", "GB"),
+        ("EL094259216", "GR"),
+        ("FR 40 303 265 045", "FR"),
+        ("CHE-107.787.577 IVA", "CH"),
+        ("12-3456789", "US"),
+    ],
+)
+def test_a_vat_id_of_the_agencys_country_or_of_the_one_that_it_names_is_accepted(
+    vat_id: str, country: str | None
+) -> None:
+    assert is_vat_id(vat_id, country)
+
+
+@pytest.mark.parametrize(
+    ("vat_id", "country"),
+    [("GB980780685", "GB"), ("DE136695975", "GB"), ("980780684", None), ("US!", "US"), ("1", "US"), ("EL0", "GR")],
+)
+def test_a_vat_id_that_no_country_can_have_issued_is_refused(vat_id: str, country: str | None) -> None:
+    assert not is_vat_id(vat_id, country)
+
+
+@given(st.text(max_size=30), st.none() | st.sampled_from(["GB", "DE", "US", "IN", "CH", "ES", "IT", "PT"]))
+def test_any_text_is_a_vat_id_or_none(text: str, country: str | None) -> None:
+    assert is_vat_id(text, country) in {True, False}
