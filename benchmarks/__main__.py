@@ -196,17 +196,29 @@ def writing(_: Extent) -> Iterator[Line]:
         at_most(0.10, one.calls),
     )
     yield Line(
-        "write units per event that its agency's rate card charges, with a fee",
+        "write units per event that the rate card of its agency's group charges, with a fee",
         f"{one.charged_units:.3f}",
         "2.0",
         at_most(2.0, one.charged_units),
         (RULES,),
     )
     yield Line(
-        "  AWS calls per event, with this many read units for the rate cards of a batch",
-        f"{one.charged_calls:.3f}, {one.charged_reads:g}",
+        "  AWS calls per event",
+        f"{one.charged_calls:.3f}",
         "<= 0.10",
         at_most(0.10, one.charged_calls),
+    )
+    yield Line(
+        "  read units per event, 5 agencies in 5 groups",
+        f"{one.charged_reads:.3f}",
+        "<= 0.04",
+        at_most(0.04, one.charged_reads),
+    )
+    yield Line(
+        "  calls in a row that read the rate cards",
+        f"{one.charged_rounds}",
+        "<= 2",
+        at_most(2, one.charged_rounds),
     )
 
 

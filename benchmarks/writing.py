@@ -45,16 +45,26 @@ class System:
         return self.meter.take()
 
     def write_rate_cards(self, agencies: int) -> None:
-        """Write a rate card of two versions, the second with a fee, for each agency."""
-        rules = [{"percent": "10"}, {"category": "books", "currency": "EUR", "percent": "8", "fixed": "0.30"}]
+        """Register each agency in a group of its own; its rate card is for toys, the group's is for books, with a fee.
+
+        So the rate cards of all groups are read for books, after those of all agencies.
+        """
+        books = [{"category": "books", "currency": "EUR", "percent": "8", "fixed": "0.30"}]
         for number in range(agencies):
+            agency, group = f"agency-{number:02d}", f"group-{number}"
+            since = {"valid_from": "2026-01-01T00:00:00Z"}
+            self._write(f"/agencies/{agency}", 0, {**since, "group": group})
+            toys = {**since, "rules": [{"category": "toys", "percent": "10"}]}
+            self._write(f"/documents/rate-card:{agency}", 0, toys)
             for seen in range(2):
-                rate_card = {"valid_from": f"2026-0{seen + 1}-01T00:00:00Z", "rules": rules}
-                body = json.dumps({"seen": seen, "content": rate_card}).encode()
-                path = f"/documents/rate-card:agency-{number:02d}"
-                answer = self.stack.request(Request("PUT", path, headers=_JSON, body=body))
-                if answer.json().get("version") != seen + 1:
-                    raise ValueError(answer.body)
+                of_group = {"valid_from": f"2026-0{seen + 1}-01T00:00:00Z", "rules": books}
+                self._write(f"/documents/rate-card:group%252F{group}", seen, of_group)
+
+    def _write(self, path: str, seen: int, content: dict[str, Any]) -> None:
+        body = json.dumps({"seen": seen, "content": content}).encode()
+        answer = self.stack.request(Request("PUT", path, headers=_JSON, body=body))
+        if answer.json().get("version") != seen + 1:
+            raise ValueError(answer.body)
 
     def units(self, bill: Bill, *tables: str) -> float:
         """Return the write units of some tables for each event of a batch."""
@@ -93,7 +103,7 @@ class Cost:
 
     Counters and snapshots are those of 100 events an account, in an hour in which the accounts stand already;
     ``customers``: where each of the events is of a customer that was never seen; ``charged``: where each is charged by
-    its agency's rate card, of two versions, with the read units for the rate cards of the whole batch.
+    the rate card of its agency's group, with the read units per event and the calls in a row that read the rate cards.
     """
 
     small_bytes: int
@@ -104,6 +114,7 @@ class Cost:
     charged_units: float
     charged_calls: float
     charged_reads: float
+    charged_rounds: int
     counted_units: float
     customers_units: float
 
@@ -130,7 +141,8 @@ def cost() -> Cost:
             calls=first.calls.total() / MAX_BATCH,
             charged_units=one.units(charged, "IdentityTable", "LedgerTable"),
             charged_calls=charged.calls.total() / MAX_BATCH,
-            charged_reads=charged.read_units,
+            charged_reads=charged.read_units / MAX_BATCH,
+            charged_rounds=charged.calls["dynamodb.BatchGetItem"],
             counted_units=one.units(counted, "EntityTable"),
             customers_units=one.units(customers, "EntityTable"),
         )

@@ -28,6 +28,7 @@ from quarterhour.model import fields, instants
 from quarterhour.model.fields import NAME
 from quarterhour.model.identifiers import Account, Identity
 from quarterhour.model.instants import DAY
+from quarterhour.rate_cards.queries import RateCardQueries
 from quarterhour.reports.keys import is_run_id
 from quarterhour.reports.queries import ReportQueries, no_run
 from quarterhour.snapshots.layers import LAYERS, parse_layers
@@ -52,7 +53,7 @@ workers = Workers(env.integer("MAX_CONCURRENCY", minimum=1))
 ledger = LedgerQueries(dynamodb, env.text("LEDGER_TABLE"), entities, workers, reports.began)
 locations = LocationQueries(entities)
 lookup = EventLookup(dynamodb, env.text("IDENTITY_TABLE"), env.text("LEDGER_TABLE"))
-explanations = ExplanationQueries(lookup, entities)
+explanations = ExplanationQueries(lookup, RateCardQueries(entities))
 routes = Routes(env)
 
 DESCRIPTION: Final = Path(__file__).with_name("openapi.json")

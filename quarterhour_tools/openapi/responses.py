@@ -419,6 +419,15 @@ class Rule(Answer):
     maximum: Maybe[Decimal]
 
 
+class LookedAt(Answer):
+    """A rate card that was looked at for an event."""
+
+    document: str
+    version: Maybe[Count]
+    """The version in force for the event, if there was one."""
+    result: Literal["applied", "no rule for this event", "not in force"]
+
+
 class EventTerms(Answer):
     """The terms of a commission."""
 
@@ -428,6 +437,8 @@ class EventTerms(Answer):
     document: Maybe[str]
     """The name of the rate card."""
     version: Maybe[Count]
+    looked_at: Maybe[list[LookedAt]]
+    """The rate cards in the order of precedence, up to the one that applied, if one did."""
     valid_from: Maybe[Instant]
     rule: Maybe[Rule | None]
     """The rule that matched the event; null if none did."""

@@ -45,6 +45,12 @@ def paid(world: World) -> dict[str, tuple[str, str]]:
     return {item["id"]: (item["commission"], item["terms"]) for item in ledger(world)}
 
 
+def register(world: World, agency: str, seen: int = 0, **data: Any) -> None:
+    """Write a version of an agency's registration."""
+    response = send(world, "PUT", f"/agencies/{agency}", {"seen": seen, "content": data})
+    assert response.status in {200, 201}, response.body
+
+
 # ---------------------------------------------------------------- fixed when the event is recorded
 
 
@@ -61,6 +67,81 @@ def test_a_sale_is_priced_by_its_agencys_rate_card_and_keeps_version_and_arithme
     (book,) = [item for item in ledger(world) if item["id"] == "book"]
     assert (book["category"], book["commission_rate"]) == ("books", "0.08")
     assert book["arithmetic"] == "percent=8 of=100 fixed=0.30 items=2 least=2 most=9"
+
+
+def test_an_event_is_priced_by_the_rate_card_of_its_agency_its_group_or_all_agencies(world: World) -> None:
+    keep(world, 0, {"percent": "11"}, agency="42")
+    keep(world, 0, {"percent": "12", "category": "books"}, agency="group%252Feu")
+    keep(world, 0, {"percent": "13", "location": "GB"}, agency="default")
+    register(world, "42", group="eu")
+    register(world, "7", group="eu")
+    register(world, "8", group="none")
+    sent = [
+        {
+            **sale(f"{agency}{category}{location}", category=category or "toys", location=location or "DE"),
+            "subject": agency,
+        }
+        for agency in ("42", "7", "8", "9")
+        for category, location in (("", ""), ("books", ""), ("", "GB"))
+    ]
+    assert verdicts(post(world, sent)) == ["recorded"] * 12
+    assert {id_: terms for id_, (_, terms) in paid(world).items()} == {
+        **dict.fromkeys(("42", "42books", "42GB"), "card 1"),
+        "7": "default",
+        "7books": "card 1 rate-card:group/eu",
+        "7GB": "card 1 rate-card:default",
+        "8": "default",
+        "8books": "default",
+        "8GB": "card 1 rate-card:default",
+        "9": "default",
+        "9books": "default",
+        "9GB": "card 1 rate-card:default",
+    }
+
+
+def test_an_event_is_priced_by_the_rate_card_of_the_group_that_its_agency_was_in(world: World) -> None:
+    for number, group in enumerate(("old", "new")):
+        keep(world, 0, {"percent": f"{number + 1}"}, agency=f"group%252F{group}", since="2026-01-01")
+        keep(world, 1, {"percent": f"{number + 11}"}, agency=f"group%252F{group}", since="2026-10-20")
+        register(world, "42", number, group=group, valid_from=f"2026-0{number + 8}-01T00:00:00Z")
+    days = ("2026-07-31", "2026-08-01", "2026-08-31", "2026-09-01", "2026-10-20")
+    post(world, [sale("now"), *(at(sale(day, "100"), day) for day in days)])
+    assert {id_: terms for id_, (_, terms) in paid(world).items()} == {
+        "now": "card 2 rate-card:group/new",
+        "2026-07-31": "default",
+        "2026-08-01": "card 1 rate-card:group/old",
+        "2026-08-31": "card 1 rate-card:group/old",
+        "2026-09-01": "card 1 rate-card:group/new",
+        "2026-10-20": "card 2 rate-card:group/new",
+    }
+
+
+def test_the_explanation_shows_the_rate_cards_as_they_were_when_the_event_was_recorded(world: World) -> None:
+    register(world, "42", group="eu")
+    keep(world, 0, {"percent": "12", "category": "books"}, agency="group%252Feu")
+    keep(world, 0, {"percent": "13"}, agency="default")
+    post(world, [sale("tea"), sale("book", category="books"), {**sale("other"), "subject": "9"}])
+    world.pass_time(minutes=1)
+    keep(world, 0, {"percent": "11"}, agency="42")
+    register(world, "42", 1, group="uk")
+    own = {"document": "rate-card:42", "result": "not in force"}
+    of_group = {"document": "rate-card:group/eu", "version": 1}
+    of_all = {"document": "rate-card:default", "version": 1, "result": "applied"}
+    tea, book, other = (explained(world, id_)["terms"] for id_ in ("tea", "book", "other"))
+    assert tea["looked_at"] == [own, {**of_group, "result": "no rule for this event"}, of_all]
+    assert book["looked_at"] == [own, {**of_group, "result": "applied"}]
+    assert (book["document"], book["version"], book["rule"]["percent"]) == ("rate-card:group/eu", 1, "12")
+    assert other["looked_at"] == [{**own, "document": "rate-card:9"}, of_all]
+
+
+def test_a_refund_gets_its_share_of_a_price_by_a_rate_card_of_all(world: World) -> None:
+    keep(world, 0, BOOKS, agency="default")
+    sent = [sale("b", "100", category="books"), refund("r", "-50", of="b")]
+    assert verdicts(post(world, sent)) == ["recorded"] * 2
+    assert paid(world)["b"] == ("8.30", "card 1 rate-card:default")
+    assert paid(world)["r"][1] == "sale"
+    assert world.report()["lines"] == 0
+    assert explained(world, "r")["terms"] == {"from": "sale", "sale": "b"}
 
 
 def test_a_new_version_prices_the_next_request(world: World) -> None:
@@ -189,6 +270,7 @@ def test_an_explanation_names_the_rate_card_the_rule_and_each_step(world: World)
         "from": "card",
         "document": "rate-card:42",
         "version": 1,
+        "looked_at": [{"document": "rate-card:42", "version": 1, "result": "applied"}],
         "valid_from": "2026-10-01T00:00:00Z",
         "rule": BOOKS,
     }

@@ -80,7 +80,7 @@ def claim(of: Event | None = None, at: datetime = AT, **changed: object) -> Clai
     """Return the claim of an event at an instant."""
     agreed = terms(**changed)
     claimed = of or event()
-    return Claim.of(claimed, at, agreed, price_of(claimed, None, agreed.commission_rate))
+    return Claim.of(claimed, at, agreed, price_of(claimed, (), agreed.commission_rate))
 
 
 def linked_of(sent: Event, sale: Claim, at: datetime = AT, **facts: str) -> LinkedClaim:
@@ -93,7 +93,7 @@ def linked_of(sent: Event, sale: Claim, at: datetime = AT, **facts: str) -> Link
 def linked_to(sent: Event, sale: Claim, at: datetime = AT, **facts: str) -> LinkedClaim | Rejection:
     """Return what becomes of an event that refers to a sale; ``facts``: those of the sale in the ledger."""
     target = Target(sale, {"type": "sale.recorded", "amount": "1", **facts})
-    price = None if has_price_of_sale(sent) else price_of(sent, None, terms().commission_rate)
+    price = None if has_price_of_sale(sent) else price_of(sent, (), terms().commission_rate)
     return linked_claim(sent, target, price, at, terms())
 
 

@@ -62,8 +62,7 @@ def live_with_events(world: World) -> None:
     for name in ("all", "one"):
         assert world.sample(f"exchange-rates-{name}")["statusCode"] == 200, name
 
-    recorded = world.sample("ingest-batch")
-    assert recorded["statusCode"] == 202, recorded
+    recorded = recorded_batch(world)
 
     # A claim whose append was lost, retried after its bucket is final: looked for, then moved.
     lost = json.loads(recorded["body"])["items"][0]["receipt"]
@@ -75,7 +74,7 @@ def live_with_events(world: World) -> None:
     world.pass_time(hours=1)
     (checkpoint,) = (item for item in world.items("EntityTable") if item["sk"]["S"] == "checkpoint")
     sealed = world.sample("report-schedule")
-    assert (sealed["lines"], sealed["complete"]) == (4, True)
+    assert (sealed["lines"], sealed["complete"]) == (5, True)
     world.put("EntityTable", checkpoint)
     assert world.sample("report-schedule") == sealed
 
@@ -177,8 +176,21 @@ def live_with_many_days(world: World) -> None:
     assert world.run("operator", {"action": "follow", "execution": execution})["execution"] == execution
 
 
+def recorded_batch(world: World) -> Properties:
+    """Let events be priced by themselves, by a rate card, and at the default rate."""
+    single = json.loads((ROOT / "events" / "ingest-one.json").read_text("utf-8"))
+    sold = {**json.loads(single["body"]), "id": "UNPRICED"}
+    del sold["data"]["commission_rate"]
+    assert world.run("ingest", {**single, "body": json.dumps(sold)})["statusCode"] == 202
+    recorded: Properties = world.sample("ingest-batch")
+    assert recorded["statusCode"] == 202, recorded
+    return recorded
+
+
 def read_everything(world: World, run: str) -> None:
     """Send every request that the reading function accepts."""
+    for event in ("INV-1002:1", "UNPRICED"):
+        assert world.sample("api-explain", event=event)["statusCode"] == 200, event
     for name in (
         "openapi",
         "account",

@@ -8,10 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quarterhour.agencies.agency import AGENCIES, Agency, TaxProfile, agency_of, read_agency
+from quarterhour.agencies.agency import AGENCIES, Agency, TaxProfile, read_agency
 from quarterhour.agencies.vat_ids import is_vat_id
 from quarterhour.documents.plan import Valid, read_draft
-from quarterhour.model import exact_json
 from quarterhour.model.errors import InvalidError
 from tests.unit.agencies.builders import FULL, tax
 
@@ -93,12 +92,6 @@ def test_every_problem_of_an_agency_is_returned() -> None:
     assert not isinstance(problems, Agency)
     fields = {one.field for one in problems}
     assert fields == {"content.country", "content.currency", "content.tax.percent", "content.tax.vat_id"}
-
-
-def test_a_stored_agency_is_read_back_and_an_invalid_one_raises_an_error() -> None:
-    assert agency_of({"content": exact_json.canonical(FULL)}) == read_agency(FULL)
-    with pytest.raises(ValueError, match="no agency"):
-        agency_of({"content": '{"country":"UK"}'})
 
 
 def test_a_version_of_an_agency_keeps_its_group_in_the_timeline() -> None:

@@ -57,7 +57,7 @@ def query(dynamodb: Any, partition: str, **more: object) -> Any:
 def test_an_item_has_the_attributes_and_the_bytes_of_a_recorded_event() -> None:
     event = read_event(SALE)
     assert isinstance(event, Event)
-    recorded = ledger_values(event, Claim.of(event, BUCKET.start, TERMS, price_of(event, None, TERMS.commission_rate)))
+    recorded = ledger_values(event, Claim.of(event, BUCKET.start, TERMS, price_of(event, (), TERMS.commission_rate)))
     made = item(Ledger(1, 1000, shards=4), 999)
     assert made.keys() == recorded.keys()
     assert item_size(made) == ITEM_BYTES

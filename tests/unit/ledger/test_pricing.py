@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quarterhour.ledger.event import Event
-from quarterhour.ledger.explanation import commission_matches, commission_steps, explanation_of, rate_card_version
+from quarterhour.ledger.explanation import applied_rate_card, commission_matches, commission_steps, explanation_of
 from quarterhour.ledger.linked import LinkedClaim
 from quarterhour.ledger.plan import Claim, ledger_values
-from quarterhour.ledger.pricing import Price, needed_rate_cards, price_of
+from quarterhour.ledger.pricing import Price, needed_rate_cards, origin_of, price_of, rate_card_in
 from quarterhour.model import money
-from quarterhour.rate_cards.plan import InForce
+from quarterhour.rate_cards.plan import InForce, LookedAt
 from quarterhour.rate_cards.rate_card import RateCard
 from tests.support.builders import AT, event, linked_of, terms
 from tests.unit.rate_cards.builders import categories, codes, places, priced, rate_card, rate_cards
@@ -171,7 +171,57 @@ def test_all_refunds_of_a_sale_never_exceed_its_commission(
     assert left == 0, "the whole commission is refunded with the whole amount"
 
 
+# ---------------------------------------------------------------- rate cards that fall back
+
+OF_EU = InForce("rate-card:group/eu", 4, rate_card({"percent": "20", "category": "books"}))
+OF_ALL = InForce("rate-card:default", 2, rate_card({"percent": "30", "category": "toys"}))
+
+
+@pytest.mark.parametrize(
+    ("category", "in_force", "paid"),
+    [
+        ("books", [OF_EU, OF_ALL], ("0.2", "card 4 rate-card:group/eu")),
+        ("toys", [OF_EU, OF_ALL], ("0.3", "card 2 rate-card:default")),
+        ("games", [OF_EU, OF_ALL], ("0.25", "default")),
+        ("games", [], ("0.25", "default")),
+        ("toys", [InForce("rate-card:42", 1, rate_card({"percent": "10"})), OF_ALL], ("0.1", "card 1")),
+    ],
+)
+def test_the_first_rate_card_with_a_rule_for_the_event_prices_it(
+    category: str, in_force: list[InForce], paid: tuple[str, str]
+) -> None:
+    price = price_of(event(category=category), in_force, Decimal("0.25"))
+    assert (price.commission_rate, price.origin) == (Decimal(paid[0]), paid[1])
+
+
+@given(document=st.sampled_from(["rate-card:42", "rate-card:group/a b", "rate-card:default"]), version=st.integers(1))
+def test_the_rate_card_of_a_price_is_read_back_from_its_origin(document: str, version: int) -> None:
+    assert rate_card_in(origin_of(document, version, "42"), "42") == (document, version)
+    assert rate_card_in("default", "42") is rate_card_in("sale", "42") is rate_card_in("", "42") is None
+
+
+def test_the_explanation_shows_which_rate_cards_were_looked_at_and_which_applied() -> None:
+    sold = event(amount="100", category="toys")
+    price = price_of(sold, [OF_EU, OF_ALL], Decimal("0.25"))
+    facts = ledger_values(sold, Claim.of(sold, AT, terms(), price))
+    looked_at = [LookedAt("rate-card:42"), LookedAt(*OF_EU), LookedAt(*OF_ALL)]
+    assert explanation_of(facts, looked_at)["terms"] == {
+        "from": "card",
+        "document": "rate-card:default",
+        "version": 2,
+        "looked_at": [
+            {"document": "rate-card:42", "result": "not in force"},
+            {"document": "rate-card:group/eu", "version": 4, "result": "no rule for this event"},
+            {"document": "rate-card:default", "version": 2, "result": "applied"},
+        ],
+        "valid_from": "2026-10-01T00:00:00Z",
+        "rule": {"category": "toys", "percent": "30"},
+    }
+
+
 # ---------------------------------------------------------------- explanations from stored facts
+
+OWN = [LookedAt("rate-card:42", 3, rate_card(*RATE_CARD))]
 
 
 def recorded(sent: Event, *rules: dict[str, Any]) -> dict[str, str]:
@@ -198,19 +248,17 @@ def test_the_recorded_facts_give_the_commission_again(  # noqa: PLR0913 - all th
     signed = {"sale.recorded": abs(amount), "sale.refunded": -abs(amount)}.get(kind, amount)
     details = {name: text for name, text in zip(("category", "location"), more, strict=True) if text}
     sent = event(type_=kind, amount=str(signed), **data, **details, **({"commission_rate": str(rate)} if rate else {}))
-    price = price_of(sent, InForce(7, of), Decimal("0.125"))
+    price = price_of(sent, [InForce("rate-card:42", 7, of)], Decimal("0.125"))
     facts = ledger_values(sent, Claim.of(sent, AT, terms(), price))
     *_, last = commission_steps(facts)
     assert money.plain(last.gives) == facts["commission"]
-    assert rate_card_version(facts) == (7 if facts["terms"] == "card 7" else None)
-    explanation = explanation_of(facts, of)
+    assert applied_rate_card(facts) == (("rate-card:42", 7) if facts["terms"] == "card 7" else None)
+    explanation = explanation_of(facts, [LookedAt("rate-card:42", 7, of)])
     assert explanation["steps"][-1]["gives"] == explanation["commission"] == facts["commission"]
 
 
 def test_the_explanation_of_a_price_by_rate_card_has_version_rule_and_steps() -> None:
-    explanation = explanation_of(
-        recorded(event(amount="100", category="books", quantity="4"), *RATE_CARD), rate_card(*RATE_CARD)
-    )
+    explanation = explanation_of(recorded(event(amount="100", category="books", quantity="4"), *RATE_CARD), OWN)
     assert explanation == {
         "source": "shop",
         "id": "order-1",
@@ -223,6 +271,7 @@ def test_the_explanation_of_a_price_by_rate_card_has_version_rule_and_steps() ->
             "from": "card",
             "document": "rate-card:42",
             "version": 3,
+            "looked_at": [{"document": "rate-card:42", "version": 3, "result": "applied"}],
             "valid_from": "2026-10-01T00:00:00Z",
             "rule": BOOKS,
         },
@@ -245,12 +294,12 @@ def test_the_explanation_of_a_price_by_rate_card_has_version_rule_and_steps() ->
     ],
 )
 def test_the_explanation_of_any_other_price_names_its_origin(data: dict[str, Any], origin: dict[str, str]) -> None:
-    assert explanation_of(recorded(event(**data)), None)["terms"] == origin
+    assert explanation_of(recorded(event(**data)), [])["terms"] == origin
 
 
 @pytest.mark.parametrize(("amount", "says"), [("0.00", True), ("0.01", False)])
 def test_the_explanation_notes_that_fees_do_not_count_without_items(amount: str, *, says: bool) -> None:
-    explanation = explanation_of(recorded(event(amount=amount, category="books"), *RATE_CARD), rate_card(*RATE_CARD))
+    explanation = explanation_of(recorded(event(amount=amount, category="books"), *RATE_CARD), OWN)
     assert explanation["terms"]["rule"] == BOOKS
     assert ("no item" in explanation["terms"].get("note", "")) == says
     assert (explanation["commission"] == "0.0000") == says
@@ -260,14 +309,14 @@ def test_an_old_fee_on_a_sale_of_0_is_still_explained_and_consistent() -> None:
     facts = recorded(event(amount="0.00", category="books"), *RATE_CARD)
     old = {**facts, "commission": "2", "arithmetic": "percent=8 of=0.00 fixed=0.30 items=1 least=2 most=9"}
     assert commission_matches(old)
-    explanation = explanation_of(old, rate_card(*RATE_CARD))
+    explanation = explanation_of(old, OWN)
     assert (explanation["steps"][-1]["gives"], "note" in explanation["terms"]) == ("2", False)
 
 
 def test_the_explanation_of_a_refund_names_its_sale() -> None:
     refund = refunded(sale(*RATE_CARD, amount="100", category="books"), "-25")
     facts = ledger_values(event("r", "sale.refunded", amount="-25", refers_to="order-1"), refund.claim)
-    explanation = explanation_of(facts, None)
+    explanation = explanation_of(facts, [])
     assert (explanation["terms"], explanation["commission"]) == ({"from": "sale", "sale": "order-1"}, "-2.07500000")
     assert [step["name"] for step in explanation["steps"]] == ["after", "before", "refund"]
 
@@ -276,5 +325,5 @@ def test_an_old_event_without_price_terms_and_a_sealed_line_are_explained() -> N
     facts = recorded(event())
     old = {name: text for name, text in facts.items() if name != "terms"}
     line = {**facts, **dict.fromkeys(("category", "arithmetic", "refers_to", "time", "location", "quantity"), "")}
-    assert explanation_of(old, None)["terms"] == {"from": "unknown"}
-    assert explanation_of(line, None) == explanation_of(facts, None)
+    assert explanation_of(old, [])["terms"] == {"from": "unknown"}
+    assert explanation_of(line, []) == explanation_of(facts, [])

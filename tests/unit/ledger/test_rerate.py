@@ -27,7 +27,7 @@ class Book:
     """A ledger in memory, with the claims of its sales."""
 
     def __init__(self, old: RateCard = OLD) -> None:
-        self._in_force = InForce(1, old)
+        self._in_force = InForce("rate-card:42", 1, old)
         self._claims: dict[str, Claim] = {}
         self.facts: list[dict[str, str]] = []
 
@@ -39,7 +39,7 @@ class Book:
             self._claims[sale.identity.id] = planned.after
             claim = planned.claim
         else:
-            claim = Claim.of(sent, at, terms(), price_of(sent, self._in_force, Decimal("0.25")))
+            claim = Claim.of(sent, at, terms(), price_of(sent, [self._in_force], Decimal("0.25")))
             self._claims[sent.identity.id] = claim
         self.facts.append(ledger_values(sent, claim))
 

@@ -432,10 +432,10 @@ def test_only_events_with_an_earlier_claim_are_looked_up(desk: Desk) -> None:
 def rate_cards_of(**versions: str) -> RateCards:
     """Return the rate cards of agencies, each with one version in force since October."""
     october = datetime(2026, 10, 1, tzinfo=UTC)
-    timelines = {agency.removeprefix("_"): (Start(3, october),) for agency in versions}
+    percents = {f"rate-card:{agency.removeprefix('_')}": percent for agency, percent in versions.items()}
     return RateCards(
-        timelines,
-        {(agency.removeprefix("_"), 3): rate_card({"percent": percent}) for agency, percent in versions.items()},
+        {document: (Start(3, october),) for document in percents},
+        {(document, 3): rate_card({"percent": percent}) for document, percent in percents.items()},
     )
 
 

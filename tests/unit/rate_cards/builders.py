@@ -6,6 +6,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from quarterhour.documents.keys import rate_card_name
 from quarterhour.ledger.event import Event
 from quarterhour.ledger.pricing import Price, price_of
 from quarterhour.rate_cards.plan import InForce
@@ -33,7 +34,8 @@ def sold(amount: str = "100", currency: str = "GBP", items: str | None = "1", **
 
 def priced(event: Event, *rules: dict[str, Any], version: int = 1) -> Price:
     """Return an event's price by a rate card of these rules, or at the default rate without rules."""
-    return price_of(event, InForce(version, rate_card(*rules)) if rules else None, Decimal("0.25"))
+    own = rate_card_name(event.account.agency)
+    return price_of(event, [InForce(own, version, rate_card(*rules))] if rules else [], Decimal("0.25"))
 
 
 categories = st.sampled_from(["", "books", "toys"])

@@ -1,14 +1,14 @@
-"""An agency, the pure part: the schema of its document, and the agency in a stored version of it."""
+"""An agency, the pure part: the schema of its document."""
 
 from collections.abc import Mapping
 from datetime import datetime
 from decimal import Decimal
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from quarterhour.agencies.vat_ids import VAT_ID, is_vat_id
 from quarterhour.documents.keys import AGENCY, AGENCY_NAME, is_agency
 from quarterhour.documents.plan import DocumentKind, Valid
-from quarterhour.model import exact_json, fields, money
+from quarterhour.model import fields, money
 from quarterhour.model.countries import COUNTRIES
 from quarterhour.model.errors import FieldProblem
 from quarterhour.model.fields import Fields
@@ -87,14 +87,6 @@ def _valid(content: object) -> Valid | tuple[FieldProblem, ...]:
 
 AGENCIES: Final = DocumentKind("agency", AGENCY, is_agency, f"{AGENCY}<agency>, the agency with {AGENCY_NAME}", _valid)
 """Agencies as a kind of document. The label of a version is the agency's group."""
-
-
-def agency_of(version: Mapping[str, Any]) -> Agency:
-    """Return the agency in a stored version of its document; raise ``ValueError`` if it is invalid."""
-    agency = read_agency(exact_json.parse(version["content"]))
-    if not isinstance(agency, Agency):
-        raise ValueError(f"no agency: {agency}")  # noqa: TRY004 - it is a tuple of problems, not a wrong type
-    return agency
 
 
 def _read_tax(inner: Fields, country: str | None) -> TaxProfile | None:

@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from quarterhour.agencies.agency import agency_of
+from quarterhour.agencies.agency import ACTIVE
 from quarterhour.aws.entity import Values
+from quarterhour.model import exact_json
 
 _SHOWN: Final = ("sha256", "written_at", "written_by", "valid_from")
 _LISTED: Final = ("legal_name", "country", "currency", "group", "status")
@@ -17,6 +18,7 @@ def shown_agency(agency: str, values: Mapping[str, Any]) -> Values:
 
 def listed_agency(agency: str, values: Mapping[str, Any]) -> Values:
     """Return the latest version of an agency's document as the list shows it; what was not registered is left out."""
-    registered = agency_of(values)._asdict()
-    facts = {name: registered[name] for name in _LISTED if registered[name] is not None}
+    registered = exact_json.parse(values["content"])
+    facts = {name: registered[name] for name in _LISTED if registered.get(name) is not None}
+    facts.setdefault("status", ACTIVE)
     return {"agency": agency, "version": int(values["version"]), "valid_from": values["valid_from"], **facts}

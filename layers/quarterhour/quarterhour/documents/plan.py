@@ -136,6 +136,7 @@ def new_version(draft: Draft, latest: Values | None, by: str, now: datetime) -> 
     only_latest: Values = {"listed": 1}
     if draft.valid is not None:
         version["valid_from"] = iso_exact(draft.valid.valid_from)
+        version |= {"label": draft.valid.label} if draft.valid.label else {}
         timeline = with_start(timeline_of(latest) if latest else (), Start(draft.version, *draft.valid))
         only_latest["timeline"] = timeline_values(timeline)
     items = [

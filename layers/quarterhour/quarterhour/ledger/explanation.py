@@ -3,17 +3,16 @@
 Everything follows from the recorded facts of the event, in the ledger or in a sealed line.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, Final
 
-from quarterhour.documents.keys import rate_card_name
-from quarterhour.ledger.pricing import BY_RATE_CARD, BY_SALE, sold_in
+from quarterhour.ledger.pricing import BY_RATE_CARD, BY_SALE, rate_card_in, sold_in
 from quarterhour.model import money
 from quarterhour.model.clock import iso_exact
 from quarterhour.rate_cards import arithmetic
 from quarterhour.rate_cards.arithmetic import Step
-from quarterhour.rate_cards.rate_card import RateCard
+from quarterhour.rate_cards.plan import LookedAt, Version
 
 Facts = Mapping[str, str]
 """The recorded attributes of an event, as text by name; an empty column of a sealed line counts as missing."""
@@ -24,10 +23,9 @@ _UNKNOWN: Final = "unknown"
 _NO_ITEM: Final = "no item is sold or given back, so the rule's percentage counts alone"
 
 
-def rate_card_version(facts: Facts) -> int | None:
-    """Return the version of the agency's rate card that priced an event, or ``None`` if none did."""
-    origin = facts.get("terms", "")
-    return int(origin.removeprefix(BY_RATE_CARD)) if origin.startswith(BY_RATE_CARD) else None
+def applied_rate_card(facts: Facts) -> Version | None:
+    """Return the rate card that priced an event, or ``None`` if none did."""
+    return rate_card_in(facts.get("terms", ""), facts["agency"])
 
 
 def commission_steps(facts: Facts) -> Iterator[Step]:
@@ -48,29 +46,39 @@ def commission_matches(facts: Facts) -> bool:
     return last.gives == Decimal(facts["commission"])
 
 
-def explanation_of(facts: Facts, rate_card: RateCard | None) -> dict[str, Any]:
+def explanation_of(facts: Facts, looked_at: Sequence[LookedAt]) -> dict[str, Any]:
     """Return the explanation of an event's commission: the origin of its price terms, and each computing step.
 
-    ``rate_card`` is the version that priced the event, if one did.
+    ``looked_at``: the rate cards that were looked at, in the order of precedence; the last one is that which priced the
+    event, if one did.
     """
     return {
         **{name: facts[name] for name in _SHOWN if facts.get(name)},
-        "terms": _price_terms(facts, rate_card),
+        "terms": _price_terms(facts, looked_at),
         "steps": [{**step._asdict(), "gives": money.plain(step.gives)} for step in commission_steps(facts)],
         "commission": facts["commission"],
     }
 
 
-def _price_terms(facts: Facts, rate_card: RateCard | None) -> dict[str, Any]:
-    version = rate_card_version(facts)
-    if version is None:
-        origin = {"from": facts.get("terms") or _UNKNOWN}
+def _price_terms(facts: Facts, looked_at: Sequence[LookedAt]) -> dict[str, Any]:
+    applied = applied_rate_card(facts)
+    shown = {"looked_at": [_looked_at(one, applied) for one in looked_at]} if looked_at else {}
+    if applied is None:
+        origin = {"from": facts.get("terms") or _UNKNOWN, **shown}
         return {**origin, "sale": facts["refers_to"]} if origin["from"] == BY_SALE else origin
-    name = rate_card_name(facts["agency"])
-    terms: dict[str, Any] = {"from": BY_RATE_CARD.strip(), "document": name, "version": version}
+    document, version = applied
+    terms: dict[str, Any] = {"from": BY_RATE_CARD.strip(), "document": document, "version": version, **shown}
+    rate_card = looked_at[-1].rate_card if looked_at else None
     if rate_card is None:
         return terms
     details = {name: value for name, value in facts.items() if value}
     rule = rate_card.rule_for(sold_in(facts["type"], Decimal(facts["amount"]), facts["currency"], details))
     terms |= {"valid_from": iso_exact(rate_card.valid_from), "rule": rule.as_dict() if rule else None}
     return terms if rule is None or rule.is_plain or facts.get("arithmetic") else {**terms, "note": _NO_ITEM}
+
+
+def _looked_at(one: LookedAt, applied: Version | None) -> dict[str, Any]:
+    if one.version is None:
+        return {"document": one.document, "result": "not in force"}
+    result = "applied" if (one.document, one.version) == applied else "no rule for this event"
+    return {"document": one.document, "version": one.version, "result": result}

@@ -8,11 +8,12 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Final, NamedTuple
 
+from quarterhour.documents.keys import rate_card_name
 from quarterhour.ledger.event import ADJUSTMENT, REFUND, VOID, Event
 from quarterhour.model import money
 from quarterhour.rate_cards import arithmetic
 from quarterhour.rate_cards.arithmetic import Charge, Named, Share
-from quarterhour.rate_cards.plan import InForce, RateCardQuery
+from quarterhour.rate_cards.plan import InForce, RateCardQuery, Version
 from quarterhour.rate_cards.rate_card import Sold
 
 BY_EVENT: Final = "event"
@@ -22,15 +23,19 @@ BY_SALE: Final = "sale"
 BY_DEFAULT: Final = "default"
 """The origin of a price at the default commission rate."""
 BY_RATE_CARD: Final = "card "
-"""The prefix of the origin of a price by a rate card; the rate card's version follows."""
+"""The prefix of the origin of a price by a rate card.
+
+The rate card's version follows, and the name of its document if it is not the agency's own:
+``card 3 rate-card:group/eu``.
+"""
 _ONE: Final = Decimal(1)
 
 
 class Price(NamedTuple):
     """The price terms of an event: its commission rate, their origin, and an arithmetic where the rate is not enough.
 
-    ``origin`` is ``BY_EVENT``, ``BY_SALE``, ``BY_DEFAULT``, or ``BY_RATE_CARD`` with a version; in old claims it is
-    empty.
+    ``origin`` is ``BY_EVENT``, ``BY_SALE``, ``BY_DEFAULT``, or ``BY_RATE_CARD`` with a version and perhaps a document.
+    It is empty in old claims.
     """
 
     commission_rate: Decimal
@@ -67,17 +72,35 @@ def rate_card_time(event: Event, now: datetime) -> datetime:
     return event.time or now
 
 
-def price_of(event: Event, in_force: InForce | None, default_commission_rate: Decimal) -> Price:
-    """Return the price of an event that does not have the price of a sale, by the rate card in force for it."""
+def price_of(event: Event, in_force: Iterable[InForce], default_commission_rate: Decimal) -> Price:
+    """Return the price of an event that does not have the price of a sale.
+
+    It is named by the event, or by the first rate card with a rule for it. ``in_force``: the rate cards in the order of
+    precedence.
+    """
     if event.commission is not None:
         return Price(money.ZERO, BY_EVENT, arithmetic.write(Named(event.commission)))
     if event.commission_rate is not None:
         return Price(event.commission_rate, BY_EVENT)
     sold = sold_in(event.type, event.amount, event.account.currency, event.details)
-    rule = in_force.rate_card.rule_for(sold) if in_force else None
-    if in_force is None or rule is None:
-        return Price(default_commission_rate, BY_DEFAULT)
-    return charge_price(rule.charge(sold), f"{BY_RATE_CARD}{in_force.version}")
+    for one in in_force:
+        if rule := one.rate_card.rule_for(sold):
+            return charge_price(rule.charge(sold), origin_of(one.document, one.version, event.account.agency))
+    return Price(default_commission_rate, BY_DEFAULT)
+
+
+def origin_of(document: str, version: int, agency: str) -> str:
+    """Return the origin of an agency's price by a version of a rate card."""
+    own = f"{BY_RATE_CARD}{version}"
+    return own if document == rate_card_name(agency) else f"{own} {document}"
+
+
+def rate_card_in(origin: str, agency: str) -> Version | None:
+    """Return the rate card in an origin of an agency's price, or ``None`` if no rate card applied."""
+    if not origin.startswith(BY_RATE_CARD):
+        return None
+    version, _, document = origin.removeprefix(BY_RATE_CARD).partition(" ")
+    return document or rate_card_name(agency), int(version)
 
 
 def charge_price(charge: Charge, origin: str) -> Price:

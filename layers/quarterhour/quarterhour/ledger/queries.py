@@ -12,7 +12,6 @@ from quarterhour.aws.items import Request, to_item
 from quarterhour.aws.retries import with_retries
 from quarterhour.aws.tables import get_item, get_items
 from quarterhour.aws.workers import Workers
-from quarterhour.documents.keys import rate_card_name, version_key
 from quarterhour.ledger.event_index import IndexedSpan, LedgerKey, chunks_between, merged
 from quarterhour.ledger.event_pages import (
     EXAMINED_AT_ONCE,
@@ -29,13 +28,15 @@ from quarterhour.ledger.event_pages import (
     quarter_hour_of,
     shown_event,
 )
-from quarterhour.ledger.explanation import Facts, explanation_of, rate_card_version
+from quarterhour.ledger.explanation import Facts, applied_rate_card, explanation_of
+from quarterhour.ledger.pricing import BY_DEFAULT
 from quarterhour.model import clock
-from quarterhour.model.clock import iso_millis
+from quarterhour.model.clock import iso_millis, parse_iso
 from quarterhour.model.errors import NotFoundError
 from quarterhour.model.identifiers import Identity, Partition
 from quarterhour.model.quarter_hours import QuarterHour
-from quarterhour.rate_cards.rate_card import RateCard, rate_card_of
+from quarterhour.rate_cards.plan import LookedAt
+from quarterhour.rate_cards.queries import RateCardQueries
 from quarterhour.web.access import Caller
 from quarterhour.web.paging import Page, Paging
 
@@ -113,7 +114,7 @@ class ExplanationQueries:
     """Explains the commissions of recorded events."""
 
     events: EventLookup
-    entities: EntityReader
+    rate_cards: RateCardQueries
 
     def explain(self, identities: Iterable[Identity], caller: Caller) -> dict[str, Any]:
         """Return the explanation of the first of these events that is recorded and visible to the caller.
@@ -121,12 +122,14 @@ class ExplanationQueries:
         Raises ``NotFoundError`` if there is none.
         """
         facts = self.events.visible(identities, caller)
-        return explanation_of(facts, self._rate_card(facts))
+        return explanation_of(facts, list(self._looked_at(facts)))
 
-    def _rate_card(self, facts: Facts) -> RateCard | None:
-        version = rate_card_version(facts)
-        values = self.entities.get(version_key(rate_card_name(facts["agency"]), version)) if version else None
-        return rate_card_of(values) if values else None
+    def _looked_at(self, facts: Facts) -> Iterator[LookedAt]:
+        applied = applied_rate_card(facts)
+        if applied or facts.get("terms") == BY_DEFAULT:
+            recorded_at = parse_iso(facts["recorded_at"])
+            at = parse_iso(facts["time"]) if facts.get("time") else recorded_at
+            yield from self.rate_cards.looked_at(facts["agency"], at, recorded_at, applied)
 
 
 @dataclass(frozen=True, slots=True)

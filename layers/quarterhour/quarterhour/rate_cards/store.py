@@ -1,20 +1,22 @@
-"""Reading the rate cards in force from the documents, in one call as a rule.
+"""Reading the rate cards in force from the documents, with the registrations of the agencies, in two calls as a rule.
 
-The latest version of a rate card holds the timeline of all versions, so older versions are read only for old events.
-Nothing is cached between requests: a new version prices every request that begins after it was written.
+The latest version of a document holds the timeline of all versions, so older versions are read only for old events. A
+third call is needed only for an older version of a group's rate card. Nothing is cached between requests: a new version
+prices every request that begins after it was written.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from itertools import starmap
+from typing import TYPE_CHECKING
 
 from quarterhour.aws.entity import Key
 from quarterhour.aws.items import from_item
 from quarterhour.aws.tables import get_items
 from quarterhour.aws.workers import Workers
-from quarterhour.documents.keys import RATE_CARD, document_of, latest_key, rate_card_name, version_key
+from quarterhour.documents.keys import DEFAULT_RATE_CARD, RATE_CARD, document_of, latest_key, version_key
 from quarterhour.documents.timeline import timeline_of
-from quarterhour.rate_cards.plan import NO_RATE_CARDS, RateCardQuery, RateCards
+from quarterhour.rate_cards.plan import NO_RATE_CARDS, RateCardQuery, RateCards, own_documents
 from quarterhour.rate_cards.rate_card import rate_card_of
 
 if TYPE_CHECKING:
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RateCardStore:
-    """Reads the rate cards among the documents of the Entity table."""
+    """Reads the rate cards and the registrations among the documents of the Entity table."""
 
     client: "DynamoDBClient"
     table: str
@@ -36,16 +38,22 @@ class RateCardStore:
         """
         if not queries:
             return NO_RATE_CARDS
-        latest = self._items(
-            [latest_key(rate_card_name(agency)) for agency in sorted({agency for agency, _ in queries})]
-        )
-        timelines = {agency: timeline_of(values) for agency, values in latest}
-        versions = {(agency, int(values["version"])): rate_card_of(values) for agency, values in latest}
-        missing = RateCards(timelines, versions).missing(queries)
-        older = self._items([version_key(rate_card_name(agency), version) for agency, version in sorted(missing)])
-        versions |= {(agency, int(values["version"])): rate_card_of(values) for agency, values in older}
-        return RateCards(timelines, versions)
+        agencies = sorted({agency for agency, _ in queries})
+        documents = [*(document for agency in agencies for document in own_documents(agency)), DEFAULT_RATE_CARD]
+        rate_cards = self._with(NO_RATE_CARDS, map(latest_key, documents))
+        of_groups = map(latest_key, sorted(rate_cards.group_rate_cards(queries)))
+        while keys := [*of_groups, *starmap(version_key, sorted(rate_cards.missing(queries)))]:
+            rate_cards = self._with(rate_cards, keys)
+        return rate_cards
 
-    def _items(self, keys: Sequence[Key]) -> list[tuple[str, dict[str, Any]]]:
-        items = map(from_item, get_items(self.client, self.table, keys, self.workers))
-        return [(document_of(values["pk"]).removeprefix(RATE_CARD), values) for values in items]
+    def _with(self, rate_cards: RateCards, keys: Iterable[Key]) -> RateCards:
+        """Return the rate cards with what the items of these keys add to them."""
+        items = list(map(from_item, get_items(self.client, self.table, list(keys), self.workers)))
+        read = [(document_of(values["pk"]), values) for values in items]
+        timelines = {document: timeline_of(values) for document, values in read if "timeline" in values}
+        versions = {
+            (document, int(values["version"])): rate_card_of(values)
+            for document, values in read
+            if document.startswith(RATE_CARD)
+        }
+        return RateCards({**rate_cards.timelines, **timelines}, {**rate_cards.versions, **versions})
