@@ -15,7 +15,7 @@ from quarterhour.aws.settings import Environment
 from quarterhour.aws.telemetry import observed
 from quarterhour.aws.workers import Workers
 from quarterhour.counters.keys import account_pk
-from quarterhour.counters.queries import ACCOUNT_STATES, CounterQueries
+from quarterhour.counters.queries import ACCOUNT_STATES, CounterQueries, read_currency
 from quarterhour.documents.keys import report
 from quarterhour.documents.queries import DocumentQueries
 from quarterhour.exchange_rates.exchange_rate import EXCHANGE_RATE_STATES
@@ -60,6 +60,16 @@ DESCRIPTION: Final = Path(__file__).with_name("openapi.json")
 
 Names = tuple[str, ...]
 """The possible spellings of a name in the path, as far as the caller may see what they name."""
+
+
+@routes.get("/accounts", allow=everyone, query=("agency", "currency", *PAGE))
+def accounts() -> http.Response:
+    """Return the accounts, each with its lifetime totals."""
+    query = routes.parameters()
+    agency = routes.caller().narrowed(query.optional("agency", NAME, parameters.name, None))
+    currency = query.optional("currency", fields.CURRENCY, read_currency, None)
+    paging = query.paging()
+    return _ok(paging.body(counters.accounts(agency, currency, paging, routes.seconds_left)))
 
 
 @routes.get("/accounts/<agency>/<currency>", allow=own_agency)

@@ -136,6 +136,13 @@ class AccountSnapshot(AccountState):
     """The start of the window; a single change has none."""
 
 
+class ListedAccount(AccountState):
+    """An account with its lifetime totals."""
+
+    agency: Name
+    currency: Currency
+
+
 class AccountInWindow(AccountState):
     """An account's state at the end of the window."""
 

@@ -125,6 +125,9 @@ ROUTES: Final[Mapping[str, RouteDescription]] = {
     "GET /events/{source}/{event}/explain": _read(a.Explanation, 404),
     "GET /sources/{source}/events": _read(a.Page[a.Event]),
     # ------------------------------------------------------------ accounts
+    "GET /accounts": _read(
+        a.Page[a.ListedAccount], currency=Parameter("Only those in this currency.", PATH["currency"].shape, "GBP")
+    ),
     "GET /accounts/{agency}/{currency}": _read(a.Account, 404),
     "GET /accounts/{agency}/{currency}/quarter-hours": _read(a.Page[a.AccountQuarterHour], 404, **SPAN),
     "GET /accounts/{agency}/{currency}/days": _read(a.Page[a.AccountDay], 404, **DAYS),

@@ -47,7 +47,7 @@ EVENT = {
     "GET /events/{source}/{event}/explain": "/events/shop/e0/explain",
 }
 """Routes of a single event: a person sees their own agency's."""
-NARROWED = {"GET /events": f"/events?{SPAN}"}
+NARROWED = {"GET /events": f"/events?{SPAN}", "GET /accounts": "/accounts"}
 """Routes that show each caller only their own data."""
 PERMITTED = {
     "GET /reports/{run}": "/reports/2026-10-23T0130-0215",
@@ -228,6 +228,13 @@ def test_a_person_sees_only_their_own_events(world: World, issuer: Issuer) -> No
     assert [event["agency"] for event in shown] == ["42"]
     assert send(world, issuer.token(), "GET /events", f"/events?{SPAN}&agency=42").json()["items"] == shown
     assert send(world, issuer.token(), "GET /events", f"/events?{SPAN}&agency=43").status == 403
+
+
+def test_a_person_sees_only_their_own_accounts(world: World, issuer: Issuer) -> None:
+    shown = send(world, issuer.token(), "GET /accounts").json()["items"]
+    assert {account["agency"] for account in shown} == {"42"}
+    assert send(world, issuer.token(), "GET /accounts", "/accounts?agency=42").json()["items"] == shown
+    assert send(world, issuer.token(), "GET /accounts", "/accounts?agency=43").status == 403
 
 
 @pytest.mark.parametrize("route", EVENT)

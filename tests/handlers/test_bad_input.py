@@ -111,6 +111,7 @@ GOOD: dict[str, Good] = {
     "POST /events": Good(body=sale("good", product="tea", quantity=2), content_type=ONE, statuses=(202,)),
     "GET /events": Good(query={**DAY, "agency": "42", "source": "shop", "type": "sale.recorded"}),
     "GET /events/{source}/{event}": Good({"source": "shop", "event": "good"}),
+    "GET /accounts": Good(query={**ACCOUNT, "limit": "10"}),
     "GET /accounts/{agency}/{currency}": Good(ACCOUNT),
     "GET /accounts/{agency}/{currency}/quarter-hours": Good(ACCOUNT, DAY),
     "GET /accounts/{agency}/{currency}/days": Good(ACCOUNT, DAY),

@@ -3,6 +3,8 @@
 from datetime import timedelta
 from typing import Any
 
+import pytest
+
 from tests.support.requests import account
 from tests.support.system import World
 
@@ -168,3 +170,46 @@ def test_an_expired_day_is_not_shown(world: World) -> None:
 def test_days_take_dates_only(world: World) -> None:
     problem = world.refused(DAYS, from_="2026-10-23T00:00:00Z", to="2026-10-24")
     assert (problem["field"], problem["problem"]) == ("from", "is '2026-10-23T00:00:00Z'")
+
+
+# ---------------------------------------------------------------- all accounts
+
+
+def listed(world: World, **query: Any) -> list[str]:
+    return [f"{one['agency']}#{one['currency']}" for one in world.all("/accounts", **query)]
+
+
+def test_all_accounts_are_listed_in_order_with_their_latest_figures(world: World) -> None:
+    names = [(f"agency {number}", currency) for number in range(7) for currency in ("EUR", "GBP")]
+    for agency, currency in names:
+        world.sell("1.50", agency=agency, currency=currency)
+    world.drain()
+    for limit in (1, 3, 14, 100):
+        assert listed(world, limit=limit) == [f"{agency}#{currency}" for agency, currency in names]
+    for one in world.all("/accounts"):
+        totals = world.read(account(one["agency"], one["currency"]))
+        assert {**one, "customers": 0} == totals
+
+
+def test_accounts_are_selected_by_agency_and_currency(world: World) -> None:
+    for agency in ("4", "42", "42 b", "420"):
+        for currency in ("EUR", "GBP"):
+            world.sell("1.00", agency=agency, currency=currency)
+    world.drain()
+    for limit in (1, 100):
+        assert listed(world, agency="42", limit=limit) == ["42#EUR", "42#GBP"]
+        assert listed(world, currency="GBP", limit=limit) == ["4#GBP", "42 b#GBP", "42#GBP", "420#GBP"]
+        assert listed(world, agency="42", currency="EUR", limit=limit) == ["42#EUR"]
+        assert listed(world, agency="43", limit=limit) == []
+    for name, value in (("agency", "a#b"), ("currency", "gbp"), ("currency", "EURO")):
+        assert world.refused("/accounts", **{name: value})["field"] == name
+
+
+def test_a_page_of_accounts_ends_when_the_time_runs_short(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in range(3):
+        world.sell("1.00", agency=f"agency {number}")
+    world.drain()
+    monkeypatch.setattr("quarterhour.counters.queries.RESERVE_SECONDS", 60.0)
+    pages = list(world.pages("/accounts", currency="GBP"))
+    assert [len(page["items"]) for page in pages] == [1, 1, 1, 0]
+    assert [len(page["items"]) for page in world.pages("/accounts", currency="EUR")] == [0, 0, 0, 0]

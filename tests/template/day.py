@@ -193,6 +193,7 @@ def read_everything(world: World, run: str) -> None:
         assert world.sample("api-explain", event=event)["statusCode"] == 200, event
     for name in (
         "openapi",
+        "accounts",
         "account",
         "changes",
         "quarter-hours",

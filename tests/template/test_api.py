@@ -16,6 +16,7 @@ ROUTES = {
     "GET /events/{source}/{event}/explain": "ApiFunction",
     "POST /threads/{kind}/{subject}/messages": "ThreadsFunction",
     "GET /threads/{kind}/{subject}/messages": "ThreadsFunction",
+    "GET /accounts": "ApiFunction",
     f"GET {ACCOUNT}": "ApiFunction",
     f"GET {ACCOUNT}/quarter-hours": "ApiFunction",
     f"GET {ACCOUNT}/days": "ApiFunction",

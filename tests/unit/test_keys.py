@@ -349,3 +349,12 @@ def test_the_last_closed_quarter_hour_is_the_newest_past_its_grace(now: datetime
     last = reports.last_closed(now, timedelta(seconds=grace))
     assert last.end + timedelta(seconds=grace) <= now < last.next.end + timedelta(seconds=grace)
     assert last.start.tzinfo is UTC
+
+
+@given(account=accounts, other=accounts)
+def test_an_agencys_accounts_are_within_its_bounds_and_no_others(account: Account, other: Account) -> None:
+    low, high = counters.accounts_of(account.agency)
+    assert low <= counters.account_pk(account) <= high
+    assert (low <= counters.account_pk(other) <= high) == (other.agency == account.agency)
+    low, high = counters.accounts_of(None)
+    assert low <= counters.account_pk(account) <= high

@@ -13,6 +13,8 @@ ACCOUNTS: Final = "ACCOUNT#"
 _QUARTER_HOUR: Final = "QUARTER#"
 _AFTER_SHARDS: Final = ":"
 """Sorts after every shard of a quarter-hour."""
+_AFTER_NAMES: Final = "\U0010ffff"
+"""Sorts after every name."""
 _DAY: Final = "DAY#"
 _CUSTOMERS: Final = "CUSTOMERS"
 _SEEN: Final = "SEEN#"
@@ -29,6 +31,12 @@ def account_of(pk: str) -> Account:
     if not pk.startswith(ACCOUNTS):
         raise ValueError(f"{pk!r} is no account")
     return Account.parse(pk.removeprefix(ACCOUNTS))
+
+
+def accounts_of(agency: str | None) -> tuple[str, str]:
+    """Return the bounds of the partition keys of an agency's accounts, or (``None``) of all accounts."""
+    prefix = ACCOUNTS if agency is None else account_pk(Account(agency, ""))
+    return prefix, prefix + _AFTER_NAMES
 
 
 def latest_key(account: Account) -> Key:

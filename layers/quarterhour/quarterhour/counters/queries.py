@@ -1,16 +1,19 @@
 """Reads the counters: an account's lifetime totals, and those of its quarter-hours and days."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
+from heapq import merge
+from operator import itemgetter
 from typing import Any, Final
 
-from quarterhour.aws.entity import Range, Values
+from quarterhour.aws.entity import LATEST, IndexRange, Range, Values, window_partitions
 from quarterhour.aws.entity_table import EntityReader
 from quarterhour.counters.keys import (
     ACCOUNTS,
     account_of,
     account_pk,
+    accounts_of,
     customers_day_of,
     customers_key,
     day_key,
@@ -19,17 +22,21 @@ from quarterhour.counters.keys import (
     quarter_hour_sks,
 )
 from quarterhour.counters.plan import by_quarter_hour
+from quarterhour.model import fields
 from quarterhour.model.clock import iso_seconds
 from quarterhour.model.errors import NotFoundError
 from quarterhour.model.fields import is_stored_name, shown
 from quarterhour.model.identifiers import Account
 from quarterhour.model.instants import rounded_up
+from quarterhour.model.money import NO_CURRENCY
 from quarterhour.model.quarter_hours import LENGTH, QuarterHour
 from quarterhour.model.totals import Totals, figures
 from quarterhour.snapshots.kind import EntityKind, Figures
 from quarterhour.web.paging import Page, Paging, within
 from quarterhour.web.parameters import name
 
+RESERVE_SECONDS: Final = 8.0
+"""With less time left than this, a page ends though it is not full."""
 _DAY: Final = timedelta(days=1)
 
 
@@ -40,6 +47,13 @@ def state(values: Values) -> dict[str, Any]:
         "version": int(values["version"]),
         "last_updated": values["last_updated"],
     }
+
+
+def read_currency(text: str) -> str:
+    """Return the currency of an account, XXX for views; raise ``ValueError`` if there is no such currency."""
+    if text != NO_CURRENCY and fields.currency(text) is None:
+        raise ValueError(text)
+    return text
 
 
 def _names(pk: str) -> dict[str, str]:
@@ -80,6 +94,36 @@ class CounterQueries:
             if values:
                 return account, values
         raise NotFoundError(f"there is no account {shown(agencies[0])} in {shown(currency)}")
+
+    def accounts(
+        self, agency: str | None, currency: str | None, paging: Paging, remaining_seconds: Callable[[], float]
+    ) -> Page:
+        """Return a page of the accounts in the order of their names, each with its lifetime totals.
+
+        ``agency`` and ``currency`` select accounts, ``None`` selects all. A page is short although another follows only
+        if the time runs short.
+        """
+        low, high = accounts_of(agency)
+        after = paging.start(lambda pk: within(low, pk, high), "")
+        items: list[dict[str, Any]] = []
+        for values in self._latest(max(low, after), high, paging.limit + 1):
+            pk = values["pk"]
+            if pk == after:  # the last account of the page before
+                continue
+            if currency in {None, account_of(pk).currency}:
+                if len(items) == paging.limit:
+                    return Page(items, (after,))
+                items.append({**_names(pk), **state(values)})
+            after = pk
+            if remaining_seconds() < RESERVE_SECONDS:
+                return Page(items, (after,))
+        return Page(items)
+
+    def _latest(self, low: str, high: str, page_size: int) -> Iterator[Values]:
+        """Yield the lifetime counters of accounts between partition keys, in their order, by the index of latest."""
+        shards = window_partitions(LATEST)
+        ranges = (IndexRange("gsi1", shard, low, high) for shard in shards)
+        return merge(*(self.entities.read_index(one, page_size) for one in ranges), key=itemgetter("pk"))
 
     def totals(self, account: Account, latest: Values) -> dict[str, Any]:
         """Return an account's lifetime totals and its number of distinct customers."""
