@@ -25,7 +25,7 @@ from quarterhour_tools.emulator.stack import open_stack
 from quarterhour_tools.errors import INTERRUPTED, INTERRUPTED_MESSAGE, ToolError
 from quarterhour_tools.loading import csv_events, exchange_rates
 from quarterhour_tools.loading.event_file import Source, open_source
-from quarterhour_tools.operations import bill, deployment, rerate, restore
+from quarterhour_tools.operations import bill, deployment, held, rerate, restore
 from quarterhour_tools.output import as_json, printable
 from quarterhour_tools.replay import demo
 from quarterhour_tools.replay.replay import MOST, VERDICTS, Accounts, Outcome, Replay, replaying
@@ -158,6 +158,14 @@ def _parser() -> argparse.ArgumentParser:
         "Exit code 1 if some records stay parked.",
     )
     deployment.configure_unpark(unpark)
+
+    held_ = commands.add_parser(
+        "held",
+        help="list, release or discard held events",
+        description="List the events that are held, release one (it is posted without what it waits for), "
+        "or discard one for good. The reason is kept with the operator's name.",
+    )
+    held.configure(held_)
 
     billed = commands.add_parser(
         "bill",

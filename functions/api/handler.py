@@ -19,6 +19,8 @@ from quarterhour.counters.queries import ACCOUNT_STATES, CounterQueries, read_cu
 from quarterhour.documents.keys import report
 from quarterhour.documents.queries import DocumentQueries
 from quarterhour.exchange_rates.exchange_rate import EXCHANGE_RATE_STATES
+from quarterhour.held.queries import HeldQueries, HeldQuery
+from quarterhour.ledger.held_events import HeldReason, HeldStatus
 from quarterhour.ledger.queries import EventLookup, ExplanationQueries, LedgerQueries
 from quarterhour.ledger.requests import EVENTS, SOURCE_EVENTS, event_filter, source_span
 from quarterhour.locations.keys import read_place
@@ -54,6 +56,7 @@ ledger = LedgerQueries(dynamodb, env.text("LEDGER_TABLE"), entities, workers, re
 locations = LocationQueries(entities)
 lookup = EventLookup(dynamodb, env.text("IDENTITY_TABLE"), env.text("LEDGER_TABLE"))
 explanations = ExplanationQueries(lookup, RateCardQueries(entities))
+held = HeldQueries(entities)
 routes = Routes(env)
 
 DESCRIPTION: Final = Path(__file__).with_name("openapi.json")
@@ -169,6 +172,18 @@ def recorded_event(source: str, event: str) -> http.Response:
 def explanation(source: str, event: str) -> http.Response:
     """Return the explanation of an event's commission: its price terms, and the steps that compute it."""
     return _ok(explanations.explain(_identities(source, event), routes.caller()))
+
+
+@routes.get("/held", allow=everyone, query=("status", "reason", "agency", "before", *PAGE))
+def held_events() -> http.Response:
+    """Return the events that are held, or those that operators have discarded, the oldest first."""
+    query = routes.parameters()
+    status = query.optional("status", one_of(HeldStatus), HeldStatus, HeldStatus.HELD)
+    reason = query.optional("reason", one_of(HeldReason), HeldReason, None)
+    agency = routes.caller().narrowed(query.optional("agency", NAME, parameters.name, None))
+    before = query.optional("before", MOMENT, instants.moment, None)
+    paging = query.paging()
+    return _ok(paging.body(held.page(HeldQuery(status, agency, reason, before), paging)))
 
 
 @routes.get("/sources/<source>/events", allow=machines, query=SOURCE_EVENTS)

@@ -1,4 +1,4 @@
-"""The operator's actions: rebuild counters from the sealed ledger, and apply parked records.
+"""The operator's actions: rebuild counters from the sealed ledger, apply parked records, decide about held events.
 
 An operator invokes it with one of:
 
@@ -8,6 +8,9 @@ An operator invokes it with one of:
   rebuilds many days. A state machine runs it: it invokes this function for each day, then for the lifetimes.
 - `{"action": "unpark"}`: apply what the counters and the snapshots have parked, once the cause is fixed. A parked
   ledger record is applied by rebuilding its account's day, so that nothing is counted twice.
+- `{"action": "release", "source": "shop-1", "id": "r-1", "by": "ann", "reason": "the sale is in the old system"}`: let
+  a held event be posted without what it waits for. The watch posts it.
+- `{"action": "discard", …}`, with the same fields: discard a held event for good.
 """
 
 from collections.abc import Callable
@@ -16,6 +19,7 @@ from typing import Any
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from quarterhour.aws import clients
+from quarterhour.aws.entity_table import EntityReader
 from quarterhour.aws.executions import Executions
 from quarterhour.aws.parking import Parking
 from quarterhour.aws.settings import Environment
@@ -23,6 +27,9 @@ from quarterhour.aws.telemetry import Metric, count, logger, observed
 from quarterhour.aws.workers import Workers
 from quarterhour.counters.plan import Retention
 from quarterhour.counters.store import CounterStore
+from quarterhour.held.requests import ReleaseRequest, read_decision
+from quarterhour.held.service import HeldDecisions
+from quarterhour.held.store import HeldStore
 from quarterhour.rebuild.requests import FollowRequest, RebuildRequest, read_request
 from quarterhour.rebuild.service import RebuildService
 from quarterhour.reports.sealed_files import SealedFiles
@@ -49,6 +56,9 @@ counters_parked = Parking(sqs, env.text("COUNTERS_PARKED_QUEUE_URL"))
 snapshots_parked = Parking(sqs, env.text("SNAPSHOTS_PARKED_QUEUE_URL"))
 layers = env.parsed("SNAPSHOT_LAYERS", LAYERS, parse_layers)
 snapshots = SnapshotWriter(SnapshotStore(dynamodb, entity_table), snapshots_parked, layers, workers)
+held = HeldDecisions(
+    HeldStore(dynamodb, entity_table, EntityReader(dynamodb, entity_table)), env.text("IDENTITY_TABLE")
+)
 
 REBUILD_RESERVE_SECONDS = 450
 """With less time left than this, a rebuild begins no further day: half of the function's timeout."""
@@ -59,6 +69,9 @@ UNPARK_RESERVE_SECONDS = 120
 @observed
 def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
     """Run the action that the event names, and return its result."""
+    decision = read_decision(event)
+    if decision:
+        return held.release(decision) if isinstance(decision, ReleaseRequest) else held.discard(decision)
     request = read_request(event)
     if isinstance(request, RebuildRequest):
         return rebuild(request, context)

@@ -73,12 +73,18 @@ QUERY: Final[Mapping[str, Parameter]] = {
         Annotated[str, Field(pattern="^[0-9]{4}(-[0-9]{2}(-[0-9]{2}(T[0-9]{2}(:[0-9]{2}(:[0-9]{2})?)?)?)?)?$")],
         "2026-10",
     ),
+    "reason": Parameter("Only those that wait for this.", Literal["unknown_sale", "unregistered_agency"]),
     "product": Parameter("Only those of this product.", Name, "TEA-250"),
     "status": Parameter("The orders' status.", Literal["open", "paid", "shipped"], "open"),
     "to": Parameter("The end, not included: an instant, or a date for its midnight UTC.", Moment, "2026-10-24"),
     "user": Parameter("Only those of this user.", Name, "ann"),
 }
 
+HELD: Final = {
+    "status": Parameter("Those that wait, or those that operators discarded.", Literal["held", "discarded"]),
+    "before": Parameter("Only those held before this instant.", Moment),
+}
+"""The parameters of the list of held events."""
 SPAN: Final = {"from": QUERY["from"].as_required, "to": QUERY["to"].as_required}
 """The parameters of routes that need both bounds."""
 DAYS: Final = {

@@ -398,6 +398,32 @@ class ItemOutcome(Answer):
     """The errors in the event."""
 
 
+class Decision(Answer):
+    """An operator's decision about a held event."""
+
+    by: Text
+    at: Instant
+    reason: Text
+
+
+class HeldEvent(Answer):
+    """An event that is held, or that an operator has discarded."""
+
+    source: Name
+    id: Name
+    status: Literal["held", "discarded"]
+    reason: HeldReason
+    held_at: Instant
+    problems: list[FieldProblem]
+    """Why it cannot be posted yet."""
+    event: dict[str, str]
+    """The event's type, agency, currency and figures, and its optional facts."""
+    released: Maybe[Decision]
+    """Who lets it be posted without what it waits for."""
+    discarded: Maybe[Decision]
+    """Who discarded it."""
+
+
 class Recording(Answer):
     """The results for all events of a request."""
 

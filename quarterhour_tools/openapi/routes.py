@@ -8,7 +8,7 @@ from quarterhour.ledger.http import BATCH, ONE
 from quarterhour.web.routing import JSON
 from quarterhour_tools.openapi import requests as b
 from quarterhour_tools.openapi import responses as a
-from quarterhour_tools.openapi.parameters import DAYS, PATH, QUERY, SPAN, Parameter
+from quarterhour_tools.openapi.parameters import DAYS, HELD, PATH, QUERY, SPAN, Parameter
 from quarterhour_tools.openapi.values import Text
 
 Shape = Any
@@ -123,6 +123,7 @@ ROUTES: Final[Mapping[str, RouteDescription]] = {
     "GET /events": _read(a.Page[a.Event], **SPAN, **_FOUND),
     "GET /events/{source}/{event}": _read(a.Event, 404),
     "GET /events/{source}/{event}/explain": _read(a.Explanation, 404),
+    "GET /held": _read(a.Page[a.HeldEvent], **HELD),
     "GET /sources/{source}/events": _read(a.Page[a.Event]),
     # ------------------------------------------------------------ accounts
     "GET /accounts": _read(

@@ -112,6 +112,9 @@ GOOD: dict[str, Good] = {
     "GET /events": Good(query={**DAY, "agency": "42", "source": "shop", "type": "sale.recorded"}),
     "GET /events/{source}/{event}": Good({"source": "shop", "event": "good"}),
     "GET /accounts": Good(query={**ACCOUNT, "limit": "10"}),
+    "GET /held": Good(
+        query={"status": "held", "reason": "unknown_sale", "agency": "42", "before": "2026-10-24", "limit": "10"}
+    ),
     "GET /accounts/{agency}/{currency}": Good(ACCOUNT),
     "GET /accounts/{agency}/{currency}/quarter-hours": Good(ACCOUNT, DAY),
     "GET /accounts/{agency}/{currency}/days": Good(ACCOUNT, DAY),

@@ -113,7 +113,7 @@ class Alarm:
             periods=values["EvaluationPeriods"],
             to_alarm=values["DatapointsToAlarm"],
             comparison=values["ComparisonOperator"],
-            threshold=values["Threshold"],
+            threshold=float(values["Threshold"]),
             missing=values["TreatMissingData"],
             conditional="Condition" in resource,
         )

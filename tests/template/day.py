@@ -54,6 +54,22 @@ def live_with_held_events(world: World) -> None:
     """Let a refund come before its sale, which a later request holds together with the refund."""
     held = world.sample("ingest-held")
     assert json.loads(held["body"])["counts"] == {"held": 1}, held
+    # Of more refunds, an operator releases one and discards one; the watch posts one, and cannot post another.
+    sample = json.loads((ROOT / "events" / "ingest-held.json").read_text("utf-8"))
+    refund = json.loads(sample["body"])
+    for id_, of, amount in (
+        ("CRN-0047:1", "none", "-1"),
+        ("CRN-0048:1", "none", "-1"),
+        ("CRN-0049:1", "INV-1001:1", "-9999"),
+        ("CRN-0050:1", "INV-1001:1", "-0.01"),
+    ):
+        data = {"amount": amount, "currency": refund["data"]["currency"], "refers_to": of}
+        world.run("ingest", {**sample, "body": json.dumps({**refund, "id": id_, "data": data})})
+    assert world.sample("api-held")["statusCode"] == 200
+    of_agency = json.loads((ROOT / "events" / "api-held.json").read_text("utf-8"))
+    assert world.run("api", {**of_agency, "queryStringParameters": {"agency": "42"}})["statusCode"] == 200
+    world.sample("operator-release")
+    world.sample("operator-discard")
 
 
 def live_with_events(world: World) -> None:
@@ -204,6 +220,7 @@ def read_everything(world: World, run: str) -> None:
         "reports",
         "events",
         "event",
+        "held",
         "explain",
         "source",
         "location",

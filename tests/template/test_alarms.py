@@ -142,6 +142,7 @@ def normal(known: dict[str, Alarm]) -> Series:
         "ExecutionsAborted": every(60 * MINUTE, 0),
         Own.EVENTS_UNAVAILABLE: every(MINUTE, 0),
         Own.COUNTER_DRIFT: every(60 * MINUTE, 0),
+        Own.HELD_AGE_DAYS: every(SPAN, 0.5),
         # Just before a report, the checkpoint is a rate and the grace old.
         Own.REPORT_DELAY: [
             (second + late, delay)
@@ -175,6 +176,7 @@ BREACHES: dict[str, list[tuple[float, float]]] = {
     Own.EVENTS_UNAVAILABLE: from_(600, 15, 1),
     Own.COUNTER_DRIFT: once(600, 1),
     Own.REPORT_DELAY: [(600 * MINUTE, 2.0), (615 * MINUTE, 2.25)],
+    Own.HELD_AGE_DAYS: once(600, 7.01),
 }
 
 FAR_APART = [*once(300, 7), *once(600, 7)]

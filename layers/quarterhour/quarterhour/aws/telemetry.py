@@ -53,6 +53,10 @@ class Metric(StrEnum):
     REPORT_DELAY = "ReportDelay"
     """The delay of the reports, in firings of the schedule."""
     REPORT_DELAY_SECONDS = "ReportDelaySeconds"
+    HELD_POSTED = "HeldPosted"
+    """Held events that the watch has posted."""
+    HELD_AGE_DAYS = "HeldAgeDays"
+    """The age of the oldest held event."""
     SCHEDULE_PAUSED = "SchedulePaused"
     SCHEDULE_RECONCILED = "ScheduleMended"
 

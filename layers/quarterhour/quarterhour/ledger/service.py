@@ -179,9 +179,13 @@ class Recorder:
         """Refuse events whose commission would be too long, unless they are claimed at another price, or held."""
         if not unpayable:
             return
+        refused = {(event.identity, event.digest): commission_too_long(event) for event in unpayable}
         for existing in self._store.claims([event.identity for event in first_of_each(unpayable)]).values():
             results.put(existing.identity, existing)
-        results.refused |= {(event.identity, event.digest): commission_too_long(event) for event in unpayable}
+            if isinstance(existing, Reservation) and (existing.identity, existing.digest) in refused:
+                problems = refused[existing.identity, existing.digest].problems
+                results.put(existing.identity, Held(existing, problems))
+        results.refused |= refused
 
     def _claim_linked(self, linked: list[Event], request: _Request, results: "_Results") -> None:
         """Claim linked events: of different sales side by side, of one sale in turn, as each changes its sale.

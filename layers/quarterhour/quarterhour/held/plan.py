@@ -1,0 +1,56 @@
+"""What comes of an attempt to post held events, the pure part."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import Enum
+from typing import Any
+
+from quarterhour.ledger.held_events import HeldEvent, waits_for
+from quarterhour.ledger.plan import Outcome, Verdict
+from quarterhour.model.clock import parse_iso
+from quarterhour.model.errors import FieldProblem
+
+DAY = timedelta(days=1)
+
+
+class Next(Enum):
+    """What to do with the item of a held event after an attempt to post it."""
+
+    FORGET = "forget"
+    EXPLAIN = "explain"
+    KEEP = "keep"
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    """The result of an attempt to post all held events. ``age``: that of the oldest one, in days."""
+
+    posted: int
+    left: int
+    age: float
+    complete: bool
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the object that the watch returns and logs."""
+        return {"posted": self.posted, "left": self.left, "complete": self.complete}
+
+
+def problems_of(held: HeldEvent, outcome: Outcome) -> tuple[FieldProblem, ...]:
+    """Return why an event could not be posted, beyond what it waits for."""
+    return () if outcome.problems == (waits_for(held.event, held.reason),) else outcome.problems
+
+
+def next_of(held: HeldEvent, outcome: Outcome) -> Next:
+    """Return what to do with the item of a held event after an attempt to post it."""
+    match outcome.verdict:
+        case Verdict.RECORDED | Verdict.DUPLICATE:
+            return Next.FORGET
+        case Verdict.UNAVAILABLE:
+            return Next.KEEP
+        case _:
+            return Next.KEEP if problems_of(held, outcome) == held.problems else Next.EXPLAIN
+
+
+def age(held_at: str, now: datetime) -> float:
+    """Return the age of a held event in days."""
+    return max(0.0, (now - parse_iso(held_at)) / DAY)

@@ -1,0 +1,88 @@
+"""Lists held and discarded events, the oldest first."""
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from itertools import islice
+from typing import Any, Final
+
+from quarterhour.aws.entity import IndexRange, Values
+from quarterhour.aws.entity_table import EntityReader
+from quarterhour.held.store import HIGHEST, LOWEST, merged
+from quarterhour.ledger.held_events import (
+    HeldEvent,
+    HeldReason,
+    HeldStatus,
+    agency_partition,
+    held_partitions,
+    waits_for,
+)
+from quarterhour.model import money
+from quarterhour.model.clock import iso_exact, iso_millis
+from quarterhour.web.paging import Page, Paging, within
+
+EXAMINED: Final = 1000
+"""The most entries that a page with a ``reason`` examines; such a page can be short though more follow."""
+
+
+@dataclass(frozen=True, slots=True)
+class HeldQuery:
+    """A query for events of a status: of an agency, of a reason, held before an instant; ``None`` for any."""
+
+    status: HeldStatus
+    agency: str | None
+    reason: HeldReason | None
+    before: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class HeldQueries:
+    """Reads pages of held events."""
+
+    entities: EntityReader
+
+    def page(self, query: HeldQuery, paging: Paging) -> Page:
+        """Return a page of held events, the oldest first."""
+        high = iso_millis(query.before) if query.before else HIGHEST
+        after = paging.start(lambda place: within(LOWEST, place, high), LOWEST)
+        index = "gsi1sk" if query.agency is None else "gsi2sk"
+        examined = list(islice(self._entries(query, after, high, paging.limit + 1), EXAMINED))
+        fitting = [entry for entry in examined if query.reason in {None, entry["reason"]}]
+        page = paging.cut(fitting, lambda entry: shown(HeldEvent.parse(entry)), lambda entry: str(entry[index]))
+        if page.after is None and len(examined) == EXAMINED:
+            return Page(page.items, (str(examined[-1][index]),))
+        return page
+
+    def _entries(self, query: HeldQuery, after: str, high: str, page: int) -> Iterator[Values]:
+        if query.agency is None:
+            return merged(self.entities, held_partitions(query.status), after, high, page)
+        entries = IndexRange("gsi2", agency_partition(query.status, query.agency), after, high)
+        return (entry for entry in self.entities.read_index(entries, page) if entry["gsi2sk"] > after)
+
+
+def shown(held: HeldEvent) -> dict[str, Any]:
+    """Return the JSON object of a held event."""
+    event = held.event
+    figures = {
+        "amount": event.amount,
+        "commission_rate": event.commission_rate,
+        "commission": event.commission,
+    }
+    decisions = {"released": held.released, "discarded": held.discarded}
+    return {
+        "source": event.identity.source,
+        "id": event.identity.id,
+        "status": held.status.value,
+        "reason": held.reason.value,
+        "held_at": held.held_at,
+        "problems": [one.as_dict() for one in held.problems or (waits_for(event, held.reason),)],
+        "event": {
+            "type": event.type,
+            "agency": event.account.agency,
+            "currency": event.account.currency,
+            **{name: money.plain(value) for name, value in figures.items() if value is not None},
+            **({"time": iso_exact(event.time)} if event.time else {}),
+            **event.details,
+        },
+        **{name: asdict(decision) for name, decision in decisions.items() if decision},
+    }

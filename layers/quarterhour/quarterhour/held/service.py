@@ -1,0 +1,127 @@
+"""Posts held events through the recorder, and carries out operators' decisions about them."""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from quarterhour.aws.entity import Values
+from quarterhour.aws.retries import optimistically
+from quarterhour.aws.telemetry import logger
+from quarterhour.held.plan import Next, Tick, age, next_of, problems_of
+from quarterhour.held.requests import DiscardRequest, ReleaseRequest
+from quarterhour.held.store import LOWEST, HeldStore
+from quarterhour.ledger.event import VOID
+from quarterhour.ledger.held_events import Decision, HeldEvent, HeldReason
+from quarterhour.ledger.service import Recorder
+from quarterhour.model import clock
+from quarterhour.model.clock import iso_millis
+from quarterhour.model.errors import ConflictError, NotFoundError
+from quarterhour.model.identifiers import Identity
+
+AT_ONCE: Final = 100
+"""The held events of one attempt."""
+MOST: Final = 2000
+"""The most held events that a tick tries; the next tick goes on behind them."""
+
+
+class HeldPoster:
+    """Posts held events once what they wait for is there; a repeated or late attempt changes nothing."""
+
+    def __init__(self, store: HeldStore, recorder: Recorder) -> None:
+        self._store = store
+        self._recorder = recorder
+
+    def tick(self, request_id: str, seconds: float) -> Tick:
+        """Try to post the held events, the oldest first, within so many seconds."""
+        now = clock.now()
+        oldest = self._store.waiting(LOWEST, 1)
+        if not oldest:
+            return Tick(0, 0, 0.0, complete=True)
+        until = now + timedelta(seconds=seconds)
+        start = after = self._store.cursor()
+        posted = tried = 0
+        complete = False
+        while not complete and tried < MOST and clock.now() < until:
+            some = self._store.waiting(after, AT_ONCE)
+            posted += self._post(some, request_id, until)
+            tried += len(some)
+            complete = len(some) < AT_ONCE
+            after = LOWEST if complete else str(some[-1]["gsi1sk"])
+        if after != start:
+            # More than a tick can try: the next one goes on here, so that old ones do not keep it from newer ones.
+            self._store.set_cursor(after)
+        return Tick(posted, tried - posted, age(oldest[0]["held_at"], now), complete and start == LOWEST)
+
+    def _post(self, items: Sequence[Values], request_id: str, until: datetime) -> int:
+        """Try to post some held events; return the number of those that are in the ledger now."""
+        held = [one for one in map(_readable, items) if one]
+        seconds = (until - clock.now()).total_seconds()
+        outcomes = self._recorder.record([one.posting for one in held], request_id, seconds)
+        posted = 0
+        for one, outcome in zip(held, outcomes, strict=True):
+            match next_of(one, outcome):
+                case Next.FORGET:
+                    self._store.forget(one.event.identity)
+                    posted += 1
+                case Next.EXPLAIN:
+                    self._store.explain(one.event.identity, problems_of(one, outcome))
+                case Next.KEEP:
+                    pass
+        return posted
+
+
+class HeldDecisions:
+    """Carries out operators' decisions about held events."""
+
+    def __init__(self, store: HeldStore, identity_table: str) -> None:
+        self._store = store
+        self._identity_table = identity_table
+
+    def release(self, request: ReleaseRequest) -> dict[str, Any]:
+        """Let a held event be posted without what it waits for; the watch posts it.
+
+        Raises ``NotFoundError`` or ``ConflictError`` if it does not wait any more.
+        """
+        held = self._held(request.identity)
+        if held.event.type == VOID and held.reason is HeldReason.UNKNOWN_SALE:
+            raise ConflictError(f"the event {request.identity} voids a sale that nobody knows: discard it")
+        if not self._store.release(request.identity, _decision(request)):
+            raise ConflictError(f"the event {request.identity} was posted or discarded in the meantime")
+        return {"released": str(request.identity)}
+
+    def discard(self, request: DiscardRequest) -> dict[str, Any]:
+        """Discard a held event for good. Its identity stays reserved, and its item keeps the decision.
+
+        Raises ``NotFoundError`` or ``ConflictError`` if it does not wait any more.
+        """
+
+        def attempt() -> None:
+            held = self._held(request.identity)
+            before = held.discarded
+            if before and (before.by, before.reason) == (request.by, request.reason):
+                return  # a retry
+            if before:
+                raise ConflictError(f"the event {request.identity} was discarded before, by {before.by}")
+            self._store.discard(self._identity_table, held, _decision(request))
+
+        optimistically(attempt, "the held event")
+        return {"discarded": str(request.identity)}
+
+    def _held(self, identity: Identity) -> HeldEvent:
+        values = self._store.get(identity)
+        if values is None:
+            raise NotFoundError(f"no event {identity} is held")
+        return HeldEvent.parse(values)
+
+
+def _decision(request: ReleaseRequest | DiscardRequest) -> Decision:
+    return Decision(request.by, iso_millis(clock.now()), request.reason)
+
+
+def _readable(values: Values) -> HeldEvent | None:
+    try:
+        return HeldEvent.parse(values)
+    except ValueError as error:
+        # It stays listed, and its age sets off the alarm; the others are posted.
+        logger.error("a held event cannot be read", place=values["gsi1sk"], error=type(error).__name__)
+        return None

@@ -1,0 +1,158 @@
+"""The calls to DynamoDB about held events, and the builders of their requests."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from heapq import merge
+from itertools import islice
+from typing import TYPE_CHECKING, Final
+
+from quarterhour.aws.entity import IndexRange, Key, Values
+from quarterhour.aws.entity_table import EntityReader
+from quarterhour.aws.items import Request, to_item
+from quarterhour.aws.retries import with_retries
+from quarterhour.aws.tables import conditional_write
+from quarterhour.ledger.held_events import (
+    Decision,
+    HeldEvent,
+    HeldStatus,
+    held_key,
+    held_partitions,
+    index_values,
+)
+from quarterhour.model.errors import FieldProblem
+from quarterhour.model.identifiers import Identity
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb import DynamoDBClient
+
+CURSOR_KEY: Final[Key] = {"pk": "CONTROL", "sk": "held"}
+"""The key of the control item with the place after which the next attempt to post held events begins."""
+LOWEST: Final = "0"
+"""Sorts before every place in the indexes of held events."""
+HIGHEST: Final = "~"
+"""Sorts after every place, and after every place that begins with the instant before it."""
+_WAITS: Final[Request] = {
+    "ConditionExpression": "#status = :held",
+    "ExpressionAttributeNames": {"#status": "status"},
+}
+
+
+def merged(entities: EntityReader, partitions: Sequence[str], after: str, high: str, page: int) -> Iterator[Values]:
+    """Yield the entries of some partitions of ``gsi1`` after a place, the oldest first."""
+    ranges = [IndexRange("gsi1", partition, after, high) for partition in partitions]
+    entries = merge(*(entities.read_index(one, page) for one in ranges), key=lambda entry: str(entry["gsi1sk"]))
+    return (entry for entry in entries if entry["gsi1sk"] > after)
+
+
+def explain_request(table: str, identity: Identity, problems: Sequence[FieldProblem]) -> Request:
+    """Build the UpdateItem that keeps why a held event could not be posted, while it still waits."""
+    return {
+        "TableName": table,
+        "Key": to_item(held_key(identity)),
+        "UpdateExpression": "SET problems = :problems",
+        **_WAITS,
+        "ExpressionAttributeValues": to_item({":held": "held", ":problems": [asdict(one) for one in problems]}),
+    }
+
+
+def release_request(table: str, identity: Identity, decision: Decision) -> Request:
+    """Build the UpdateItem that releases a held event, while it still waits."""
+    return {
+        "TableName": table,
+        "Key": to_item(held_key(identity)),
+        "UpdateExpression": "SET released = :decision",
+        **_WAITS,
+        "ExpressionAttributeValues": to_item({":held": "held", ":decision": asdict(decision)}),
+    }
+
+
+def discard_request(tables: tuple[str, str], held: HeldEvent, decision: Decision) -> Request:
+    """Build the transaction that discards a held event: its reservation and its item change together.
+
+    ``tables``: the Identity and the Entity table. The condition is that the event is not posted yet.
+    """
+    identity_table, entity_table = tables
+    event = held.event
+    index = index_values(event.identity, event.account.agency, HeldStatus.DISCARDED, held.place)
+    return {
+        "TransactItems": [
+            {
+                "Update": {
+                    "TableName": identity_table,
+                    "Key": {"event": {"S": str(event.identity)}},
+                    "UpdateExpression": "SET discarded = :reason",
+                    "ConditionExpression": "attribute_exists(held) AND attribute_not_exists(discarded)",
+                    "ExpressionAttributeValues": {":reason": {"S": decision.reason}},
+                }
+            },
+            {
+                "Update": {
+                    "TableName": entity_table,
+                    "Key": to_item(held_key(event.identity)),
+                    "UpdateExpression": "SET discarded = :decision, #status = :discarded, "
+                    + ", ".join(f"{name} = :{name}" for name in index),
+                    **_WAITS,
+                    "ExpressionAttributeValues": to_item(
+                        {
+                            ":held": HeldStatus.HELD.value,
+                            ":discarded": HeldStatus.DISCARDED.value,
+                            ":decision": asdict(decision),
+                            **{f":{name}": value for name, value in index.items()},
+                        }
+                    ),
+                }
+            },
+        ]
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class HeldStore:
+    """Reads and writes the items of held events."""
+
+    client: "DynamoDBClient"
+    table: str
+    entities: EntityReader
+
+    def get(self, identity: Identity) -> Values | None:
+        """Return the item of a held or discarded event; ``None`` if there is none."""
+        return self.entities.get(held_key(identity))
+
+    def waiting(self, after: str, limit: int) -> list[Values]:
+        """Return the items of the oldest events that are held, after a place."""
+        partitions = held_partitions(HeldStatus.HELD)
+        each = -(-limit // len(partitions))
+        return list(islice(merged(self.entities, partitions, after, HIGHEST, each), limit))
+
+    def cursor(self) -> str:
+        """Return the place after which the next attempt to post begins."""
+        values = self.entities.get(CURSOR_KEY)
+        return str(values["after"]) if values else LOWEST
+
+    def set_cursor(self, after: str) -> None:
+        """Keep the place after which the next attempt to post begins."""
+        self._put({**CURSOR_KEY, "after": after})
+
+    def explain(self, identity: Identity, problems: Sequence[FieldProblem]) -> None:
+        """Keep why a held event could not be posted."""
+        request = explain_request(self.table, identity, problems)
+        conditional_write(lambda: self.client.update_item(**request), "the Entity table")
+
+    def forget(self, identity: Identity) -> None:
+        """Delete the item of an event that is recorded."""
+        request: Request = {"TableName": self.table, "Key": to_item(held_key(identity))}
+        with_retries(lambda: self.client.delete_item(**request), "the Entity table")
+
+    def release(self, identity: Identity, decision: Decision) -> bool:
+        """Release a held event; return whether it still waited."""
+        request = release_request(self.table, identity, decision)
+        return conditional_write(lambda: self.client.update_item(**request), "the Entity table").applied
+
+    def discard(self, identity_table: str, held: HeldEvent, decision: Decision) -> None:
+        """Discard a held event; raise botocore's ``ClientError`` if it does not wait any more."""
+        request = discard_request((identity_table, self.table), held, decision)
+        self.client.transact_write_items(**request)
+
+    def _put(self, values: Mapping[str, str]) -> None:
+        request: Request = {"TableName": self.table, "Item": to_item(values)}
+        with_retries(lambda: self.client.put_item(**request), "the Entity table")

@@ -1,0 +1,86 @@
+"""`quarterhour held`: lists held events, and lets an operator release or discard one of them."""
+
+import argparse
+import getpass
+from collections.abc import Iterator
+from typing import Any, Final
+
+import boto3
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from quarterhour.ledger.held_events import HeldReason, HeldStatus
+from quarterhour_tools.operations.deployment import configure_target, deployed, invoke
+from quarterhour_tools.operations.remote import Remote
+
+_PAGE: Final = "1000"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of ``quarterhour held``."""
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    listed = commands.add_parser("list", help="list the held events, the oldest first")
+    listed.add_argument("--reason", choices=[one.value for one in HeldReason], help="only those that wait for this")
+    listed.add_argument("--agency", metavar="NAME", help="only those of this agency")
+    listed.add_argument("--discarded", action="store_true", help="those that operators discarded")
+    configure_target(listed)
+    listed.set_defaults(run=_list)
+    for name, help_ in (
+        ("release", "post a held event without what it waits for"),
+        ("discard", "discard a held event for good; the reason is kept"),
+    ):
+        decide = commands.add_parser(name, help=help_)
+        decide.add_argument("source", metavar="SOURCE", help="the event's source")
+        decide.add_argument("id", metavar="ID", help="the event's id")
+        decide.add_argument("--reason", required=True, metavar="TEXT", help="why; it is kept with your name")
+        configure_target(decide)
+        decide.set_defaults(run=_decide, action=name)
+
+
+def _list(args: argparse.Namespace) -> int:
+    remote = Remote(args.url) if args.url else Remote.deployed(deployed(args.stack, "ApiUrl"))
+    query = {"status": HeldStatus.DISCARDED if args.discarded else HeldStatus.HELD, "limit": _PAGE}
+    query |= {name: value for name in ("reason", "agency") if (value := getattr(args, name))}
+    table = Table("held at", "source", "id", "type", "agency", "currency", "amount", "reason", "why not posted")
+    for one in _held(remote, query):
+        event = one["event"]
+        cells = (one["held_at"], one["source"], one["id"], event["type"], event["agency"], event["currency"])
+        table.add_row(*map(Text, (*cells, event["amount"], one["reason"], _why(one))))
+    Console(highlight=False).print(table)
+    print(f"{table.row_count} events {query['status']}")
+    return 0
+
+
+def _held(remote: Remote, query: dict[str, str]) -> Iterator[Any]:
+    page = remote.get("/held", query)
+    yield from page["items"]
+    while page["next"] is not None:
+        page = remote.get("/held", {**query, "next": page["next"]})
+        yield from page["items"]
+
+
+def _why(held: dict[str, Any]) -> str:
+    decision = held.get("discarded")
+    if decision:
+        return f"discarded by {decision['by']} at {decision['at']}: {decision['reason']}"
+    return "; ".join(f"{one['field']} {one['problem']}" for one in held["problems"])
+
+
+def _decide(args: argparse.Namespace) -> int:
+    named = {"source": args.source, "id": args.id}
+    invoke(args, "Operator", {"action": args.action, **named, "by": _operator(args), "reason": args.reason})
+    if args.action == "discard":
+        print(f"{args.source} {args.id}: discarded")
+        return 0
+    # The watch posts it: its appends to the ledger need the short timeout that the operator's function lacks.
+    posted = invoke(args, "Watch", {})["held"]["posted"]
+    print(f"{args.source} {args.id}: released; {posted} held events are posted now")
+    return 0
+
+
+def _operator(args: argparse.Namespace) -> str:
+    """Return the name of the person who decides: the IAM identity, or the local user of an emulator."""
+    if args.url:
+        return getpass.getuser()
+    return str(boto3.client("sts").get_caller_identity()["Arn"])

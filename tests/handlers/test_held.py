@@ -1,0 +1,194 @@
+"""Held events: listed, posted by the watch, released or discarded by an operator."""
+
+from contextlib import suppress
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from quarterhour_tools.emulator.faults import Killed, Kind
+from tests.support.events import refund, sale
+from tests.support.requests import post, verdicts
+from tests.support.system import World, faulty
+from tests.support.tables import items, ledger
+
+BY = {"by": "ann", "reason": "sent by a test"}
+
+
+def watch(world: World) -> dict[str, Any]:
+    """Let the watch tick; return what it did with held events."""
+    result: dict[str, Any] = world.stack.invoke("watch", {})["held"]
+    return result
+
+
+def decide(world: World, action: str, id_: str, source: str = "shop") -> Any:
+    return world.stack.invoke("operator", {"action": action, "source": source, "id": id_, **BY})
+
+
+def listed(world: World, **query: str) -> list[str]:
+    return [one["id"] for one in world.read("/held", **query)["items"]]
+
+
+def in_ledger(world: World) -> dict[str, str]:
+    return {one["id"]: one.get("refers_to", "") for one in ledger(world)}
+
+
+def test_the_watch_posts_a_refund_once_its_sale_is_recorded(world: World) -> None:
+    post(world, refund("r1", "-2"))
+    assert watch(world) == {"posted": 0, "left": 1, "complete": True}
+    post(world, sale())
+    assert watch(world) == {"posted": 1, "left": 0, "complete": True}
+    assert in_ledger(world) == {"order-1": "", "r1": "order-1"}
+    assert (watch(world)["left"], listed(world)) == (0, [])
+    assert verdicts(post(world, refund("r1", "-2"))) == ["duplicate"]
+
+
+def test_a_held_event_is_listed_with_its_reason_and_content(world: World) -> None:
+    post(world, refund("r1", "-2"))
+    (one,) = world.read("/held")["items"]
+    assert (one["source"], one["id"], one["status"], one["reason"]) == ("shop", "r1", "held", "unknown_sale")
+    assert one["held_at"] == "2026-10-23T01:30:00.000Z"
+    assert [problem["field"] for problem in one["problems"]] == ["data.refers_to"]
+    assert (
+        one["event"].items()
+        >= {"type": "sale.refunded", "agency": "42", "amount": "-2", "refers_to": "order-1"}.items()
+    )
+
+
+def test_held_events_are_listed_by_age_agency_and_reason_page_by_page(world: World) -> None:
+    for number in range(7):
+        post(world, refund(f"r{number}", "-1", of="none", agency=str(number % 2)))
+        world.clock.advance(timedelta(minutes=1))
+    assert listed(world) == [f"r{number}" for number in range(7)]
+    assert listed(world, agency="1") == ["r1", "r3", "r5"]
+    assert listed(world, reason="unregistered_agency") == []
+    assert listed(world, before="2026-10-23T01:32:00Z") == ["r0", "r1"]
+    for query in ({}, {"agency": "0"}):
+        page = world.read("/held", limit="2", **query)
+        pages = list(page["items"])
+        while page["next"]:
+            page = world.read("/held", limit="2", next=page["next"], **query)
+            pages += page["items"]
+        assert [one["id"] for one in pages] == listed(world, **query)
+
+
+def test_a_refund_of_more_than_its_sale_stays_listed_with_the_reason(world: World) -> None:
+    post(world, refund("r1", "-99"))
+    post(world, sale())
+    for _ in range(2):
+        assert watch(world) == {"posted": 0, "left": 1, "complete": True}
+    (one,) = world.read("/held")["items"]
+    assert [problem["field"] for problem in one["problems"]] == ["data.amount"]
+    assert in_ledger(world) == {"order-1": ""}
+
+
+def test_old_events_that_wait_for_ever_do_not_keep_newer_ones_from_being_posted(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(5):
+        post(world, refund(f"old-{number}", "-1", of="none"))
+        world.clock.advance(timedelta(seconds=1))
+    post(world, refund("r1", "-2"))
+    post(world, sale())
+    watch(world)
+    post(world, refund("r2", "-2", of="later"))
+    post(world, sale("later"))
+    monkeypatch.setattr("quarterhour.held.service.AT_ONCE", 2)
+    monkeypatch.setattr("quarterhour.held.service.MOST", 2)
+    assert sum(watch(world)["posted"] for _ in range(4)) == 1
+    assert in_ledger(world)["r2"] == "later"
+    assert listed(world) == [f"old-{number}" for number in range(5)]
+
+
+def test_a_released_refund_is_posted_without_its_sale(world: World) -> None:
+    post(world, refund("r1", "-2"))
+    assert decide(world, "release", "r1") == {"released": "shop#r1"}
+    assert world.read("/held")["items"][0]["released"]["by"] == "ann"
+    assert watch(world)["posted"] == 1
+    assert in_ledger(world) == {"r1": ""}
+    assert verdicts(post(world, refund("r1", "-2"))) == ["duplicate"]
+    assert verdicts(post(world, sale())) == ["recorded"]
+    assert listed(world) == []
+
+
+def test_a_discarded_event_is_never_posted_and_rejected_with_the_reason(world: World) -> None:
+    post(world, refund("r1", "-2"))
+    for _ in range(2):
+        assert decide(world, "discard", "r1") == {"discarded": "shop#r1"}
+    post(world, sale())
+    assert watch(world) == {"posted": 0, "left": 0, "complete": True}
+    (item,) = post(world, refund("r1", "-2")).json()["items"]
+    assert item["verdict"] == "rejected"
+    assert "sent by a test" in item["errors"][0]["problem"]
+    assert verdicts(post(world, refund("r1", "-3"))) == ["conflict"]
+    assert in_ledger(world) == {"order-1": ""}
+    assert listed(world) == []
+    (one,) = world.read("/held", status="discarded")["items"]
+    assert one["discarded"] == {**BY, "at": "2026-10-23T01:30:00.000Z"}
+
+
+@pytest.mark.parametrize("action", ["release", "discard"])
+def test_only_a_held_event_can_be_decided_about(world: World, action: str) -> None:
+    post(world, [sale(), refund("r1", "-2")])
+    with pytest.raises(Exception, match="no event shop#r1 is held"):
+        decide(world, action, "r1")
+    assert in_ledger(world) == {"order-1": "", "r1": "order-1"}
+
+
+def test_a_discarded_event_cannot_be_released(world: World) -> None:
+    post(world, refund("r1", "-2"))
+    decide(world, "discard", "r1")
+    with pytest.raises(Exception, match="posted or discarded in the meantime"):
+        decide(world, "release", "r1")
+
+
+@pytest.mark.parametrize("field", ["source", "id", "by", "reason"])
+def test_a_decision_names_the_event_the_operator_and_the_reason(world: World, field: str) -> None:
+    event = {"action": "discard", "source": "shop", "id": "r1", **BY}
+    with pytest.raises(Exception, match=f"{field} is missing"):
+        world.stack.invoke("operator", {name: value for name, value in event.items() if name != field})
+
+
+def test_an_event_is_posted_or_discarded_and_never_both() -> None:
+    with faulty() as (world, faults):
+        for point in range(12):
+            post(world, refund(f"r{point}", "-0.01"))
+            if point == 0:
+                post(world, sale())
+            faults.meanwhile(point, lambda point=point: decide_if_held(world, f"r{point}"))  # type: ignore[misc]
+            with faults.at_work():
+                watch(world)
+            faults.disarm()
+            watch(world)
+        discarded = {one["id"] for one in world.read("/held", status="discarded")["items"]}
+        posted = in_ledger(world).keys() - {"order-1"}
+        assert not discarded & posted
+        assert discarded | posted == {f"r{point}" for point in range(12)}
+        assert (bool(discarded), bool(posted)) == (True, True)
+
+
+def decide_if_held(world: World, id_: str) -> None:
+    # Where the watch was first, the operator gets an error.
+    with suppress(Exception):
+        decide(world, "discard", id_)
+
+
+def test_a_tick_that_dies_anywhere_loses_and_doubles_nothing() -> None:
+    with faulty() as (world, faults):
+        for point in range(20):
+            for kind in (Kind.KILL_BEFORE, Kind.KILL_AFTER):
+                id_ = f"r{point}-{kind.value}"
+                post(world, refund(id_, "-1", of=f"sale-{id_}"))
+                post(world, sale(f"sale-{id_}", "5"))
+                faults.arm(kind, point)
+                try:
+                    with faults.at_work():
+                        watch(world)
+                except Killed:
+                    world.stack.cold_start("watch")
+                faults.disarm()
+                watch(world)
+                assert in_ledger(world)[id_] == f"sale-{id_}"
+                assert listed(world) == []
+        assert len(ledger(world)) == len(in_ledger(world))
+        assert [one for one in items(world, "EntityTable") if one["pk"].startswith("HELD#")] == []
