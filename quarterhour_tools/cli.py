@@ -23,7 +23,7 @@ from quarterhour_tools.emulator.faults import Faults, Spec
 from quarterhour_tools.emulator.server import HOST, Server
 from quarterhour_tools.emulator.stack import open_stack
 from quarterhour_tools.errors import INTERRUPTED, INTERRUPTED_MESSAGE, ToolError
-from quarterhour_tools.loading import csv_events, exchange_rates
+from quarterhour_tools.loading import agencies, csv_events, exchange_rates, rate_cards
 from quarterhour_tools.loading.event_file import Source, open_source
 from quarterhour_tools.operations import bill, deployment, held, rerate, restore
 from quarterhour_tools.output import as_json, printable
@@ -106,6 +106,12 @@ def _parser() -> argparse.ArgumentParser:
     )
     replay.add_argument(
         "--rates", metavar="FILE", help=f"state the exchange rates of a file, each at its time: {exchange_rates.HELP}"
+    )
+    replay.add_argument(
+        "--agencies", metavar="FILE", help=f"register the agencies of a file before the first event: {agencies.HELP}"
+    )
+    replay.add_argument(
+        "--cards", type=Path, metavar="DIR", help=f"write rate cards before the first event: {rate_cards.HELP}"
     )
     replay.add_argument(
         "--faults",
@@ -199,6 +205,15 @@ def _parser() -> argparse.ArgumentParser:
         "Exit code 1 if some were refused.",
     )
     exchange_rates.configure(stated)
+
+    registered = commands.add_parser(
+        "agencies",
+        help="register agencies from a file",
+        description="Register the agencies of a file: those that are new, and those whose latest version differs. If a "
+        "line is invalid, nothing is sent. Running it again changes nothing. Exit code 1 if agencies were invalid or "
+        "refused.",
+    )
+    agencies.configure(registered)
 
     restored = commands.add_parser(
         "restore",
@@ -305,6 +320,10 @@ def _up(args: argparse.Namespace) -> int:
 def _replay(args: argparse.Namespace) -> int:
     if not 1 <= args.batch <= MOST:
         raise ToolError(f"--batch must be between 1 and {MOST}")
+    documents = [
+        *(agencies.read_valid(args.agencies) if args.agencies else ()),
+        *(rate_cards.read(args.cards) if args.cards else ()),
+    ]
     if args.out:
         prepare_folder(args.out)
     errors = Console(stderr=True, highlight=False)
@@ -322,6 +341,7 @@ def _replay(args: argparse.Namespace) -> int:
                 orders=args.orders,
             )
         )
+        replay.prepare(documents)
         if args.rates:
             replay.expect_exchange_rates(*exchange_rates.read(args.rates))
         for name, source in zip(args.files, sources, strict=True):

@@ -51,8 +51,14 @@ class Remote:
 
     def put(self, path: str, body: Json) -> tuple[int, Json]:
         """Send a PUT and return the status and the JSON of the response."""
+        return self.send("PUT", path, body)
+
+    def send(self, method: str, path: str, body: Json = None) -> tuple[int, Json]:
+        """Send a request with a JSON body, or none, and return the status and the JSON of the response."""
+        if body is None:
+            return self._send(AWSRequest(method, self._url + path))
         headers = {"content-type": "application/json"}
-        return self._send(AWSRequest("PUT", self._url + path, headers, json.dumps(body).encode()))
+        return self._send(AWSRequest(method, self._url + path, headers, json.dumps(body).encode()))
 
     def _send(self, request: AWSRequest) -> tuple[int, Json]:
         if self._credentials:

@@ -14,7 +14,7 @@ from urllib.parse import quote
 from quarterhour.aws.entity import LATEST, window_partitions
 from quarterhour.aws.items import chunks, from_item
 from quarterhour.counters.keys import ACCOUNTS, account_of
-from quarterhour.model import clock
+from quarterhour.model import clock, exact_json
 from quarterhour.model.clock import ManualClock
 from quarterhour.model.identifiers import Account
 from quarterhour.model.quarter_hours import QuarterHour
@@ -26,9 +26,12 @@ from quarterhour.schedule.expression import Expression
 from quarterhour_tools.bucket import Bucket
 from quarterhour_tools.emulator.http_api import Request, Response
 from quarterhour_tools.emulator.stack import Stack
+from quarterhour_tools.errors import ToolError
+from quarterhour_tools.loading.agencies import Row as AgencyRow
 from quarterhour_tools.loading.event_file import BadLine, Group, Line, grouped, read_lines
 from quarterhour_tools.loading.exchange_rates import AHEAD, BadRow, Row, state
 from quarterhour_tools.loading.order_file import Purchase, purchases
+from quarterhour_tools.loading.rate_cards import RateCardFile
 
 MOST: Final = 500
 """The most events of one request."""
@@ -51,6 +54,8 @@ _SERVER_FAULT: Final = 500
 _BEGINNING: Final = datetime(1900, 1, 1, tzinfo=UTC)
 
 Accounts = Mapping[Account, Totals]
+Prepared = AgencyRow | RateCardFile
+"""A document that is written before the first event."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +115,7 @@ class Replay:
         self._report = report
         self._most = most
         self._orders = orders
+        self._prepared: list[Prepared] = []
         self._exchange_rates: deque[Row] = deque()
         self._exchange_rate_results: Counter[str] = Counter()
         self._firings: list[_Firing] = []
@@ -122,6 +128,18 @@ class Replay:
         """Queue exchange rates; each is stated at its time, those before the first event together with it."""
         self._exchange_rates.extend(rows)
         self._state([], bad)
+
+    def prepare(self, documents: Iterable[Prepared]) -> None:
+        """Queue agencies and rate cards; they are written before the first event, at its time."""
+        self._prepared.extend(documents)
+
+    def _write_prepared(self) -> None:
+        for document in self._prepared:
+            body = exact_json.canonical({"seen": 0, "content": document.content}).encode()
+            answer = self._send_until_answered("PUT", document.path, body)
+            if answer.status not in _TAKEN:
+                raise ToolError(f"PUT {document.path} failed with {answer.status}: {_detail(answer)}")
+        self._prepared.clear()
 
     def _state(self, rows: Iterable[Row], bad: Iterable[BadRow] = ()) -> None:
         def put(path: str, body: Any) -> tuple[int, Any]:  # noqa: ANN401 - JSON is any value
@@ -238,6 +256,7 @@ class Replay:
             self.clock.advance_to(instant)
             schedules = [one for one in self._stack.schedules() if one.function == _REPORT]
             self._firings = [_Firing(one.expression, one.function, one.expression.after(instant)) for one in schedules]
+            self._write_prepared()
             self._state_due()
 
     def advance(self, until: datetime) -> None:

@@ -1,0 +1,58 @@
+"""Agencies and rate cards from files: into a replay, before its first event, and agencies into a system that is up."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from quarterhour_tools.cli import main
+from tests.e2e.sales import event, lines
+from tests.e2e.test_rerate import serving
+from tests.support.system import opened
+
+AGENCIES = '{"agency": "42", "group": "eu", "country": "DE", "tax": {"scheme": "exempt"}}\n{"agency": "7"}\n'
+
+
+def test_a_replay_tries_rate_cards_and_agencies_on_recorded_events(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    events, agencies, folder = tmp_path / "events.ndjson", tmp_path / "agencies.ndjson", tmp_path / "folder"
+    sold = [event(1, 0, "100"), event(2, 1, "100", "7")]
+    for one in sold:
+        del one["data"]["commission_rate"]
+    events.write_bytes(b"".join(lines(sold)))
+    agencies.write_text(AGENCIES)
+    (folder / "rate-card:group").mkdir(parents=True)
+    (folder / "rate-card:group" / "eu.json").write_text('{"rules": [{"percent": 25}]}')
+    (folder / "rate-card%3Adefault.json").write_text('{"rules": [{"percent": "5"}]}')
+    code = main(["replay", str(events), "--cards", str(folder), "--agencies", str(agencies), "--json"])
+    result = json.loads(capsys.readouterr().out)
+    assert (code, result["verified"], result["recorded"]) == (0, True, 2)
+    commissions = {account: totals["commission"] for account, totals in result["accounts"].items()}
+    assert commissions == {"42#GBP": "25.00", "7#GBP": "5.00"}
+
+
+def test_a_replay_refuses_an_invalid_agency_before_any_work(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    events, agencies = tmp_path / "events.ndjson", tmp_path / "agencies.ndjson"
+    events.write_bytes(b"".join(lines([event(1, 0, "100")])))
+    agencies.write_text('{"agency": "42", "country": "UK"}\n')
+    assert main(["replay", str(events), "--agencies", str(agencies)]) == 2
+    assert "line 1: country is 'UK', expected an ISO 3166-1 code" in capsys.readouterr().err
+
+
+def test_agencies_are_registered_in_a_system_that_is_up(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "agencies.ndjson"
+    path.write_text(AGENCIES)
+    with opened() as world, serving(world) as url:
+        assert main(["agencies", str(path), "--url", url]) == 0
+        assert "2 created, 0 changed, 0 unchanged, 0 refused" in capsys.readouterr().out
+        path.write_text(AGENCIES.replace("eu", "uk"))
+        assert main(["agencies", str(path), "--url", url]) == 0
+        printed = capsys.readouterr().out
+        assert "42: changed: group" in printed
+        assert "0 created, 1 changed, 1 unchanged, 0 refused" in printed
+        listed = world.read("/agencies")["items"]
+        assert [(one["agency"], one["version"]) for one in listed] == [("42", 2), ("7", 1)]
+        path.write_text(AGENCIES + '{"agency": "default"}\n')
+        assert main(["agencies", str(path), "--url", url]) == 1
+        assert "1 of 3 agencies are invalid; nothing was sent" in capsys.readouterr().out
