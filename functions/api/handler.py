@@ -21,7 +21,7 @@ from quarterhour.documents.queries import DocumentQueries
 from quarterhour.exchange_rates.exchange_rate import EXCHANGE_RATE_STATES
 from quarterhour.held.queries import HeldQueries, HeldQuery
 from quarterhour.ledger.held_events import HeldReason, HeldStatus
-from quarterhour.ledger.queries import EventLookup, ExplanationQueries, LedgerQueries
+from quarterhour.ledger.queries import EventLookup, ExplanationQueries, LedgerQueries, StoryQueries
 from quarterhour.ledger.requests import EVENTS, SOURCE_EVENTS, event_filter, source_span
 from quarterhour.locations.keys import read_place
 from quarterhour.locations.plan import MAX_LEVELS, levels
@@ -57,6 +57,7 @@ locations = LocationQueries(entities)
 lookup = EventLookup(dynamodb, env.text("IDENTITY_TABLE"), env.text("LEDGER_TABLE"))
 explanations = ExplanationQueries(lookup, RateCardQueries(entities))
 held = HeldQueries(entities)
+stories = StoryQueries(lookup, entities, workers)
 routes = Routes(env)
 
 DESCRIPTION: Final = Path(__file__).with_name("openapi.json")
@@ -184,6 +185,12 @@ def held_events() -> http.Response:
     before = query.optional("before", MOMENT, instants.moment, None)
     paging = query.paging()
     return _ok(paging.body(held.page(HeldQuery(status, agency, reason, before), paging)))
+
+
+@routes.get("/events/<source>/<event>/story", allow=everyone, query=PAGE)
+def story(source: str, event: str) -> http.Response:
+    """Return a sale and everything that refers to it, in the order of recording, with the commission after each."""
+    return _ok(stories.story(_identities(source, event), routes.caller(), routes.parameters().paging()))
 
 
 @routes.get("/sources/<source>/events", allow=machines, query=SOURCE_EVENTS)

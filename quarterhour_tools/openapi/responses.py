@@ -496,6 +496,28 @@ class Explanation(Answer):
     commission: Decimal
 
 
+class StoryStep(Event):
+    """An event of a story, with the figures of all events up to it."""
+
+    left_after: Maybe[Decimal]
+    """What is left of the sale's amount, after refunds and voids."""
+    commission_after: Decimal
+    """The commission of the sale and of everything that refers to it so far."""
+
+
+class Story(Page[StoryStep]):
+    """A sale and everything that refers to it, in the order of recording."""
+
+    source: Name
+    id: Name
+    agency: Name
+    currency: Currency
+    left: Maybe[Decimal]
+    """What is left of the sale's amount after all steps, those of other pages included."""
+    commission: Decimal
+    """The commission after all steps."""
+
+
 class CurrencyTotals(Totals):
     """Totals in one currency."""
 

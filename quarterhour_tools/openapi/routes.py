@@ -123,6 +123,7 @@ ROUTES: Final[Mapping[str, RouteDescription]] = {
     "GET /events": _read(a.Page[a.Event], **SPAN, **_FOUND),
     "GET /events/{source}/{event}": _read(a.Event, 404),
     "GET /events/{source}/{event}/explain": _read(a.Explanation, 404),
+    "GET /events/{source}/{event}/story": _read(a.Story, 404),
     "GET /held": _read(a.Page[a.HeldEvent], **HELD),
     "GET /sources/{source}/events": _read(a.Page[a.Event]),
     # ------------------------------------------------------------ accounts

@@ -45,6 +45,7 @@ LINES = {f"GET {TALK}": "/threads/lines/shop%23e0/messages", f"POST {TALK}": "/t
 EVENT = {
     "GET /events/{source}/{event}": "/events/shop/e0",
     "GET /events/{source}/{event}/explain": "/events/shop/e0/explain",
+    "GET /events/{source}/{event}/story": "/events/shop/e0/story",
 }
 """Routes of a single event: a person sees their own agency's."""
 NARROWED = {"GET /events": f"/events?{SPAN}", "GET /accounts": "/accounts"}

@@ -139,6 +139,7 @@ GOOD: dict[str, Good] = {
     ),
     "GET /sources/{source}/events": Good({"source": "shop"}, DAY, accepts={"source": NAMES}),
     "GET /events/{source}/{event}/explain": Good({"source": "shop", "event": "good"}),
+    "GET /events/{source}/{event}/story": Good({"source": "shop", "event": "good"}),
     "GET /locations": Good(query={**DAY, "level": "1"}),
     "GET /locations/{place}": Good({"place": "GB"}, {**DAY, "level": "1"}, accepts={"place": NAMES | SEPARATED}),
     "PUT /agencies/{agency}": Good(

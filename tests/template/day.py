@@ -222,6 +222,7 @@ def read_everything(world: World, run: str) -> None:
         "event",
         "held",
         "explain",
+        "story",
         "source",
         "location",
         "locations",

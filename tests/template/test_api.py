@@ -14,6 +14,7 @@ ROUTES = {
     "GET /events": "ApiFunction",
     "GET /events/{source}/{event}": "ApiFunction",
     "GET /events/{source}/{event}/explain": "ApiFunction",
+    "GET /events/{source}/{event}/story": "ApiFunction",
     "GET /held": "ApiFunction",
     "POST /threads/{kind}/{subject}/messages": "ThreadsFunction",
     "GET /threads/{kind}/{subject}/messages": "ThreadsFunction",

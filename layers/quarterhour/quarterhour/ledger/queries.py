@@ -1,6 +1,6 @@
 """Reading the ledger: an event by its identity, the events of a span in the order of positions, explanations."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import islice
@@ -12,6 +12,7 @@ from quarterhour.aws.items import Request, to_item
 from quarterhour.aws.retries import with_retries
 from quarterhour.aws.tables import get_item, get_items
 from quarterhour.aws.workers import Workers
+from quarterhour.ledger.event import SALE, reference
 from quarterhour.ledger.event_index import IndexedSpan, LedgerKey, chunks_between, merged
 from quarterhour.ledger.event_pages import (
     EXAMINED_AT_ONCE,
@@ -29,7 +30,9 @@ from quarterhour.ledger.event_pages import (
     shown_event,
 )
 from quarterhour.ledger.explanation import Facts, applied_rate_card, explanation_of
+from quarterhour.ledger.keys import linked_event_of, linked_range
 from quarterhour.ledger.pricing import BY_DEFAULT
+from quarterhour.ledger.story import story_page
 from quarterhour.model import clock
 from quarterhour.model.clock import iso_millis, parse_iso
 from quarterhour.model.errors import NotFoundError
@@ -43,6 +46,8 @@ from quarterhour.web.paging import Page, Paging
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
+LINKED_AT_ONCE: Final = 1000
+"""How many of the events that refer to a sale are read at a time."""
 CHUNKS_A_PAGE: Final = 10
 """How many chunks of an index are read at a time."""
 RESERVE_SECONDS: Final = 8.0
@@ -108,6 +113,13 @@ class EventLookup:
         """
         return shown_event(self.visible(identities, caller))
 
+    def find_all(self, identities: Sequence[Identity], workers: Workers) -> list[Facts]:
+        """Return the facts of those of these events that are in the ledger, in any order."""
+        claims = get_items(self.client, self.identity_table, [{"event": str(one)} for one in identities], workers)
+        keys = [{name: claim[name]["S"] for name in ("quarter_hour", "position")} for claim in claims]
+        items = get_items(self.client, self.ledger_table, keys, workers)
+        return [facts_of(item) for item in items]
+
 
 @dataclass(frozen=True, slots=True)
 class ExplanationQueries:
@@ -130,6 +142,33 @@ class ExplanationQueries:
             recorded_at = parse_iso(facts["recorded_at"])
             at = parse_iso(facts["time"]) if facts.get("time") else recorded_at
             yield from self.rate_cards.looked_at(facts["agency"], at, recorded_at, applied)
+
+
+@dataclass(frozen=True, slots=True)
+class StoryQueries:
+    """Reads the stories of sales: a sale and everything that refers to it."""
+
+    events: EventLookup
+    entities: EntityReader
+    workers: Workers
+
+    def story(self, identities: Iterable[Identity], caller: Caller, paging: Paging) -> dict[str, Any]:
+        """Return a page of the story of the first of these events that is recorded and visible to the caller.
+
+        A correction leads to the story of its sale. Raises ``NotFoundError`` if there is no such event.
+        """
+        first = self._first(self.events.visible(identities, caller), caller)
+        return story_page(first, self._linked(first), paging)
+
+    def _first(self, facts: Facts, caller: Caller) -> Facts:
+        sale = reference(facts["source"], facts) if facts["type"] != SALE else None
+        found = self.events.find(sale) if sale else None
+        return found if found and caller.may_see(found["agency"]) else facts
+
+    def _linked(self, first: Facts) -> list[Facts]:
+        """Return the facts of the recorded events that refer to an event."""
+        listed = self.entities.read(linked_range(Identity(first["source"], first["id"])), LINKED_AT_ONCE)
+        return self.events.find_all([linked_event_of(values["sk"]) for values in listed], self.workers)
 
 
 @dataclass(frozen=True, slots=True)

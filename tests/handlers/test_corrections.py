@@ -1,0 +1,111 @@
+"""Corrections: voids, adjustments and refunds of sales of any source, and the story of a sale."""
+
+from typing import Any
+
+import pytest
+
+from tests.support.events import adjustment, refund, sale, void
+from tests.support.requests import post
+from tests.support.system import World, opened
+
+
+@pytest.fixture
+def world() -> Any:
+    with opened() as world:
+        yield world
+
+
+def verdict(world: World, *sent: dict[str, Any]) -> list[str]:
+    """Return the verdict of each event, with the problem of a rejected one."""
+    items = post(world, list(sent)).json()["items"]
+    return [one["errors"][0]["problem"] if one["verdict"] == "rejected" else one["verdict"] for one in items]
+
+
+def test_a_void_reverses_what_is_left_of_a_sale_in_all_figures(world: World) -> None:
+    assert verdict(world, sale(amount="10.00", commission_rate="0.1"), refund("r", "-4.00"), void()) == ["recorded"] * 3
+    world.drain()
+    account = world.read("/accounts/42/GBP")
+    assert [account[name] for name in ("events", "gross", "refunds", "net")] == [3, "10.00", "-10.00", "0.00"]
+    assert float(account["commission"]) == 0
+    assert verdict(world, void(), void("v2"), refund("r2", "0")) == [
+        "duplicate",
+        "was voided before, by shop#v1",
+        "was voided, by shop#v1",
+    ]
+
+
+def test_a_void_of_what_is_no_sale_is_rejected_with_the_reason(world: World) -> None:
+    assert verdict(world, sale(amount="10"), refund("r", "-10"), sale("b", "5"), void("vb", "b")) == ["recorded"] * 4
+    assert verdict(
+        world, void("v1"), void("v2", "vb"), void("v3", "r"), void("v4", "b", agency="7"), void("v5", "v5")
+    ) == [
+        "was refunded whole, so nothing is left to void",
+        "is no sale, but sale.voided",
+        "is no sale, but sale.refunded",
+        "is a sale of another account",
+        "is the event itself",
+    ]
+
+
+def test_one_sale_voided_twice_in_one_request_is_voided_once(world: World) -> None:
+    assert verdict(world, void("v1"), void("v2"), sale()) == ["recorded", "was voided before, by shop#v1", "recorded"]
+
+
+def test_a_free_sale_can_be_voided(world: World) -> None:
+    assert verdict(world, sale(amount="0"), void(), void("v2")) == [
+        "recorded",
+        "recorded",
+        "was voided before, by shop#v1",
+    ]
+
+
+def test_the_story_of_a_sale_shows_what_is_left_after_each_step(world: World) -> None:
+    till = {"source": "till"}
+    refunded = {**refund("order-1", "-2.50", refers_to_source="shop", reason="broken"), **till}
+    for sent in (
+        sale(amount="10.00", commission_rate="0.2"),
+        refunded,
+        adjustment("a1", "0.25", "order-1", reason="courier"),
+        void(),
+    ):
+        assert verdict(world, sent) == ["recorded"]
+        world.pass_time(minutes=20)
+    story = world.read("/events/shop/order-1/story")
+    assert [
+        (one["source"], one["id"], one["left_after"], float(one["commission_after"])) for one in story["items"]
+    ] == [
+        ("shop", "order-1", "10.00", 2.0),
+        ("till", "order-1", "7.50", 1.5),
+        ("shop", "a1", "7.50", 1.75),
+        ("shop", "v1", "0.00", 0.25),
+    ]
+    assert [one.get("reason") for one in story["items"]] == [None, "broken", "courier", "sold twice"]
+    assert (story["id"], story["left"], float(story["commission"]), story["next"]) == ("order-1", "0.00", 0.25, None)
+    for path in ("/events/till/order-1/story", "/events/shop/v1/story", "/events/shop/a1/story"):
+        assert world.read(path) == story, "a correction leads to the story of its sale"
+
+
+def test_a_story_is_read_page_by_page(world: World) -> None:
+    refunds = [refund(f"r{number}", "-1") for number in range(5)]
+    assert verdict(world, sale(amount="10.00"), *refunds) == ["recorded"] * 6
+    whole = world.read("/events/shop/order-1/story")["items"]
+    assert len(whole) == 6
+    assert world.all("/events/shop/order-1/story", limit=4) == whole
+
+
+def test_the_story_of_an_event_that_no_other_refers_to_is_the_event(world: World) -> None:
+    assert verdict(world, adjustment("a1", "-1")) == ["recorded"]
+    story = world.read("/events/shop/a1/story")
+    assert [one["id"] for one in story["items"]] == ["a1"]
+    assert "left" not in story
+
+
+def test_an_adjustment_of_another_accounts_sale_and_of_no_sale_is_rejected(world: World) -> None:
+    assert verdict(world, sale()) == ["recorded"]
+    other = adjustment("a1", "1", "order-1", agency="7")
+    assert verdict(world, other, adjustment("a2", "1", "a2"), adjustment("a3", "1", "order-1")) == [
+        "is a sale of another account",
+        "is the event itself",
+        "recorded",
+    ]
+    assert verdict(world, adjustment("a4", "1", "a3")) == ["is no sale, but adjustment.recorded"]
