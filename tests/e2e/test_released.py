@@ -168,6 +168,24 @@ def test_accounts_come_to_what_was_worked_out_by_hand(read: World) -> None:
     assert counted(read) == {account: figures(totals) for account, totals in EXPECTED["accounts"].items()}
 
 
+def test_all_accounts_of_the_release_are_listed(read: World) -> None:
+    listed = {f"{one['agency']}#{one['currency']}": figures(one) for one in read.all("/accounts")}
+    assert listed.items() >= counted(read).items()
+    assert len(listed) == sum(
+        one["sk"]["S"] == "latest" and one["pk"]["S"].startswith("ACCOUNT#") for one in lines("entity")
+    )
+
+
+@pytest.mark.parametrize("limit", [1, 100])
+def test_an_agencys_events_that_the_release_sealed_are_found_without_an_index(read: World, limit: int) -> None:
+    span = {"from_": "2026-10-22", "to": "2026-10-24"}
+    events = read.all("/events", **span)
+    assert len(events) > 10
+    for agency in {one["agency"] for one in events}:
+        expected = [one for one in events if one["agency"] == agency]
+        assert read.all("/events", **span, agency=agency, limit=limit) == expected
+
+
 def test_what_the_release_sealed_is_proven(read: World) -> None:
     proof = verify(read.stack.bucket.open, read.stack.bucket.keys())
     assert (proof.runs, proof.problems) == (2, [])
