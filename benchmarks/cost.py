@@ -36,7 +36,7 @@ LINES_STORED: Final = Decimal("0.023")
 """Dollars a gigabyte and month, in S3."""
 
 RECORDING_UNITS: Final = Decimal("2.000")
-COUNTING_UNITS: Final = Decimal("0.130")
+COUNTING_UNITS: Final = Decimal("0.150")
 CUSTOMER_UNITS: Final = Decimal("2.04")
 REPORTING_UNITS: Final = Decimal("0.068")
 RECORDED_A_SECOND: Final = 6_000

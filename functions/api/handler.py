@@ -29,7 +29,8 @@ from quarterhour.locations.queries import LocationQueries
 from quarterhour.model import fields, instants
 from quarterhour.model.fields import NAME
 from quarterhour.model.identifiers import Account, Identity
-from quarterhour.model.instants import DAY
+from quarterhour.model.instants import DAY, MONTH
+from quarterhour.model.periods import Period
 from quarterhour.rate_cards.queries import RateCardQueries
 from quarterhour.reports.keys import is_run_id
 from quarterhour.reports.queries import ReportQueries, no_run
@@ -100,6 +101,16 @@ def account_days(agency: Names, currency: str) -> http.Response:
     paging = query.paging()
     account, _ = _account(agency, currency)
     return _ok(paging.body(counters.days(account, first, end, paging)))
+
+
+@routes.get("/accounts/<agency>/<currency>/periods", allow=own_agency, query=("from", "to", *PAGE))
+def account_periods(agency: Names, currency: str) -> http.Response:
+    """Return an account's totals per period."""
+    query = routes.parameters()
+    first, end = query.span(MONTH, instants.month, (Period.of(instants.ALWAYS[0]), Period.of(instants.ALWAYS[1])))
+    paging = query.paging()
+    account, _ = _account(agency, currency)
+    return _ok(paging.body(counters.periods(account, first, end, paging)))
 
 
 @routes.get("/accounts/<agency>/<currency>/snapshots", allow=own_agency, query=STATES)

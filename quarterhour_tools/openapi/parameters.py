@@ -9,7 +9,18 @@ from pydantic import Field
 from quarterhour.documents.keys import MAX_NAME, MAX_VERSION
 from quarterhour.locations.plan import MAX_LEVELS
 from quarterhour.web.paging import DEFAULT_LIMIT, MAX_LIMIT
-from quarterhour_tools.openapi.values import Currency, Day, Moment, Name, Place, Run, SentInstant, ShortName, Token
+from quarterhour_tools.openapi.values import (
+    Currency,
+    Day,
+    Moment,
+    Month,
+    Name,
+    Place,
+    Run,
+    SentInstant,
+    ShortName,
+    Token,
+)
 
 Limit = Annotated[int, Field(ge=1, le=MAX_LIMIT, default=DEFAULT_LIMIT)]
 Layer = Annotated[str, Field(pattern="^[a-z0-9]+$")]
@@ -92,3 +103,8 @@ DAYS: Final = {
     "to": Parameter("The day after the last, in UTC.", Day, "2026-10-24", required=True),
 }
 """The parameters of routes whose spans are whole days."""
+MONTHS: Final = {
+    "from": Parameter("The first month; without it, the first of all.", Month, "2026-10"),
+    "to": Parameter("The month after the last; without it, to the last of all.", Month, "2027-01"),
+}
+"""The parameters of routes whose spans are whole months."""

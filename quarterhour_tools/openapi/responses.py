@@ -13,6 +13,7 @@ from quarterhour_tools.openapi.values import (
     Decimal,
     Instant,
     Maybe,
+    Month,
     Name,
     Omittable,
     Place,
@@ -126,6 +127,12 @@ class AccountDay(Totals):
 
     day: Day
     customers: Count
+
+
+class AccountPeriod(Totals):
+    """An account's totals in a period."""
+
+    period: Month
 
 
 class AccountSnapshot(AccountState):
@@ -368,6 +375,10 @@ class Event(Receipt):
     refers_to_source: Maybe[Name]
     """The source of the sale in `refers_to`, if it is not the event's own."""
     reason: Maybe[Text]
+    period: Maybe[Month]
+    """The month in which it counts."""
+    prior_period: Maybe[Literal["1"]]
+    """Whether it belongs to an earlier month, which was cut off when the event came."""
 
 
 HeldReason = Literal["unknown_sale", "unregistered_agency"]

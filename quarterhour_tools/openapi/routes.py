@@ -8,7 +8,7 @@ from quarterhour.ledger.http import BATCH, ONE
 from quarterhour.web.routing import JSON
 from quarterhour_tools.openapi import requests as b
 from quarterhour_tools.openapi import responses as a
-from quarterhour_tools.openapi.parameters import DAYS, HELD, PATH, QUERY, SPAN, Parameter
+from quarterhour_tools.openapi.parameters import DAYS, HELD, MONTHS, PATH, QUERY, SPAN, Parameter
 from quarterhour_tools.openapi.values import Text
 
 Shape = Any
@@ -133,6 +133,7 @@ ROUTES: Final[Mapping[str, RouteDescription]] = {
     "GET /accounts/{agency}/{currency}": _read(a.Account, 404),
     "GET /accounts/{agency}/{currency}/quarter-hours": _read(a.Page[a.AccountQuarterHour], 404, **SPAN),
     "GET /accounts/{agency}/{currency}/days": _read(a.Page[a.AccountDay], 404, **DAYS),
+    "GET /accounts/{agency}/{currency}/periods": _read(a.Page[a.AccountPeriod], 404, **MONTHS),
     "GET /accounts/{agency}/{currency}/snapshots": _read(
         a.Page[a.AccountSnapshot] | a.AccountSnapshot, 404, layer=_LAYER
     ),

@@ -81,6 +81,10 @@ class Day(RootModel[Annotated[str, Field(json_schema_extra={"format": "date"})]]
     """A day in UTC."""
 
 
+class Month(RootModel[Annotated[str, Field(pattern="^[0-9]{4}-(0[1-9]|1[0-2])$")]]):
+    """A calendar month in the marketplace's time zone: `2026-10`."""
+
+
 class Moment(RootModel[SentInstant | Day]):
     """An instant, or a date for its midnight UTC."""
 

@@ -13,13 +13,15 @@ from urllib.parse import quote
 
 from quarterhour.aws.entity import LATEST, window_partitions
 from quarterhour.aws.items import chunks, from_item
-from quarterhour.counters.keys import ACCOUNTS, account_of
+from quarterhour.counters.keys import ACCOUNTS, account_of, account_pk, period_sks
+from quarterhour.counters.keys import period_of as period_of_counter
 from quarterhour.model import clock, exact_json
 from quarterhour.model.clock import ManualClock
 from quarterhour.model.identifiers import Account
 from quarterhour.model.quarter_hours import QuarterHour
-from quarterhour.model.totals import Totals
+from quarterhour.model.totals import PeriodTotals, Totals, total
 from quarterhour.reports.keys import part_of_lines
+from quarterhour.reports.lines import period_of
 from quarterhour.reports.lines import read_lines as read_sealed_lines
 from quarterhour.reports.verify import verify
 from quarterhour.schedule.expression import Expression
@@ -54,6 +56,7 @@ _SERVER_FAULT: Final = 500
 _BEGINNING: Final = datetime(1900, 1, 1, tzinfo=UTC)
 
 Accounts = Mapping[Account, Totals]
+Periods = Mapping[Account, PeriodTotals]
 Prepared = AgencyRow | RateCardFile
 """A document that is written before the first event."""
 
@@ -63,6 +66,7 @@ class Outcome:
     """The result of a replay.
 
     ``counters`` are the accounts' lifetime totals from the live counters, ``ledger`` the same from the sealed lines.
+    ``periods`` are the accounts' totals by period from the counters, ``ledger_periods`` the same from the sealed lines.
     ``problems`` are the findings of the proof of the sealed files.
     """
 
@@ -73,6 +77,8 @@ class Outcome:
     lines: int
     counters: Accounts
     ledger: Accounts
+    periods: Periods
+    ledger_periods: Periods
     problems: tuple[str, ...]
     unread: int = 0
     """The number of input lines that are not JSON; they were not sent."""
@@ -82,7 +88,9 @@ class Outcome:
     @property
     def verified(self) -> bool:
         """Whether all lines were read, counters and sealed lines are equal, and every manifest is proven."""
-        return self.counters == self.ledger and not self.problems and not self.unread
+        agree = self.counters == self.ledger and self.periods == self.ledger_periods
+        add_up = self.counters == {account: total(periods.values()) for account, periods in self.periods.items()}
+        return agree and add_up and not self.problems and not self.unread
 
     def as_dict(self) -> dict[str, Any]:
         """Return the object that ``--json`` prints."""
@@ -95,6 +103,10 @@ class Outcome:
             "lines": self.lines,
             "accounts": {str(account): totals.as_dict() for account, totals in self.counters.items()},
             "ledger": {str(account): totals.as_dict() for account, totals in self.ledger.items()},
+            "periods": {
+                str(account): {str(period): totals.as_dict() for period, totals in periods.items()}
+                for account, periods in self.periods.items()
+            },
             **({"rates": dict(self.exchange_rates)} if self.exchange_rates else {}),
             "verified": self.verified,
         }
@@ -337,7 +349,8 @@ class Replay:
         bucket = self._stack.bucket
         days = int(self._stack.template.parameters["DedupRetentionDays"])
         proof = verify(bucket.open, bucket.keys(), timedelta(days=days) if days else None)
-        ledger = ledger_accounts(bucket)
+        ledger, ledger_periods = ledger_totals(bucket)
+        counters = counted_accounts(self._stack)
         unfinished = [f"{firing.function}: did not complete" for firing in self._firings if not firing.done]
         return Outcome(
             sent=self.sent,
@@ -345,8 +358,10 @@ class Replay:
             runs=proof.runs,
             sealed_buckets=proof.buckets,
             lines=sum(totals.events for totals in ledger.values()),
-            counters=counted_accounts(self._stack),
+            counters=counters,
             ledger=ledger,
+            periods={account: counted_periods(self._stack, account) for account in counters},
+            ledger_periods=ledger_periods,
             problems=(*proof.problems, *unfinished),
             unread=self.unread,
             exchange_rates={
@@ -400,16 +415,35 @@ def counted_accounts(stack: Stack) -> Accounts:
     return dict(sorted(found.items()))
 
 
-def ledger_accounts(bucket: Bucket) -> Accounts:
-    """Return the totals of every account from the sealed lines, without counters and manifests."""
-    found: dict[Account, Totals] = {}
+def counted_periods(stack: Stack, account: Account) -> PeriodTotals:
+    """Return the totals of every period of an account from the counters."""
+    first, last = period_sks()
+    pages = stack.dynamodb.get_paginator("query").paginate(
+        TableName=stack.ref("EntityTable"),
+        KeyConditionExpression="pk = :account AND sk BETWEEN :first AND :last",
+        ExpressionAttributeValues={
+            ":account": {"S": account_pk(account)},
+            ":first": {"S": first},
+            ":last": {"S": last},
+        },
+    )
+    counters = (from_item(item) for page in pages for item in page["Items"])
+    return {period_of_counter(values["sk"]): Totals.of(values) for values in counters}
+
+
+def ledger_totals(bucket: Bucket) -> tuple[Accounts, Periods]:
+    """Return the totals of every account, and by period, from the sealed lines, without counters and manifests."""
+    accounts: dict[Account, Totals] = {}
+    periods: dict[Account, PeriodTotals] = {}
     for key in filter(part_of_lines, bucket.keys()):
         with bucket.open(key) as file:
             for line in read_sealed_lines(file):
-                account = Account(line["agency"], line["currency"])
-                before = found.get(account, Totals())
-                found[account] = before.plus(Decimal(line["amount"]), Decimal(line["commission"]))
-    return dict(sorted(found.items()))
+                account, period = Account(line["agency"], line["currency"]), period_of(line)
+                figures = Decimal(line["amount"]), Decimal(line["commission"])
+                of_periods = periods.setdefault(account, {})
+                accounts[account] = accounts.get(account, Totals()).plus(*figures)
+                of_periods[period] = of_periods.get(period, Totals()).plus(*figures)
+    return dict(sorted(accounts.items())), periods
 
 
 def _items(answer: Response) -> list[dict[str, Any]] | None:

@@ -17,13 +17,14 @@ from quarterhour.aws.tables import get_items
 from quarterhour.aws.workers import Workers
 from quarterhour.counters.distinct import MARKERS_PER_TRANSACTION, Marker, MarkerSet, marker_sets, missing
 from quarterhour.counters.keys import customers_key, latest_key, partition_key
-from quarterhour.counters.plan import Addition, Change, Retention, counter_keys, quarter_hour_changes, watermark
+from quarterhour.counters.plan import Addition, Change, Retention, quarter_hour_changes, watermark
 from quarterhour.counters.store import CounterStore, markers_request
 from quarterhour.model.clock import iso_millis
 from quarterhour.model.identifiers import Account, Partition
 from quarterhour.model.quarter_hours import LENGTH, QuarterHour
 from quarterhour.model.totals import Totals
 from tests.contract.storage import Storage, only_dynamodb_local
+from tests.support.builders import in_own_month, keys_in_own_month
 from tests.support.older_counters import older_changes
 
 KEPT = Retention(timedelta(days=35), timedelta(days=800))
@@ -41,9 +42,9 @@ def account(own: str) -> Account:
 def counted(storage: Storage, account: Account, at: datetime, delta: Totals = SOLD) -> list[Change]:
     """Plan three counters with a difference added to what is stored."""
     quarter_hour = QuarterHour.at(at)
-    stored = storage.counters.read(counter_keys(account, quarter_hour))
+    stored = storage.counters.read(keys_in_own_month(account, quarter_hour))
     more: Any = {"counted": {"watermarks": {"00": SEQ}}, "last_updated": iso_millis(at), "retention": KEPT}
-    return three(quarter_hour_changes(account, quarter_hour, stored, delta, **more))
+    return three(quarter_hour_changes(account, quarter_hour, stored, in_own_month(quarter_hour, delta), **more))
 
 
 def three(planned: Sequence[Change | Addition]) -> list[Change]:
@@ -53,13 +54,15 @@ def three(planned: Sequence[Change | Addition]) -> list[Change]:
 def counted_by_0_1_0(storage: Storage, account: Account, at: datetime, shard: int) -> list[Change]:
     """Plan the counters of a partition as 0.1.0 wrote them."""
     partition = Partition(QuarterHour.at(at), shard)
-    stored = storage.counters.read([*counter_keys(account, partition.quarter_hour), partition_key(account, partition)])
+    stored = storage.counters.read(
+        [*keys_in_own_month(account, partition.quarter_hour), partition_key(account, partition)]
+    )
     more: Any = {"seq": SEQ, "last_updated": iso_millis(at), "retention": KEPT}
     return three(older_changes(account, partition, stored, SOLD, **more))
 
 
 def stored(storage: Storage, account: Account, at: datetime) -> list[dict[str, Any]]:
-    found = storage.counters.read(counter_keys(account, QuarterHour.at(at)))
+    found = storage.counters.read(keys_in_own_month(account, QuarterHour.at(at)))
     return [found[sk] for sk in sorted(found)]
 
 
@@ -133,7 +136,7 @@ def test_of_concurrent_writers_one_succeeds(storage: Storage, account: Account, 
 def test_figures_and_watermark_keep_all_their_digits(storage: Storage, account: Account, at: datetime) -> None:
     gross = Decimal("12345678901234567890.123456789012345678")
     storage.counters.write(counted(storage, account, at, Totals(1, gross)))
-    _, quarter_hour, _ = stored(storage, account, at)
+    _, _, quarter_hour, _ = stored(storage, account, at)
     assert (quarter_hour["gross"], quarter_hour["watermarks"]) == (str(gross), {"00": SEQ})
     assert Totals.of(quarter_hour).gross == gross
 
@@ -152,9 +155,9 @@ def test_counted_totals_include_the_first_and_the_last_quarter_hour(
     storage.counters.write(counted(storage, other, at + 2 * LENGTH))
     first, last = (QuarterHour.at(at + quarter_hours * LENGTH) for quarter_hours in (1, 90))
     assert storage.counters.counted(account, first, last) == {
-        first: SOLD + SOLD + SOLD,
-        first.next: SOLD,
-        last: SOLD + SOLD,
+        first: in_own_month(first, SOLD + SOLD + SOLD),
+        first.next: in_own_month(first.next, SOLD),
+        last: in_own_month(last, SOLD + SOLD),
     }
     assert len(storage.counters.counted(account, first, QuarterHour.last_of(date.max))) == 4
 

@@ -8,7 +8,7 @@ import pytest
 from quarterhour.aws.entity import Range
 from quarterhour.counters.distinct import marker_sets
 from quarterhour.counters.keys import account_pk
-from quarterhour.counters.plan import Retention, counter_keys, quarter_hour_changes
+from quarterhour.counters.plan import Retention, quarter_hour_changes
 from quarterhour.counters.queries import CounterQueries
 from quarterhour.ledger.plan import ledger_values
 from quarterhour.model.clock import iso_millis
@@ -19,7 +19,7 @@ from quarterhour.model.quarter_hours import LENGTH, QuarterHour
 from quarterhour.model.totals import Totals
 from tests.contract.paging import everything
 from tests.contract.storage import Storage
-from tests.support.builders import claim, event
+from tests.support.builders import claim, event, in_own_month, keys_in_own_month
 from tests.support.older_counters import older_changes
 
 KEPT = Retention(timedelta(days=35), timedelta(days=800))
@@ -40,15 +40,15 @@ ONE: Final = Totals(1, ZERO, ZERO, ZERO)
 def count(storage: Storage, account: Account, at: datetime) -> None:
     """Count one event of nothing."""
     quarter_hour = QuarterHour.at(at)
-    stored = storage.counters.read(counter_keys(account, quarter_hour))
+    stored = storage.counters.read(keys_in_own_month(account, quarter_hour))
     more: Any = {"counted": {}, "last_updated": iso_millis(at), "retention": KEPT}
-    storage.counters.write(quarter_hour_changes(account, quarter_hour, stored, ONE, **more))
+    storage.counters.write(quarter_hour_changes(account, quarter_hour, stored, in_own_month(quarter_hour, ONE), **more))
 
 
 def count_as_0_1_0(storage: Storage, account: Account, at: datetime, shard: int) -> None:
     """Count one event of nothing as 0.1.0 did, in a counter of its partition."""
     quarter_hour = QuarterHour.at(at)
-    stored = storage.counters.read(counter_keys(account, quarter_hour))
+    stored = storage.counters.read(keys_in_own_month(account, quarter_hour))
     more: Any = {"seq": "1".zfill(40), "last_updated": iso_millis(at), "retention": KEPT}
     storage.counters.write(older_changes(account, Partition(quarter_hour, shard), stored, ONE, **more))
 

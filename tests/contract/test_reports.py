@@ -13,7 +13,7 @@ import pytest
 from quarterhour.aws.entity import CHECKPOINT_KEY
 from quarterhour.aws.items import Item, from_item
 from quarterhour.aws.tables import query_pages
-from quarterhour.counters.plan import Retention, counter_keys, quarter_hour_changes
+from quarterhour.counters.plan import Retention, quarter_hour_changes
 from quarterhour.ledger.plan import ledger_values
 from quarterhour.model.errors import OvertakenError, SealedFileError
 from quarterhour.model.identifiers import Account, Partition
@@ -23,7 +23,7 @@ from quarterhour.reports.keys import RUNS
 from quarterhour.reports.plan import Checkpoint, Plan, Proof, SealedFile, run_values, with_proofs
 from quarterhour.reports.store import partition_request
 from tests.contract.storage import Storage
-from tests.support.builders import claim, event
+from tests.support.builders import claim, event, in_own_month, keys_in_own_month
 from tests.support.older_counters import older_changes
 
 MANIFEST = "f" * 64
@@ -217,7 +217,14 @@ def test_counted_totals_are_read_for_each_account_and_quarter_hour_that_has_a_co
     totals = Totals(3, Decimal("12.50"), Decimal(-1), Decimal("1.15"))
     more: Any = {"last_updated": "2026", "retention": KEPT}
     storage.counters.write(
-        quarter_hour_changes(ours, first.quarter_hour, {}, totals + totals, counted={"watermarks": {}}, **more)
+        quarter_hour_changes(
+            ours,
+            first.quarter_hour,
+            {},
+            in_own_month(first.quarter_hour, totals + totals),
+            counted={"watermarks": {}},
+            **more,
+        )
     )
     expected = {(ours, first.quarter_hour): totals + totals, (theirs, first.quarter_hour): totals}
     assert storage.reports.counters.counted(expected, 2) == {(ours, first.quarter_hour): totals + totals}
@@ -231,11 +238,15 @@ def test_counters_that_0_1_0_kept_of_partitions_are_added_where_the_quarter_hour
     more: Any = {"last_updated": "2026", "retention": KEPT}
     expected = {(ours, first.quarter_hour): one + one + one}
     for partition in (first, other):
-        stored = storage.counters.read(counter_keys(ours, partition.quarter_hour))
+        stored = storage.counters.read(keys_in_own_month(ours, partition.quarter_hour))
         storage.counters.write(older_changes(ours, partition, stored, one, seq="1".zfill(40), **more))
     assert storage.reports.counters.counted(expected, 2) == {(ours, first.quarter_hour): one + one}
-    stored = storage.counters.read(counter_keys(ours, first.quarter_hour))
-    storage.counters.write(quarter_hour_changes(ours, first.quarter_hour, stored, one, counted={}, **more))
+    stored = storage.counters.read(keys_in_own_month(ours, first.quarter_hour))
+    storage.counters.write(
+        quarter_hour_changes(
+            ours, first.quarter_hour, stored, in_own_month(first.quarter_hour, one), counted={}, **more
+        )
+    )
     assert storage.reports.counters.counted(expected, 2) == {(ours, first.quarter_hour): one + one + one}
 
 

@@ -15,7 +15,7 @@ from quarterhour.aws.items import from_item, to_item
 from quarterhour.aws.parking import Parking
 from quarterhour.aws.streams import SEQUENCE_DIGITS, Poison, Record, is_insert
 from quarterhour.counters.keys import account_pk, latest_key
-from quarterhour.counters.plan import Retention, counter_keys, group, quarter_hour_changes
+from quarterhour.counters.plan import Retention, group, quarter_hour_changes
 from quarterhour.ledger.plan import Claim, ledger_values
 from quarterhour.model.clock import iso_millis
 from quarterhour.model.identifiers import Account
@@ -26,7 +26,7 @@ from quarterhour.snapshots.plan import snapshots
 from quarterhour_tools.emulator.delivery import lambda_record
 from quarterhour_tools.emulator.filters import matches
 from tests.contract.storage import Storage, only_dynamodb_local
-from tests.support.builders import claim, event
+from tests.support.builders import claim, event, in_own_month, keys_in_own_month
 
 KEPT = Retention(timedelta(days=35), timedelta(days=800))
 
@@ -131,9 +131,11 @@ def test_a_write_over_an_event_reaches_no_counter(storage: Storage, own: str, at
 def count(storage: Storage, account: Account, at: datetime) -> None:
     """Count one event of nothing."""
     quarter_hour = QuarterHour.at(at)
-    stored = storage.counters.read(counter_keys(account, quarter_hour))
+    stored = storage.counters.read(keys_in_own_month(account, quarter_hour))
     more: Any = {"counted": {}, "last_updated": iso_millis(at), "retention": KEPT}
-    storage.counters.write(quarter_hour_changes(account, quarter_hour, stored, Totals(1), **more))
+    storage.counters.write(
+        quarter_hour_changes(account, quarter_hour, stored, in_own_month(quarter_hour, Totals(1)), **more)
+    )
 
 
 def test_each_change_of_a_latest_state_is_delivered_and_nothing_else(
@@ -142,7 +144,7 @@ def test_each_change_of_a_latest_state_is_delivered_and_nothing_else(
     for _ in range(3):
         count(storage, account, at)
     records = of_entity(delivered(storage, "snapshots", at), account)
-    assert len(records) == 9
+    assert len(records) == 12
     latest = filtered(storage, "snapshots", records)
     assert [one["eventName"] for one in latest] == ["INSERT", "MODIFY", "MODIFY"]
     assert {one["dynamodb"]["Keys"]["sk"]["S"] for one in latest} == {latest_key(account)["sk"]}

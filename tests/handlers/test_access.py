@@ -34,6 +34,7 @@ OWN = {
     "GET /accounts/{agency}/{currency}": "/accounts/42/GBP",
     "GET /accounts/{agency}/{currency}/quarter-hours": f"/accounts/42/GBP/quarter-hours?{SPAN}",
     "GET /accounts/{agency}/{currency}/days": f"/accounts/42/GBP/days?{SPAN}",
+    "GET /accounts/{agency}/{currency}/periods": "/accounts/42/GBP/periods",
     "GET /accounts/{agency}/{currency}/snapshots": "/accounts/42/GBP/snapshots?layer=5m&last=3",
     "GET /accounts/{agency}/{currency}/trend": "/accounts/42/GBP/trend",
     "GET /accounts/{agency}/{currency}/changes": "/accounts/42/GBP/changes",

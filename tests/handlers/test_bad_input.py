@@ -118,6 +118,7 @@ GOOD: dict[str, Good] = {
     "GET /accounts/{agency}/{currency}": Good(ACCOUNT),
     "GET /accounts/{agency}/{currency}/quarter-hours": Good(ACCOUNT, DAY),
     "GET /accounts/{agency}/{currency}/days": Good(ACCOUNT, DAY),
+    "GET /accounts/{agency}/{currency}/periods": Good(ACCOUNT, {"from": "2026-10", "to": "2026-11"}),
     "GET /accounts/{agency}/{currency}/snapshots": Good(ACCOUNT, STATES),
     "GET /accounts/{agency}/{currency}/changes": Good(ACCOUNT, {"limit": "10"}),
     "GET /accounts/{agency}/{currency}/trend": Good(ACCOUNT, {"layer": "5m"}),

@@ -326,7 +326,25 @@ class Trial(World):
         }
         assert accounts == _sums(ledger), "counters differ from the ledger"
         assert accounts == _sums(lines), "counters differ from the reports"
+        self._periods_agree(ledger, lines)
         self._customers_agree(ledger)
+
+    def _periods_agree(self, ledger: list[dict[str, str]], lines: list[dict[str, str]]) -> None:
+        counted = {
+            (item["pk"]["S"].removeprefix("ACCOUNT#"), item["sk"]["S"].removeprefix("PERIOD#")): Totals.of(
+                from_item(item)
+            )
+            for item in self.entities()
+            if item["sk"]["S"].startswith("PERIOD#")
+        }
+        for items, where in ((ledger, "ledger"), (lines, "reports")):
+            sums: dict[tuple[str, str], Totals] = {}
+            for item in items:
+                of = f"{item['agency']}#{item['currency']}", item["period"]
+                sums[of] = sums.get(of, Totals()).plus(Decimal(item["amount"]), Decimal(item["commission"]))
+            assert {of: totals for of, totals in counted.items() if totals.events} == sums, (
+                f"periods differ from the {where}"
+            )
 
     def _places_agree(self, ledger: list[dict[str, str]]) -> None:
         sold: dict[tuple[str, str], Totals] = {}

@@ -7,13 +7,17 @@ from typing import Any, Final
 
 from hypothesis import strategies as st
 
+from quarterhour.aws.entity import Key
+from quarterhour.counters.plan import counter_keys
 from quarterhour.ledger.event import Event, Rejection, read_event
 from quarterhour.ledger.linked import LinkedClaim, Target, linked_claim
 from quarterhour.ledger.plan import Claim, RecordingTerms
 from quarterhour.ledger.pricing import has_price_of_sale, price_of
 from quarterhour.model.clock import iso_millis
 from quarterhour.model.identifiers import Account, Identity, Partition, Position
+from quarterhour.model.periods import Period
 from quarterhour.model.quarter_hours import QuarterHour
+from quarterhour.model.totals import PeriodTotals, Totals
 from tests.support import events
 from tests.support.events import ABSENT, present
 
@@ -116,6 +120,16 @@ def posting_item(account: str = "42#GBP", amount: str = "12.50", **changed: str)
         **changed,
     }
     return {name: {"S": value} for name, value in values.items()}
+
+
+def in_own_month(quarter_hour: QuarterHour, totals: Totals) -> PeriodTotals:
+    """Return totals of a quarter-hour that count in its own month."""
+    return {Period.of(quarter_hour.day): totals}
+
+
+def keys_in_own_month(account: Account, quarter_hour: QuarterHour) -> tuple[Key, ...]:
+    """Return the keys of the counters of events that count in the month of their quarter-hour."""
+    return counter_keys(account, quarter_hour, [Period.of(quarter_hour.day)])
 
 
 def record(seq: str | int, image: Mapping[str, Any] | None, name: str = "INSERT", **more: object) -> dict[str, Any]:

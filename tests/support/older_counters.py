@@ -17,6 +17,7 @@ from quarterhour.counters.plan import (
 from quarterhour.model.clock import iso_millis
 from quarterhour.model.identifiers import Account, Partition
 from quarterhour.model.totals import Totals
+from tests.support.builders import in_own_month
 
 
 def older_changes(  # noqa: PLR0913 - all that the three counters hold
@@ -31,7 +32,9 @@ def older_changes(  # noqa: PLR0913 - all that the three counters hold
 ) -> list[Change | Addition]:
     """Return the changes by which 0.1.0 added a difference to the three counters of a partition."""
     more: Any = {"counted": {}, "last_updated": last_updated, "retention": retention}
-    _, *shared = quarter_hour_changes(account, partition.quarter_hour, stored, delta, **more)
+    in_month = in_own_month(partition.quarter_hour, delta)
+    # 0.1.0 kept no totals of periods.
+    _, *shared, _ = quarter_hour_changes(account, partition.quarter_hour, stored, in_month, **more)
     watermark = {"seq": seq, "expires_at": epoch(partition.quarter_hour.end + retention.quarter_hour)}
     return [counter_change(partition_key(account, partition), stored, delta, watermark), *shared]
 

@@ -66,7 +66,7 @@ def seal(  # noqa: PLR0913 - a run of any kind
                 objects[part.lines_key] = writer.file.read()
             totals.add(part.quarter_hour, writer.totals().added_up())
     conversion = convert(base, totals.accounts, lambda quarter_hour, *_: pins.get(str(quarter_hour), {}))
-    objects |= {file.key: file.content for file in run_files(plan, sealed, totals.by_account(), conversion).in_order}
+    objects |= {file.key: file.content for file in run_files(plan, sealed, totals, conversion).in_order}
     return plan.run, hexdigest(objects[run_prefix(plan.run) + MANIFEST])
 
 

@@ -22,6 +22,7 @@ ROUTES = {
     f"GET {ACCOUNT}": "ApiFunction",
     f"GET {ACCOUNT}/quarter-hours": "ApiFunction",
     f"GET {ACCOUNT}/days": "ApiFunction",
+    f"GET {ACCOUNT}/periods": "ApiFunction",
     f"GET {ACCOUNT}/snapshots": "ApiFunction",
     f"GET {ACCOUNT}/trend": "ApiFunction",
     "GET /windows/{layer}/{start}": "ApiFunction",

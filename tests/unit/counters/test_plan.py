@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from quarterhour.aws.entity import Key, window_partitions
 from quarterhour.aws.streams import SEQUENCE_DIGITS
-from quarterhour.counters.keys import partition_key
+from quarterhour.counters.keys import partition_key, period_of
 from quarterhour.counters.plan import (
     Addition,
     Change,
@@ -21,20 +21,24 @@ from quarterhour.counters.plan import (
     Group,
     Retention,
     by_quarter_hour,
+    by_quarter_hour_and_period,
     group,
     group_changes,
     lacks_watermark,
     uncounted,
 )
+from quarterhour.ledger.posting import Posting
 from quarterhour.model.clock import iso_millis
 from quarterhour.model.identifiers import Identity, Partition, Position
+from quarterhour.model.periods import Period
 from quarterhour.model.quarter_hours import QuarterHour
-from quarterhour.model.totals import Totals
+from quarterhour.model.totals import PeriodTotals, Totals, add_up
 from tests.support.builders import AT, amounts, posting_item, record, utc
 from tests.support.older_counters import older_group_changes
 
 RETENTION = Retention(timedelta(days=35), timedelta(days=800))
 ACCOUNTS = ("42#GBP", "42#EUR", "7#GBP")
+PERIODS = ("", "2026-09", "2026-10")
 PARTITIONS = ("202610230130#00", "202610230130#01", "202610230145#00", "202610240000#00")
 
 
@@ -91,6 +95,16 @@ class Table:
         places = [(pk, sk) for pk, sk in sorted(self.items) if pk == "ACCOUNT#" + account and sk.startswith("QUARTER#")]
         return dict(by_quarter_hour(self.items[place] for place in places))
 
+    def quarter_hours_by_period(self, account: str) -> dict[QuarterHour, PeriodTotals]:
+        """Return the same by period."""
+        places = [(pk, sk) for pk, sk in sorted(self.items) if pk == "ACCOUNT#" + account and sk.startswith("QUARTER#")]
+        return dict(by_quarter_hour_and_period(self.items[place] for place in places))
+
+    def periods(self, account: str) -> PeriodTotals:
+        """Return what is counted of an account's periods."""
+        of = {sk: item for (pk, sk), item in self.items.items() if pk == "ACCOUNT#" + account}
+        return {period_of(sk): Totals.of(item) for sk, item in of.items() if sk.startswith("PERIOD#")}
+
 
 def changes(one: Group, stored: Mapping[str, Counter]) -> list[Change | Addition]:
     """Plan the counting of what is new in a group, without customers."""
@@ -110,6 +124,7 @@ def posting(account: str, partition: str, amount: Decimal | str, commission: Dec
         commission=str(commission) if isinstance(commission, str) else f"{commission:f}",
         quarter_hour=partition,
         position=str(Position.of(Identity("shop", str(i)), at)),
+        **({"period": PERIODS[i % 3]} if PERIODS[i % 3] else {}),
     )
 
 
@@ -161,8 +176,11 @@ def test_each_posting_is_counted_once_in_any_batches_and_redeliveries(
         [one for one in records if PARTITIONS.index(one["dynamodb"]["NewImage"]["quarter_hour"]["S"]) % 2 == shard]
         for shard in (0, 1)
     ]
+    newer: list[dict[str, Any]] = []
     for records_of_shard in shards:
-        table.apply_as_0_1_0(records_of_shard[: round(counted_before * len(records_of_shard))])
+        older = round(counted_before * len(records_of_shard))
+        table.apply_as_0_1_0(records_of_shard[:older])
+        newer += records_of_shard[older:]
     done = [0, 0]
     for shard, cut, failing in [*deliveries, (0, (1, 1), 0), (1, (1, 1), 0)]:
         done[shard] = redeliver(table, shards[shard], done[shard], cut, failing)
@@ -178,6 +196,11 @@ def test_each_posting_is_counted_once_in_any_batches_and_redeliveries(
             of_day = [one for one in of_account if one[1].startswith(day.replace("-", ""))]
             if of_day:
                 assert_counted(table.totals(account, f"DAY#{day}"), of_day)
+        by_period: PeriodTotals = {}
+        for posted in (Posting.of(one["dynamodb"]["NewImage"]) for one in newer):
+            if str(posted.account) == account:
+                add_up(by_period, [(posted.period, Totals().plus(posted.amount, posted.commission))])
+        assert table.periods(account) == by_period
         newest = max(
             Partition.parse(one[1]).quarter_hour.start + timedelta(milliseconds=i)
             for i, one in enumerate(sold)
@@ -196,6 +219,36 @@ def assert_counted(totals: Totals, sold: Sequence[tuple[str, str, Decimal, Decim
 # ---------------------------------------------------------------- one batch
 
 
+def test_a_quarter_hour_keeps_what_it_added_to_other_periods_than_its_own_month() -> None:
+    table = Table()
+    for one in group(stream(posting(ACCOUNTS[0], PARTITIONS[0], "10.00", "1.00", i) for i in range(6)))[0]:
+        table.apply(one)
+    ten, twenty = Totals(2, Decimal("20.00"), Decimal(0), Decimal("2.00")), table.totals(ACCOUNTS[0], "PERIOD#2026-10")
+    assert table.totals(ACCOUNTS[0], "PERIOD#2026-09") == ten
+    assert twenty == ten + ten
+    quarter_hour = QuarterHour.parse("202610230130")
+    assert table.quarter_hours_by_period(ACCOUNTS[0]) == {
+        quarter_hour: {Period(2026, 9): ten, Period(2026, 10): twenty}
+    }
+    assert table.items["ACCOUNT#42#GBP", "QUARTER#202610230130"]["periods"] == {"2026-09": ten.as_dict()}
+
+
+def test_a_group_of_too_many_periods_for_a_transaction_is_cut_in_the_order_of_the_stream() -> None:
+    months = [f"{year}-{month:02d}" for year in range(2000, 2018) for month in range(1, 13)]
+    images = [
+        {**posting(ACCOUNTS[0], PARTITIONS[0], "1", "1", i), "period": {"S": month}} for i, month in enumerate(months)
+    ]
+    groups, _ = group(stream(images))
+    assert [len(one.periods) for one in groups] == [90, 90, 36]
+    assert [one.seq for part in groups for one in part.postings] == sorted(
+        one.seq for part in groups for one in part.postings
+    )
+    table = Table()
+    for one in groups:
+        table.apply(one)
+    assert table.totals(ACCOUNTS[0], "latest").events == len(table.periods(ACCOUNTS[0])) == len(months)
+
+
 def test_the_sign_separates_gross_from_refunds() -> None:
     table = Table()
     sold = [("10.00", "1.000"), ("0", "0"), ("-2.50", "-0.250"), ("0.005", "0.0005")]
@@ -209,13 +262,18 @@ def test_the_sign_separates_gross_from_refunds() -> None:
     }
 
 
-def test_one_transaction_moves_quarter_hour_day_and_lifetime_together() -> None:
+def test_one_transaction_moves_quarter_hour_day_period_and_lifetime_together() -> None:
     (one,), _ = group(stream([posting("42#GBP", PARTITIONS[0], "10.00", "1.00", 5)]))
     planned = [change for change in changes(one, {}) if isinstance(change, Change)]
-    assert [change.values["sk"] for change in planned] == ["QUARTER#202610230130", "latest", "DAY#2026-10-23"]
+    assert [change.values["sk"] for change in planned] == [
+        "QUARTER#202610230130",
+        "latest",
+        "DAY#2026-10-23",
+        "PERIOD#2026-10",
+    ]
     assert {change.values["pk"] for change in planned} == {"ACCOUNT#42#GBP"}
-    assert [change.version for change in planned] == [None, None, None]
-    assert [change.values["version"] for change in planned] == [1, 1, 1]
+    assert [change.version for change in planned] == [None, None, None, None]
+    assert [change.values["version"] for change in planned] == [1, 1, 1, 1]
 
 
 def test_a_batch_is_grouped_by_account_and_quarter_hour_in_the_order_of_the_stream() -> None:
@@ -328,17 +386,18 @@ def test_a_late_partition_does_not_turn_last_updated_back() -> None:
     assert table.items["ACCOUNT#42#GBP", "latest"]["last_updated"] == "2026-10-23T01:45:00.000Z"
 
 
-def test_quarter_hour_and_day_counters_expire_and_the_lifetime_never_does() -> None:
+def test_quarter_hour_and_day_counters_expire_and_those_of_lifetime_and_period_never_do() -> None:
     (one,), _ = group(stream([posting("42#GBP", PARTITIONS[0], "1", "1", 0)]))
-    quarter_hour, latest, day = counters_of(changes(one, {}))
+    quarter_hour, latest, day, period = counters_of(changes(one, {}))
     assert quarter_hour["expires_at"] == int((utc("01:45") + timedelta(days=35)).timestamp())
     assert day["expires_at"] == int((utc("01:45") + timedelta(days=800)).timestamp())
     assert "expires_at" not in latest
+    assert "expires_at" not in period
 
 
 def test_the_lifetime_totals_are_in_the_index_of_all_latest_states() -> None:
     (one,), _ = group(stream([posting("42#GBP", PARTITIONS[0], "1", "1", 0)]))
-    _, latest, _ = counters_of(changes(one, {}))
+    _, latest, _, _ = counters_of(changes(one, {}))
     assert latest["gsi1pk"] in window_partitions("latest")
     assert latest["gsi1sk"] == "ACCOUNT#42#GBP"
 

@@ -7,7 +7,8 @@ import pytest
 
 from quarterhour.counters.plan import Change, watermark
 from quarterhour.model.identifiers import Account, Partition
-from quarterhour.model.quarter_hours import QuarterHour
+from quarterhour.model.periods import Period
+from quarterhour.model.quarter_hours import LENGTH, QuarterHour
 from quarterhour.model.totals import Totals
 from quarterhour.rebuild.plan import LAST_SEQUENCE, differing, final_through, lifetimes, quarter_hour_fix
 from tests.unit.counters.test_plan import RETENTION
@@ -15,6 +16,7 @@ from tests.unit.counters.test_plan import RETENTION
 ACCOUNT = Account("42", "GBP")
 ROLLOVER = QuarterHour.parse("202610230130")
 DAY = date(2026, 10, 23)
+OCTOBER = Period(2026, 10)
 
 
 @pytest.mark.parametrize(
@@ -33,29 +35,27 @@ def test_lifetimes_are_the_totals_of_final_runs_and_name_the_accounts_of_all_run
     one, two, other = Totals(1, Decimal(5)), Totals(2, Decimal(7)), Account("7", "GBP")
     final = QuarterHour.last_of(DAY)
     runs = [
-        (final.start, {ACCOUNT: one}),
-        (final.end, {ACCOUNT: two}),
-        (final.next.end, {ACCOUNT: one, other: two}),
+        (final.start, {ACCOUNT: {OCTOBER: one}}),
+        (final.end, {ACCOUNT: {OCTOBER: two, OCTOBER.previous: one}}),
+        (final.next.end, {ACCOUNT: {OCTOBER: one}, other: {OCTOBER: two}}),
     ]
-    assert lifetimes(runs, None, final) == {ACCOUNT: one + two, other: Totals()}
-    assert lifetimes(runs, other, final) == {other: Totals()}
-    assert lifetimes([], ACCOUNT, final) == {ACCOUNT: Totals()}
+    assert lifetimes(runs, None, final) == {ACCOUNT: {OCTOBER: one + two, OCTOBER.previous: one}, other: {}}
+    assert lifetimes(runs, other, final) == {other: {}}
+    assert lifetimes([], ACCOUNT, final) == {ACCOUNT: {}}
 
 
 def test_quarter_hours_with_wrong_missing_or_surplus_counters_differ() -> None:
     right, wrong = ROLLOVER, ROLLOVER.next
-    missing_, spare = wrong.next, wrong.next.next
-    one, two = Totals(1, Decimal(5)), Totals(2, Decimal(7))
-    assert differing({right: one, wrong: one, missing_: one}, {right: one, wrong: two, spare: two}) == [
-        wrong,
-        missing_,
-        spare,
-    ]
+    missing_, spare, moved = (QuarterHour(wrong.start + number * LENGTH) for number in (1, 2, 3))
+    one, two = {OCTOBER: Totals(1, Decimal(5))}, {OCTOBER: Totals(2, Decimal(7))}
+    sealed = {right: one, wrong: one, missing_: one, moved: one}
+    counted = {right: one, wrong: two, spare: two, moved: {OCTOBER.previous: one[OCTOBER]}}
+    assert differing(sealed, counted) == [wrong, missing_, spare, moved]
 
 
 def test_the_watermark_of_a_repaired_quarter_hour_is_at_the_end_for_every_shard() -> None:
-    missing_ = Totals(1, Decimal(5), Decimal(0), Decimal(1))
-    quarter_hour, _, _ = quarter_hour_fix(ACCOUNT, ROLLOVER, missing_, [], {}, retention=RETENTION)
+    missing_ = {OCTOBER: Totals(1, Decimal(5), Decimal(0), Decimal(1))}
+    quarter_hour, _, _, _ = quarter_hour_fix(ACCOUNT, ROLLOVER, missing_, [], {}, retention=RETENTION)
     assert isinstance(quarter_hour, Change)
     stored = {quarter_hour.values["sk"]: quarter_hour.values}
     assert {watermark(Partition(ROLLOVER, shard), stored) for shard in range(64)} == {LAST_SEQUENCE}

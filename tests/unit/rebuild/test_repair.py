@@ -14,17 +14,14 @@ from quarterhour.aws.entity import Key
 from quarterhour.aws.workers import Workers
 from quarterhour.counters.distinct import Marker, MarkerSet, marker_sets
 from quarterhour.counters.plan import Addition, Change, Counter, group
+from quarterhour.ledger.posting import Posting
 from quarterhour.model import clock
 from quarterhour.model.clock import ManualClock
 from quarterhour.model.errors import UnavailableError
 from quarterhour.model.identifiers import Account, Partition
 from quarterhour.model.quarter_hours import QuarterHour
-from quarterhour.model.totals import Totals
-from quarterhour.rebuild.plan import (
-    FINAL_AFTER,
-    sealed_days,
-    total,
-)
+from quarterhour.model.totals import PeriodTotals, Totals, add_up
+from quarterhour.rebuild.plan import FINAL_AFTER, sealed_days
 from quarterhour.rebuild.repair import CounterRepair
 from tests.support.builders import AT, amounts
 from tests.support.script import cancelled
@@ -35,6 +32,7 @@ ACCOUNT = Account("42", "GBP")
 PK = "ACCOUNT#42#GBP"
 SEALED = ("202610222345#00", "202610230130#00", "202610230130#01")
 UNSEALED = ("202610230145#00", "202610230200#00")
+MONTHS = ("PERIOD#2026-09", "PERIOD#2026-10")
 ROLLOVER = QuarterHour.parse("202610230130")
 DAY = date(2026, 10, 23)
 
@@ -60,12 +58,17 @@ class Store:
         if not self.table.write(changes):
             raise cancelled(["ConditionalCheckFailed"])
 
-    def counted(self, account: Account, first: QuarterHour, last: QuarterHour) -> dict[QuarterHour, Totals]:
+    def counted(self, account: Account, first: QuarterHour, last: QuarterHour) -> dict[QuarterHour, PeriodTotals]:
         assert account == ACCOUNT
         assert first <= last, "DynamoDB takes no BETWEEN whose bounds are the wrong way round"
-        found = self.table.quarter_hours(str(account))
+        found = self.table.quarter_hours_by_period(str(account))
         self.meanwhile()
         return {quarter_hour: totals for quarter_hour, totals in found.items() if first <= quarter_hour <= last}
+
+    def periods(self, account: Account) -> PeriodTotals:
+        found = self.table.periods(str(account))
+        self.meanwhile()
+        return found
 
     def set_customers(self, counter: Key, customers: int, expires: int) -> None:
         assert expires > clock.now().timestamp()
@@ -90,7 +93,10 @@ def rebuild(
         for day, some in groupby(lines, lambda line: Partition.parse(line["quarter_hour"]).quarter_hour.day):
             of_day = list(some)
             repaired += repair.repair_day(day, of_day, ACCOUNT)
-            totals = total(sealed.totals for sealed in sealed_days(of_day, ACCOUNT).values())
+            totals: PeriodTotals = {}
+            for sealed in sealed_days(of_day, ACCOUNT).values():
+                for periods in sealed.quarter_hours.values():
+                    add_up(totals, periods.items())
             runs.append((min(through, QuarterHour.last_of(day)).end, {ACCOUNT: totals}))
         compared, lifetimes = repair.repair_lifetimes(runs, ACCOUNT)
         assert compared == 1
@@ -105,6 +111,13 @@ def expected(postings: Iterable[Mapping[str, Any]], prefix: str = "") -> Totals:
     return totals
 
 
+def by_period(postings: Iterable[Mapping[str, Any]]) -> PeriodTotals:
+    totals: PeriodTotals = {}
+    for item in (Posting.of(dict(one)) for one in postings):
+        totals[item.period] = totals.get(item.period, Totals()).plus(item.amount, item.commission)
+    return totals
+
+
 figures = amounts()
 
 
@@ -112,7 +125,9 @@ figures = amounts()
     sold=st.lists(st.tuples(st.sampled_from(SEALED + UNSEALED), figures), min_size=1, max_size=12),
     delivered=st.tuples(st.floats(0, 1), st.floats(0, 1)),
     broken=st.dictionaries(
-        st.sampled_from(["latest", "DAY#2026-10-23", "DAY#2026-10-22", *(f"QUARTER#{one[:12]}" for one in SEALED)]),
+        st.sampled_from(
+            ["latest", "DAY#2026-10-23", "DAY#2026-10-22", *(f"QUARTER#{one[:12]}" for one in SEALED), *MONTHS]
+        ),
         st.none() | figures,
     ),
     steps=st.lists(st.integers(0, 1), max_size=20),
@@ -126,9 +141,11 @@ def test_a_rebuild_corrects_any_counters_while_events_keep_arriving(
     later: timedelta,
 ) -> None:
     postings = [posting("42#GBP", partition, amount, amount, i) for i, (partition, amount) in enumerate(sold)]
+    before, done = (round(share * len(postings)) for share in sorted(delivered))
+    for posted in postings[:before]:
+        posted.pop("period", None)  # recorded by 0.1.0, too
     records = stream(postings)
     table = Shop()
-    before, done = (round(share * len(records)) for share in sorted(delivered))
     table.apply_as_0_1_0(records[:before])
     deliver(table, records[:done])
     for sk, gross in broken.items():
@@ -148,6 +165,7 @@ def test_a_rebuild_corrects_any_counters_while_events_keep_arriving(
     deliver(table, records[max(0, done - 2) :])
     if any(one in SEALED for one, _ in sold):
         assert table.totals("42#GBP", "latest") == expected(postings)
+        assert {period: one for period, one in table.periods("42#GBP").items() if one.events} == by_period(postings)
     for quarter_hour, totals in table.quarter_hours("42#GBP").items():
         assert totals == expected(postings, str(quarter_hour))
     for day in {one[:8] for one, _ in sold if one in SEALED}:
@@ -218,8 +236,8 @@ def test_counts_of_a_sealed_partition_without_lines_are_removed() -> None:
 def test_expired_partitions_and_days_are_not_restored() -> None:
     postings = [posting("42#GBP", SEALED[1], "10.00", "1.00", 0)]
     for days, existing in (
-        (30, {"latest", "DAY#2026-10-23", f"QUARTER#{ROLLOVER}"}),
-        (40, {"latest", "DAY#2026-10-23"}),
+        (30, {"latest", "PERIOD#2026-10", "DAY#2026-10-23", f"QUARTER#{ROLLOVER}"}),
+        (40, {"latest", "PERIOD#2026-10", "DAY#2026-10-23"}),
     ):
         store = Store(Shop())
         assert (
@@ -227,8 +245,8 @@ def test_expired_partitions_and_days_are_not_restored() -> None:
         )
         assert {sk for _, sk in store.table.items} == existing
     store = Store(Shop())
-    assert rebuild(store, postings, AT + timedelta(days=900), QuarterHour.last_of(DAY + timedelta(days=899))) == 1
-    assert {sk for _, sk in store.table.items} == {"latest"}
+    assert rebuild(store, postings, AT + timedelta(days=900), QuarterHour.last_of(DAY + timedelta(days=899))) == 2
+    assert {sk for _, sk in store.table.items} == {"latest", "PERIOD#2026-10"}
     assert store.table.customers == {}
 
 

@@ -5,6 +5,7 @@ import gzip
 import io
 from collections.abc import Iterable
 from datetime import datetime, timedelta
+from decimal import Decimal
 from hashlib import sha256
 from io import BytesIO
 from typing import IO, Any, NamedTuple, cast
@@ -16,8 +17,10 @@ from hypothesis import strategies as st
 from quarterhour.aws.items import Item
 from quarterhour.ledger.event import DETAILS, REFUND
 from quarterhour.ledger.plan import ledger_values
+from quarterhour.model.errors import LedgerItemError
 from quarterhour.model.identifiers import Account, Partition
 from quarterhour.model.money import NO_CURRENCY
+from quarterhour.model.periods import Period
 from quarterhour.model.totals import Totals
 from quarterhour.reports.lines import COLUMNS, escape_formula, read_lines, tally_lines, unescape_formula
 from quarterhour.reports.plan import SCHEMA, LineTotals, SealedFile
@@ -102,13 +105,17 @@ def ledgers(draw: st.DrawFn) -> list[Item]:
         more = {name: draw(names) for name in draw(st.sets(st.sampled_from(DETAILS), max_size=3))}
         account = f"{draw(st.sampled_from(['42', '7']))}#{draw(st.sampled_from(['GBP', 'EUR']))}"
         items.append(line(at, f"{i}{draw(names)}", draw(st.sampled_from(["12.50", "0", "-3.20"])), account, **more))
+        if draw(st.booleans()):
+            items[-1] |= {"period": {"S": "2026-09"}, "prior_period": {"S": "1"}}
     return items
 
 
 @given(ledgers())
 def test_reading_a_sealed_file_returns_the_ledger_items(items: list[Item]) -> None:
     content, packed = sealed(items)
-    values = [{name: value["S"] for name, value in item.items() if name != "schema"} for item in items]
+    values = [
+        {"period": "2026-10"} | {name: value["S"] for name, value in item.items() if name != "schema"} for item in items
+    ]
     read = list(read_lines(BytesIO(content)))
     assert [{name: cell for name, cell in one.items() if cell and name != "flag"} for one in read] == values
     assert tally_lines(read) == packed.totals
@@ -124,7 +131,7 @@ def test_the_same_events_always_give_the_same_bytes(items: list[Item]) -> None:
 
 
 ANY_TEXT = st.text(st.sampled_from("=+-@\t\r\n',\"ab ") | st.characters(codec="utf-8"), min_size=1, max_size=8)
-OPTIONAL = ("product", "quantity", "customer", "extra", "category", "terms", "arithmetic", "unknown")
+OPTIONAL = ("product", "quantity", "customer", "extra", "category", "terms", "arithmetic", "prior_period", "unknown")
 
 
 @pytest.mark.parametrize("schema", COLUMNS)
@@ -152,6 +159,7 @@ def plainly_sealed(items: Iterable[Item], schema: int) -> bytes:
             values = {name: value["S"] for name, value in item.items()}
             if values["type"] == REFUND and "refers_to" not in values:
                 values["flag"] = "unlinked refund"
+            values.setdefault("period", values["recorded_at"][:7])
             writer.writerow(plain_cell(name, values.get(name, "")) for name in COLUMNS[schema])
     return packed.getvalue()
 
@@ -180,12 +188,30 @@ def plain_cell(name: str, text: str) -> str:
     [
         (1, "0cbfae9eef55531fbe591d14a29bcf4897f23bde5b0b7117428987092c6908c6"),
         (2, "269edaec2633377a13d9d899cc988612738910d4718ca68abec038cd5d8e4970"),
+        (3, "1d231f7d75d197729dc344cc83266695b2c8402efa091d004d58a5c0e186c8a7"),
     ],
 )
 def test_the_text_of_a_sealed_file_never_changes(schema: int, digest: str) -> None:
     odd = {"product": 'a "green", tea', "extra": '{"a":"b"}', "customer": "=Zo\u00eb\r\n", "location": "GB#London"}
     items = [line(AT, "a"), line(AT, "+b", "-3.20"), line(AT, "c", category="tea", terms="event", **odd)]
     assert sha256(gzip.decompress(sealed(items, schema)[0])).hexdigest() == digest
+
+
+def test_lines_and_totals_have_the_period_of_the_event_or_the_month_of_its_recording() -> None:
+    items = [line(AT, "a", "1.00"), line(AT, "b", "2.00", period="2026-09", prior_period="1")]
+    content, packed = sealed(items)
+    found = [(one["period"], one["prior_period"]) for one in read_lines(BytesIO(content))]
+    assert found == [("2026-10", ""), ("2026-09", "1")]
+    account = Account("42", "GBP")
+    assert {of: one.gross for of, one in packed.totals.periods.items()} == {
+        (account, Period(2026, 10)): Decimal("1.00"),
+        (account, Period(2026, 9)): Decimal("2.00"),
+    }
+
+
+def test_a_posting_with_a_damaged_period_is_refused() -> None:
+    with pytest.raises(LedgerItemError, match="is not a month"):
+        sealed([line(AT, "a", "1.00", period="2026-13")])
 
 
 def test_the_bytes_do_not_depend_on_when_they_are_written(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+from dataclasses import replace
 from decimal import Decimal
 from hashlib import sha256
 
@@ -11,14 +12,19 @@ from hypothesis import strategies as st
 
 from quarterhour.model import money
 from quarterhour.model.identifiers import Account
+from quarterhour.model.periods import Period
 from quarterhour.model.totals import Totals
-from quarterhour.reports.manifest import manifest, summary
+from quarterhour.reports.manifest import manifest, periods_of, summary
 from quarterhour.reports.plan import Plan, SealedFile
 from tests.support.builders import QUARTER_HOUR, accounts, amounts
 
 PLAN = Plan(QUARTER_HOUR, QUARTER_HOUR.next, "2026-10-23T02:05:00.000Z", "1.0", 2, ("2026-10-23T0115-0130", "hash-0"))
 SEALED = [SealedFile(3, "abc", 99), SealedFile(0)]
 SUMS = {Account("42", "GBP"): Totals(3, Decimal("10.005"), Decimal("-2.50"), Decimal("0.7505"))}
+PERIODS = {
+    (Account("42", "GBP"), Period(2026, 10)): Totals(2, Decimal("10.00"), Decimal("-2.50"), Decimal("0.7500")),
+    (Account("42", "GBP"), Period(2026, 9)): Totals(1, Decimal("0.005"), Decimal(0), Decimal("0.0005")),
+}
 
 
 def test_the_summary_is_exact_and_says_which_figure_is_rounded_and_how() -> None:
@@ -51,7 +57,7 @@ def test_the_summary_adds_up_to_the_last_decimal(figures: dict[Account, tuple[De
 
 def test_the_manifest_holds_bounds_files_and_totals() -> None:
     summary_ = summary(SUMS)
-    assert json.loads(manifest(PLAN, SEALED, SUMS, summary_)) == {
+    assert json.loads(manifest(PLAN, SEALED, SUMS, summary_, None, PERIODS)) == {
         "schema": 3,
         "run": "2026-10-23T0130-0200",
         "from": "2026-10-23T01:30:00Z",
@@ -78,6 +84,10 @@ def test_the_manifest_holds_bounds_files_and_totals() -> None:
                 "gross": "10.005",
                 "refunds": "-2.50",
                 "commission": "0.7505",
+                "periods": {
+                    "2026-09": {"events": 1, "gross": "0.005", "refunds": "0", "commission": "0.0005"},
+                    "2026-10": {"events": 2, "gross": "10.00", "refunds": "-2.50", "commission": "0.7500"},
+                },
             }
         ],
         "files": [
@@ -90,9 +100,17 @@ def test_the_manifest_holds_bounds_files_and_totals() -> None:
     }
 
 
+def test_a_manifest_of_an_older_schema_has_no_periods_and_counts_in_the_month_of_its_run() -> None:
+    older = json.loads(manifest(replace(PLAN, schema=2), SEALED, SUMS, b"", None, PERIODS))
+    assert "periods" not in older["accounts"][0]
+    assert periods_of(older) == {account: {Period(2026, 10): totals} for account, totals in SUMS.items()}
+    newer = json.loads(manifest(PLAN, SEALED, SUMS, b"", None, PERIODS))
+    assert periods_of(newer) == {Account("42", "GBP"): {period: totals for (_, period), totals in PERIODS.items()}}
+
+
 def test_the_first_run_has_no_previous_run() -> None:
     first = Plan(QUARTER_HOUR, QUARTER_HOUR, "2026-10-23T02:05:00.000Z", "1.0", 1, ("", ""))
-    assert json.loads(manifest(first, [SealedFile(0)], {}, summary({})))["previous"] is None
+    assert json.loads(manifest(first, [SealedFile(0)], {}, summary({}), None, {}))["previous"] is None
 
 
 @given(st.dictionaries(accounts, st.tuples(amounts(), amounts(), amounts()), max_size=4))
@@ -104,11 +122,11 @@ def test_a_plan_and_its_totals_always_give_the_same_bytes(
         Account(*one.split("#")): Totals.of(totals.as_dict())
         for one, totals in zip(map(str, sums), sums.values(), strict=True)
     }
-    written, rewritten = (manifest(PLAN, SEALED, some, summary(some)) for some in (sums, again))
+    written, rewritten = (manifest(PLAN, SEALED, some, summary(some), None, {}) for some in (sums, again))
     assert written == rewritten
     assert written.endswith(b"\n")
 
 
 def test_an_agencys_name_can_be_read_in_the_manifest() -> None:
     sums = {Account("Österreich", "EUR"): Totals()}
-    assert "Österreich" in manifest(PLAN, SEALED, sums, b"").decode()
+    assert "Österreich" in manifest(PLAN, SEALED, sums, b"", None, {}).decode()

@@ -16,6 +16,7 @@ from quarterhour.model import clock
 from quarterhour.model.clock import ManualClock
 from quarterhour.model.errors import NotFoundError, OvertakenError, SealedFileError
 from quarterhour.model.identifiers import Account, Identity, Partition
+from quarterhour.model.periods import Period
 from quarterhour.model.totals import Totals
 from quarterhour.reports import part_totals
 from quarterhour.reports.keys import Part
@@ -258,13 +259,15 @@ def test_the_totals_of_a_part_are_unpacked_as_they_were_packed(
     totals = PartTotals(
         {account: Totals(1, *three) for account, three in sums.items()},
         {place: Totals(2, amount) for place, amount in places.items()},
+        {(account, Period(2026, month)): Totals(month, *three) for account, three in sums.items() for month in (9, 10)},
     )
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(part_totals, "_ROWS_AT_A_TIME", at_a_time)
         found, pieces = unpack(BytesIO(pack(sealed, totals)))
         read = list(pieces)
     assert found == sealed
-    assert all(len(one.accounts) + len(one.locations) <= at_a_time for one in read)
+    assert all(len(one.accounts) + len(one.locations) + len(one.periods) <= at_a_time for one in read)
+    assert {key: one for piece in read for key, one in piece.periods.items()} == totals.periods
     assert {key: one for piece in read for key, one in piece.accounts.items()} == totals.accounts
     assert {key: one for piece in read for key, one in piece.locations.items()} == totals.locations
     assert pack(sealed, totals) == pack(sealed, totals)

@@ -360,7 +360,20 @@ TAMPERINGS = {
     ),
     "a summary not named": Tampering(document(MIDDLE, lambda m: m.update(files=[])), MIDDLE, "files: [] where"),
     "a schema of the future": Tampering(document(LAST, lambda m: m.update(schema=4)), LAST, "schema: 4 where 3"),
+    "the totals of a period changed": Tampering(
+        document(LAST, lambda m: m["accounts"][0]["periods"]["2026-10"].update(events=9)), LAST, "periods: "
+    ),
+    "the totals of a period missing": Tampering(
+        document(LAST, lambda m: m["accounts"][0].update(periods={})), LAST, "periods: "
+    ),
     # files, covered up
+    "a period changed": Tampering(text(LINES_0200, replaced(",2026-10,", ",2026-09,")), MIDDLE, "periods: "),
+    "a period that is no month": Tampering(
+        text(LINES_0200, replaced(",2026-10,", ",2026-10x,")), LINES_0200, "is not a month"
+    ),
+    "a flag of a prior period that is none": Tampering(
+        text(LINES_0200, replaced(",2026-10,", ",2026-10,yes")), LINES_0200, "has the flag of a prior period 'yes'"
+    ),
     "an amount changed": Tampering(text(LINES_0200, replaced(",12.50,", ",12.51,")), MIDDLE, "accounts: "),
     "a summary changed": Tampering(content(SUMMARY, lambda c: c.replace(b"12.50", b"12.51")), SUMMARY, "sums: "),
     "a line removed": Tampering(

@@ -6,16 +6,18 @@ from typing import Final
 
 from quarterhour.aws.entity import LATEST, Key
 from quarterhour.model.identifiers import SEPARATOR, Account, Partition, base58_prefix
+from quarterhour.model.periods import Period
 from quarterhour.model.quarter_hours import QuarterHour
 
 ACCOUNTS: Final = "ACCOUNT#"
 """The prefix of every account's partition key."""
 _QUARTER_HOUR: Final = "QUARTER#"
 _AFTER_SHARDS: Final = ":"
-"""Sorts after every shard of a quarter-hour."""
+"""Sorts after every shard of a quarter-hour, and after every digit."""
 _AFTER_NAMES: Final = "\U0010ffff"
 """Sorts after every name."""
 _DAY: Final = "DAY#"
+_PERIOD: Final = "PERIOD#"
 _CUSTOMERS: Final = "CUSTOMERS"
 _SEEN: Final = "SEEN#"
 _SEEN_LENGTH: Final = 22
@@ -57,6 +59,21 @@ def partition_key(account: Account, partition: Partition) -> Key:
 def day_key(account: Account, day: date) -> Key:
     """Return the key of an account's totals of a day."""
     return {"pk": account_pk(account), "sk": f"{_DAY}{day.isoformat()}"}
+
+
+def period_key(account: Account, period: Period) -> Key:
+    """Return the key of an account's totals of a period."""
+    return {"pk": account_pk(account), "sk": f"{_PERIOD}{period}"}
+
+
+def period_sks() -> tuple[str, str]:
+    """Return the bounds of the sort keys of the counters of all periods."""
+    return _PERIOD, f"{_PERIOD}{_AFTER_SHARDS}"
+
+
+def period_of(sk: str) -> Period:
+    """Parse the period from the sort key of its counter."""
+    return Period.parse(sk.removeprefix(_PERIOD))
 
 
 def customers_key(account: Account, day: date | None) -> Key:

@@ -4,6 +4,8 @@
 - The watermark of a shard is the sequence number of its last counted record. The quarter-hour's counter holds those of
   all shards, so they move with its totals or not at all.
 - Records at or below the watermark of their own shard are dropped: an earlier delivery has counted them.
+- A period's counter is written with those of the group that adds to it. The quarter-hour's counter keeps what it added
+  to other periods than its own month, so that repairs can compare each quarter-hour by period.
 - New customers are added to their counts in the same transaction (``distinct``).
 """
 
@@ -11,9 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from decimal import Decimal
-from functools import reduce
 from itertools import groupby
-from operator import add
 from typing import Any, Final
 
 from quarterhour.aws.entity import LATEST, Key, window_index
@@ -22,6 +22,7 @@ from quarterhour.counters.keys import (
     day_key,
     latest_key,
     partition_sk,
+    period_key,
     quarter_hour_key,
     quarter_hour_of,
     quarter_hour_sk,
@@ -30,8 +31,12 @@ from quarterhour.counters.keys import (
 from quarterhour.ledger.posting import Posting
 from quarterhour.model.clock import iso_millis
 from quarterhour.model.identifiers import Account, Partition
+from quarterhour.model.periods import Period
 from quarterhour.model.quarter_hours import QuarterHour
-from quarterhour.model.totals import Totals
+from quarterhour.model.totals import PeriodTotals, Totals, add_up, total
+
+MOST_PERIODS: Final = 90
+"""The most periods of a group: with the other counters and two counts of customers, a transaction holds 100 items."""
 
 Counter = dict[str, Any]
 """A counter item in plain values."""
@@ -56,7 +61,12 @@ class Group:
     @property
     def keys(self) -> tuple[Key, ...]:
         """The keys of the counters that the group changes."""
-        return counter_keys(self.account, self.quarter_hour)
+        return counter_keys(self.account, self.quarter_hour, self.periods)
+
+    @property
+    def periods(self) -> set[Period]:
+        """The periods of the postings."""
+        return {one.posting.period for one in self.postings}
 
     @property
     def partitions(self) -> set[Partition]:
@@ -64,9 +74,10 @@ class Group:
         return {one.posting.partition for one in self.postings}
 
 
-def counter_keys(account: Account, quarter_hour: QuarterHour) -> tuple[Key, ...]:
-    """Return the keys of the counters of an account and a quarter-hour: quarter-hour, lifetime, day."""
-    return quarter_hour_key(account, quarter_hour), latest_key(account), day_key(account, quarter_hour.day)
+def counter_keys(account: Account, quarter_hour: QuarterHour, periods: Iterable[Period] = ()) -> tuple[Key, ...]:
+    """Return the keys of the counters of an account and a quarter-hour: quarter-hour, lifetime, day, periods."""
+    of_periods = (period_key(account, period) for period in sorted(periods))
+    return quarter_hour_key(account, quarter_hour), latest_key(account), day_key(account, quarter_hour.day), *of_periods
 
 
 def group(records: Iterable[Record]) -> tuple[list[Group], list[Poison]]:
@@ -85,10 +96,24 @@ def group(records: Iterable[Record]) -> tuple[list[Group], list[Poison]]:
         of = posting.account, posting.partition.quarter_hour
         postings.setdefault(of, []).append(StreamPosting(sequence(record), posting))
     groups = [
-        Group(account, quarter_hour, tuple(sorted(some, key=lambda one: one.seq)))
+        Group(account, quarter_hour, tuple(part))
         for (account, quarter_hour), some in postings.items()
+        for part in _by_most_periods(sorted(some, key=lambda one: one.seq))
     ]
     return groups, poison
+
+
+def _by_most_periods(postings: Iterable[StreamPosting]) -> Iterator[list[StreamPosting]]:
+    """Cut postings in the order of the stream, so that no part has more than ``MOST_PERIODS`` periods."""
+    part: list[StreamPosting] = []
+    periods: set[Period] = set()
+    for one in postings:
+        if len(periods) == MOST_PERIODS and one.posting.period not in periods:
+            yield part
+            part, periods = [], set()
+        part.append(one)
+        periods.add(one.posting.period)
+    yield part
 
 
 def by_account(groups: Iterable[Group]) -> list[list[Group]]:
@@ -144,7 +169,25 @@ def watermark(partition: Partition, stored: Mapping[str, Counter]) -> str:
 def by_quarter_hour(counters: Iterable[Mapping[str, Any]]) -> Iterator[tuple[QuarterHour, Totals]]:
     """Add up the counters of each quarter-hour, 0.1.0's of its partitions too; they must be ordered by key."""
     for quarter_hour, some in groupby(counters, key=lambda values: quarter_hour_of(values["sk"])):
-        yield quarter_hour, reduce(add, map(Totals.of, some))
+        yield quarter_hour, total(map(Totals.of, some))
+
+
+def by_quarter_hour_and_period(
+    counters: Iterable[Mapping[str, Any]],
+) -> Iterator[tuple[QuarterHour, PeriodTotals]]:
+    """Add up the counters of each quarter-hour by period, as ``by_quarter_hour`` does."""
+    for quarter_hour, some in groupby(counters, key=lambda values: quarter_hour_of(values["sk"])):
+        sums: PeriodTotals = {}
+        for values in some:
+            others = other_periods(values)
+            own = Totals.of(values) - total(others.values())
+            add_up(sums, [(Period.of(quarter_hour.day), own), *others.items()])
+        yield quarter_hour, {period: totals for period, totals in sums.items() if totals != Totals()}
+
+
+def other_periods(counter: Mapping[str, Any]) -> PeriodTotals:
+    """Return what a quarter-hour's counter has added to other periods than its own month in UTC."""
+    return {Period.parse(text): Totals.of(values) for text, values in counter.get("periods", {}).items()}
 
 
 def lacks_watermark(group_: Group, stored: Mapping[str, Counter]) -> bool:
@@ -163,9 +206,10 @@ def group_changes(
     group_: Group, stored: Mapping[str, Counter], additions: Sequence[Addition], retention: Retention
 ) -> list[Change | Addition]:
     """Return the changes that count a group of which nothing is counted, with the new customers that it brings."""
-    delta = Totals()
+    delta: PeriodTotals = {}
     for one in group_.postings:
-        delta = delta.plus(one.posting.amount, one.posting.commission)
+        so_far = delta.get(one.posting.period, Totals())
+        delta[one.posting.period] = so_far.plus(one.posting.amount, one.posting.commission)
     before = stored.get(quarter_hour_sk(group_.quarter_hour), {}).get("watermarks", {})
     moved = {shard_name(one.posting.partition): one.seq for one in group_.postings}
     return quarter_hour_changes(
@@ -180,20 +224,21 @@ def group_changes(
     )
 
 
-def quarter_hour_changes(  # noqa: PLR0913 - all that the three counters hold
+def quarter_hour_changes(  # noqa: PLR0913 - all that the counters hold
     account: Account,
     quarter_hour: QuarterHour,
     stored: Mapping[str, Counter],
-    delta: Totals,
+    delta: PeriodTotals,
     additions: Sequence[Addition] = (),
     *,
     counted: Mapping[str, Any],
     last_updated: str,
     retention: Retention,
 ) -> list[Change | Addition]:
-    """Return the changes that add a difference to a quarter-hour's three counters, and new customers to their counts.
+    """Return the changes that add a difference to a quarter-hour's counters, and new customers to their counts.
 
-    ``counted``: the watermarks after the change: ``watermarks`` by shard, or one ``seq`` for all shards.
+    ``delta``: the difference by period. ``counted``: the watermarks after the change: ``watermarks`` by shard, or one
+    ``seq`` for all shards.
     """
     of_quarter_hour, latest, day = counter_keys(account, quarter_hour)
     until = quarter_hour.end
@@ -202,10 +247,16 @@ def quarter_hour_changes(  # noqa: PLR0913 - all that the three counters hold
     before = stored.get(of_quarter_hour["sk"], {})
     tallies = {one.tally: before.get(one.tally, 0) + one.customers for one in additions if one.customers}
     expiry = {"expires_at": epoch(until + retention.quarter_hour)}
+    own = Period.of(quarter_hour.day)
+    others = add_up(other_periods(before), ((period, one) for period, one in delta.items() if period != own))
+    split = {str(period): one.as_dict() for period, one in others.items() if one != Totals()}
+    periods = {"periods": split} if split or "periods" in before else {}
+    whole = total(delta.values())
     return [
-        counter_change(of_quarter_hour, stored, delta, {**counted, **tallies, **expiry}),
-        counter_change(latest, stored, delta, {"last_updated": updated, **index}),
-        counter_change(day, stored, delta, {"expires_at": epoch(until + retention.day)}),
+        counter_change(of_quarter_hour, stored, whole, {**counted, **tallies, **periods, **expiry}),
+        counter_change(latest, stored, whole, {"last_updated": updated, **index}),
+        counter_change(day, stored, whole, {"expires_at": epoch(until + retention.day)}),
+        *(counter_change(period_key(account, period), stored, one, {}) for period, one in sorted(delta.items())),
         *(one for one in additions if one.customers),
     ]
 

@@ -19,6 +19,8 @@ from quarterhour.counters.keys import (
     day_key,
     day_of,
     latest_key,
+    period_key,
+    period_of,
     quarter_hour_sks,
 )
 from quarterhour.counters.plan import by_quarter_hour
@@ -29,6 +31,7 @@ from quarterhour.model.fields import is_stored_name, shown
 from quarterhour.model.identifiers import Account
 from quarterhour.model.instants import rounded_up
 from quarterhour.model.money import NO_CURRENCY
+from quarterhour.model.periods import Period
 from quarterhour.model.quarter_hours import LENGTH, QuarterHour
 from quarterhour.model.totals import Totals, figures
 from quarterhour.snapshots.kind import EntityKind, Figures
@@ -148,6 +151,13 @@ class CounterQueries:
         customers = self._customers(account, [item["day"] for item in page.items])
         return Page([{**item, "customers": customers.get(item["day"], 0)} for item in page.items], page.after)
 
+    def periods(self, account: Account, first: Period, end: Period, paging: Paging) -> Page:
+        """Return a page of the totals of the periods from ``first`` to before ``end``."""
+        before = paging.start(lambda text: within(first, Period.parse(text), end), first.previous)
+        low, high = (period_key(account, period)["sk"] for period in (before.next, end.previous))
+        entries = self.entities.read(Range(account_pk(account), low, high), paging.limit + 1)
+        return paging.cut(entries, _shown_period, lambda values: str(period_of(values["sk"])))
+
     def _customers(self, account: Account, days: Sequence[str]) -> dict[str, int]:
         """Return the number of distinct customers of each of these days that has any."""
         if not days:
@@ -164,6 +174,10 @@ def _customers(counter: Values) -> int:
 def _shown_quarter_hour(entry: tuple[QuarterHour, Totals]) -> dict[str, Any]:
     quarter_hour, totals = entry
     return {"bucket": str(quarter_hour), "start": iso_seconds(quarter_hour.start), **figures(totals)}
+
+
+def _shown_period(values: Values) -> dict[str, Any]:
+    return {"period": str(period_of(values["sk"])), **figures(Totals.of(values))}
 
 
 def _shown_day(values: Values) -> dict[str, Any]:

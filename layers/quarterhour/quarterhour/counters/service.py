@@ -44,8 +44,15 @@ class CounterUpdater:
         return failures(records, failed)
 
     def _apply_in_turn(self, groups: Sequence[Group]) -> list[str]:
-        """Count the groups of one account; return the first sequence number of each that failed."""
-        return [one.postings[0].seq for one in groups if not self._apply(one)]
+        """Count the groups of one account; return the first sequence number of each that failed.
+
+        A group is not counted after an earlier one of its quarter-hour failed: their watermarks are the same.
+        """
+        failed: list[Group] = []
+        for one in groups:
+            if one.quarter_hour in {other.quarter_hour for other in failed} or not self._apply(one):
+                failed.append(one)
+        return [one.postings[0].seq for one in failed]
 
     def _apply(self, one: Group) -> bool:
         def attempt() -> None:

@@ -9,12 +9,12 @@ from quarterhour.aws.items import Request, from_item, to_item
 from quarterhour.aws.tables import get_items, insert_items, query_pages
 from quarterhour.aws.workers import Workers
 from quarterhour.counters.distinct import Marker, MarkerSet, missing, new_markers
-from quarterhour.counters.keys import account_pk, quarter_hour_sks
-from quarterhour.counters.plan import Addition, Change, Counter, by_quarter_hour
+from quarterhour.counters.keys import account_pk, period_of, period_sks, quarter_hour_sks
+from quarterhour.counters.plan import Addition, Change, Counter, by_quarter_hour_and_period
 from quarterhour.model.errors import UnavailableError
 from quarterhour.model.identifiers import Account
 from quarterhour.model.quarter_hours import QuarterHour
-from quarterhour.model.totals import Totals
+from quarterhour.model.totals import PeriodTotals, Totals
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -95,6 +95,21 @@ def counted_request(table: str, account: Account, first: QuarterHour, last: Quar
     }
 
 
+def periods_request(table: str, account: Account) -> Request:
+    """Build the Query for the counters of all periods of an account, strongly consistent."""
+    lowest, highest = period_sks()
+    return {
+        "TableName": table,
+        "KeyConditionExpression": "pk = :account AND sk BETWEEN :first AND :last",
+        "ExpressionAttributeValues": {
+            ":account": {"S": account_pk(account)},
+            ":first": {"S": lowest},
+            ":last": {"S": highest},
+        },
+        "ConsistentRead": True,
+    }
+
+
 @dataclass(frozen=True, slots=True)
 class CounterStore:
     """The counters in the Entity table."""
@@ -111,9 +126,15 @@ class CounterStore:
         """Return the counter of a quarter-hour and those that 0.1.0 kept of its partitions, by sort key."""
         return {values["sk"]: values for values in self._quarter_hours(account, quarter_hour, quarter_hour)}
 
-    def counted(self, account: Account, first: QuarterHour, last: QuarterHour) -> dict[QuarterHour, Totals]:
-        """Return the counted totals of some quarter-hours, both bounds included."""
-        return dict(by_quarter_hour(self._quarter_hours(account, first, last)))
+    def counted(self, account: Account, first: QuarterHour, last: QuarterHour) -> dict[QuarterHour, PeriodTotals]:
+        """Return the counted totals of some quarter-hours by period, both bounds included."""
+        return dict(by_quarter_hour_and_period(self._quarter_hours(account, first, last)))
+
+    def periods(self, account: Account) -> PeriodTotals:
+        """Return the counted totals of all periods of an account."""
+        pages = query_pages(self.client, periods_request(self.table, account), Workers(1))
+        counters = (from_item(item) for items in pages for item in items)
+        return {period_of(values["sk"]): Totals.of(values) for values in counters}
 
     def _quarter_hours(self, account: Account, first: QuarterHour, last: QuarterHour) -> Iterator[Counter]:
         pages = query_pages(self.client, counted_request(self.table, account, first, last), Workers(1))

@@ -5,6 +5,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from typing import Final, TypeVar
 
 from quarterhour.model.clock import parse_iso
+from quarterhour.model.periods import Period
 
 Dated = TypeVar("Dated", bound=date)
 
@@ -13,6 +14,8 @@ YEARS: Final = (1970, 9998)
 ALWAYS: Final = datetime(YEARS[0], 1, 1, tzinfo=UTC), datetime(YEARS[1] + 1, 1, 1, tzinfo=UTC)
 """The span of all supported instants: the default of a request without ``from`` and ``to``."""
 DAY: Final = f"a date such as 2026-10-23, of the years {YEARS[0]} to {YEARS[1]}"
+
+MONTH: Final = f"a month such as 2026-10, of the years {YEARS[0]} to {YEARS[1]}"
 
 _DAY: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", re.ASCII)
 _RFC_3339: Final = re.compile(
@@ -34,6 +37,11 @@ def day(text: str) -> date:
     if not _DAY.fullmatch(text):
         raise ValueError(text)
     return _supported(date.fromisoformat(text))
+
+
+def month(text: str) -> Period:
+    """Parse a month of the supported years; raise ``ValueError`` for any other text."""
+    return Period.of(day(f"{text}-01"))
 
 
 def midnight(text: str) -> datetime:

@@ -1,11 +1,14 @@
 """Totals of an account: the four figures that counters, reports and proofs share."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from quarterhour.model import money
+from quarterhour.model.periods import Period
+
+K = TypeVar("K")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,3 +88,27 @@ class RunningTotals:
 def figures(totals: Totals) -> dict[str, Any]:
     """Return totals as the API shows them: the stored figures, and ``net``."""
     return {**totals.as_dict(), "net": money.plain(totals.net)}
+
+
+PeriodTotals = dict[Period, Totals]
+"""Totals by period."""
+_NOTHING = Totals()
+
+
+def add_up(sums: dict[K, Totals], more: Iterable[tuple[K, Totals]]) -> dict[K, Totals]:
+    """Add totals to sums by their keys, and return the sums."""
+    for key, totals in more:
+        sums[key] = sums.get(key, _NOTHING) + totals
+    return sums
+
+
+def differences(left: Mapping[K, Totals], right: Mapping[K, Totals]) -> dict[K, Totals]:
+    """Return the difference of both sides for each key where they differ; a missing key has empty totals."""
+    keys = dict.fromkeys((*left, *right))
+    found = {key: left.get(key, _NOTHING) - right.get(key, _NOTHING) for key in keys}
+    return {key: totals for key, totals in found.items() if totals != _NOTHING}
+
+
+def total(totals: Iterable[Totals]) -> Totals:
+    """Add up totals."""
+    return sum(totals, _NOTHING)

@@ -13,11 +13,13 @@ from typing import Any, Final, Self
 from quarterhour.aws.entity import LATEST, Key, window_index
 from quarterhour.aws.streams import SEQUENCE_DIGITS
 from quarterhour.counters.distinct import MARKER_RETENTION, MarkerSet
-from quarterhour.counters.keys import day_key, latest_key, quarter_hour_key
+from quarterhour.counters.keys import day_key, latest_key, period_key, quarter_hour_key
 from quarterhour.counters.plan import Addition, Change, Counter, Retention, counter_change, epoch, quarter_hour_changes
 from quarterhour.model.identifiers import Account, Partition
+from quarterhour.model.periods import Period
 from quarterhour.model.quarter_hours import QuarterHour
-from quarterhour.model.totals import Totals
+from quarterhour.model.totals import PeriodTotals, Totals, add_up, differences, total
+from quarterhour.reports.lines import period_of
 
 LAST_SEQUENCE: Final = "9" * SEQUENCE_DIGITS
 """The watermark of a repaired quarter-hour: its sealed lines hold all that the stream can still deliver of it."""
@@ -57,20 +59,21 @@ class Execution:
 
 @dataclass(slots=True)
 class SealedDay:
-    """An account's sealed totals and customers of a day."""
+    """An account's sealed totals, by quarter-hour and period, and customers of a day."""
 
-    quarter_hours: dict[QuarterHour, Totals] = field(default_factory=dict)
+    quarter_hours: dict[QuarterHour, PeriodTotals] = field(default_factory=dict)
     customers: set[str] = field(default_factory=set)
 
     @property
     def totals(self) -> Totals:
         """The totals of all quarter-hours."""
-        return total(self.quarter_hours.values())
+        return total(one for periods in self.quarter_hours.values() for one in periods.values())
 
     def add(self, quarter_hour: QuarterHour, line: Mapping[str, str]) -> None:
         """Add a sealed line."""
-        before = self.quarter_hours.get(quarter_hour, _NOTHING)
-        self.quarter_hours[quarter_hour] = before.plus(Decimal(line["amount"]), Decimal(line["commission"]))
+        periods, period = self.quarter_hours.setdefault(quarter_hour, {}), period_of(line)
+        before = periods.get(period, _NOTHING)
+        periods[period] = before.plus(Decimal(line["amount"]), Decimal(line["commission"]))
         if line["customer"]:
             self.customers.add(line["customer"])
 
@@ -95,25 +98,26 @@ def final_through(sealed_through: QuarterHour, now: datetime) -> QuarterHour:
 
 
 def lifetimes(
-    runs: Iterable[tuple[datetime, Mapping[Account, Totals]]], only: Account | None, final: QuarterHour
-) -> dict[Account, Totals]:
-    """Add up the final totals of one account, or (``None``) of all; each run is given as its end and its accounts.
+    runs: Iterable[tuple[datetime, Mapping[Account, PeriodTotals]]], only: Account | None, final: QuarterHour
+) -> dict[Account, PeriodTotals]:
+    """Add up the final totals by period of one account, or (``None``) of all; of each run, the end and the accounts.
 
     The result also names accounts of which nothing is final yet.
     """
-    sums: dict[Account, Totals] = {} if only is None else {only: _NOTHING}
+    sums: dict[Account, PeriodTotals] = {} if only is None else {only: {}}
     for end, accounts in runs:
-        for account, totals in accounts.items():
+        for account, periods in accounts.items():
             if only is None or account == only:
-                before = sums.get(account, _NOTHING)
-                sums[account] = before + totals if end <= final.end else before
+                add_up(sums.setdefault(account, {}), periods.items() if end <= final.end else ())
     return sums
 
 
-def differing(sealed: Mapping[QuarterHour, Totals], counted: Mapping[QuarterHour, Totals]) -> list[QuarterHour]:
-    """Return the quarter-hours whose counted totals differ from the sealed ones."""
+def differing(
+    sealed: Mapping[QuarterHour, PeriodTotals], counted: Mapping[QuarterHour, PeriodTotals]
+) -> list[QuarterHour]:
+    """Return the quarter-hours whose counted totals of some period differ from the sealed ones."""
     quarter_hours = sorted(sealed.keys() | counted.keys())
-    return [one for one in quarter_hours if sealed.get(one, _NOTHING) != counted.get(one, _NOTHING)]
+    return [one for one in quarter_hours if differences(sealed.get(one, {}), counted.get(one, {}))]
 
 
 def uncounted_customers(
@@ -124,10 +128,10 @@ def uncounted_customers(
     return [one.addition(int(number[quarter_hour] - before.get(one.tally, 0))) for one, number in marked]
 
 
-def quarter_hour_fix(  # noqa: PLR0913 - all that the three counters hold
+def quarter_hour_fix(  # noqa: PLR0913 - all that the counters hold
     account: Account,
     quarter_hour: QuarterHour,
-    missing: Totals,
+    missing: PeriodTotals,
     marked: Sequence[MarkedSet],
     stored: Mapping[str, Counter],
     *,
@@ -135,11 +139,11 @@ def quarter_hour_fix(  # noqa: PLR0913 - all that the three counters hold
 ) -> list[Change | Addition]:
     """Return the changes that add what a quarter-hour's counters miss; empty where they miss nothing.
 
-    All three counters move by the difference in one transaction. The watermark of every shard moves to the end, as the
+    All its counters move by the difference in one transaction. The watermark of every shard moves to the end, as the
     sealed totals hold all that the stream can still deliver of the quarter-hour. Then nothing else adds the customers
     whose markers were set by postings that the stream has not counted.
     """
-    if missing == _NOTHING:
+    if not missing:
         return []
     customers = uncounted_customers(account, quarter_hour, marked, stored)
     watermark = {"seq": LAST_SEQUENCE}
@@ -155,6 +159,13 @@ def lifetime_fix(
     key = latest_key(account)
     updated = max(last_updated, stored.get(LATEST, {}).get("last_updated", ""))
     return _fix(key, expected, stored, {"last_updated": updated, **window_index(LATEST, key["pk"])})
+
+
+def period_fix(
+    account: Account, period: Period, expected: Totals, stored: Mapping[str, Counter]
+) -> list[Change | Addition]:
+    """Return the change that repairs a period's counter; empty where it is as expected."""
+    return _fix(period_key(account, period), expected, stored, {})
 
 
 def day_fix(
@@ -175,8 +186,3 @@ def _fix(
     before = stored.get(key["sk"])
     counted = Totals.of(before) if before else _NOTHING
     return [] if counted == expected else [counter_change(key, stored, expected - counted, dict(more))]
-
-
-def total(totals: Iterable[Totals]) -> Totals:
-    """Add up totals."""
-    return sum(totals, _NOTHING)

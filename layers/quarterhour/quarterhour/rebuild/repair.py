@@ -8,15 +8,16 @@ from quarterhour.aws.entity import Key
 from quarterhour.aws.retries import optimistically
 from quarterhour.aws.workers import Workers
 from quarterhour.counters.distinct import by_quarter_hour, marker_sets
-from quarterhour.counters.keys import account_pk, customers_key, day_key, latest_key
+from quarterhour.counters.keys import account_pk, customers_key, day_key, latest_key, period_key
 from quarterhour.counters.plan import Addition, Change, Counter, Retention, counter_keys
 from quarterhour.counters.store import CounterStore
 from quarterhour.model import clock
 from quarterhour.model.clock import iso_millis
 from quarterhour.model.errors import UnavailableError
 from quarterhour.model.identifiers import Account
+from quarterhour.model.periods import Period
 from quarterhour.model.quarter_hours import QuarterHour
-from quarterhour.model.totals import Totals
+from quarterhour.model.totals import PeriodTotals, Totals, add_up, differences, total
 from quarterhour.rebuild.plan import (
     FINAL_AFTER,
     MarkedSet,
@@ -27,9 +28,9 @@ from quarterhour.rebuild.plan import (
     final_through,
     lifetime_fix,
     lifetimes,
+    period_fix,
     quarter_hour_fix,
     sealed_days,
-    total,
 )
 
 
@@ -63,14 +64,17 @@ class CounterRepair:
         return sum(self._workers.map(lambda one: self._repair_account(one[0], day, one[1]), days.items()))
 
     def repair_lifetimes(
-        self, runs: Iterable[tuple[datetime, Mapping[Account, Totals]]], only: Account | None
+        self, runs: Iterable[tuple[datetime, Mapping[Account, PeriodTotals]]], only: Account | None
     ) -> tuple[int, int]:
-        """Repair the lifetime of one account, or (``None``) of all, from the end and the totals of every run.
+        """Repair lifetime and periods of one account, or (``None``) of all, from the end and totals of every run.
 
         Returns the number of accounts compared and of those repaired. Raises as ``repair_day`` does.
         """
         accounts = lifetimes(runs, only, self._final)
-        return len(accounts), sum(self._workers.map(lambda one: self._repair_lifetime(*one), accounts.items()))
+        repaired = self._workers.map(
+            lambda one: self._repair_lifetime(*one) + self._repair_periods(*one), accounts.items()
+        )
+        return len(accounts), sum(repaired)
 
     def _repair_account(self, account: Account, day: date, sealed: SealedDay) -> int:
         kept = self._now < QuarterHour.last_of(day).end + self._retention.day
@@ -93,13 +97,14 @@ class CounterRepair:
             return 0
         expected = {one: totals for one, totals in sealed.quarter_hours.items() if first <= one}
         wrong = differing(expected, self._store.counted(account, first, last))
-        return sum(self._repair_quarter_hour(account, one, expected.get(one, Totals()), marked) for one in wrong)
+        return sum(self._repair_quarter_hour(account, one, expected.get(one, {}), marked) for one in wrong)
 
     def _repair_quarter_hour(
-        self, account: Account, quarter_hour: QuarterHour, expected: Totals, marked: Sequence[MarkedSet]
+        self, account: Account, quarter_hour: QuarterHour, expected: PeriodTotals, marked: Sequence[MarkedSet]
     ) -> int:
         def plan(stored: Mapping[str, Counter]) -> list[Change | Addition]:
-            missing = expected - self._counted(account, quarter_hour, quarter_hour)
+            missing = differences(expected, self._counted(account, quarter_hour, quarter_hour))
+            stored = {**stored, **self._store.read([period_key(account, period) for period in missing])}
             return quarter_hour_fix(account, quarter_hour, missing, marked, stored, retention=self._retention)
 
         return self._repair(account, counter_keys(account, quarter_hour), plan)
@@ -109,18 +114,32 @@ class CounterRepair:
 
         def plan(stored: Mapping[str, Counter]) -> list[Change | Addition]:
             # Read after the counter: if more is counted in between, its version changes and the write fails.
-            unsealed = self._counted(account, self._through.next, last)
+            unsealed = total(self._counted(account, self._through.next, last).values())
             return day_fix(account, day, sealed.totals + unsealed, stored, self._retention)
 
         return self._repair(account, (day_key(account, day),), plan)
 
-    def _repair_lifetime(self, account: Account, final: Totals) -> int:
+    def _repair_lifetime(self, account: Account, final: PeriodTotals) -> int:
         def plan(stored: Mapping[str, Counter]) -> list[Change | Addition]:
-            # Totals that are not final are taken from the counters: the stream moves quarter-hour and lifetime alike.
-            not_final = self._counted(account, self._final.next, QuarterHour.last_of(date.max))
-            return lifetime_fix(account, final + not_final, stored, iso_millis(self._through.start))
+            expected = total(self._expected(account, final).values())
+            return lifetime_fix(account, expected, stored, iso_millis(self._through.start))
 
         return self._repair(account, (latest_key(account),), plan)
+
+    def _repair_periods(self, account: Account, final: PeriodTotals) -> int:
+        wrong = differences(self._expected(account, final), self._store.periods(account))
+        return sum(self._repair_period(account, period, final) for period in sorted(wrong))
+
+    def _repair_period(self, account: Account, period: Period, final: PeriodTotals) -> int:
+        def plan(stored: Mapping[str, Counter]) -> list[Change | Addition]:
+            return period_fix(account, period, self._expected(account, final).get(period, Totals()), stored)
+
+        return self._repair(account, (period_key(account, period),), plan)
+
+    def _expected(self, account: Account, final: PeriodTotals) -> PeriodTotals:
+        # Totals that are not final are taken from the counters: the stream moves quarter-hour and lifetime alike. They
+        # are read after the counter to repair: if more is counted in between, its version changes and the write fails.
+        return add_up(dict(final), self._counted(account, self._final.next, QuarterHour.last_of(date.max)).items())
 
     def _repair_customers(self, account: Account, day: date, expected: int) -> int:
         """Set the number of customers of a final day; its markers may have expired, and nothing counts them now."""
@@ -132,12 +151,15 @@ class CounterRepair:
         optimistically(lambda: self._store.set_customers(counter, expected, expires), account_pk(account))
         return 1
 
-    def _counted(self, account: Account, first: QuarterHour, last: QuarterHour) -> Totals:
+    def _counted(self, account: Account, first: QuarterHour, last: QuarterHour) -> PeriodTotals:
         if last < first:
-            return Totals()
+            return {}
         if first < self.kept_from:
             raise UnavailableError("counters have expired that no report has sealed yet: let the reports catch up")
-        return total(self._store.counted(account, first, last).values())
+        sums: PeriodTotals = {}
+        for periods in self._store.counted(account, first, last).values():
+            add_up(sums, periods.items())
+        return sums
 
     def _repair(
         self, account: Account, keys: tuple[Key, ...], plan: Callable[[Mapping[str, Counter]], list[Change | Addition]]

@@ -15,7 +15,7 @@ from quarterhour.ledger.posting import Posting
 from quarterhour.model.errors import ExecutionFailedError
 from quarterhour.model.identifiers import Account
 from quarterhour.model.quarter_hours import QuarterHour
-from quarterhour.model.totals import Totals
+from quarterhour.model.totals import PeriodTotals
 from quarterhour.rebuild.plan import DAYS_OF_AN_INVOCATION, Execution
 from quarterhour.rebuild.repair import CounterRepair
 from quarterhour.rebuild.requests import RebuildRequest
@@ -166,8 +166,8 @@ class RebuildService:
             runs = [run for run, accounts in self.files.accounts(runs, self.workers) if only in accounts]
         return self.files.lines_of(runs)
 
-    def _sums(self, through: QuarterHour) -> Iterator[tuple[datetime, Mapping[Account, Totals]]]:
-        """Yield the end of each run and its accounts' totals."""
+    def _sums(self, through: QuarterHour) -> Iterator[tuple[datetime, Mapping[Account, PeriodTotals]]]:
+        """Yield the end of each run and its accounts' totals by period."""
         for _, runs in self.runs.days(date.min, through):
             for run, accounts in self.files.accounts(runs, self.workers):
                 yield run_bounds(run["sk"])[1], accounts

@@ -11,7 +11,8 @@ from typing import IO, Final, Self, TextIO
 
 from quarterhour.model.identifiers import Account, Partition
 from quarterhour.model.money import NO_CURRENCY
-from quarterhour.model.totals import RunningTotals
+from quarterhour.model.periods import Period
+from quarterhour.model.totals import RunningTotals, add_up
 from quarterhour.reports.plan import LineTotals
 
 _AT: Final = ("quarter_hour", "position", "recorded_at")
@@ -25,7 +26,8 @@ POSTING: Final = (*_AT, *_WHAT, *_MONEY)
 """The columns in which every line has a value."""
 _FIRST: Final = (*POSTING, *_SENT, FLAG)
 _SECOND: Final = (*_FIRST, "category", "terms", "arithmetic")
-_THIRD: Final = (*_SECOND, "refers_to_source", "reason")
+PERIOD: Final = "period"
+_THIRD: Final = (*_SECOND, "refers_to_source", "reason", PERIOD, "prior_period")
 COLUMNS: Final[Mapping[int, tuple[str, ...]]] = {1: _FIRST, 2: _SECOND, 3: _THIRD}
 """The columns by schema; sealed files never change, so a newer schema only adds columns."""
 
@@ -49,6 +51,16 @@ _MAX_LINE: Final = 1_000_000
 
 Line = Mapping[str, str]
 """A line's values as text, by column."""
+
+
+def period_text(line: Line) -> str:
+    """Return the period of a line; of one without a period, the month of its recording in UTC."""
+    return line.get(PERIOD) or line["recorded_at"][: len("2026-11")]
+
+
+def period_of(line: Line) -> Period:
+    """Return the period of a line, as ``period_text`` does; raise ``ValueError`` if the text is no month."""
+    return Period.parse(period_text(line))
 
 
 def escape_formula(text: str) -> str:
@@ -159,12 +171,13 @@ class Tallier:
     """Adds up lines as the counters do. It parses each key once, not once a line."""
 
     def __init__(self) -> None:
-        self._sums: defaultdict[tuple[str, str, str], RunningTotals] = defaultdict(RunningTotals)
+        self._sums: defaultdict[tuple[str, str, str, str], RunningTotals] = defaultdict(RunningTotals)
         self._locations: defaultdict[tuple[str, str], RunningTotals] = defaultdict(RunningTotals)
+        self._periods: dict[str, Period] = {}
         self.lines = 0
 
     def add(self, line: Line) -> None:
-        """Add a line; raise ``ValueError`` or ``ArithmeticError`` if amount or commission cannot be added."""
+        """Add a line; raise ``ValueError`` or ``ArithmeticError`` if its figures cannot be added, or for no period."""
         try:
             amount, commission = Decimal(line["amount"]), Decimal(line["commission"])
         except InvalidOperation as error:
@@ -172,18 +185,24 @@ class Tallier:
         if not (amount.is_finite() and commission.is_finite()):
             raise _no_numbers(line)
         currency = line["currency"]
-        self._sums[line["agency"], currency, line["quarter_hour"]].add(amount, commission)
+        period = period_text(line)
+        if period not in self._periods:
+            self._periods[period] = Period.parse(period)
+        self._sums[line["agency"], currency, line["quarter_hour"], period].add(amount, commission)
         if (location := line.get("location")) and currency != NO_CURRENCY:
             self._locations[location, currency].add(amount, commission)
         self.lines += 1
 
     def totals(self) -> LineTotals:
         """Return the totals of the lines added so far."""
-        accounts = {
-            (Account(agency, currency), Partition.parse(partition)): sums.totals()
-            for (agency, currency, partition), sums in self._sums.items()
-        }
-        return LineTotals(self.lines, accounts, {sold: sums.totals() for sold, sums in self._locations.items()})
+        sums = [
+            (Account(agency, currency), Partition.parse(partition), self._periods[period], one.totals())
+            for (agency, currency, partition, period), one in self._sums.items()
+        ]
+        accounts = add_up({}, (((account, partition), totals) for account, partition, _, totals in sums))
+        periods = add_up({}, (((account, period), totals) for account, _, period, totals in sums))
+        locations = {sold: one.totals() for sold, one in self._locations.items()}
+        return LineTotals(self.lines, accounts, locations, periods)
 
 
 def _no_numbers(line: Line) -> ValueError:

@@ -11,12 +11,13 @@ from typing import Any, Final
 from quarterhour.model import money
 from quarterhour.model.clock import iso_seconds
 from quarterhour.model.identifiers import Account
+from quarterhour.model.periods import Period
 from quarterhour.model.quarter_hours import QuarterHour
-from quarterhour.model.totals import Totals
+from quarterhour.model.totals import PeriodTotals, Totals
 from quarterhour.reports.base_currency import FIGURES, Conversion, pins_as_list
 from quarterhour.reports.keys import MANIFEST, SUMMARY, Part, run_prefix
 from quarterhour.reports.lines import escape_formula
-from quarterhour.reports.plan import AccountTotals, Plan, SealedFile, parts_of
+from quarterhour.reports.plan import WITH_PERIODS, Plan, RunTotals, SealedFile, parts_of
 
 _IN_BASE: Final = ("base_currency", *(f"{name}_in_base_rounded_half_even" for name in FIGURES), "base_note")
 
@@ -47,18 +48,17 @@ class RunFiles:
         return self.summary, self.manifest
 
 
-def run_files(
-    plan: Plan, sealed: Sequence[SealedFile], accounts: AccountTotals, conversion: Conversion | None
-) -> RunFiles:
+def run_files(plan: Plan, sealed: Sequence[SealedFile], totals: RunTotals, conversion: Conversion | None) -> RunFiles:
     """Build the summary and the manifest of a run; the same plan and ledger give the same bytes.
 
-    ``sealed`` holds the file of each part, ``accounts`` the run's totals in the order of the accounts.
+    ``sealed`` holds the file of each part.
     """
+    accounts = totals.by_account()
     prefix = run_prefix(plan.run)
     summary_ = summary(accounts, conversion)
     return RunFiles(
         File(prefix + SUMMARY, summary_),
-        File(prefix + MANIFEST, manifest(plan, sealed, accounts, summary_, conversion)),
+        File(prefix + MANIFEST, manifest(plan, sealed, accounts, summary_, conversion, totals.periods)),
     )
 
 
@@ -99,14 +99,19 @@ def _in_base(account: Account, conversion: Conversion) -> list[str]:
     return [conversion.base, *map(money.plain, rounded), ""]
 
 
-def manifest(
+def manifest(  # noqa: PLR0913, PLR0917 - all that a manifest holds
     plan: Plan,
     sealed: Sequence[SealedFile],
     accounts: Mapping[Account, Totals],
     summary_: bytes,
-    conversion: Conversion | None = None,
+    conversion: Conversion | None,
+    periods: Mapping[tuple[Account, Period], Totals],
 ) -> bytes:
     """Return the manifest of a run; its bytes do not depend on when or how often it is written."""
+    by_account: dict[Account, PeriodTotals] = {}
+    if plan.schema >= WITH_PERIODS:
+        for (account, period), totals in sorted(periods.items()):
+            by_account.setdefault(account, {})[period] = totals
     run, digest = plan.previous
     base = {"base_currency": conversion.base} if conversion else {}
     quarter_hours = plan.quarter_hours
@@ -129,12 +134,23 @@ def manifest(
         ],
         "lines": sum(file.lines for file in sealed),
         "accounts": [
-            {"agency": account.agency, "currency": account.currency, **totals.as_dict()}
+            {
+                "agency": account.agency,
+                "currency": account.currency,
+                **totals.as_dict(),
+                **_periods(account, by_account),
+            }
             for account, totals in accounts.items()
         ],
         "files": [{"key": run_prefix(plan.run) + SUMMARY, "sha256": hexdigest(summary_), "size": len(summary_)}],
     }
     return (json.dumps(document, indent=1, ensure_ascii=False) + "\n").encode()
+
+
+def _periods(account: Account, by_account: Mapping[Account, PeriodTotals]) -> dict[str, Any]:
+    if account not in by_account:
+        return {}
+    return {"periods": {str(period): totals.as_dict() for period, totals in by_account[account].items()}}
 
 
 def _bucket(plan: Plan, quarter_hour: QuarterHour, files: Mapping[Part, SealedFile]) -> dict[str, Any]:
@@ -154,6 +170,17 @@ def _file(part: Part, sealed: SealedFile) -> dict[str, Any]:
 def accounts_of(document: Mapping[str, Any]) -> dict[Account, Totals]:
     """Parse each account's totals from a manifest."""
     return {Account(entry["agency"], entry["currency"]): Totals.of(entry) for entry in document["accounts"]}
+
+
+def periods_of(document: Mapping[str, Any]) -> dict[Account, PeriodTotals]:
+    """Parse each account's totals by period from a manifest; one of an older schema counts in the month of the run."""
+    month = document["from"][: len("2026-11")]
+    return {
+        Account(entry["agency"], entry["currency"]): {
+            Period.parse(period): Totals.of(totals) for period, totals in entry.get("periods", {month: entry}).items()
+        }
+        for entry in document["accounts"]
+    }
 
 
 def hexdigest(content: bytes) -> str:

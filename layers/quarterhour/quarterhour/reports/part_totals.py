@@ -1,7 +1,7 @@
 """The totals of a sealed part, as an object of their own: what publishing needs of its lines.
 
-Gzipped JSON lines. The first is the sealed file; each other one is the totals of an account, or of a location in a
-currency.
+Gzipped JSON lines. The first is the sealed file; each other one is the totals of an account, of an account in a period,
+or of a location in a currency.
 """
 
 import gzip
@@ -14,12 +14,14 @@ from itertools import islice
 from typing import IO, Any, Final
 
 from quarterhour.model import money
-from quarterhour.model.identifiers import Account
+from quarterhour.model.identifiers import SEPARATOR, Account
+from quarterhour.model.periods import Period
 from quarterhour.model.totals import Totals
 from quarterhour.reports.plan import PartTotals, SealedFile
 
 _ACCOUNT: Final = "account"
 _LOCATION: Final = "location"
+_PERIOD: Final = "period"
 _ROWS_AT_A_TIME: Final = 10_000
 
 
@@ -36,6 +38,8 @@ def _rows(sealed: SealedFile, totals: PartTotals) -> Iterator[list[Any]]:
     yield sealed.as_list()
     for account, one in totals.accounts.items():
         yield [_ACCOUNT, account.agency, account.currency, *_figures(one)]
+    for (account, period), one in totals.periods.items():
+        yield [_PERIOD, f"{period}{SEPARATOR}{account.agency}", account.currency, *_figures(one)]
     for (location, currency), one in totals.locations.items():
         yield [_LOCATION, location, currency, *_figures(one)]
 
@@ -68,6 +72,9 @@ def _pieces(rows: Iterator[list[Any]]) -> Iterator[PartTotals]:
             totals = Totals(events, *map(Decimal, figures))
             if kind == _ACCOUNT:
                 piece.accounts[Account(name, currency)] = totals
+            elif kind == _PERIOD:
+                period, _, agency = name.partition(SEPARATOR)
+                piece.periods[Account(agency, currency), Period.parse(period)] = totals
             else:
                 piece.locations[name, currency] = totals
         yield piece

@@ -4,13 +4,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import Enum
-from typing import Any, Final, Self, TypeVar
+from typing import Any, Final, Self
 
 from quarterhour.ledger.event_index import IndexedSpan
 from quarterhour.model.clock import iso_millis
 from quarterhour.model.identifiers import Account, Partition
+from quarterhour.model.periods import Period
 from quarterhour.model.quarter_hours import LENGTH, QuarterHour, span
-from quarterhour.model.totals import Totals
+from quarterhour.model.totals import Totals, add_up
 from quarterhour.reports.keys import PENDING, Part, last_closed, run_id, run_key
 
 Tally = dict[tuple[Account, Partition], Totals]
@@ -22,16 +23,18 @@ Run = dict[str, Any]
 """The control item of a finished run."""
 LocationTotals = dict[tuple[str, str], Totals]
 """Totals by location (``GB#London``) and currency."""
-K = TypeVar("K")
-
-_NOTHING: Final = Totals()
+AccountPeriods = dict[tuple[Account, Period], Totals]
+"""Totals by account and period."""
 
 SCHEMA: Final = 3
 """The schema of the files of a new run; a run under way keeps the schema of its plan.
 
 2: the lines hold the price terms of each commission, and the summary has a base currency where the plan names one.
-3: the lines hold the source of the sale and the reason of a correction.
+3: the lines hold the source of the sale and the reason of a correction, and the period of each event; the manifest
+holds the totals of each account by period.
 """
+WITH_PERIODS: Final = 3
+"""The first schema whose manifests hold totals by period."""
 
 _UNNAMED_SCHEMA: Final = 1
 """The schema of stored plans that name none."""
@@ -52,12 +55,13 @@ class LineTotals:
     lines: int = 0
     accounts: Tally = field(default_factory=dict)
     locations: LocationTotals = field(default_factory=dict)
+    periods: AccountPeriods = field(default_factory=dict)
 
     def added_up(self) -> "PartTotals":
         """Return the totals without the partitions."""
         sums: AccountTotals = {}
-        _add_up(sums, ((account, totals) for (account, _), totals in self.accounts.items()))
-        return PartTotals(sums, self.locations)
+        add_up(sums, ((account, totals) for (account, _), totals in self.accounts.items()))
+        return PartTotals(sums, self.locations, self.periods)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +70,7 @@ class PartTotals:
 
     accounts: AccountTotals = field(default_factory=dict)
     locations: LocationTotals = field(default_factory=dict)
+    periods: AccountPeriods = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,10 +276,11 @@ def worst(proofs: Iterable[Proof]) -> Proof:
 
 @dataclass(slots=True)
 class RunTotals:
-    """The totals of a run: of each account in each quarter-hour, and of each location."""
+    """The totals of a run: of each account in each quarter-hour and in each period, and of each location."""
 
     accounts: dict[QuarterHour, AccountTotals]
     locations: LocationTotals = field(default_factory=dict)
+    periods: AccountPeriods = field(default_factory=dict)
 
     @classmethod
     def of(cls, quarter_hours: Iterable[QuarterHour]) -> Self:
@@ -283,21 +289,16 @@ class RunTotals:
 
     def add(self, quarter_hour: QuarterHour, totals: PartTotals) -> None:
         """Add totals of lines of a quarter-hour."""
-        _add_up(self.accounts[quarter_hour], totals.accounts.items())
-        _add_up(self.locations, totals.locations.items())
+        add_up(self.accounts[quarter_hour], totals.accounts.items())
+        add_up(self.locations, totals.locations.items())
+        add_up(self.periods, totals.periods.items())
 
     def by_account(self) -> AccountTotals:
         """Return the totals of each account in the whole run, ordered by account."""
         sums: AccountTotals = {}
         for accounts in self.accounts.values():
-            _add_up(sums, accounts.items())
+            add_up(sums, accounts.items())
         return dict(sorted(sums.items()))
-
-
-def _add_up(sums: dict[K, Totals], more: Iterable[tuple[K, Totals]]) -> None:
-    """Add totals to sums by their keys."""
-    for key, totals in more:
-        sums[key] = sums.get(key, _NOTHING) + totals
 
 
 def run_values(plan: Plan, sealed: Sequence[SealedFile], manifest_sha256: str) -> dict[str, Any]:

@@ -117,7 +117,7 @@ class Resealer:
         conversion = convert(
             plan.base, totals.accounts, lambda quarter_hour, base, _: self._stores.pins.pinned(quarter_hour, base)
         )
-        files = run_files(plan, sealed, totals.by_account(), conversion)
+        files = run_files(plan, sealed, totals, conversion)
         if files.manifest.sha256 != manifest_sha256:
             raise SealedFileError(f"{files.manifest.key} was written with other bytes: restore its version")
         for file in files.in_order:

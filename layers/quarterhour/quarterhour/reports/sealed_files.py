@@ -15,11 +15,11 @@ from quarterhour.aws.retries import code_of, with_retries
 from quarterhour.aws.workers import Workers
 from quarterhour.model.errors import SealedFileError
 from quarterhour.model.identifiers import Account
-from quarterhour.model.totals import Totals
+from quarterhour.model.totals import PeriodTotals
 from quarterhour.reports.digests import stream_digest
 from quarterhour.reports.keys import MANIFEST, Part, run_prefix
 from quarterhour.reports.lines import read_lines, tally_lines
-from quarterhour.reports.manifest import accounts_of, hexdigest
+from quarterhour.reports.manifest import hexdigest, periods_of
 from quarterhour.reports.part_totals import pack, unpack
 from quarterhour.reports.plan import LineTotals, PartTotals, Run, SealedFile
 
@@ -116,20 +116,20 @@ class SealedFiles:
                 with self.lines(Part.parse(name), SealedFile.of(values)) as lines:
                     yield from lines
 
-    def accounts(self, runs: Sequence[Run], workers: Workers) -> Iterator[tuple[Run, dict[Account, Totals]]]:
-        """Yield each run with the totals of the accounts in its manifest.
+    def accounts(self, runs: Sequence[Run], workers: Workers) -> Iterator[tuple[Run, dict[Account, PeriodTotals]]]:
+        """Yield each run with the totals by period of the accounts in its manifest.
 
         Raises ``SealedFileError`` if a manifest is not the sealed one.
         """
         for some in chunks(runs, _MANIFESTS_AT_ONCE):
             yield from zip(some, workers.map(self._accounts, some), strict=True)
 
-    def _accounts(self, run: Run) -> dict[Account, Totals]:
+    def _accounts(self, run: Run) -> dict[Account, PeriodTotals]:
         key = run_prefix(run["sk"]) + MANIFEST
         content = with_retries(lambda: self.open(key).read(), "S3")
         if hexdigest(content) != run["manifest_sha256"]:
             raise SealedFileError(f"{key} is not the file that was sealed")
-        return accounts_of(json.loads(content))
+        return periods_of(json.loads(content))
 
     def _size(self, key: str) -> int | None:
         """Return the size of an object; ``None`` if there is none."""

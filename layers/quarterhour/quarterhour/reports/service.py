@@ -197,7 +197,7 @@ class Reporter:
             for piece in pieces:
                 totals.add(part.quarter_hour, piece)
         conversion = convert(plan.base, totals.accounts, self._stores.pins.pinned_or_pin)
-        files = run_files(plan, sealed, totals.by_account(), conversion)
+        files = run_files(plan, sealed, totals, conversion)
         for file in files.in_order:
             self._stores.files.create(file.key, file.content, file.sha256)
         self._stores.projections.write(sales(plan.first.day, plan.run, totals.locations))

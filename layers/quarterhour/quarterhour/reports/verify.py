@@ -8,6 +8,7 @@ from tempfile import SpooledTemporaryFile
 from typing import IO, TYPE_CHECKING, Any, Final
 
 from quarterhour.ledger.explanation import commission_matches
+from quarterhour.ledger.plan import PRIOR
 from quarterhour.model.clock import iso_seconds, parse_iso
 from quarterhour.model.identifiers import Account, Identity, Position
 from quarterhour.model.quarter_hours import QuarterHour, span
@@ -26,8 +27,8 @@ from quarterhour.reports.keys import (
     run_prefix,
 )
 from quarterhour.reports.lines import COLUMNS, read_lines, tally_lines
-from quarterhour.reports.manifest import accounts_of, hexdigest, summary
-from quarterhour.reports.plan import SCHEMA, LineTotals, RunTotals, parts_of, shards_of
+from quarterhour.reports.manifest import accounts_of, hexdigest, periods_of, summary
+from quarterhour.reports.plan import SCHEMA, WITH_PERIODS, LineTotals, RunTotals, parts_of, shards_of
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -111,7 +112,7 @@ class _Verifier:
             for bucket in document["buckets"]:
                 self._verify_bucket(key, document, bucket, totals)
             sums = totals.by_account()
-            self._check_totals(key, document, sums, self._converted(key, document, totals))
+            self._check_totals(key, document, totals, self._converted(key, document, totals))
         except (ValueError, KeyError, TypeError, AttributeError, ArithmeticError, RecursionError) as error:
             self._problem(key, f"cannot be read: {error!r}")
             return
@@ -206,6 +207,8 @@ class _Verifier:
             if before is not None and (self._retention is None or position.recorded_at < before + self._retention):
                 self._problem(name, f"{identity} was sealed before")
             self._recorded[suffix] = position.recorded_at
+            if line.get("prior_period", "") not in {"", PRIOR}:
+                self._problem(name, f"{identity} has the flag of a prior period {line['prior_period']!r}")
             if "terms" in line and not commission_matches(line):
                 self._problem(name, f"{identity} pays another commission than its terms give")
             yield line
@@ -243,12 +246,18 @@ class _Verifier:
         self,
         key: str,
         document: Mapping[str, Any],
-        sums: Mapping[Account, Totals],
+        totals: RunTotals,
         conversion: Conversion | None,
     ) -> None:
         """Check the run's counts and totals, and its other files."""
+        sums = totals.by_account()
         self._expect(key, "accounts", accounts_of(document), dict(sums))
-        self._expect(key, "lines", document["lines"], sum(totals.events for totals in sums.values()))
+        if document["schema"] >= WITH_PERIODS:
+            named = {
+                (account, period): one for account, some in periods_of(document).items() for period, one in some.items()
+            }
+            self._expect(key, "periods", named, totals.periods)
+        self._expect(key, "lines", document["lines"], sum(one.events for one in sums.values()))
         for file in document["files"]:
             self.files.add(file["key"])
             with SpooledTemporaryFile(_IN_MEMORY) as copy:

@@ -13,7 +13,17 @@ from quarterhour.ledger.plan import SCHEMA as LEDGER_SCHEMA
 from quarterhour.model.errors import LedgerItemError
 from quarterhour.model.identifiers import POSITION_LENGTH
 from quarterhour.reports.digests import stream_digest
-from quarterhour.reports.lines import COLUMNS, FLAG, POSTING, UNLINKED, CsvWriter, Line, Tallier
+from quarterhour.reports.lines import (
+    COLUMNS,
+    FLAG,
+    PERIOD,
+    POSTING,
+    UNLINKED,
+    CsvWriter,
+    Line,
+    Tallier,
+    period_text,
+)
 from quarterhour.reports.plan import LineTotals, SealedFile
 
 _REQUIRED: Final = frozenset({*POSTING, "schema"})
@@ -57,6 +67,8 @@ class SealedFileWriter:
             self._tallier.add(values)
         except (ValueError, ArithmeticError) as error:
             raise LedgerItemError(_place(item), error) from error
+        if PERIOD in self._blank:
+            values[PERIOD] = period_text(values)
         if values["type"] == REFUND and not values["refers_to"]:
             values[FLAG] = UNLINKED
         self._csv.write(values)

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from quarterhour.model.identifiers import Account
+from quarterhour.model.periods import Period
 from quarterhour.model.totals import Totals
 from quarterhour.reports.verify import verify
 from quarterhour_tools.bucket import Folder
@@ -29,7 +30,8 @@ def line(verdict: str, blamed: str | None = None) -> Line:
 
 def sending(judged: Sequence[Judged] = (), totals: Totals = TOTALS, problems_of_proof: tuple[str, ...] = ()) -> Sending:
     accounts = {Account("42", "GBP"): totals}
-    return Sending(list(judged), Outcome(2, {}, 1, 1, 2, accounts, accounts, problems_of_proof))
+    periods = {Account("42", "GBP"): {Period(2026, 10): totals}}
+    return Sending(list(judged), Outcome(2, {}, 1, 1, 2, accounts, accounts, periods, periods, problems_of_proof))
 
 
 def test_an_answer_is_right_with_the_verdict_and_the_field_on_the_label() -> None:
