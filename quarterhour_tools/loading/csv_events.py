@@ -117,12 +117,13 @@ def _decoded(cells: list[str]) -> bool:
 
 def _event(cells: Cells, event_map: EventMap) -> Event:
     """Return one event of a row; raise `CellError` if a cell is unusable or the ledger would reject the event."""
-    amount = event_map.amount(cells)
+    amount = event_map.amount(cells) if event_map.amount else money.ZERO
     body: dict[str, Any] = {"specversion": "1.0"}
     body |= {field: value(cells, amount) for field, value in event_map.envelope.items()}
     if event_map.time:
         body["time"] = event_map.time(cells).isoformat().replace("+00:00", "Z")
-    body["data"] = {"amount": money.plain(amount)} | _filled(event_map.data, cells, amount)
+    figures = {"amount": money.plain(amount)} if event_map.amount else {}
+    body["data"] = figures | _filled(event_map.data, cells, amount)
     if extra := _filled(event_map.extra, cells, amount):
         body["data"]["extra"] = extra
     read = read_event(body)

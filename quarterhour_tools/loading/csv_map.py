@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import Final, ParamSpec, Self, TypeVar
 from zoneinfo import ZoneInfo
 
-from quarterhour.ledger.event import DETAILS
+from quarterhour.ledger.event import DETAILS, OF_CORRECTIONS, VOID
 from quarterhour.model import money
 from quarterhour_tools.loading.csv_cells import (
     CellError,
@@ -47,10 +47,13 @@ class MapError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class EventMap:
-    """Converts a row into one event, if `when` is true. A `Value` is a text that may depend on the amount's sign."""
+    """Converts a row into one event, if `when` is true. A `Value` is a text that may depend on the amount's sign.
+
+    A map of voids has no `amount`.
+    """
 
     when: Callable[[Cells], bool]
-    amount: Callable[[Cells], Decimal]
+    amount: Callable[[Cells], Decimal] | None
     time: Callable[[Cells], datetime] | None
     envelope: dict[str, Value]
     data: dict[str, Value]
@@ -130,6 +133,9 @@ class _Section:
 
     def path(self, key: str) -> str:
         return f"{self.name}.{key}" if self.name else key
+
+    def is_text(self, key: str, text: str) -> bool:
+        return self._content.get(key) == text
 
     def names(self) -> list[str]:
         return list(self._content)
@@ -226,14 +232,15 @@ def _clean_ups(texts: _Section, columns: _Section, used_by: Iterable[str]) -> di
 
 def _event_map(event: _Section, compiler: "_Compiler") -> EventMap:
     with event, event.section("when") as when, event.section("data") as data, data.section("extra") as extra:
+        has_amount = "amount" in data or not event.is_text("type", VOID)
         return EventMap(
             when=compiler.test(when),
-            amount=compiler.number(data.text("amount"), data.path("amount")),
+            amount=compiler.number(data.text("amount"), data.path("amount")) if has_amount else None,
             time=compiler.time(event) if "time" in event else None,
             envelope={name: compiler.value(event, name, compiler.text) for name in ENVELOPE},
             data={
                 name: compiler.value(data, name, compiler.number_text if name in NUMBERS else compiler.text)
-                for name in ("currency", "commission_rate", *DETAILS)
+                for name in ("currency", "commission_rate", *DETAILS, *OF_CORRECTIONS)
                 if name in data or name == "currency"
             },
             extra={name: compiler.value(extra, name, compiler.text) for name in extra.names()},

@@ -109,3 +109,18 @@ def test_an_adjustment_of_another_accounts_sale_and_of_no_sale_is_rejected(world
         "recorded",
     ]
     assert verdict(world, adjustment("a4", "1", "a3")) == ["is no sale, but adjustment.recorded"]
+
+
+def test_an_adjustment_of_commission_alone_may_correct_a_refund_without_a_sale(world: World) -> None:
+    assert verdict(world, refund("r", "-10", of=None), refund("named", "-10", of=None, commission_rate="0.1")) == [
+        "recorded",
+        "recorded",
+    ]
+    assert verdict(
+        world,
+        adjustment("a1", "-1", "r"),
+        adjustment("a2", "-1", "r", agency="7"),
+        adjustment("a3", "-1", "named"),
+        sale("a4", "-1", "adjustment.recorded", refers_to="r"),
+        void("v", "r"),
+    ) == ["recorded", *["is no sale, but sale.refunded"] * 4]

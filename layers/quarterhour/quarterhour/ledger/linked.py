@@ -13,10 +13,10 @@ from quarterhour.ledger.event import VOID, Event, Rejection
 from quarterhour.ledger.explanation import Facts
 from quarterhour.ledger.held_events import Held, HeldReason, Hold, Reservation
 from quarterhour.ledger.plan import Claim, Claimed, RecordingTerms, Refundable
-from quarterhour.ledger.pricing import Price, refund_price
+from quarterhour.ledger.pricing import BY_DEFAULT, BY_RATE_CARD, Price, refund_price
 from quarterhour.model import money
 from quarterhour.model.errors import FieldProblem
-from quarterhour.model.identifiers import Identity
+from quarterhour.model.identifiers import Account, Identity
 
 
 class Target(NamedTuple):
@@ -80,12 +80,26 @@ def linked_claim(
 def _change(event: Event, target: Target, price: Price | None) -> _Change | Rejection:
     sale = target.claim.refundable
     if sale is None:
+        if price is not None and _corrects_commission(event, target.facts):
+            return _Change(event.amount, price, target.claim)
         return _refuse(event, "data.refers_to", f"is no sale, but {target.facts['type']}", "the id of a sale")
     if event.account != sale.account:
         return _refuse(event, "data.refers_to", "is a sale of another account", f"{sale.account}, as it was sold")
     if price is not None:
         return _Change(event.amount, price, target.claim)
     return _void(event, target, sale) if event.type == VOID else _refund(event, target.claim, sale)
+
+
+def _corrects_commission(adjustment: Event, facts: Facts) -> bool:
+    """Return whether an adjustment changes the commission alone of a refund or adjustment with a price of its own.
+
+    Rerating posts such adjustments, as it prices these events like sales.
+    """
+    origin = facts.get("terms", "")
+    has_own_price = origin == BY_DEFAULT or origin.startswith(BY_RATE_CARD)
+    if not has_own_price or adjustment.commission is None or not adjustment.amount.is_zero():
+        return False
+    return Account(facts["agency"], facts["currency"]) == adjustment.account
 
 
 def _refund(event: Event, claim: Claim, sale: Refundable) -> _Change | Rejection:

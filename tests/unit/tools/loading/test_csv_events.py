@@ -299,3 +299,33 @@ def test_control_characters_of_the_file_are_escaped(tmp_path: Path, capsys: pyte
     assert r"\x1b[2J" in message
     assert message.rstrip("\n").isprintable()
     assert len(message) < 1000
+
+
+def test_a_cancelled_row_is_a_sale_and_its_void() -> None:
+    void = """
+[[event]]
+when = { column = "customer", equals = "cancelled" }
+id = "{invoice}:void"
+source = "till"
+subject = "{shop}"
+type = "sale.voided"
+
+[event.data]
+currency = "EUR"
+refers_to = "{invoice}:{row}"
+refers_to_source = "till"
+reason = "cancelled"
+"""
+    sold, voided = good(HEADER + "1,42,2026-10-23T01:30:00Z,5,cancelled\n", TILL + void)
+    assert (sold["type"], voided["type"]) == ("sale.recorded", "sale.voided")
+    assert voided["data"] == {
+        "currency": "EUR",
+        "refers_to": sold["id"],
+        "refers_to_source": "till",
+        "reason": "cancelled",
+    }
+
+
+def test_only_a_void_has_no_amount() -> None:
+    with pytest.raises(MapError, match="amount"):
+        load_mapping(TILL.replace('amount = "{price}"\n', ""))
