@@ -109,6 +109,8 @@ def answer(world: World, path: str) -> Json:
     if found.status != 200:
         return {"status": found.status}
     body: Json = {RENAMED_FIELDS.get(name, name): value for name, value in found.json().items()}
+    if path.endswith("/explain"):
+        body["terms"].pop("looked_at", None)  # 0.1.0 did not show it
     after = body.pop("next", None)
     body.pop("previous", None)
     while after:

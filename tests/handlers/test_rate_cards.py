@@ -13,7 +13,7 @@ from quarterhour.rate_cards.store import RateCardStore
 from quarterhour.reports.lines import read_lines
 from quarterhour_tools.emulator.faults import Killed, Kind
 from tests.handlers.desk import send
-from tests.support.events import Cloud, refund, sale
+from tests.support.events import Cloud, by_sign, refund, sale
 from tests.support.requests import post, receipt, verdicts
 from tests.support.system import START, World, faulty
 from tests.support.tables import items, ledger, stream
@@ -49,6 +49,23 @@ def register(world: World, agency: str, seen: int = 0, **data: Any) -> None:
     """Write a version of an agency's registration."""
     response = send(world, "PUT", f"/agencies/{agency}", {"seen": seen, "content": data})
     assert response.status in {200, 201}, response.body
+
+
+# ---------------------------------------------------------------- unregistered agencies
+
+
+def test_events_that_need_a_rate_card_are_flagged_if_their_agency_is_not_registered(world: World) -> None:
+    register(world, "42", valid_from="2026-12-01T00:00:00Z")
+    sent = [sale("a"), sale("own", commission_rate="0.2"), by_sign("loose", "-1"), refund("r", "-5", of="b")]
+    posted = [sale("b"), *sent]
+    assert verdicts(post(world, [*posted, *({**one, "source": "other", "subject": "7"} for one in posted)])) == [
+        *["recorded"] * 10
+    ]
+    flagged = {(item["source"], item["id"]) for item in ledger(world) if "unregistered" in item}
+    assert flagged == {("other", id_) for id_ in ("a", "b", "loose")}
+    register(world, "7")
+    assert set(verdicts(post(world, {**sale("a"), "source": "other", "subject": "7"}))) == {"duplicate"}
+    assert ("other", "a") in {(item["source"], item["id"]) for item in ledger(world) if "unregistered" in item}
 
 
 # ---------------------------------------------------------------- fixed when the event is recorded

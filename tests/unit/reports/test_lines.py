@@ -267,11 +267,20 @@ def test_a_line_holds_every_column_in_a_fixed_order() -> None:
         ("-1.00", {"refers_to": "order-1"}, ""),
         ("-1.00", {}, "unlinked refund"),
         ("-1.00", {"type": "adjustment.recorded"}, ""),
+        ("12.50", {"unregistered": "1"}, "unregistered agency"),
+        ("-1.00", {"unregistered": "1"}, "unlinked refund; unregistered agency"),
     ],
 )
-def test_a_refund_that_names_no_sale_is_flagged(amount: str, more: dict[str, str], flag: str) -> None:
+def test_an_unlinked_refund_and_an_unregistered_agency_are_flagged(
+    amount: str, more: dict[str, str], flag: str
+) -> None:
     content, _ = sealed([line(AT, "a", amount, **more)])
     assert [one["flag"] for one in read_lines(BytesIO(content))] == [flag]
+
+
+def test_a_run_of_an_earlier_schema_ends_without_the_flag_of_unregistered_agencies() -> None:
+    content, _ = sealed([line(AT, "a", "12.50", unregistered="1")], 2)
+    assert [one["flag"] for one in read_lines(BytesIO(content))] == [""]
 
 
 def test_only_lines_with_a_location_and_a_currency_count_for_a_location() -> None:

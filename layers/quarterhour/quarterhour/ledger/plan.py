@@ -25,6 +25,8 @@ from quarterhour.model.quarter_hours import QuarterHour
 SCHEMA: Final = "1"
 PRIOR: Final = "1"
 """The value of the attribute ``prior_period``; events of the current period lack it."""
+UNREGISTERED: Final = "1"
+"""The value of the attribute that marks an event whose rate cards were looked up for an unregistered agency."""
 SAFETY: Final = timedelta(seconds=5)
 """A margin for clocks that differ between machines, and for a request in flight when its function ends."""
 
@@ -193,6 +195,8 @@ def ledger_values(event: Event, claim: Claim) -> dict[str, str]:
         values["period"] = str(claim.period)
     if claim.prior_period:
         values["prior_period"] = PRIOR
+    if claim.price.unregistered:
+        values["unregistered"] = UNREGISTERED
     return values
 
 

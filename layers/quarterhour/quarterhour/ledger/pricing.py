@@ -35,12 +35,13 @@ class Price(NamedTuple):
     """The price terms of an event: its commission rate, their origin, and an arithmetic where the rate is not enough.
 
     ``origin`` is ``BY_EVENT``, ``BY_SALE``, ``BY_DEFAULT``, or ``BY_RATE_CARD`` with a version and perhaps a document.
-    It is empty in old claims.
+    It is empty in old claims. ``unregistered``: the rate cards were looked up for an agency that was not registered.
     """
 
     commission_rate: Decimal
     origin: str
     arithmetic: str = ""
+    unregistered: bool = False
 
     def commission(self, amount: Decimal) -> Decimal | None:
         """Return the commission of an amount at this price, or ``None`` if it needs more than 38 digits.

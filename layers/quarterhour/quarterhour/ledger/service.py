@@ -169,6 +169,8 @@ class Recorder:
         for event, as_recorded in events:
             in_force = rate_cards.at(event.account.agency, rate_card_time(event, now))
             price = price_of(as_recorded, in_force, self._terms.commission_rate)
+            if needs_rate_card(as_recorded) and not rate_cards.is_registered(event.account.agency):
+                price = price._replace(unregistered=True)
             if price.commission(event.amount) is None:
                 unpayable.append(event)
             else:

@@ -18,7 +18,7 @@ from quarterhour.ledger.explanation import Facts
 from quarterhour.ledger.held_events import HeldEvent, HeldReason, Hold, Reservation, held_key, held_values
 from quarterhour.ledger.keys import linked_key
 from quarterhour.ledger.linked import LinkedClaim
-from quarterhour.ledger.plan import PRIOR, Claim, Claimed, Refundable
+from quarterhour.ledger.plan import PRIOR, UNREGISTERED, Claim, Claimed, Refundable
 from quarterhour.ledger.pricing import Price
 from quarterhour.model import clock, money
 from quarterhour.model.errors import UnavailableError
@@ -55,6 +55,7 @@ def claim_values(claim: Claim, request_id: str) -> dict[str, Any]:
         "period": str(claim.period) if claim.period else None,
         "prior_period": PRIOR if claim.prior_period else None,
         "unlinked": claim.unlinked or None,
+        "unregistered": UNREGISTERED if claim.price.unregistered else None,
     }
 
 
@@ -66,7 +67,12 @@ def claim_of(item: Item) -> Claim:
         Partition.parse(item["quarter_hour"]["S"]),
         Position.parse(item["position"]["S"]),
         item["digest"]["S"],
-        Price(Decimal(item["commission_rate"]["S"]), _text(item, "terms"), _text(item, "arithmetic")),
+        Price(
+            Decimal(item["commission_rate"]["S"]),
+            _text(item, "terms"),
+            _text(item, "arithmetic"),
+            "unregistered" in item,
+        ),
         int(expires["N"]) if expires else None,
         _refundable(item) if "left" in item else None,
         Decimal(item["amount"]["S"]) if "amount" in item else None,

@@ -34,6 +34,9 @@ COLUMNS: Final[Mapping[int, tuple[str, ...]]] = {1: _FIRST, 2: _SECOND, 3: _THIR
 UNLINKED: Final = "unlinked refund"
 """The flag of a refund that names no sale, so that no sale limits its amount."""
 
+UNREGISTERED: Final = "unregistered agency"
+"""The flag of an event whose rate cards were looked up for an agency that was not registered."""
+
 # Senders choose the text of these columns. Numbers, and the text that we generate, never begin a formula.
 _TEXT: Final = frozenset(
     {"source", "id", "agency", *_SENT, "category", "refers_to_source", "reason"} - {"time", "quantity", "unit_price"}

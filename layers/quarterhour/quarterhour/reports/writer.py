@@ -19,6 +19,7 @@ from quarterhour.reports.lines import (
     PERIOD,
     POSTING,
     UNLINKED,
+    UNREGISTERED,
     CsvWriter,
     Line,
     Tallier,
@@ -30,12 +31,17 @@ _REQUIRED: Final = frozenset({*POSTING, "schema"})
 """The attributes that every posting has."""
 
 
+FLAGS_AGENCIES: Final = 3
+"""The first schema whose lines have the flag of unregistered agencies."""
+
+
 class SealedFileWriter:
     """A gzipped CSV file on disk, and the totals of its lines; the file is deleted when the block ends."""
 
     def __init__(self, schema: int) -> None:
         self.file: IO[bytes] = TemporaryFile()  # noqa: SIM115 - closed by __exit__
         self._blank = dict.fromkeys(COLUMNS[schema], "")
+        self._flags_agencies = schema >= FLAGS_AGENCIES
         self._tallier = Tallier()
         self._layers = ExitStack()
 
@@ -69,8 +75,11 @@ class SealedFileWriter:
             raise LedgerItemError(_place(item), error) from error
         if PERIOD in self._blank:
             values[PERIOD] = period_text(values)
-        if values["type"] == REFUND and not values["refers_to"]:
+        unlinked = values["type"] == REFUND and not values["refers_to"]
+        if unlinked:
             values[FLAG] = UNLINKED
+        if self._flags_agencies and "unregistered" in values:
+            values[FLAG] = f"{UNLINKED}; {UNREGISTERED}" if unlinked else UNREGISTERED
         self._csv.write(values)
         return values
 
