@@ -23,7 +23,7 @@ from quarterhour_tools.emulator.faults import Faults, Spec
 from quarterhour_tools.emulator.server import HOST, Server
 from quarterhour_tools.emulator.stack import open_stack
 from quarterhour_tools.errors import INTERRUPTED, INTERRUPTED_MESSAGE, ToolError
-from quarterhour_tools.loading import agencies, csv_events, exchange_rates, rate_cards
+from quarterhour_tools.loading import agencies, csv_events, event_import, exchange_rates, rate_cards
 from quarterhour_tools.loading.event_file import Source, open_source
 from quarterhour_tools.operations import bill, deployment, held, rerate, restore
 from quarterhour_tools.output import as_json, printable
@@ -141,14 +141,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     proof.set_defaults(run=_verify)
 
-    csv = commands.add_parser(
-        "csv",
-        help="convert a CSV file of sales into events",
-        description="Convert a CSV file of sales into NDJSON of events, by a TOML map.",
-    )
-    csv_events.configure(csv)
-    csv.set_defaults(run=csv_events.run)
-
+    _add_loading(commands)
     rebuild = commands.add_parser(
         "rebuild",
         help="repair counters from the sealed ledger",
@@ -239,6 +232,25 @@ def _parser() -> argparse.ArgumentParser:
     demo.configure(shown)
     shown.set_defaults(run=demo.run)
     return parser
+
+
+def _add_loading(commands: Any) -> None:  # noqa: ANN401 - argparse does not name the type
+    csv = commands.add_parser(
+        "csv",
+        help="convert a CSV file of sales into events",
+        description="Convert a CSV file of sales into NDJSON of events, by a TOML map.",
+    )
+    csv_events.configure(csv)
+    csv.set_defaults(run=csv_events.run)
+
+    imported = commands.add_parser(
+        "import",
+        help="check a file of events whole, then record them",
+        description="Check a file of events whole: its totals by account and month, compared with expected ones. Then "
+        "record the events. An import that was interrupted continues where it stopped, and nothing is recorded twice. "
+        "Exit code 1 if the totals differ, or if an event is not in the ledger at the end.",
+    )
+    event_import.configure(imported)
 
 
 def _add_stack_options(parser: argparse.ArgumentParser) -> None:

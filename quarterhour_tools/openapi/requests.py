@@ -71,6 +71,8 @@ class SaleData(Details):
     """The source of the sale; without it, the event's own. Not for a sale."""
     reason: Omittable[Text]
     """Why a refund or an adjustment was made. Not for a sale."""
+    kind: Omittable[Literal["opening"]]
+    """Of an adjustment that brings a balance forward. Only for an adjustment."""
 
 
 class VoidData(Details):

@@ -375,6 +375,8 @@ class Event(Receipt):
     refers_to_source: Maybe[Name]
     """The source of the sale in `refers_to`, if it is not the event's own."""
     reason: Maybe[Text]
+    kind: Maybe[Literal["opening"]]
+    """Of an adjustment that brings a balance forward."""
     period: Maybe[Month]
     """The month in which it counts."""
     prior_period: Maybe[Literal["1"]]

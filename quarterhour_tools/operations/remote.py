@@ -46,8 +46,12 @@ class Remote:
 
     def post(self, path: str, content_type: str, body: Json) -> tuple[int, Json]:
         """Send a POST and return the status and the JSON of the response."""
+        return self.post_text(path, content_type, json.dumps(body).encode())
+
+    def post_text(self, path: str, content_type: str, body: bytes) -> tuple[int, Json]:
+        """Send a POST with the text of a body, and return the status and the JSON of the response."""
         headers = {"content-type": content_type}
-        return self._send(AWSRequest("POST", self._url + path, headers, json.dumps(body).encode()))
+        return self._send(AWSRequest("POST", self._url + path, headers, body))
 
     def put(self, path: str, body: Json) -> tuple[int, Json]:
         """Send a PUT and return the status and the JSON of the response."""

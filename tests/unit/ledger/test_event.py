@@ -568,3 +568,13 @@ def test_a_name_that_0_1_0_took_is_taken_still() -> None:
     read = read_event(sale(id="a\ufffd", subject="b\ufffd"))
     assert isinstance(read, Event)
     assert (read.identity.id, read.account.agency) == ("a\ufffd", "b\ufffd")
+
+
+def test_an_adjustment_may_bring_a_balance_forward_and_no_other_event_may() -> None:
+    adjusted = event("order-1", "adjustment.recorded", kind="opening")
+    assert adjusted.details["kind"] == "opening"
+    assert adjusted.digest != event("order-1", "adjustment.recorded").digest
+    for type_, kind in (("adjustment.recorded", "closing"), ("adjustment.recorded", ""), ("sale.recorded", "opening")):
+        refused = read_event(sale(type=type_, data=data(kind=kind)))
+        assert isinstance(refused, Rejection)
+        assert [problem.field for problem in refused.problems] == ["data.kind"]

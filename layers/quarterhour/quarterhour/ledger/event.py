@@ -18,6 +18,8 @@ REFUND: Final = "sale.refunded"
 VOID: Final = "sale.voided"
 ADJUSTMENT: Final = "adjustment.recorded"
 VIEW: Final = "view.recorded"
+OPENING: Final = "opening"
+"""The kind of an adjustment that brings a balance forward."""
 MAX_EXTRA_BYTES: Final = 4096
 
 _SIGNS: Final[Mapping[str, tuple[Callable[[Decimal], bool], str]]] = {
@@ -177,7 +179,7 @@ def _figures(inner: Fields, type_: str | None) -> _Figures | None:
     """Return amount, currency, and the commission or its rate; ``None`` if one is invalid."""
     own = type_ == ADJUSTMENT
     corrects = type_ is None or type_ in _CORRECTIONS
-    known = _WITH_FIGURES | ({"commission"} if own else set()) | (_OF_CORRECTIONS if corrects else set())
+    known = _WITH_FIGURES | ({"commission", "kind"} if own else set()) | (_OF_CORRECTIONS if corrects else set())
     inner.report_unknown(known, _YOUR_OWN)
     amount = inner.value("amount", fields.AMOUNT, money.parse_decimal)
     currency = inner.value("currency", fields.CURRENCY, fields.currency)
@@ -205,6 +207,10 @@ def _text_or_number(value: object) -> str | None:
         decimal = money.parse_decimal(value)
         return money.plain(decimal) if decimal is not None and decimal == int(decimal) else None
     return fields.text(value)
+
+
+def _kind(value: object) -> str | None:
+    return OPENING if value == OPENING else None
 
 
 def _reason(value: object) -> str | None:
@@ -238,10 +244,11 @@ _DETAILS: Final[Mapping[str, tuple[str, Callable[[Any], str | None]]]] = {
     "category": (TEXT, fields.text),
     "refers_to_source": (f"the source of the sale: {NAME}", fields.name),
     "reason": (f"{TEXT}, not all of them blanks", _reason),
+    "kind": (f'"{OPENING}", for a balance that is brought forward', _kind),
 }
 OF_CORRECTIONS: Final = ("refers_to_source", "reason")
 """The names of the optional facts that only refunds, voids and adjustments have."""
-DETAILS: Final = tuple(name for name in _DETAILS if name not in OF_CORRECTIONS)
+DETAILS: Final = tuple(name for name in _DETAILS if name not in {*OF_CORRECTIONS, "kind"})
 """The names of the optional facts that every event can have."""
 _OF_CORRECTIONS: Final = frozenset(OF_CORRECTIONS)
 _WITH_FIGURES: Final = frozenset({"amount", "currency", "commission_rate", *DETAILS})
