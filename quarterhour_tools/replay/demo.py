@@ -265,7 +265,7 @@ def _show_accounts(console: Console, expected: Mapping[str, Figures], sending: S
 def _show_end(console: Console, day: int, first: Outcome, last: Outcome, wrong: Sequence[str]) -> None:
     new_verdicts = ", ".join(
         f"{last.verdicts.get(name, 0) - first.verdicts.get(name, 0):,} {name}"
-        for name in ("recorded", "duplicate", "conflict", "rejected", "held")
+        for name in ("recorded", "duplicate", "conflict", "rejected")
     )
     console.print(f"All {day:,} lines sent once more: {new_verdicts}")
     proof = "good" if last.verified else "FAILED"

@@ -15,6 +15,7 @@ from quarterhour.aws.entity import LATEST, window_partitions
 from quarterhour.aws.items import chunks, from_item
 from quarterhour.counters.keys import ACCOUNTS, account_of, account_pk, period_sks
 from quarterhour.counters.keys import period_of as period_of_counter
+from quarterhour.ledger.held_events import HeldStatus, held_partitions
 from quarterhour.model import clock, exact_json
 from quarterhour.model.clock import ManualClock
 from quarterhour.model.identifiers import Account
@@ -48,7 +49,9 @@ _JSON: Final = (("content-type", "application/json"), ("host", "localhost"))
 _TAKEN: Final = {201: "recorded", 200: "duplicate"}
 _REFUSED: Final = {409: "conflict", 500: "unavailable", 503: "unavailable"}
 _REPORT: Final = "report"
-"""The only function whose schedule a replay follows: the others serve alarms and people, which it lacks."""
+"""The function whose schedule a replay always follows."""
+_WATCH: Final = "watch"
+"""The function whose schedule a replay follows while events are held; its other work serves alarms and people."""
 _ATTEMPTS: Final = 10
 _RETRY_AFTER: Final = timedelta(seconds=5)
 _RUNS: Final = 100
@@ -131,6 +134,10 @@ class Replay:
         self._exchange_rates: deque[Row] = deque()
         self._exchange_rate_results: Counter[str] = Counter()
         self._firings: list[_Firing] = []
+        self._watch: _Firing | None = None
+        self._held: set[tuple[str, str]] = set()
+        self._waiting = False
+        self._sent_since_tick = False
         self._undelivered = False
         self._leapt = False
 
@@ -220,7 +227,7 @@ class Replay:
 
     def _send_until_answered(self, method: str, path: str, body: bytes) -> Response:
         """Send a request, and retry it after a pause while the server fails, a limited number of times."""
-        self._undelivered = True
+        self._begin_to_send()
         request = Request(method, path, headers=_JSON, body=body)
         answer = self._stack.request(request)
         for _ in range(_ATTEMPTS - 1):
@@ -234,14 +241,14 @@ class Replay:
     def _post(self, lines: tuple[Line, ...]) -> Response:
         group = Group(self.clock.now(), lines)
         headers = (("content-type", group.content_type), ("host", "localhost"))
-        self._undelivered = True
+        self._begin_to_send()
         return self._stack.request(Request("POST", _INGEST, headers=headers, body=group.body))
 
     def _take(self, items: list[dict[str, Any]], lines: tuple[Line, ...]) -> tuple[Line, ...]:
         """Count the verdicts of an answer; return the lines to send again."""
         again = []
         for line, item in zip(lines, items, strict=True):
-            verdict = item["verdict"]
+            verdict = self._verdict(item)
             if verdict == "unavailable":
                 again.append(line)
             elif verdict in {"recorded", "duplicate"}:
@@ -249,6 +256,17 @@ class Replay:
             else:
                 self._count(verdict, line.number, _reasons(item))
         return tuple(again)
+
+    def _verdict(self, item: Mapping[str, Any]) -> str:
+        """Return the verdict of an item; a held event that is sent again is a duplicate, even if that posts it."""
+        verdict: str = item["verdict"]
+        identity = item["source"], item["id"]
+        self._waiting = self._waiting or verdict == "held"
+        if identity in self._held and verdict in {"held", "recorded"}:
+            return "duplicate"
+        if verdict == "held":
+            self._held.add(identity)
+        return verdict
 
     def _count(self, verdict: str, number: int, problem: str) -> None:
         self.verdicts[verdict] += 1
@@ -268,6 +286,8 @@ class Replay:
             self.clock.advance_to(instant)
             schedules = [one for one in self._stack.schedules() if one.function == _REPORT]
             self._firings = [_Firing(one.expression, one.function, one.expression.after(instant)) for one in schedules]
+            ticks = (one.expression for one in self._stack.schedules() if one.function == _WATCH)
+            self._watch = next((_Firing(tick, _WATCH, tick.after(instant)) for tick in ticks), None)
             self._write_prepared()
             self._state_due()
 
@@ -280,12 +300,21 @@ class Replay:
             for firing in self._firings:
                 if firing.due <= self.clock.now():
                     self._fire(firing)
+            for watch in self._watching:
+                if watch.due <= self.clock.now():
+                    self._post_held(watch)
         self.clock.advance_to(until)
 
     def _due(self) -> datetime | None:
         """Return the instant of the next delivery, firing or exchange rate."""
         known = [self._next_delivery(), *(firing.due for firing in self._firings), *(one.as_of for one in self._next)]
+        known += [watch.due for watch in self._watching]
         return min(filter(None, known), default=None)
+
+    @property
+    def _watching(self) -> "list[_Firing]":
+        """The watch, while events are held and something was sent since its last tick: else it could post nothing."""
+        return [self._watch] if self._watch and self._waiting and self._sent_since_tick else []
 
     @property
     def _next(self) -> list[Row]:
@@ -321,6 +350,24 @@ class Replay:
             if firing.done:
                 return
 
+    def _begin_to_send(self) -> None:
+        """Note that what is sent now can have effects later: deliveries, and held events that can be posted."""
+        self._undelivered = True
+        if self._watch and not self._sent_since_tick:
+            self._watch.due = self._watch.expression.after(self.clock.now())
+            self._sent_since_tick = True
+
+    def _post_held(self, firing: "_Firing") -> None:
+        """Let the watch post the held events that can be posted by now."""
+        firing.due = firing.expression.after(self.clock.now())
+        self._undelivered = True
+        try:
+            held = self._stack.invoke(firing.function, {})["held"]
+        except Exception:  # noqa: BLE001 - the next firing continues the work, as in AWS
+            return
+        self._waiting = bool(held["left"]) or not held["complete"]
+        self._sent_since_tick = not held["complete"]
+
     # ------------------------------------------------------------ the end
 
     def finish(self) -> Outcome:
@@ -329,6 +376,10 @@ class Replay:
         More files may be played afterwards, and finished again: the outcome always covers the whole stack.
         """
         self._drain()
+        self._begin_to_send()
+        for watch in self._watching:
+            self.advance(watch.due)
+            self._drain()
         until = QuarterHour.at(self.clock.now()).end + self._stack.grace
         for _ in range(_RUNS):
             until = max(
@@ -352,9 +403,13 @@ class Replay:
         ledger, ledger_periods = ledger_totals(bucket)
         counters = counted_accounts(self._stack)
         unfinished = [f"{firing.function}: did not complete" for firing in self._firings if not firing.done]
+        held = held_events(self._stack) if self._held else 0
+        verdicts = dict(self.verdicts)
+        if self._held:
+            verdicts |= {"recorded": verdicts.get("recorded", 0) + len(self._held) - held, "held": held}
         return Outcome(
             sent=self.sent,
-            verdicts=dict(self.verdicts),
+            verdicts=verdicts,
             runs=proof.runs,
             sealed_buckets=proof.buckets,
             lines=sum(totals.events for totals in ledger.values()),
@@ -397,6 +452,20 @@ def replaying(
     own_clock = ManualClock(_BEGINNING)
     with clock.using(own_clock):
         yield Replay(stack, own_clock, report, most, orders=orders)
+
+
+def held_events(stack: Stack) -> int:
+    """Return how many events are held."""
+    pages = (
+        stack.dynamodb.get_paginator("query").paginate(
+            TableName=stack.ref("EntityTable"),
+            IndexName="gsi1",
+            KeyConditionExpression="gsi1pk = :held",
+            ExpressionAttributeValues={":held": {"S": partition}},
+        )
+        for partition in held_partitions(HeldStatus.HELD)
+    )
+    return sum(len(page["Items"]) for some in pages for page in some)
 
 
 def counted_accounts(stack: Stack) -> Accounts:

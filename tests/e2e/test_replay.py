@@ -143,6 +143,22 @@ def test_bad_lines_are_reported_and_the_others_recorded() -> None:
     assert sorted(line.split(":")[0] for line in messages) == [f"line {n}" for n in (2, 4, 5, 6, 7, 8)]
 
 
+def refunded(number: int, minutes: float, of: str) -> dict[str, Any]:
+    """Return a refund of a sale."""
+    back = event(number, minutes, amount="-0.01")
+    return {**back, "type": "sale.refunded", "data": {**back["data"], "refers_to": of}}
+
+
+def test_a_refund_before_its_sale_is_posted_within_a_quarter_of_an_hour(engine: str) -> None:
+    late = event(2, 20)
+    with replay(engine) as tested:
+        tested.play(lines([refunded(1, 0, of=late["id"]), refunded(3, 1, of="none"), late, refunded(1, 0, late["id"])]))
+        outcome = tested.finish()
+    assert outcome.verdicts == {"recorded": 2, "duplicate": 1, "held": 1}
+    assert (outcome.sent, outcome.lines, outcome.as_dict()["held"]) == (4, 2, 1)
+    assert outcome.verified
+
+
 def test_the_schedule_fires_in_every_gap_and_reports_are_the_rate_apart() -> None:
     for rate, runs in (("rate(1 hour)", 7), ("rate(15 minutes)", 25), ("rate(1 day)", 1)):
         with replay("moto", ReportRate=rate) as tested:
@@ -243,8 +259,8 @@ def test_the_command_prints_one_object_and_writes_the_bucket(
     printed = capsys.readouterr()
     result = json.loads(printed.out)
     assert list(result) == [
-        *("sent", "recorded", "duplicate", "conflict", "rejected", "unavailable"),
-        *("unread", "runs", "sealed_buckets", "lines", "accounts", "ledger", "verified"),
+        *("sent", "recorded", "duplicate", "conflict", "rejected", "unavailable", "held"),
+        *("unread", "runs", "sealed_buckets", "lines", "accounts", "ledger", "periods", "verified"),
     ]
     assert (result["sent"], result["recorded"], result["duplicate"], result["rejected"]) == (122, 60, 60, 2)
     assert exact(result["accounts"]) == totals(day())

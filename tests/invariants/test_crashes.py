@@ -13,7 +13,7 @@ from tests.support.events import refund, sale, view
 
 
 def batch(n: int) -> list[dict[str, object]]:
-    """A request with a sale, a refund of it, one that goes too far, a retry, a conflict and a view."""
+    """A request with a sale, a refund of it, one that goes too far, a retry, a conflict, a view and a held refund."""
     return [
         sale(f"s{n}", "10.00", customer="bob"),
         sale(f"t{n}", "0.001", agency="ünï 7"),
@@ -22,6 +22,7 @@ def batch(n: int) -> list[dict[str, object]]:
         sale(f"s{n}", "10.00", customer="bob"),
         sale(f"t{n}", "9.99", agency="ünï 7"),
         view(f"v{n}", "/index", f"viewer {n}"),
+        refund(f"h{n}", "-1", of=f"later{n}"),
     ]
 
 
@@ -47,6 +48,57 @@ def test_an_ingest_may_die_at_any_call(place: Trial, number: Callable[[], int], 
         recover=Trial.send_again,
     )
     record_property("ingest", f"{points} crash points tried, 0 violations")
+
+
+def test_a_watch_that_posts_held_events_may_die_at_any_call(
+    place: Trial, number: Callable[[], int], record_property: Record
+) -> None:
+    def prepare(place: Trial) -> None:
+        n = number()
+        place.send([refund(f"h{n}", "-1", of=f"s{n}")])
+        place.send([sale(f"s{n}", "10.00")])
+        place.stack.cold_start("watch")
+
+    def act(place: Trial) -> None:
+        place.tick()
+
+    points = each_call(place, prepare, act, recover=act)
+    record_property("held events", f"{points} crash points tried, 0 violations")
+
+
+def test_a_request_that_posts_a_held_event_may_die_at_any_call(
+    place: Trial, number: Callable[[], int], record_property: Record
+) -> None:
+    n = 0
+
+    def prepare(place: Trial) -> None:
+        nonlocal n
+        n = number()
+        place.send([refund(f"h{n}", "-1", of=f"s{n}")])
+
+    def act(place: Trial) -> None:
+        place.send([refund(f"h{n}", "-1", of=f"s{n}"), sale(f"s{n}", "10.00")])
+
+    points = each_call(place, prepare, act, recover=Trial.send_again)
+    record_property("posting a held event", f"{points} crash points tried, 0 violations")
+
+
+@pytest.mark.parametrize("decision", ["release", "discard"])
+def test_an_operators_decision_may_die_at_any_call(
+    place: Trial, number: Callable[[], int], record_property: Record, decision: str
+) -> None:
+    n = 0
+
+    def prepare(place: Trial) -> None:
+        nonlocal n
+        n = number()
+        place.send([refund(f"h{n}", "-1", of=f"none{n}")])
+
+    def act(place: Trial) -> None:
+        place.decide(decision, f"h{n}")
+
+    points = each_call(place, prepare, act, recover=act)
+    record_property(f"{decision} a held event", f"{points} crash points tried, 0 violations")
 
 
 @pytest.mark.parametrize("kind", [Kind.STATEMENTS_BEFORE, Kind.STATEMENTS_AFTER])

@@ -110,6 +110,31 @@ class Marketplace(RuleBasedStateMachine):
         with self._struck_by(fault):
             self.place.invoke("operator", {"action": "rebuild"})
 
+    @rule(fault=faults)
+    def the_watch_ticks(self, fault: tuple[Kind, int] | None) -> None:
+        with self._struck_by(fault):
+            self.place.tick()
+
+    @rule(events=st.lists(an_event(), min_size=1, max_size=4), after=st.integers(0, 12))
+    def a_client_sends_amid_a_tick(self, events: list[Cloud], after: int) -> None:
+        def other() -> None:
+            self.place.send(events)
+
+        self.place.faults.meanwhile(after, other)
+        self.place.tick()
+        self.place.faults.disarm()
+
+    @rule(id_=st.sampled_from(IDS), action=st.sampled_from(["release", "discard"]), fault=faults)
+    def an_operator_decides_about_a_held_event(self, id_: str, action: str, fault: tuple[Kind, int] | None) -> None:
+        with self._struck_by(fault):
+            self.place.decide(action, id_)
+
+    @rule(id_=st.sampled_from(IDS), action=st.sampled_from(["release", "discard"]), after=st.integers(0, 12))
+    def an_operator_decides_amid_a_tick(self, id_: str, action: str, after: int) -> None:
+        self.place.faults.meanwhile(after, partial(self.place.decide, action, id_))
+        self.place.tick()
+        self.place.faults.disarm()
+
     @rule()
     def items_expire(self) -> None:
         self.place.expire()

@@ -20,6 +20,7 @@ from typing import Any
 from quarterhour.aws.entity import CHECKPOINT_KEY
 from quarterhour.aws.items import from_item
 from quarterhour.ledger.event_index import INDEXED, keys_in
+from quarterhour.ledger.held_events import HELD, HeldEvent, HeldStatus
 from quarterhour.locations.keys import location_of
 from quarterhour.model.totals import Totals
 from quarterhour.reports.keys import part_of_lines
@@ -63,6 +64,8 @@ class Trial(World):
         self.faults = faults
         self.accepted: dict[str, Cloud] = {}
         """What was answered as recorded or duplicate, by id."""
+        self.held: dict[str, Cloud] = {}
+        """What was answered as held, by id."""
         self.turned_away: list[Cloud] = []
         self.outbox: list[Cloud] = []
         """What the client has to send again."""
@@ -96,6 +99,8 @@ class Trial(World):
         for event, verdict in zip(events, verdicts, strict=True):
             if verdict in {"recorded", "duplicate"}:
                 self.accepted[event["id"]] = event
+            elif verdict == "held":
+                assert self.held.setdefault(event["id"], event) == event, "two contents of one event are held"
             elif verdict == "unavailable":
                 self.outbox.append(event)
             else:
@@ -148,6 +153,20 @@ class Trial(World):
             if not self.faults.struck:
                 raise
         return None
+
+    def tick(self) -> Any:
+        """Let the watch post held events; ``None`` where it died or failed."""
+        return self.invoke("watch", {})
+
+    def decide(self, action: str, id_: str) -> Any:
+        """Let an operator release or discard a held event; ``None`` where the function died or refused it."""
+        event = {"action": action, "source": "shop", "id": id_, "by": "ann", "reason": "a trial"}
+        try:
+            return self.invoke("operator", event)
+        except Exception as error:
+            if any(reason in str(error) for reason in ("is held", "in the meantime", "discarded before", "discard it")):
+                return None
+            raise
 
     def read_streams(self) -> None:
         """Take what came into the streams, and sort it into lanes by partition key."""
@@ -224,6 +243,7 @@ class Trial(World):
             self.clock.advance(GRACE)
         assert not self.outbox, "the client still waits for an answer"
         for repeat in (0, 2, REPEATED_AT_THE_END):
+            assert self.tick(), "the watch failed"
             self.read_streams()
             for lane in self.lanes.values():
                 self.deliver(lane, lane.left, repeat)
@@ -267,6 +287,7 @@ class Trial(World):
         ledger = self.ledger()
         objects = self.objects()
         lines = [line for key, content in objects.items() if part_of_lines(key) for line in _lines(content)]
+        self._none_held_is_lost(ledger)
         self._each_accepted_once(ledger, lines)
         self._nothing_else(ledger)
         self.watch_sealed()
@@ -277,6 +298,27 @@ class Trial(World):
         self._indexes_agree(ledger)
         proof = verify(_opener(objects), objects)
         assert not proof.problems
+
+    def _none_held_is_lost(self, ledger: list[dict[str, str]]) -> None:
+        """What was answered as held is posted, or still listed; and never both."""
+        listed = [HeldEvent.parse(from_item(item)) for item in self.entities() if item["pk"]["S"].startswith(HELD)]
+        known = {one.event.identity.id for one in listed}
+        posted = {item["id"] for item in ledger}
+        assert not known & posted, "a held event is in the ledger"
+        for id_, event in self.held.items():
+            assert id_ in known | posted, "a held event is lost"
+            if id_ in posted:
+                self.accepted.setdefault(id_, event)
+        for one in listed:
+            waits = one.status is HeldStatus.HELD
+            reservation = self._identity(str(one.event.identity))
+            assert ("held" in reservation, "discarded" not in reservation) == (True, waits), "another reservation"
+            sale = one.event.linked_to
+            assert not (waits and sale and sale.id in posted and not one.problems), "the sale is there, and it waits"
+
+    def _identity(self, key: str) -> dict[str, Any]:
+        table = self.stack.ref("IdentityTable")
+        return from_item(self.dynamodb.get_item(TableName=table, Key={"event": {"S": key}})["Item"])
 
     def _each_accepted_once(self, ledger: list[dict[str, str]], lines: list[dict[str, str]]) -> None:
         assert len(ledger) == len({item["id"] for item in ledger}), "an event is in the ledger twice"
