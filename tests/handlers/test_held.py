@@ -1,5 +1,6 @@
 """Held events: listed, posted by the watch, released or discarded by an operator."""
 
+from collections.abc import Iterator
 from contextlib import suppress
 from datetime import timedelta
 from typing import Any
@@ -7,10 +8,11 @@ from typing import Any
 import pytest
 
 from quarterhour_tools.emulator.faults import Killed, Kind
-from tests.support.events import refund, sale
+from tests.handlers.desk import send
+from tests.support.events import refund, sale, view
 from tests.support.requests import post, verdicts
-from tests.support.system import World, faulty
-from tests.support.tables import items, ledger
+from tests.support.system import World, faulty, opened
+from tests.support.tables import items, ledger, redeploy
 
 BY = {"by": "ann", "reason": "sent by a test"}
 
@@ -192,3 +194,55 @@ def test_a_tick_that_dies_anywhere_loses_and_doubles_nothing() -> None:
                 assert listed(world) == []
         assert len(ledger(world)) == len(in_ledger(world))
         assert [one for one in items(world, "EntityTable") if one["pk"].startswith("HELD#")] == []
+
+
+# ---------------------------------------------------------------- agencies that are not registered
+
+
+@pytest.fixture
+def strict() -> Iterator[World]:
+    """The system with the policy that agencies must be registered."""
+    with opened({"AgencyPolicy": "registered"}) as world:
+        yield world
+
+
+def register(world: World, agency: str) -> None:
+    answer = send(world, "PUT", f"/agencies/{agency}", {"seen": 0, "content": {"legal_name": "Nord & Sons"}})
+    assert answer.status == 201, answer.body
+
+
+def test_events_of_an_agency_that_is_not_registered_are_held_until_it_is(strict: World) -> None:
+    register(strict, "7")
+    events = [sale(commission_rate="0.1"), refund("r1", "-2"), sale("other", agency="7"), view("v", "/index", "bob")]
+    response = post(strict, events)
+    assert verdicts(response) == ["held", "held", "recorded", "recorded"]
+    assert {item["held"]["reason"] for item in response.json()["items"][:2]} == {"unregistered_agency"}
+    assert listed(strict, reason="unregistered_agency") == listed(strict, agency="42")
+    assert watch(strict)["posted"] == 0
+    register(strict, "42")
+    assert watch(strict) == {"posted": 2, "left": 0, "complete": True}
+    assert in_ledger(strict) == {"order-1": "", "r1": "order-1", "other": "", "v": ""}
+
+
+def test_a_held_sale_that_is_sent_again_is_recorded_once_its_agency_is_registered(strict: World) -> None:
+    assert [verdicts(post(strict, sale())), verdicts(post(strict, sale()))] == [["held"], ["held"]]
+    assert verdicts(post(strict, sale(amount="9"))) == ["conflict"]
+    register(strict, "42")
+    assert [verdicts(post(strict, sale())), verdicts(post(strict, sale()))] == [["recorded"], ["duplicate"]]
+    assert listed(strict) == []
+
+
+def test_a_released_sale_is_posted_though_its_agency_is_not_registered(strict: World) -> None:
+    post(strict, sale())
+    decide(strict, "release", "order-1")
+    assert watch(strict)["posted"] == 1
+    assert in_ledger(strict) == {"order-1": ""}
+    assert verdicts(post(strict, sale())) == ["duplicate"]
+
+
+def test_an_event_recorded_before_the_policy_is_a_duplicate(world: World) -> None:
+    post(world, sale())
+    redeploy(world, "ingest", AGENCY_POLICY="registered")
+    assert verdicts(post(world, [sale(), sale("order-2"), sale(amount="9")])) == ["duplicate", "held", "conflict"]
+    redeploy(world, "ingest", AGENCY_POLICY="open")
+    assert verdicts(post(world, sale("order-2"))) == ["recorded"]

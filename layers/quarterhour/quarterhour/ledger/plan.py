@@ -45,6 +45,7 @@ class RecordingTerms:
 
     ``grace``: the time from the end of a bucket until it is final. ``longest_run``: the timeout of the function that
     records. ``retention``: how long an identity is kept, ``None`` for ever. ``calendar``: the periods of events.
+    ``registered_only``: whether events of agencies that are not registered are held.
     """
 
     shards: int
@@ -53,6 +54,7 @@ class RecordingTerms:
     longest_run: timedelta
     retention: timedelta | None
     calendar: Calendar = field(default_factory=Calendar)
+    registered_only: bool = False
 
     def __post_init__(self) -> None:
         """Refuse a grace so short that a function could still append to a final bucket."""

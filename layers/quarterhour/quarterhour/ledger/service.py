@@ -9,7 +9,7 @@ from botocore.exceptions import ClientError
 
 from quarterhour.aws.retries import optimistically
 from quarterhour.ledger.event import VOID, Event, Rejection
-from quarterhour.ledger.held_events import Held, Hold, Reservation
+from quarterhour.ledger.held_events import Held, HeldReason, Hold, Reservation
 from quarterhour.ledger.linked import Gathered, LinkedClaim, in_rounds, plan_linked
 from quarterhour.ledger.plan import (
     Claim,
@@ -34,7 +34,7 @@ from quarterhour.ledger.pricing import (
     rate_card_time,
 )
 from quarterhour.ledger.store import LedgerStore
-from quarterhour.model import clock
+from quarterhour.model import clock, money
 from quarterhour.model.errors import UnavailableError
 from quarterhour.model.identifiers import Identity
 from quarterhour.model.quarter_hours import QuarterHour
@@ -111,9 +111,13 @@ class Recorder:
         recorded: dict[Identity, Claim] = {}
         if events:
             self._prepare()
+            if self._terms.registered_only:
+                events, others = self._by_registration(events)
+                self._hold_unregistered(others, request, results)
+                recorded = self._append_missing(others, request, results)
             plain = [event for event in events if not event.linked_to]
             self._claim(plain, request, results)
-            recorded = self._append_missing(plain, request, results)
+            recorded |= self._append_missing(plain, request, results)
             # After the others, so that one request can hold a sale and its refund.
             linked = [event for event in events if event.linked_to and event.identity not in results.claims]
             if linked:
@@ -133,6 +137,35 @@ class Recorder:
         if not self._prepared:
             self._store.prepare(self._terms.shards, QuarterHour.at(clock.now()).previous)
             self._prepared = True
+
+    def _by_registration(self, events: list[Event]) -> tuple[list[Event], list[Event]]:
+        """Return the events that may be recorded, and those whose agency is not registered. Views have no agency.
+
+        Events whose agency cannot be looked up now are in neither.
+        """
+        bound = [event for event in events if _needs_registration(event)]
+        free = [event for event in events if not _needs_registration(event)]
+        try:
+            now = clock.now()
+            rate_cards = self._read_rate_cards({(event.account.agency, now) for event in bound})
+        except UnavailableError:
+            return free, []
+        registered = [event for event in bound if rate_cards.is_registered(event.account.agency)]
+        return free + registered, [event for event in bound if not rate_cards.is_registered(event.account.agency)]
+
+    def _hold_unregistered(self, events: list[Event], request: _Request, results: "_Results") -> None:
+        """Hold events of agencies that are not registered, except those that were claimed or held before."""
+        firsts = first_of_each(events)
+        try:
+            known = self._store.claims([event.identity for event in firsts]) if firsts else {}
+        except UnavailableError:
+            return
+        for identity, existing in known.items():
+            results.put(identity, existing)
+        holds = [Hold.of(event, HeldReason.UNREGISTERED_AGENCY) for event in firsts if event.identity not in known]
+        if holds:
+            for hold, held in zip(holds, self._store.hold(holds, request.in_time), strict=True):
+                results.put(hold.event.identity, held)
 
     def _claim(self, events: list[Event], request: _Request, results: "_Results") -> None:
         """Claim events at their prices, with the rate cards that are in force."""
@@ -283,3 +316,7 @@ class Recorder:
 
     def _is_open(self, quarter_hour: QuarterHour) -> bool:
         return self._terms.phase(quarter_hour, clock.now()) is Phase.OPEN
+
+
+def _needs_registration(event: Event) -> bool:
+    return not event.released and event.account.currency != money.NO_CURRENCY

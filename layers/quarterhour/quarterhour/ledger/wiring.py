@@ -27,6 +27,7 @@ def recorder_of(env: Environment, client: "DynamoDBClient", workers: Workers, ti
         longest_run=env.seconds(timeout),
         retention=env.days("DEDUP_RETENTION_DAYS") or None,
         calendar=calendar_of(env),
+        registered_only=env.parsed("AGENCY_POLICY", "open or registered", _registered_only),
     )
     store = LedgerStore(client, env.text("IDENTITY_TABLE"), env.text("LEDGER_TABLE"), entity_table, workers)
     return Recorder(terms, store, RateCardStore(client, entity_table, workers).read)
@@ -39,3 +40,9 @@ def calendar_of(env: Environment) -> Calendar:
         env.integer("PERIOD_GRACE_DAYS"),
         env.optional("FIRST_PERIOD", f"{PERIOD}, or nothing", Period.parse),
     )
+
+
+def _registered_only(policy: str) -> bool:
+    if policy not in {"open", "registered"}:
+        raise ValueError(policy)
+    return policy == "registered"
