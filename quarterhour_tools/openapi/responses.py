@@ -148,6 +148,8 @@ class ListedAccount(AccountState):
 
     agency: Name
     currency: Currency
+    registered: Maybe[bool]
+    """Whether its agency is registered; an account of views has no agency."""
 
 
 class AccountInWindow(AccountState):

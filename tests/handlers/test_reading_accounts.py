@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from tests.handlers.desk import send
 from tests.support.requests import account
 from tests.support.system import World
 
@@ -188,7 +189,7 @@ def test_all_accounts_are_listed_in_order_with_their_latest_figures(world: World
         assert listed(world, limit=limit) == [f"{agency}#{currency}" for agency, currency in names]
     for one in world.all("/accounts"):
         totals = world.read(account(one["agency"], one["currency"]))
-        assert {**one, "customers": 0} == totals
+        assert {**one, "customers": 0} == {**totals, "registered": False}
 
 
 def test_accounts_are_selected_by_agency_and_currency(world: World) -> None:
@@ -213,3 +214,14 @@ def test_a_page_of_accounts_ends_when_the_time_runs_short(world: World, monkeypa
     pages = list(world.pages("/accounts", currency="GBP"))
     assert [len(page["items"]) for page in pages] == [1, 1, 1, 0]
     assert [len(page["items"]) for page in world.pages("/accounts", currency="EUR")] == [0, 0, 0, 0]
+
+
+def test_listed_accounts_show_whether_their_agency_is_registered(world: World) -> None:
+    for agency in ("42", "7"):
+        world.sell("10.00", agency)
+    assert send(world, "PUT", "/agencies/7", {"seen": 0, "content": {}}).status == 201
+    world.drain()
+    shown = {
+        one["agency"]: one["registered"] for one in world.all("/accounts", limit=1) if one["agency"] in {"42", "7"}
+    }
+    assert shown == {"42": False, "7": True}

@@ -24,6 +24,8 @@ from quarterhour.counters.keys import (
     quarter_hour_sks,
 )
 from quarterhour.counters.plan import by_quarter_hour
+from quarterhour.documents.keys import agency_document, document_pk
+from quarterhour.documents.keys import latest_key as latest_version_key
 from quarterhour.model import fields
 from quarterhour.model.clock import iso_seconds
 from quarterhour.model.errors import NotFoundError
@@ -115,12 +117,23 @@ class CounterQueries:
                 continue
             if currency in {None, account_of(pk).currency}:
                 if len(items) == paging.limit:
-                    return Page(items, (after,))
+                    return Page(self._with_registrations(items), (after,))
                 items.append({**_names(pk), **state(values)})
             after = pk
             if remaining_seconds() < RESERVE_SECONDS:
-                return Page(items, (after,))
-        return Page(items)
+                return Page(self._with_registrations(items), (after,))
+        return Page(self._with_registrations(items))
+
+    def _with_registrations(self, accounts: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Return accounts, each with whether its agency is registered; accounts of views have no agency."""
+        sold = {account["agency"] for account in accounts if account["currency"] != NO_CURRENCY}
+        keys = {document_pk(agency_document(agency)): agency for agency in sold}
+        found = self.entities.get_many([latest_version_key(agency_document(agency)) for agency in sorted(sold)])
+        registered = {keys[values["pk"]] for values in found}
+        return [
+            {**account, "registered": account["agency"] in registered} if account["agency"] in sold else account
+            for account in accounts
+        ]
 
     def _latest(self, low: str, high: str, page_size: int) -> Iterator[Values]:
         """Yield the lifetime counters of accounts between partition keys, in their order, by the index of latest."""
