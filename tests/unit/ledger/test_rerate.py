@@ -16,7 +16,7 @@ from quarterhour.ledger.rerate import Rerated, adjustment_id, rerated
 from quarterhour.model import money
 from quarterhour.rate_cards.plan import InForce
 from quarterhour.rate_cards.rate_card import RateCard
-from tests.support.builders import AT, event, linked_of, terms
+from tests.support.builders import AT, event, linked_of, terms, void
 from tests.unit.rate_cards.builders import categories, places, rate_card, rate_cards
 
 START, END = AT - timedelta(hours=1), AT + timedelta(hours=1)
@@ -41,7 +41,7 @@ class Book:
         else:
             claim = Claim.of(sent, at, terms(), price_of(sent, [self._in_force], Decimal("0.25")))
             self._claims[sent.identity.id] = claim
-        self.facts.append(ledger_values(sent, claim))
+        self.facts.append(ledger_values(claim.content(sent), claim))
 
     def rerate(self, to: RateCard = NEW, start: datetime = START, end: datetime = END) -> list[Rerated]:
         return rerated(self.facts, to, start, end)
@@ -177,3 +177,19 @@ def test_after_a_run_every_sale_has_paid_its_commission_by_the_new_rate_card_les
     book.post(new)
     assert book.commission() == before + expected
     assert book.post(new) == []
+
+
+def test_a_voided_sale_has_nothing_left_to_charge() -> None:
+    book = Book()
+    book.record(event(amount="100"))
+    book.record(void(), AT + timedelta(minutes=1))
+    assert [one.difference for one in book.rerate()] == [0]
+
+
+def test_a_void_of_a_rerated_sale_is_corrected_by_the_next_run() -> None:
+    book = Book()
+    book.record(event(amount="100"))
+    assert [one["data"]["commission"] for one in book.post()] == ["10.00"]
+    book.record(void(), AT + timedelta(hours=3))
+    book.post()
+    assert sum(Decimal(facts["commission"]) for facts in book.facts) == 0

@@ -10,7 +10,7 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any, Final
 
-from quarterhour.ledger.event import ADJUSTMENT, REFUND
+from quarterhour.ledger.event import ADJUSTMENT, REFUND, VOID, reference
 from quarterhour.ledger.explanation import Facts
 from quarterhour.ledger.pricing import BY_DEFAULT, BY_RATE_CARD, Price, charge_price, refund_price, sold_in
 from quarterhour.model import money
@@ -20,6 +20,7 @@ from quarterhour.rate_cards.rate_card import RateCard
 
 _SUFFIX_LENGTH: Final = 22
 _PREFIX: Final = "rerate-"
+_REVERSALS: Final = frozenset({REFUND, VOID})
 _COPIED: Final = ("product", "category", "order_id", "line", "location")
 """The details that an adjustment copies from its event, so that both count under the same product and location."""
 
@@ -86,7 +87,7 @@ class Rerated:
     def add(self, facts: Facts) -> None:
         """Add a linked refund or an earlier adjustment to the totals."""
         self.paid = money.add(self.paid, Decimal(facts["commission"]))
-        if facts["type"] == REFUND:
+        if facts["type"] in _REVERSALS:
             self.refunded = money.add(self.refunded, Decimal(facts["amount"]))
         else:
             self.adjustments += 1
@@ -118,14 +119,15 @@ def rerated(events: Iterable[Facts], rate_card: RateCard, start: datetime, end: 
     by_identity: dict[Identity, Rerated] = {}
     linked: list[Facts] = []
     for facts in events:
-        if facts.get("refers_to") and (facts["type"] == REFUND or facts["id"].startswith(_PREFIX)):
+        if facts.get("refers_to") and (facts["type"] in _REVERSALS or facts["id"].startswith(_PREFIX)):
             linked.append(facts)
         elif start <= parse_iso(facts["recorded_at"]) < end and (price := _price(facts, rate_card)):
             event = Rerated(facts, price, Decimal(facts["commission"]))
             by_identity[event.identity] = event
     for facts in linked:
-        referred = by_identity.get(Identity(facts["source"], facts["refers_to"]))
-        if referred and (facts["type"] == REFUND or referred.is_own(facts)):
+        target = reference(facts["source"], facts)
+        referred = by_identity.get(target) if target else None
+        if referred and (facts["type"] in _REVERSALS or referred.is_own(facts)):
             referred.add(facts)
     return list(by_identity.values())
 
