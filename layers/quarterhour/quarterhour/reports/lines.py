@@ -1,18 +1,17 @@
 """The lines of sealed files: columns, escaping of cells, reading, totals."""
 
 import csv
-import gzip
 import io
-import zlib
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
-from typing import IO, Final, Self, TextIO
+from typing import IO, Final, Self, TextIO, cast
 
 from quarterhour.model.identifiers import Account, Partition
 from quarterhour.model.money import NO_CURRENCY
 from quarterhour.model.periods import Period
 from quarterhour.model.totals import RunningTotals, add_up
+from quarterhour.reports.packing import unpacked
 from quarterhour.reports.plan import LineTotals
 
 _AT: Final = ("quarter_hour", "position", "recorded_at")
@@ -127,14 +126,14 @@ def read_lines(file: IO[bytes], schema: int | None = None) -> Iterator[dict[str,
     """
     try:
         yield from _read_rows(file, COLUMNS.values() if schema is None else [COLUMNS[schema]])
-    except (gzip.BadGzipFile, zlib.error, EOFError, csv.Error) as error:
+    except csv.Error as error:
         raise ValueError(str(error)) from error
 
 
 def _read_rows(file: IO[bytes], known: Collection[tuple[str, ...]]) -> Iterator[dict[str, str]]:
     with (
-        gzip.GzipFile(fileobj=file, mode="rb") as packed,
-        io.TextIOWrapper(packed, encoding="utf-8", newline="") as text,
+        unpacked(file) as content,
+        io.TextIOWrapper(cast("IO[bytes]", content), encoding="utf-8", newline="") as text,
     ):
         bounded = _BoundedLines(text)
         reader = csv.reader(bounded, strict=True)

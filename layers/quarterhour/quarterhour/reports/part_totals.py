@@ -4,9 +4,7 @@ Gzipped JSON lines. The first is the sealed file; each other one is the totals o
 or of a location in a currency.
 """
 
-import gzip
 import json
-import zlib
 from collections.abc import Iterator
 from decimal import Decimal
 from io import BytesIO
@@ -17,6 +15,7 @@ from quarterhour.model import money
 from quarterhour.model.identifiers import SEPARATOR, Account
 from quarterhour.model.periods import Period
 from quarterhour.model.totals import Totals
+from quarterhour.reports.packing import packed, unpacked
 from quarterhour.reports.plan import PartTotals, SealedFile
 
 _ACCOUNT: Final = "account"
@@ -27,11 +26,11 @@ _ROWS_AT_A_TIME: Final = 10_000
 
 def pack(sealed: SealedFile, totals: PartTotals) -> bytes:
     """Return the object of a part's totals; the same lines give the same bytes."""
-    packed = BytesIO()
-    with gzip.GzipFile(filename="", mode="wb", fileobj=packed, compresslevel=6, mtime=0) as file:
+    content = BytesIO()
+    with packed(content) as file:
         for row in _rows(sealed, totals):
             file.write(json.dumps(row, ensure_ascii=False, separators=(",", ":")).encode() + b"\n")
-    return packed.getvalue()
+    return content.getvalue()
 
 
 def _rows(sealed: SealedFile, totals: PartTotals) -> Iterator[list[Any]]:
@@ -58,11 +57,8 @@ def unpack(file: IO[bytes]) -> tuple[SealedFile, Iterator[PartTotals]]:
 
 
 def _read_rows(file: IO[bytes]) -> Iterator[list[Any]]:
-    try:
-        with gzip.GzipFile(fileobj=file, mode="rb") as packed:
-            yield from map(json.loads, packed)
-    except (gzip.BadGzipFile, zlib.error, EOFError) as error:
-        raise ValueError(str(error)) from error
+    with unpacked(file) as content:
+        yield from map(json.loads, content)
 
 
 def _pieces(rows: Iterator[list[Any]]) -> Iterator[PartTotals]:

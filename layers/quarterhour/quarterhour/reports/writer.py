@@ -1,6 +1,5 @@
 """Writes the sealed file of a part of a quarter-hour: one CSV line per posting; the same postings, the same bytes."""
 
-import gzip
 import io
 from contextlib import ExitStack
 from tempfile import TemporaryFile
@@ -25,6 +24,7 @@ from quarterhour.reports.lines import (
     Tallier,
     period_text,
 )
+from quarterhour.reports.packing import packed
 from quarterhour.reports.plan import LineTotals, SealedFile
 
 _REQUIRED: Final = frozenset({*POSTING, "schema"})
@@ -47,10 +47,8 @@ class SealedFileWriter:
 
     def __enter__(self) -> Self:
         """Write the header line."""
-        # No name and no time in gzip's header: the same lines give the same bytes.
-        packed = gzip.GzipFile(filename="", mode="wb", fileobj=self.file, compresslevel=6, mtime=0)
-        self._layers.enter_context(packed)
-        text = io.TextIOWrapper(cast("IO[bytes]", packed), encoding="utf-8", newline="")
+        file = self._layers.enter_context(packed(self.file))
+        text = io.TextIOWrapper(cast("IO[bytes]", file), encoding="utf-8", newline="")
         self._layers.enter_context(text)
         self._csv = CsvWriter(text, list(self._blank))
         self._layers.callback(self._csv.flush)
