@@ -12,8 +12,9 @@ from quarterhour.aws.items import Item
 from quarterhour.model.identifiers import Identity, Partition, Position
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.reports.base_currency import Pins, convert
+from quarterhour.reports.digests import hexdigest
 from quarterhour.reports.keys import MANIFEST, REPORTS, files_of, run_prefix
-from quarterhour.reports.manifest import hexdigest, run_files
+from quarterhour.reports.manifest import run_files
 from quarterhour.reports.plan import SCHEMA, Plan, RunTotals
 from quarterhour.reports.writer import SealedFileWriter
 from tests.support.builders import posting_item

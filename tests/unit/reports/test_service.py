@@ -20,9 +20,9 @@ from quarterhour.model.identifiers import Account, Partition
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.model.totals import Totals
 from quarterhour.reports.base_currency import Pins
+from quarterhour.reports.digests import hexdigest
 from quarterhour.reports.keys import Part
 from quarterhour.reports.lines import read_lines, tally_lines
-from quarterhour.reports.manifest import hexdigest
 from quarterhour.reports.part_totals import pack, unpack
 from quarterhour.reports.plan import (
     BucketTotals,

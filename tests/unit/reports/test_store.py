@@ -16,7 +16,7 @@ from quarterhour.model.clock import iso_millis
 from quarterhour.model.errors import OvertakenError, SealedFileError, UnavailableError
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.reports.base_currency import pins_as_list
-from quarterhour.reports.manifest import hexdigest
+from quarterhour.reports.digests import hexdigest
 from quarterhour.reports.plan import Plan
 from quarterhour.reports.sealed_files import SealedFiles
 from quarterhour.reports.store import CheckpointStore, PinStore

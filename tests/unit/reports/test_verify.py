@@ -16,7 +16,7 @@ from quarterhour.exchange_rates.exchange_rate import ExchangeRate
 from quarterhour.model.identifiers import Account, Identity, Position
 from quarterhour.model.totals import Totals
 from quarterhour.reports.base_currency import Pins
-from quarterhour.reports.manifest import hexdigest
+from quarterhour.reports.digests import hexdigest
 from quarterhour.reports.verify import Verification, verify
 from tests.support.builders import utc
 from tests.support.sealing import Objects, cover_up, edit, line, opening, relined, seal

@@ -1,4 +1,4 @@
-"""SHA-256 of streams, in bounded memory."""
+"""SHA-256 of contents, and of streams in bounded memory."""
 
 from hashlib import sha256
 from typing import Any, Final
@@ -14,3 +14,8 @@ def stream_digest(stream: Any, copy: Any = None) -> str:  # noqa: ANN401 - a fil
         if copy is not None:
             copy.write(block)
     return digest.hexdigest()
+
+
+def hexdigest(content: bytes) -> str:
+    """Return the SHA-256 of a file's content in hexadecimal."""
+    return sha256(content).hexdigest()

@@ -5,7 +5,6 @@ import io
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from hashlib import sha256
 from typing import Any, Final
 
 from quarterhour.model import money
@@ -15,6 +14,7 @@ from quarterhour.model.periods import Period
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.model.totals import PeriodTotals, Totals
 from quarterhour.reports.base_currency import FIGURES, Conversion, pins_as_list
+from quarterhour.reports.digests import hexdigest
 from quarterhour.reports.keys import MANIFEST, SUMMARY, Part, run_prefix
 from quarterhour.reports.lines import escape_formula
 from quarterhour.reports.plan import WITH_PERIODS, Plan, RunTotals, SealedFile, parts_of
@@ -181,8 +181,3 @@ def periods_of(document: Mapping[str, Any]) -> dict[Account, PeriodTotals]:
         }
         for entry in document["accounts"]
     }
-
-
-def hexdigest(content: bytes) -> str:
-    """Return the SHA-256 of a file's content in hexadecimal."""
-    return sha256(content).hexdigest()

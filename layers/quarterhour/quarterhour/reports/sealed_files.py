@@ -16,10 +16,10 @@ from quarterhour.aws.workers import Workers
 from quarterhour.model.errors import SealedFileError
 from quarterhour.model.identifiers import Account
 from quarterhour.model.totals import PeriodTotals
-from quarterhour.reports.digests import stream_digest
+from quarterhour.reports.digests import hexdigest, stream_digest
 from quarterhour.reports.keys import MANIFEST, Part, run_prefix
 from quarterhour.reports.lines import read_lines, tally_lines
-from quarterhour.reports.manifest import hexdigest, periods_of
+from quarterhour.reports.manifest import periods_of
 from quarterhour.reports.part_totals import pack, unpack
 from quarterhour.reports.plan import LineTotals, PartTotals, Run, SealedFile
 

@@ -14,7 +14,7 @@ from quarterhour.model.identifiers import Account, Identity, Position
 from quarterhour.model.quarter_hours import QuarterHour, span
 from quarterhour.model.totals import Totals
 from quarterhour.reports.base_currency import Conversion, Pins, convert, foreign_currencies, pins_of
-from quarterhour.reports.digests import stream_digest
+from quarterhour.reports.digests import hexdigest, stream_digest
 from quarterhour.reports.keys import (
     LEDGER,
     MANIFEST,
@@ -27,7 +27,7 @@ from quarterhour.reports.keys import (
     run_prefix,
 )
 from quarterhour.reports.lines import COLUMNS, read_lines, tally_lines
-from quarterhour.reports.manifest import accounts_of, hexdigest, periods_of, summary
+from quarterhour.reports.manifest import accounts_of, periods_of, summary
 from quarterhour.reports.plan import SCHEMA, WITH_PERIODS, LineTotals, RunTotals, parts_of, shards_of
 
 if TYPE_CHECKING:
