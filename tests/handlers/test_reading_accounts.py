@@ -6,12 +6,14 @@ from typing import Any
 import pytest
 
 from tests.handlers.desk import send
-from tests.support.requests import account
+from tests.support.events import sale
+from tests.support.requests import account, post
 from tests.support.system import World
 
 ACCOUNT = account()
 QUARTER_HOURS = account(part="quarter-hours")
 DAYS = account(part="days")
+PERIODS = account(part="periods")
 DAY = {"from_": "2026-10-23", "to": "2026-10-24"}
 
 
@@ -171,6 +173,33 @@ def test_an_expired_day_is_not_shown(world: World) -> None:
 def test_days_take_dates_only(world: World) -> None:
     problem = world.refused(DAYS, from_="2026-10-23T00:00:00Z", to="2026-10-24")
     assert (problem["field"], problem["problem"]) == ("from", "is '2026-10-23T00:00:00Z'")
+
+
+# ---------------------------------------------------------------- periods
+
+
+def test_periods_are_returned_from_the_first_to_before_the_last_and_add_up_to_the_lifetime(world: World) -> None:
+    for time in ("2026-08-31T12:00:00Z", "2026-10-01T00:00:00Z", "2026-10-31T00:00:00Z"):
+        post(world, {**sale(time[:10], "1.50", commission_rate="0.1"), "time": time})
+    world.pass_time(days=10)
+    world.sell("2.00")
+    world.drain()
+    sums = {"refunds": "0", "gross": "4.50", "commission": "0.450", "net": "4.50"}
+    october = {"period": "2026-10", "events": 3, **sums}
+    november = {"period": "2026-11", "events": 1, **sums, "gross": "2.00", "commission": "0.25000", "net": "2.00"}
+    assert world.read(PERIODS) == {"items": [october, november], "next": None}
+    assert world.all(PERIODS, limit=1) == [october, november]
+    assert world.all(PERIODS, from_="2026-11") == [november]
+    assert world.all(PERIODS, to="2026-11") == [october]
+    assert world.all(PERIODS, from_="2026-11", to="2026-11") == []
+    assert world.read(ACCOUNT)["events"] == 4
+
+
+@pytest.mark.parametrize("month", ["2026-13", "2026-10-01", "2026", "1969-12", ""])
+def test_periods_take_months_only(world: World, month: str) -> None:
+    problem = world.refused(PERIODS, from_=month)
+    assert problem["field"] == "from"
+    assert problem["expected"].startswith("a month such as 2026-10")
 
 
 # ---------------------------------------------------------------- all accounts

@@ -11,6 +11,7 @@ from quarterhour.aws.entity import WINDOW_SHARDS, window_index, window_partition
 from quarterhour.counters import keys as counters
 from quarterhour.model.clock import iso_millis, parse_iso
 from quarterhour.model.identifiers import MAX_SHARDS, Account, Identity, Partition, Position, base58_prefix
+from quarterhour.model.periods import Period
 from quarterhour.model.quarter_hours import QuarterHour, span
 from quarterhour.reports import keys as reports
 from quarterhour.snapshots import keys as snapshots
@@ -158,7 +159,11 @@ def test_account_quarter_hour_and_day_are_parsed_back_from_the_counters_keys(
         assert found == (account, partition.quarter_hour)
     of_day = counters.day_key(account, day)
     assert counters.day_of(of_day["sk"]) == day
-    assert len({key["sk"] for key in (counters.latest_key(account), quarter_hour, older, of_day)}) == 4
+    of_period = counters.period_key(account, Period.of(day))
+    assert counters.period_of(of_period["sk"]) == Period.of(day)
+    first, last = counters.period_sks()
+    assert first < of_period["sk"] < last
+    assert len({key["sk"] for key in (counters.latest_key(account), quarter_hour, older, of_day, of_period)}) == 5
 
 
 @given(partition=partitions)
