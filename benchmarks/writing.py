@@ -17,7 +17,7 @@ from quarterhour.ledger.event_pages import facts_of, position_of
 from quarterhour.ledger.http import MAX_BATCH
 from quarterhour.model.clock import ManualClock, using
 from quarterhour.reports.store import ProjectionStore
-from quarterhour_tools.emulator.engines import MOTO
+from quarterhour_tools.emulator.engines import MOTO, environment
 from quarterhour_tools.emulator.http_api import Request
 from quarterhour_tools.emulator.stack import Stack, open_stack
 
@@ -153,7 +153,8 @@ def indexing() -> float:
     with system() as one:
         for first in (0, MAX_BATCH):
             one.record(batch(first, AGENCIES))
-        client = clients.dynamodb()
+        with environment({"AWS_ENDPOINT_URL_DYNAMODB": one.stack.engine.dynamodb_url}):
+            client = clients.dynamodb()
         pages = client.get_paginator("scan").paginate(TableName=one.stack.ref("LedgerTable"))
         index = EventIndex()
         for item in sorted((item for page in pages for item in page["Items"]), key=position_of):
