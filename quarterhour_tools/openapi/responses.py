@@ -286,15 +286,22 @@ class SealedQuarterHour(Answer):
     """Only if the deployment has a base currency."""
 
 
-class SealedAccount(Answer):
-    """An account's totals in a report run."""
+class SealedTotals(Answer):
+    """Totals of sealed lines."""
 
-    agency: Name
-    currency: Currency
     events: Count
     gross: Decimal
     refunds: Decimal
     commission: Decimal
+
+
+class SealedAccount(SealedTotals):
+    """An account's totals in a report run."""
+
+    agency: Name
+    currency: Currency
+    periods: Maybe[dict[str, SealedTotals]]
+    """The totals by period, such as `2026-10`; runs sealed before periods lack them."""
 
 
 class PreviousManifest(Answer):

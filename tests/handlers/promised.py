@@ -83,8 +83,9 @@ def described_system() -> Iterator[World]:
             assert answered(session(world.stack), example(route)).status_code in {200, 201, 202}
         assert place(world, "1002").status == 201
         charged = [
-            sale(),
+            sale(order_id="1001", customer="ann"),
             refund("taken back", "-1.00"),
+            refund("too early", "-1.00", of="not sent yet"),
             sale("more", extra={"gift": True}, quantity=2, category="books"),
         ]
         named = sale("mended", "1.00", "adjustment.recorded", commission="0.10")

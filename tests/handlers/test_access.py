@@ -2,6 +2,7 @@
 
 import hmac
 import json
+import re
 from base64 import urlsafe_b64encode
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -38,6 +39,7 @@ OWN = {
     "GET /accounts/{agency}/{currency}/snapshots": "/accounts/42/GBP/snapshots?layer=5m&last=3",
     "GET /accounts/{agency}/{currency}/trend": "/accounts/42/GBP/trend",
     "GET /accounts/{agency}/{currency}/changes": "/accounts/42/GBP/changes",
+    "GET /agencies/{agency}": "/agencies/42",
 }
 """Routes of an agency's data: a person sees their own agency's."""
 TALK = "/threads/{kind}/{subject}/messages"
@@ -49,7 +51,7 @@ EVENT = {
     "GET /events/{source}/{event}/story": "/events/shop/e0/story",
 }
 """Routes of a single event: a person sees their own agency's."""
-NARROWED = {"GET /events": f"/events?{SPAN}", "GET /accounts": "/accounts"}
+NARROWED = {"GET /events": f"/events?{SPAN}", "GET /accounts": "/accounts", "GET /held": "/held"}
 """Routes that show each caller only their own data."""
 PERMITTED = {
     "GET /reports/{run}": "/reports/2026-10-23T0130-0215",
@@ -81,6 +83,9 @@ CLOSED = {
     "PUT /orders/{order}/status": "/orders/1001/status",
     "GET /customers/{customer}/orders": "/customers/c-1/orders",
     "GET /customers/{customer}/items": "/customers/c-1/items",
+    "GET /agencies": "/agencies",
+    "PUT /agencies/{agency}": "/agencies/42",
+    "GET /documents": "/documents",
     "PUT /documents/{document}": "/documents/terms",
     "PUT /documents/{document}/permissions": "/documents/terms/permissions",
     "GET /documents/{document}/permissions": "/documents/terms/permissions",
@@ -158,6 +163,7 @@ def world(issuer: Issuer) -> Iterator[World]:
 STATED: Final = {
     "/exchange-rates/USD": {"units_per_base": "1.08", "source": "test"},
     "/documents/terms": {"seen": 0, "content": {"title": "Terms"}},
+    "/agencies/42": {"seen": 0, "content": {"legal_name": "Agency 42"}},
 }
 """The data that machines have written."""
 
@@ -221,7 +227,7 @@ def test_a_person_sees_their_own_agency(world: World, issuer: Issuer, route: str
 @pytest.mark.parametrize("route", OWN)
 def test_a_person_cannot_see_whether_another_agency_exists(world: World, issuer: Issuer, route: str) -> None:
     for agency in ("43", "nobody", "420", "4", "42%2523GBP"):
-        response = send(world, issuer.token(), route, ROUTES[route].replace("/42/", f"/{agency}/"))
+        response = send(world, issuer.token(), route, re.sub("/42(?=/|$)", f"/{agency}", ROUTES[route]))
         assert (response.status, response.json()["title"]) == (403, "Forbidden"), agency
 
 

@@ -25,11 +25,10 @@ AGENCIES = [
     "a//b/",
     "{agency}",
     "<agency>",
-    " ",
     "x" * 200,
     "🎉" * 200,
 ]
-NO_AGENCIES = ["42#GBP", "#", "x" * 201, "x" * 5000, "a\nb", "\x00", ""]
+NO_AGENCIES = [" ", "42 ", " 42", "42#GBP", "#", "x" * 201, "x" * 5000, "a\nb", "\x00", ""]
 ROUTE = "GET /accounts/{agency}/{currency}"
 
 
