@@ -34,6 +34,7 @@ _SHARD: Final = len("#03")
 _INSTANT: Final = len("2026-10-23T01:30:00.000Z")
 _PENDING_KEY: Final = len("330:12.345Z.4JzHX4k3uVijmhMx")
 _KEY: Final = len("330123454JzHX4k3uVijmhMx")
+_PENDING_EVENT: Final = 2 * _PENDING_KEY
 _PENDING_NAME: Final = 250
 """Bytes of memory, about, for a source or an agency of which keys are pending."""
 _DIGITS: Final = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_"
@@ -50,36 +51,40 @@ class EventIndex:
     """
 
     def __init__(self) -> None:
-        self._pending: dict[str, dict[str, bytearray]] = {attribute: {} for attribute in INDEXED}
-        self._size = 0
-        self._within = ("", "")
+        self._sources: dict[str, bytearray] = {}
+        self._agencies: dict[str, bytearray] = {}
+        self._count = 0
+        self._last: Mapping[str, str] = {}
 
     def add(self, event: Mapping[str, str]) -> None:
         """Add an event; all events between two calls of ``take`` belong to one quarter-hour."""
-        partition, position = event["quarter_hour"], event["position"]
         # Packing all keys of a chunk at once takes half the CPU time of packing each.
-        key = (_CODES[partition[_QUARTER_HOUR:]] + position[_HOUR:]).encode()
-        for attribute, pending in self._pending.items():
-            name = event[attribute]
-            keys = pending.get(name)
-            if keys is None:
-                pending[name] = bytearray(key)
-                self._size += _PENDING_NAME
-            else:
-                keys += key
-            self._size += _PENDING_KEY
-        self._within = partition, position
+        key = (_CODES[event["quarter_hour"][_QUARTER_HOUR:]] + event["position"][_HOUR:]).encode()
+        source, agency = event["source"], event["agency"]
+        if source in self._sources:
+            self._sources[source] += key
+        else:
+            self._sources[source] = bytearray(key)
+        if agency in self._agencies:
+            self._agencies[agency] += key
+        else:
+            self._agencies[agency] = bytearray(key)
+        self._count += 1
+        self._last = event
 
     @property
     def is_full(self) -> bool:
         """Whether the pending keys take as much memory as they may."""
-        return self._size >= MAX_PENDING
+        names = len(self._sources) + len(self._agencies)
+        return self._count * _PENDING_EVENT + names * _PENDING_NAME >= MAX_PENDING
 
     def take(self) -> Iterator[dict[str, Any]]:
         """Remove the pending keys, and yield their chunks as attributes of the Entity table."""
-        partition, position = self._within
-        self._size = 0
-        for attribute, pending in self._pending.items():
+        if not self._count:
+            return
+        partition, position = self._last["quarter_hour"], self._last["position"]
+        self._count = 0
+        for attribute, pending in (("source", self._sources), ("agency", self._agencies)):
             while pending:
                 name, keys = pending.popitem()
                 for start in range(0, len(keys), KEYS_A_CHUNK * _PENDING_KEY):
