@@ -187,7 +187,7 @@ class Tallier:
         if not (amount.is_finite() and commission.is_finite()):
             raise _no_numbers(line)
         currency = line["currency"]
-        period = period_text(line)
+        period = line.get(PERIOD) or period_text(line)
         if period not in self._periods:
             self._periods[period] = Period.parse(period)
         self._sums[line["agency"], currency, line["quarter_hour"], period].add(amount, commission)

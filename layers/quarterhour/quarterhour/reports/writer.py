@@ -68,11 +68,11 @@ class SealedFileWriter:
         """
         try:
             values = self._values(item)
+            if not values.get(PERIOD):
+                values[PERIOD] = period_text(values)
             self._tallier.add(values)
         except (ValueError, ArithmeticError) as error:
             raise LedgerItemError(_place(item), error) from error
-        if PERIOD in self._blank:
-            values[PERIOD] = period_text(values)
         unlinked = values["type"] == REFUND and not values["refers_to"]
         if unlinked:
             values[FLAG] = UNLINKED
