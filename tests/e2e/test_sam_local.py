@@ -32,12 +32,14 @@ from quarterhour.aws.tables import put_items_request
 from quarterhour.ledger.store import first_checkpoint_request
 from quarterhour.model.clock import SystemClock, iso_millis, iso_seconds
 from quarterhour.model.identifiers import Identity, Position
+from quarterhour.model.periods import Period
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.reports.keys import Part
 from quarterhour.reports.verify import verify
 from quarterhour_tools.bucket import Bucket
 from quarterhour_tools.emulator.template import Template
 from tests.e2e.sales import event, totals
+from tests.support.events import refund
 from tests.support.repository import ROOT
 from tests.template.stack import function_of
 
@@ -63,6 +65,7 @@ FIRST: Final = (
     "exchange-rates-put",
     "documents-write",
     "documents-permit",
+    "documents-register",
 )
 """What the other samples find something of."""
 SAMPLES: Final = {
@@ -75,9 +78,11 @@ SAMPLES: Final = {
 STATUSES: Final = {
     "ingest-batch": 202,
     "ingest-one": 202,
+    "ingest-held": 202,
     "ingest-bad": 422,
     "orders-create": 201,
     "documents-write": 201,
+    "documents-register": 201,
     "exchange-rates-put": 201,
     "threads-write": 201,
     # Nobody has let that person see it.
@@ -85,6 +90,10 @@ STATUSES: Final = {
     "api-report-person": 404,
 }
 """What requests are answered with; all others with 200."""
+
+
+HELD: Final = ("CRN-0047:1", "CRN-0048:1", "CRN-0049:1")
+"""Events that are held: one that a sample releases, one that a sample discards, and one that stays."""
 
 
 @dataclass(frozen=True)
@@ -239,6 +248,9 @@ def machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
         dynamodb = machine.client("dynamodb")
         dynamodb.put_item(**first_checkpoint_request("EntityTable", machine.earlier.previous))
         dynamodb.batch_write_item(**put_items_request("LedgerTable", postings(machine.earlier)))
+        held = [refund(id_, "-1.00", of="not sent") | {"source": "https://shop.example"} for id_ in HELD]
+        kind = "application/cloudevents-batch+json"
+        assert verdicts(call(f"{machine.url}/events", held, kind)) == (202, {"held": len(HELD)})
         yield machine
 
 
@@ -293,7 +305,9 @@ def of_here(sample: str, machine: Machine, run: str) -> Any:
         return {"reseal": run}
     query, path = (event.get(name) or {} for name in ("queryStringParameters", "pathParameters"))
     quarter_hour, now = machine.earlier, SystemClock().now()
-    if sample.startswith("api-") and "from" in query:
+    if sample == "api-periods":
+        query |= {"from": str(Period.of(quarter_hour.day)), "to": str(Period.of(now.date()).next)}
+    elif sample.startswith("api-") and "from" in query:
         days = {"from": str(quarter_hour.day), "to": str(quarter_hour.day + timedelta(days=1))}
         instants = {"from": iso_seconds(quarter_hour.start), "to": iso_seconds(quarter_hour.end)}
         query |= instants if "T" in query["from"] else days
