@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator
 from contextlib import suppress
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
 
+from quarterhour.model.periods import Calendar, Period
 from quarterhour_tools.emulator.faults import Killed, Kind
 from tests.handlers.desk import send
 from tests.support.events import refund, sale, view
@@ -43,6 +44,34 @@ def test_the_watch_posts_a_refund_once_its_sale_is_recorded(world: World) -> Non
     assert in_ledger(world) == {"order-1": "", "r1": "order-1"}
     assert (watch(world)["left"], listed(world)) == (0, [])
     assert verdicts(post(world, refund("r1", "-2"))) == ["duplicate"]
+
+
+def test_names_of_any_length_are_held_posted_and_found_in_the_story(world: World) -> None:
+    long = "😀" * 200
+    late = refund(long, "-2") | {"source": long}
+    late["data"] |= {"refers_to_source": "shop"}
+    post(world, late)
+    assert (verdicts(post(world, sale())), watch(world)["posted"]) == (["recorded"], 1)
+    story = world.read("/events/shop/order-1/story")
+    assert [one["id"] for one in story["items"]] == ["order-1", long]
+
+
+def test_a_held_event_that_fails_does_not_stop_the_others(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    post(world, [refund("r1", "-2"), refund("r2", "-3")])
+    post(world, sale())
+    plain = Calendar.period_of
+
+    def period_of(self: Calendar, at: datetime | None, recorded_at: datetime) -> tuple[Period, bool]:
+        if at == world.clock.now():
+            raise OverflowError
+        return plain(self, at, recorded_at)
+
+    broken = refund("r0", "-1", of="order-2") | {"time": world.clock.now().isoformat()}
+    post(world, broken)
+    post(world, sale("order-2"))
+    monkeypatch.setattr(Calendar, "period_of", period_of)
+    assert watch(world)["posted"] == 2
+    assert listed(world) == ["r0"]
 
 
 def test_a_held_event_is_listed_with_its_reason_and_content(world: World) -> None:

@@ -150,8 +150,8 @@ def naive_period(
         open_ = [one for one in near if naive_cut_off(zone, grace_days, *one) > recorded_at]
         if month < open_[0]:
             month, prior = open_[0], True
-        local = recorded_at.astimezone(time_zone(zone))
-        month = min(month, (local.year, local.month))
+    local = recorded_at.astimezone(time_zone(zone))
+    month = min(month, (local.year, local.month))
     return f"{month[0]}-{month[1]:02d}", prior
 
 
@@ -211,3 +211,10 @@ def test_a_claim_that_moves_never_goes_back_to_an_earlier_period(
 ) -> None:
     before, after = (calendar(zone, grace_days).period_of(at, recorded_at)[0] for recorded_at in recorded)
     assert before <= after
+
+
+@given(st.sampled_from(ZONES), st.datetimes(timezones=st.just(UTC)), instants)
+def test_every_time_that_an_event_may_have_has_a_period(zone: str, at: datetime, recorded_at: datetime) -> None:
+    for time in (at, datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)):
+        period, _ = calendar(zone, 3).period_of(time, recorded_at)
+        assert period <= calendar(zone, 3).month_of(recorded_at)

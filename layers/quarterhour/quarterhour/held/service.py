@@ -12,10 +12,11 @@ from quarterhour.held.requests import DiscardRequest, ReleaseRequest
 from quarterhour.held.store import LOWEST, HeldStore
 from quarterhour.ledger.event import VOID
 from quarterhour.ledger.held_events import Decision, HeldEvent, HeldReason
+from quarterhour.ledger.plan import Outcome
 from quarterhour.ledger.service import Recorder
 from quarterhour.model import clock
 from quarterhour.model.clock import iso_millis
-from quarterhour.model.errors import ConflictError, NotFoundError
+from quarterhour.model.errors import ConflictError, NotFoundError, UnavailableError
 from quarterhour.model.identifiers import Identity
 
 AT_ONCE: Final = 100
@@ -56,9 +57,8 @@ class HeldPoster:
         """Try to post some held events; return the number of those that are in the ledger now."""
         held = [one for one in map(_readable, items) if one]
         seconds = (until - clock.now()).total_seconds()
-        outcomes = self._recorder.record([one.posting for one in held], request_id, seconds)
         posted = 0
-        for one, outcome in zip(held, outcomes, strict=True):
+        for one, outcome in self._outcomes(held, request_id, seconds):
             match next_of(one, outcome):
                 case Next.FORGET:
                     self._store.forget(one.event.identity)
@@ -68,6 +68,20 @@ class HeldPoster:
                 case Next.KEEP:
                     pass
         return posted
+
+    def _outcomes(self, held: list[HeldEvent], request_id: str, seconds: float) -> list[tuple[HeldEvent, Outcome]]:
+        """Record some held events; leave out one that fails for a reason of its own: it must not stop the others."""
+        try:
+            return list(
+                zip(held, self._recorder.record([one.posting for one in held], request_id, seconds), strict=True)
+            )
+        except UnavailableError:
+            raise
+        except Exception as error:  # noqa: BLE001 - it stays held, and its age sets off an alarm
+            if len(held) > 1:
+                return [found for one in held for found in self._outcomes([one], request_id, seconds)]
+            logger.error("a held event cannot be posted", place=held[0].place, error=type(error).__name__)
+            return []
 
 
 class HeldDecisions:
@@ -85,6 +99,11 @@ class HeldDecisions:
         held = self._held(request.identity)
         if held.event.type == VOID and held.reason is HeldReason.UNKNOWN_SALE:
             raise ConflictError(f"the event {request.identity} voids a sale that nobody knows: discard it")
+        if held.event.rest:
+            raise ConflictError(
+                f"the event {request.identity} refunds the rest of a sale that nobody knows: discard it, and send a "
+                "refund that names its amount"
+            )
         if not self._store.release(request.identity, _decision(request)):
             raise ConflictError(f"the event {request.identity} was posted or discarded in the meantime")
         return {"released": str(request.identity)}

@@ -1,19 +1,25 @@
 """The ledger's keys in the Entity table, built and parsed here alone."""
 
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
-from quarterhour.aws.entity import Key, Range
-from quarterhour.model.identifiers import SEPARATOR, Identity
+from quarterhour.aws.entity import Range, Values
+from quarterhour.model.identifiers import SEPARATOR, Identity, base58_prefix
 
 LINKED: Final = f"LINKED{SEPARATOR}"
 """The prefix of the partition keys of the events that refer to a sale."""
+_HASH_LENGTH: Final = 22
 _FIRST: Final = "!"
 _LAST: Final = "\U0010ffff"
 
 
-def linked_key(sale: Identity, event: Identity) -> Key:
-    """Return the key of the item that says that an event refers to a sale: ``LINKED#shop#e-1`` and ``shop#r-1``."""
-    return {"pk": f"{LINKED}{sale}", "sk": str(event)}
+def linked_values(sale: Identity, event: Identity) -> Values:
+    """Return key and identity of the item that says that an event refers to a sale: ``LINKED#shop#e-1`` and a hash.
+
+    The identity itself would be too long: an identity can have 1,601 bytes, and a sort key at most 1,024.
+    """
+    sk = base58_prefix(event.hash, _HASH_LENGTH)
+    return {"pk": f"{LINKED}{sale}", "sk": sk, "source": event.source, "id": event.id}
 
 
 def linked_range(sale: Identity) -> Range:
@@ -21,6 +27,6 @@ def linked_range(sale: Identity) -> Range:
     return Range(f"{LINKED}{sale}", _FIRST, _LAST, consistent=True)
 
 
-def linked_event_of(sk: str) -> Identity:
-    """Return the identity of the event in a sort key; raise ``ValueError`` for any other key."""
-    return Identity.parse(sk)
+def linked_event_of(values: Mapping[str, Any]) -> Identity:
+    """Return the identity of the event in an item that ``linked_values`` made."""
+    return Identity(values["source"], values["id"])

@@ -168,7 +168,7 @@ class StoryQueries:
     def _linked(self, first: Facts) -> list[Facts]:
         """Return the facts of the recorded events that refer to an event."""
         listed = self.entities.read(linked_range(Identity(first["source"], first["id"])), LINKED_AT_ONCE)
-        return self.events.find_all([linked_event_of(values["sk"]) for values in listed], self.workers)
+        return self.events.find_all([linked_event_of(values) for values in listed], self.workers)
 
 
 @dataclass(frozen=True, slots=True)

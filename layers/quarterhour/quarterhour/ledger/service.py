@@ -237,8 +237,9 @@ class Recorder:
             for event in events.values():
                 if event.identity in found:
                     results.put(event.identity, found[event.identity], event.digest)
-        waiting = (results.held.get(event.identity) for event in firsts if event.released and event.type != VOID)
-        unlinked = {one.reservation.identity for one in waiting if one and not one.problems}
+        released = (results.held.get(event.identity) for event in firsts if event.released and event.type != VOID)
+        waiting = (one.reservation for one in released if one and not one.problems)
+        unlinked = {one.identity for one in waiting if one.reason is HeldReason.UNKNOWN_SALE}
         if unlinked:
             self._claim([event for event in firsts if event.identity in unlinked], request, results)
 

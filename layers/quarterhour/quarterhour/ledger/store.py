@@ -16,7 +16,7 @@ from quarterhour.aws.tables import conditional_write, get_items, insert_items, p
 from quarterhour.aws.workers import Workers
 from quarterhour.ledger.explanation import Facts
 from quarterhour.ledger.held_events import HeldEvent, HeldReason, Hold, Reservation, held_key, held_values
-from quarterhour.ledger.keys import linked_key
+from quarterhour.ledger.keys import linked_values
 from quarterhour.ledger.linked import LinkedClaim
 from quarterhour.ledger.plan import PRIOR, UNREGISTERED, Claim, Claimed, Refundable
 from quarterhour.ledger.pricing import Price
@@ -166,7 +166,7 @@ def linked_request(tables: tuple[str, str], linked: LinkedClaim, request_id: str
     }
     listed = {
         "TableName": entity_table,
-        "Item": to_item({**linked_key(sale, event), "expires_at": linked.claim.expires_at}),
+        "Item": to_item({**linked_values(sale, event), "expires_at": linked.claim.expires_at}),
     }
     before, after = _changing(linked.before), _changing(linked.after)
     change = [] if before == after else [{"Update": _change_request(identity_table, sale, before, after)}]

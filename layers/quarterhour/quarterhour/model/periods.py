@@ -85,7 +85,7 @@ class Calendar:
         current = self.month_of(recorded_at)
         month = current if at is None else self.month_of(at)
         if self.first_period and month < self.first_period:
-            return month, False
+            return min(month, current), False
         if month >= current:
             return current, False
         earliest = self._earliest_open(current, recorded_at)
@@ -97,7 +97,10 @@ class Calendar:
 
     def month_of(self, instant: datetime) -> Period:
         """Return the month of an instant in the marketplace's time zone."""
-        return Period.of(instant.astimezone(self.zone))
+        try:
+            return Period.of(instant.astimezone(self.zone))
+        except OverflowError:  # before the year 1 or after 9999 in that zone
+            return Period.of(instant)
 
     def _earliest_open(self, current: Period, recorded_at: datetime) -> Period:
         """Return the earliest month whose cut-off is after an instant; ``current`` is the month of the instant."""
