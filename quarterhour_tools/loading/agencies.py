@@ -28,8 +28,8 @@ REFUSED: Final = "refused"
 _TAX_COLUMNS: Final = {"tax_scheme": "scheme", "tax_percent": "percent", "vat_id": "vat_id"}
 _COLUMNS: Final = ("agency", *(name for name in FIELDS if name != "tax"), *_TAX_COLUMNS)
 HELP: Final = (
-    f"NDJSON of objects with agency and, as wanted, {', '.join(FIELDS)} (tax: {', '.join(TAX_FIELDS)}); or CSV with "
-    f"the columns agency and, as wanted, {', '.join(_COLUMNS[1:])}; plain or .gz, - for standard input"
+    f"NDJSON of objects with agency and any of {', '.join(FIELDS)} (tax: {', '.join(TAX_FIELDS)}); or CSV with "
+    f"the columns agency and any of {', '.join(_COLUMNS[1:])}; plain or .gz, - for standard input"
 )
 _FOUND: Final = 200
 _MISSING: Final = 404

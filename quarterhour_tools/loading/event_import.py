@@ -1,4 +1,4 @@
-"""`quarterhour import`: checks a file of events whole, then sends it, and continues where it was interrupted."""
+"""`quarterhour import`: checks a whole file of events, then sends it; it continues at the point of an interruption."""
 
 import argparse
 import csv

@@ -1,4 +1,4 @@
-"""Sends events to the HTTP API in batches, each event until it has an answer that stays."""
+"""Sends events to the HTTP API in batches, and again until each event has another verdict than unavailable."""
 
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -27,7 +27,7 @@ _UNAVAILABLE: Final = "unavailable"
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The verdict on a line of the file, and its reasons if it is not in the ledger."""
+    """The verdict of the event in a line of the file, and the reasons if it was rejected."""
 
     number: int
     verdict: str
@@ -49,9 +49,9 @@ def batches(lines: Iterable[Line]) -> Iterator[list[Line]]:
 
 
 def send(remote: Remote, batch: Sequence[Line]) -> list[Answer]:
-    """Send a batch, and again what could not be written; return the answer to each line, in the order of the lines.
+    """Send a batch, and again the events that could not be written; return the answer to each line, in their order.
 
-    Raises ``ToolError`` if the API does not answer or refuses the whole request. To send the same lines again is
+    Raises ``ToolError`` if the API does not answer or refuses the whole request. Sending the same lines again is
     harmless: each event is recorded once.
     """
     answers: dict[int, Answer] = {}

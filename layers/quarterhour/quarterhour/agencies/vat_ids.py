@@ -6,7 +6,7 @@ from typing import Any, Final
 VAT_ID: Final = "a VAT id that its country can have issued, such as DE136695976"
 
 _OF_OTHER_COUNTRIES: Final = re.compile(r"[A-Z0-9]{4,20}", re.ASCII)
-"""A VAT id of a country whose rules are not known."""
+"""The form of a VAT id of a country whose rules are not known."""
 _FILLING: Final = re.compile(r"[ ./-]")
 _PREFIXES: Final = {"EL": "GR", "XI": "GB"}
 """The countries whose VAT ids begin with other letters than their code."""

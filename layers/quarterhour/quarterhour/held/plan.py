@@ -1,4 +1,4 @@
-"""What comes of an attempt to post held events, the pure part."""
+"""Held events, the pure part: the result of an attempt to post them, and what to do with each of them after it."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
