@@ -8,9 +8,9 @@ from quarterhour.documents.keys import latest_key, metadata_key
 from quarterhour_tools.emulator.http_api import Response
 from tests.handlers.desk import send
 from tests.handlers.test_documents import as_person
+from tests.support.agencies import FULL, tax
 from tests.support.system import World
 from tests.support.tables import items
-from tests.unit.agencies.builders import FULL, tax
 from tests.unit.rate_cards.builders import content
 
 

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from quarterhour.aws.telemetry import logger
 from quarterhour_tools.emulator.http_api import Request, Response
+from tests.support.agencies import FULL
 from tests.support.events import sale
 from tests.support.laws import examples
 from tests.support.orders import body as order
@@ -32,17 +33,6 @@ MESSAGE: Final = {"id": "m-1", "user": "ann", "text": "Where is it?"}
 NEWEST: Final = {"order": "newest", "limit": "10"}
 RULES: Final = {"document": "house%20rules"}
 AGENCY: Final = {"agency": "42"}
-AGENCY_DATA: Final = {
-    "legal_name": "Harbour Books Ltd",
-    "address": "1 Quay Street",
-    "country": "GB",
-    "tax": {"scheme": "standard", "percent": "20", "vat_id": "GB980780684"},
-    "currency": "GBP",
-    "group": "bookshops",
-    "contact": "accounts@harbour.example",
-    "status": "active",
-    "valid_from": "2026-10-01T00:00:00Z",
-}
 STATES: Final = {"layer": "5m", "last": "3"}
 
 Path = tuple[str | int, ...]
@@ -145,7 +135,7 @@ GOOD: dict[str, Good] = {
     "GET /locations/{place}": Good({"place": "GB"}, {**DAY, "level": "1"}, accepts={"place": NAMES | SEPARATED}),
     "PUT /agencies/{agency}": Good(
         AGENCY,
-        body={"seen": 0, "content": AGENCY_DATA},
+        body={"seen": 0, "content": FULL},
         statuses=(200, 201),
         accepts={"agency": NAMES - {"a blank", "a wildcard"}},
     ),

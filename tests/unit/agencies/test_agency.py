@@ -12,7 +12,7 @@ from quarterhour.agencies.agency import AGENCIES, Agency, TaxProfile, read_agenc
 from quarterhour.agencies.vat_ids import is_vat_id
 from quarterhour.documents.plan import Valid, read_draft
 from quarterhour.model.errors import InvalidError
-from tests.unit.agencies.builders import FULL, tax
+from tests.support.agencies import FULL, tax
 
 
 def test_an_agency_is_read_with_every_field() -> None:

@@ -25,9 +25,6 @@ MAX_ADDRESS: Final = 500
 FIELDS: Final = ("legal_name", "address", "country", "tax", "currency", "group", "contact", "status", "valid_from")
 TAX_FIELDS: Final = ("scheme", "percent", "vat_id")
 
-_MOST_PERCENT: Final = 100
-_PERCENT_PLACES: Final = 10
-_PERCENT: Final = f"a decimal from 0 to {_MOST_PERCENT} with at most {_PERCENT_PLACES} places"
 _ADDRESS: Final = f"1 to {MAX_ADDRESS} printable characters and line breaks, not all blank"
 _COUNTRY: Final = "an ISO 3166-1 code of two letters such as GB"
 _TAX: Final = f"an object with {', '.join(TAX_FIELDS)}"
@@ -92,7 +89,7 @@ AGENCIES: Final = DocumentKind("agency", AGENCY, is_agency, f"{AGENCY}<agency>, 
 def _read_tax(inner: Fields, country: str | None) -> TaxProfile | None:
     inner.report_unknown(frozenset(TAX_FIELDS))
     scheme = inner.value("scheme", f"one of {', '.join(SCHEMES)}", _scheme)
-    percent = inner.value("percent", _PERCENT, _percent, optional=scheme != STANDARD)
+    percent = inner.value("percent", fields.PERCENT, fields.percent, optional=scheme != STANDARD)
     vat_id = inner.value("vat_id", VAT_ID, fields.text, optional=True)
     if scheme in {REVERSE_CHARGE, EXEMPT} and percent:
         inner.problem("percent", f"is {money.plain(percent)}", f"none with the scheme {scheme}, or 0")
@@ -120,9 +117,3 @@ def _scheme(value: object) -> str | None:
 
 def _status(value: object) -> str | None:
     return value if isinstance(value, str) and value in STATUSES else None
-
-
-def _percent(value: object) -> Decimal | None:
-    percent = money.parse_decimal(value)
-    fits = percent is not None and 0 <= percent <= _MOST_PERCENT and money.places(percent) <= _PERCENT_PLACES
-    return percent if fits else None

@@ -17,6 +17,9 @@ NAME: Final = f"1 to {MAX_TEXT} printable characters without {SEPARATOR!r}, and 
 TEXT: Final = f"1 to {MAX_TEXT} printable characters"
 AMOUNT: Final = f"a decimal of at most {money.MAX_DIGITS} digits, as a string or a number"
 SHARE: Final = "a decimal from 0 to 1"
+_MOST_PERCENT: Final = 100
+_PERCENT_PLACES: Final = 10
+PERCENT: Final = f"a decimal from 0 to {_MOST_PERCENT} with at most {_PERCENT_PLACES} places"
 CURRENCY: Final = "an ISO 4217 code such as EUR"
 PLACE: Final = f"a path such as GB{SEPARATOR}London without an empty part"
 INSTANT: Final = "an RFC 3339 instant such as 2026-10-23T01:30:00Z"
@@ -150,6 +153,13 @@ def share(value: object) -> Decimal | None:
     """Parse a decimal from 0 to 1."""
     decimal = money.parse_decimal(value)
     return decimal if decimal is not None and 0 <= decimal <= 1 else None
+
+
+def percent(value: object) -> Decimal | None:
+    """Parse a percentage with a limited number of places."""
+    decimal = money.parse_decimal(value)
+    fits = decimal is not None and 0 <= decimal <= _MOST_PERCENT and money.places(decimal) <= _PERCENT_PLACES
+    return decimal if fits else None
 
 
 def currency(value: object) -> str | None:

@@ -14,10 +14,7 @@ from quarterhour.model.identifiers import SEPARATOR
 from quarterhour.rate_cards.arithmetic import Charge
 
 MAX_RULES: Final = 200
-_MOST_PERCENT: Final = 100
-_PERCENT_PLACES: Final = 10
 _FIELDS: Final = frozenset({"valid_from", "rules"})
-_PERCENT: Final = f"a decimal from 0 to {_MOST_PERCENT} with at most {_PERCENT_PLACES} places"
 _FEE: Final = f"0 or more, {fields.AMOUNT}"
 _CONDITIONS: Final = ("category", "location", "currency")
 _FEES: Final = ("fixed", "minimum", "maximum")
@@ -141,7 +138,7 @@ def _read_rule(value: object, prefix: str, outer: Fields) -> Rule | None:
     before = len(outer.problems)
     inner = Fields(value, prefix, outer.problems)
     inner.report_unknown(_RULE)
-    percent = inner.value("percent", _PERCENT, _percent)
+    percent = inner.value("percent", fields.PERCENT, fields.percent)
     category = inner.value("category", fields.TEXT, fields.text, optional=True)
     location = inner.value("location", fields.PLACE, fields.place, optional=True)
     currency = inner.value("currency", fields.CURRENCY, fields.currency, optional=True)
@@ -167,12 +164,6 @@ def _refuse_duplicates(rules: list[Rule | None], outer: Fields) -> None:
 
 def _listed(value: object) -> list[object] | None:
     return value if isinstance(value, list) and 1 <= len(value) <= MAX_RULES else None
-
-
-def _percent(value: object) -> Decimal | None:
-    percent = money.parse_decimal(value)
-    fits = percent is not None and 0 <= percent <= _MOST_PERCENT and money.places(percent) <= _PERCENT_PLACES
-    return percent if fits else None
 
 
 def _fee(value: object) -> Decimal | None:
