@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from heapq import merge
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from quarterhour.aws.entity import IndexRange, Key, Range, Values, is_live
@@ -88,6 +90,12 @@ class EntityReader:
         if key_range.low > key_range.high:
             return iter(())
         return self._query(index_request(self.table, key_range, page_size))
+
+    def read_indexes(self, key_ranges: Sequence[IndexRange], page_size: int) -> Iterator[Values]:
+        """Yield the entries of ranges of one index and one direction, merged by their sort keys."""
+        first = key_ranges[0]
+        ranges = (self.read_index(one, page_size) for one in key_ranges)
+        return merge(*ranges, key=itemgetter(f"{first.index}sk"), reverse=first.descending)
 
     def read_window(
         self, partition: str, prefix: str, page_size: int, after: Mapping[str, str] | None

@@ -3,8 +3,6 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
-from heapq import merge
-from operator import itemgetter
 from typing import Any, Final
 
 from quarterhour.aws.entity import LATEST, IndexRange, Range, Values, window_partitions
@@ -137,9 +135,8 @@ class CounterQueries:
 
     def _latest(self, low: str, high: str, page_size: int) -> Iterator[Values]:
         """Yield the lifetime counters of accounts between partition keys, in their order, by the index of latest."""
-        shards = window_partitions(LATEST)
-        ranges = (IndexRange("gsi1", shard, low, high) for shard in shards)
-        return merge(*(self.entities.read_index(one, page_size) for one in ranges), key=itemgetter("pk"))
+        ranges = [IndexRange("gsi1", shard, low, high) for shard in window_partitions(LATEST)]
+        return self.entities.read_indexes(ranges, page_size)
 
     def totals(self, account: Account, latest: Values) -> dict[str, Any]:
         """Return an account's lifetime totals and its number of distinct customers."""

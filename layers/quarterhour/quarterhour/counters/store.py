@@ -82,22 +82,16 @@ def counted_request(table: str, account: Account, first: QuarterHour, last: Quar
 
     It finds 0.1.0's counters of their partitions too.
     """
-    lowest, highest = quarter_hour_sks(first, last)
-    return {
-        "TableName": table,
-        "KeyConditionExpression": "pk = :account AND sk BETWEEN :first AND :last",
-        "ExpressionAttributeValues": {
-            ":account": {"S": account_pk(account)},
-            ":first": {"S": lowest},
-            ":last": {"S": highest},
-        },
-        "ConsistentRead": True,
-    }
+    return _range_request(table, account, quarter_hour_sks(first, last))
 
 
 def periods_request(table: str, account: Account) -> Request:
     """Build the Query for the counters of all periods of an account, strongly consistent."""
-    lowest, highest = period_sks()
+    return _range_request(table, account, period_sks())
+
+
+def _range_request(table: str, account: Account, bounds: tuple[str, str]) -> Request:
+    lowest, highest = bounds
     return {
         "TableName": table,
         "KeyConditionExpression": "pk = :account AND sk BETWEEN :first AND :last",

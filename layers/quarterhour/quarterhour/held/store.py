@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from heapq import merge
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
@@ -19,6 +18,7 @@ from quarterhour.ledger.held_events import (
     held_partitions,
     index_values,
 )
+from quarterhour.ledger.store import forget_request
 from quarterhour.model.errors import FieldProblem
 from quarterhour.model.identifiers import Identity
 
@@ -40,8 +40,7 @@ _WAITS: Final[Request] = {
 def merged(entities: EntityReader, partitions: Sequence[str], after: str, high: str, page: int) -> Iterator[Values]:
     """Yield the entries of some partitions of ``gsi1`` after a place, the oldest first."""
     ranges = [IndexRange("gsi1", partition, after, high) for partition in partitions]
-    entries = merge(*(entities.read_index(one, page) for one in ranges), key=lambda entry: str(entry["gsi1sk"]))
-    return (entry for entry in entries if entry["gsi1sk"] > after)
+    return (entry for entry in entities.read_indexes(ranges, page) if entry["gsi1sk"] > after)
 
 
 def explain_request(table: str, identity: Identity, problems: Sequence[FieldProblem]) -> Request:
@@ -51,7 +50,9 @@ def explain_request(table: str, identity: Identity, problems: Sequence[FieldProb
         "Key": to_item(held_key(identity)),
         "UpdateExpression": "SET problems = :problems",
         **_WAITS,
-        "ExpressionAttributeValues": to_item({":held": "held", ":problems": [asdict(one) for one in problems]}),
+        "ExpressionAttributeValues": to_item(
+            {":held": HeldStatus.HELD.value, ":problems": [asdict(one) for one in problems]}
+        ),
     }
 
 
@@ -62,7 +63,7 @@ def release_request(table: str, identity: Identity, decision: Decision) -> Reque
         "Key": to_item(held_key(identity)),
         "UpdateExpression": "SET released = :decision",
         **_WAITS,
-        "ExpressionAttributeValues": to_item({":held": "held", ":decision": asdict(decision)}),
+        "ExpressionAttributeValues": to_item({":held": HeldStatus.HELD.value, ":decision": asdict(decision)}),
     }
 
 
@@ -140,7 +141,7 @@ class HeldStore:
 
     def forget(self, identity: Identity) -> None:
         """Delete the item of an event that is recorded."""
-        request: Request = {"TableName": self.table, "Key": to_item(held_key(identity))}
+        request = forget_request(self.table, identity)
         with_retries(lambda: self.client.delete_item(**request), "the Entity table")
 
     def release(self, identity: Identity, decision: Decision) -> bool:

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
-from hashlib import sha256
 from typing import Any, Final, Self
 
 from quarterhour.aws.entity import Key, Values
@@ -143,8 +142,7 @@ class HeldEvent:
     @property
     def place(self) -> str:
         """The sort key in the indexes: the instant, then a hash that separates events of one millisecond."""
-        digest = sha256(str(self.event.identity).encode()).digest()
-        return f"{self.held_at}{SEPARATOR}{base58_prefix(digest, _SUFFIX_LENGTH)}"
+        return f"{self.held_at}{SEPARATOR}{base58_prefix(self.event.identity.hash, _SUFFIX_LENGTH)}"
 
 
 def held_key(identity: Identity) -> Key:
@@ -164,7 +162,7 @@ def agency_partition(status: HeldStatus, agency: str) -> str:
 
 def index_values(identity: Identity, agency: str, status: HeldStatus, place: str) -> dict[str, str]:
     """Return the index attributes of a held event."""
-    shard = sha256(str(identity).encode()).digest()[0] % HELD_SHARDS
+    shard = identity.hash[0] % HELD_SHARDS
     return {
         "gsi1pk": held_partitions(status)[shard],
         "gsi1sk": place,

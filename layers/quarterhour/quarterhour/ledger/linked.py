@@ -13,7 +13,7 @@ from quarterhour.ledger.event import VOID, Event, Rejection
 from quarterhour.ledger.explanation import Facts
 from quarterhour.ledger.held_events import Held, HeldReason, Hold, Reservation
 from quarterhour.ledger.plan import Claim, Claimed, RecordingTerms, Refundable
-from quarterhour.ledger.pricing import BY_DEFAULT, BY_RATE_CARD, Price, refund_price
+from quarterhour.ledger.pricing import Price, has_own_price, refund_price
 from quarterhour.model import money
 from quarterhour.model.errors import FieldProblem
 from quarterhour.model.identifiers import Account, Identity
@@ -95,9 +95,7 @@ def _corrects_commission(adjustment: Event, facts: Facts) -> bool:
 
     Rerating posts such adjustments, as it prices these events like sales.
     """
-    origin = facts.get("terms", "")
-    has_own_price = origin == BY_DEFAULT or origin.startswith(BY_RATE_CARD)
-    if not has_own_price or adjustment.commission is None or not adjustment.amount.is_zero():
+    if not has_own_price(facts.get("terms", "")) or adjustment.commission is None or not adjustment.amount.is_zero():
         return False
     return Account(facts["agency"], facts["currency"]) == adjustment.account
 

@@ -113,11 +113,9 @@ class Claim:
         """Return the claim of an event that is recorded now at a price."""
         refundable = Refundable(event.account, event.amount) if event.type == SALE else None
         expires = None if terms.retention is None else int((now + terms.retention).timestamp())
-        identity = event.identity
-        partition, position = Partition.of(identity, now, terms.shards), Position.of(identity, now)
-        period, prior = terms.calendar.period_of(event.time, position.recorded_at)
+        partition, position, period, prior = _place(event, now, terms)
         return cls(
-            identity,
+            event.identity,
             partition,
             position,
             event.digest,
@@ -130,8 +128,7 @@ class Claim:
 
     def moved(self, event: Event, now: datetime, terms: RecordingTerms) -> "Claim":
         """Return the claim of an event with a position and a period of now, at the same price."""
-        partition, position = Partition.of(self.identity, now, terms.shards), Position.of(self.identity, now)
-        period, prior = terms.calendar.period_of(event.time, position.recorded_at)
+        partition, position, period, prior = _place(event, now, terms)
         return replace(self, partition=partition, position=position, period=period, prior_period=prior)
 
     def content(self, event: Event) -> Event:
@@ -152,6 +149,12 @@ class Claim:
             "partition": str(self.partition),
             "position": str(self.position),
         }
+
+
+def _place(event: Event, now: datetime, terms: RecordingTerms) -> tuple[Partition, Position, Period, bool]:
+    """Return the partition, position and period of an event that is claimed now, and whether its own is cut off."""
+    partition, position = Partition.of(event.identity, now, terms.shards), Position.of(event.identity, now)
+    return partition, position, *terms.calendar.period_of(event.time, position.recorded_at)
 
 
 def commission_too_long(event: Event) -> Rejection:

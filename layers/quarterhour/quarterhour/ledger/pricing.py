@@ -90,6 +90,11 @@ def price_of(event: Event, in_force: Iterable[InForce], default_commission_rate:
     return Price(default_commission_rate, BY_DEFAULT)
 
 
+def has_own_price(origin: str) -> bool:
+    """Return whether the origin of a price is a rate card or the default rate: not the event itself, nor its sale."""
+    return origin == BY_DEFAULT or origin.startswith(BY_RATE_CARD)
+
+
 def origin_of(document: str, version: int, agency: str) -> str:
     """Return the origin of an agency's price by a version of a rate card."""
     own = f"{BY_RATE_CARD}{version}"

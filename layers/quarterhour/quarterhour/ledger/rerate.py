@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from quarterhour.ledger.event import ADJUSTMENT, REFUND, VOID, reference
 from quarterhour.ledger.explanation import Facts
-from quarterhour.ledger.pricing import BY_DEFAULT, BY_RATE_CARD, Price, charge_price, refund_price, sold_in
+from quarterhour.ledger.pricing import BY_RATE_CARD, Price, charge_price, has_own_price, refund_price, sold_in
 from quarterhour.model import money
 from quarterhour.model.clock import parse_iso
 from quarterhour.model.identifiers import Account, Identity, base58_prefix
@@ -134,9 +134,8 @@ def rerated(events: Iterable[Facts], rate_card: RateCard, start: datetime, end: 
 
 def _price(facts: Facts, rate_card: RateCard) -> Price | None:
     """Return an event's price by a rate card, or ``None`` if the event named its price or no rule covers it."""
-    origin = facts.get("terms", "")
     at = parse_iso(facts.get("time") or facts["recorded_at"])
-    if not (origin == BY_DEFAULT or origin.startswith(BY_RATE_CARD)) or at < rate_card.valid_from:
+    if not has_own_price(facts.get("terms", "")) or at < rate_card.valid_from:
         return None
     sold = sold_in(facts["type"], Decimal(facts["amount"]), facts["currency"], facts)
     rule = rate_card.rule_for(sold)

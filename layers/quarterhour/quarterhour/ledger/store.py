@@ -119,24 +119,19 @@ def hold_request(tables: tuple[str, str], hold: Hold, now: datetime) -> Request:
     identity_table, entity_table = tables
     return {
         "TransactItems": [
-            {
-                "Put": {
-                    "TableName": identity_table,
-                    "Item": to_item(reservation_values(hold.reservation)),
-                    "ConditionExpression": "attribute_not_exists(event)",
-                    "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
-                }
-            },
+            {"Put": _insert_request(identity_table, reservation_values(hold.reservation))},
             {"Put": {"TableName": entity_table, "Item": to_item(held_values(HeldEvent.of(hold, now)))}},
         ]
     }
 
 
-def _is_reserved(digest: str) -> Request:
-    """Return the condition that the identity is reserved for a held event of this content."""
+def _insert_request(table: str, values: dict[str, Any]) -> Request:
+    """Build the Put of a claim or reservation of an identity that has none."""
     return {
-        "ConditionExpression": "attribute_exists(held) AND digest = :digest AND attribute_not_exists(discarded)",
-        "ExpressionAttributeValues": {":digest": {"S": digest}},
+        "TableName": table,
+        "Item": to_item(values),
+        "ConditionExpression": "attribute_not_exists(event)",
+        "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
     }
 
 
@@ -145,9 +140,15 @@ def post_request(table: str, claim: Claim, request_id: str) -> Request:
     return {
         "TableName": table,
         "Item": to_item(claim_values(claim, request_id)),
-        **_is_reserved(claim.digest),
+        "ConditionExpression": "attribute_exists(held) AND digest = :digest AND attribute_not_exists(discarded)",
+        "ExpressionAttributeValues": {":digest": {"S": claim.digest}},
         "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
     }
+
+
+def forget_request(table: str, identity: Identity) -> Request:
+    """Build the DeleteItem of the item of a held event."""
+    return {"TableName": table, "Key": to_item(held_key(identity))}
 
 
 def linked_request(tables: tuple[str, str], linked: LinkedClaim, request_id: str) -> Request:
@@ -157,13 +158,11 @@ def linked_request(tables: tuple[str, str], linked: LinkedClaim, request_id: str
     """
     identity_table, entity_table = tables
     sale, event = linked.before.identity, linked.claim.identity
-    new = {"ConditionExpression": "attribute_not_exists(event)"}
-    claim = {
-        "TableName": identity_table,
-        "Item": to_item(claim_values(linked.claim, request_id)),
-        **(_is_reserved(linked.claim.digest) if linked.was_held else new),
-        "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
-    }
+    claim = (
+        post_request(identity_table, linked.claim, request_id)
+        if linked.was_held
+        else _insert_request(identity_table, claim_values(linked.claim, request_id))
+    )
     listed = {
         "TableName": entity_table,
         "Item": to_item({**linked_values(sale, event), "expires_at": linked.claim.expires_at}),
@@ -338,7 +337,7 @@ class LedgerStore:
         """Delete the items of held events that are recorded. The watch deletes what this leaves."""
 
         def forget(identity: Identity) -> None:
-            request: Request = {"TableName": self.entity_table, "Key": to_item(held_key(identity))}
+            request = forget_request(self.entity_table, identity)
             with suppress(UnavailableError):
                 with_retries(lambda: self.client.delete_item(**request), "the Entity table")
 

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from heapq import merge
 from itertools import islice
 
 from quarterhour.aws.entity import IndexRange, Range, Values
@@ -70,8 +69,8 @@ class OrderQueries:
         sk = f"{index}sk"
         after = paging.start(lambda sort_key: within(low, sort_key, high), low)
         each = -(-(paging.limit + 2) // len(partitions))
-        listed = (self.entities.read_index(IndexRange(index, pk, after, high), each) for pk in partitions)
-        entries = (entry for entry in merge(*listed, key=lambda entry: entry[sk]) if entry[sk] > after)
+        ranges = [IndexRange(index, pk, after, high) for pk in partitions]
+        entries = (entry for entry in self.entities.read_indexes(ranges, each) if entry[sk] > after)
         return paging.cut(entries, lambda entry: shown_order(OrderHeader.of(entry)), lambda entry: str(entry[sk]))
 
     def items_of_customer(self, customers: Sequence[str], product: str | None, paging: Paging) -> Page:

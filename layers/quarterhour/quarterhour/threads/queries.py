@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from heapq import merge
 from typing import Any, Final
 
 from quarterhour.aws.entity import IndexRange, Range, Values
@@ -78,8 +77,4 @@ class ThreadQueries:
         if query.user is not None:
             return self.entities.read(Range(query.thread.partition(query.user), low, high, falling), page)
         ranges = [IndexRange("gsi1", partition, low, high, falling) for partition in query.thread.partitions]
-        return merge(
-            *(self.entities.read_index(index_range, page) for index_range in ranges),
-            key=lambda message: str(message[query.order]),
-            reverse=falling,
-        )
+        return self.entities.read_indexes(ranges, page)
