@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from decimal import Decimal
 from itertools import chain
 from typing import Any, Final
-from urllib.parse import quote
 
 from quarterhour.agencies.agency import FIELDS, TAX_FIELDS, Agency, read_agency
 from quarterhour.documents.keys import AGENCY_NAME, is_agency
@@ -16,8 +15,8 @@ from quarterhour.model import exact_json, fields, money
 from quarterhour.model.errors import FieldProblem
 from quarterhour_tools.errors import ToolError
 from quarterhour_tools.loading.event_file import BadLine, open_source
-from quarterhour_tools.operations.deployment import configure_target, deployed
-from quarterhour_tools.operations.remote import Remote
+from quarterhour_tools.operations.deployment import api, configure_target
+from quarterhour_tools.operations.remote import segment
 from quarterhour_tools.output import printable
 
 CREATED: Final = "created"
@@ -50,7 +49,7 @@ class Row:
     @property
     def path(self) -> str:
         """The path of its request."""
-        return f"/agencies/{quote(quote(self.agency, safe=''), safe='')}"
+        return f"/agencies/{segment(self.agency)}"
 
 
 def read(name: str) -> tuple[list[Row], list[BadLine]]:
@@ -157,7 +156,7 @@ def _run(args: argparse.Namespace) -> int:
     if bad:
         print(f"{len(bad):,} of {len(rows) + len(bad):,} agencies are invalid; nothing was sent")
         return 1
-    remote = Remote(args.url) if args.url else Remote.deployed(deployed(args.stack, "ApiUrl"))
+    remote = api(args)
     found = load(rows, remote.send, lambda line: print(printable(line)))
     print(", ".join(f"{found[result]:,} {result}" for result in (CREATED, CHANGED, UNCHANGED, REFUSED)))
     return 0 if not found[REFUSED] else 1

@@ -24,7 +24,7 @@ from quarterhour.model.totals import Totals
 from quarterhour_tools.errors import ToolError
 from quarterhour_tools.loading.event_file import BadLine, Line, open_source, read_lines
 from quarterhour_tools.loading.sender import IN_LEDGER, batches, send
-from quarterhour_tools.operations.deployment import configure_target, deployed
+from quarterhour_tools.operations.deployment import api, configure_target
 from quarterhour_tools.operations.remote import Remote
 from quarterhour_tools.output import printable
 
@@ -96,7 +96,7 @@ def _run(args: argparse.Namespace) -> int:
             return 1
     target = args.url or args.stack
     progress = ProgressFile.of(file, target)
-    remote = Remote(args.url) if args.url else Remote.deployed(deployed(args.stack, "ApiUrl"))
+    remote = api(args)
     _send(remote, file, progress, lines, console)
     if progress.missing:
         console.print(f"{len(progress.missing):,} events are not in the ledger: run it again to send them once more")

@@ -16,8 +16,7 @@ from quarterhour.model.clock import iso_millis
 from quarterhour.web import parameters
 from quarterhour_tools.errors import ToolError
 from quarterhour_tools.loading.event_file import open_source
-from quarterhour_tools.operations.deployment import configure_target, deployed
-from quarterhour_tools.operations.remote import Remote
+from quarterhour_tools.operations.deployment import api, configure_target
 from quarterhour_tools.output import printable
 
 STATED: Final = "stated"
@@ -112,7 +111,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def _run(args: argparse.Namespace) -> int:
     rows, bad = read(args.file)
-    remote = Remote(args.url) if args.url else Remote.deployed(deployed(args.stack, "ApiUrl"))
+    remote = api(args)
     found = state(rows, bad, remote.put, lambda line: print(printable(line)))
     print(f"{found[STATED]:,} {STATED}, {found[REFUSED]:,} {REFUSED}")
     return 0 if not found[REFUSED] else 1

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 from typing import Any, Final, NamedTuple
-from urllib.parse import quote, unquote
+from urllib.parse import unquote
 
 from quarterhour.documents.keys import RATE_CARD, is_rate_card
 from quarterhour.model import exact_json
@@ -10,6 +10,7 @@ from quarterhour.model.clock import iso_exact
 from quarterhour.model.instants import ALWAYS
 from quarterhour.rate_cards.rate_card import RATE_CARDS, RateCard, read_rate_card
 from quarterhour_tools.errors import ToolError
+from quarterhour_tools.operations.remote import segment
 
 HELP: Final = (
     "a folder with one JSON file per rate card, named by its document, such as rate-card:42.json, "
@@ -27,7 +28,7 @@ class RateCardFile(NamedTuple):
     @property
     def path(self) -> str:
         """The path of its request."""
-        return f"/documents/{quote(quote(self.document, safe=''), safe='')}"
+        return f"/documents/{segment(self.document)}"
 
 
 def read(folder: Path) -> list[RateCardFile]:

@@ -14,6 +14,7 @@ from quarterhour.model.identifiers import Account
 from quarterhour.reports.keys import is_run_id
 from quarterhour.web import parameters
 from quarterhour_tools.errors import ToolError
+from quarterhour_tools.operations.remote import Remote
 
 _LONGEST_RUN = 905
 """Seconds: slightly more than the functions' timeout."""
@@ -127,6 +128,14 @@ def _reseal(args: argparse.Namespace) -> int:
             break
     print(f"{answer['files']} files are as they were sealed")
     return 0
+
+
+def api(args: argparse.Namespace) -> Remote:
+    """Return the HTTP API of the deployed stack or the emulator that the arguments select.
+
+    Raises ``ToolError`` if the stack has none, or the machine has no credentials for AWS.
+    """
+    return Remote(args.url) if args.url else Remote.deployed(deployed(args.stack, "ApiUrl"))
 
 
 def invoke(args: argparse.Namespace, function: str, event: dict[str, Any]) -> Any:  # noqa: ANN401 - JSON is any value

@@ -2,7 +2,6 @@
 
 import argparse
 import getpass
-from collections.abc import Iterator
 from typing import Any, Final
 
 import boto3
@@ -11,8 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from quarterhour.ledger.held_events import HeldReason, HeldStatus
-from quarterhour_tools.operations.deployment import configure_target, deployed, invoke
-from quarterhour_tools.operations.remote import Remote
+from quarterhour_tools.operations.deployment import api, configure_target, invoke
 
 _PAGE: Final = "1000"
 
@@ -39,25 +37,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def _list(args: argparse.Namespace) -> int:
-    remote = Remote(args.url) if args.url else Remote.deployed(deployed(args.stack, "ApiUrl"))
+    remote = api(args)
     query = {"status": HeldStatus.DISCARDED if args.discarded else HeldStatus.HELD, "limit": _PAGE}
     query |= {name: value for name in ("reason", "agency") if (value := getattr(args, name))}
     table = Table("held at", "source", "id", "type", "agency", "currency", "amount", "reason", "why not posted")
-    for one in _held(remote, query):
+    for one in remote.pages("/held", query):
         event = one["event"]
         cells = (one["held_at"], one["source"], one["id"], event["type"], event["agency"], event["currency"])
         table.add_row(*map(Text, (*cells, event["amount"], one["reason"], _why(one))))
     Console(highlight=False).print(table)
     print(f"{table.row_count} events {query['status']}")
     return 0
-
-
-def _held(remote: Remote, query: dict[str, str]) -> Iterator[Any]:
-    page = remote.get("/held", query)
-    yield from page["items"]
-    while page["next"] is not None:
-        page = remote.get("/held", {**query, "next": page["next"]})
-        yield from page["items"]
 
 
 def _why(held: dict[str, Any]) -> str:

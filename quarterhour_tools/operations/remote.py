@@ -1,8 +1,9 @@
 """A client of the HTTP API: a deployment's with requests signed for IAM, or an emulator's with unsigned ones."""
 
 import json
+from collections.abc import Iterator
 from typing import Any, Final
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 import boto3
 from botocore.auth import SigV4Auth
@@ -18,6 +19,11 @@ Json = Any
 _SERVICE: Final = "execute-api"
 _TIMEOUT: Final = 35
 """Seconds. API Gateway answers within 30."""
+
+
+def segment(name: str) -> str:
+    """Return a name as one segment of a path: encoded twice, because API Gateway decodes the path once."""
+    return quote(quote(name, safe=""), safe="")
 
 
 class Remote:
@@ -43,6 +49,14 @@ class Remote:
         if status != 200:  # noqa: PLR2004 - HTTP's own
             raise ToolError(f"GET {path} failed with {status}: {answer}")
         return answer
+
+    def pages(self, path: str, parameters: dict[str, str]) -> Iterator[Json]:
+        """Yield the items of a list, page by page; raise ``ToolError`` if a page cannot be read."""
+        page = self.get(path, parameters)
+        yield from page["items"]
+        while page["next"] is not None:
+            page = self.get(path, {**parameters, "next": page["next"]})
+            yield from page["items"]
 
     def post(self, path: str, content_type: str, body: Json) -> tuple[int, Json]:
         """Send a POST and return the status and the JSON of the response."""

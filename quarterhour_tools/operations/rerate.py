@@ -22,7 +22,7 @@ from quarterhour.model.clock import iso_exact
 from quarterhour.model.identifiers import Account
 from quarterhour.rate_cards.rate_card import RateCard, read_rate_card
 from quarterhour_tools.errors import ToolError
-from quarterhour_tools.operations.deployment import configure_span, configure_target, deployed
+from quarterhour_tools.operations.deployment import api, configure_span, configure_target
 from quarterhour_tools.operations.remote import Remote
 
 _PAGE: Final = "1000"
@@ -48,7 +48,7 @@ def _run(args: argparse.Namespace) -> int:
     if not (args.agency or args.all_agencies or args.dry_run):
         raise ToolError("name the agency of the rate card (--agency), or give --all-agencies")
     rate_card = _rate_card(args.card)
-    remote = Remote(args.url) if args.url else Remote.deployed(deployed(args.stack, "ApiUrl"))
+    remote = api(args)
     found = rerated(_events(remote, args.start, args.agency), rate_card, args.start, args.end)
     try:
         changed = [one for one in found if one.difference]
@@ -74,13 +74,9 @@ def _rate_card(file: Path) -> RateCard:
 
 
 def _events(remote: Remote, start: datetime, agency: str | None) -> Iterator[Facts]:
-    """Yield the events that were recorded from an instant until now."""
+    """Return the events that were recorded from an instant until now."""
     query = {"from": iso_exact(start), "to": _NOW, "limit": _PAGE, **({"agency": agency} if agency else {})}
-    page = remote.get("/events", query)
-    yield from page["items"]
-    while page["next"] is not None:
-        page = remote.get("/events", {**query, "next": page["next"]})
-        yield from page["items"]
+    return remote.pages("/events", query)
 
 
 def _post(remote: Remote, changed: Sequence[Rerated]) -> Counter[str]:

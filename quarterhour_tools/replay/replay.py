@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any, Final
-from urllib.parse import quote
 
 from quarterhour.aws.entity import LATEST, window_partitions
 from quarterhour.aws.items import chunks, from_item
@@ -35,6 +34,7 @@ from quarterhour_tools.loading.event_file import BadLine, Group, Line, grouped, 
 from quarterhour_tools.loading.exchange_rates import AHEAD, BadRow, Row, state
 from quarterhour_tools.loading.order_file import Purchase, purchases
 from quarterhour_tools.loading.rate_cards import RateCardFile
+from quarterhour_tools.operations.remote import segment
 
 MOST: Final = 500
 """The most events of one request."""
@@ -214,9 +214,7 @@ class Replay:
         """Send an order and mark it as paid; billing then posts its sales."""
         answer = self._send_until_answered("POST", _ORDERS, purchase.content)
         if answer.status in _TAKEN:
-            paid = self._send_until_answered(
-                "PUT", f"{_ORDERS}/{quote(quote(purchase.id, safe=''), safe='')}/status", _PAID
-            )
+            paid = self._send_until_answered("PUT", f"{_ORDERS}/{segment(purchase.id)}/status", _PAID)
             answer = answer if paid.status in _TAKEN else paid
         verdict = _TAKEN.get(answer.status) or _REFUSED.get(answer.status, "rejected")
         for line in purchase.lines:
