@@ -200,7 +200,7 @@ def held_events() -> http.Response:
 
 @routes.get("/events/<source>/<event>/story", allow=everyone, query=PAGE)
 def story(source: str, event: str) -> http.Response:
-    """Return a sale and everything that refers to it, in the order of recording, with the commission after each."""
+    """Return a sale and everything that refers to it, as the ledger applied it, with the commission after each."""
     return _ok(stories.story(_identities(source, event), routes.caller(), routes.parameters().paging()))
 
 

@@ -148,14 +148,14 @@ class Faults:
         """Limits the writes to a table; ``None``: no limit."""
         self._random = random.Random(self.spec.seed)  # noqa: S311 - reproducible, not secret  # nosec B311
         self._at_work = False
-        self._actions: dict[int, Callable[[], None]] = {}
+        self._actions: dict[int, Callable[[], object]] = {}
         self._plain = URLLib3Session()
 
     def arm(self, kind: Kind, after: int = 0) -> None:
         """Inject a fault ``after`` calls from now, or at the first later call that it fits."""
         self.spec.positions[len(self.calls) + after] = kind
 
-    def meanwhile(self, after: int, action: Callable[[], None]) -> None:
+    def meanwhile(self, after: int, action: Callable[[], object]) -> None:
         """Run an action ``after`` calls from now, just before that call takes effect."""
         self._actions[len(self.calls) + after] = action
 

@@ -528,7 +528,7 @@ class StoryStep(Event):
 
 
 class Story(Page[StoryStep]):
-    """A sale and everything that refers to it, in the order of recording."""
+    """A sale and everything that refers to it, in the order in which the ledger applied it."""
 
     source: Name
     id: Name

@@ -1,12 +1,15 @@
 """Corrections: voids, adjustments and refunds of sales of any source, and the story of a sale."""
 
+from contextlib import suppress
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
+from quarterhour_tools.emulator.faults import Killed, Kind
 from tests.support.events import adjustment, refund, sale, void
 from tests.support.requests import post
-from tests.support.system import World, opened
+from tests.support.system import World, faulty, opened
 
 
 @pytest.fixture
@@ -91,6 +94,52 @@ def test_a_story_is_read_page_by_page(world: World) -> None:
     whole = world.read("/events/shop/order-1/story")["items"]
     assert len(whole) == 6
     assert world.all("/events/shop/order-1/story", limit=4) == whole
+
+
+def test_a_story_has_corrections_of_one_instant_in_the_order_in_which_the_ledger_applied_them(world: World) -> None:
+    refunds = [refund(f"r{number}", "-1.00") for number in range(6)]
+    sent = [sale(amount="10.00"), *refunds, void()]
+    for one in (*sent[:4], adjustment("a1", "0.25", "order-1"), *sent[4:]):
+        assert verdict(world, one) == ["recorded"]
+    story = world.read("/events/shop/order-1/story")["items"]
+    assert [(one["id"], one["left_after"]) for one in story] == [
+        ("order-1", "10.00"),
+        *((f"r{number}", f"{9 - number}.00") for number in range(3)),
+        ("a1", "7.00"),
+        *((f"r{number}", f"{9 - number}.00") for number in range(3, 6)),
+        ("v1", "0.00"),
+    ]
+
+
+def test_a_story_has_a_refund_that_moved_before_the_void_that_came_after_it() -> None:
+    with faulty() as (world, faults):
+        post(world, sale(amount="10.00"))
+        faults.arm(Kind.KILL_BEFORE, 3)  # claimed, and not appended
+        with suppress(Killed), faults.at_work():
+            post(world, refund("r1", "-4.00"))
+        assert [call.operation for call, _ in faults.struck] == ["BatchWriteItem"]
+        assert verdict(world, void()) == ["recorded"]
+        world.clock.advance(timedelta(hours=1))
+        assert verdict(world, refund("r1", "-4.00")) == ["duplicate"]
+        story = world.read("/events/shop/order-1/story")["items"]
+    assert [(one["id"], one["left_after"]) for one in story] == [("order-1", "10.00"), ("r1", "6.00"), ("v1", "0.00")]
+    assert story[1]["recorded_at"] > story[2]["recorded_at"]
+
+
+def test_corrections_that_refer_to_each_other_are_refused_as_a_circle(world: World) -> None:
+    assert verdict(world, refund("a", "-1", "b"), void("b", "a")) == ["held", "refers back to this event"]
+    assert verdict(world, adjustment("c", "1", "a")) == ["is a held event, and no sale"]
+
+
+def test_corrections_that_refer_to_each_other_and_are_sent_at_once_wait_with_the_reason() -> None:
+    with faulty() as (world, faults):
+        post(world, sale())
+        faults.meanwhile(1, lambda: post(world, void("b", "a")))  # after a was looked for, before it is held
+        with faults.at_work():
+            post(world, refund("a", "-1", "b"))
+        world.stack.invoke("watch", {})
+        problems = {one["id"]: one["problems"][0]["problem"] for one in world.read("/held")["items"]}
+    assert problems == {"a": "refers back to this event", "b": "refers back to this event"}
 
 
 def test_the_story_of_an_event_that_no_other_refers_to_is_the_event(world: World) -> None:

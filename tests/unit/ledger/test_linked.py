@@ -149,7 +149,7 @@ def test_a_correction_is_held_while_its_sale_is_unknown_or_held(sale: Reservatio
     ("reservation", "problem"),
     [
         (
-            Reservation.of(event("order-1", "sale.refunded", amount="-1", refers_to="r1"), HeldReason.UNKNOWN_SALE),
+            Reservation.of(event("order-1", "sale.refunded", amount="-1", refers_to="r9"), HeldReason.UNKNOWN_SALE),
             "is a held event, and no sale",
         ),
         (
@@ -164,6 +164,14 @@ def test_a_correction_of_a_held_event_that_is_no_sale_and_of_a_discarded_sale_is
     found = planned(sent, reservation)
     assert isinstance(found, Rejection)
     assert [(one.field, one.problem) for one in found.problems] == [("data.refers_to", problem)]
+
+
+@pytest.mark.parametrize("sent", [refund("c1"), void("c1"), event("c1", "adjustment.recorded", refers_to="order-1")])
+def test_a_correction_of_a_held_event_that_refers_back_to_it_is_rejected_as_a_circle(sent: Event) -> None:
+    back = Reservation.of(event("order-1", "sale.refunded", amount="-1", refers_to="c1"), HeldReason.UNKNOWN_SALE)
+    found = planned(sent, back)
+    assert isinstance(found, Rejection)
+    assert [one.problem for one in found.problems] == ["refers back to this event"]
 
 
 def test_a_correction_of_a_sale_that_is_not_in_the_ledger_yet_is_neither_claimed_nor_held() -> None:

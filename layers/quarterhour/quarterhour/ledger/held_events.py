@@ -43,18 +43,22 @@ class HeldStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Reservation:
-    """The reservation of a held event's identity. ``discarded``: why an operator discarded the event."""
+    """The reservation of a held event's identity.
+
+    ``refers_to``: the sale that the event refers to, if any. ``discarded``: why an operator discarded the event.
+    """
 
     identity: Identity
     digest: str
     type: str
     reason: HeldReason
+    refers_to: Identity | None = None
     discarded: str | None = None
 
     @classmethod
     def of(cls, event: Event, reason: HeldReason) -> Self:
         """Return the reservation of an event that is held for a reason."""
-        return cls(event.identity, event.digest, event.type, reason)
+        return cls(event.identity, event.digest, event.type, reason, event.linked_to)
 
     def may_become_claim(self, digest: str) -> bool:
         """Return whether the reservation is that of an event with this digest, and the event can still be posted."""

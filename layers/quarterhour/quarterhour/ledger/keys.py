@@ -1,9 +1,11 @@
 """The ledger's keys in the Entity table, built and parsed here alone."""
 
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import Any, Final
 
 from quarterhour.aws.entity import Range, Values
+from quarterhour.model import money
 from quarterhour.model.identifiers import SEPARATOR, Identity, base58_prefix
 
 LINKED: Final = f"LINKED{SEPARATOR}"
@@ -13,13 +15,15 @@ _FIRST: Final = "!"
 _LAST: Final = "\U0010ffff"
 
 
-def linked_values(sale: Identity, event: Identity) -> Values:
-    """Return key and identity of the item that says that an event refers to a sale: ``LINKED#shop#e-1`` and a hash.
+def linked_values(sale: Identity, event: Identity, left: Decimal | None) -> Values:
+    """Return the item that says that an event refers to a sale: ``LINKED#shop#e-1`` and a hash.
 
-    The identity itself would be too long: an identity can have 1,601 bytes, and a sort key at most 1,024.
+    ``left``: what the event leaves of the sale; ``None`` if it refers to an event that is no sale. The identity itself
+    would be too long: an identity can have 1,601 bytes, and a sort key at most 1,024.
     """
     sk = base58_prefix(event.hash, _HASH_LENGTH)
-    return {"pk": f"{LINKED}{sale}", "sk": sk, "source": event.source, "id": event.id}
+    plain = None if left is None else money.plain(left)
+    return {"pk": f"{LINKED}{sale}", "sk": sk, "source": event.source, "id": event.id, "left": plain}
 
 
 def linked_range(sale: Identity) -> Range:
@@ -27,6 +31,6 @@ def linked_range(sale: Identity) -> Range:
     return Range(f"{LINKED}{sale}", _FIRST, _LAST, consistent=True)
 
 
-def linked_event_of(values: Mapping[str, Any]) -> Identity:
-    """Return the identity of the event in an item that ``linked_values`` made."""
-    return Identity(values["source"], values["id"])
+def linked_event_of(values: Mapping[str, Any]) -> tuple[Identity, Decimal | None]:
+    """Return the event in an item that ``linked_values`` made: its identity, and what it leaves of the sale."""
+    return Identity(values["source"], values["id"]), Decimal(values["left"]) if "left" in values else None

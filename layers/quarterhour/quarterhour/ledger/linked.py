@@ -201,12 +201,18 @@ def _against_sale(
     if sale is None or (isinstance(sale, Reservation) and sale.is_of_sale):
         return Hold.of(event, HeldReason.UNKNOWN_SALE)
     if isinstance(sale, Reservation):
-        what = "is a held event, and no sale" if sale.discarded is None else "was discarded by an operator"
-        return _refuse(event, "data.refers_to", what, "the id of a sale")
+        return _refuse(event, "data.refers_to", _why_no_sale(sale, event), "the id of a sale")
     facts = gathered.facts.get(identity)
     if facts is None:
         return None if sale.refundable else _refuse(event, "data.refers_to", "is no sale", "the id of a sale")
     return linked_claim(event, Target(sale, facts), gathered.prices.get(event.identity), now, terms)
+
+
+def _why_no_sale(held: Reservation, event: Event) -> str:
+    """Return why an event cannot refer to a held or discarded one."""
+    if held.discarded is not None:
+        return "was discarded by an operator"
+    return "refers back to this event" if held.refers_to == event.identity else "is a held event, and no sale"
 
 
 def _refuse(event: Event, field: str, problem: str, expected: str) -> Rejection:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from decimal import Decimal
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
@@ -32,7 +33,7 @@ from quarterhour.ledger.event_pages import (
 from quarterhour.ledger.explanation import Facts, applied_rate_card, explanation_of
 from quarterhour.ledger.keys import linked_event_of, linked_range
 from quarterhour.ledger.pricing import BY_DEFAULT
-from quarterhour.ledger.story import story_page
+from quarterhour.ledger.story import Step, story_page
 from quarterhour.model import clock
 from quarterhour.model.clock import iso_millis, parse_iso
 from quarterhour.model.errors import NotFoundError
@@ -158,17 +159,20 @@ class StoryQueries:
         A correction leads to the story of its sale. Raises ``NotFoundError`` if there is no such event.
         """
         first = self._first(self.events.visible(identities, caller), caller)
-        return story_page(first, self._linked(first), paging)
+        left = Decimal(first["amount"]) if first["type"] == SALE else None
+        return story_page(Step(first, left), self._linked(first), paging)
 
     def _first(self, facts: Facts, caller: Caller) -> Facts:
         sale = reference(facts["source"], facts) if facts["type"] != SALE else None
         found = self.events.find(sale) if sale else None
         return found if found and caller.may_see(found["agency"]) else facts
 
-    def _linked(self, first: Facts) -> list[Facts]:
-        """Return the facts of the recorded events that refer to an event."""
+    def _linked(self, first: Facts) -> list[Step]:
+        """Return the recorded events that refer to an event."""
         listed = self.entities.read(linked_range(Identity(first["source"], first["id"])), LINKED_AT_ONCE)
-        return self.events.find_all([linked_event_of(values) for values in listed], self.workers)
+        left = dict(map(linked_event_of, listed))
+        found = self.events.find_all(list(left), self.workers)
+        return [Step(facts, left[Identity(facts["source"], facts["id"])]) for facts in found]
 
 
 @dataclass(frozen=True, slots=True)

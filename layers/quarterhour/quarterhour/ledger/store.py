@@ -93,6 +93,7 @@ def reservation_values(reservation: Reservation) -> dict[str, Any]:
         "event": str(reservation.identity),
         "digest": reservation.digest,
         "type": reservation.type,
+        "refers_to": str(reservation.refers_to) if reservation.refers_to else None,
         "held": reservation.reason.value,
         "discarded": reservation.discarded,
     }
@@ -107,6 +108,7 @@ def claim_or_reservation(item: Item) -> Claim | Reservation:
         item["digest"]["S"],
         item["type"]["S"],
         HeldReason(item["held"]["S"]),
+        Identity.parse(item["refers_to"]["S"]) if "refers_to" in item else None,
         item["discarded"]["S"] if "discarded" in item else None,
     )
 
@@ -163,9 +165,11 @@ def linked_request(tables: tuple[str, str], linked: LinkedClaim, request_id: str
         if linked.was_held
         else _insert_request(identity_table, claim_values(linked.claim, request_id))
     )
+    refundable = linked.after.refundable
+    listed_values = linked_values(sale, event, refundable.left if refundable else None)
     listed = {
         "TableName": entity_table,
-        "Item": to_item({**linked_values(sale, event), "expires_at": linked.claim.expires_at}),
+        "Item": to_item({**listed_values, "expires_at": linked.claim.expires_at}),
     }
     before, after = _changing(linked.before), _changing(linked.after)
     change = [] if before == after else [{"Update": _change_request(identity_table, sale, before, after)}]

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable
 from decimal import Decimal
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
-from quarterhour.ledger.event import REFUND, SALE, VOID
+from quarterhour.ledger.event import REFUND, VOID
 from quarterhour.ledger.event_pages import shown_event
 from quarterhour.ledger.explanation import Facts
 from quarterhour.model import money
@@ -14,36 +14,47 @@ _SUMMARY: Final = ("source", "id", "agency", "currency")
 _REVERSALS: Final = frozenset({REFUND, VOID})
 
 
-def steps(first: Facts, linked: Iterable[Facts]) -> list[dict[str, Any]]:
-    """Return an event and those that refer to it, in the order of recording.
+class Step(NamedTuple):
+    """An event of a story. ``left``: what is left of the sale's amount after it; ``None`` if there is no sale."""
+
+    facts: Facts
+    left: Decimal | None
+
+
+def steps(first: Step, linked: Iterable[Step]) -> list[dict[str, Any]]:
+    """Return an event and those that refer to it, in the order in which the ledger applied them.
 
     Each has the commission of all events so far (``commission_after``). Those of a sale also have what is left of its
     amount (``left_after``).
     """
-    left, commission = Decimal(first["amount"]), Decimal(first["commission"])
-    shown = [_step(first, first, left, commission)]
-    for facts in sorted(linked, key=lambda facts: facts["position"]):
-        commission = money.add(commission, Decimal(facts["commission"]))
-        if facts["type"] in _REVERSALS:
-            left = money.add(left, Decimal(facts["amount"]))
-        shown.append(_step(first, facts, left, commission))
+    shown = []
+    commission = money.ZERO
+    for step in [first, *sorted(linked, key=_applied)]:
+        commission = money.add(commission, Decimal(step.facts["commission"]))
+        left_after = {} if step.left is None else {"left_after": money.plain(step.left)}
+        shown.append({**shown_event(step.facts), **left_after, "commission_after": money.plain(commission)})
     return shown
 
 
-def story_page(first: Facts, linked: Iterable[Facts], paging: Paging) -> dict[str, Any]:
+def _applied(step: Step) -> tuple[Decimal, bool, str, bool, str]:
+    """Return the sort key of a correction.
+
+    Positions do not suffice: those of one millisecond sort by a hash, and a claim that moves gets a later one. But what
+    is left of a sale never grows. Of corrections that leave the same, the one that reduced the sale to it was first.
+    """
+    facts = step.facts
+    reduces = facts["type"] in _REVERSALS and not Decimal(facts["amount"]).is_zero()
+    taken = money.ZERO if step.left is None else money.negated(step.left)
+    return taken, not reduces, facts["recorded_at"], facts["type"] == VOID, facts["position"]
+
+
+def story_page(first: Step, linked: Iterable[Step], paging: Paging) -> dict[str, Any]:
     """Return a page of a story: the first event, the figures after the last step, and the page's steps."""
     all_steps = steps(first, linked)
     last = all_steps[-1]
     start = paging.start(int, 0)
     numbered = enumerate(all_steps[start:], start + 1)
     page = paging.cut(numbered, lambda step: step[1], lambda step: str(step[0]))
-    summary = {name: first[name] for name in _SUMMARY}
+    summary = {name: first.facts[name] for name in _SUMMARY}
     figures = {name.removesuffix("_after"): last[name] for name in ("left_after", "commission_after") if name in last}
     return {**summary, **figures, **paging.body(page)}
-
-
-def _step(first: Facts, facts: Facts, left: Decimal, commission: Decimal) -> dict[str, Any]:
-    shown = shown_event(facts)
-    if first["type"] == SALE:
-        shown["left_after"] = money.plain(left)
-    return {**shown, "commission_after": money.plain(commission)}
