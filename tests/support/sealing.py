@@ -55,7 +55,7 @@ def seal(  # noqa: PLR0913 - a run of any kind
     bounds = QuarterHour.parse(first), QuarterHour.parse(last)
     plan = Plan(*bounds, "2026-10-23T03:00:00.000Z", "1.0", shards, previous, schema=schema, base=base, parts=parts)
     sorted_items = sorted(items, key=lambda item: str(item["position"]["S"]))
-    sealed, totals = [], RunTotals.of(plan.quarter_hours)
+    sealed, totals = [], RunTotals.of(plan.quarter_hours, schema)
     for part in plan.all_parts:
         partitions = set(map(str, plan.partitions(part)))
         its_own = (item for item in sorted_items if item["quarter_hour"]["S"] in partitions)
@@ -66,7 +66,7 @@ def seal(  # noqa: PLR0913 - a run of any kind
             if sealed[-1].lines:
                 objects[part.lines_key] = writer.file.read()
             totals.add(part.quarter_hour, writer.totals().added_up())
-    conversion = convert(base, totals.accounts, lambda quarter_hour, *_: pins.get(str(quarter_hour), {}))
+    conversion = convert(base, totals.rows, lambda quarter_hour, *_: pins.get(str(quarter_hour), {}))
     objects |= {file.key: file.content for file in run_files(plan, sealed, totals, conversion).in_order}
     return plan.run, hexdigest(objects[run_prefix(plan.run) + MANIFEST])
 

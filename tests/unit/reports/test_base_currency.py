@@ -13,43 +13,46 @@ from hypothesis import strategies as st
 from quarterhour.aws.items import from_item, to_item
 from quarterhour.exchange_rates.exchange_rate import ExchangeRate
 from quarterhour.model import money
-from quarterhour.model.identifiers import Account, Partition
+from quarterhour.model.identifiers import Account
+from quarterhour.model.periods import Period
 from quarterhour.model.totals import Totals
 from quarterhour.reports.base_currency import (
     Pins,
     convert,
-    converted_accounts,
+    converted_rows,
     foreign_currencies,
     pins_as_list,
     pins_of,
 )
 from quarterhour.reports.manifest import summary
-from quarterhour.reports.plan import LineTotals, RunTotals, Tally
+from quarterhour.reports.plan import SCHEMA, AccountPeriods, PartTotals, RunTotals
 from tests.support.builders import AT, QUARTER_HOUR, amounts
 
 EUR = "EUR"
+OCTOBER = Period(2026, 10)
 
 
 def rate(units: str) -> ExchangeRate:
     return ExchangeRate(Decimal(units), "ECB", EUR, AT)
 
 
-def sold(currency: str, gross: str, refunds: str = "0", commission: str = "0", shard: int = 0) -> Tally:
-    partition = Partition(QUARTER_HOUR, shard)
-    return {(Account("42", currency), partition): Totals(1, Decimal(gross), Decimal(refunds), Decimal(commission))}
+def sold(
+    currency: str, gross: str, refunds: str = "0", commission: str = "0", period: Period = OCTOBER
+) -> AccountPeriods:
+    return {(Account("42", currency), period): Totals(1, Decimal(gross), Decimal(refunds), Decimal(commission))}
 
 
-def rows(*quarter_hours: tuple[Tally, Pins], base: str = EUR) -> list[dict[str, str]]:
+def rows(*quarter_hours: tuple[AccountPeriods, Pins], base: str = EUR, schema: int = SCHEMA) -> list[dict[str, str]]:
     """Return the summary of quarter-hours that follow each other."""
-    totals, pinned = RunTotals({}), {}
+    totals, pinned = RunTotals.of([], schema), {}
     quarter_hour = QUARTER_HOUR
     for tally, pins in quarter_hours:
-        totals.accounts[quarter_hour] = {}
-        totals.add(quarter_hour, LineTotals(accounts=tally).added_up())
+        totals.rows[quarter_hour] = {}
+        totals.add(quarter_hour, PartTotals(tally))
         pinned[quarter_hour] = pins
         quarter_hour = quarter_hour.next
-    conversion = convert(base, totals.accounts, lambda one, *_: pinned[one])
-    written = summary(totals.by_account(), conversion).decode()
+    conversion = convert(base, totals.rows, lambda one, *_: pinned[one])
+    written = summary(totals, conversion).decode()
     return list(csv.DictReader(io.StringIO(written, newline="")))
 
 
@@ -99,13 +102,14 @@ def test_a_figure_is_rounded_half_even_to_the_minor_unit_of_the_base(
 @given(st.lists(st.tuples(amounts(), amounts(12).filter(lambda units: units > 0)), min_size=1, max_size=5))
 def test_the_sum_is_exact_at_any_exchange_rates(quarter_hours: list[tuple[Decimal, Decimal]]) -> None:
     exact = sum((Fraction(amount) / Fraction(units) for amount, units in quarter_hours), Fraction(0))
+    row: tuple[Account, Period | None] = Account("42", "GBP"), OCTOBER
     tallies = []
     quarter_hour = QUARTER_HOUR
     for amount, units in quarter_hours:
-        tally = {Account("42", "GBP"): Totals().plus(amount, Decimal(0))}
+        tally = {row: Totals().plus(amount, Decimal(0))}
         tallies.append((quarter_hour, tally, {"GBP": ExchangeRate(units, "ECB", EUR, AT)}))
         quarter_hour = quarter_hour.next
-    found = converted_accounts(tallies, EUR)[Account("42", "GBP")]
+    found = converted_rows(tallies, EUR)[row]
     assert found.figures[2] == exact
     rounded = found.rounded(EUR)
     assert rounded
@@ -114,7 +118,7 @@ def test_the_sum_is_exact_at_any_exchange_rates(quarter_hours: list[tuple[Decima
 
 def test_the_base_currency_and_no_currency_need_no_exchange_rate() -> None:
     tally = {**sold("EUR", "12.345", "0", "1.005"), **sold("XXX", "0")}
-    assert foreign_currencies((account for account, _ in tally), EUR) == []
+    assert foreign_currencies(tally, EUR) == []
     euros, views = rows((tally, {}))
     assert shown(euros) == ("EUR", "12.34", "0.00", "12.34", "1.00", "")
     assert shown(views) == ("EUR", "0.00", "0.00", "0.00", "0.00", "")
@@ -130,18 +134,24 @@ def test_without_an_exchange_rate_the_columns_are_empty_and_a_note_names_it() ->
     assert pounds["gross"] == "300"
 
 
-def test_the_shards_of_a_quarter_hour_are_added_up() -> None:
-    (row,) = rows(({**sold("GBP", "1"), **sold("GBP", "2", shard=3)}, {"GBP": None}))
+def test_each_period_is_converted_and_rounded_alone() -> None:
+    """Half a cent in each month is nothing; in a schema without periods, both make a cent."""
+    both = {**sold("GBP", "0.005"), **sold("GBP", "0.005", period=Period(2026, 9))}, {"GBP": rate("1")}
+    figures = [(row["period"], row["gross_in_base_rounded_half_even"]) for row in rows(both)]
+    assert figures == [("2026-09", "0.00"), ("2026-10", "0.00")]
+    (older,) = rows(both, schema=2)
+    assert (older["gross"], older["gross_in_base_rounded_half_even"]) == ("0.010", "0.01")
+
+
+def test_a_missing_exchange_rate_is_noted_once_in_a_schema_without_periods() -> None:
+    both = {**sold("GBP", "1"), **sold("GBP", "2", period=Period(2026, 9))}, {"GBP": None}
+    (row,) = rows(both, schema=2)
     assert row["base_note"] == "no rate of GBP at the end of 202610230130"
 
 
 def test_without_a_base_currency_the_summary_has_no_columns_for_it() -> None:
-    assert (
-        summary({Account("42", "GBP"): Totals(1)})
-        .decode()
-        .splitlines()[0]
-        .endswith("commission,commission_rounded_half_even")
-    )
+    header = summary(RunTotals.of([], SCHEMA)).decode().splitlines()[0]
+    assert header.endswith("commission,commission_rounded_half_even")
 
 
 def test_pinned_exchange_rates_are_parsed_as_they_were_stored() -> None:

@@ -257,18 +257,16 @@ def test_the_totals_of_a_part_are_unpacked_as_they_were_packed(
 ) -> None:
     sealed = SealedFile(7, "abc", 99)
     totals = PartTotals(
-        {account: Totals(1, *three) for account, three in sums.items()},
-        {place: Totals(2, amount) for place, amount in places.items()},
         {(account, Period(2026, month)): Totals(month, *three) for account, three in sums.items() for month in (9, 10)},
+        {place: Totals(2, amount) for place, amount in places.items()},
     )
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(part_totals, "_ROWS_AT_A_TIME", at_a_time)
         found, pieces = unpack(BytesIO(pack(sealed, totals)))
         read = list(pieces)
     assert found == sealed
-    assert all(len(one.accounts) + len(one.locations) + len(one.periods) <= at_a_time for one in read)
+    assert all(len(one.periods) + len(one.locations) <= at_a_time for one in read)
     assert {key: one for piece in read for key, one in piece.periods.items()} == totals.periods
-    assert {key: one for piece in read for key, one in piece.accounts.items()} == totals.accounts
     assert {key: one for piece in read for key, one in piece.locations.items()} == totals.locations
     assert pack(sealed, totals) == pack(sealed, totals)
 
@@ -279,7 +277,7 @@ def test_a_part_without_lines_has_totals_that_say_so() -> None:
     assert gzip.decompress(pack(SealedFile(0), PartTotals())) == b'[0,"",0]\n'
 
 
-PACKED = pack(SealedFile(1, "0" * 64, 9), PartTotals({Account("42", "GBP"): Totals(1)}))
+PACKED = pack(SealedFile(1, "0" * 64, 9), PartTotals({(Account("42", "GBP"), Period(2026, 10)): Totals(1)}))
 
 
 class Bucket:

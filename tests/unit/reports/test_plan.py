@@ -1,6 +1,7 @@
 """Plans of runs, and proofs of buckets against the counters."""
 
 from datetime import datetime, timedelta
+from decimal import Decimal
 
 import pytest
 from hypothesis import given
@@ -8,6 +9,7 @@ from hypothesis import strategies as st
 
 from quarterhour.aws.items import from_item, to_item
 from quarterhour.model.identifiers import Account, Partition
+from quarterhour.model.periods import Period
 from quarterhour.model.quarter_hours import QuarterHour, span
 from quarterhour.model.totals import Totals
 from quarterhour.reports.keys import Part
@@ -15,7 +17,7 @@ from quarterhour.reports.plan import (
     SCHEMA,
     STREAM_RETENTION,
     Checkpoint,
-    LineTotals,
+    PartTotals,
     Plan,
     Proof,
     ReportTerms,
@@ -28,11 +30,12 @@ from quarterhour.reports.plan import (
     shards_of,
     with_proofs,
 )
-from tests.support.builders import QUARTER_HOUR, accounts, amounts, instants, partitions, quarter_hours, utc
+from tests.support.builders import QUARTER_HOUR, accounts, amounts, instants, quarter_hours, utc
 
 GRACE = timedelta(seconds=120)
 MICROSECOND = timedelta(microseconds=1)
 VERIFIED, PENDING, DRIFT = Proof
+months = st.sampled_from([Period(2026, 9), Period(2026, 10)])
 
 
 def plan_after(sealed_through: QuarterHour, now: datetime, shards: int = 4, grace: timedelta = GRACE) -> Plan | None:
@@ -227,23 +230,25 @@ def test_figures_with_another_scale_are_equal() -> None:
     assert proof(QUARTER_HOUR, {KEY: totals("5")}, {KEY: stored}, IN_TIME) is VERIFIED
 
 
-@given(st.lists(st.dictionaries(st.tuples(accounts, partitions), amounts(10), max_size=4), max_size=4))
-def test_a_runs_totals_are_those_of_its_quarter_hours_by_account_in_order(
-    counted: list[dict[tuple[Account, Partition], object]],
+@given(st.lists(st.dictionaries(st.tuples(accounts, months), amounts(10), max_size=4), max_size=4))
+def test_a_runs_totals_are_those_of_its_quarter_hours_in_order(
+    counted: list[dict[tuple[Account, Period], Decimal]],
 ) -> None:
-    tallies = [
-        {key: Totals.of({"events": 1, "gross": amount, "refunds": 0, "commission": 0}) for key, amount in one.items()}
-        for one in counted
-    ]
-    run = RunTotals.of([QUARTER_HOUR, QUARTER_HOUR.next])
+    tallies = [{key: Totals().plus(amount, amount) for key, amount in one.items()} for one in counted]
+    run, older = (RunTotals.of([QUARTER_HOUR, QUARTER_HOUR.next], schema) for schema in (SCHEMA, SCHEMA - 1))
     for number, tally in enumerate(tallies):
-        run.add([QUARTER_HOUR, QUARTER_HOUR.next][number % 2], LineTotals(accounts=tally).added_up())
-    sums = run.by_account()
-    assert list(sums) == sorted({account for tally in tallies for account, _ in tally})
-    assert sum(one.events for one in sums.values()) == sum(len(tally) for tally in tallies)
-    for account, total in sums.items():
-        parts = [one for tally in tallies for (of, _), one in tally.items() if of == account]
-        assert total == sum(parts, Totals())
+        for one in (run, older):
+            one.add([QUARTER_HOUR, QUARTER_HOUR.next][number % 2], PartTotals(tally))
+    by_row, by_account, by_bucket = run.by_row(), run.by_account(), list(run.by_bucket())
+    assert list(by_row) == sorted({key for tally in tallies for key in tally})
+    for row, total in by_row.items():
+        assert total == sum((tally[row] for tally in tallies if row in tally), Totals())
+    assert list(by_account) == sorted({account for account, _ in by_row})
+    for account, total in by_account.items():
+        assert total == sum((one for (of, _), one in by_row.items() if of == account), Totals())
+        assert total == sum((one for (of, _), one in by_bucket if of == account), Totals())
+    assert older.by_row() == {(account, None): total for account, total in by_account.items()}
+    assert dict(older.by_bucket()) == dict(by_bucket)
 
 
 # ---------------------------------------------------------------- a run's control item

@@ -98,7 +98,7 @@ _NOTHING = Totals()
 def add_up(sums: dict[K, Totals], more: Iterable[tuple[K, Totals]]) -> dict[K, Totals]:
     """Add totals to sums by their keys, and return the sums."""
     for key, totals in more:
-        sums[key] = sums.get(key, _NOTHING) + totals
+        sums[key] = sums[key] + totals if key in sums else totals
     return sums
 
 

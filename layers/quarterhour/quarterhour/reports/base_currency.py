@@ -1,4 +1,4 @@
-"""Conversion of accounts to the base currency, at the exchange rates pinned for each quarter-hour.
+"""Conversion of a summary's rows to the base currency, at the exchange rates pinned for each quarter-hour.
 
 Sums stay exact; each is rounded once, at the end.
 """
@@ -12,10 +12,9 @@ from typing import Any, Final
 from quarterhour.exchange_rates.exchange_rate import ExchangeRate
 from quarterhour.model import money
 from quarterhour.model.clock import iso_millis, parse_iso
-from quarterhour.model.identifiers import Account
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.model.totals import Totals
-from quarterhour.reports.plan import AccountTotals
+from quarterhour.reports.plan import Row, RowTotals
 
 Pins = Mapping[str, ExchangeRate | None]
 """The exchange rates of one quarter-hour, by currency; ``None`` if none was in force at its end."""
@@ -27,7 +26,7 @@ FIGURES: Final = ("gross", "refunds", "net", "commission")
 
 @dataclass(frozen=True, slots=True)
 class ConvertedTotals:
-    """An account's exact figures in the base currency, and the quarter-hours that lack an exchange rate for it."""
+    """A row's exact figures in the base currency, and the quarter-hours that lack an exchange rate for it."""
 
     figures: tuple[Fraction, ...] = (Fraction(0),) * len(FIGURES)
     missing: tuple[QuarterHour, ...] = ()
@@ -53,39 +52,40 @@ class ConvertedTotals:
 
 @dataclass(frozen=True, slots=True)
 class Conversion:
-    """A run in the base currency: the exchange rates pinned for each quarter-hour, and the converted accounts."""
+    """A run in the base currency: the exchange rates pinned for each quarter-hour, and the converted rows."""
 
     base: str
     pins: tuple[Pins, ...]
-    accounts: Mapping[Account, ConvertedTotals]
+    rows: Mapping[Row, ConvertedTotals]
 
 
-def convert(base: str, quarter_hours: Mapping[QuarterHour, AccountTotals], pinned: PinnedRates) -> Conversion | None:
-    """Convert a run's accounts in each quarter-hour to the base currency; return ``None`` if ``base`` is empty."""
+def convert(base: str, quarter_hours: Mapping[QuarterHour, RowTotals], pinned: PinnedRates) -> Conversion | None:
+    """Convert a run's rows in each quarter-hour to the base currency; return ``None`` if ``base`` is empty."""
     if not base:
         return None
     pins = []
-    for quarter_hour, accounts in quarter_hours.items():
-        currencies = foreign_currencies(accounts, base)
+    for quarter_hour, rows in quarter_hours.items():
+        currencies = foreign_currencies(rows, base)
         pins.append(pinned(quarter_hour, base, currencies) if currencies else {})
     with_pins = zip(quarter_hours, quarter_hours.values(), pins, strict=True)
-    return Conversion(base, tuple(pins), converted_accounts(with_pins, base))
+    return Conversion(base, tuple(pins), converted_rows(with_pins, base))
 
 
-def foreign_currencies(accounts: Iterable[Account], base: str) -> list[str]:
-    """Return the currencies of accounts that need an exchange rate: all but the base currency and "no currency"."""
-    return sorted({account.currency for account in accounts} - {base, money.NO_CURRENCY})
+def foreign_currencies(rows: Iterable[Row], base: str) -> list[str]:
+    """Return the currencies of rows that need an exchange rate: all but the base currency and "no currency"."""
+    return sorted({account.currency for account, _ in rows} - {base, money.NO_CURRENCY})
 
 
-def converted_accounts(
-    quarter_hours: Iterable[tuple[QuarterHour, AccountTotals, Pins]], base: str
-) -> dict[Account, ConvertedTotals]:
-    """Return each account's totals over the quarter-hours, in the base currency."""
-    sums: dict[Account, ConvertedTotals] = {}
-    for quarter_hour, accounts, pins in quarter_hours:
-        for account, totals in accounts.items():
+def converted_rows(
+    quarter_hours: Iterable[tuple[QuarterHour, RowTotals, Pins]], base: str
+) -> dict[Row, ConvertedTotals]:
+    """Return each row's totals over the quarter-hours, in the base currency."""
+    sums: dict[Row, ConvertedTotals] = {}
+    for quarter_hour, rows, pins in quarter_hours:
+        for row, totals in rows.items():
+            account, _ = row
             units = _ONE if account.currency in {base, money.NO_CURRENCY} else _units(pins.get(account.currency))
-            sums[account] = sums.get(account, ConvertedTotals()).plus(totals, quarter_hour, units)
+            sums[row] = sums.get(row, ConvertedTotals()).plus(totals, quarter_hour, units)
     return sums
 
 

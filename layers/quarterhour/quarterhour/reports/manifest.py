@@ -17,7 +17,7 @@ from quarterhour.reports.base_currency import FIGURES, Conversion, pins_as_list
 from quarterhour.reports.digests import hexdigest
 from quarterhour.reports.keys import MANIFEST, SUMMARY, Part, run_prefix
 from quarterhour.reports.lines import escape_formula
-from quarterhour.reports.plan import WITH_PERIODS, Plan, RunTotals, SealedFile, parts_of
+from quarterhour.reports.plan import WITH_PERIODS, Plan, Row, RunTotals, SealedFile, parts_of, sums_by_account
 
 _IN_BASE: Final = ("base_currency", *(f"{name}_in_base_rounded_half_even" for name in FIGURES), "base_note")
 
@@ -53,26 +53,28 @@ def run_files(plan: Plan, sealed: Sequence[SealedFile], totals: RunTotals, conve
 
     ``sealed`` holds the file of each part.
     """
-    accounts = totals.by_account()
     prefix = run_prefix(plan.run)
-    summary_ = summary(accounts, conversion)
+    summary_ = summary(totals, conversion)
     return RunFiles(
         File(prefix + SUMMARY, summary_),
-        File(prefix + MANIFEST, manifest(plan, sealed, accounts, summary_, conversion, totals.periods)),
+        File(prefix + MANIFEST, manifest(plan, sealed, totals, summary_, conversion)),
     )
 
 
-def summary(accounts: Mapping[Account, Totals], conversion: Conversion | None = None) -> bytes:
-    """Return the CSV summary: one line per account, with exact figures and the commission rounded as on a statement.
+def summary(totals: RunTotals, conversion: Conversion | None = None) -> bytes:
+    """Return the CSV summary of a run: one line per account and period (per account in a schema without periods).
 
-    With a conversion, the figures in the base currency follow; a note names the exchange rates that are missing.
+    A line has exact figures, and the commission rounded as on a statement. With a conversion, the figures in the base
+    currency follow; a note names the exchange rates that are missing.
     """
+    by_period = totals.schema >= WITH_PERIODS
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(
         [
             "agency",
             "currency",
+            *(["period"] if by_period else []),
             "events",
             "gross",
             "refunds",
@@ -82,36 +84,34 @@ def summary(accounts: Mapping[Account, Totals], conversion: Conversion | None = 
             *(_IN_BASE if conversion else ()),
         ]
     )
-    for account, totals in accounts.items():
-        figures = [money.plain(value) for value in (totals.gross, totals.refunds, totals.net, totals.commission)]
-        rounded = money.plain(money.on_statement(totals.commission, account.currency))
-        in_base = _in_base(account, conversion) if conversion else []
-        writer.writerow([escape_formula(account.agency), account.currency, totals.events, *figures, rounded, *in_base])
+    for row, sums in totals.by_row().items():
+        account, period = row
+        key = [escape_formula(account.agency), account.currency, *([str(period)] if by_period else [])]
+        figures = [money.plain(value) for value in (sums.gross, sums.refunds, sums.net, sums.commission)]
+        rounded = money.plain(money.on_statement(sums.commission, account.currency))
+        writer.writerow([*key, sums.events, *figures, rounded, *(_in_base(row, conversion) if conversion else [])])
     return text.getvalue().encode()
 
 
-def _in_base(account: Account, conversion: Conversion) -> list[str]:
-    converted = conversion.accounts[account]
+def _in_base(row: Row, conversion: Conversion) -> list[str]:
+    converted = conversion.rows[row]
     rounded = converted.rounded(conversion.base)
     if rounded is None:
+        account, _ = row
         quarter_hours = " ".join(map(str, converted.missing))
         return [conversion.base, *("" for _ in FIGURES), f"no rate of {account.currency} at the end of {quarter_hours}"]
     return [conversion.base, *map(money.plain, rounded), ""]
 
 
-def manifest(  # noqa: PLR0913, PLR0917 - all that a manifest holds
-    plan: Plan,
-    sealed: Sequence[SealedFile],
-    accounts: Mapping[Account, Totals],
-    summary_: bytes,
-    conversion: Conversion | None,
-    periods: Mapping[tuple[Account, Period], Totals],
+def manifest(
+    plan: Plan, sealed: Sequence[SealedFile], totals: RunTotals, summary_: bytes, conversion: Conversion | None = None
 ) -> bytes:
     """Return the manifest of a run; its bytes do not depend on when or how often it is written."""
+    rows = totals.by_row()
     by_account: dict[Account, PeriodTotals] = {}
-    if plan.schema >= WITH_PERIODS:
-        for (account, period), totals in sorted(periods.items()):
-            by_account.setdefault(account, {})[period] = totals
+    for (account, period), one in rows.items():
+        if period:
+            by_account.setdefault(account, {})[period] = one
     run, digest = plan.previous
     base = {"base_currency": conversion.base} if conversion else {}
     quarter_hours = plan.quarter_hours
@@ -137,10 +137,10 @@ def manifest(  # noqa: PLR0913, PLR0917 - all that a manifest holds
             {
                 "agency": account.agency,
                 "currency": account.currency,
-                **totals.as_dict(),
+                **one.as_dict(),
                 **_periods(account, by_account),
             }
-            for account, totals in accounts.items()
+            for account, one in sums_by_account(rows).items()
         ],
         "files": [{"key": run_prefix(plan.run) + SUMMARY, "sha256": hexdigest(summary_), "size": len(summary_)}],
     }

@@ -1,7 +1,7 @@
 """The totals of a sealed part, as an object of their own: what publishing needs of its lines.
 
-Gzipped JSON lines. The first is the sealed file; each other one is the totals of an account, of an account in a period,
-or of a location in a currency.
+Gzipped JSON lines. The first is the sealed file; each other one is the totals of an account in a period, or of a
+location in a currency.
 """
 
 import json
@@ -18,7 +18,6 @@ from quarterhour.model.totals import Totals
 from quarterhour.reports.packing import packed, unpacked
 from quarterhour.reports.plan import PartTotals, SealedFile
 
-_ACCOUNT: Final = "account"
 _LOCATION: Final = "location"
 _PERIOD: Final = "period"
 _ROWS_AT_A_TIME: Final = 10_000
@@ -35,8 +34,6 @@ def pack(sealed: SealedFile, totals: PartTotals) -> bytes:
 
 def _rows(sealed: SealedFile, totals: PartTotals) -> Iterator[list[Any]]:
     yield sealed.as_list()
-    for account, one in totals.accounts.items():
-        yield [_ACCOUNT, account.agency, account.currency, *_figures(one)]
     for (account, period), one in totals.periods.items():
         yield [_PERIOD, f"{period}{SEPARATOR}{account.agency}", account.currency, *_figures(one)]
     for (location, currency), one in totals.locations.items():
@@ -66,9 +63,7 @@ def _pieces(rows: Iterator[list[Any]]) -> Iterator[PartTotals]:
         piece = PartTotals()
         for kind, name, currency, events, *figures in some:
             totals = Totals(events, *map(Decimal, figures))
-            if kind == _ACCOUNT:
-                piece.accounts[Account(name, currency)] = totals
-            elif kind == _PERIOD:
+            if kind == _PERIOD:
                 period, _, agency = name.partition(SEPARATOR)
                 piece.periods[Account(agency, currency), Period.parse(period)] = totals
             else:

@@ -1,6 +1,6 @@
 """Planning of reports, pure: the bounds of a run, and the proof of each bucket against the counters."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import Enum
@@ -19,6 +19,9 @@ Tally = dict[tuple[Account, Partition], Totals]
 BucketTotals = dict[tuple[Account, QuarterHour], Totals]
 """Totals by account and quarter-hour, as the counters keep them."""
 AccountTotals = dict[Account, Totals]
+Row = tuple[Account, Period | None]
+"""A row of the summary: an account and a period, or an account alone in a run of a schema without periods."""
+RowTotals = dict[Row, Totals]
 Run = dict[str, Any]
 """The control item of a finished run."""
 LocationTotals = dict[tuple[str, str], Totals]
@@ -30,11 +33,11 @@ SCHEMA: Final = 3
 """The schema of the files of a new run; a run under way keeps the schema of its plan.
 
 2: the lines hold the price terms of each commission, and the summary has a base currency where the plan names one.
-3: the lines hold the source of the sale and the reason of a correction, and the period of each event; the manifest
-holds the totals of each account by period.
+3: the lines hold the source of the sale and the reason of a correction, and the period of each event; the manifest and
+the summary hold the totals of each account by period.
 """
 WITH_PERIODS: Final = 3
-"""The first schema whose manifests hold totals by period."""
+"""The first schema whose manifests and summaries hold totals by period."""
 
 _UNNAMED_SCHEMA: Final = 1
 """The schema of stored plans that name none."""
@@ -59,18 +62,15 @@ class LineTotals:
 
     def added_up(self) -> "PartTotals":
         """Return the totals without the partitions."""
-        sums: AccountTotals = {}
-        add_up(sums, ((account, totals) for (account, _), totals in self.accounts.items()))
-        return PartTotals(sums, self.locations, self.periods)
+        return PartTotals(self.periods, self.locations)
 
 
 @dataclass(frozen=True, slots=True)
 class PartTotals:
     """Totals of lines of one quarter-hour: what publishing a run needs of them."""
 
-    accounts: AccountTotals = field(default_factory=dict)
-    locations: LocationTotals = field(default_factory=dict)
     periods: AccountPeriods = field(default_factory=dict)
+    locations: LocationTotals = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,29 +276,45 @@ def worst(proofs: Iterable[Proof]) -> Proof:
 
 @dataclass(slots=True)
 class RunTotals:
-    """The totals of a run: of each account in each quarter-hour and in each period, and of each location."""
+    """The totals of a run of a schema: of each row of its summary in each quarter-hour, and of each location."""
 
-    accounts: dict[QuarterHour, AccountTotals]
+    schema: int
+    rows: dict[QuarterHour, RowTotals]
     locations: LocationTotals = field(default_factory=dict)
-    periods: AccountPeriods = field(default_factory=dict)
 
     @classmethod
-    def of(cls, quarter_hours: Iterable[QuarterHour]) -> Self:
+    def of(cls, quarter_hours: Iterable[QuarterHour], schema: int) -> Self:
         """Return empty totals of a run of these quarter-hours."""
-        return cls({quarter_hour: {} for quarter_hour in quarter_hours})
+        return cls(schema, {quarter_hour: {} for quarter_hour in quarter_hours})
 
     def add(self, quarter_hour: QuarterHour, totals: PartTotals) -> None:
         """Add totals of lines of a quarter-hour."""
-        add_up(self.accounts[quarter_hour], totals.accounts.items())
+        by_period = self.schema >= WITH_PERIODS
+        rows = (((account, period if by_period else None), one) for (account, period), one in totals.periods.items())
+        add_up(self.rows[quarter_hour], rows)
         add_up(self.locations, totals.locations.items())
-        add_up(self.periods, totals.periods.items())
+
+    def by_row(self) -> RowTotals:
+        """Return the totals of each row of the summary, ordered by account and period."""
+        sums: RowTotals = {}
+        for rows in self.rows.values():
+            add_up(sums, rows.items())
+        return dict(sorted(sums.items()))
 
     def by_account(self) -> AccountTotals:
         """Return the totals of each account in the whole run, ordered by account."""
-        sums: AccountTotals = {}
-        for accounts in self.accounts.values():
-            add_up(sums, accounts.items())
-        return dict(sorted(sums.items()))
+        return sums_by_account(self.by_row())
+
+    def by_bucket(self) -> Iterator[tuple[tuple[Account, QuarterHour], Totals]]:
+        """Yield the totals of each account in each quarter-hour, as the counters keep them."""
+        for quarter_hour, rows in self.rows.items():
+            for account, totals in sums_by_account(rows).items():
+                yield (account, quarter_hour), totals
+
+
+def sums_by_account(rows: RowTotals) -> AccountTotals:
+    """Return the totals of each account, in the order of the rows."""
+    return add_up({}, ((account, totals) for (account, _), totals in rows.items()))
 
 
 def run_values(plan: Plan, sealed: Sequence[SealedFile], manifest_sha256: str) -> dict[str, Any]:

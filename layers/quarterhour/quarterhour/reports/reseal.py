@@ -75,7 +75,7 @@ class Resealer:
         result: ResealResult,
     ) -> RunTotals:
         """Rewrite the lines of those of a plan's parts that were sealed; return their totals."""
-        totals = RunTotals.of(plan.quarter_hours)
+        totals = RunTotals.of(plan.quarter_hours, plan.schema)
         for part, file in zip(plan.all_parts, sealed, strict=False):
             if plan.parts > 1 and self._stores.files.has_part(part, file):
                 result.files += bool(file.lines)
@@ -115,7 +115,7 @@ class Resealer:
     ) -> None:
         """Rewrite the summary and the manifest."""
         conversion = convert(
-            plan.base, totals.accounts, lambda quarter_hour, base, _: self._stores.pins.pinned(quarter_hour, base)
+            plan.base, totals.rows, lambda quarter_hour, base, _: self._stores.pins.pinned(quarter_hour, base)
         )
         files = run_files(plan, sealed, totals, conversion)
         if files.manifest.sha256 != manifest_sha256:

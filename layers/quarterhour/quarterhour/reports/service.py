@@ -191,12 +191,12 @@ class Reporter:
     def _publish(self, plan: Plan, parts: Iterable[SealedPart], result: ReportResult) -> None:
         """Write the run's files, projections and proofs, and move the checkpoint; ``parts`` are all of the plan."""
         sealed: list[SealedFile] = []
-        totals = RunTotals.of(plan.quarter_hours)
+        totals = RunTotals.of(plan.quarter_hours, plan.schema)
         for part, (sealed_file, pieces) in zip(plan.all_parts, parts, strict=True):
             sealed.append(sealed_file)
             for piece in pieces:
                 totals.add(part.quarter_hour, piece)
-        conversion = convert(plan.base, totals.accounts, self._stores.pins.pinned_or_pin)
+        conversion = convert(plan.base, totals.rows, self._stores.pins.pinned_or_pin)
         files = run_files(plan, sealed, totals, conversion)
         for file in files.in_order:
             self._stores.files.create(file.key, file.content, file.sha256)
@@ -215,7 +215,7 @@ class Reporter:
                 return
             plan = Plan.of(run["plan"])
             pending = {one for one in plan.quarter_hours if run["verdicts"].get(str(one)) == Proof.PENDING.value}
-            totals = RunTotals.of(pending)
+            totals = RunTotals.of(pending, plan.schema)
             for part, file in zip(plan.all_parts, sealed_of(plan, run["sealed"]), strict=True):
                 if part.quarter_hour in pending:
                     for piece in self._totals(plan, part, file):
@@ -231,11 +231,8 @@ class Reporter:
 
     def _proofs(self, totals: RunTotals, shards: int, result: ReportResult) -> dict[QuarterHour, Proof]:
         """Return the proof of each bucket that holds events; compare in batches, to bound the memory."""
-        buckets = [
-            ((account, one), sums) for one, accounts in totals.accounts.items() for account, sums in accounts.items()
-        ]
         proofs: dict[QuarterHour, Proof] = {}
-        for some in chunks(buckets, _PROVEN_AT_A_TIME):
+        for some in chunks(list(totals.by_bucket()), _PROVEN_AT_A_TIME):
             counted = self._stores.counters.counted(dict(some), shards)
             now = clock.now()
             for quarter_hour, group in groupby(some, lambda bucket: bucket[0][1]):

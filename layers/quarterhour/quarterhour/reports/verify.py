@@ -108,7 +108,8 @@ class _Verifier:
             previous, self._previous = self._previous, {"run": document["run"], "sha256": hexdigest(content)}
             self._expect(key, "previous", document["previous"], previous)
             self._check_header(key, document)
-            totals = RunTotals.of(QuarterHour.parse(bucket["bucket"]) for bucket in document["buckets"])
+            quarter_hours = [QuarterHour.parse(bucket["bucket"]) for bucket in document["buckets"]]
+            totals = RunTotals.of(quarter_hours, self._schema)
             for bucket in document["buckets"]:
                 self._verify_bucket(key, document, bucket, totals)
             sums = totals.by_account()
@@ -220,10 +221,10 @@ class _Verifier:
         def pinned(quarter_hour: QuarterHour, base: str, _: Sequence[str]) -> Pins:
             return pins_of(rates[str(quarter_hour)], base)
 
-        conversion = convert(document.get("base_currency", ""), totals.accounts, pinned)
+        conversion = convert(document.get("base_currency", ""), totals.rows, pinned)
         if conversion:
-            for quarter_hour, accounts in totals.accounts.items():
-                currencies = foreign_currencies(accounts, conversion.base)
+            for quarter_hour, rows in totals.rows.items():
+                currencies = foreign_currencies(rows, conversion.base)
                 self._check_rates(key, quarter_hour, currencies, rates[str(quarter_hour)], conversion)
         return conversion
 
@@ -251,18 +252,18 @@ class _Verifier:
     ) -> None:
         """Check the run's counts and totals, and its other files."""
         sums = totals.by_account()
-        self._expect(key, "accounts", accounts_of(document), dict(sums))
-        if document["schema"] >= WITH_PERIODS:
+        self._expect(key, "accounts", accounts_of(document), sums)
+        if totals.schema >= WITH_PERIODS:
             named = {
                 (account, period): one for account, some in periods_of(document).items() for period, one in some.items()
             }
-            self._expect(key, "periods", named, totals.periods)
+            self._expect(key, "periods", named, totals.by_row())
         self._expect(key, "lines", document["lines"], sum(one.events for one in sums.values()))
         for file in document["files"]:
             self.files.add(file["key"])
             with SpooledTemporaryFile(_IN_MEMORY) as copy:
                 self._check_bytes(file["key"], file, copy)
-                self._expect(file["key"], "sums", copy.read(), summary(sums, conversion))
+                self._expect(file["key"], "sums", copy.read(), summary(totals, conversion))
 
     def _expect(self, key: str, what: str, found: object, expected: object) -> None:
         if found != expected:
