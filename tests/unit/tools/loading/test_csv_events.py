@@ -4,6 +4,7 @@ import argparse
 import gzip
 import io
 import json
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quarterhour_tools.loading import csv_events
+from quarterhour_tools.loading import agencies, csv_events, rate_cards
 from quarterhour_tools.loading.csv_events import BadRow, Event, events, records
 from quarterhour_tools.loading.csv_map import MapError, load_mapping
 from tests.support.repository import ROOT
@@ -191,6 +192,35 @@ def test_the_retail_example_tells_sales_refunds_and_adjustments_apart() -> None:
         ("sale.refunded", "-3.0"),
         ("adjustment.recorded", "1.5"),
     ]
+
+
+def test_the_hotel_example_voids_cancelled_bookings_and_has_a_rate_card_for_each_group(tmp_path: Path) -> None:
+    columns = "hotel,is_canceled,lead_time,arrival_date_year,arrival_date_month,arrival_date_day_of_month"
+    columns += ",stays_in_weekend_nights,stays_in_week_nights,reserved_room_type,market_segment,meal,agent,adr"
+    text = f"{columns},reservation_status,reservation_status_date\n" + "".join(
+        f"City,{flag},10,2015,July,5,1,2,A,{segment},BB,{agent},75.50,{status},2015-07-01\n"
+        for flag, agent, segment, status in (
+            (0, "NULL", "Direct", "Check-Out"),
+            (1, "9", "Online TA", "Canceled"),
+            (0, "9", "Groups", "Check-Out"),
+            (0, "9", "Online TA", "Check-Out"),
+            (1, "1", "Groups", "No-Show"),
+        )
+    )
+    found = good(text, (EXAMPLES / "hotel_bookings.toml").read_text("utf-8"))
+    assert [one["data"]["amount"] for one in found if one["type"] == "sale.recorded"] == ["226.50"] * 5
+    voids = [
+        (one["subject"], one["data"]["refers_to"], one["data"]["reason"]) for one in found if "void" in one["type"]
+    ]
+    assert voids == [("9", "City:2", "Canceled"), ("1", "City:5", "No-Show")]
+    script = [sys.executable, str(EXAMPLES / "hotel_agencies.py")]
+    made = subprocess.run(script, input=text.encode(), capture_output=True, check=True)  # noqa: S603 - our own script
+    (tmp_path / "agencies").write_bytes(made.stdout)
+    registered = agencies.read_valid(str(tmp_path / "agencies"))
+    groups = {row.agency: row.content["group"] for row in registered}
+    assert groups == {"9": "online", "1": "offline", "direct": "own"}
+    documents = {one.document for one in rate_cards.read(EXAMPLES / "hotel_rate_cards")}
+    assert documents == {"rate-card:direct", "rate-card:group/online", "rate-card:group/offline"}
 
 
 def command(tmp_path: Path, content: bytes, *options: str, toml: str = TILL, name: str = "sales.csv") -> int:
