@@ -208,7 +208,7 @@ def test_no_operation_walks_the_shapes_of_an_item(wire: Wire) -> None:
     model: Any = wire.ours.meta.service_model
     walked = {name for operation in OPERATIONS for name in shapes_of(model.operation_model(operation))}
     assert "AttributeValue" in DOCUMENTS
-    assert walked >= {"ItemList", "PreparedStatementParameters", "ExpressionAttributeValueMap"}
+    assert walked >= {"ItemList", "PartiQLBatchRequest", "ExpressionAttributeValueMap"}
     assert {name for name in walked if "S" in getattr(model.shape_for(name), "members", {})} == set()
 
 

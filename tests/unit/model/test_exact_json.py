@@ -15,6 +15,12 @@ json_values = st.recursive(
     max_leaves=20,
 )
 
+texts = st.recursive(
+    st.none() | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    max_leaves=8,
+)
+
 
 @pytest.mark.parametrize(
     "number", ["0.1", "12.50", "1E+400", "-0.0", "123456789012345678901234567890.123456789", "1" * 5000]
@@ -93,3 +99,8 @@ def test_a_value_that_nests_too_deeply_has_no_canonical_text() -> None:
         deep = [deep]
     with pytest.raises(ValueError, match="nested too deeply"):
         exact_json.canonical(deep)
+
+
+@given(texts)
+def test_texts_have_the_same_canonical_text_by_the_fast_way(value: object) -> None:
+    assert exact_json.canonical_texts(value) == exact_json.canonical(value)

@@ -4,6 +4,7 @@ import os
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, Literal
 
+import botocore
 from botocore.config import Config
 from botocore.session import Session, get_session
 
@@ -23,7 +24,8 @@ _CONFIG: Final = Config(
     read_timeout=10,
     retries={"mode": "standard", "max_attempts": 3},
     max_pool_connections=32,
-    user_agent_extra="quarterhour",
+    # botocore would put its own together again for each request, character by character.
+    user_agent=f"quarterhour Botocore/{botocore.__version__}",
 )
 _ONCE: Final = _CONFIG.merge(Config(connect_timeout=1, read_timeout=2, retries={"total_max_attempts": 1}))
 

@@ -16,15 +16,21 @@ DOCUMENTS: Final = (
     "AttributeMap",
     "AttributeValue",
     "BatchGetResponseMap",
+    "BatchWriteItemRequestMap",
     "ExpressionAttributeValueMap",
     "ItemCollectionKeyAttributeMap",
     "ItemList",
     "Key",
     "KeyList",
-    "PreparedStatementParameters",
+    "PartiQLBatchRequest",
+    "PartiQLBatchResponse",
     "PutItemInputAttributeMap",
+    "TransactWriteItemList",
 )
-"""The shapes of DynamoDB's description that consist of attribute values only, in the operations that we use."""
+"""The shapes of DynamoDB's description that hold items, in the operations that we use.
+
+Whatever else they hold, names and texts, has the form that the caller sees too.
+"""
 
 _DOCUMENT: Final = {"type": "structure", "document": True}
 

@@ -31,7 +31,10 @@ TYPES: Final = (SALE, REFUND, VOID, ADJUSTMENT, VIEW)
 _CORRECTIONS: Final = frozenset({REFUND, VOID, ADJUSTMENT})
 """The types that can refer to a sale, of any source, and give a reason."""
 _REFERENCE: Final = ("refers_to", "refers_to_source")
-_REQUIRED: Final = frozenset({("customer", VIEW), ("refers_to", VOID), ("reason", VOID)})
+_REQUIRED: Final[Mapping[str | None, frozenset[str]]] = {
+    VIEW: frozenset({"customer"}),
+    VOID: frozenset({"refers_to", "reason"}),
+}
 """The facts that events of a type must have."""
 _ENVELOPE: Final = frozenset({"specversion", "id", "source", "type", "subject", "time", "datacontenttype", "data"})
 _YOUR_OWN: Final = "; put your own into data.extra"
@@ -81,7 +84,7 @@ class Event:
         }
         if self.commission is not None:
             content["commission"] = money.plain(self.commission)
-        return sha256(exact_json.canonical(content).encode()).hexdigest()
+        return sha256(exact_json.canonical_texts(content).encode()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,11 +132,12 @@ def _read(outer: Fields) -> Event | None:
         return None
     inner = Fields(data, "data.", outer.problems)
     figures = _READ_FIGURES.get(type_, _figures)(inner, type_)
+    required = _REQUIRED.get(type_, frozenset())
     details = {
         name: text
         for name, (expected, read) in _DETAILS.items()
-        if (required := (name, type_) in _REQUIRED) or name in data
-        if (text := inner.value(name, expected, read, optional=not required)) is not None
+        if name in data or name in required
+        if (text := inner.value(name, expected, read, optional=name not in required)) is not None
     }
     if source and id_ and reference(source, details) == Identity(source, id_):
         inner.problem("refers_to", "is the event itself", "the id of the sale")

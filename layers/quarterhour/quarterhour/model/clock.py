@@ -4,6 +4,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import Final, Protocol
 
 MILLISECOND: Final = timedelta(milliseconds=1)
@@ -79,11 +80,14 @@ def using(clock: Clock) -> Iterator[None]:
         _current = before
 
 
+# The events of a request are recorded at one instant, whose text is in keys, receipts and claims of each.
+@lru_cache(maxsize=64)
 def truncated(instant: datetime) -> datetime:
     """Return an instant without what is finer than a millisecond."""
     return instant.replace(microsecond=instant.microsecond // 1000 * 1000)
 
 
+@lru_cache(maxsize=64)
 def iso_millis(instant: datetime) -> str:
     """Format an instant as ``2026-10-23T01:30:00.000Z``; the texts sort in the order of time."""
     return instant.astimezone(UTC).isoformat(timespec="milliseconds").removesuffix(_UTC) + "Z"

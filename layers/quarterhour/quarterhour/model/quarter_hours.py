@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
+from functools import lru_cache
 from typing import Self
 
 LENGTH = timedelta(minutes=15)
@@ -18,8 +19,7 @@ class QuarterHour:
     @classmethod
     def at(cls, instant: datetime) -> Self:
         """Return the quarter-hour that contains the instant."""
-        utc = instant.astimezone(UTC)
-        return cls(utc.replace(minute=utc.minute - utc.minute % 15, second=0, microsecond=0))
+        return cls(_start(instant))
 
     @classmethod
     def parse(cls, name: str) -> Self:
@@ -41,8 +41,7 @@ class QuarterHour:
 
     def __str__(self) -> str:
         """Return the name, ``YYYYMMDDHHMM``."""
-        start = self.start
-        return f"{start.year:04d}{start.month:02d}{start.day:02d}{start.hour:02d}{start.minute:02d}"
+        return _name(self.start)
 
     @property
     def end(self) -> datetime:
@@ -63,6 +62,18 @@ class QuarterHour:
     def previous(self) -> "QuarterHour":
         """The previous quarter-hour."""
         return QuarterHour(self.start - LENGTH)
+
+
+# The events of a request are recorded at one instant, and each names its quarter-hour.
+@lru_cache(maxsize=64)
+def _start(instant: datetime) -> datetime:
+    utc = instant.astimezone(UTC)
+    return utc.replace(minute=utc.minute - utc.minute % 15, second=0, microsecond=0)
+
+
+@lru_cache(maxsize=64)
+def _name(start: datetime) -> str:
+    return f"{start.year:04d}{start.month:02d}{start.day:02d}{start.hour:02d}{start.minute:02d}"
 
 
 def span(first: QuarterHour, last: QuarterHour) -> Iterator[QuarterHour]:
