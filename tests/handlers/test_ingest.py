@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from quarterhour_tools.emulator.faults import Killed, Kind
-from tests.support.events import refund, sale
+from tests.support.events import adjustment, refund, sale, view, void
 from tests.support.requests import post, receipt, verdicts
 from tests.support.system import START, World, faulty
 from tests.support.tables import entity, items, ledger, redeploy
@@ -90,12 +90,33 @@ def test_the_same_id_of_another_source_is_another_event(world: World) -> None:
     assert len(ledger(world)) == 2
 
 
-@pytest.mark.parametrize("event", [sale("1001:1"), refund("1001:1:refund", "-1", of="1001:1")], ids=["sale", "refund"])
-def test_the_identities_under_which_orders_are_billed_are_reserved(world: World, event: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    ("event", "field"),
+    [
+        (sale("1001:1"), "source"),
+        (sale("summer"), "source"),
+        (refund("1001:1:refund", "-1", of="1001:1"), "id"),
+        (refund("1001:1", "-1", of="none"), "id"),
+        (refund("a:b:1000", "-1", of=None), "id"),
+        (void("1001:2", "none"), "id"),
+        (adjustment("1001:2:refund", "-1"), "id"),
+        (view("1001:1", "/index", "bob"), "id"),
+    ],
+    ids=lambda one: one["type"] + one["id"] if isinstance(one, dict) else "",
+)
+def test_the_identities_under_which_orders_are_billed_are_reserved(
+    world: World, event: dict[str, Any], field: str
+) -> None:
     response = post(world, {**event, "source": "orders"})
     assert (response.status, response.json()["counts"]) == (422, {"rejected": 1})
-    assert response.json()["items"][0]["errors"][0]["field"] == "source"
+    assert response.json()["items"][0]["errors"][0]["field"] == field
     assert items(world, "IdentityTable") == []
+
+
+def test_corrections_of_an_orders_sales_have_ids_that_no_order_uses(world: World) -> None:
+    ids = ["1001:1:part", "1001:0", "1001:01", "1001:1001", ":1", "1001", "rerate-1-x"]
+    response = post(world, [{**adjustment(id_, "-1"), "source": "orders"} for id_ in ids])
+    assert response.json()["counts"] == {"recorded": len(ids)}
 
 
 def test_an_event_that_is_twice_in_a_request_is_recorded_once(world: World) -> None:

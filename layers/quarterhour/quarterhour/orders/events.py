@@ -7,11 +7,13 @@ from typing import Any, Final
 from quarterhour.ledger.event import REFUND, SALE, Event, Rejection
 from quarterhour.model import money
 from quarterhour.model.errors import FieldProblem
+from quarterhour.orders.keys import MAX_ITEMS
 
 SOURCE: Final = "orders"
 """The source of all events made from orders."""
 
 _REFUND: Final = ":refund"
+_LINES: Final = frozenset(map(str, range(1, MAX_ITEMS + 1)))
 
 CloudEvent = dict[str, Any]
 """A CloudEvent."""
@@ -53,13 +55,24 @@ def refund(sold: CloudEvent, at: str) -> CloudEvent:
 
 
 def unreserved(item: Event | Rejection) -> Event | Rejection:
-    """Reject an event of a sender that has the identity of an order's event: it would prevent the order's billing.
+    """Reject an event of a sender that could take the place of an order's event, and so prevent the order's billing.
 
-    Partial refunds and adjustments of an order's sales are accepted from any sender.
+    That is every sale of the orders' source, and every event that has the id of an order's sale or refund. Other
+    corrections of an order's sales are accepted from any sender.
     """
     if isinstance(item, Rejection) or item.identity.source != SOURCE:
         return item
-    if item.type != SALE and not item.identity.id.endswith(_REFUND):
+    if item.type == SALE:
+        problem = FieldProblem("source", f"is {SOURCE!r}, whose sales are billed from orders", "POST /orders")
+    elif _is_billed(item.identity.id):
+        expected = f"another id, or a source of your own with refers_to_source {SOURCE!r}"
+        problem = FieldProblem("id", "is that of an order's sale or refund", expected)
+    else:
         return item
-    problem = FieldProblem("source", f"is {SOURCE!r}, under which orders are billed", "another source, or POST /orders")
     return Rejection(item.identity.source, item.identity.id, (problem,))
+
+
+def _is_billed(id_: str) -> bool:
+    """Return whether billing can post an event of this id: the number of an order's line, or its refund."""
+    order, _, line = id_.removesuffix(_REFUND).rpartition(":")
+    return bool(order) and line in _LINES
