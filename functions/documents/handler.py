@@ -44,8 +44,8 @@ routes = Routes(env)
 
 KINDS = (AGENCIES, RATE_CARDS)
 """The kinds of document whose content has a schema."""
-LISTS = {DOCUMENT: DOCUMENT, **{kind.prefix.rstrip(":"): kind.name for kind in KINDS}}
-"""The kinds of document by their names in requests."""
+LISTS = {name: name for name in (DOCUMENT, *(kind.name for kind in KINDS))}
+"""The names of all kinds of document."""
 
 
 @routes.get("/documents", allow=machines, query=("kind", *PAGE))

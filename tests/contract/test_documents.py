@@ -215,7 +215,7 @@ def test_documents_are_listed_by_kind_and_name_page_by_page(archive: Archive, ow
     archive.write(rate_card_name(own), 0, rate_card("1", "2026-01-01"))
     # DynamoDB sorts by the bytes of UTF-8.
     assert [one for one in listed(archive, "document", limit) if one.startswith(f"{own} ")] == names
-    assert rate_card_name(own) in listed(archive, "rate card", 100)
+    assert rate_card_name(own) in listed(archive, "rate-card", 100)
 
 
 def test_registered_agencies_are_listed_with_their_latest_version(archive: Archive, own: str) -> None:
@@ -262,7 +262,7 @@ def test_the_rate_card_in_force_is_found_for_any_instant(archive: Archive, own: 
     days = ("2025-12-31", "2026-01-01", "2026-02-28", "2026-03-01", "2026-04-30", "2026-05-01", "2026-07-01")
     assert in_force(archive, own, *days) == [None, 1, 1, 2, 2, 4, 4]
     assert in_force(archive, f"{own}-other", "2026-07-01") == [None]
-    assert archive.queries.metadata(document)["kind"] == "rate card"
+    assert archive.queries.metadata(document)["kind"] == "rate-card"
 
 
 def test_rate_cards_of_more_agencies_than_one_call_takes_are_read(archive: Archive, own: str) -> None:

@@ -132,6 +132,14 @@ def test_a_document_that_0_1_0_wrote_is_listed_with_its_next_version(world: Worl
     for key, names in ((latest_key("rate-card:42"), "listed"), (metadata_key("rate-card:42"), "gsi1pk, gsi1sk")):
         stored = {name: {"S": value} for name, value in key.items()}
         client.update_item(TableName=table, Key=stored, UpdateExpression=f"REMOVE {names}")
+    client.update_item(
+        TableName=table,
+        Key={name: {"S": value} for name, value in metadata_key("rate-card:42").items()},
+        UpdateExpression="SET kind = :kind",
+        ExpressionAttributeValues={":kind": {"S": "rate card"}},
+    )
     assert world.read("/documents", kind="rate-card")["items"] == []
     assert send(world, "PUT", path, {"seen": 1, "content": content({"percent": "20"})}).status == 201
-    assert world.read("/documents", kind="rate-card")["items"] == [world.read(f"{path}/metadata")]
+    (listed,) = world.read("/documents", kind="rate-card")["items"]
+    assert listed == world.read(f"{path}/metadata")
+    assert listed["kind"] == "rate-card"

@@ -134,7 +134,7 @@ def test_an_invalid_rate_card_is_refused(world: World) -> None:
     response = write(world, RATE_CARD, 0, content({"percent": "101"}))
     assert (response.status, response.json()["errors"][0]["field"]) == (400, "content.rules[0].percent")
     assert write(world, RATE_CARD, 0, content()).json()["valid_from"] == "2026-10-01T00:00:00Z"
-    assert world.read(f"{RATE_CARD}/metadata")["kind"] == "rate card"
+    assert world.read(f"{RATE_CARD}/metadata")["kind"] == "rate-card"
 
 
 def test_names_may_hold_slashes_and_percent_signs(world: World) -> None:

@@ -53,7 +53,7 @@ def test_a_sort_key_outside_the_history_is_refused(sk: str) -> None:
     with pytest.raises(ValueError, match=r".+"):
         version_of(sk)
     with pytest.raises(ValueError, match=r".+"):
-        document_of("DOCUMENTS#rate card")
+        document_of("DOCUMENTS#rate-card")
 
 
 def body(seen: int, sent: Any) -> dict[str, Any]:
@@ -75,7 +75,7 @@ def test_a_document_that_an_earlier_version_wrote_is_listed_with_its_next_versio
     latest, *_ = new_version(read_draft("rate-card:42", body(0, content()), [RATE_CARDS]), None, "shop", AT)
     draft = read_draft("rate-card:42", body(1, content()), [RATE_CARDS])
     of_0_1_0 = {name: value for name, value in latest.items() if name != "listed"}
-    assert missing_listing(draft, of_0_1_0) == {"gsi1pk": "DOCUMENTS#rate card", "gsi1sk": "rate-card:42"}
+    assert missing_listing(draft, of_0_1_0) == {"gsi1pk": "DOCUMENTS#rate-card", "gsi1sk": "rate-card:42"}
     assert missing_listing(draft, latest) == missing_listing(draft, None) == {}
 
 
@@ -90,7 +90,7 @@ def test_a_rate_card_whose_name_can_match_nothing_is_refused_with_what_would_be_
 
 @pytest.mark.parametrize("name", ["42", "default", "group/eu", "group/a/b", "groups", "Default", "x" * 200])
 def test_a_rate_card_may_be_of_an_agency_of_a_group_or_of_all(name: str) -> None:
-    assert read_draft(f"rate-card:{name}", body(0, content()), [RATE_CARDS]).kind == "rate card"
+    assert read_draft(f"rate-card:{name}", body(0, content()), [RATE_CARDS]).kind == "rate-card"
 
 
 @pytest.mark.parametrize("name", [" rules", "rules ", " "])

@@ -82,7 +82,7 @@ def _valid(content: object) -> Valid | tuple[FieldProblem, ...]:
     return Valid(agency.valid_from, agency.group or "") if isinstance(agency, Agency) else agency
 
 
-AGENCIES: Final = DocumentKind("agency", AGENCY, is_agency, f"{AGENCY}<agency>, the agency with {AGENCY_NAME}", _valid)
+AGENCIES: Final = DocumentKind(AGENCY, is_agency, f"{AGENCY}<agency>, the agency with {AGENCY_NAME}", _valid)
 """Agencies as a kind of document. The label of a version is the agency's group."""
 
 

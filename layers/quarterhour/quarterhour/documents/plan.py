@@ -36,11 +36,15 @@ class DocumentKind(NamedTuple):
     ``names``, what it can be. ``validate``: returns what a content is valid for, or every problem in it.
     """
 
-    name: str
     prefix: str
     is_name: Callable[[str], bool]
     names: str
     validate: Callable[[object], Valid | tuple[FieldProblem, ...]]
+
+    @property
+    def name(self) -> str:
+        """The kind's name: ``rate-card``."""
+        return self.prefix.removesuffix(":")
 
 
 DOCUMENT: Final = "document"
@@ -168,4 +172,5 @@ def shown_version(document: str, values: Mapping[str, Any]) -> Values:
 
 def shown_metadata(document: str, values: Mapping[str, Any]) -> Values:
     """Return a document's metadata as the API shows them."""
-    return {"document": document, **{name: values[name] for name in ("kind", "created_at", "created_by")}}
+    kind = values["kind"].replace(" ", "-")  # 0.1.0 wrote "rate card"
+    return {"document": document, "kind": kind, **{name: values[name] for name in ("created_at", "created_by")}}
