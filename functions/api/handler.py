@@ -195,7 +195,7 @@ def held_events() -> http.Response:
     agency = routes.caller().narrowed(query.optional("agency", NAME, parameters.name, None))
     before = query.optional("before", MOMENT, instants.moment, None)
     paging = query.paging()
-    return _ok(paging.body(held.page(HeldQuery(status, agency, reason, before), paging)))
+    return _ok(paging.body(held.page(HeldQuery(status, agency, reason, before), paging, routes.caller())))
 
 
 @routes.get("/events/<source>/<event>/story", allow=everyone, query=PAGE)

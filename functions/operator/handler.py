@@ -57,7 +57,7 @@ snapshots_parked = Parking(sqs, env.text("SNAPSHOTS_PARKED_QUEUE_URL"))
 layers = env.parsed("SNAPSHOT_LAYERS", LAYERS, parse_layers)
 snapshots = SnapshotWriter(SnapshotStore(dynamodb, entity_table), snapshots_parked, layers, workers)
 held = HeldDecisions(
-    HeldStore(dynamodb, entity_table, EntityReader(dynamodb, entity_table)), env.text("IDENTITY_TABLE")
+    HeldStore(dynamodb, env.text("IDENTITY_TABLE"), entity_table, EntityReader(dynamodb, entity_table))
 )
 
 REBUILD_RESERVE_SECONDS = 450

@@ -28,7 +28,8 @@ reconciler = ScheduleReconciler(store, env.parsed("REPORT_RATE", EXPECTED, check
 grace = env.seconds("GRACE_SECONDS")
 workers = Workers(env.integer("MAX_CONCURRENCY", minimum=1))
 poster = HeldPoster(
-    HeldStore(dynamodb, entity_table, entities), recorder_of(env, dynamodb, workers, "WATCH_TIMEOUT_SECONDS")
+    HeldStore(dynamodb, env.text("IDENTITY_TABLE"), entity_table, entities),
+    recorder_of(env, dynamodb, workers, "WATCH_TIMEOUT_SECONDS"),
 )
 
 RESERVE_SECONDS = 10

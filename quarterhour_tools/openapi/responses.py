@@ -423,9 +423,17 @@ class ItemOutcome(Answer):
 class Decision(Answer):
     """An operator's decision about a held event."""
 
-    by: Text
+    by: Maybe[Text]
+    """Who decided; people of an agency do not see it."""
     at: Instant
     reason: Text
+
+
+class Release(Decision):
+    """An operator's decision to post a held event without what it waited for."""
+
+    waived: HeldReason
+    """What it waited for then."""
 
 
 class HeldEvent(Answer):
@@ -440,8 +448,8 @@ class HeldEvent(Answer):
     """Why it cannot be posted yet."""
     event: dict[str, str]
     """The event's type, agency, currency and figures, and its optional facts."""
-    released: Maybe[Decision]
-    """Who lets it be posted without what it waits for."""
+    released: Maybe[Release]
+    """Who lets it be posted without what it waited for then."""
     discarded: Maybe[Decision]
     """Who discarded it."""
 
@@ -629,7 +637,7 @@ class DocumentMetadata(Answer):
     """The data of a document as a whole."""
 
     document: str
-    kind: Literal["document", "rate card", "agency"]
+    kind: Literal["document", "rate-card", "agency"]
     created_at: Instant
     created_by: str
 

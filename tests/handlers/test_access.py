@@ -24,6 +24,8 @@ from quarterhour_tools.emulator.http_api import Request, Response, path_paramete
 from quarterhour_tools.emulator.template import Route
 from tests.handlers.described import OPERATIONS
 from tests.handlers.test_bad_input import GOOD, as_dynamodb_would, bad_paths
+from tests.support.events import refund, sale
+from tests.support.requests import post
 from tests.support.system import World, opened
 from tests.support.tables import items
 
@@ -243,6 +245,23 @@ def test_a_person_sees_only_their_own_accounts(world: World, issuer: Issuer) -> 
     assert {account["agency"] for account in shown} == {"42"}
     assert send(world, issuer.token(), "GET /accounts", "/accounts?agency=42").json()["items"] == shown
     assert send(world, issuer.token(), "GET /accounts", "/accounts?agency=43").status == 403
+
+
+def test_a_person_sees_only_their_own_held_events_and_no_names_of_others(world: World, issuer: Issuer) -> None:
+    for agency in ("42", "43"):
+        post(world, refund(f"held-{agency}", "-1", of="late", agency=agency))
+    post(world, refund("known", "-1", of="late"))
+    post(world, sale("late", agency="43"))
+    decision = {"action": "discard", "source": "shop", "id": "known", "by": "arn:bob", "reason": "sent twice"}
+    world.stack.invoke("operator", decision)
+    world.stack.invoke("watch", {})
+    (held,) = send(world, issuer.token(), "GET /held").json()["items"]
+    assert (held["id"], held["problems"][0]["problem"]) == ("held-42", "is a sale of another account")
+    assert "43" not in json.dumps(held["problems"])
+    (discarded,) = send(world, issuer.token(), "GET /held", "/held?status=discarded").json()["items"]
+    assert (discarded["discarded"].keys(), discarded["discarded"]["reason"]) == ({"at", "reason"}, "sent twice")
+    (shown,) = world.read("/held", status="discarded")["items"]
+    assert shown["discarded"]["by"] == "arn:bob"
 
 
 @pytest.mark.parametrize("route", EVENT)

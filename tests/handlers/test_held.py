@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from quarterhour.model.periods import Calendar, Period
-from quarterhour_tools.emulator.faults import Killed, Kind
+from quarterhour_tools.emulator.faults import Faults, Killed, Kind
 from tests.handlers.desk import send
-from tests.support.events import refund, sale, view
+from tests.support.events import refund, sale, view, void
 from tests.support.requests import post, verdicts
 from tests.support.system import World, faulty, opened
 from tests.support.tables import items, ledger, redeploy
@@ -44,6 +44,15 @@ def test_the_watch_posts_a_refund_once_its_sale_is_recorded(world: World) -> Non
     assert in_ledger(world) == {"order-1": "", "r1": "order-1"}
     assert (watch(world)["left"], listed(world)) == (0, [])
     assert verdicts(post(world, refund("r1", "-2"))) == ["duplicate"]
+
+
+def test_the_item_of_a_held_event_is_deleted_once() -> None:
+    with faulty() as (world, faults):
+        post(world, refund("r1", "-2"))
+        post(world, sale())
+        with faults.at_work():
+            assert watch(world)["posted"] == 1
+        assert [call.operation for call in faults.calls].count("DeleteItem") == 1
 
 
 def test_names_of_any_length_are_held_posted_and_found_in_the_story(world: World) -> None:
@@ -169,7 +178,7 @@ def test_only_a_held_event_can_be_decided_about(world: World, action: str) -> No
 def test_a_discarded_event_cannot_be_released(world: World) -> None:
     post(world, refund("r1", "-2"))
     decide(world, "discard", "r1")
-    with pytest.raises(Exception, match="posted or discarded in the meantime"):
+    with pytest.raises(Exception, match="posted or discarded"):
         decide(world, "release", "r1")
 
 
@@ -198,10 +207,10 @@ def test_an_event_is_posted_or_discarded_and_never_both() -> None:
         assert (bool(discarded), bool(posted)) == (True, True)
 
 
-def decide_if_held(world: World, id_: str) -> None:
+def decide_if_held(world: World, id_: str, action: str = "discard") -> None:
     # Where the watch was first, the operator gets an error.
     with suppress(Exception):
-        decide(world, "discard", id_)
+        decide(world, action, id_)
 
 
 def test_a_tick_that_dies_anywhere_loses_and_doubles_nothing() -> None:
@@ -223,6 +232,23 @@ def test_a_tick_that_dies_anywhere_loses_and_doubles_nothing() -> None:
                 assert listed(world) == []
         assert len(ledger(world)) == len(in_ledger(world))
         assert [one for one in items(world, "EntityTable") if one["pk"].startswith("HELD#")] == []
+
+
+def test_an_item_that_cannot_be_read_is_named_by_its_place_and_does_not_stop_the_others(
+    world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    post(world, [refund("r1", "-2"), refund("r2", "-3")])
+    (item,) = (one for one in items(world, "EntityTable") if one["pk"] == "HELD#shop#r1")
+    world.stack.dynamodb.update_item(
+        TableName=world.stack.ref("EntityTable"),
+        Key={name: {"S": item[name]} for name in ("pk", "sk")},
+        UpdateExpression="REMOVE digest",
+    )
+    place = f"{item['gsi1pk']} {item['gsi1sk']}"
+    assert world.get("/held").status == 500
+    assert f"HeldItemError: the item {place} " in "".join(capsys.readouterr())
+    post(world, sale())
+    assert watch(world)["posted"] == 1
 
 
 # ---------------------------------------------------------------- agencies that are not registered
@@ -267,6 +293,94 @@ def test_a_released_sale_is_posted_though_its_agency_is_not_registered(strict: W
     assert watch(strict)["posted"] == 1
     assert in_ledger(strict) == {"order-1": ""}
     assert verdicts(post(strict, sale())) == ["duplicate"]
+
+
+def reserved(world: World) -> dict[str, str]:
+    """Return what each held event waits for, as the reservations of their identities say."""
+    return {one["event"]: one["held"] for one in items(world, "IdentityTable") if "held" in one}
+
+
+def test_a_refund_of_a_registered_agency_is_listed_with_the_sale_that_it_waits_for(strict: World) -> None:
+    post(strict, refund("r1", "-2"))
+    assert [watch(strict)["posted"], listed(strict, reason="unregistered_agency")] == [0, ["r1"]]
+    register(strict, "42")
+    (item,) = post(strict, refund("r1", "-2")).json()["items"]
+    assert item["held"]["reason"] == "unknown_sale"
+    assert watch(strict)["posted"] == 0
+    (one,) = strict.read("/held", reason="unknown_sale")["items"]
+    assert [problem["field"] for problem in one["problems"]] == ["data.refers_to"]
+    assert (listed(strict, reason="unregistered_agency"), reserved(strict)) == ([], {"shop#r1": "unknown_sale"})
+    post(strict, sale(commission_rate="0.1"))
+    assert (watch(strict)["posted"], in_ledger(strict)) == (1, {"order-1": "", "r1": "order-1"})
+
+
+def test_a_refund_of_an_unknown_sale_waits_for_its_agency_under_a_stricter_policy(world: World) -> None:
+    post(world, refund("r1", "-2"))
+    for function in ("ingest", "watch"):
+        redeploy(world, function, AGENCY_POLICY="registered")
+    assert watch(world)["posted"] == 0
+    assert listed(world, reason="unregistered_agency") == ["r1"]
+    assert reserved(world) == {"shop#r1": "unregistered_agency"}
+
+
+def test_a_refund_that_is_released_from_its_agency_still_waits_for_its_sale(strict: World) -> None:
+    post(strict, [refund("r1", "-2"), void()])
+    for id_ in ("r1", "v1"):
+        decide(strict, "release", id_)
+    assert watch(strict)["posted"] == 0
+    assert sorted(listed(strict, reason="unknown_sale")) == ["r1", "v1"]
+    assert {one["released"]["waived"] for one in strict.read("/held")["items"]} == {"unregistered_agency"}
+    decide(strict, "release", "r1")
+    with pytest.raises(Exception, match="voids a sale that nobody knows"):
+        decide(strict, "release", "v1")
+    assert (watch(strict)["posted"], in_ledger(strict)) == (1, {"r1": ""})
+
+
+@pytest.fixture
+def strict_faulty() -> Iterator[tuple[World, Faults]]:
+    """The system with faults at hand, and the policy that agencies must be registered."""
+    with faulty() as (world, faults):
+        for function in ("ingest", "watch"):
+            redeploy(world, function, AGENCY_POLICY="registered")
+        yield world, faults
+
+
+def test_a_release_is_refused_if_the_event_waits_for_its_sale_by_then(strict_faulty: tuple[World, Faults]) -> None:
+    world, faults = strict_faulty
+    post(world, void())
+    register(world, "42")
+
+    def tick() -> None:
+        watch(world)
+
+    faults.meanwhile(1, tick)
+    with faults.at_work(), pytest.raises(Exception, match="waits for something else"):
+        decide(world, "release", "v1")
+    assert reserved(world) == {"shop#v1": "unknown_sale"}
+    assert ["released" in one for one in world.read("/held")["items"]] == [False]
+
+
+@pytest.mark.parametrize("action", ["release", "discard"])
+def test_a_decision_at_any_call_that_changes_the_reason_is_kept_and_posts_no_void(
+    strict_faulty: tuple[World, Faults], action: str
+) -> None:
+    world, faults = strict_faulty
+    decided = []
+    for point in range(12, 18):
+        post(world, void(f"v{point}", agency=str(point)))
+        register(world, str(point))
+        faults.meanwhile(point, lambda point=point: decide_if_held(world, f"v{point}", action))  # type: ignore[misc]
+        with faults.at_work():
+            watch(world)
+        faults.disarm()
+        watch(world)
+        status, mark = ("discarded", "discarded") if action == "discard" else ("held", "released")
+        for one in world.read("/held", status=status, agency=str(point))["items"]:
+            decided += [one["id"]] if mark in one else []
+            assert reserved(world)[f"shop#v{point}"] == one["reason"]
+            decide_if_held(world, f"v{point}")
+    assert in_ledger(world) == {}
+    assert decided
 
 
 def test_an_event_recorded_before_the_policy_is_a_duplicate(world: World) -> None:

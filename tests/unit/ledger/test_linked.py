@@ -88,7 +88,7 @@ def test_a_refund_may_name_the_commission_rate_of_its_sale(rate: str | None) -> 
 @pytest.mark.parametrize(
     ("sale", "of", "field", "problem", "expected"),
     [
-        (SALE, refund(currency="EUR"), "data.refers_to", "is a sale of another account", "42#GBP, as it was sold"),
+        (SALE, refund(currency="EUR"), "data.refers_to", "is a sale of another account", "a sale of 42#EUR"),
         (
             SALE,
             refund(commission_rate="0.1"),
@@ -200,6 +200,14 @@ def test_a_held_refund_that_its_sale_does_not_allow_stays_held_with_the_reason()
     assert [one.problem for one in found.problems] == ["is -2.50, more than is left of the sale"]
 
 
+@pytest.mark.parametrize("sale", [None, claim(event(amount="1"))])
+def test_a_refund_held_for_its_agency_waits_for_its_sale_once_the_agency_is_registered(sale: Claim | None) -> None:
+    found = planned_again(sale, Reservation.of(refund(), HeldReason.UNREGISTERED_AGENCY))
+    assert isinstance(found, Held)
+    assert found.reservation == RESERVED
+    assert [one.field for one in found.problems] == ([] if sale is None else ["data.amount"])
+
+
 @pytest.mark.parametrize(
     "reservation", [replace(RESERVED, discarded="sent twice"), Reservation.of(refund(amount="-1"), RESERVED.reason)]
 )
@@ -291,4 +299,4 @@ def test_an_adjustment_of_another_account_is_rejected() -> None:
     sent = event("a1", "adjustment.recorded", amount="0", currency="EUR", refers_to="order-1")
     planned = linked_to(sent, SALE)
     assert isinstance(planned, Rejection)
-    assert planned.problems[0].expected == "42#GBP, as it was sold"
+    assert planned.problems[0].expected == "a sale of 42#EUR", "people of the agency may read it"

@@ -765,7 +765,7 @@ def test_a_refund_that_is_recorded_by_another_request_just_before_it_is_held_is_
 
 def test_a_released_refund_of_an_unknown_sale_is_recorded_without_its_reference(desk: Desk) -> None:
     desk.record(refund())
-    assert desk.verdicts(replace(refund(), released=True), request="request-2") == [RECORDED]
+    assert desk.verdicts(replace(refund(), without_sale=True), request="request-2") == [RECORDED]
     (values,) = desk.tables.ledger.values()
     assert (values["id"], values["terms"], "refers_to" in values) == ("r1", "default", False)
     assert desk.verdicts(refund(), request="request-3") == [DUPLICATE]
@@ -777,7 +777,7 @@ def test_a_released_refund_that_crashed_before_its_append_is_completed_with_the_
     desk.record(refund())
     desk.tables.down = {"append"}
     with pytest.raises(UnavailableError):
-        desk.record(replace(refund(), released=True), request="request-2")
+        desk.record(replace(refund(), without_sale=True), request="request-2")
     desk.tables.down = set()
     desk.record(SALE, request="request-3")
     assert desk.verdicts(refund(), request="request-4") == [DUPLICATE]
@@ -788,7 +788,7 @@ def test_a_released_refund_that_crashed_before_its_append_is_completed_with_the_
 def test_a_released_refund_is_linked_if_its_sale_is_known_by_then(desk: Desk) -> None:
     desk.record(refund())
     desk.record(SALE, request="request-2")
-    assert desk.verdicts(replace(refund(), released=True), request="request-3") == [RECORDED]
+    assert desk.verdicts(replace(refund(), without_sale=True), request="request-3") == [RECORDED]
     assert desk.tables.left(SALE.identity) == Decimal("9.00")
 
 
@@ -797,7 +797,7 @@ def test_a_discarded_event_is_rejected_with_the_operators_reason(desk: Desk) -> 
     reservation = desk.tables.reserved[refund().identity]
     desk.tables.reserved[refund().identity] = replace(reservation, discarded="sent by a test")
     desk.record(SALE, request="request-2")
-    for again in (refund(), replace(refund(), released=True)):
+    for again in (refund(), replace(refund(), without_sale=True)):
         (outcome,) = desk.record(again, request="request-3")
         assert outcome.verdict is REJECTED
         assert "sent by a test" in outcome.problems[0].problem

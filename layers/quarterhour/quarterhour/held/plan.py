@@ -1,6 +1,6 @@
 """Held events, the pure part: the result of an attempt to post them, and what to do with each of them after it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import Enum
 from typing import Any
@@ -8,7 +8,6 @@ from typing import Any
 from quarterhour.ledger.held_events import HeldEvent, waits_for
 from quarterhour.ledger.plan import Outcome, Verdict
 from quarterhour.model.clock import parse_iso
-from quarterhour.model.errors import FieldProblem
 
 DAY = timedelta(days=1)
 
@@ -16,7 +15,10 @@ DAY = timedelta(days=1)
 class Next(Enum):
     """What to do with the item of a held event after an attempt to post it."""
 
+    DONE = "done"
+    """The recorder has posted the event and deleted its item."""
     FORGET = "forget"
+    """The event was posted before, and its item is left over."""
     EXPLAIN = "explain"
     KEEP = "keep"
 
@@ -35,20 +37,24 @@ class Tick:
         return {"posted": self.posted, "left": self.left, "complete": self.complete}
 
 
-def problems_of(held: HeldEvent, outcome: Outcome) -> tuple[FieldProblem, ...]:
-    """Return why an event could not be posted, beyond what it waits for."""
-    return () if outcome.problems == (waits_for(held.event, held.reason),) else outcome.problems
+def explained(held: HeldEvent, outcome: Outcome) -> HeldEvent:
+    """Return a held event with what it waits for now, and why else it could not be posted."""
+    reason = outcome.reason or held.reason
+    waits = outcome.problems == (waits_for(held.event, reason),)
+    return replace(held, reason=reason, problems=() if waits else outcome.problems)
 
 
 def next_of(held: HeldEvent, outcome: Outcome) -> Next:
     """Return what to do with the item of a held event after an attempt to post it."""
     match outcome.verdict:
-        case Verdict.RECORDED | Verdict.DUPLICATE:
+        case Verdict.RECORDED:
+            return Next.DONE
+        case Verdict.DUPLICATE:
             return Next.FORGET
         case Verdict.UNAVAILABLE:
             return Next.KEEP
         case _:
-            return Next.KEEP if problems_of(held, outcome) == held.problems else Next.EXPLAIN
+            return Next.KEEP if explained(held, outcome) == held else Next.EXPLAIN
 
 
 def age(held_at: str, now: datetime) -> float:

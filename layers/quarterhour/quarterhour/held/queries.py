@@ -10,6 +10,7 @@ from quarterhour.aws.entity import IndexRange, Values
 from quarterhour.aws.entity_table import EntityReader
 from quarterhour.held.store import HIGHEST, LOWEST, merged
 from quarterhour.ledger.held_events import (
+    Decision,
     HeldEvent,
     HeldReason,
     HeldStatus,
@@ -19,6 +20,7 @@ from quarterhour.ledger.held_events import (
 )
 from quarterhour.model import money
 from quarterhour.model.clock import iso_exact, iso_millis
+from quarterhour.web.access import Caller
 from quarterhour.web.paging import Page, Paging, within
 
 EXAMINED: Final = 1000
@@ -41,14 +43,17 @@ class HeldQueries:
 
     entities: EntityReader
 
-    def page(self, query: HeldQuery, paging: Paging) -> Page:
-        """Return a page of held events, the oldest first."""
+    def page(self, query: HeldQuery, paging: Paging, caller: Caller) -> Page:
+        """Return a page of held events, the oldest first, as the caller may see them.
+
+        Raises ``HeldItemError``, which names the item's place, if an item is not readable.
+        """
         high = iso_millis(query.before) if query.before else HIGHEST
         after = paging.start(lambda place: within(LOWEST, place, high), LOWEST)
         index = "gsi1sk" if query.agency is None else "gsi2sk"
         examined = list(islice(self._entries(query, after, high, paging.limit + 1), EXAMINED))
         fitting = [entry for entry in examined if query.reason in {None, entry["reason"]}]
-        page = paging.cut(fitting, lambda entry: shown(HeldEvent.parse(entry)), lambda entry: str(entry[index]))
+        page = paging.cut(fitting, lambda entry: shown(HeldEvent.parse(entry), caller), lambda entry: str(entry[index]))
         if page.after is None and len(examined) == EXAMINED:
             return Page(page.items, (str(examined[-1][index]),))
         return page
@@ -60,8 +65,8 @@ class HeldQueries:
         return (entry for entry in self.entities.read_index(entries, page) if entry["gsi2sk"] > after)
 
 
-def shown(held: HeldEvent) -> dict[str, Any]:
-    """Return the JSON object of a held event."""
+def shown(held: HeldEvent, caller: Caller) -> dict[str, Any]:
+    """Return the JSON object of a held event; people do not see which operator decided about it."""
     event = held.event
     figures = {
         "amount": event.amount,
@@ -84,5 +89,9 @@ def shown(held: HeldEvent) -> dict[str, Any]:
             **({"time": iso_exact(event.time)} if event.time else {}),
             **event.details,
         },
-        **{name: asdict(decision) for name, decision in decisions.items() if decision},
+        **{name: _decision(decision, caller) for name, decision in decisions.items() if decision},
     }
+
+
+def _decision(decision: Decision, caller: Caller) -> dict[str, str]:
+    return {name: text for name, text in asdict(decision).items() if name != "by" or caller.is_machine}

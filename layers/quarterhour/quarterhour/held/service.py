@@ -7,16 +7,16 @@ from typing import Any, Final
 from quarterhour.aws.entity import Values
 from quarterhour.aws.retries import optimistically
 from quarterhour.aws.telemetry import logger
-from quarterhour.held.plan import Next, Tick, age, next_of, problems_of
+from quarterhour.held.plan import Next, Tick, age, explained, next_of
 from quarterhour.held.requests import DiscardRequest, ReleaseRequest
 from quarterhour.held.store import LOWEST, HeldStore
 from quarterhour.ledger.event import VOID
-from quarterhour.ledger.held_events import Decision, HeldEvent, HeldReason
+from quarterhour.ledger.held_events import Decision, HeldEvent, HeldReason, Release
 from quarterhour.ledger.plan import Outcome
 from quarterhour.ledger.service import Recorder
 from quarterhour.model import clock
 from quarterhour.model.clock import iso_millis
-from quarterhour.model.errors import ConflictError, NotFoundError, UnavailableError
+from quarterhour.model.errors import ConflictError, HeldItemError, NotFoundError, UnavailableError
 from quarterhour.model.identifiers import Identity
 
 AT_ONCE: Final = 100
@@ -60,11 +60,13 @@ class HeldPoster:
         posted = 0
         for one, outcome in self._outcomes(held, request_id, seconds):
             match next_of(one, outcome):
+                case Next.DONE:
+                    posted += 1
                 case Next.FORGET:
                     self._store.forget(one.event.identity)
                     posted += 1
                 case Next.EXPLAIN:
-                    self._store.explain(one.event.identity, problems_of(one, outcome))
+                    self._store.explain(one.reason, explained(one, outcome))
                 case Next.KEEP:
                     pass
         return posted
@@ -87,9 +89,8 @@ class HeldPoster:
 class HeldDecisions:
     """Carries out operators' decisions about held events."""
 
-    def __init__(self, store: HeldStore, identity_table: str) -> None:
+    def __init__(self, store: HeldStore) -> None:
         self._store = store
-        self._identity_table = identity_table
 
     def release(self, request: ReleaseRequest) -> dict[str, Any]:
         """Let a held event be posted without what it waits for; the watch posts it.
@@ -97,15 +98,18 @@ class HeldDecisions:
         Raises ``NotFoundError`` or ``ConflictError`` if it does not wait any more.
         """
         held = self._held(request.identity)
-        if held.event.type == VOID and held.reason is HeldReason.UNKNOWN_SALE:
+        unknown_sale = held.reason is HeldReason.UNKNOWN_SALE
+        if unknown_sale and held.event.type == VOID:
             raise ConflictError(f"the event {request.identity} voids a sale that nobody knows: discard it")
-        if held.event.rest:
+        if unknown_sale and held.event.rest:
             raise ConflictError(
                 f"the event {request.identity} refunds the rest of a sale that nobody knows: discard it, and send a "
                 "refund that names its amount"
             )
-        if not self._store.release(request.identity, _decision(request)):
-            raise ConflictError(f"the event {request.identity} was posted or discarded in the meantime")
+        if not self._store.release(request.identity, Release(request.by, _now(), request.reason, held.reason)):
+            raise ConflictError(
+                f"the event {request.identity} was posted or discarded, or waits for something else, in the meantime"
+            )
         return {"released": str(request.identity)}
 
     def discard(self, request: DiscardRequest) -> dict[str, Any]:
@@ -121,7 +125,7 @@ class HeldDecisions:
                 return  # a retry
             if before:
                 raise ConflictError(f"the event {request.identity} was discarded before, by {before.by}")
-            self._store.discard(self._identity_table, held, _decision(request))
+            self._store.discard(held, Decision(request.by, _now(), request.reason))
 
         optimistically(attempt, "the held event")
         return {"discarded": str(request.identity)}
@@ -133,14 +137,14 @@ class HeldDecisions:
         return HeldEvent.parse(values)
 
 
-def _decision(request: ReleaseRequest | DiscardRequest) -> Decision:
-    return Decision(request.by, iso_millis(clock.now()), request.reason)
+def _now() -> str:
+    return iso_millis(clock.now())
 
 
 def _readable(values: Values) -> HeldEvent | None:
     try:
         return HeldEvent.parse(values)
-    except ValueError as error:
-        # It stays listed, and its age sets off the alarm; the others are posted.
+    except HeldItemError as error:
+        # It stays held, and its age sets off the alarm; the others are posted.
         logger.error("a held event cannot be read", place=values["gsi1sk"], error=type(error).__name__)
         return None

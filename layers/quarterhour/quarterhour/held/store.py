@@ -5,21 +5,24 @@ from dataclasses import asdict, dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
+from botocore.exceptions import ClientError
+
 from quarterhour.aws.entity import IndexRange, Key, Values
 from quarterhour.aws.entity_table import EntityReader
 from quarterhour.aws.items import Request, to_item
-from quarterhour.aws.retries import with_retries
+from quarterhour.aws.retries import is_cancelled, with_retries
 from quarterhour.aws.tables import conditional_write
 from quarterhour.ledger.held_events import (
     Decision,
     HeldEvent,
+    HeldReason,
     HeldStatus,
+    Release,
     held_key,
     held_partitions,
     index_values,
 )
 from quarterhour.ledger.store import forget_request
-from quarterhour.model.errors import FieldProblem
 from quarterhour.model.identifiers import Identity
 
 if TYPE_CHECKING:
@@ -31,10 +34,11 @@ LOWEST: Final = "0"
 """Sorts before every place in the indexes of held events."""
 HIGHEST: Final = "~"
 """Sorts after every place, and after every place that begins with the instant before it."""
-_WAITS: Final[Request] = {
-    "ConditionExpression": "#status = :held",
-    "ExpressionAttributeNames": {"#status": "status"},
+_WAITS_FOR: Final[Request] = {
+    "ConditionExpression": "#status = :held AND #reason = :before",
+    "ExpressionAttributeNames": {"#status": "status", "#reason": "reason"},
 }
+"""The condition that an event still waits, and for the same."""
 
 
 def merged(entities: EntityReader, partitions: Sequence[str], after: str, high: str, page: int) -> Iterator[Values]:
@@ -43,27 +47,50 @@ def merged(entities: EntityReader, partitions: Sequence[str], after: str, high: 
     return (entry for entry in entities.read_indexes(ranges, page) if entry["gsi1sk"] > after)
 
 
-def explain_request(table: str, identity: Identity, problems: Sequence[FieldProblem]) -> Request:
-    """Build the UpdateItem that keeps why a held event could not be posted, while it still waits."""
+def explain_request(tables: tuple[str, str], before: HeldReason, held: HeldEvent) -> Request:
+    """Build the transaction that keeps what a held event waits for, and why else it could not be posted.
+
+    ``tables``: the Identity and the Entity table. ``before``: what it has waited for so far, which is the condition.
+    The reservation and the item change together.
+    """
+    identity_table, entity_table = tables
+    reasons = {":before": before, ":reason": held.reason}
     return {
-        "TableName": table,
-        "Key": to_item(held_key(identity)),
-        "UpdateExpression": "SET problems = :problems",
-        **_WAITS,
-        "ExpressionAttributeValues": to_item(
-            {":held": HeldStatus.HELD.value, ":problems": [asdict(one) for one in problems]}
-        ),
+        "TransactItems": [
+            {
+                "Update": {
+                    "TableName": identity_table,
+                    "Key": {"event": {"S": str(held.event.identity)}},
+                    "UpdateExpression": "SET held = :reason",
+                    "ConditionExpression": "held = :before AND attribute_not_exists(discarded)",
+                    "ExpressionAttributeValues": to_item(reasons),
+                }
+            },
+            {
+                "Update": {
+                    "TableName": entity_table,
+                    "Key": to_item(held_key(held.event.identity)),
+                    "UpdateExpression": "SET #reason = :reason, problems = :problems",
+                    **_WAITS_FOR,
+                    "ExpressionAttributeValues": to_item(
+                        {**reasons, ":held": HeldStatus.HELD, ":problems": [asdict(one) for one in held.problems]}
+                    ),
+                }
+            },
+        ]
     }
 
 
-def release_request(table: str, identity: Identity, decision: Decision) -> Request:
-    """Build the UpdateItem that releases a held event, while it still waits."""
+def release_request(table: str, identity: Identity, release: Release) -> Request:
+    """Build the UpdateItem that releases a held event, while it still waits for what is waived."""
     return {
         "TableName": table,
         "Key": to_item(held_key(identity)),
-        "UpdateExpression": "SET released = :decision",
-        **_WAITS,
-        "ExpressionAttributeValues": to_item({":held": HeldStatus.HELD.value, ":decision": asdict(decision)}),
+        "UpdateExpression": "SET released = :release",
+        **_WAITS_FOR,
+        "ExpressionAttributeValues": to_item(
+            {":held": HeldStatus.HELD, ":before": release.waived, ":release": asdict(release)}
+        ),
     }
 
 
@@ -92,11 +119,12 @@ def discard_request(tables: tuple[str, str], held: HeldEvent, decision: Decision
                     "Key": to_item(held_key(event.identity)),
                     "UpdateExpression": "SET discarded = :decision, #status = :discarded, "
                     + ", ".join(f"{name} = :{name}" for name in index),
-                    **_WAITS,
+                    "ConditionExpression": "#status = :held",
+                    "ExpressionAttributeNames": {"#status": "status"},
                     "ExpressionAttributeValues": to_item(
                         {
-                            ":held": HeldStatus.HELD.value,
-                            ":discarded": HeldStatus.DISCARDED.value,
+                            ":held": HeldStatus.HELD,
+                            ":discarded": HeldStatus.DISCARDED,
                             ":decision": asdict(decision),
                             **{f":{name}": value for name, value in index.items()},
                         }
@@ -112,6 +140,7 @@ class HeldStore:
     """Reads and writes the items of held events."""
 
     client: "DynamoDBClient"
+    identity_table: str
     table: str
     entities: EntityReader
 
@@ -134,24 +163,28 @@ class HeldStore:
         """Keep the place after which the next attempt to post begins."""
         self._put({**CURSOR_KEY, "after": after})
 
-    def explain(self, identity: Identity, problems: Sequence[FieldProblem]) -> None:
-        """Keep why a held event could not be posted."""
-        request = explain_request(self.table, identity, problems)
-        conditional_write(lambda: self.client.update_item(**request), "the Entity table")
+    def explain(self, before: HeldReason, held: HeldEvent) -> None:
+        """Keep what a held event waits for, and why else it could not be posted, unless it has changed meanwhile."""
+        request = explain_request((self.identity_table, self.table), before, held)
+        try:
+            with_retries(lambda: self.client.transact_write_items(**request), "the Entity table")
+        except ClientError as error:
+            if not is_cancelled(error):
+                raise
 
     def forget(self, identity: Identity) -> None:
         """Delete the item of an event that is recorded."""
         request = forget_request(self.table, identity)
         with_retries(lambda: self.client.delete_item(**request), "the Entity table")
 
-    def release(self, identity: Identity, decision: Decision) -> bool:
-        """Release a held event; return whether it still waited."""
-        request = release_request(self.table, identity, decision)
+    def release(self, identity: Identity, release: Release) -> bool:
+        """Release a held event; return whether it still waited for what is waived."""
+        request = release_request(self.table, identity, release)
         return conditional_write(lambda: self.client.update_item(**request), "the Entity table").applied
 
-    def discard(self, identity_table: str, held: HeldEvent, decision: Decision) -> None:
+    def discard(self, held: HeldEvent, decision: Decision) -> None:
         """Discard a held event; raise botocore's ``ClientError`` if it does not wait any more."""
-        request = discard_request((identity_table, self.table), held, decision)
+        request = discard_request((self.identity_table, self.table), held, decision)
         self.client.transact_write_items(**request)
 
     def _put(self, values: Mapping[str, str]) -> None:

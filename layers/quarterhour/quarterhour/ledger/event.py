@@ -46,8 +46,9 @@ class Event:
 
     ``commission_rate`` is ``None`` if the sender named none. An adjustment may name its ``commission`` instead.
     ``details`` are the optional facts, as text by name. ``rest`` marks a linked refund that is reduced to the amount
-    left of its sale. The amount of a void is 0 until it is claimed: then it is what was left of its sale. ``released``
-    marks an event that an operator lets be recorded without what it waits for.
+    left of its sale. The amount of a void is 0 until it is claimed: then it is what was left of its sale.
+    ``without_registration`` and ``without_sale`` mark an event that an operator lets be recorded though its agency is
+    not registered, or though nobody knows its sale.
     """
 
     identity: Identity
@@ -59,7 +60,8 @@ class Event:
     details: Mapping[str, str]
     commission: Decimal | None = None
     rest: bool = False
-    released: bool = False
+    without_registration: bool = False
+    without_sale: bool = False
 
     @property
     def linked_to(self) -> Identity | None:

@@ -14,7 +14,7 @@ from quarterhour.aws.entity import Key, Values
 from quarterhour.ledger.event import SALE, Event
 from quarterhour.model import money
 from quarterhour.model.clock import iso_exact, iso_millis, parse_iso
-from quarterhour.model.errors import FieldProblem
+from quarterhour.model.errors import FieldProblem, HeldItemError
 from quarterhour.model.identifiers import SEPARATOR, Account, Identity, base58_prefix
 
 HELD: Final = f"HELD{SEPARATOR}"
@@ -90,6 +90,11 @@ class Held:
     reservation: Reservation
     problems: tuple[FieldProblem, ...] = ()
 
+    @classmethod
+    def waiting(cls, reservation: Reservation, reason: HeldReason, problems: tuple[FieldProblem, ...] = ()) -> Self:
+        """Return the reservation of an event that waits for this now, whatever it has waited for so far."""
+        return cls(replace(reservation, reason=reason), problems)
+
 
 @dataclass(frozen=True, slots=True)
 class Decision:
@@ -101,10 +106,17 @@ class Decision:
 
 
 @dataclass(frozen=True, slots=True)
+class Release(Decision):
+    """An operator's decision to post a held event without what it waited for then (``waived``)."""
+
+    waived: HeldReason
+
+
+@dataclass(frozen=True, slots=True)
 class HeldEvent:
     """A held event as its item in the Entity table holds it.
 
-    ``problems``: why the last attempt to post it failed. ``released``: post it without what it waits for.
+    ``problems``: why the last attempt to post it failed.
     """
 
     event: Event
@@ -112,7 +124,7 @@ class HeldEvent:
     held_at: str
     status: HeldStatus = HeldStatus.HELD
     problems: tuple[FieldProblem, ...] = ()
-    released: Decision | None = None
+    released: Release | None = None
     discarded: Decision | None = None
 
     @classmethod
@@ -122,26 +134,35 @@ class HeldEvent:
 
     @classmethod
     def parse(cls, values: Values) -> Self:
-        """Return the held event in an item of the Entity table; raise ``ValueError`` if the item is not readable."""
+        """Return the held event in an item of the Entity table; raise ``HeldItemError`` if the item is not readable."""
+        place = f"{values.get('gsi1pk')} {values.get('gsi1sk')}"
         try:
-            event = _event(values)
-            if event.digest != values["digest"]:
-                raise ValueError(f"{event.identity} is stored with other content than it was held with")
-            return cls(
-                event,
+            held = cls(
+                _event(values),
                 HeldReason(values["reason"]),
                 values["held_at"],
                 HeldStatus(values["status"]),
                 tuple(FieldProblem(**one) for one in values.get("problems", ())),
-                *(Decision(**values[name]) if name in values else None for name in ("released", "discarded")),
+                _release(values["released"]) if "released" in values else None,
+                Decision(**values["discarded"]) if "discarded" in values else None,
             )
-        except (KeyError, TypeError) as error:
-            raise ValueError(f"the item of a held event lacks {error}") from error
+            unchanged = held.event.digest == values["digest"]
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+            raise HeldItemError(place, error) from error
+        if not unchanged:
+            raise HeldItemError(place, ValueError("it has other content than it was held with"))
+        return held
 
     @property
     def posting(self) -> Event:
-        """The event to record."""
-        return replace(self.event, released=self.released is not None)
+        """The event to record.
+
+        Who releases an event of an unknown sale knows its agency. Who releases one of an unregistered agency may not
+        know that its sale is unknown as well.
+        """
+        waived = self.released.waived if self.released else None
+        without_sale = waived is HeldReason.UNKNOWN_SALE
+        return replace(self.event, without_registration=waived is not None, without_sale=without_sale)
 
     @property
     def place(self) -> str:
@@ -207,6 +228,10 @@ def waits_for(event: Event, reason: HeldReason) -> FieldProblem:
     if reason is HeldReason.UNREGISTERED_AGENCY:
         return FieldProblem("subject", f"is no registered agency: {event.account.agency}", "its registration")
     return FieldProblem("data.refers_to", "is no recorded sale yet", "the sale; then this event is posted, too")
+
+
+def _release(values: Values) -> Release:
+    return Release(values["by"], values["at"], values["reason"], HeldReason(values["waived"]))
 
 
 def _event(values: Values) -> Event:

@@ -84,7 +84,7 @@ def _change(event: Event, target: Target, price: Price | None) -> _Change | Reje
             return _Change(event.amount, price, target.claim)
         return _refuse(event, "data.refers_to", f"is no sale, but {target.facts['type']}", "the id of a sale")
     if event.account != sale.account:
-        return _refuse(event, "data.refers_to", "is a sale of another account", f"{sale.account}, as it was sold")
+        return _refuse(event, "data.refers_to", "is a sale of another account", f"a sale of {event.account}")
     if price is not None:
         return _Change(event.amount, price, target.claim)
     return _void(event, target, sale) if event.type == VOID else _refund(event, target.claim, sale)
@@ -187,9 +187,9 @@ def _still_held(existing: Reservation, planned: LinkedClaim | Hold | Rejection |
         case LinkedClaim():
             return replace(planned, was_held=True)
         case Rejection():
-            return Held(existing, planned.problems)
+            return Held.waiting(existing, HeldReason.UNKNOWN_SALE, planned.problems)
         case Hold():
-            return Held(existing)
+            return Held.waiting(existing, planned.reservation.reason)
         case None:
             return None
 

@@ -7,8 +7,8 @@ from decimal import Decimal
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
-from quarterhour.aws.entity import CHECKPOINT_KEY, SHARDS_KEY
-from quarterhour.aws.entity_table import EntityReader
+from quarterhour.aws.entity import CHECKPOINT_KEY
+from quarterhour.aws.entity_table import EntityReader, highest_shards
 from quarterhour.aws.items import Request, to_item
 from quarterhour.aws.retries import with_retries
 from quarterhour.aws.tables import get_item, get_items
@@ -258,7 +258,7 @@ class LedgerQueries:
     ) -> Iterator[Batch]:
         """Yield the events in the ledger's partitions, from a place to the end of a quarter-hour."""
         at, after = begin
-        shards = self._shards() if at <= last else 0
+        shards = highest_shards(self.entities.client, self.entities.table) if at <= last else 0
         while at <= last:
             bounds = replace(span_.bounds, after=after)
             each = -(-page.to_examine(EXAMINED_AT_ONCE) // shards)
@@ -277,11 +277,6 @@ class LedgerQueries:
         response = with_retries(lambda: self.client.query(**request), "the Ledger table")
         last = response.get("LastEvaluatedKey")
         return PartitionPage(response["Items"], last["position"]["S"] if last else "", response["ScannedCount"])
-
-    def _shards(self) -> int:
-        """Return the highest number of shards ever used, so that every partition is read."""
-        values = self.entities.get(SHARDS_KEY)
-        return int(values["shards"]) if values else 1
 
 
 def _indexed(

@@ -160,8 +160,12 @@ class Recorder:
             known = self._store.claims([event.identity for event in firsts]) if firsts else {}
         except UnavailableError:
             return
-        for identity, existing in known.items():
-            results.put(identity, existing)
+        for event in firsts:
+            existing = known.get(event.identity)
+            if isinstance(existing, Reservation) and existing.may_become_claim(event.digest):
+                results.put(event.identity, Held.waiting(existing, HeldReason.UNREGISTERED_AGENCY))
+            else:
+                results.put(event.identity, existing)
         holds = [Hold.of(event, HeldReason.UNREGISTERED_AGENCY) for event in firsts if event.identity not in known]
         if holds:
             for hold, held in zip(holds, self._store.hold(holds, request.in_time), strict=True):
@@ -237,7 +241,7 @@ class Recorder:
             for event in events.values():
                 if event.identity in found:
                     results.put(event.identity, found[event.identity], event.digest)
-        released = (results.held.get(event.identity) for event in firsts if event.released and event.type != VOID)
+        released = (results.held.get(event.identity) for event in firsts if event.without_sale and event.type != VOID)
         waiting = (one.reservation for one in released if one and not one.problems)
         unlinked = {one.identity for one in waiting if one.reason is HeldReason.UNKNOWN_SALE}
         if unlinked:
@@ -320,4 +324,4 @@ class Recorder:
 
 
 def _needs_registration(event: Event) -> bool:
-    return not event.released and event.account.currency != money.NO_CURRENCY
+    return not event.without_registration and event.account.currency != money.NO_CURRENCY

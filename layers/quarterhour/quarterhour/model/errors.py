@@ -1,5 +1,6 @@
 """The errors that Quarterhour raises. An error of a request names the field, its problem and what is expected."""
 
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 
 
@@ -14,6 +15,11 @@ class FieldProblem:
     def as_dict(self) -> dict[str, str]:
         """Return the JSON object that the API shows."""
         return asdict(self)
+
+
+def in_words(problems: Iterable[FieldProblem]) -> str:
+    """Return problems as one line of text."""
+    return "; ".join(f"{one.field} {one.problem}: expected {one.expected}".strip() for one in problems)
 
 
 class QuarterhourError(Exception):
@@ -115,6 +121,13 @@ class LedgerItemError(QuarterhourError):
 
     def __init__(self, place: str, problem: Exception) -> None:
         super().__init__(f"the ledger item {place} (partition, position) cannot be read as a posting: {problem!r}")
+
+
+class HeldItemError(QuarterhourError):
+    """An item of the Entity table is not the held event that it should be: an operator must investigate."""
+
+    def __init__(self, place: str, problem: Exception) -> None:
+        super().__init__(f"the item {place} (gsi1pk, gsi1sk) cannot be read as a held event: {problem!r}")
 
 
 class ExecutionFailedError(QuarterhourError):
