@@ -12,7 +12,7 @@ from typing import Any, Final
 from quarterhour.agencies.agency import FIELDS, TAX_FIELDS, Agency, read_agency
 from quarterhour.documents.keys import AGENCY_NAME, is_agency
 from quarterhour.model import exact_json, fields, money
-from quarterhour.model.errors import FieldProblem
+from quarterhour.model.errors import FieldProblem, in_words
 from quarterhour_tools.errors import ToolError
 from quarterhour_tools.loading.event_file import BadLine, open_source
 from quarterhour_tools.operations.deployment import api, configure_target
@@ -129,8 +129,7 @@ def _row(number: int, values: Any) -> Row | BadLine:  # noqa: ANN401 - a line is
     if not isinstance(valid, Agency):
         problems.extend(valid)
     if problems:
-        texts = (f"{one.field} {one.problem}, expected {one.expected}" for one in problems)
-        return BadLine(number, "; ".join(texts))
+        return BadLine(number, in_words(problems))
     return Row(number, str(agency), _plain(content))
 
 

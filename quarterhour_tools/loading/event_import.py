@@ -18,6 +18,7 @@ from rich.text import Text
 
 from quarterhour.ledger.event import ADJUSTMENT, SALE, VIEW, Event, Rejection, read_event
 from quarterhour.model import exact_json, money
+from quarterhour.model.errors import in_words
 from quarterhour.model.identifiers import Account
 from quarterhour.model.periods import ZONE, Calendar, Period, time_zone
 from quarterhour.model.totals import Totals
@@ -153,7 +154,7 @@ def _event(line: Line | BadLine) -> Event | str:
     except ValueError as error:
         return f"is not JSON: {error}"
     if isinstance(found, Rejection):
-        return "; ".join(f"{one.field} {one.problem}: expected {one.expected}".strip() for one in found.problems)
+        return in_words(found.problems)
     if found.time is None:
         return "time is missing: expected when it happened, as it decides the month"
     return found

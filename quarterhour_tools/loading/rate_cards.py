@@ -7,6 +7,7 @@ from urllib.parse import unquote
 from quarterhour.documents.keys import RATE_CARD, is_rate_card
 from quarterhour.model import exact_json
 from quarterhour.model.clock import iso_exact
+from quarterhour.model.errors import in_words
 from quarterhour.model.instants import ALWAYS
 from quarterhour.rate_cards.rate_card import RATE_CARDS, RateCard, read_rate_card
 from quarterhour_tools.errors import ToolError
@@ -61,6 +62,5 @@ def _content(file: Path) -> dict[str, Any]:
         content.setdefault("valid_from", iso_exact(ALWAYS[0]))
     rate_card = read_rate_card(content)
     if not isinstance(rate_card, RateCard):
-        problems = "; ".join(f"{one.field} {one.problem}: expected {one.expected}" for one in rate_card)
-        raise ToolError(f"{file} is not a rate card: {problems}")
+        raise ToolError(f"{file} is not a rate card: {in_words(rate_card)}")
     return dict(content)

@@ -1,12 +1,13 @@
 """Sends events to the HTTP API in batches, and again until each event has another verdict than unavailable."""
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from botocore.exceptions import HTTPClientError
 
+from quarterhour.model.errors import FieldProblem, in_words
 from quarterhour_tools.errors import ToolError
 from quarterhour_tools.loading.event_file import BATCH, Line
 from quarterhour_tools.operations.remote import Remote
@@ -27,7 +28,7 @@ _UNAVAILABLE: Final = "unavailable"
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The verdict of the event in a line of the file, and the reasons if it was rejected."""
+    """The verdict of the event in a line of the file, and the reasons if it is not in the ledger."""
 
     number: int
     verdict: str
@@ -65,7 +66,7 @@ def send(remote: Remote, batch: Sequence[Line]) -> list[Answer]:
         if "items" not in content:
             raise ToolError(f"POST /events failed with {status}: {content}")
         for line, item in zip(waiting, content["items"], strict=True):
-            answers[line.number] = Answer(line.number, item["verdict"], _reasons(item))
+            answers[line.number] = Answer(line.number, item["verdict"], reasons(item))
         waiting = [line for line in waiting if answers[line.number].verdict == _UNAVAILABLE]
         if not waiting:
             break
@@ -83,6 +84,7 @@ def _post(remote: Remote, lines: Sequence[Line]) -> tuple[int, Any]:
         return _SERVER_FAULT, {"detail": str(error)}
 
 
-def _reasons(item: dict[str, Any]) -> str:
-    errors = item.get("errors") or []
-    return "; ".join(f"{one['field']} {one['problem']}, expected {one['expected']}".strip() for one in errors)
+def reasons(item: Mapping[str, Any]) -> str:
+    """Return in one line why an event of a response is not in the ledger, or what it waits for."""
+    problems = item.get("errors") or item.get("held", {}).get("problems", [])
+    return in_words(FieldProblem(**one) for one in problems)

@@ -19,6 +19,7 @@ from quarterhour.ledger.http import BATCH, MAX_BATCH
 from quarterhour.ledger.rerate import Rerated, rerated
 from quarterhour.model import exact_json, money
 from quarterhour.model.clock import iso_exact
+from quarterhour.model.errors import in_words
 from quarterhour.model.identifiers import Account
 from quarterhour.rate_cards.rate_card import RateCard, read_rate_card
 from quarterhour_tools.errors import ToolError
@@ -68,8 +69,7 @@ def _rate_card(file: Path) -> RateCard:
     except ValueError as error:
         raise ToolError(f"{file} is not JSON: {error}") from error
     if not isinstance(rate_card, RateCard):
-        problems = "; ".join(f"{one.field} {one.problem}: expected {one.expected}" for one in rate_card)
-        raise ToolError(f"{file} is not a rate card: {problems}")
+        raise ToolError(f"{file} is not a rate card: {in_words(rate_card)}")
     return rate_card
 
 

@@ -34,6 +34,7 @@ from quarterhour_tools.loading.event_file import BadLine, Group, Line, grouped, 
 from quarterhour_tools.loading.exchange_rates import AHEAD, BadRow, Row, state
 from quarterhour_tools.loading.order_file import Purchase, purchases
 from quarterhour_tools.loading.rate_cards import RateCardFile
+from quarterhour_tools.loading.sender import reasons
 from quarterhour_tools.operations.remote import segment
 
 MOST: Final = 500
@@ -526,6 +527,4 @@ def _detail(answer: Response) -> str:
 
 def _reasons(item: Mapping[str, Any]) -> str:
     """Return in one line why an item was not recorded."""
-    errors = item.get("errors") or item.get("held", {}).get("problems", [])
-    reasons = [f"{one['field']} {one['problem']}, expected {one['expected']}".strip() for one in errors]
-    return "; ".join(reasons) or "another event is recorded under this source and id"
+    return reasons(item) or "another event is recorded under this source and id"

@@ -154,6 +154,10 @@ class Addition:
     expires: int | None
 
 
+CounterWrite = Change | Addition
+"""One write of the transaction that counts a group."""
+
+
 def watermark(partition: Partition, stored: Mapping[str, Counter]) -> str:
     """Return the sequence number of the last counted record of a partition; empty where none is counted.
 
@@ -204,7 +208,7 @@ def uncounted(group_: Group, stored: Mapping[str, Counter]) -> Group:
 
 def group_changes(
     group_: Group, stored: Mapping[str, Counter], additions: Sequence[Addition], retention: Retention
-) -> list[Change | Addition]:
+) -> list[CounterWrite]:
     """Return the changes that count a group of which nothing is counted, with the new customers that it brings."""
     delta: PeriodTotals = {}
     for one in group_.postings:
@@ -234,7 +238,7 @@ def quarter_hour_changes(  # noqa: PLR0913 - all that the counters hold
     counted: Mapping[str, Any],
     last_updated: str,
     retention: Retention,
-) -> list[Change | Addition]:
+) -> list[CounterWrite]:
     """Return the changes that add a difference to a quarter-hour's counters, and new customers to their counts.
 
     ``delta``: the difference by period. ``counted``: the watermarks after the change: ``watermarks`` by shard, or one

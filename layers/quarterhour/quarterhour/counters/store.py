@@ -10,7 +10,7 @@ from quarterhour.aws.tables import get_items, insert_items, query_pages
 from quarterhour.aws.workers import Workers
 from quarterhour.counters.distinct import Marker, MarkerSet, missing, new_markers
 from quarterhour.counters.keys import account_pk, period_of, period_sks, quarter_hour_sks
-from quarterhour.counters.plan import Addition, Change, Counter, by_quarter_hour_and_period
+from quarterhour.counters.plan import Addition, Change, Counter, CounterWrite, by_quarter_hour_and_period
 from quarterhour.model.errors import UnavailableError
 from quarterhour.model.identifiers import Account
 from quarterhour.model.quarter_hours import QuarterHour
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
 
-def write_request(table: str, changes: Sequence[Change | Addition]) -> Request:
+def write_request(table: str, changes: Sequence[CounterWrite]) -> Request:
     """Build the transaction that writes counters, watermarks and new customers, if no counter changed meanwhile."""
     return {
         "TransactItems": [
@@ -166,6 +166,6 @@ class CounterStore:
         """Set a day's number of distinct customers; only for a day of which nothing is counted any more."""
         self.client.update_item(**customers_request(self.table, counter, customers, expires))
 
-    def write(self, changes: Sequence[Change | Addition]) -> None:
+    def write(self, changes: Sequence[CounterWrite]) -> None:
         """Write all changes or none; raise botocore's ``ClientError`` if none was written."""
         self.client.transact_write_items(**write_request(self.table, changes))

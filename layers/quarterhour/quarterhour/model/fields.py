@@ -6,7 +6,7 @@ from decimal import Decimal
 from typing import Any, Final
 
 from quarterhour.model import money
-from quarterhour.model.errors import FieldProblem, InvalidError
+from quarterhour.model.errors import FieldProblem, InvalidError, in_words
 from quarterhour.model.identifiers import SEPARATOR
 from quarterhour.model.instants import parse_rfc_3339
 
@@ -82,8 +82,7 @@ def refuse(problems: list[FieldProblem], expected: str) -> None:
     """Raise ``InvalidError`` if there are problems."""
     if problems:
         shortened = bounded(problems, expected)
-        detail = "; ".join(f"{one.field} {one.problem}: expected {one.expected}" for one in shortened)
-        raise InvalidError(detail, *shortened)
+        raise InvalidError(in_words(shortened), *shortened)
 
 
 def shown(value: object) -> str:

@@ -7,8 +7,8 @@ from datetime import date, datetime
 from itertools import chain, groupby, islice
 from typing import TYPE_CHECKING, Any, Final
 
-from quarterhour.aws.entity import CHECKPOINT_KEY, SHARDS_KEY, Key
-from quarterhour.aws.entity_table import EntityReader
+from quarterhour.aws.entity import CHECKPOINT_KEY, Key
+from quarterhour.aws.entity_table import EntityReader, highest_shards
 from quarterhour.aws.items import Item, Request, from_item, to_item
 from quarterhour.aws.retries import with_retries
 from quarterhour.aws.tables import conditional_write, get_item, get_items, put_items, query_pages
@@ -143,8 +143,7 @@ class CheckpointStore:
 
     def shards(self) -> int:
         """Return the highest number of ledger shards ever used."""
-        item = get_item(self.client, self.table, SHARDS_KEY)
-        return int(from_item(item)["shards"]) if item else 1
+        return highest_shards(self.client, self.table)
 
     def save_plan(self, at: Checkpoint, plan: Plan) -> None:
         """Store a plan, unless another run has stored its own first."""

@@ -10,7 +10,7 @@ from typing import Any, Final, TypeVar
 from urllib.parse import quote, unquote
 
 from quarterhour.model import fields
-from quarterhour.model.errors import FieldProblem, InvalidError
+from quarterhour.model.errors import FieldProblem, InvalidError, in_words
 from quarterhour.model.fields import NAME, is_stored_name, named, shown
 from quarterhour.model.instants import YEARS
 from quarterhour.web.paging import DEFAULT_LIMIT, MAX_LIMIT, Ordered, Paging, request_name
@@ -92,7 +92,8 @@ class Parameters:
 
 def invalid(field: str, problem: str, expected: str) -> InvalidError:
     """Return the error for an invalid parameter."""
-    return InvalidError(f"{field} {problem}: expected {expected}", FieldProblem(field, problem, expected))
+    invalid_field = FieldProblem(field, problem, expected)
+    return InvalidError(in_words([invalid_field]), invalid_field)
 
 
 def parsed(field: str, value: str, expected: str, parse: Callable[[str], T]) -> T:
