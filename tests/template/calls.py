@@ -142,6 +142,7 @@ class World:
 
     def build(self, template: Template, stack: Stack, patch: pytest.MonkeyPatch) -> None:
         """Make the stack's tables, bucket and queues, and start its functions."""
+        metrics.clear_metrics()  # a test of a service alone leaves what no handler has published
         own = clients.session.__wrapped__()
         session = boto3.Session(botocore_session=own, region_name=REGION)
         session.events.register("provide-client-params.*.*", self._record)
