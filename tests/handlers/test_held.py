@@ -112,6 +112,18 @@ def test_held_events_are_listed_by_age_agency_and_reason_page_by_page(world: Wor
         assert [one["id"] for one in pages] == listed(world, **query)
 
 
+def test_a_refund_of_a_sale_that_is_forgotten_is_held_with_a_text_that_says_so() -> None:
+    with opened({"DedupRetentionDays": 30}) as world:
+        (item,) = post(world, refund("r1", "-2")).json()["items"]
+        (problem,) = item["held"]["problems"]
+        assert "of more than 30 days ago, which is forgotten" in problem["problem"]
+        assert "an adjustment without refers_to" in problem["expected"]
+        assert watch(world)["posted"] == 0
+        assert [one["problems"] for one in world.read("/held")["items"]] == [[problem]]
+        decide(world, "release", "r1")
+        assert watch(world)["posted"] == 1
+
+
 def test_a_refund_of_more_than_its_sale_stays_listed_with_the_reason(world: World) -> None:
     post(world, refund("r1", "-99"))
     post(world, sale())

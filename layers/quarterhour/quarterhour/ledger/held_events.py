@@ -5,7 +5,7 @@ The reservation keeps the event's identity in the Identity table, in place of a 
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from decimal import Decimal
 from enum import StrEnum
 from typing import Any, Final, Self
@@ -223,10 +223,13 @@ def identity_of(values: Mapping[str, Any]) -> Identity:
     return Identity.parse(values["pk"].removeprefix(HELD))
 
 
-def waits_for(event: Event, reason: HeldReason) -> FieldProblem:
-    """Return what a held event waits for, as a sender reads it."""
+def waits_for(event: Event, reason: HeldReason, remembered: timedelta | None = None) -> FieldProblem:
+    """Return what a held event waits for, as a sender reads it; ``remembered``: how long identities are kept."""
     if reason is HeldReason.UNREGISTERED_AGENCY:
         return FieldProblem("subject", f"is no registered agency: {event.account.agency}", "its registration")
+    if remembered is not None:
+        problem = f"is no recorded sale yet, or one of more than {remembered.days} days ago, which is forgotten"
+        return FieldProblem("data.refers_to", problem, "the sale; for a forgotten one, an adjustment without refers_to")
     return FieldProblem("data.refers_to", "is no recorded sale yet", "the sale; then this event is posted, too")
 
 

@@ -295,18 +295,20 @@ def next_step(absent: Iterable[Claim], now: datetime, terms: RecordingTerms) -> 
     return step
 
 
-def outcomes(
+def outcomes(  # noqa: PLR0913 - all that decides about an item
     items: Sequence[Event | Rejection],
     claims: Mapping[Identity, Claimed],
     recorded: Mapping[Identity, Claim],
     refused: Mapping[tuple[Identity, str], Rejection],
     held: Mapping[Identity, Held],
+    *,
+    remembered: timedelta | None = None,
 ) -> list[Outcome]:
     """Return the outcome of each item.
 
     ``claims``: the valid claims. ``recorded``: the claims whose event is in the ledger. ``refused``: by identity and
     digest, the events with a commission that is too long, and the linked events that their sale does not allow.
-    ``held``: the reservations of events that are held.
+    ``held``: the reservations of events that are held. ``remembered``: how long identities are kept, ``None`` for ever.
     """
     answered: set[Identity] = set()
     result = []
@@ -318,7 +320,7 @@ def outcomes(
         receipt = reason = None
         problems: tuple[FieldProblem, ...] = ()
         if claimed is None and item.identity in held:
-            verdict, problems, reason = _outcome_of_held(item, held[item.identity])
+            verdict, problems, reason = _outcome_of_held(item, held[item.identity], remembered)
         elif claimed is None and (item.identity, item.digest) in refused:
             verdict, problems = Verdict.REJECTED, refused[item.identity, item.digest].problems
         elif claimed is None:
@@ -336,14 +338,16 @@ def outcomes(
     return result
 
 
-def _outcome_of_held(event: Event, held: Held) -> tuple[Verdict, tuple[FieldProblem, ...], HeldReason | None]:
+def _outcome_of_held(
+    event: Event, held: Held, remembered: timedelta | None
+) -> tuple[Verdict, tuple[FieldProblem, ...], HeldReason | None]:
     """Return verdict, problems and reason of an event whose identity is reserved for a held event."""
     reservation = held.reservation
     if reservation.digest != event.digest:
         return Verdict.CONFLICT, (replace(_CONFLICT, problem="was held before with other content"),), None
     if reservation.discarded is not None:
         return Verdict.REJECTED, (_discarded(reservation.discarded),), None
-    return Verdict.HELD, held.problems or (waits_for(event, reservation.reason),), reservation.reason
+    return Verdict.HELD, held.problems or (waits_for(event, reservation.reason, remembered),), reservation.reason
 
 
 def _discarded(why: str) -> FieldProblem:

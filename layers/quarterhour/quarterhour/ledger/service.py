@@ -126,7 +126,8 @@ class Recorder:
             posted = [identity for identity in recorded if results.claims[identity].was_held]
             if posted:
                 self._store.forget_held(posted)
-        return outcomes(items, results.claims, recorded, results.refused, results.held)
+        kept = self._terms.retention
+        return outcomes(items, results.claims, recorded, results.refused, results.held, remembered=kept)
 
     def remembers(self, at: datetime) -> bool:
         """Return whether the identities of events recorded at an instant or later are still kept."""
