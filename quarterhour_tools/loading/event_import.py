@@ -1,13 +1,10 @@
 """`quarterhour import`: checks a whole file of events, then sends it; it continues at the point of an interruption."""
 
 import argparse
-import csv
-import json
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from decimal import Decimal, InvalidOperation
-from hashlib import file_digest
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,27 +16,21 @@ from rich.text import Text
 from quarterhour.ledger.event import ADJUSTMENT, SALE, VIEW, Event, Rejection, read_event
 from quarterhour.model import exact_json, money
 from quarterhour.model.errors import in_words
-from quarterhour.model.identifiers import Account
-from quarterhour.model.periods import ZONE, Calendar, Period, time_zone
+from quarterhour.model.periods import ZONE, Calendar, time_zone
 from quarterhour.model.totals import Totals
 from quarterhour_tools.errors import ToolError
 from quarterhour_tools.loading.event_file import BadLine, Line, open_source, read_lines
+from quarterhour_tools.loading.expected_totals import FIGURES, KEY, Place, expected_totals
+from quarterhour_tools.loading.import_progress import ProgressFile, digest_of, locked
 from quarterhour_tools.loading.sender import IN_LEDGER, batches, send
 from quarterhour_tools.operations.deployment import api, configure_target
 from quarterhour_tools.operations.remote import Remote
 from quarterhour_tools.output import printable
 
-FORMAT: Final = 1
-"""The version of the progress file."""
-
-_FIGURES: Final = ("events", "gross", "refunds", "commission")
-_KEY: Final = ("agency", "currency", "month")
 _SHOWN: Final = 20
 """The most problems that are shown."""
 _PRICED: Final = frozenset({SALE, ADJUSTMENT, VIEW})
 """The types of events whose figures follow from the event alone, if it names its commission."""
-
-Place = tuple[Account, Period]
 
 
 @dataclass(slots=True)
@@ -83,27 +74,39 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(args: argparse.Namespace) -> int:
-    console = Console(highlight=False)
     file = Path(args.file)
+    with locked(file):
+        return _import(args, file)
+
+
+def _import(args: argparse.Namespace, file: Path) -> int:
+    console = Console(highlight=False)
     calendar = Calendar(_zone(args.zone))
+    expected = expected_totals(args.expect) if args.expect else None
+    sha256 = digest_of(file)
     sums, lines = check(file, calendar)
+    _check_unchanged(file, sha256, "checked")
     _show(console, sums)
-    if args.expect:
-        problems = list(differences(sums, expected_totals(args.expect)))
-        for problem in problems[:_SHOWN]:
-            console.print(printable(problem), markup=False, soft_wrap=True)
-        if problems:
-            console.print(f"{len(problems):,} differences: nothing was sent", style="bold red")
-            return 1
-    target = args.url or args.stack
-    progress = ProgressFile.of(file, target)
+    problems = [] if expected is None else list(differences(sums, expected))
+    for problem in problems[:_SHOWN]:
+        console.print(printable(problem), markup=False, soft_wrap=True)
+    if problems:
+        console.print(f"{len(problems):,} differences: nothing was sent", style="bold red")
+        return 1
     remote = api(args)
+    progress = ProgressFile.of(file, sha256, remote.url)
     _send(remote, file, progress, lines, console)
+    _check_unchanged(file, sha256, "sent")
     if progress.missing:
         console.print(f"{len(progress.missing):,} events are not in the ledger: run it again to send them once more")
         return 1
     console.print(f"all {lines:,} events are in the ledger", style="green")
     return 0
+
+
+def _check_unchanged(file: Path, sha256: str, while_: str) -> None:
+    if digest_of(file) != sha256:
+        raise ToolError(f"{file} has changed while it was {while_}: run it again with the file that you mean")
 
 
 def _zone(name: str) -> Any:  # noqa: ANN401 - a tzinfo
@@ -160,26 +163,7 @@ def _event(line: Line | BadLine) -> Event | str:
     return found
 
 
-def expected_totals(file: Path) -> dict[Place, dict[str, str]]:
-    """Return the expected figures of each account and month from a CSV file; a missing figure is not compared."""
-    found: dict[Place, dict[str, str]] = {}
-    try:
-        with file.open(encoding="utf-8-sig", newline="") as text:
-            reader = csv.DictReader(text, strict=True)
-            missing = [name for name in _KEY if name not in (reader.fieldnames or ())]
-            if missing:
-                raise ToolError(f"{file}: the column {missing[0]} is missing")
-            for row in reader:
-                place = Account(row["agency"], row["currency"]), Period.parse(row["month"])
-                found[place] = {name: row[name] for name in _FIGURES if row.get(name)}
-                for value in found[place].values():
-                    Decimal(value)
-    except (ValueError, InvalidOperation, csv.Error) as error:
-        raise ToolError(f"{file}: line {len(found) + 2}: {error!r}") from error
-    return found
-
-
-def differences(sums: Mapping[Place, Sums], expected: Mapping[Place, Mapping[str, str]]) -> Iterator[str]:
+def differences(sums: Mapping[Place, Sums], expected: Mapping[Place, Mapping[str, Decimal]]) -> Iterator[str]:
     """Yield where a file's totals differ from the expected ones."""
     for place in sorted(sums.keys() | expected.keys()):
         name = f"{place[0]} {place[1]}"
@@ -188,51 +172,11 @@ def differences(sums: Mapping[Place, Sums], expected: Mapping[Place, Mapping[str
             continue
         row = sums[place].as_row()
         for figure, value in expected[place].items():
-            if row[figure] and Decimal(row[figure]) != Decimal(value):
-                yield f"{name}: {figure} is {row[figure]}, expected {value}"
+            if row[figure] and Decimal(row[figure]) != value:
+                yield f"{name}: {figure} is {row[figure]}, expected {money.plain(value)}"
 
 
 # ---------------------------------------------------------------- sending
-
-
-@dataclass(slots=True)
-class ProgressFile:
-    """How much of a file has been sent: kept next to the file, for the file's content and one target.
-
-    ``done``: the number of the last line that was sent. ``missing``: the lines up to it that are not in the ledger.
-    """
-
-    path: Path
-    sha256: str
-    target: str
-    done: int = 0
-    missing: list[int] = field(default_factory=list)
-
-    @classmethod
-    def of(cls, file: Path, target: str) -> "ProgressFile":
-        """Return the progress of a file; raise ``ToolError`` if the stored one is of another file or version."""
-        with file.open("rb") as content:
-            digest = file_digest(content, "sha256").hexdigest()
-        path = file.with_name(file.name + ".progress")
-        new = cls(path, digest, target)
-        if not path.exists():
-            return new
-        try:
-            stored = json.loads(path.read_text("utf-8"))
-            own = {name: stored[name] for name in ("format", "sha256", "target", "done", "missing")}
-        except (ValueError, KeyError, TypeError) as error:
-            raise ToolError(f"{path} is no progress file: delete it to send everything") from error
-        for name, right in (("format", FORMAT), ("sha256", digest), ("target", target)):
-            if own[name] != right:
-                raise ToolError(f"{path} is of another {_NAMES[name]}: delete it to send everything")
-        return cls(path, digest, target, own["done"], own["missing"])
-
-    def save(self) -> None:
-        """Store the progress."""
-        values = {"sha256": self.sha256, "target": self.target, "done": self.done, "missing": self.missing}
-        temporary = self.path.with_name(self.path.name + ".new")
-        temporary.write_text(json.dumps({"format": FORMAT, **values}), "utf-8")
-        temporary.replace(self.path)
 
 
 def _send(remote: Remote, file: Path, progress: ProgressFile, total: int, console: Console) -> None:
@@ -265,11 +209,8 @@ def _bar(console: Console) -> Progress:
 
 
 def _show(console: Console, sums: Mapping[Place, Sums]) -> None:
-    table = Table(*_KEY, *(Column(name, justify="right") for name in _FIGURES))
+    table = Table(*KEY, *(Column(name, justify="right") for name in FIGURES))
     for (account, period), one in sums.items():
         names = (Text(printable(name)) for name in (account.agency, account.currency))
         table.add_row(*names, str(period), *one.as_row().values())
     console.print(table)
-
-
-_NAMES: Final = {"format": "version", "sha256": "file", "target": "deployment"}

@@ -31,7 +31,7 @@ class Remote:
 
     def __init__(self, url: str, credentials: Credentials | None = None) -> None:
         """Take the address, and the credentials that sign the requests (``None``: unsigned)."""
-        self._url = url.rstrip("/")
+        self.url = url.rstrip("/")
         self._credentials = credentials
         self._http = URLLib3Session(timeout=_TIMEOUT)
 
@@ -45,7 +45,7 @@ class Remote:
 
     def get(self, path: str, parameters: dict[str, str]) -> Json:
         """Send a GET and return the JSON of the response; raise ``ToolError`` if it fails."""
-        status, answer = self._send(AWSRequest("GET", self._url + path, params=parameters))
+        status, answer = self._send(AWSRequest("GET", self.url + path, params=parameters))
         if status != 200:  # noqa: PLR2004 - HTTP's own
             raise ToolError(f"GET {path} failed with {status}: {answer}")
         return answer
@@ -65,7 +65,7 @@ class Remote:
     def post_text(self, path: str, content_type: str, body: bytes) -> tuple[int, Json]:
         """Send a POST with the text of a body, and return the status and the JSON of the response."""
         headers = {"content-type": content_type}
-        return self._send(AWSRequest("POST", self._url + path, headers, body))
+        return self._send(AWSRequest("POST", self.url + path, headers, body))
 
     def put(self, path: str, body: Json) -> tuple[int, Json]:
         """Send a PUT and return the status and the JSON of the response."""
@@ -74,17 +74,17 @@ class Remote:
     def send(self, method: str, path: str, body: Json = None) -> tuple[int, Json]:
         """Send a request with a JSON body, or none, and return the status and the JSON of the response."""
         if body is None:
-            return self._send(AWSRequest(method, self._url + path))
+            return self._send(AWSRequest(method, self.url + path))
         headers = {"content-type": "application/json"}
-        return self._send(AWSRequest(method, self._url + path, headers, json.dumps(body).encode()))
+        return self._send(AWSRequest(method, self.url + path, headers, json.dumps(body).encode()))
 
     def _send(self, request: AWSRequest) -> tuple[int, Json]:
         if self._credentials:
             # https://<id>.execute-api.<region>.amazonaws.com
-            _, _, region, *_ = urlsplit(self._url).netloc.split(".")
+            _, _, region, *_ = urlsplit(self.url).netloc.split(".")
             SigV4Auth(self._credentials, _SERVICE, region).add_auth(request)
         response = self._http.send(request.prepare())
         try:
             return response.status_code, json.loads(response.content)
         except ValueError as error:
-            raise ToolError(f"{self._url} answered {response.status_code} without JSON") from error
+            raise ToolError(f"{self.url} answered {response.status_code} without JSON") from error

@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 from quarterhour_tools.cli import main
+from quarterhour_tools.loading import event_import
+from quarterhour_tools.loading.import_progress import locked
 from tests.e2e.test_rerate import serving
 from tests.support.events import Cloud, refund, sale
 from tests.support.system import World, opened
@@ -134,20 +136,79 @@ def test_an_interrupted_import_continues_and_another_file_or_version_is_refused(
     with serving(world) as url:
         assert main(["import", str(file), "--url", url]) == 0
         stored = json.loads(progress.read_text())
-        progress.write_text(json.dumps({**stored, "target": url, "done": 2}))
+        progress.write_text(json.dumps({**stored, "done": 2}))
         assert main(["import", str(file), "--url", url]) == 0
         assert json.loads(progress.read_text())["done"] == 4
         for changed, problem in (
-            ({"format": 2}, "another version"),
-            ({"sha256": "0"}, "another file"),
-            ({"target": "prod"}, "another deployment"),
+            ({"format": 2}, "another version of quarterhour"),
+            ({"sha256": "0"}, "another file, or another version of this one"),
+            ({"address": "http://elsewhere"}, "another deployment"),
+            ({"missing": ["none"]}, "is no progress file"),
+            ({"done": None}, "is no progress file"),
         ):
-            progress.write_text(json.dumps({**stored, "target": url, **changed}))
+            progress.write_text(json.dumps({**stored, **changed}))
             assert main(["import", str(file), "--url", url]) == 2
             assert problem in capsys.readouterr().err
-        progress.write_text("{}")
+        progress.write_text("[]")
         assert main(["import", str(file), "--url", url]) == 2
     assert "is no progress file" in capsys.readouterr().err
+
+
+def test_another_version_of_a_file_is_not_continued_as_if_it_were_the_same(
+    world: World, file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The first version was sent up to line 2 to a stack of this address."""
+    progress = file.with_name(file.name + ".progress")
+    with serving(world) as url:
+        again = ["import", str(file), "--url", url]
+        assert main(again) == 0
+        stored = json.loads(progress.read_text())
+        progress.write_text(json.dumps({**stored, "done": 2}))
+        *others, last = history()
+        write(file, [*others, {**last, "id": "c2"}])
+        assert main(again) == 2
+        assert "another file, or another version of this one: delete it" in capsys.readouterr().err
+        assert recorded(world) == ["a", "b", "c", "opening"]
+        progress.unlink()
+        assert main(again) == 0
+    assert recorded(world) == ["a", "b", "c", "c2", "opening"]
+
+
+def test_a_file_that_changes_while_it_is_checked_or_sent_is_no_success(
+    world: World, file: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for step, sent in (("check", []), ("_send", ["a", "b", "c", "opening"])):
+        original = getattr(event_import, step)
+
+        def change(*arguments: Any, original: Any = original) -> Any:
+            result = original(*arguments)
+            with file.open("a") as more:
+                more.write("\n")
+            return result
+
+        with monkeypatch.context() as patch:
+            patch.setattr(event_import, step, change)
+            assert run(world, str(file)) == 2
+        assert "has changed while it was" in capsys.readouterr().err
+        assert recorded(world) == sent
+
+
+def test_of_two_people_who_import_one_file_at_once_the_second_must_wait(
+    world: World, file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with locked(file):
+        assert run(world, str(file)) == 2
+    assert "is imported by another process at this moment" in capsys.readouterr().err
+    assert run(world, str(file)) == 0
+    assert recorded(world) == ["a", "b", "c", "opening"]
+
+
+def test_a_held_event_is_named_with_what_it_waits_for(
+    world: World, file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(file, [{**refund("c", "-5.00", "none"), "time": "2023-05-01T12:00:00Z"}])
+    assert run(world, str(file)) == 1
+    assert "line 1: held: data.refers_to is no recorded sale yet" in capsys.readouterr().out
 
 
 def test_an_event_that_is_not_recorded_is_named_and_sent_again_by_the_next_run(
