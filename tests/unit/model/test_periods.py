@@ -119,6 +119,8 @@ def test_before_the_first_period_an_event_counts_in_its_own_month_whenever_it_co
     assert found(with_first, "2026-10-31T23:59:59", "2026-12-20T00:00") == "2026-10"
     assert found(with_first, "2026-11-01T00:00", "2026-12-20T00:00") == "2026-12 prior"
     assert found(with_first, "", "2026-10-20T00:00") == "2026-10"
+    # A sender's clock was ahead: no event is in a month that has not begun.
+    assert found(with_first, "2026-11-01T00:00", "2026-10-31T23:59:59.999") == "2026-10"
 
 
 # ---------------------------------------------------------------- laws, against a naive calendar
