@@ -262,6 +262,16 @@ def test_a_refund_that_is_billed_before_its_sale_is_held_and_posted_with_it(worl
     assert billed(world) == {"1001:1": "10.00", "1001:1:refund": "-10.00"}
 
 
+def test_a_shops_refund_right_after_an_order_is_paid_is_held_and_posted_once_it_is_billed(world: World) -> None:
+    paid(world, "1001", TEA)
+    assert verdicts(post(world, refund("back", "-4", of="1001:1", refers_to_source="orders"))) == ["held"]
+    world.drain()
+    assert world.stack.invoke("watch", {})["held"]["posted"] == 1
+    assert billed(world) == {"1001:1": "10.00", "back": "-4"}
+    world.drain()
+    assert world.read("/accounts/42/GBP")["net"] == "6.00"
+
+
 def test_an_item_that_conflicts_with_a_billed_one_parks_the_order(world: World) -> None:
     paid(world, "1001", TEA)
     records = changes(world)
