@@ -249,16 +249,19 @@ def test_a_tick_that_dies_anywhere_loses_and_doubles_nothing() -> None:
 def test_an_item_that_cannot_be_read_is_named_by_its_place_and_does_not_stop_the_others(
     world: World, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    post(world, [refund("r1", "-2"), refund("r2", "-3")])
+    post(world, refund("r1", "-2"))
+    world.clock.advance(timedelta(days=2))
+    post(world, refund("r2", "-3"))
     (item,) = (one for one in items(world, "EntityTable") if one["pk"] == "HELD#shop#r1")
     world.stack.dynamodb.update_item(
         TableName=world.stack.ref("EntityTable"),
         Key={name: {"S": item[name]} for name in ("pk", "sk")},
-        UpdateExpression="REMOVE digest",
+        UpdateExpression="REMOVE digest, held_at, reason",
     )
     place = f"{item['gsi1pk']} {item['gsi1sk']}"
     assert world.get("/held").status == 500
     assert f"HeldItemError: the item {place} " in "".join(capsys.readouterr())
+    assert listed(world, reason="unknown_sale") == ["r2"]
     post(world, sale())
     assert watch(world)["posted"] == 1
 

@@ -52,7 +52,7 @@ class HeldQueries:
         after = paging.start(lambda place: within(LOWEST, place, high), LOWEST)
         index = "gsi1sk" if query.agency is None else "gsi2sk"
         examined = list(islice(self._entries(query, after, high, paging.limit + 1), EXAMINED))
-        fitting = [entry for entry in examined if query.reason in {None, entry["reason"]}]
+        fitting = [entry for entry in examined if query.reason in {None, entry.get("reason")}]
         page = paging.cut(fitting, lambda entry: shown(HeldEvent.parse(entry), caller), lambda entry: str(entry[index]))
         if page.after is None and len(examined) == EXAMINED:
             return Page(page.items, (str(examined[-1][index]),))

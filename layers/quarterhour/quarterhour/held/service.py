@@ -11,7 +11,7 @@ from quarterhour.held.plan import Next, Tick, age, explained, next_of
 from quarterhour.held.requests import DiscardRequest, ReleaseRequest
 from quarterhour.held.store import LOWEST, HeldStore
 from quarterhour.ledger.event import VOID
-from quarterhour.ledger.held_events import Decision, HeldEvent, HeldReason, Release
+from quarterhour.ledger.held_events import Decision, HeldEvent, HeldReason, Release, held_at
 from quarterhour.ledger.plan import Outcome
 from quarterhour.ledger.service import Recorder
 from quarterhour.model import clock
@@ -51,7 +51,7 @@ class HeldPoster:
         if after != start:
             # More than a tick can try: the next one goes on here, so that old ones do not keep it from newer ones.
             self._store.set_cursor(after)
-        return Tick(posted, tried - posted, age(oldest[0]["held_at"], now), complete and start == LOWEST)
+        return Tick(posted, tried - posted, age(held_at(oldest[0]["gsi1sk"]), now), complete and start == LOWEST)
 
     def _post(self, items: Sequence[Values], request_id: str, until: datetime) -> int:
         """Try to post some held events; return the number of those that are in the ledger now."""

@@ -170,6 +170,11 @@ class HeldEvent:
         return f"{self.held_at}{SEPARATOR}{base58_prefix(self.event.identity.hash, _SUFFIX_LENGTH)}"
 
 
+def held_at(place: str) -> str:
+    """Return the instant in the place of a held event, even of one whose other attributes cannot be read."""
+    return place.partition(SEPARATOR)[0]
+
+
 def held_key(identity: Identity) -> Key:
     """Return the key of a held event."""
     return {"pk": f"{HELD}{identity}", "sk": _SK}
