@@ -16,15 +16,18 @@ from quarterhour.aws.tables import put_items_request, query_pages
 from quarterhour.aws.workers import Workers
 from quarterhour.ledger.event import Event
 from quarterhour.ledger.held_events import HeldEvent, HeldReason, Hold, Reservation, held_key
+from quarterhour.ledger.keys import linked_event_of, linked_range
 from quarterhour.ledger.linked import LinkedClaim
-from quarterhour.ledger.plan import Claim, Claimed, ledger_values
+from quarterhour.ledger.plan import Claim, Claimed, Refundable, ledger_values
 from quarterhour.ledger.store import Entry, claim_values, linked_request
-from quarterhour.model.identifiers import Identity
+from quarterhour.model.identifiers import Account, Identity
 from quarterhour.model.periods import Calendar, Period
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.reports.store import partition_request
+from tests.contract.metered import Metered, Record, cost, metered
 from tests.contract.storage import Storage, only_dynamodb_local
 from tests.support.builders import claim, event, linked_of, terms
+from tests.support.builders import void as void_of
 
 LATER = timedelta(minutes=20)
 
@@ -211,6 +214,93 @@ def test_a_transaction_sent_again_with_its_token_takes_effect_once(storage: Stor
     for _ in range(2):
         storage.dynamodb.transact_write_items(**request, ClientRequestToken=sale.identity.id)
     assert left(storage, sale) == Decimal("6.00")
+
+
+# ---------------------------------------------------------------- voids and adjustments
+
+
+@pytest.fixture(scope="module")
+def desk(storage: Storage) -> Metered:
+    return metered(storage)
+
+
+def void(sale: Claim, at: datetime, name: str = "void") -> LinkedClaim:
+    """Plan a void of a sale with its current claim."""
+    return linked_of(void_of(f"{sale.identity.id}-{name}", sale.identity.id), sale, at)
+
+
+def listed(storage: Storage, sale: Claim) -> dict[Identity, Decimal | None]:
+    """Return the events that are listed with a sale, and what each of them leaves of it."""
+    return dict(map(linked_event_of, storage.entities.read(linked_range(sale.identity), 100)))
+
+
+def test_a_void_takes_what_is_left_and_marks_its_sale_in_one_transaction(
+    desk: Metered, sale: Claim, at: datetime, record_property: Record
+) -> None:
+    storage = desk.storage
+    first = refund(sale, "-4.00", at)
+    storage.ledger.claim_linked(first, "request")
+    planned = void(existing(storage, sale), at)
+    bill = desk.bill(lambda: storage.ledger.claim_linked(planned, "request"))
+    record_property("claim a void", cost(bill))
+    assert (bill.write_units, bill.read_units, bill.calls.total()) == (6, 0, 1)
+    found = existing(storage, planned.claim)
+    assert (found, found.amount, found.price.commission(Decimal("-6.00"))) == (
+        planned.claim,
+        Decimal("-6.00"),
+        Decimal("-0.75"),
+    )
+    assert existing(storage, sale).refundable == Refundable(
+        Account("42", "GBP"), Decimal("0.00"), planned.claim.identity
+    )
+    assert listed(storage, sale) == {
+        first.claim.identity: Decimal("6.00"),
+        planned.claim.identity: Decimal("0.00"),
+    }
+
+
+def test_of_two_voids_of_one_sale_the_second_writes_nothing(storage: Storage, sale: Claim, at: datetime) -> None:
+    first, second = void(sale, at, "first"), void(sale, at, "second")
+    assert storage.ledger.claim_linked(first, "one") == Claimed(first.claim, fresh=True)
+    with pytest.raises(ClientError) as lost:
+        storage.ledger.claim_linked(second, "other")
+    assert is_cancelled(lost.value)
+    assert storage.ledger.claim_linked(replace(second, claim=first.claim), "one") == Claimed(first.claim, fresh=True)
+    assert not storage.ledger.claims([second.claim.identity])
+    assert list(listed(storage, sale)) == [first.claim.identity]
+
+
+def test_a_void_of_a_free_sale_marks_it(storage: Storage, own: str, at: datetime) -> None:
+    free = claim(event(f"{own}-free", amount="0"), at)
+    claimed_by(storage, free)
+    planned = linked_of(void_of(f"{own}-v", f"{own}-free"), free, at, amount="0")
+    storage.ledger.claim_linked(planned, "one")
+    found = existing(storage, free).refundable
+    assert found
+    assert (found.left, found.voided) == (Decimal(0), planned.claim.identity)
+
+
+def test_an_adjustment_from_another_source_is_listed_with_its_sale_and_leaves_it(
+    desk: Metered, sale: Claim, at: datetime, record_property: Record
+) -> None:
+    storage = desk.storage
+    sent = event(
+        f"{sale.identity.id}-a",
+        "adjustment.recorded",
+        amount="0",
+        commission="-1.50",
+        refers_to=sale.identity.id,
+        refers_to_source="shop",
+    )
+    planned = linked_of(replace(sent, identity=Identity("till", sent.identity.id)), sale, at)
+    bill = desk.bill(lambda: storage.ledger.claim_linked(planned, "request"))
+    record_property("claim an adjustment of a sale", cost(bill))
+    assert (bill.write_units, bill.read_units, bill.calls.total()) == (4, 0, 1)
+    assert existing(storage, planned.claim) == planned.claim
+    assert existing(storage, sale) == sale
+    assert listed(storage, sale) == {planned.claim.identity: Decimal("10.00")}
+    again = replace(planned, claim=replace(planned.claim, position=claim(sent, at + LATER).position))
+    assert storage.ledger.claim_linked(again, "other") == Claimed(planned.claim, fresh=False)
 
 
 # ---------------------------------------------------------------- held events

@@ -11,7 +11,7 @@ from quarterhour.orders.events import SOURCE, refund, sale
 from quarterhour.orders.plan import INDEX_LAG
 from quarterhour_tools.emulator.http_api import Request, Response
 from tests.invariants.trial import Trial
-from tests.support.events import Cloud
+from tests.support.events import Cloud, void
 from tests.support.events import refund as given_back
 
 CURRENCY = "GBP"
@@ -69,6 +69,11 @@ class OrderBook:
         agency = str((line - 1) % 2)
         part = given_back(f"{id_}:{line}:part-{number}", amount, f"{id_}:{line}", agency=agency)
         return self._world.send([{**part, "source": SOURCE}])
+
+    def void_line(self, id_: str, line: int = 1) -> list[str]:
+        """Void the sale of an item by hand, from another source; return the verdict, none where no answer came."""
+        agency, sold = str((line - 1) % 2), f"{id_}:{line}"
+        return self._world.send([void(f"void-{id_}-{line}", sold, agency=agency, refers_to_source=SOURCE)])
 
     # ------------------------------------------------------------ what readers see
 
@@ -135,12 +140,12 @@ class OrderBook:
                     yield self._rest(refund(sold, found["history"][-1]["at"]))
 
     def _rest(self, whole: Cloud) -> Cloud:
-        """Return the refund of what was not given back by hand."""
+        """Return the refund of what nothing else has given back."""
         of = whole["data"]["refers_to"]
         rest = Decimal(whole["data"]["amount"])
-        for other in self._world.accepted.values():
-            if other["id"] != whole["id"] and other["data"].get("refers_to") == of:
-                rest = money.add(rest, money.negated(Decimal(other["data"]["amount"])))
+        for other in self._world.ledger():
+            if other["id"] != whole["id"] and other.get("refers_to") == of:
+                rest = money.add(rest, money.negated(Decimal(other["amount"])))
         return {**whole, "data": {**whole["data"], "amount": money.plain(rest)}}
 
 

@@ -9,7 +9,7 @@ import pytest
 from quarterhour_tools.emulator.faults import Kind
 from tests.invariants.crashing import DEATHS, Record, each_call
 from tests.invariants.trial import GRACE, Trial, on_trial
-from tests.support.events import refund, sale, view
+from tests.support.events import adjustment, refund, sale, view, void
 
 
 def batch(n: int) -> list[dict[str, object]]:
@@ -33,8 +33,77 @@ def place() -> Iterator[Trial]:
 
 
 @pytest.fixture
+def there(engine: str) -> Iterator[Trial]:
+    """The system on one engine, then on the other."""
+    with on_trial(engine) as made:
+        yield made
+
+
+@pytest.fixture
 def number() -> Callable[[], int]:
     return count().__next__
+
+
+def corrections(n: int) -> list[dict[str, object]]:
+    """A sale, a refund of a part, an adjustment from another source, two voids, and a refund that comes too late."""
+    courier = adjustment(f"a{n}", "0.25", of=f"s{n}", refers_to_source="shop")
+    return [
+        sale(f"s{n}", "10.00"),
+        refund(f"r{n}", "-4", of=f"s{n}"),
+        {**courier, "source": "till"},
+        void(f"v{n}", f"s{n}"),
+        void(f"w{n}", f"s{n}"),
+        refund(f"x{n}", "-1", of=f"s{n}"),
+    ]
+
+
+def test_an_ingest_of_corrections_may_die_at_any_call(
+    there: Trial, number: Callable[[], int], record_property: Record
+) -> None:
+    def send(place: Trial) -> None:
+        place.send(corrections(number()))
+
+    points = each_call(
+        there, prepare=lambda place: place.stack.cold_start("ingest"), act=send, recover=Trial.send_again
+    )
+    there.stories_agree()
+    record_property("corrections", f"{points} crash points tried, 0 violations")
+
+
+def test_two_that_void_a_sale_at_once_void_it_once_though_one_of_them_dies(
+    there: Trial, number: Callable[[], int], record_property: Record
+) -> None:
+    n = 0
+
+    def prepare(place: Trial) -> None:
+        nonlocal n
+        n = number()
+        place.send([sale(f"s{n}", "10.00"), refund(f"r{n}", "-4", of=f"s{n}")])
+
+    def act(place: Trial) -> None:
+        place.faults.meanwhile(2, lambda: place.send([void(f"w{n}", f"s{n}")]))
+        place.send([void(f"v{n}", f"s{n}")])
+
+    points = each_call(there, prepare, act, recover=Trial.send_again)
+    record_property("two voids", f"{points} crash points tried, 0 violations")
+
+
+def test_a_watch_that_posts_the_events_of_a_new_agency_may_die_at_any_call(
+    engine: str, number: Callable[[], int], record_property: Record
+) -> None:
+    def prepare(place: Trial) -> None:
+        n = number()
+        late = [refund(f"r{n}", "-1", of=f"s{n}"), void(f"v{n}", f"s{n}"), sale(f"s{n}", "10.00")]
+        place.send([{**one, "subject": f"agency {n}"} for one in late])
+        place.register(f"agency {n}")
+        place.stack.cold_start("watch")
+
+    def act(place: Trial) -> None:
+        place.tick()
+
+    with on_trial(engine, policy="registered") as place:
+        points = each_call(place, prepare, act, recover=act)
+    record_property("events of a new agency", f"{points} crash points tried, 0 violations")
 
 
 def test_an_ingest_may_die_at_any_call(place: Trial, number: Callable[[], int], record_property: Record) -> None:
@@ -51,23 +120,24 @@ def test_an_ingest_may_die_at_any_call(place: Trial, number: Callable[[], int], 
 
 
 def test_a_watch_that_posts_held_events_may_die_at_any_call(
-    place: Trial, number: Callable[[], int], record_property: Record
+    there: Trial, number: Callable[[], int], record_property: Record
 ) -> None:
     def prepare(place: Trial) -> None:
         n = number()
-        place.send([refund(f"h{n}", "-1", of=f"s{n}")])
+        courier = adjustment(f"a{n}", "0.25", of=f"s{n}", refers_to_source="shop")
+        place.send([refund(f"h{n}", "-1", of=f"s{n}"), void(f"v{n}", f"s{n}"), {**courier, "source": "till"}])
         place.send([sale(f"s{n}", "10.00")])
         place.stack.cold_start("watch")
 
     def act(place: Trial) -> None:
         place.tick()
 
-    points = each_call(place, prepare, act, recover=act)
+    points = each_call(there, prepare, act, recover=act)
     record_property("held events", f"{points} crash points tried, 0 violations")
 
 
 def test_a_request_that_posts_a_held_event_may_die_at_any_call(
-    place: Trial, number: Callable[[], int], record_property: Record
+    there: Trial, number: Callable[[], int], record_property: Record
 ) -> None:
     n = 0
 
@@ -79,13 +149,13 @@ def test_a_request_that_posts_a_held_event_may_die_at_any_call(
     def act(place: Trial) -> None:
         place.send([refund(f"h{n}", "-1", of=f"s{n}"), sale(f"s{n}", "10.00")])
 
-    points = each_call(place, prepare, act, recover=Trial.send_again)
+    points = each_call(there, prepare, act, recover=Trial.send_again)
     record_property("posting a held event", f"{points} crash points tried, 0 violations")
 
 
 @pytest.mark.parametrize("decision", ["release", "discard"])
 def test_an_operators_decision_may_die_at_any_call(
-    place: Trial, number: Callable[[], int], record_property: Record, decision: str
+    there: Trial, number: Callable[[], int], record_property: Record, decision: str
 ) -> None:
     n = 0
 
@@ -97,7 +167,7 @@ def test_an_operators_decision_may_die_at_any_call(
     def act(place: Trial) -> None:
         place.decide(decision, f"h{n}")
 
-    points = each_call(place, prepare, act, recover=act)
+    points = each_call(there, prepare, act, recover=act)
     record_property(f"{decision} a held event", f"{points} crash points tried, 0 violations")
 
 

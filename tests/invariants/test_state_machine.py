@@ -9,19 +9,31 @@ from functools import partial
 from itertools import pairwise
 from typing import Any
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
 from quarterhour.orders.plan import TRANSITIONS
+from quarterhour_tools.emulator.engines import DYNAMODB_LOCAL, MOTO
 from quarterhour_tools.emulator.faults import Kind
 from tests.invariants.orders import OrderBook, order
 from tests.invariants.trial import START, on_trial
-from tests.support.events import Cloud, refund, sale, view
+from tests.support.events import Cloud, adjustment, refund, sale, view, void
 
-IDS = [f"e{i}" for i in range(12)]
+SOURCES = {"e": "shop", "t": "till"}
+"""The source of an event, by the first letter of its id."""
+SALES = ["e0", "e1", "e2", "e3", "t0", "t1"]
+CORRECTIONS = ["e4", "e5", "e6", "e7", "e8", "t2", "t3"]
+IDS = [*SALES, *CORRECTIONS]
+OF_SALES = st.sampled_from([*SALES * 4, *CORRECTIONS])
+"""The ids that sales have, and corrections refer to, more often than not; any other id may be one, too."""
+OF_CORRECTIONS = st.sampled_from([*SALES, *CORRECTIONS * 3])
 AMOUNTS = ["10.00", "0.001", "12345678901234567890.12", "0"]
-AGENCIES = ["42", "ünï 7"]
+AGENCIES = ["42", "42", "42", "ünï 7"]
+AGENCIES_OF_ORDERS = ["0", "1"]
+POLICIES = ["open", "registered"]
+KINDS = ["sale", "sale", "sale", "sale", "refund", "refund", "void", "adjustment", "unlinked", "view"]
 TIMES = ["", "", "2026-09-30T23:59:59Z", "2026-10-31T23:59:59Z", "2026-11-01T00:00:00Z", "2027-03-01T00:00:00Z"]
 STARTS = [START, datetime(2026, 11, 3, 23, 40, tzinfo=UTC)]
 """The second is shortly before the cut-off of October."""
@@ -43,20 +55,29 @@ def an_event(draw: st.DrawFn) -> Cloud:
 @st.composite
 def an_event_without_time(draw: st.DrawFn) -> Cloud:
     """An event that counts in the month in which it is recorded."""
-    id_ = draw(st.sampled_from(IDS))
-    match draw(st.sampled_from(["sale", "sale", "sale", "refund", "unlinked", "view"])):
+    kind, of, agency = draw(st.sampled_from(KINDS)), draw(OF_SALES), draw(st.sampled_from(AGENCIES))
+    id_ = draw(OF_SALES if kind == "sale" else OF_CORRECTIONS)
+    match kind:
         case "sale":
             customer: dict[str, Any] = draw(st.sampled_from([{}, {"customer": "bob"}, {"customer": "eve"}]))
-            return sale(id_, draw(st.sampled_from(AMOUNTS)), agency=draw(st.sampled_from(AGENCIES)), **customer)
+            sent = sale(id_, draw(st.sampled_from(AMOUNTS)), agency=agency, **customer)
         case "refund":
-            of = draw(st.sampled_from([other for other in IDS if other != id_]))
-            return refund(
-                id_, draw(st.sampled_from(["-4", "-10.00", "-0.001"])), of, agency=draw(st.sampled_from(AGENCIES))
-            )
+            amount = draw(st.sampled_from(["-4", "-10.00", "-0.001"]))
+            sent = refund(id_, amount, of, agency=agency, **from_another(id_, of))
+        case "void":
+            sent = void(id_, of, agency=agency, **from_another(id_, of))
+        case "adjustment":
+            sent = adjustment(id_, "0.25", of, agency=agency, **from_another(id_, of))
         case "unlinked":
-            return refund(id_, "-3.5", None, agency=draw(st.sampled_from(AGENCIES)))
+            sent = draw(st.sampled_from([refund(id_, "-3.5", None, agency=agency), adjustment(id_, "-2")]))
         case _:
-            return view(id_, "/index", draw(st.sampled_from(["bob", "eve"])))
+            sent = view(id_, "/index", draw(st.sampled_from(["bob", "eve"])))
+    return {**sent, "source": SOURCES[id_[0]]}
+
+
+def from_another(id_: str, of: str) -> dict[str, str]:
+    """Return the source of a sale that is not the source of the event that refers to it."""
+    return {} if id_[0] == of[0] else {"refers_to_source": SOURCES[of[0]]}
 
 
 faults = st.one_of(st.none(), st.tuples(st.sampled_from(list(Kind)), st.integers(0, 12)))
@@ -65,14 +86,18 @@ faults = st.one_of(st.none(), st.tuples(st.sampled_from(list(Kind)), st.integers
 class Marketplace(RuleBasedStateMachine):
     """One deployment under everything that AWS, clients and operators can do to it."""
 
+    engine = MOTO
+
     def __init__(self) -> None:
         super().__init__()
         self._open = ExitStack()
 
-    @initialize(shards=st.sampled_from([1, 2, 3, 9]), start=st.sampled_from(STARTS))
-    def deploy(self, shards: int, start: datetime) -> None:
-        self.place = self._open.enter_context(on_trial(shards=shards, start=start))
+    @initialize(shards=st.sampled_from([1, 2, 3, 9]), start=st.sampled_from(STARTS), policy=st.sampled_from(POLICIES))
+    def deploy(self, shards: int, start: datetime, policy: str) -> None:
+        self.place = self._open.enter_context(on_trial(self.engine, shards=shards, start=start, policy=policy))
         self.book = OrderBook(self.place)
+        for agency in AGENCIES_OF_ORDERS:
+            self.place.register(agency)
 
     @rule(events=st.lists(an_event(), min_size=1, max_size=6), fault=faults)
     def send(self, events: list[Cloud], fault: tuple[Kind, int] | None) -> None:
@@ -127,11 +152,22 @@ class Marketplace(RuleBasedStateMachine):
     @rule(id_=st.sampled_from(IDS), action=st.sampled_from(["release", "discard"]), fault=faults)
     def an_operator_decides_about_a_held_event(self, id_: str, action: str, fault: tuple[Kind, int] | None) -> None:
         with self._struck_by(fault):
-            self.place.decide(action, id_)
+            self.place.decide(action, id_, SOURCES[id_[0]])
 
     @rule(id_=st.sampled_from(IDS), action=st.sampled_from(["release", "discard"]), after=st.integers(0, 12))
     def an_operator_decides_amid_a_tick(self, id_: str, action: str, after: int) -> None:
-        self.place.faults.meanwhile(after, partial(self.place.decide, action, id_))
+        self.place.faults.meanwhile(after, partial(self.place.decide, action, id_, SOURCES[id_[0]]))
+        self.place.tick()
+        self.place.faults.disarm()
+
+    @rule(agency=st.sampled_from(AGENCIES), fault=faults)
+    def an_agency_is_registered(self, agency: str, fault: tuple[Kind, int] | None) -> None:
+        with self._struck_by(fault):
+            self.place.register(agency)
+
+    @rule(agency=st.sampled_from(AGENCIES), after=st.integers(0, 12))
+    def an_agency_is_registered_amid_a_tick(self, agency: str, after: int) -> None:
+        self.place.faults.meanwhile(after, partial(self.place.register, agency))
         self.place.tick()
         self.place.faults.disarm()
 
@@ -151,6 +187,13 @@ class Marketplace(RuleBasedStateMachine):
 
         self.place.faults.meanwhile(after, other)
         self.place.send(events)
+        self.place.faults.disarm()
+
+    @rule(of=OF_SALES, agency=st.sampled_from(AGENCIES), after=st.integers(0, 6))
+    def a_sale_is_voided_by_two_at_once(self, of: str, agency: str, after: int) -> None:
+        one, other = (void(f"{of}-{which}", of, agency=agency, refers_to_source=SOURCES[of[0]]) for which in "ab")
+        self.place.faults.meanwhile(after, partial(self.place.send, [other]))
+        self.place.send([one])
         self.place.faults.disarm()
 
     @rule(after=st.integers(0, 20))
@@ -202,6 +245,11 @@ class Marketplace(RuleBasedStateMachine):
         with self._struck_by(fault):
             self.book.give_back(id_, amount, number)
 
+    @rule(id_=st.sampled_from(ORDERS), fault=faults)
+    def a_line_of_an_order_is_voided(self, id_: str, fault: tuple[Kind, int] | None) -> None:
+        with self._struck_by(fault):
+            self.book.void_line(id_)
+
     @rule(id_=st.sampled_from(ORDERS), amount=st.sampled_from(PARTS), after=st.integers(0, 12))
     def a_part_is_given_back_while_the_orders_are_billed(self, id_: str, amount: str, after: int) -> None:
         def other() -> None:
@@ -225,6 +273,7 @@ class Marketplace(RuleBasedStateMachine):
                 self.place.drain()
                 self.book.expect()
                 self.place.check()
+                self.place.stories_agree()
 
     def _struck_by(self, fault: tuple[Kind, int] | None) -> ExitStack:
         armed = ExitStack()
@@ -234,5 +283,21 @@ class Marketplace(RuleBasedStateMachine):
         return armed
 
 
+LONG = settings.get_current_profile_name() == "long"
 TestMarketplace = Marketplace.TestCase
-TestMarketplace.settings = settings.get_profile("long" if settings.get_current_profile_name() == "long" else "bounded")
+TestMarketplace.settings = settings.get_profile("long" if LONG else "bounded")
+
+
+class MarketplaceOnDynamoDBLocal(Marketplace):
+    """The same on the other engine, which takes longer."""
+
+
+@pytest.fixture
+def on_dynamodb_local(dynamodb_local_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(MarketplaceOnDynamoDBLocal, "engine", dynamodb_local_url)
+
+
+TestMarketplaceOnDynamoDBLocal = pytest.mark.engine(DYNAMODB_LOCAL)(
+    pytest.mark.usefixtures("on_dynamodb_local")(MarketplaceOnDynamoDBLocal.TestCase)
+)
+TestMarketplaceOnDynamoDBLocal.settings = settings(TestMarketplace.settings, max_examples=50 if LONG else 5)

@@ -1,0 +1,133 @@
+"""Importing into a deployed stack: its API is found by CloudFormation, and every request is signed for IAM."""
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import boto3
+import pytest
+from botocore.auth import SigV4Auth
+from botocore.awsrequest import AWSPreparedRequest, AWSRequest
+from botocore.credentials import Credentials
+
+from quarterhour_tools.cli import main
+from quarterhour_tools.emulator.http_api import Request
+from quarterhour_tools.operations import remote
+from tests.e2e.test_import import history, recorded, write
+from tests.support.system import World, opened
+
+STACK = "quarterhour-dev"
+API = "https://q1h5.execute-api.eu-west-1.amazonaws.com"
+KEYS = {"AWS_ACCESS_KEY_ID": "AKID", "AWS_SECRET_ACCESS_KEY": "secret", "AWS_SESSION_TOKEN": "token"}
+
+
+class Deployed:
+    """Stands for AWS: a stack with outputs, and its API, which answers the requests that carry a right signature."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self.outputs = {"ApiUrl": API}
+        self.answered: list[str] = []
+
+    def client(self, service: str) -> Any:
+        assert service == "cloudformation"
+        return self
+
+    def describe_stacks(self, StackName: str) -> Any:  # noqa: N803 - AWS's own
+        assert StackName == STACK
+        return {"Stacks": [{"Outputs": [{"OutputKey": key, "OutputValue": url} for key, url in self.outputs.items()]}]}
+
+    def session(self, **_: object) -> Any:
+        return self
+
+    def send(self, request: AWSPreparedRequest) -> Any:
+        assert request.url.startswith(API)
+        assert is_signed(request), "API Gateway would answer 403"
+        assert request.body is None or isinstance(request.body, bytes)
+        parts = urlsplit(request.url)
+        headers = tuple((name, _text(value)) for name, value in request.headers.items() if name == "content-type")
+        forwarded = Request(request.method, parts.path, parts.query, headers, request.body or b"")
+        answer = self._world.stack.request(forwarded)
+        self.answered.append(f"{request.method} {parts.path}")
+        return type("Answer", (), {"status_code": answer.status, "content": answer.body})
+
+
+def is_signed(request: AWSPreparedRequest) -> bool:
+    """Return whether a request is signed with our keys for the API of this region: method, address, headers, body."""
+    headers = {name.lower(): _text(value) for name, value in request.headers.items()}
+    scope = r"AWS4-HMAC-SHA256 Credential=AKID/\d{8}/eu-west-1/execute-api/aws4_request, "
+    found = re.fullmatch(scope + r"SignedHeaders=([a-z;-]+), Signature=([0-9a-f]{64})", headers["authorization"])
+    assert found, headers["authorization"]
+    signed = {name: headers[name] for name in found[1].split(";") if name != "host"}
+    again = AWSRequest(request.method, request.url, signed, request.body)
+    again.context["timestamp"] = headers["x-amz-date"]
+    auth = SigV4Auth(Credentials(*KEYS.values()), "execute-api", "eu-west-1")
+    return bool(auth.signature(auth.string_to_sign(again, auth.canonical_request(again)), again) == found[2])
+
+
+def _text(value: str | bytes) -> str:
+    return value if isinstance(value, str) else value.decode()
+
+
+@pytest.fixture
+def world() -> Iterator[World]:
+    with opened() as deployed:
+        yield deployed
+
+
+@pytest.fixture
+def aws(world: World, monkeypatch: pytest.MonkeyPatch) -> Deployed:
+    """A deployed stack, and a machine that has keys for it in its environment, and nowhere else."""
+    deployed = Deployed(world)
+    monkeypatch.setattr(boto3, "client", deployed.client)
+    monkeypatch.setattr(remote, "URLLib3Session", deployed.session)
+    nowhere = dict.fromkeys(("AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"), os.devnull)
+    for name, value in {**KEYS, **nowhere, "AWS_EC2_METADATA_DISABLED": "true"}.items():
+        monkeypatch.setenv(name, value)
+    return deployed
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> str:
+    return write(tmp_path / "history.ndjson", history())
+
+
+def run(file: str) -> int:
+    return main(["import", file, "--stack", STACK, "--zone", "Europe/London"])
+
+
+def test_a_history_is_recorded_once_by_signed_requests(
+    world: World, aws: Deployed, file: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(file) == 0
+    assert "all 4 events are in the ledger" in capsys.readouterr().out
+    assert recorded(world) == ["a", "b", "c", "opening"]
+    assert aws.answered.count("POST /events") == 1
+    assert run(file) == 0, "the progress is that of this stack"
+    assert aws.answered.count("POST /events") == 1
+    aws.outputs = {"ApiUrl": API.replace("q1h5", "p2k7")}
+    assert run(file) == 2, "the stack was deleted, and another one has its name"
+    assert "another deployment" in capsys.readouterr().err
+
+
+def test_a_stack_that_is_not_quarterhours_is_named(
+    world: World, aws: Deployed, file: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    aws.outputs = {"WebsiteUrl": "https://example.com"}
+    assert run(file) == 2
+    assert f"the stack {STACK} has no ApiUrl" in capsys.readouterr().err
+    assert recorded(world) == []
+
+
+@pytest.mark.usefixtures("aws")
+def test_a_machine_without_keys_sends_nothing(
+    world: World, file: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in KEYS:
+        monkeypatch.delenv(name)
+    assert run(file) == 2
+    assert "there are no credentials for AWS" in capsys.readouterr().err
+    assert recorded(world) == []

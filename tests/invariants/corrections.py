@@ -1,0 +1,204 @@
+"""What sales, their corrections and held events must come to: computed from what was sent, and from what is stored.
+
+Nothing here uses the product's code. A sale only ever loses amount, is voided at most once, and never leaves the
+ledger. So each reason for a rejection or a hold that was right once is still right in the end.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, Final
+
+from tests.support.events import Cloud
+
+SALE: Final = "sale.recorded"
+VOID: Final = "sale.voided"
+REVERSALS: Final = frozenset({"sale.refunded", VOID})
+WITHOUT_CURRENCY: Final = "XXX"
+
+Facts = Mapping[str, Any]
+"""An event as the ledger or the list of held events has it."""
+Name = tuple[str, str]
+"""Source and id."""
+
+
+def name_of(event: Mapping[str, Any]) -> Name:
+    """Return source and id of an event."""
+    return event["source"], event["id"]
+
+
+def reference(source: str, facts: Facts) -> Name | None:
+    """Return source and id of what an event refers to; ``None`` if it refers to nothing."""
+    return (facts.get("refers_to_source") or source, facts["refers_to"]) if facts.get("refers_to") else None
+
+
+def facts_of(event: Cloud) -> Facts:
+    """Return the facts of a sent event."""
+    amount = {"amount": event["data"].get("amount", "0")}
+    return {**event["data"], **amount, "source": event["source"], "id": event["id"], "agency": event["subject"]}
+
+
+def is_content(event: Cloud, facts: Facts) -> bool:
+    """Return whether facts are those of a sent event.
+
+    The ledger decides the amount of a void, and leaves out the reference of an event that was released.
+    """
+    sent = event["data"]
+    of = reference(event["source"], facts)
+    return (
+        (*name_of(event), event["type"], event["subject"]) == (*name_of(facts), facts["type"], facts["agency"])
+        and (event["type"] == VOID or Fraction(sent.get("amount", "0")) == Fraction(facts["amount"]))
+        and ("commission" not in sent or Fraction(sent["commission"]) == Fraction(facts["commission"]))
+        and _instant(event.get("time")) == _instant(facts.get("time"))
+        and sent.get("customer") == facts.get("customer")
+        and of in {None, reference(event["source"], sent)}
+    )
+
+
+def _instant(text: str | None) -> datetime | None:
+    return datetime.fromisoformat(text) if text else None
+
+
+@dataclass(frozen=True)
+class Books:
+    """All that is stored in the end: the ledger, and the events that are held or discarded, as ``GET /held`` has them.
+
+    ``sent``: the contents that were sent under each id. ``registered``: the agencies that were registered, or may be;
+    ``None`` if they need not be. ``released``: the ids of the events that operators released, or tried to.
+    """
+
+    items: Iterable[Facts]
+    held: Mapping[Name, Facts]
+    discarded: Mapping[Name, Facts]
+    sent: Mapping[str, list[Cloud]]
+    registered: frozenset[str] | None
+    released: frozenset[str]
+
+    @cached_property
+    def ledger(self) -> dict[Name, Facts]:
+        """The ledger by source and id."""
+        return {name_of(item): item for item in self.items}
+
+    @cached_property
+    def corrections(self) -> dict[Name, list[Facts]]:
+        """The corrections in the ledger by what they refer to."""
+        found = defaultdict(list)
+        for item in self.items:
+            if of := reference(item["source"], item):
+                found[of].append(item)
+        return found
+
+    def stored(self, name: Name) -> Facts | None:
+        """Return the event that has an identity."""
+        return self.ledger.get(name) or self.held.get(name) or self.discarded.get(name)
+
+    def left(self, sale: Name) -> Fraction:
+        """Return what is left of the amount of a sale."""
+        reversals = [item for item in self.corrections.get(sale, ()) if item["type"] in REVERSALS]
+        return sum((Fraction(item["amount"]) for item in reversals), Fraction(self.ledger[sale]["amount"]))
+
+    def is_voided(self, sale: Name) -> bool:
+        """Return whether a sale was voided."""
+        return any(item["type"] == VOID for item in self.corrections.get(sale, ()))
+
+    # ------------------------------------------------------------ the invariants
+
+    def check(self) -> None:
+        """Hold the ledger to the rules of corrections, and each held event to its reasons."""
+        for of in self.corrections:
+            assert self.ledger.get(of, {}).get("type") == SALE, "a correction is in the ledger, and its sale is not"
+            self._sale_is_corrected_exactly(of)
+        for item in self.items:
+            self._may_be_recorded(item)
+        for name, one in self.held.items():
+            assert name not in self.ledger, "a held event is in the ledger"
+            for problem in one["problems"]:
+                assert self.is_right(one, problem["problem"]), f"{name} waits for another reason than {problem}"
+
+    def _sale_is_corrected_exactly(self, name: Name) -> None:
+        """Hold the corrections of a sale to it: never more than it was, nothing after a void, at its own terms."""
+        sale, linked = self.ledger[name], self.corrections[name]
+        account = sale["agency"], sale["currency"]
+        assert all((item["agency"], item["currency"]) == account for item in linked), "corrected by another account"
+        reversals = [item for item in linked if item["type"] in REVERSALS]
+        voids = [item for item in reversals if item["type"] == VOID]
+        left = self.left(name)
+        assert left >= 0, "more was given back than sold"
+        assert len(voids) <= 1, "a sale was voided twice"
+        assert not voids or left == 0, "something is left of a voided sale"
+        assert all(Fraction(item["amount"]) or not Fraction(sale["amount"]) for item in voids), "a void of nothing"
+        charged = sum(Fraction(item["commission"]) for item in (sale, *reversals))
+        if left == 0:
+            assert charged == 0 or not reversals, "a sale was given back, and its commission was not"
+        if "arithmetic" not in sale:
+            assert charged == left * Fraction(sale["commission_rate"]), "another commission than for what is left"
+
+    def _may_be_recorded(self, item: Facts) -> None:
+        (source, id_), own = name_of(item), self.sent.get(item["id"], ())
+        if self.registered is not None and item["currency"] != WITHOUT_CURRENCY:
+            assert item["agency"] in self.registered or id_ in self.released, "an unregistered agency's event"
+        if not reference(source, item) and id_ not in self.released:
+            contents = [one for one in own if is_content(one, item)]
+            assert any(reference(source, one["data"]) is None for one in contents), "the reference is lost"
+
+    def is_right(self, event: Facts, problem: str) -> bool:
+        """Return whether an event that was rejected or is held has a problem."""
+        return any(part in problem for part in self._problems(event))
+
+    def _problems(self, event: Facts) -> Iterator[str]:
+        """Yield a part of the text of each problem that an event has."""
+        name = name_of(event)
+        if self.stored(name):
+            yield "with other content"
+        if name in self.discarded:
+            yield "was held, and discarded by an operator"
+        if self.registered is not None and event["agency"] not in self.registered:
+            yield "is no registered agency"
+        if of := reference(name[0], event):
+            yield from self._problems_of_reference(name, of)
+            if self.ledger.get(of, {}).get("type") == SALE:
+                yield from self._problems_with_sale(event, of)
+
+    def _problems_of_reference(self, name: Name, of: Name) -> Iterator[str]:
+        sent, found = self.sent.get(of[1], ()), self.ledger.get(of)
+        if of == name:
+            yield "is the event itself"
+        if found is None:
+            yield "is no recorded sale yet"
+        elif found["type"] != SALE:
+            yield f"is no sale, but {found['type']}"
+        if any(one["type"] != SALE for one in sent):
+            yield "is a held event, and no sale"
+        if any(reference(one["source"], one["data"]) == name for one in sent):
+            yield "refers back to this event"
+        if of in self.discarded:
+            yield "was discarded by an operator"
+
+    def _problems_with_sale(self, event: Facts, name: Name) -> Iterator[str]:
+        sale, left = self.ledger[name], self.left(name)
+        if sale["agency"] != event["agency"]:
+            yield "is a sale of another account"
+        if self.is_voided(name):
+            yield "was voided"
+        if left == 0 and Fraction(sale["amount"]):
+            yield "was refunded whole"
+        if left + Fraction(event["amount"]) < 0:
+            yield "more than is left of the sale"
+
+
+def check_story(sale: Facts, corrections: list[Facts], story: Mapping[str, Any]) -> None:
+    """Hold the story of a sale to its corrections: all of them, each after the step that it follows from."""
+    first, *steps = story["items"]
+    assert name_of(first) == name_of(sale)
+    assert sorted(map(name_of, steps)) == sorted(map(name_of, corrections)), "another story than the ledger has"
+    left, commission = Fraction(sale["amount"]), Fraction(sale["commission"])
+    assert (Fraction(first["left_after"]), Fraction(first["commission_after"])) == (left, commission)
+    for step in steps:
+        left += Fraction(step["amount"]) if step["type"] in REVERSALS else 0
+        commission += Fraction(step["commission"])
+        assert Fraction(step["left_after"]) == left, "a step does not follow from the one before it"
+        assert Fraction(step["commission_after"]) == commission
+    assert (Fraction(story["left"]), Fraction(story["commission"])) == (left, commission)
