@@ -18,6 +18,7 @@ from quarterhour.model import exact_json, money
 from quarterhour.model.errors import in_words
 from quarterhour.model.periods import ZONE, Calendar, time_zone
 from quarterhour.model.totals import Totals
+from quarterhour.orders.events import unreserved
 from quarterhour_tools.errors import ToolError
 from quarterhour_tools.loading.event_file import BadLine, Line, open_source, read_lines
 from quarterhour_tools.loading.expected_totals import FIGURES, KEY, Place, expected_totals
@@ -153,7 +154,7 @@ def _event(line: Line | BadLine) -> Event | str:
     if isinstance(line, BadLine):
         return line.problem
     try:
-        found = read_event(exact_json.parse(line.text))
+        found = unreserved(read_event(exact_json.parse(line.text)))
     except ValueError as error:
         return f"is not JSON: {error}"
     if isinstance(found, Rejection):

@@ -109,6 +109,7 @@ def test_a_truncated_file_is_refused_before_anything_is_sent(
     [
         ({"time": None}, "line 4: time is missing"),
         ({"id": "a"}, "line 4: shop#a is in the file more than once"),
+        ({"source": "orders", "id": "7:1"}, "line 4: id is that of an order's sale or refund"),
         ({"type": "sale.recorded"}, "line 4: data.amount is -5.00: expected 0 or more"),
     ],
 )
