@@ -14,6 +14,7 @@ from quarterhour.aws.items import to_item
 from quarterhour.aws.tables import query_pages
 from quarterhour.aws.workers import Workers
 from quarterhour.counters.store import CounterStore
+from quarterhour.held.store import HeldStore
 from quarterhour.ledger.queries import LedgerQueries
 from quarterhour.ledger.store import LedgerStore
 from quarterhour.model.instants import ALWAYS
@@ -87,6 +88,10 @@ class Storage:
             SealedFiles(self.s3, self.stack.ref("ReportBucket")),
             Executions(self.stack.engine.stepfunctions(), ""),
         )
+
+    @property
+    def held(self) -> HeldStore:
+        return HeldStore(self.dynamodb, self.identity_table, self.entity_table, self.entities)
 
     @property
     def entities(self) -> EntityReader:

@@ -1,0 +1,77 @@
+"""What held events wait for, and operators' decisions about them, under conditions."""
+
+from dataclasses import replace
+
+import pytest
+
+from quarterhour.ledger.event import Event
+from quarterhour.ledger.held_events import Decision, HeldEvent, HeldReason, Hold, Release, Reservation
+from quarterhour.model.errors import FieldProblem
+from quarterhour.model.identifiers import Identity
+from tests.contract.metered import Record, cost, metered
+from tests.contract.storage import Storage
+from tests.support.builders import event
+
+AGENCY, SALE = HeldReason.UNREGISTERED_AGENCY, HeldReason.UNKNOWN_SALE
+WHY = FieldProblem("data.amount", "is -2, more than is left of the sale", "-1 at the most")
+DECISION = Decision("ann", "2026-10-23T01:30:00.000Z", "sent by a test")
+RELEASE = Release(DECISION.by, DECISION.at, DECISION.reason, AGENCY)
+
+
+def stored(storage: Storage, identity: Identity) -> HeldEvent:
+    values = storage.held.get(identity)
+    assert values
+    return HeldEvent.parse(values)
+
+
+def reason_of(storage: Storage, identity: Identity) -> HeldReason:
+    """Return the reason in the reservation, which is that of the item."""
+    reservation = storage.ledger.claims([identity])[identity]
+    assert isinstance(reservation, Reservation)
+    assert stored(storage, identity).reason == reservation.reason
+    return reservation.reason
+
+
+@pytest.fixture
+def one(storage: Storage, own: str) -> Event:
+    """An event that is held for its agency."""
+    one = event(f"{own}-held", "sale.refunded", amount="-2", refers_to=f"{own}-sale")
+    storage.ledger.hold([Hold.of(one, AGENCY)], lambda: True)
+    return one
+
+
+def test_what_an_event_waits_for_changes_in_its_reservation_and_its_item(
+    storage: Storage, one: Event, record_property: Record
+) -> None:
+    held = replace(stored(storage, one.identity), reason=SALE, problems=(WHY,))
+    own = metered(storage)
+    bill = own.bill(lambda: own.storage.held.explain(AGENCY, held))
+    record_property("a changed reason", cost(bill))
+    assert (bill.write_units, bill.calls.total()) == (8, 1)
+    assert reason_of(storage, one.identity) is SALE
+    assert stored(storage, one.identity) == held
+
+
+def test_a_reason_that_has_changed_meanwhile_stays(storage: Storage, one: Event) -> None:
+    held = stored(storage, one.identity)
+    storage.held.explain(SALE, replace(held, reason=SALE, problems=(WHY,)))
+    assert (reason_of(storage, one.identity), stored(storage, one.identity)) == (AGENCY, held)
+
+
+def test_a_release_is_of_the_reason_that_its_operator_saw(storage: Storage, one: Event) -> None:
+    assert not storage.held.release(one.identity, replace(RELEASE, waived=SALE))
+    assert storage.held.release(one.identity, RELEASE)
+    held = stored(storage, one.identity)
+    assert held.released == RELEASE
+    storage.held.explain(AGENCY, replace(held, reason=SALE))
+    assert not storage.held.release(one.identity, RELEASE)
+    found = stored(storage, one.identity)
+    assert (found.released, found.posting.without_registration, found.posting.without_sale) == (RELEASE, True, False)
+
+
+def test_a_discarded_event_keeps_its_reason_and_is_not_explained(storage: Storage, one: Event) -> None:
+    held = stored(storage, one.identity)
+    storage.held.discard(held, DECISION)
+    storage.held.explain(AGENCY, replace(held, reason=SALE))
+    assert reason_of(storage, one.identity) is AGENCY
+    assert not storage.held.release(one.identity, RELEASE)
