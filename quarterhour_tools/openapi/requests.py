@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, RootModel
 
 from quarterhour.agencies.agency import MAX_ADDRESS
+from quarterhour.documents.keys import MAX_VERSION
 from quarterhour.documents.permissions import MOST
 from quarterhour.exchange_rates.exchange_rate import MAX_SOURCE
 from quarterhour.ledger.http import MAX_BATCH
@@ -88,6 +89,30 @@ class VoidData(Details):
     customer: Omittable[Text]
 
 
+class SentRerating(Body):
+    """What a re-rating applies, and its operator."""
+
+    rate_card: Text
+    """The document of a rate card: the agency's own, a group's or the default one."""
+    version: Annotated[int, Field(ge=1, le=MAX_VERSION)]
+    by: Text
+    """The operator."""
+
+
+class ReratingData(Details):
+    """The facts of a re-rating: an event is charged by another rate card."""
+
+    refers_to: Name
+    """The id of the event, as a rule a sale."""
+    currency: Currency
+    rerating: SentRerating
+    reason: Text
+    """Why the event is charged by another rate card."""
+    refers_to_source: Omittable[Name]
+    """The source of the event; without it, the re-rating's own."""
+    customer: Omittable[Text]
+
+
 class ViewData(Details):
     """The facts of a view, which has no amount."""
 
@@ -124,6 +149,15 @@ class Void(CloudEvent):
     data: VoidData
 
 
+class Rerating(CloudEvent):
+    """A sale is charged by another rate card: the difference is computed when this event is recorded."""
+
+    type: Literal["adjustment.recorded"]
+    subject: Name
+    """The agency."""
+    data: ReratingData
+
+
 class View(CloudEvent):
     """A customer has viewed a page."""
 
@@ -133,7 +167,7 @@ class View(CloudEvent):
     data: ViewData
 
 
-class SentEvent(RootModel[BillingEvent | Void | View]):
+class SentEvent(RootModel[BillingEvent | Void | Rerating | View]):
     """An event."""
 
 

@@ -30,7 +30,7 @@ Direction = Literal["up", "stable", "down"]
 Proof = Literal["verified", "pending", "drift"]
 EventType = Literal["sale.recorded", "sale.refunded", "sale.voided", "adjustment.recorded", "view.recorded"]
 Status = Literal["open", "paid", "shipped", "delivered", "cancelled"]
-TermsOrigin = Literal["event", "sale", "default", "card", "unknown"]
+TermsOrigin = Literal["event", "sale", "default", "card", "rerating", "unknown"]
 
 
 class Answer(BaseModel):
@@ -353,6 +353,14 @@ class Receipt(Answer):
     position: str
 
 
+class RecordedRerating(Answer):
+    """What a re-rating applied, and its operator."""
+
+    rate_card: str
+    version: Count
+    by: Text
+
+
 class Event(Receipt):
     """A recorded event."""
 
@@ -386,6 +394,8 @@ class Event(Receipt):
     reason: Maybe[Text]
     kind: Maybe[Literal["opening"]]
     """Of an adjustment that brings a balance forward."""
+    rerating: Maybe[RecordedRerating]
+    """Of an adjustment that charges its sale by another rate card."""
     period: Maybe[Month]
     """The month in which it counts."""
     prior_period: Maybe[Literal["1"]]
@@ -446,7 +456,7 @@ class HeldEvent(Answer):
     held_at: Instant
     problems: list[FieldProblem]
     """Why it cannot be posted yet."""
-    event: dict[str, str]
+    event: dict[str, str | RecordedRerating]
     """The event's type, agency, currency and figures, and its optional facts."""
     released: Maybe[Release]
     """Who lets it be posted without what it waited for then."""
@@ -496,10 +506,14 @@ class EventTerms(Answer):
 
     from_: Annotated[TermsOrigin, Field(alias="from")]
     sale: Maybe[Name]
-    """The refunded or voided sale."""
+    """The refunded, voided or rerated sale."""
     document: Maybe[str]
     """The name of the rate card."""
     version: Maybe[Count]
+    by: Maybe[Text]
+    """The operator of a re-rating."""
+    reason: Maybe[Text]
+    """Why the sale was rerated."""
     looked_at: Maybe[list[LookedAt]]
     """The rate cards in the order of precedence, up to the one that applied, if one did."""
     valid_from: Maybe[Instant]
@@ -507,6 +521,16 @@ class EventTerms(Answer):
     """The rule that matched the event; null if none did."""
     note: Maybe[str]
     """Why the rule's fees do not apply, if they do not."""
+
+
+class Computation(Answer):
+    """The computation of a commission in force."""
+
+    terms: EventTerms
+    steps: list[Step]
+    """The last step gives the commission."""
+    commission: Decimal
+    """That of the whole amount, before refunds."""
 
 
 class Explanation(Answer):
@@ -524,6 +548,9 @@ class Explanation(Answer):
     steps: list[Step]
     """The last step gives the commission."""
     commission: Decimal
+    """The commission as it was recorded."""
+    in_force: Maybe[Computation]
+    """After a re-rating: the computation by the rate card in force, of which later refunds give back their part."""
 
 
 class StoryStep(Event):

@@ -1,6 +1,7 @@
 """`quarterhour rebuild`, `unpark` and `reseal`, and the common parts of the commands for a deployment."""
 
 import argparse
+import getpass
 import json
 from datetime import datetime
 from typing import Any, Final
@@ -128,6 +129,13 @@ def _reseal(args: argparse.Namespace) -> int:
             break
     print(f"{answer['files']} files are as they were sealed")
     return 0
+
+
+def operator(args: argparse.Namespace) -> str:
+    """Return the name of the person who runs a command: the IAM identity, or the local user of an emulator."""
+    if args.url:
+        return getpass.getuser()
+    return str(boto3.client("sts").get_caller_identity()["Arn"])
 
 
 def api(args: argparse.Namespace) -> Remote:

@@ -1,16 +1,14 @@
 """`quarterhour held`: lists held events, and lets an operator release or discard one of them."""
 
 import argparse
-import getpass
 from typing import Any, Final
 
-import boto3
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from quarterhour.ledger.held_events import HeldReason, HeldStatus
-from quarterhour_tools.operations.deployment import api, configure_target, invoke
+from quarterhour_tools.operations.deployment import api, configure_target, invoke, operator
 
 _PAGE: Final = "1000"
 
@@ -59,7 +57,7 @@ def _why(held: dict[str, Any]) -> str:
 
 def _decide(args: argparse.Namespace) -> int:
     named = {"source": args.source, "id": args.id}
-    invoke(args, "Operator", {"action": args.action, **named, "by": _operator(args), "reason": args.reason})
+    invoke(args, "Operator", {"action": args.action, **named, "by": operator(args), "reason": args.reason})
     if args.action == "discard":
         print(f"{args.source} {args.id}: discarded")
         return 0
@@ -67,10 +65,3 @@ def _decide(args: argparse.Namespace) -> int:
     posted = invoke(args, "Watch", {})["held"]["posted"]
     print(f"{args.source} {args.id}: released; {posted} held events are posted now")
     return 0
-
-
-def _operator(args: argparse.Namespace) -> str:
-    """Return the name of the person who decides: the IAM identity, or the local user of an emulator."""
-    if args.url:
-        return getpass.getuser()
-    return str(boto3.client("sts").get_caller_identity()["Arn"])

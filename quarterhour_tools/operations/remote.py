@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from decimal import Decimal
 from typing import Any, Final
 from urllib.parse import quote, urlsplit
 
@@ -85,6 +86,7 @@ class Remote:
             SigV4Auth(self._credentials, _SERVICE, region).add_auth(request)
         response = self._http.send(request.prepare())
         try:
-            return response.status_code, json.loads(response.content)
+            # Figures in the content of a document stay exact.
+            return response.status_code, json.loads(response.content, parse_float=Decimal)
         except ValueError as error:
             raise ToolError(f"{self.url} answered {response.status_code} without JSON") from error

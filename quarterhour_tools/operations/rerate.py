@@ -14,17 +14,19 @@ from rich.console import Console
 from rich.table import Column, Table
 from rich.text import Text
 
+from quarterhour.documents.keys import RATE_CARD, is_agency
+from quarterhour.ledger.event import Rerating
 from quarterhour.ledger.explanation import Facts
 from quarterhour.ledger.http import BATCH, MAX_BATCH
-from quarterhour.ledger.rerate import Rerated, rerated
+from quarterhour.ledger.rerate import Order, Rerated, rerated
 from quarterhour.model import exact_json, money
 from quarterhour.model.clock import iso_exact
 from quarterhour.model.errors import in_words
 from quarterhour.model.identifiers import Account
 from quarterhour.rate_cards.rate_card import RateCard, read_rate_card
 from quarterhour_tools.errors import ToolError
-from quarterhour_tools.operations.deployment import api, configure_span, configure_target
-from quarterhour_tools.operations.remote import Remote
+from quarterhour_tools.operations.deployment import api, configure_span, configure_target, operator
+from quarterhour_tools.operations.remote import Remote, segment
 
 _PAGE: Final = "1000"
 _NOW: Final = "9998-12-31"
@@ -34,11 +36,19 @@ _POSTED: Final = ("recorded", "duplicate")
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``quarterhour rerate``."""
-    parser.add_argument("--card", type=Path, required=True, metavar="FILE", help="the rate card, as JSON")
+    parser.add_argument(
+        "--card",
+        required=True,
+        metavar="NAME",
+        help="the document of the rate card, such as rate-card:42; with --dry-run also a file with a rate card as JSON",
+    )
+    parser.add_argument("--version", type=int, metavar="NUMBER", help="the version of the document (default: latest)")
     configure_span(parser, "of recording")
     agencies = parser.add_mutually_exclusive_group()
-    agencies.add_argument("--agency", metavar="NAME", help="the agency of the rate card")
-    agencies.add_argument("--all-agencies", action="store_true", help="every agency; posting needs this or --agency")
+    agencies.add_argument("--agency", metavar="NAME", help="the agency whose events are rerated")
+    agencies.add_argument("--all-agencies", action="store_true", help="every agency")
+    parser.add_argument("--reason", metavar="TEXT", help="why; each adjustment keeps it. Posting needs it")
+    parser.add_argument("--by", metavar="NAME", help="the operator; each adjustment keeps the name (default: you)")
     parser.add_argument("--dry-run", action="store_true", help="show what would change, and post nothing")
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
     configure_target(parser)
@@ -46,31 +56,60 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(args: argparse.Namespace) -> int:
-    if not (args.agency or args.all_agencies or args.dry_run):
-        raise ToolError("name the agency of the rate card (--agency), or give --all-agencies")
-    rate_card = _rate_card(args.card)
     remote = api(args)
-    found = rerated(_events(remote, args.start, args.agency), rate_card, args.start, args.end)
+    document, version, rate_card = _rate_card(args, remote)
+    agency = _agency(args, document)
+    order = Order(Rerating(document, version, args.by or operator(args)), args.reason or "")
+    if not (order.reason.strip() or args.dry_run):
+        raise ToolError("say why the events are rerated (--reason)")
+    found = rerated(_events(remote, args.start, agency), rate_card, args.start, args.end)
     try:
-        changed = [one for one in found if one.difference]
+        adjustments = [posted for one in found for posted in one.adjustments(order)]
     except ValueError as error:
         raise ToolError(str(error)) from error
-    verdicts = Counter[str]() if args.dry_run else _post(remote, changed)
+    verdicts = Counter[str]() if args.dry_run else _post(remote, [event for event, _ in adjustments])
     if args.json:
-        print(json.dumps(_as_dict(found, changed, verdicts), indent=2, ensure_ascii=False))
+        print(json.dumps(_as_dict(found, adjustments, verdicts), indent=2, ensure_ascii=False))
     else:
-        _show(found, changed, verdicts, dry_run=args.dry_run)
+        _show(found, len(adjustments), verdicts, dry_run=args.dry_run)
     return 0 if verdicts.keys() <= set(_POSTED) else 1
 
 
-def _rate_card(file: Path) -> RateCard:
+def _rate_card(args: argparse.Namespace, remote: Remote) -> tuple[str, int, RateCard]:
+    """Return the document of the rate card, its version and its content; a file has no version."""
+    if args.card.startswith(RATE_CARD):
+        path = f"/documents/{segment(args.card)}"
+        answer = remote.get(path if args.version is None else f"{path}/versions/{args.version}", {})
+        content = exact_json.parse(exact_json.canonical(answer["content"]))
+        return args.card, answer["version"], _read(content, args.card)
+    if not args.dry_run:
+        raise ToolError(f"name the document of the rate card, such as {RATE_CARD}42: a file is for a --dry-run alone")
     try:
-        rate_card = read_rate_card(exact_json.parse(file.read_bytes().decode()))
+        return args.card, 0, _read(exact_json.parse(Path(args.card).read_bytes().decode()), args.card)
+    except OSError as error:
+        raise ToolError(f"{args.card} cannot be read: {error}") from error
     except ValueError as error:
-        raise ToolError(f"{file} is not JSON: {error}") from error
+        raise ToolError(f"{args.card} is not JSON: {error}") from error
+
+
+def _read(content: object, name: str) -> RateCard:
+    rate_card = read_rate_card(content)
     if not isinstance(rate_card, RateCard):
-        raise ToolError(f"{file} is not a rate card: {in_words(rate_card)}")
+        raise ToolError(f"{name} is not a rate card: {in_words(rate_card)}")
     return rate_card
+
+
+def _agency(args: argparse.Namespace, document: str) -> str | None:
+    """Return the agency whose events are rerated; ``None`` for all."""
+    own = document.removeprefix(RATE_CARD)
+    if own != document and is_agency(own):
+        if args.all_agencies or args.agency not in {None, own}:
+            raise ToolError(f"{document} is the rate card of the agency {own} alone")
+        return own
+    if not (args.agency or args.all_agencies or args.dry_run):
+        raise ToolError("name the agency whose events are rerated (--agency), or give --all-agencies")
+    agency: str | None = args.agency
+    return agency
 
 
 def _events(remote: Remote, start: datetime, agency: str | None) -> Iterator[Facts]:
@@ -79,12 +118,11 @@ def _events(remote: Remote, start: datetime, agency: str | None) -> Iterator[Fac
     return remote.pages("/events", query)
 
 
-def _post(remote: Remote, changed: Sequence[Rerated]) -> Counter[str]:
+def _post(remote: Remote, events: Sequence[dict[str, Any]]) -> Counter[str]:
     """Post the adjustments; return the number of each verdict."""
     verdicts: Counter[str] = Counter()
-    for first in range(0, len(changed), MAX_BATCH):
-        batch = [one.adjustment() for one in changed[first : first + MAX_BATCH]]
-        status, answer = remote.post("/events", BATCH, batch)
+    for first in range(0, len(events), MAX_BATCH):
+        status, answer = remote.post("/events", BATCH, events[first : first + MAX_BATCH])
         if "counts" not in answer:
             raise ToolError(f"POST /events failed with {status}: {answer}; run it again to post the rest")
         verdicts.update(answer["counts"])
@@ -96,7 +134,7 @@ def _sums(events: Sequence[Rerated]) -> dict[str, Any]:
     difference = money.add(due, money.negated(paid))
     return {
         "events": len(events),
-        "changed": sum(bool(one.difference) for one in events),
+        "changed": sum(one.is_changed for one in events),
         "commission": money.plain(paid),
         "would_be": money.plain(due),
         "difference": money.plain(difference),
@@ -114,15 +152,17 @@ def _by_account(found: Sequence[Rerated]) -> dict[Account, list[Rerated]]:
     return dict(sorted(accounts.items()))
 
 
-def _as_dict(found: Sequence[Rerated], changed: Sequence[Rerated], verdicts: Counter[str]) -> dict[str, Any]:
+def _as_dict(
+    found: Sequence[Rerated], adjustments: Sequence[tuple[dict[str, Any], Decimal]], verdicts: Counter[str]
+) -> dict[str, Any]:
     return {
         "accounts": {str(account): _sums(events) for account, events in _by_account(found).items()},
-        "adjustments": [one.adjustment() for one in changed],
+        "adjustments": [{"event": event, "commission": money.plain(commission)} for event, commission in adjustments],
         "verdicts": dict(verdicts),
     }
 
 
-def _show(found: Sequence[Rerated], changed: Sequence[Rerated], verdicts: Counter[str], *, dry_run: bool) -> None:
+def _show(found: Sequence[Rerated], adjustments: int, verdicts: Counter[str], *, dry_run: bool) -> None:
     console = Console(highlight=False)
     names = ("events", "changed", "commission", "would be", "difference")
     table = Table("agency", "currency", *(Column(name, justify="right") for name in names))
@@ -130,11 +170,9 @@ def _show(found: Sequence[Rerated], changed: Sequence[Rerated], verdicts: Counte
         table.add_row(Text(account.agency), account.currency, *map(str, _sums(events).values()))
     console.print(table)
     if dry_run:
-        console.print(f"{len(changed):,} adjustments would be posted")
+        console.print(f"{adjustments:,} adjustments would be posted")
     else:
         counts = ", ".join(f"{number:,} {verdict}" for verdict, number in verdicts.items())
-        console.print(f"{len(changed):,} adjustments posted" + (f": {counts}" if counts else ""))
-        if changed:
-            console.print("After later refunds of these events, run it again with the same rate card and span.")
+        console.print(f"{adjustments:,} adjustments posted" + (f": {counts}" if counts else ""))
     if not verdicts.keys() <= set(_POSTED):
-        console.print("Not all of them are posted: run it again.", style="bold red")
+        console.print("Not all of them are posted: run it again, with the same reason.", style="bold red")

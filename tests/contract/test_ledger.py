@@ -20,14 +20,16 @@ from quarterhour.ledger.keys import linked_event_of, linked_range
 from quarterhour.ledger.linked import LinkedClaim
 from quarterhour.ledger.plan import Claim, Claimed, Refundable, ledger_values
 from quarterhour.ledger.store import Entry, claim_values, linked_request
+from quarterhour.model.clock import iso_millis
 from quarterhour.model.identifiers import Account, Identity
 from quarterhour.model.periods import Calendar, Period
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.reports.store import partition_request
 from tests.contract.metered import Metered, Record, cost, metered
 from tests.contract.storage import Storage, only_dynamodb_local
-from tests.support.builders import claim, event, linked_of, terms
+from tests.support.builders import claim, event, linked_of, rerating, terms
 from tests.support.builders import void as void_of
+from tests.unit.rate_cards.builders import rate_card
 
 LATER = timedelta(minutes=20)
 
@@ -301,6 +303,55 @@ def test_an_adjustment_from_another_source_is_listed_with_its_sale_and_leaves_it
     assert listed(storage, sale) == {planned.claim.identity: Decimal("10.00")}
     again = replace(planned, claim=replace(planned.claim, position=claim(sent, at + LATER).position))
     assert storage.ledger.claim_linked(again, "other") == Claimed(planned.claim, fresh=False)
+
+
+# ---------------------------------------------------------------- re-ratings
+
+RATE_CARDS = {
+    ("rate-card:42", 1): rate_card({"percent": "20", "currency": "GBP", "fixed": "0.30"}),
+    ("rate-card:42", 2): rate_card({"percent": "5"}),
+}
+
+
+@pytest.fixture
+def priced(storage: Storage, own: str, at: datetime) -> Claim:
+    """The claim of a sale of 10.00 at the default rate."""
+    one = claim(event(f"{own}-sale", amount="10.00"), at)
+    assert claimed_by(storage, one)
+    return one
+
+
+def rerated(sale: Claim, version: int, at: datetime, name: str = "rerating") -> LinkedClaim:
+    """Plan a re-rating of a sale with its current claim."""
+    sent = rerating(f"{sale.identity.id}-{name}", version, of=sale.identity.id)
+    facts = {"agency": "42", "currency": "GBP", "terms": "default", "recorded_at": iso_millis(at)}
+    return linked_of(sent, sale, at, RATE_CARDS, amount="10.00", **facts)
+
+
+def test_a_rerating_keeps_its_price_with_the_claim_of_its_sale(storage: Storage, priced: Claim, at: datetime) -> None:
+    with_a_fee = rerated(priced, 1, at, "first")
+    assert storage.ledger.claim_linked(with_a_fee, "one") == Claimed(with_a_fee.claim, fresh=True)
+    sale = existing(storage, priced)
+    assert (sale, sale.price) == (with_a_fee.after, priced.price)
+    plain = rerated(sale, 2, at, "second")
+    storage.ledger.claim_linked(plain, "one")
+    assert existing(storage, priced) == plain.after
+    back = refund(plain.after, "-10.00", at)
+    storage.ledger.claim_linked(back, "one")
+    assert back.claim.price.commission(Decimal("-10.00")) == Decimal("-0.5")
+
+
+def test_of_a_rerating_and_a_refund_at_once_the_second_is_planned_again(
+    storage: Storage, priced: Claim, at: datetime
+) -> None:
+    back, first, second = refund(priced, "-4.00", at), rerated(priced, 1, at), rerated(priced, 2, at, "second")
+    storage.ledger.claim_linked(first, "one")
+    for outdated in (back, second):
+        with pytest.raises(ClientError) as lost:
+            storage.ledger.claim_linked(outdated, "other")
+        assert is_cancelled(lost.value)
+    assert existing(storage, priced) == first.after
+    assert storage.ledger.claim_linked(first, "one") == Claimed(first.claim, fresh=True), "a lost response"
 
 
 # ---------------------------------------------------------------- held events

@@ -6,8 +6,10 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
+from unittest.mock import ANY
 from urllib.parse import parse_qsl, urlsplit
 
 import pytest
@@ -22,7 +24,7 @@ from quarterhour_tools.errors import ToolError
 from quarterhour_tools.operations import rerate
 from quarterhour_tools.operations.remote import Remote
 from tests.handlers.test_rate_cards import keep
-from tests.support.events import refund, sale
+from tests.support.events import refund, sale, void
 from tests.support.requests import post
 from tests.support.system import World, opened
 from tests.support.tables import ledger
@@ -43,12 +45,15 @@ def serving(world: World) -> Iterator[str]:
         thread.join()
 
 
+RULE = {"percent": "20", "currency": "GBP", "minimum": "5"}
+BECAUSE = ("--reason", "new contract", "--by", "ann")
+
+
 @pytest.fixture
 def rate_card(tmp_path: Path) -> str:
     """A file with a rate card of 20 percent, and a minimum of 5."""
     file = tmp_path / "card.json"
-    rules = [{"percent": "20", "currency": "GBP", "minimum": "5"}]
-    file.write_text(json.dumps({"valid_from": "2026-10-01T00:00:00Z", "rules": rules}))
+    file.write_text(json.dumps({"valid_from": "2026-10-01T00:00:00Z", "rules": [RULE]}))
     return str(file)
 
 
@@ -89,39 +94,47 @@ def test_what_a_dry_run_shows_is_posted_once_and_counted_and_sealed(
                     "difference": "4.00",
                 },
             }
-            code, one = run(url, rate_card, capsys, "--agency", "7")
+            keep(world, 1, RULE)
+            keep(world, 0, RULE, agency="default")
+            code, one = run(url, "rate-card:default", capsys, "--agency", "7", *BECAUSE)
             assert (code, one["verdicts"]) == (0, {"recorded": 1})
-            code, posted = run(url, rate_card, capsys, "--all-agencies")
+            code, shown = run(url, "rate-card:42", capsys, "--dry-run", *BECAUSE)
+            code, posted = run(url, "rate-card:42", capsys, *BECAUSE)
             assert (code, posted["verdicts"]) == (0, {"recorded": 12})
-            assert posted["adjustments"] == [one for one in shown["adjustments"] if one["subject"] == "42"]
-            code, again = run(url, rate_card, capsys, "--all-agencies")
+            assert posted["adjustments"] == shown["adjustments"]
+            by = {"rate_card": "rate-card:42", "version": 2, "by": "ann"}
+            assert posted["adjustments"][0]["event"]["data"]["rerating"] == by
+            code, again = run(url, "rate-card:42", capsys, *BECAUSE)
             assert (code, again["verdicts"], again["adjustments"]) == (0, {}, [])
-            assert main(["rerate", "--card", rate_card, *SPAN, "--url", url, "--dry-run"]) == 0
+            post(world, [void(of="s0"), refund("r1", "-100", of="s1")])
+            assert run(url, "rate-card:42", capsys, *BECAUSE) == (0, {**again, "accounts": ANY}), "no second run"
+            assert main(["rerate", "--card", "rate-card:42", *SPAN, "--url", url, "--dry-run"]) == 0
             assert "0 adjustments would be posted" in capsys.readouterr().out
         world.drain()
-        assert world.read("/accounts/42/GBP")["commission"].startswith("240.0")
+        assert Decimal(world.read("/accounts/42/GBP")["commission"]) == 210
         world.clock.advance(timedelta(minutes=20))
         world.report()
         world.stack.bucket.copy_to(tmp_path / "sealed")
     folder = Folder(tmp_path / "sealed")
     proof = verify(folder.open, folder.keys())
-    assert (proof.proven, proof.lines) == (True, 28)
+    assert (proof.proven, proof.lines) == (True, 30)
 
 
-def test_adjustments_that_another_run_has_posted_are_reported(
-    rate_card: str, capsys: pytest.CaptureFixture[str]
+def test_adjustments_that_another_run_has_posted_with_another_reason_are_reported(
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     with opened() as world:
         keep(world, 0, {"percent": "10"})
         post(world, sale("s", "100"))
+        keep(world, 1, {"percent": "20"})
         with serving(world) as url:
-            _, shown = run(url, rate_card, capsys, "--dry-run")
-            (theirs,) = shown["adjustments"]
-            theirs["data"]["commission"] = "1"
+            _, shown = run(url, "rate-card:42", capsys, "--dry-run", *BECAUSE)
+            (theirs,) = (one["event"] for one in shown["adjustments"])
             theirs["data"]["refers_to"] = "another"
             post(world, theirs)
-            assert main(["rerate", "--card", rate_card, *SPAN, "--url", url, "--agency", "42"]) == 1
-            assert "Not all of them are posted: run it again." in capsys.readouterr().out
+            arguments = ["rerate", "--card", "rate-card:42", "--version", "2", *SPAN, "--url", url, *BECAUSE]
+            assert main(arguments) == 1
+            assert "Not all of them are posted: run it again, with the same reason." in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -140,9 +153,26 @@ def test_a_file_without_a_rate_card_is_an_error(
     assert message in capsys.readouterr().err
 
 
-def test_posting_without_an_agency_is_refused(rate_card: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["rerate", "--card", rate_card, *SPAN, "--url", "http://127.0.0.1:1"]) == 2
-    assert "--agency" in capsys.readouterr().err
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (("--card", "new.json", *BECAUSE), "a file is for a --dry-run alone"),
+        (("--card", "missing.json", "--dry-run"), "cannot be read"),
+        (("--card", "rate-card:default", *BECAUSE), "name the agency whose events are rerated (--agency)"),
+        (("--card", "rate-card:default", "--agency", "42"), "say why the events are rerated (--reason)"),
+        (("--card", "rate-card:42", "--agency", "7", *BECAUSE), "is the rate card of the agency 42 alone"),
+        (("--card", "rate-card:42", "--version", "9", *BECAUSE), "failed with 404"),
+    ],
+)
+def test_arguments_with_which_nothing_can_be_posted_are_refused(
+    more: tuple[str, ...], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with opened() as world:
+        keep(world, 0, {"percent": "10"})
+        keep(world, 0, {"percent": "10"}, agency="default")
+        with serving(world) as url:
+            assert main(["rerate", *more, *SPAN, "--url", url]) == 2
+    assert message in capsys.readouterr().err
 
 
 class Listening:

@@ -130,10 +130,11 @@ class Books:
         assert len(voids) <= 1, "a sale was voided twice"
         assert not voids or left == 0, "something is left of a voided sale"
         assert all(Fraction(item["amount"]) or not Fraction(sale["amount"]) for item in voids), "a void of nothing"
-        charged = sum(Fraction(item["commission"]) for item in (sale, *reversals))
+        reratings = [item for item in linked if "rerating" in item]
+        charged = sum(Fraction(item["commission"]) for item in (sale, *reversals, *reratings))
         if left == 0:
             assert charged == 0 or not reversals, "a sale was given back, and its commission was not"
-        if "arithmetic" not in sale:
+        if "arithmetic" not in sale and not reratings:
             assert charged == left * Fraction(sale["commission_rate"]), "another commission than for what is left"
 
     def _may_be_recorded(self, item: Facts) -> None:

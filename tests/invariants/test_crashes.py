@@ -1,7 +1,9 @@
 """A crash at every AWS call, before and after its effect: recovery as Lambda would do it keeps the invariants."""
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from datetime import timedelta
+from decimal import Decimal
 from itertools import count
 
 import pytest
@@ -9,7 +11,8 @@ import pytest
 from quarterhour_tools.emulator.faults import Kind
 from tests.invariants.crashing import DEATHS, Record, each_call
 from tests.invariants.trial import GRACE, Trial, on_trial
-from tests.support.events import adjustment, refund, sale, view, void
+from tests.support.events import adjustment, refund, rerating, sale, view, void
+from tests.unit.rate_cards.builders import content
 
 
 def batch(n: int) -> list[dict[str, object]]:
@@ -151,6 +154,33 @@ def test_a_request_that_posts_a_held_event_may_die_at_any_call(
 
     points = each_call(there, prepare, act, recover=Trial.send_again)
     record_property("posting a held event", f"{points} crash points tried, 0 violations")
+
+
+def test_a_request_that_rerates_a_refunded_sale_and_refunds_it_again_may_die_at_any_call(
+    place: Trial, number: Callable[[], int], record_property: Record
+) -> None:
+    n = 0
+    for seen, percent in enumerate(("10", "20")):
+        written = {"seen": seen, "content": content({"percent": percent, "currency": "GBP", "fixed": "0.07"})}
+        assert place.request("documents", "PUT", "/documents/rate-card:42", written)
+
+    def prepare(place: Trial) -> None:
+        nonlocal n
+        n = number()
+        place.send([sale(f"s{n}", "10.00"), refund(f"r{n}", "-3.33", of=f"s{n}")])
+
+    def act(place: Trial) -> None:
+        of = f"s{n}"
+        place.send(
+            [rerating(f"a{n}", of, version=1), refund(f"q{n}", "-1.11", of=of), rerating(f"b{n}", of, version=2)]
+        )
+
+    points = each_call(place, prepare, act, recover=Trial.send_again)
+    paid: defaultdict[str, Decimal] = defaultdict(Decimal)
+    for item in place.ledger():
+        paid[item.get("refers_to", item["id"])] += Decimal(item["commission"])
+    assert set(paid.values()) == {Decimal("1.15092")}, "20 % and 0.07 of 10.00, less its part for 4.44"
+    record_property("re-rating", f"{points} crash points tried, 0 violations")
 
 
 @pytest.mark.parametrize("decision", ["release", "discard"])

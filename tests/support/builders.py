@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from quarterhour.aws.entity import Key
 from quarterhour.counters.plan import counter_keys
 from quarterhour.ledger.event import Event, Rejection, read_event
-from quarterhour.ledger.linked import LinkedClaim, Target, linked_claim
+from quarterhour.ledger.linked import Gathered, LinkedClaim, Target, linked_claim
 from quarterhour.ledger.plan import Claim, RecordingTerms
 from quarterhour.ledger.pricing import has_price_of_sale, price_of
 from quarterhour.model.clock import iso_millis
@@ -18,6 +18,8 @@ from quarterhour.model.identifiers import Account, Identity, Partition, Position
 from quarterhour.model.periods import Period
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.model.totals import PeriodTotals, Totals
+from quarterhour.rate_cards.plan import Version
+from quarterhour.rate_cards.rate_card import RateCard
 from tests.support import events
 from tests.support.events import ABSENT, present
 
@@ -60,6 +62,13 @@ def void(id_: str = "v1", of: str = "order-1", **changed: Any) -> Event:
     return read
 
 
+def rerating(id_: str = "rr1", version: int = 1, **changed: Any) -> Event:
+    """Return a re-rating of a sale by a version of its agency's rate card."""
+    read = read_event(events.rerating(id_, version=Decimal(version), **changed))
+    assert isinstance(read, Event), read
+    return read
+
+
 def rejection(id_: str = "order-1") -> Rejection:
     """Return an item that is no event."""
     read = read_event({**sale_of(amount=ABSENT), "id": id_})
@@ -87,18 +96,25 @@ def claim(of: Event | None = None, at: datetime = AT, **changed: object) -> Clai
     return Claim.of(claimed, at, agreed, price_of(claimed, (), agreed.commission_rate))
 
 
-def linked_of(sent: Event, sale: Claim, at: datetime = AT, **facts: str) -> LinkedClaim:
+def linked_of(
+    sent: Event, sale: Claim, at: datetime = AT, rate_cards: Mapping[Version, RateCard] | None = None, **facts: str
+) -> LinkedClaim:
     """Return the claim of an event that refers to a sale, which must allow it."""
-    planned = linked_to(sent, sale, at, **facts)
+    planned = linked_to(sent, sale, at, rate_cards, **facts)
     assert isinstance(planned, LinkedClaim), planned
     return planned
 
 
-def linked_to(sent: Event, sale: Claim, at: datetime = AT, **facts: str) -> LinkedClaim | Rejection:
-    """Return what becomes of an event that refers to a sale; ``facts``: those of the sale in the ledger."""
+def linked_to(
+    sent: Event, sale: Claim, at: datetime = AT, rate_cards: Mapping[Version, RateCard] | None = None, **facts: str
+) -> LinkedClaim | Rejection:
+    """Return what becomes of an event that refers to a sale.
+
+    ``rate_cards``: those that a re-rating can name. ``facts``: those of the sale in the ledger.
+    """
     target = Target(sale, {"type": "sale.recorded", "amount": "1", **facts})
-    price = None if has_price_of_sale(sent) else price_of(sent, (), terms().commission_rate)
-    return linked_claim(sent, target, price, at, terms())
+    prices = {} if has_price_of_sale(sent) else {sent.identity: price_of(sent, (), terms().commission_rate)}
+    return linked_claim(sent, target, Gathered({}, {}, prices, rate_cards or {}), at, terms())
 
 
 def posting_item(account: str = "42#GBP", amount: str = "12.50", **changed: str) -> dict[str, Any]:

@@ -56,6 +56,21 @@ def adjustment(id_: str, commission: object, of: str | None = None, **data: Any)
     return sale(id_, "0", "adjustment.recorded", commission=commission, **data, **linked)
 
 
+def rerating(
+    id_: str = "rr1",
+    of: object = "order-1",
+    version: object = 1,
+    rate_card: object = "rate-card:42",
+    *,
+    agency: str = "42",
+    **data: object,
+) -> Cloud:
+    """Return a CloudEvent that charges a sale by a version of another rate card."""
+    applied = {"rate_card": rate_card, "version": version, "by": "ann"}
+    facts = {"currency": "GBP", "refers_to": of, "reason": "new contract", "rerating": applied, **data}
+    return cloud_event(id_, "adjustment.recorded", agency, **facts)
+
+
 def by_sign(id_: str, amount: str, **data: Any) -> Cloud:
     """Return a CloudEvent of a sale, or of an unlinked refund where the amount is negative."""
     return sale(id_, amount, "sale.refunded" if amount.startswith("-") else "sale.recorded", **data)

@@ -132,7 +132,14 @@ def test_a_refund_is_claimed_together_with_the_remainder_of_its_sale() -> None:
         from_item(listed["Item"]).items() >= {"pk": "LINKED#shop#order-1", "source": "shop", "id": "refund-1"}.items()
     )
     assert update["UpdateExpression"] == "SET #left = :left"
-    assert update["ConditionExpression"] == "#left = :old_left AND attribute_not_exists(#voided)"
+    assert update["ConditionExpression"].split(" AND ") == [
+        "attribute_exists(event)",
+        "#left = :old_left",
+        *(
+            f"attribute_not_exists(#{name})"
+            for name in ("voided", "rerated_rate", "rerated_terms", "rerated_arithmetic")
+        ),
+    ]
     assert from_item(update["ExpressionAttributeValues"]) == {":old_left": "12.50", ":left": "10.00"}
 
 

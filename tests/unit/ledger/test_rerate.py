@@ -1,69 +1,92 @@
-"""Rerating: the differences to another rate card are posted once, and their total is exact."""
+"""Rerating: every sale pays what its rate card in force charges for what is left of it, exactly."""
 
 from dataclasses import replace
 from datetime import datetime, timedelta
 from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quarterhour.ledger.event import Event, read_event
+from quarterhour.ledger.event import Event, Rejection, Rerating, read_event
+from quarterhour.ledger.explanation import commission_matches
+from quarterhour.ledger.linked import LinkedClaim
 from quarterhour.ledger.plan import Claim, ledger_values
 from quarterhour.ledger.pricing import has_price_of_sale, price_of
-from quarterhour.ledger.rerate import Rerated, adjustment_id, rerated
-from quarterhour.model import money
+from quarterhour.ledger.rerate import Order, Rerated, adjustment_id, rerated
+from quarterhour.model import exact_json, money
 from quarterhour.rate_cards.plan import InForce
 from quarterhour.rate_cards.rate_card import RateCard
-from tests.support.builders import AT, event, linked_of, terms, void
+from tests.support.builders import AT, event, linked_to, rerating, terms, void
 from tests.unit.rate_cards.builders import categories, places, rate_card, rate_cards
 
 START, END = AT - timedelta(hours=1), AT + timedelta(hours=1)
 OLD, NEW = rate_card({"percent": "10"}), rate_card({"percent": "20"})
+WITH_A_FEE = rate_card({"percent": "10", "currency": "GBP", "fixed": "5"})
+OWN = "rate-card:42"
+
+
+def order(version: int = 2) -> Order:
+    return Order(Rerating(OWN, version, "ann"), "new contract")
+
+
+def as_sent(posted: dict[str, Any]) -> Event:
+    """Return an event as the API reads it."""
+    read = read_event(exact_json.parse(exact_json.write(posted)))
+    assert isinstance(read, Event), read
+    return read
 
 
 class Book:
-    """A ledger in memory, with the claims of its sales."""
+    """A ledger in memory, with the claims of its sales. Sales are charged by the first version of the rate card."""
 
-    def __init__(self, old: RateCard = OLD) -> None:
-        self._in_force = InForce("rate-card:42", 1, old)
-        self._claims: dict[str, Claim] = {}
+    def __init__(self, *versions: RateCard) -> None:
+        self.versions = {(OWN, number): one for number, one in enumerate(versions or (OLD, NEW), 1)}
+        self.claims: dict[str, Claim] = {}
         self.facts: list[dict[str, str]] = []
 
-    def record(self, sent: Event, at: datetime = AT) -> None:
-        """Record an event by the old rate card."""
-        if sent.linked_to and sent.linked_to.id in self._claims and has_price_of_sale(sent):
-            sale = self._claims[sent.linked_to.id]
-            planned = linked_of(sent, sale, at)
-            self._claims[sale.identity.id] = planned.after
+    def record(self, sent: Event, at: datetime = AT) -> Rejection | None:
+        """Record an event; return its rejection if its sale does not allow it."""
+        if sent.linked_to and has_price_of_sale(sent):
+            sale = self.claims[sent.linked_to.id]
+            (facts,) = [one for one in self.facts if one["id"] == sent.linked_to.id]
+            planned = linked_to(sent, sale, at, self.versions, **facts)
+            if isinstance(planned, Rejection):
+                return planned
+            assert isinstance(planned, LinkedClaim)
+            self.claims[sale.identity.id] = planned.after
             claim = planned.claim
         else:
-            claim = Claim.of(sent, at, terms(), price_of(sent, [self._in_force], Decimal("0.25")))
-            self._claims[sent.identity.id] = claim
+            in_force = InForce(OWN, 1, self.versions[OWN, 1])
+            claim = Claim.of(sent, at, terms(), price_of(sent, [in_force], Decimal("0.25")))
+            self.claims[sent.identity.id] = claim
         self.facts.append(ledger_values(claim.content(sent), claim))
+        return None
 
-    def rerate(self, to: RateCard = NEW, start: datetime = START, end: datetime = END) -> list[Rerated]:
-        return rerated(self.facts, to, start, end)
+    def rerate(self, version: int = 2, start: datetime = START, end: datetime = END) -> list[Rerated]:
+        return rerated(self.facts, self.versions[OWN, version], start, end)
 
-    def post(self, to: RateCard = NEW) -> list[dict[str, Any]]:
-        """Rerate, and record the adjustments."""
-        posted = [one.adjustment() for one in self.rerate(to) if one.difference]
-        for one in posted:
-            sent = read_event(one)
-            assert isinstance(sent, Event), sent
-            self.record(sent, AT + timedelta(hours=2))
-        return posted
+    def post(self, version: int = 2) -> list[dict[str, Any]]:
+        """Rerate, and record the adjustments, which must have the commissions that were shown for them."""
+        posted = [adjustment for one in self.rerate(version) for adjustment in one.adjustments(order(version))]
+        for one, commission in posted:
+            sent = as_sent(one)
+            assert self.record(sent, AT + timedelta(hours=2)) is None
+            assert Decimal(self.facts[-1]["commission"]) == commission
+        return [one for one, _ in posted]
 
-    def commission(self) -> Decimal:
-        return sum((Decimal(one["commission"]) for one in self.facts), Decimal(0))
+    def commission(self, *ids: str) -> Decimal:
+        """Return the commission of all events, or of some."""
+        return sum((Decimal(one["commission"]) for one in self.facts if not ids or one["id"] in ids), Decimal(0))
 
 
 def refund(id_: str, amount: str, of: str = "order-1") -> Event:
     return event(id_, "sale.refunded", amount=amount, refers_to=of)
 
 
-def test_an_adjustment_has_a_commission_without_an_amount_and_is_linked_to_its_sale() -> None:
+def test_an_adjustment_names_rate_card_version_operator_and_reason_and_is_linked_to_its_sale() -> None:
     book = Book()
     book.record(event(amount="100", category="books", location="GB#London", order_id="7", quantity="2", customer="ann"))
     (posted,) = book.post()
@@ -74,16 +97,19 @@ def test_an_adjustment_has_a_commission_without_an_amount_and_is_linked_to_its_s
         "type": "adjustment.recorded",
         "subject": "42",
         "data": {
-            "amount": "0",
             "currency": "GBP",
-            "commission": "10.00",
             "refers_to": "order-1",
+            "reason": "new contract",
             "category": "books",
             "order_id": "7",
             "location": "GB#London",
+            "rerating": {"rate_card": "rate-card:42", "version": 2, "by": "ann"},
         },
     }
-    assert book.commission() == 20
+    recorded = book.facts[-1]
+    assert (recorded["commission"], recorded["commission_rate"], recorded["amount"]) == ("10.00", "0.20", "0")
+    assert (recorded["terms"], recorded["arithmetic"]) == ("rerating", "due=20.00 paid=10.00")
+    assert recorded["rerating"] == '{"by":"ann","rate_card":"rate-card:42","version":2}'
 
 
 def test_a_second_run_posts_nothing_and_a_run_by_the_old_rate_card_posts_the_reverse() -> None:
@@ -91,8 +117,8 @@ def test_a_second_run_posts_nothing_and_a_run_by_the_old_rate_card_posts_the_rev
     book.record(event(amount="100"))
     assert len(book.post()) == 1
     assert book.post() == []
-    (back,) = book.post(OLD)
-    assert (back["id"], back["data"]["commission"]) == (adjustment_id(event().identity, 2), "-10.00")
+    (back,) = book.post(1)
+    assert back["id"] == adjustment_id(event().identity, 2)
     assert book.commission() == 10
 
 
@@ -100,25 +126,34 @@ def test_the_next_run_posts_the_adjustments_that_an_interrupted_run_did_not() ->
     book = Book()
     for number in range(4):
         book.record(event(f"s{number}", amount="100"))
-    first, *_ = (one.adjustment() for one in book.rerate())
-    sent = read_event(first)
-    assert isinstance(sent, Event)
+    (first, _), *_ = (adjustment for one in book.rerate() for adjustment in one.adjustments(order()))
+    sent = as_sent(first)
     book.record(sent)
     assert [one["data"]["refers_to"] for one in book.post()] == ["s1", "s2", "s3"]
 
 
 def test_a_sale_is_rerated_with_its_refunds_whenever_they_were_recorded() -> None:
-    book = Book()
+    book = Book(OLD, WITH_A_FEE)
     book.record(event(amount="100"))
     book.record(refund("r1", "-25"))
     book.record(refund("r2", "-75"), END + timedelta(days=3))
-    (one,) = book.rerate(rate_card({"percent": "10", "currency": "GBP", "fixed": "5"}))
+    (one,) = book.rerate()
     assert {one.paid, one.due, one.difference} == {Decimal(0)}
-    book = Book()
+    book = Book(OLD, WITH_A_FEE)
     book.record(event(amount="100"))
     book.record(refund("r1", "-25"))
-    (one,) = book.rerate(rate_card({"percent": "10", "currency": "GBP", "fixed": "5"}))
+    (one,) = book.rerate()
     assert (one.paid, one.due) == (Decimal("7.5"), Decimal("11.25"))
+
+
+@pytest.mark.parametrize("back", [void("back"), refund("back", "-100")])
+def test_a_rerated_sale_gives_back_what_it_was_charged_in_the_end_and_a_second_run_posts_nothing(back: Event) -> None:
+    book = Book(OLD, WITH_A_FEE)
+    book.record(event(amount="100"))
+    book.post()
+    book.record(back)
+    assert (book.commission("back"), book.commission()) == (Decimal(-15), Decimal(0))
+    assert book.post() == []
 
 
 @pytest.mark.parametrize(
@@ -132,9 +167,12 @@ def test_a_sale_is_rerated_with_its_refunds_whenever_they_were_recorded() -> Non
     ids=["named its rate", "named its commission", "not covered", "before the card is valid"],
 )
 def test_an_event_that_the_rate_card_does_not_price_is_not_rerated(sent: Event) -> None:
-    book = Book()
+    book = Book(OLD, rate_card({"percent": "20", "category": "books"}))
     book.record(sent)
-    assert book.rerate(rate_card({"percent": "20", "category": "books"})) == []
+    assert book.rerate() == []
+    refused = book.record(rerating(version=2))
+    assert refused
+    assert refused.problems[0].field in {"data.refers_to", "data.rerating"}
 
 
 def test_only_events_recorded_in_the_span_are_rerated() -> None:
@@ -144,52 +182,94 @@ def test_only_events_recorded_in_the_span_are_rerated() -> None:
     assert [one.identity.id for one in book.rerate()] == ["s-60", "s59"]
 
 
-def test_an_adjustment_by_another_sender_does_not_count_as_paid() -> None:
+def test_an_adjustment_by_another_sender_does_not_count_as_paid_but_their_rerating_does() -> None:
     book = Book()
     book.record(event(amount="100"))
     book.record(event("goodwill", "adjustment.recorded", amount="0", commission="-3", refers_to="order-1"))
     book.record(event("rerate-1-x", "adjustment.recorded", amount="0", commission="-3", refers_to="order-1"))
-    (posted,) = book.post()
-    assert posted["data"]["commission"] == "10.00"
+    (one,) = book.rerate()
+    assert one.difference == 10
+    book.record(rerating(version=2))
+    assert book.post() == []
+
+
+def test_what_an_earlier_version_posted_is_reversed_so_that_later_refunds_follow_the_rate_card() -> None:
+    book = Book()
+    book.record(event(amount="100"))
+    old_id = adjustment_id(event().identity, 1)
+    book.record(event(old_id, "adjustment.recorded", amount="0", commission="10", refers_to="order-1"))
+    assert [one["id"] for one in book.post()] == [adjustment_id(event().identity, number) for number in (2, 3)]
+    assert book.commission() == 20
+    assert book.post() == []
+    book.record(void())
+    assert book.commission() == 0
+
+
+def test_a_refund_without_a_sale_is_rerated_like_a_sale() -> None:
+    book = Book()
+    loose = event("r", "sale.refunded", amount="-50")
+    book.record(loose)
+    assert [one["data"]["refers_to"] for one in book.post()] == ["r"]
+    assert book.post() == []
+    assert book.commission() == -10
+
+
+# ---------------------------------------------------------------- the law
+
+steps = st.lists(
+    st.one_of(
+        st.tuples(st.just("refund"), st.integers(1, 1000)),
+        st.tuples(st.just("void"), st.just(0)),
+        st.tuples(st.just("rerate"), st.integers(1, 3)),
+    ),
+    max_size=8,
+)
+
+
+def charged(sale: Claim, amount: Decimal, left: Decimal) -> Fraction:
+    """Return what the price in force charges for what is left, computed in fractions."""
+    price = sale.price_in_force
+    if not price.arithmetic:
+        return Fraction(price.commission_rate) * Fraction(left)
+    whole = price.commission(amount)
+    assert whole is not None
+    unit = 10 ** max(8, money.places(whole))
+    back = Fraction(whole) * (Fraction(amount) - Fraction(left)) / Fraction(amount) if amount else Fraction(0)
+    return Fraction(whole) - Fraction(int(back * unit), unit)
 
 
 @given(
-    old=rate_cards,
-    new=rate_cards,
-    sold=st.lists(st.tuples(st.decimals(0, 10**4, places=2), categories, places, st.integers(0, 1000)), max_size=8),
+    versions=st.tuples(rate_cards, rate_cards, rate_cards),
+    amount=st.decimals(0, 10**4, places=2),
+    category=categories,
+    place=places,
+    steps=steps,
 )
-def test_after_a_run_every_sale_has_paid_its_commission_by_the_new_rate_card_less_its_refunds(
-    old: RateCard, new: RateCard, sold: list[tuple[Decimal, str, str, int]]
+def test_whatever_happens_to_a_sale_it_has_paid_what_its_rate_card_in_force_charges_for_what_is_left(
+    versions: tuple[RateCard, RateCard, RateCard],
+    amount: Decimal,
+    category: str,
+    place: str,
+    steps: list[tuple[str, int]],
 ) -> None:
-    book = Book(old)
-    expected = Decimal(0)
-    for number, (amount, category, place, part) in enumerate(sold):
-        more = {name: text for name, text in {"category": category, "location": place}.items() if text}
-        sent = event(f"s{number}", amount=amount, **more)
-        book.record(sent)
-        back = (amount * part / 1000).quantize(Decimal("0.01"))
-        book.record(refund(f"r{number}", money.plain(money.negated(back)), f"s{number}"))
-    for one in book.rerate(new):
-        amount = Decimal(one.facts["amount"])
-        assert 0 <= one.due <= (one.price.commission(amount) or 0)
-        expected += one.difference
-    before = book.commission()
-    book.post(new)
-    assert book.commission() == before + expected
-    assert book.post(new) == []
-
-
-def test_a_voided_sale_has_nothing_left_to_charge() -> None:
-    book = Book()
-    book.record(event(amount="100"))
-    book.record(void(), AT + timedelta(minutes=1))
-    assert [one.difference for one in book.rerate()] == [0]
-
-
-def test_a_void_of_a_rerated_sale_is_corrected_by_the_next_run() -> None:
-    book = Book()
-    book.record(event(amount="100"))
-    assert [one["data"]["commission"] for one in book.post()] == ["10.00"]
-    book.record(void(), AT + timedelta(hours=3))
-    book.post()
-    assert sum(Decimal(facts["commission"]) for facts in book.facts) == 0
+    book = Book(*versions)
+    book.record(
+        event(amount=amount, **{name: text for name, text in (("category", category), ("location", place)) if text})
+    )
+    left = amount
+    for number, (step, part) in enumerate(steps):
+        if step == "refund":
+            back = (amount * part / 1000).quantize(Decimal("0.01"))
+            refused = book.record(refund(f"r{number}", money.plain(money.negated(back))))
+            left -= 0 if refused else back
+        elif step == "void":
+            refused = book.record(void(f"v{number}"))
+            left = left if refused else Decimal(0)
+        else:
+            before = book.claims["order-1"].price_in_force
+            refused = book.record(rerating(f"rr{number}", version=part))
+            if refused and refused.problems[0].field == "data.rerating":
+                assert book.claims["order-1"].price_in_force == before, "a refused re-rating changes nothing"
+            assert refused or book.claims["order-1"].price_in_force != before
+        assert Fraction(book.commission()) == charged(book.claims["order-1"], amount, left)
+    assert all(map(commission_matches, book.facts))

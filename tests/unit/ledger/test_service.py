@@ -22,7 +22,7 @@ from quarterhour.model.clock import ManualClock, iso_millis
 from quarterhour.model.errors import UnavailableError
 from quarterhour.model.identifiers import Identity
 from quarterhour.model.quarter_hours import QuarterHour
-from quarterhour.rate_cards.plan import NO_RATE_CARDS, RateCardQuery, RateCards
+from quarterhour.rate_cards.plan import NO_RATE_CARDS, RateCardQuery, RateCards, Version
 from tests.support.builders import AT, QUARTER_HOUR, claim, event, rejection, terms, utc, void
 from tests.support.clocks import Waits
 from tests.support.script import cancelled
@@ -201,7 +201,7 @@ class Desk:
         stub: Any = tables
         self.recorder = Recorder(terms(**changed), stub, self._read_rate_cards)
 
-    def _read_rate_cards(self, queries: Collection[RateCardQuery]) -> RateCards:
+    def _read_rate_cards(self, queries: Collection[RateCardQuery], _: Collection[Version]) -> RateCards:
         self.queries.append(queries)
         if isinstance(self._rate_cards, Exception):
             raise self._rate_cards

@@ -9,6 +9,7 @@ from typing import Any, Final
 from quarterhour.aws.entity import IndexRange, Values
 from quarterhour.aws.entity_table import EntityReader
 from quarterhour.held.store import HIGHEST, LOWEST, merged
+from quarterhour.ledger.event import shown_facts
 from quarterhour.ledger.held_events import (
     Decision,
     HeldEvent,
@@ -87,7 +88,7 @@ def shown(held: HeldEvent, caller: Caller) -> dict[str, Any]:
             "currency": event.account.currency,
             **{name: money.plain(value) for name, value in figures.items() if value is not None},
             **({"time": iso_exact(event.time)} if event.time else {}),
-            **event.details,
+            **shown_facts(event.details),
         },
         **{name: _decision(decision, caller) for name, decision in decisions.items() if decision},
     }

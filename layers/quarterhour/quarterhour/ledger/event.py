@@ -6,8 +6,17 @@ from datetime import datetime
 from decimal import Decimal
 from functools import cached_property
 from hashlib import sha256
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, Self
 
+from quarterhour.documents.keys import (
+    DEFAULT_RATE_CARD,
+    MAX_VERSION,
+    NUMBER,
+    RATE_CARD,
+    group_rate_card_name,
+    is_rate_card,
+    rate_card_name,
+)
 from quarterhour.model import exact_json, fields, money
 from quarterhour.model.errors import FieldProblem
 from quarterhour.model.fields import MAX_TEXT, NAME, TEXT, Fields
@@ -20,6 +29,8 @@ ADJUSTMENT: Final = "adjustment.recorded"
 VIEW: Final = "view.recorded"
 OPENING: Final = "opening"
 """The kind of an adjustment that brings a balance forward."""
+RERATING: Final = "rerating"
+"""The fact of an adjustment that applies another rate card to a recorded event."""
 MAX_EXTRA_BYTES: Final = 4096
 
 _SIGNS: Final[Mapping[str, tuple[Callable[[Decimal], bool], str]]] = {
@@ -34,10 +45,30 @@ _REFERENCE: Final = ("refers_to", "refers_to_source")
 _REQUIRED: Final[Mapping[str | None, frozenset[str]]] = {
     VIEW: frozenset({"customer"}),
     VOID: frozenset({"refers_to", "reason"}),
+    RERATING: frozenset({"refers_to", "reason"}),
 }
-"""The facts that events of a type must have."""
+"""The facts that events of a form must have: a type, or ``RERATING`` for the adjustments that are re-ratings."""
 _ENVELOPE: Final = frozenset({"specversion", "id", "source", "type", "subject", "time", "datacontenttype", "data"})
 _YOUR_OWN: Final = "; put your own into data.extra"
+
+
+class Rerating(NamedTuple):
+    """What a re-rating applies: a version of a rate card's document; and its operator."""
+
+    rate_card: str
+    version: int
+    by: str
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Return the re-rating in the text of an event's fact."""
+        values = exact_json.parse(text)
+        return cls(values["rate_card"], int(values["version"]), values["by"])
+
+    @property
+    def text(self) -> str:
+        """The canonical JSON of the re-rating, as the ledger stores it."""
+        return exact_json.canonical(self._asdict())
 
 
 @dataclass(frozen=True)
@@ -73,6 +104,12 @@ class Event:
         """The event without its reference to a sale."""
         return replace(self, details={name: text for name, text in self.details.items() if name not in _REFERENCE})
 
+    @property
+    def rerating(self) -> Rerating | None:
+        """What the event applies if it is a re-rating, ``None`` if it is none."""
+        text = self.details.get(RERATING)
+        return Rerating.parse(text) if text else None
+
     @cached_property
     def digest(self) -> str:
         """The SHA-256 of the content; a retry has the same digest as the first try."""
@@ -104,6 +141,11 @@ def reference(source: str, facts: Mapping[str, str]) -> Identity | None:
     return Identity(facts.get("refers_to_source") or source, id_) if id_ else None
 
 
+def shown_facts(facts: Mapping[str, str]) -> dict[str, Any]:
+    """Return facts of an event as the API shows them: a re-rating as an object, the others as text."""
+    return {name: Rerating.parse(text)._asdict() if name == RERATING else text for name, text in facts.items()}
+
+
 def read_event(item: object) -> Event | Rejection:
     """Return the event in one item of a request, or its rejection with every problem in it."""
     if not isinstance(item, dict):
@@ -133,14 +175,17 @@ def _read(outer: Fields) -> Event | None:
             outer.problem("data", "is no object", "an object with amount and currency")
         return None
     inner = Fields(data, "data.", outer.problems)
-    figures = _READ_FIGURES.get(type_, _figures)(inner, type_)
-    required = _REQUIRED.get(type_, frozenset())
+    form = RERATING if type_ == ADJUSTMENT and data.get(RERATING) is not None else type_
+    figures = _READ_FIGURES.get(form, _figures)(inner, form)
+    required = _REQUIRED.get(form, frozenset())
     details = {
         name: text
         for name, (expected, read) in _DETAILS.items()
         if name in data or name in required
         if (text := inner.value(name, expected, read, optional=name not in required)) is not None
     }
+    if form == RERATING and (rerating := _rerating(data[RERATING], agency, outer.problems)):
+        details[RERATING] = rerating.text
     if source and id_ and reference(source, details) == Identity(source, id_):
         inner.problem("refers_to", "is the event itself", "the id of the sale")
     if "refers_to_source" in details and data.get("refers_to") is None:
@@ -172,11 +217,16 @@ def _figures_of_view(inner: Fields, _: str | None) -> _Figures:
     return _Figures(money.ZERO, money.NO_CURRENCY, money.ZERO)
 
 
-def _figures_of_void(inner: Fields, _: str | None) -> _Figures | None:
-    """Return the figures of a void: its currency, and no amount of its own; ``None`` if the currency is invalid."""
+def _figures_of_claim(inner: Fields, form: str | None) -> _Figures | None:
+    """Return the figures of an event whose claim fixes amount and commission: its currency; ``None`` if it is invalid.
+
+    ``form``: a void, or a re-rating.
+    """
+    why = "a void reverses what is left of its sale" if form == VOID else "a re-rating posts the difference"
     for name in inner.given(_FIGURES):
-        inner.problem(name, "is given, though a void reverses what is left of its sale", f"no {name}")
-    inner.report_unknown(_WITH_FIGURES | _FIGURES | _OF_CORRECTIONS, _YOUR_OWN)
+        inner.problem(name, f"is given, though {why}", f"no {name}")
+    own = set[str]() if form == VOID else {RERATING}
+    inner.report_unknown(_WITH_FIGURES | _FIGURES | _OF_CORRECTIONS | own, _YOUR_OWN)
     currency = inner.value("currency", fields.CURRENCY, fields.currency)
     return None if currency is None else _Figures(money.ZERO, currency, None)
 
@@ -185,7 +235,7 @@ def _figures(inner: Fields, type_: str | None) -> _Figures | None:
     """Return amount, currency, and the commission or its rate; ``None`` if one is invalid."""
     own = type_ == ADJUSTMENT
     corrects = type_ is None or type_ in _CORRECTIONS
-    known = _WITH_FIGURES | ({"commission", "kind"} if own else set()) | (_OF_CORRECTIONS if corrects else set())
+    known = _WITH_FIGURES | (_OF_ADJUSTMENTS if own else set()) | (_OF_CORRECTIONS if corrects else set())
     inner.report_unknown(known, _YOUR_OWN)
     amount = inner.value("amount", fields.AMOUNT, money.parse_decimal)
     currency = inner.value("currency", fields.CURRENCY, fields.currency)
@@ -204,6 +254,36 @@ def _figures(inner: Fields, type_: str | None) -> _Figures | None:
     return None if amount is None or currency is None else _Figures(amount, currency, commission_rate, commission)
 
 
+def _rerating(value: object, agency: str | None, problems: list[FieldProblem]) -> Rerating | None:
+    """Return the re-rating in an event of an agency; ``None``, with its problems added, if it is invalid."""
+    if not isinstance(value, dict):
+        expected = f"an object with {', '.join(Rerating._fields)}"
+        problems.append(FieldProblem(f"data.{RERATING}", f"is {fields.shown(value)}", expected))
+        return None
+    inner = Fields(value, f"data.{RERATING}.", problems)
+    inner.report_unknown(frozenset(Rerating._fields))
+    rate_cards = f"{rate_card_name(agency or '<agency>')}, {group_rate_card_name('<group>')} or {DEFAULT_RATE_CARD}"
+    rate_card = inner.value("rate_card", rate_cards, lambda name: _applicable(name, agency))
+    version = inner.value("version", NUMBER, _version)
+    by = inner.value("by", f"the operator: {TEXT}, not all of them blanks", _words)
+    return Rerating(rate_card, version, by) if rate_card and version and by else None
+
+
+def _applicable(name: object, agency: str | None) -> str | None:
+    """Return the name of a rate card that an agency can have; raise ``ValueError`` for that of another agency."""
+    if not isinstance(name, str) or not name.startswith(RATE_CARD) or not is_rate_card(name.removeprefix(RATE_CARD)):
+        return None
+    of_many = name == DEFAULT_RATE_CARD or name.startswith(group_rate_card_name(""))
+    if agency and not of_many and name != rate_card_name(agency):
+        raise ValueError(f"is {fields.shown(name)}, the rate card of another agency")
+    return name
+
+
+def _version(value: object) -> int | None:
+    number = fields.whole(value)
+    return number if number and number <= MAX_VERSION else None
+
+
 def _type(value: object) -> str | None:
     return value if isinstance(value, str) and value in TYPES else None
 
@@ -219,7 +299,7 @@ def _kind(value: object) -> str | None:
     return OPENING if value == OPENING else None
 
 
-def _reason(value: object) -> str | None:
+def _words(value: object) -> str | None:
     text = fields.text(value)
     return text if text and text.strip() else None
 
@@ -249,7 +329,7 @@ _DETAILS: Final[Mapping[str, tuple[str, Callable[[Any], str | None]]]] = {
     "extra": (f"an object of at most {MAX_EXTRA_BYTES} bytes as JSON", _extra),
     "category": (TEXT, fields.text),
     "refers_to_source": (f"the source of the sale: {NAME}", fields.name),
-    "reason": (f"{TEXT}, not all of them blanks", _reason),
+    "reason": (f"{TEXT}, not all of them blanks", _words),
     "kind": (f'"{OPENING}", for a balance that is brought forward', _kind),
 }
 OF_CORRECTIONS: Final = ("refers_to_source", "reason")
@@ -257,9 +337,11 @@ OF_CORRECTIONS: Final = ("refers_to_source", "reason")
 DETAILS: Final = tuple(name for name in _DETAILS if name not in {*OF_CORRECTIONS, "kind"})
 """The names of the optional facts that every event can have."""
 _OF_CORRECTIONS: Final = frozenset(OF_CORRECTIONS)
+_OF_ADJUSTMENTS: Final = frozenset({"commission", "kind", RERATING})
 _WITH_FIGURES: Final = frozenset({"amount", "currency", "commission_rate", *DETAILS})
 _FIGURES: Final = frozenset({"amount", "commission_rate", "commission"})
 _READ_FIGURES: Final[Mapping[str | None, Callable[[Fields, str | None], _Figures | None]]] = {
     VIEW: _figures_of_view,
-    VOID: _figures_of_void,
+    VOID: _figures_of_claim,
+    RERATING: _figures_of_claim,
 }

@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any, Final, Self
 
 from quarterhour.aws.items import Item
+from quarterhour.ledger.event import shown_facts
 from quarterhour.model.clock import MILLISECOND, iso_millis
 from quarterhour.model.identifiers import Position
 from quarterhour.model.instants import rounded_up
@@ -101,12 +102,10 @@ def facts_of(item: Item) -> dict[str, str]:
     return {name: value["S"] for name, value in item.items()}
 
 
-def shown_event(facts: Mapping[str, str]) -> dict[str, str]:
+def shown_event(facts: Mapping[str, str]) -> dict[str, Any]:
     """Return an event as the API shows it: its ledger attributes, under the names of its receipt."""
-    return {
-        "partition": facts["quarter_hour"],
-        **{name: value for name, value in facts.items() if name not in _NOT_SHOWN},
-    }
+    shown = {name: value for name, value in facts.items() if name not in _NOT_SHOWN}
+    return {"partition": facts["quarter_hour"], **shown_facts(shown)}
 
 
 @dataclass(slots=True)

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, Final
 
-from quarterhour.ledger.pricing import BY_RATE_CARD, BY_SALE, rate_card_in, sold_in
+from quarterhour.ledger.event import RERATING, Rerating
+from quarterhour.ledger.pricing import BY_RATE_CARD, BY_RERATING, BY_SALE, Price, rate_card_in, sold_in
 from quarterhour.model import money
 from quarterhour.model.clock import iso_exact
 from quarterhour.rate_cards import arithmetic
@@ -20,6 +21,8 @@ Facts = Mapping[str, str]
 _SHOWN: Final = ("source", "id", "type", "agency", "currency", "amount", "time", "recorded_at")
 _UNKNOWN: Final = "unknown"
 """The origin of prices recorded before the ledger held price terms."""
+_OF_SALE: Final = (BY_SALE, BY_RERATING)
+"""The origins of the prices that follow from a sale's."""
 _NO_ITEM: Final = "no item is sold or given back, so the rule's percentage counts alone"
 
 
@@ -52,11 +55,32 @@ def explanation_of(facts: Facts, looked_at: Sequence[LookedAt]) -> dict[str, Any
     ``looked_at``: the rate cards that were looked at, in the order of precedence; the last one is that which priced the
     event, if one did.
     """
+    return {**{name: facts[name] for name in _SHOWN if facts.get(name)}, **computation_of(facts, looked_at)}
+
+
+def computation_of(facts: Facts, looked_at: Sequence[LookedAt]) -> dict[str, Any]:
+    """Return the terms, the steps and the result of computing an event's commission."""
     return {
-        **{name: facts[name] for name in _SHOWN if facts.get(name)},
         "terms": _price_terms(facts, looked_at),
         "steps": [{**step._asdict(), "gives": money.plain(step.gives)} for step in commission_steps(facts)],
         "commission": facts["commission"],
+    }
+
+
+def facts_at(price: Price, facts: Facts) -> Facts:
+    """Return the facts of an event as if it had been recorded at another price.
+
+    Raises ``ValueError`` if its commission would need more than 38 digits.
+    """
+    commission = price.commission(Decimal(facts["amount"]))
+    if commission is None:
+        raise ValueError(f"the commission of {facts['source']} {facts['id']} would need more than 38 digits")
+    return {
+        **facts,
+        "commission_rate": money.plain(price.commission_rate),
+        "terms": price.origin,
+        "arithmetic": price.arithmetic,
+        "commission": money.plain(commission),
     }
 
 
@@ -64,8 +88,11 @@ def _price_terms(facts: Facts, looked_at: Sequence[LookedAt]) -> dict[str, Any]:
     applied = applied_rate_card(facts)
     shown = {"looked_at": [_looked_at(one, applied) for one in looked_at]} if looked_at else {}
     if applied is None:
-        origin = {"from": facts.get("terms") or _UNKNOWN, **shown}
-        return {**origin, "sale": facts["refers_to"]} if origin["from"] == BY_SALE else origin
+        origin: dict[str, Any] = {"from": facts.get("terms") or _UNKNOWN, **shown}
+        if origin["from"] == BY_RERATING:
+            document, version, by = Rerating.parse(facts[RERATING])
+            origin |= {"document": document, "version": version, "by": by, "reason": facts["reason"]}
+        return {**origin, "sale": facts["refers_to"]} if origin["from"] in _OF_SALE else origin
     document, version = applied
     terms: dict[str, Any] = {"from": BY_RATE_CARD.strip(), "document": document, "version": version, **shown}
     rate_card = looked_at[-1].rate_card if looked_at else None

@@ -4,19 +4,29 @@ A linked event is claimed in one transaction with the claim of its sale, which h
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from decimal import Decimal
 from typing import NamedTuple
 
-from quarterhour.ledger.event import VOID, Event, Rejection
+from quarterhour.ledger.event import VOID, Event, Rejection, Rerating
 from quarterhour.ledger.explanation import Facts
 from quarterhour.ledger.held_events import Held, HeldReason, Hold, Reservation
 from quarterhour.ledger.plan import Claim, Claimed, RecordingTerms, Refundable
-from quarterhour.ledger.pricing import Price, has_own_price, refund_price
+from quarterhour.ledger.pricing import (
+    Price,
+    commission_left,
+    has_own_price,
+    origin_of,
+    price_by,
+    refund_price,
+    rerating_price,
+)
 from quarterhour.model import money
 from quarterhour.model.errors import FieldProblem
 from quarterhour.model.identifiers import Account, Identity
+from quarterhour.rate_cards.plan import Version
+from quarterhour.rate_cards.rate_card import RateCard
 
 
 class Target(NamedTuple):
@@ -31,20 +41,22 @@ class Gathered:
     """What linked events are planned from.
 
     ``claims``: the current claims and reservations of the events and their sales. ``facts``: those of the sales that
-    are in the ledger. ``prices``: those of adjustments; refunds and voids have the price of their sale.
+    are in the ledger. ``prices``: those of adjustments; the price of a refund, a void or a re-rating follows from its
+    sale. ``rate_cards``: the versions that the re-ratings name, as far as they exist.
     """
 
     claims: Mapping[Identity, Claim | Reservation]
     facts: Mapping[Identity, Facts]
     prices: Mapping[Identity, Price]
+    rate_cards: Mapping[Version, RateCard] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class LinkedClaim:
     """The claim of a linked event, and the claim of its sale before and after it; all are written, or none.
 
-    An adjustment leaves the claim of its sale as it is. ``was_held``: the claim replaces the reservation of the event,
-    which was held until now.
+    An adjustment that is no re-rating leaves the claim of its sale as it is. ``was_held``: the claim replaces the
+    reservation of the event, which was held until now.
     """
 
     claim: Claim
@@ -62,13 +74,10 @@ class _Change(NamedTuple):
 
 
 def linked_claim(
-    event: Event, target: Target, price: Price | None, now: datetime, terms: RecordingTerms
+    event: Event, target: Target, gathered: Gathered, now: datetime, terms: RecordingTerms
 ) -> LinkedClaim | Rejection:
-    """Return a linked event's claim against the current claim of its sale, or why the sale does not allow it.
-
-    ``price``: that of an adjustment, ``None`` for refunds and voids.
-    """
-    change = _change(event, target, price)
+    """Return a linked event's claim against the current claim of its sale, or why the sale does not allow it."""
+    change = _change(event, target, gathered)
     if isinstance(change, Rejection):
         return change
     claim = Claim.of(event, now, terms, change.price)
@@ -77,32 +86,77 @@ def linked_claim(
     return LinkedClaim(claim, target.claim, change.after)
 
 
-def _change(event: Event, target: Target, price: Price | None) -> _Change | Rejection:
+def _change(event: Event, target: Target, gathered: Gathered) -> _Change | Rejection:
+    if rerating := event.rerating:
+        return _rerating(event, rerating, target, gathered.rate_cards)
     sale = target.claim.refundable
+    price = gathered.prices.get(event.identity)
     if sale is None:
         if price is not None and _corrects_commission(event, target.facts):
             return _Change(event.amount, price, target.claim)
         return _refuse(event, "data.refers_to", f"is no sale, but {target.facts['type']}", "the id of a sale")
     if event.account != sale.account:
-        return _refuse(event, "data.refers_to", "is a sale of another account", f"a sale of {event.account}")
+        return _of_another_account(event)
     if price is not None:
         return _Change(event.amount, price, target.claim)
     return _void(event, target, sale) if event.type == VOID else _refund(event, target.claim, sale)
 
 
 def _corrects_commission(adjustment: Event, facts: Facts) -> bool:
-    """Return whether an adjustment changes the commission alone of a refund or adjustment with a price of its own.
-
-    Rerating posts such adjustments, as it prices these events like sales.
-    """
+    """Return whether an adjustment changes the commission alone of a refund or adjustment with a price of its own."""
     if not has_own_price(facts.get("terms", "")) or adjustment.commission is None or not adjustment.amount.is_zero():
         return False
     return Account(facts["agency"], facts["currency"]) == adjustment.account
 
 
+def _rerating(
+    event: Event, rerating: Rerating, target: Target, rate_cards: Mapping[Version, RateCard]
+) -> _Change | Rejection:
+    """Return the change that charges a sale, or another event with a price of its own, by another rate card.
+
+    Its price then is that of the rate card, and the re-rating posts the difference for what is left. So all commissions
+    together are what the rate card charges, and later refunds give back parts of that.
+    """
+    facts, claim = target.facts, target.claim
+    price = _rerated_price(event, rerating, facts, rate_cards)
+    if isinstance(price, Rejection):
+        return price
+    amount = Decimal(facts["amount"])
+    refunded = money.ZERO if claim.refundable is None else money.add(claim.refundable.left, money.negated(amount))
+    due, paid = (commission_left(one, amount, refunded) for one in (price, claim.price_in_force))
+    if due is None or paid is None or not money.fits(money.add(due, money.negated(paid))):
+        return _refuse(event, "data.rerating", "gives a commission of more than 38 digits", "a rule with fewer digits")
+    if due == paid:
+        problem = f"changes nothing: the commission of what is left is {money.plain(paid)} already"
+        return _refuse(event, "data.rerating", problem, "a rate card that gives another commission")
+    return _Change(event.amount, rerating_price(due, paid, price.commission_rate), replace(claim, rerated=price))
+
+
+def _rerated_price(
+    event: Event, rerating: Rerating, facts: Facts, rate_cards: Mapping[Version, RateCard]
+) -> Price | Rejection:
+    """Return the price of a recorded event by the rate card of a re-rating, or why it has none."""
+    if event.account != Account(facts["agency"], facts["currency"]):
+        return _of_another_account(event)
+    if not has_own_price(facts.get("terms", "")):
+        problem = f"is {facts['type']} with the terms {facts.get('terms', '')!r}"
+        return _refuse(event, "data.refers_to", problem, "an event that was priced by a rate card or the default rate")
+    document, version, _ = rerating
+    if (document, version) not in rate_cards:
+        return _refuse(event, "data.rerating.version", f"is no version of {document}", "a version that was written")
+    price = price_by(rate_cards[document, version], facts, origin_of(document, version, event.account.agency))
+    if price is None:
+        return _refuse(event, "data.rerating", "does not price the event", "a rate card that is valid and has a rule")
+    return price
+
+
+def _of_another_account(event: Event) -> Rejection:
+    return _refuse(event, "data.refers_to", "is a sale of another account", f"a sale of {event.account}")
+
+
 def _refund(event: Event, claim: Claim, sale: Refundable) -> _Change | Rejection:
-    if event.commission_rate not in {None, claim.price.commission_rate}:
-        problem = f"is {event.commission_rate}, the sale's was {claim.price.commission_rate}"
+    if event.commission_rate not in {None, claim.price_in_force.commission_rate}:
+        problem = f"is {event.commission_rate}, the sale's was {claim.price_in_force.commission_rate}"
         expected = "none, as a refund has the commission rate of its sale"
         return _refuse(event, "data.commission_rate", problem, expected)
     if sale.voided and not event.rest:
@@ -128,7 +182,7 @@ def _void(event: Event, target: Target, sale: Refundable) -> _Change | Rejection
 
 def _reversal(event: Event, amount: Decimal, claim: Claim, sale: Refundable) -> _Change | Rejection:
     """Return the change that takes an amount (0 or less) back from a sale, with its part of the commission."""
-    price = refund_price(amount, claim.price, sale.left)
+    price = refund_price(amount, claim.price_in_force, sale.left)
     if price.commission(amount) is None:
         return _refuse(event, "data.amount", "gives a commission of more than 38 digits", "fewer digits")
     return _Change(amount, price, replace(claim, refundable=replace(sale, left=money.add(sale.left, amount))))
@@ -204,8 +258,9 @@ def _against_sale(
         return _refuse(event, "data.refers_to", _why_no_sale(sale, event), "the id of a sale")
     facts = gathered.facts.get(identity)
     if facts is None:
-        return None if sale.refundable else _refuse(event, "data.refers_to", "is no sale", "the id of a sale")
-    return linked_claim(event, Target(sale, facts), gathered.prices.get(event.identity), now, terms)
+        in_flight = sale.refundable is not None or event.rerating is not None
+        return None if in_flight else _refuse(event, "data.refers_to", "is no sale", "the id of a sale")
+    return linked_claim(event, Target(sale, facts), gathered, now, terms)
 
 
 def _why_no_sale(held: Reservation, event: Event) -> str:

@@ -90,10 +90,11 @@ class Refundable:
 class Claim:
     """The ledger position of an event, with everything that makes a repeated append write the same bytes.
 
-    ``amount`` is set if it differs from the event's: for a void, and for a refund of the rest of its sale.
-    ``period`` is missing in claims of earlier versions. ``prior_period``: whether the event belongs to an earlier
-    period, which is cut off. ``unlinked`` marks an event that an operator released, and that is recorded without its
-    reference to a sale.
+    ``amount`` is set if it differs from the event's: for a void, and for a refund of the rest of its sale. ``rerated``
+    is the price by the last re-rating of the event: later refunds, voids and re-ratings take it, while every append of
+    the event keeps ``price``. ``period`` is missing in claims of earlier versions. ``prior_period``: whether the event
+    belongs to an earlier period, which is cut off. ``unlinked`` marks an event that an operator released, and that is
+    recorded without its reference to a sale.
     """
 
     identity: Identity
@@ -107,6 +108,7 @@ class Claim:
     period: Period | None = None
     prior_period: bool = False
     unlinked: bool = False
+    rerated: Price | None = None
 
     @classmethod
     def of(cls, event: Event, now: datetime, terms: RecordingTerms, price: Price) -> Self:
@@ -135,6 +137,11 @@ class Claim:
         """Return the event with the claimed amount and reference."""
         content = event.unlinked if self.unlinked else event
         return content if self.amount is None else replace(content, amount=self.amount)
+
+    @property
+    def price_in_force(self) -> Price:
+        """The price by the last re-rating, or else the first one."""
+        return self.rerated or self.price
 
     @property
     def key(self) -> tuple[str, str]:

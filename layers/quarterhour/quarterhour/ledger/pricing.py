@@ -9,17 +9,20 @@ from decimal import Decimal
 from typing import Final, NamedTuple
 
 from quarterhour.documents.keys import rate_card_name
-from quarterhour.ledger.event import ADJUSTMENT, REFUND, VOID, Event
+from quarterhour.ledger.event import ADJUSTMENT, REFUND, RERATING, VOID, Event
 from quarterhour.model import money
+from quarterhour.model.clock import parse_iso
 from quarterhour.rate_cards import arithmetic
-from quarterhour.rate_cards.arithmetic import Charge, Named, Share
+from quarterhour.rate_cards.arithmetic import Charge, Difference, Named, Share
 from quarterhour.rate_cards.plan import InForce, RateCardQuery, Version
-from quarterhour.rate_cards.rate_card import Sold
+from quarterhour.rate_cards.rate_card import RateCard, Sold
 
 BY_EVENT: Final = "event"
 """The origin of a price that the event names: its commission rate, or its commission."""
 BY_SALE: Final = "sale"
 """The origin of the price of a linked refund or a void."""
+BY_RERATING: Final = "rerating"
+"""The origin of the price of a re-rating."""
 BY_DEFAULT: Final = "default"
 """The origin of a price at the default commission rate."""
 BY_RATE_CARD: Final = "card "
@@ -34,7 +37,7 @@ _ONE: Final = Decimal(1)
 class Price(NamedTuple):
     """The price terms of an event: its commission rate, their origin, and an arithmetic where the rate is not enough.
 
-    ``origin`` is ``BY_EVENT``, ``BY_SALE``, ``BY_DEFAULT``, or ``BY_RATE_CARD`` with a version and perhaps a document.
+    ``origin`` is one of the constants above; after ``BY_RATE_CARD`` with a version and perhaps a document.
     It is empty in old claims. ``unregistered``: the rate cards were looked up for an agency that was not registered.
     """
 
@@ -59,8 +62,18 @@ def needs_rate_card(event: Event) -> bool:
 
 
 def has_price_of_sale(event: Event) -> bool:
-    """Return whether an event gives back a part of its sale's commission: it is a void, or a linked refund."""
-    return event.type == VOID or (event.type == REFUND and event.linked_to is not None)
+    """Return whether the claim of its sale fixes an event's price: it is a void, a linked refund or a re-rating."""
+    return event.type == VOID or (event.type == REFUND and event.linked_to is not None) or RERATING in event.details
+
+
+def can_be_unlinked(event: Event) -> bool:
+    """Return whether an event says something without the sale that it refers to: voids and re-ratings do not."""
+    return event.type != VOID and RERATING not in event.details
+
+
+def named_rate_cards(events: Iterable[Event]) -> set[Version]:
+    """Return the versions of rate cards that the re-ratings among these events name."""
+    return {(rerating.rate_card, rerating.version) for event in events if (rerating := event.rerating)}
 
 
 def needed_rate_cards(events: Iterable[Event], now: datetime) -> set[RateCardQuery]:
@@ -91,7 +104,7 @@ def price_of(event: Event, in_force: Iterable[InForce], default_commission_rate:
 
 
 def has_own_price(origin: str) -> bool:
-    """Return whether the origin of a price is a rate card or the default rate: not the event itself, nor its sale."""
+    """Return whether the origin of a price is a rate card or the default rate: not the event itself, nor another."""
     return origin == BY_DEFAULT or origin.startswith(BY_RATE_CARD)
 
 
@@ -126,6 +139,37 @@ def refund_price(amount: Decimal, sale: Price, left: Decimal) -> Price:
     before = money.add(charge.of, money.negated(left))
     after = money.add(before, money.negated(amount))
     return Price(sale.commission_rate, BY_SALE, arithmetic.write(Share(commission, charge.of, before, after)))
+
+
+def commission_left(price: Price, amount: Decimal, refunded: Decimal) -> Decimal | None:
+    """Return the commission of an amount at a price, less the parts that refunds of it (0 or less) have given back.
+
+    ``None`` if it needs more than 38 digits.
+    """
+    charged = price.commission(amount)
+    if charged is None or refunded.is_zero():
+        return charged
+    given_back = refund_price(refunded, price, amount).commission(refunded)
+    left = None if given_back is None else money.add(charged, given_back)
+    return left if left is not None and money.fits(left) else None
+
+
+def price_by(rate_card: RateCard, facts: Mapping[str, str], origin: str) -> Price | None:
+    """Return the price of a recorded event by a rate card, or ``None`` if the rate card does not price it.
+
+    It does not if no rule covers the event, or if the rate card is valid only from a later instant on. ``origin``: that
+    of the price.
+    """
+    if parse_iso(facts.get("time") or facts["recorded_at"]) < rate_card.valid_from:
+        return None
+    sold = sold_in(facts["type"], Decimal(facts["amount"]), facts["currency"], facts)
+    rule = rate_card.rule_for(sold)
+    return charge_price(rule.charge(sold), origin) if rule else None
+
+
+def rerating_price(due: Decimal, paid: Decimal, commission_rate: Decimal) -> Price:
+    """Return the price of a re-rating: the commission due for what is left of a sale, less the commission paid."""
+    return Price(commission_rate, BY_RERATING, arithmetic.write(Difference(due, paid)))
 
 
 def sold_in(type_: str, amount: Decimal, currency: str, details: Mapping[str, str]) -> Sold:

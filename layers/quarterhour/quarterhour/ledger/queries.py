@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from quarterhour.aws.entity import CHECKPOINT_KEY
 from quarterhour.aws.entity_table import EntityReader, highest_shards
@@ -30,9 +30,10 @@ from quarterhour.ledger.event_pages import (
     quarter_hour_of,
     shown_event,
 )
-from quarterhour.ledger.explanation import Facts, applied_rate_card, explanation_of
+from quarterhour.ledger.explanation import Facts, applied_rate_card, computation_of, explanation_of, facts_at
 from quarterhour.ledger.keys import linked_event_of, linked_range
-from quarterhour.ledger.pricing import BY_DEFAULT
+from quarterhour.ledger.pricing import BY_DEFAULT, Price
+from quarterhour.ledger.store import rerated_price
 from quarterhour.ledger.story import Step, story_page
 from quarterhour.model import clock
 from quarterhour.model.clock import iso_millis, parse_iso
@@ -79,6 +80,13 @@ def events_request(
     return {**request, "ExclusiveStartKey": to_item({"quarter_hour": str(partition), "position": bounds.after})}
 
 
+class Recorded(NamedTuple):
+    """A recorded event: its facts in the ledger, and its price by the last re-rating, if there was one."""
+
+    facts: Facts
+    rerated: Price | None
+
+
 @dataclass(frozen=True, slots=True)
 class EventLookup:
     """Finds recorded events by their identity."""
@@ -87,32 +95,32 @@ class EventLookup:
     identity_table: str
     ledger_table: str
 
-    def find(self, identity: Identity) -> Facts | None:
-        """Return the facts of an event, or ``None`` if it is not in the ledger or its identity has expired."""
+    def find(self, identity: Identity) -> Recorded | None:
+        """Return a recorded event, or ``None`` if it is not in the ledger or its identity has expired."""
         claim = get_item(self.client, self.identity_table, {"event": str(identity)})
         if claim is None:
             return None
         key = {name: claim[name]["S"] for name in ("quarter_hour", "position")}
         item = get_item(self.client, self.ledger_table, key)
-        return facts_of(item) if item else None
+        return Recorded(facts_of(item), rerated_price(claim)) if item else None
 
-    def visible(self, identities: Iterable[Identity], caller: Caller) -> Facts:
-        """Return the facts of the first of these events that is recorded and visible to the caller.
+    def visible(self, identities: Iterable[Identity], caller: Caller) -> Recorded:
+        """Return the first of these events that is recorded and visible to the caller.
 
         Raises ``NotFoundError`` if there is none.
         """
         for identity in identities:
-            facts = self.find(identity)
-            if facts and caller.may_see(facts["agency"]):
-                return facts
+            found = self.find(identity)
+            if found and caller.may_see(found.facts["agency"]):
+                return found
         raise NotFoundError("there is no such event, or none that you may see")
 
-    def event(self, identities: Iterable[Identity], caller: Caller) -> dict[str, str]:
+    def event(self, identities: Iterable[Identity], caller: Caller) -> dict[str, Any]:
         """Return the first of these events that is recorded and visible to the caller, with its receipt.
 
         Raises ``NotFoundError`` if there is none.
         """
-        return shown_event(self.visible(identities, caller))
+        return shown_event(self.visible(identities, caller).facts)
 
     def find_all(self, identities: Sequence[Identity], workers: Workers) -> list[Facts]:
         """Return the facts of those of these events that are in the ledger, in any order."""
@@ -134,8 +142,14 @@ class ExplanationQueries:
 
         Raises ``NotFoundError`` if there is none.
         """
-        facts = self.events.visible(identities, caller)
-        return explanation_of(facts, list(self._looked_at(facts)))
+        facts, rerated = self.events.visible(identities, caller)
+        explanation = explanation_of(facts, list(self._looked_at(facts)))
+        if rerated is None:
+            return explanation
+        facts = facts_at(rerated, facts)
+        applied = applied_rate_card(facts)
+        looked_at = [self.rate_cards.version(applied)] if applied else []
+        return {**explanation, "in_force": computation_of(facts, looked_at)}
 
     def _looked_at(self, facts: Facts) -> Iterator[LookedAt]:
         applied = applied_rate_card(facts)
@@ -158,14 +172,14 @@ class StoryQueries:
 
         A correction leads to the story of its sale. Raises ``NotFoundError`` if there is no such event.
         """
-        first = self._first(self.events.visible(identities, caller), caller)
+        first = self._first(self.events.visible(identities, caller).facts, caller)
         left = Decimal(first["amount"]) if first["type"] == SALE else None
         return story_page(Step(first, left), self._linked(first), paging)
 
     def _first(self, facts: Facts, caller: Caller) -> Facts:
         sale = reference(facts["source"], facts) if facts["type"] != SALE else None
         found = self.events.find(sale) if sale else None
-        return found if found and caller.may_see(found["agency"]) else facts
+        return found.facts if found and caller.may_see(found.facts["agency"]) else facts
 
     def _linked(self, first: Facts) -> list[Step]:
         """Return the recorded events that refer to an event."""

@@ -1,18 +1,18 @@
-"""Rerating, the pure part: the commissions of recorded events by another rate card, and the adjustments to them.
+"""Rerating, the pure part: the commissions of recorded events by another rate card, and the events that apply it.
 
-A sale is rerated together with its linked refunds and its earlier adjustments. An adjustment posts only the difference
-to the new rate card, so a second run has nothing to post.
+A sale is rerated together with its linked refunds and its earlier adjustments. The ledger computes the difference when
+it records a re-rating, so a second run has nothing to post.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
-from quarterhour.ledger.event import ADJUSTMENT, REFUND, VOID, reference
+from quarterhour.ledger.event import ADJUSTMENT, REFUND, RERATING, VOID, Rerating, reference
 from quarterhour.ledger.explanation import Facts
-from quarterhour.ledger.pricing import BY_RATE_CARD, Price, charge_price, has_own_price, refund_price, sold_in
+from quarterhour.ledger.pricing import BY_RATE_CARD, Price, commission_left, has_own_price, price_by
 from quarterhour.model import money
 from quarterhour.model.clock import parse_iso
 from quarterhour.model.identifiers import Account, Identity, base58_prefix
@@ -34,19 +34,28 @@ def _suffix(identity: Identity) -> str:
     return base58_prefix(identity.hash, _SUFFIX_LENGTH)
 
 
+class Order(NamedTuple):
+    """An operator's order to rerate: the rate card, and the reason."""
+
+    rerating: Rerating
+    reason: str
+
+
 @dataclass(slots=True)
 class Rerated:
     """An event priced again by a new rate card, with the totals of its linked refunds and earlier adjustments.
 
-    ``price``: by the new rate card. ``paid``: the commissions of the event, its refunds and its adjustments.
-    ``refunded``: the amounts of its refunds, 0 or less.
+    ``price``: by the new rate card. ``paid``: the commissions of the event, its refunds and its adjustments. ``loose``:
+    those of adjustments that 0.1.0 posted, which later refunds do not follow. ``refunded``: the amounts of its refunds,
+    0 or less. ``posted``: the number of adjustments that earlier runs have posted for it.
     """
 
     facts: Facts
     price: Price
     paid: Decimal
+    loose: Decimal = money.ZERO
     refunded: Decimal = money.ZERO
-    adjustments: int = 0
+    posted: int = 0
 
     @property
     def identity(self) -> Identity:
@@ -64,79 +73,91 @@ class Rerated:
 
         Raises ``ValueError`` if it needs more than 38 digits.
         """
-        amount = Decimal(self.facts["amount"])
-        commission, refund = self.price.commission(amount), self._refunded_commission(amount)
-        if commission is None or refund is None:
+        due = commission_left(self.price, Decimal(self.facts["amount"]), self.refunded)
+        if due is None:
             raise ValueError(f"the commission of {self.identity} would need more than {money.MAX_DIGITS} digits")
-        return money.add(commission, refund)
-
-    def _refunded_commission(self, amount: Decimal) -> Decimal | None:
-        if self.refunded.is_zero():
-            return money.ZERO
-        return refund_price(self.refunded, self.price, amount).commission(self.refunded)
+        return due
 
     @property
     def difference(self) -> Decimal:
         """The commission still to pay; below 0, the commission paid too much."""
-        return money.add(self.due, money.negated(self.paid))
+        return _minus(self.due, self.paid)
 
-    def is_own(self, facts: Facts) -> bool:
-        """Return whether an event is an adjustment that an earlier run posted for this one."""
-        return facts["type"] == ADJUSTMENT and facts["id"].endswith(f"-{_suffix(self.identity)}")
+    @property
+    def is_changed(self) -> bool:
+        """Whether there is something to post."""
+        return bool(self.difference) or bool(self.loose)
 
     def add(self, facts: Facts) -> None:
-        """Add a linked refund or an earlier adjustment to the totals."""
-        self.paid = money.add(self.paid, Decimal(facts["commission"]))
+        """Add an event that refers to this one, if it is a refund, a void, a re-rating or an earlier adjustment."""
+        own = facts["type"] == ADJUSTMENT and facts["id"].startswith(_PREFIX) and facts["id"].endswith(self._suffix)
+        if own:
+            self.posted += 1
+            if RERATING not in facts:
+                self.loose = money.add(self.loose, Decimal(facts["commission"]))
         if facts["type"] in _REVERSALS:
             self.refunded = money.add(self.refunded, Decimal(facts["amount"]))
-        else:
-            self.adjustments += 1
+        if own or facts["type"] in _REVERSALS or RERATING in facts:
+            self.paid = money.add(self.paid, Decimal(facts["commission"]))
 
-    def adjustment(self) -> dict[str, Any]:
-        """Return the CloudEvent that posts the difference: a commission without an amount, linked to the event."""
+    def adjustments(self, order: Order) -> Iterator[tuple[dict[str, Any], Decimal]]:
+        """Yield the CloudEvents to post, each with its commission: what 0.1.0 posted is reversed, then the re-rating.
+
+        Each is left out if it would change nothing.
+        """
+        number = self.posted + 1
+        if self.loose:
+            back = money.negated(self.loose)
+            yield self._adjustment(number, order, amount="0", commission=money.plain(back)), back
+            number += 1
+        if difference := _minus(self.due, _minus(self.paid, self.loose)):
+            yield self._adjustment(number, order, rerating=order.rerating._asdict()), difference
+
+    def _adjustment(self, number: int, order: Order, **own: object) -> dict[str, Any]:
         copied = {name: self.facts[name] for name in _COPIED if self.facts.get(name)}
         return {
             "specversion": "1.0",
             "source": self.identity.source,
-            "id": adjustment_id(self.identity, self.adjustments + 1),
+            "id": adjustment_id(self.identity, number),
             "type": ADJUSTMENT,
             "subject": self.account.agency,
             "data": {
-                "amount": "0",
                 "currency": self.account.currency,
-                "commission": money.plain(self.difference),
                 "refers_to": self.identity.id,
+                "reason": order.reason,
                 **copied,
+                **own,
             },
         }
 
+    @property
+    def _suffix(self) -> str:
+        return f"-{_suffix(self.identity)}"
+
 
 def rerated(events: Iterable[Facts], rate_card: RateCard, start: datetime, end: datetime) -> list[Rerated]:
-    """Return the events recorded from the start to before the end that a rate card covers, priced by it.
+    """Return the events recorded from the start to before the end that a rate card prices, priced by it.
 
     ``events``: all events recorded from the start until now, because refunds and adjustments can be later.
     """
     by_identity: dict[Identity, Rerated] = {}
-    linked: list[Facts] = []
+    linked: list[tuple[Identity, Facts]] = []
     for facts in events:
-        if facts.get("refers_to") and (facts["type"] in _REVERSALS or facts["id"].startswith(_PREFIX)):
-            linked.append(facts)
-        elif start <= parse_iso(facts["recorded_at"]) < end and (price := _price(facts, rate_card)):
+        target = reference(facts["source"], facts)
+        if target and (facts["type"] in _REVERSALS or facts["id"].startswith(_PREFIX) or RERATING in facts):
+            linked.append((target, facts))
+        elif (
+            start <= parse_iso(facts["recorded_at"]) < end
+            and has_own_price(facts.get("terms", ""))
+            and (price := price_by(rate_card, facts, BY_RATE_CARD))
+        ):
             event = Rerated(facts, price, Decimal(facts["commission"]))
             by_identity[event.identity] = event
-    for facts in linked:
-        target = reference(facts["source"], facts)
-        referred = by_identity.get(target) if target else None
-        if referred and (facts["type"] in _REVERSALS or referred.is_own(facts)):
-            referred.add(facts)
+    for target, facts in linked:
+        if target in by_identity:
+            by_identity[target].add(facts)
     return list(by_identity.values())
 
 
-def _price(facts: Facts, rate_card: RateCard) -> Price | None:
-    """Return an event's price by a rate card, or ``None`` if the event named its price or no rule covers it."""
-    at = parse_iso(facts.get("time") or facts["recorded_at"])
-    if not has_own_price(facts.get("terms", "")) or at < rate_card.valid_from:
-        return None
-    sold = sold_in(facts["type"], Decimal(facts["amount"]), facts["currency"], facts)
-    rule = rate_card.rule_for(sold)
-    return charge_price(rule.charge(sold), BY_RATE_CARD) if rule else None
+def _minus(left: Decimal, right: Decimal) -> Decimal:
+    return money.add(left, money.negated(right))

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from botocore.exceptions import ClientError
 
 from quarterhour.aws.retries import optimistically
-from quarterhour.ledger.event import VOID, Event, Rejection
+from quarterhour.ledger.event import Event, Rejection
 from quarterhour.ledger.held_events import Held, HeldReason, Hold, Reservation
 from quarterhour.ledger.linked import Gathered, LinkedClaim, in_rounds, plan_linked
 from quarterhour.ledger.plan import (
@@ -27,7 +27,9 @@ from quarterhour.ledger.plan import (
 )
 from quarterhour.ledger.pricing import (
     Price,
+    can_be_unlinked,
     has_price_of_sale,
+    named_rate_cards,
     needed_rate_cards,
     needs_rate_card,
     price_of,
@@ -38,10 +40,12 @@ from quarterhour.model import clock, money
 from quarterhour.model.errors import UnavailableError
 from quarterhour.model.identifiers import Identity
 from quarterhour.model.quarter_hours import QuarterHour
-from quarterhour.rate_cards.plan import NO_RATE_CARDS, RateCardQuery, RateCards
+from quarterhour.rate_cards.plan import NO_RATE_CARDS, RateCardQuery, RateCards, Version
+from quarterhour.rate_cards.rate_card import RateCard
 
-ReadRateCards = Callable[[Collection[RateCardQuery]], RateCards]
-"""A function that reads the rate cards of agencies, each in force at an instant."""
+ReadRateCards = Callable[[Collection[RateCardQuery], Collection[Version]], RateCards]
+"""A function that reads the rate cards of agencies, each in force at an instant, and further versions by their names.
+"""
 Refused = dict[tuple[Identity, str], Rejection]
 """The rejections of valid events that cannot be recorded, by identity and digest."""
 
@@ -148,7 +152,7 @@ class Recorder:
         free = [event for event in events if not _needs_registration(event)]
         try:
             now = clock.now()
-            rate_cards = self._read_rate_cards({(event.account.agency, now) for event in bound})
+            rate_cards = self._read_rate_cards({(event.account.agency, now) for event in bound}, ())
         except UnavailableError:
             return free, []
         registered = [event for event in bound if rate_cards.is_registered(event.account.agency)]
@@ -197,7 +201,7 @@ class Recorder:
         neither.
         """
         try:
-            rate_cards = self._read_rate_cards(needed_rate_cards((as_recorded for _, as_recorded in events), now))
+            rate_cards = self._read_rate_cards(needed_rate_cards((as_recorded for _, as_recorded in events), now), ())
         except UnavailableError:
             # Events that need a rate card are unavailable; events that name their commission are recorded.
             rate_cards = NO_RATE_CARDS
@@ -231,25 +235,41 @@ class Recorder:
         """Claim linked events: of different sales side by side, of one sale in turn, as each changes its sale.
 
         An event of an unknown sale is held, or recorded without its reference if an operator has released it. A void
-        without its sale would say nothing, so it stays held.
+        or a re-rating without its sale would say nothing, so it stays held.
         """
-        firsts = first_of_each(linked)
+        firsts, rate_cards = self._with_named(first_of_each(linked))
         priced, unpayable = self._price([(one, one) for one in firsts if not has_price_of_sale(one)], clock.now())
         self._refuse(unpayable, results)
         prices = {event.identity: price for event, price in priced}
         for events in in_rounds(one for one in firsts if has_price_of_sale(one) or one.identity in prices):
-            found = self._claim_round(events, prices, request)
+            found = self._claim_round(events, prices, rate_cards, request)
             for event in events.values():
                 if event.identity in found:
                     results.put(event.identity, found[event.identity], event.digest)
-        released = (results.held.get(event.identity) for event in firsts if event.without_sale and event.type != VOID)
+        released = (
+            results.held.get(event.identity) for event in firsts if event.without_sale and can_be_unlinked(event)
+        )
         waiting = (one.reservation for one in released if one and not one.problems)
         unlinked = {one.identity for one in waiting if one.reason is HeldReason.UNKNOWN_SALE}
         if unlinked:
             self._claim([event for event in firsts if event.identity in unlinked], request, results)
 
+    def _with_named(self, events: list[Event]) -> tuple[list[Event], Mapping[Version, RateCard]]:
+        """Return events, and the rate cards that the re-ratings among them name, as far as they exist.
+
+        If the rate cards cannot be read now, the result lacks the re-ratings.
+        """
+        try:
+            return events, self._read_rate_cards((), named_rate_cards(events)).versions
+        except UnavailableError:
+            return [event for event in events if not event.rerating], {}
+
     def _claim_round(
-        self, events: Mapping[Identity, Event], prices: Mapping[Identity, Price], request: _Request
+        self,
+        events: Mapping[Identity, Event],
+        prices: Mapping[Identity, Price],
+        rate_cards: Mapping[Version, RateCard],
+        request: _Request,
     ) -> Mapping[Identity, object]:
         """Return what came of each event, from events by their sales: its claim, its reservation or its rejection.
 
@@ -267,7 +287,7 @@ class Recorder:
                 for sale, event in pending.items()
                 if isinstance(found := known.get(sale), Claim) and not isinstance(known.get(event.identity), Claim)
             }
-            gathered = Gathered(known, self._store.postings(list(sales.values())), prices)
+            gathered = Gathered(known, self._store.postings(list(sales.values())), prices, rate_cards)
             planned = plan_linked(pending, gathered, clock.now(), self._terms)
             results.update(planned)
             linked = [one for one in planned.values() if isinstance(one, LinkedClaim)]

@@ -29,15 +29,17 @@ from quarterhour.model.quarter_hours import QuarterHour
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
-_CHANGING: Final = ("left", "voided")
-"""The attributes of a sale's claim that linked events change."""
+_RERATED: Final = ("rerated_rate", "rerated_terms", "rerated_arithmetic")
+"""The attributes of a claim that hold its price by the last re-rating."""
+_CHANGING: Final = ("left", "voided", *_RERATED)
+"""The attributes of a claim that linked events change."""
 Entry = tuple[QuarterHour, dict[str, str]]
 """A bucket's quarter-hour, and the ledger's attributes of an event to append to it."""
 
 
 def claim_values(claim: Claim, request_id: str) -> dict[str, Any]:
     """Return the Identity table's attributes of a claim."""
-    sale = claim.refundable
+    sale, rerated = claim.refundable, claim.rerated
     return {
         "event": str(claim.identity),
         "quarter_hour": str(claim.partition),
@@ -56,6 +58,9 @@ def claim_values(claim: Claim, request_id: str) -> dict[str, Any]:
         "prior_period": PRIOR if claim.prior_period else None,
         "unlinked": claim.unlinked or None,
         "unregistered": UNREGISTERED if claim.price.unregistered else None,
+        "rerated_rate": money.plain(rerated.commission_rate) if rerated else None,
+        "rerated_terms": rerated.origin if rerated else None,
+        "rerated_arithmetic": rerated.arithmetic or None if rerated else None,
     }
 
 
@@ -79,7 +84,14 @@ def claim_of(item: Item) -> Claim:
         Period.parse(item["period"]["S"]) if "period" in item else None,
         "prior_period" in item,
         "unlinked" in item,
+        rerated_price(item),
     )
+
+
+def rerated_price(item: Item) -> Price | None:
+    """Return the price by the last re-rating that a claim's item holds; ``None`` if there was none."""
+    commission_rate, terms, arithmetic = (_text(item, name) for name in _RERATED)
+    return Price(Decimal(commission_rate), terms, arithmetic) if commission_rate else None
 
 
 def _refundable(item: Item) -> Refundable:
@@ -177,14 +189,17 @@ def linked_request(tables: tuple[str, str], linked: LinkedClaim, request_id: str
 
 
 def _changing(sale: Claim) -> dict[str, str]:
-    """Return the attributes of a sale's claim that linked events change, as they are."""
+    """Return the attributes of a claim that linked events change, as they are."""
     values = claim_values(sale, "")
     return {name: values[name] for name in _CHANGING if values[name] is not None}
 
 
 def _change_request(table: str, sale: Identity, before: Mapping[str, str], after: Mapping[str, str]) -> Request:
-    """Build the update of a sale's claim from the attributes before it to those after it."""
+    """Build the update of a claim from the attributes before it to those after it."""
     names = {f"#{name}": name for name in _CHANGING}
+    update = "SET " + ", ".join(f"#{name} = :{name}" for name in after)
+    if removed := before.keys() - after.keys():
+        update += " REMOVE " + ", ".join(f"#{name}" for name in sorted(removed))
     kept = [f"#{name} = :old_{name}" if name in before else f"attribute_not_exists(#{name})" for name in _CHANGING]
     values = {f":{name}": value for name, value in after.items()} | {
         f":old_{name}": value for name, value in before.items()
@@ -192,8 +207,9 @@ def _change_request(table: str, sale: Identity, before: Mapping[str, str], after
     return {
         "TableName": table,
         "Key": {"event": {"S": str(sale)}},
-        "UpdateExpression": "SET " + ", ".join(f"#{name} = :{name}" for name in after),
-        "ConditionExpression": " AND ".join(kept),
+        "UpdateExpression": update,
+        # The claim must exist: it may have expired since it was read.
+        "ConditionExpression": " AND ".join(["attribute_exists(event)", *kept]),
         "ExpressionAttributeNames": names,
         "ExpressionAttributeValues": to_item(values),
     }

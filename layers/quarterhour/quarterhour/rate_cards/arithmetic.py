@@ -2,6 +2,7 @@
 
 A rate card's charge is ``percent=12.5 of=125.00 fixed=0.30 items=2 least=0.50 most=15.00``. A refund's share of its
 sale's commission is ``share=5.30 of=10.00 before=2.00 after=6.00``. A commission named by the event is ``named=-1.25``.
+The difference that a re-rating posts is ``due=11.25 paid=7.50``.
 """
 
 from collections.abc import Iterator, Mapping
@@ -93,8 +94,26 @@ class Named(NamedTuple):
         yield Step("named", "named by the event", self.named)
 
 
-Arithmetic = Charge | Share | Named
-_KINDS: Final[Mapping[str, type[Arithmetic]]] = {"percent": Charge, "share": Share, "named": Named}
+class Difference(NamedTuple):
+    """What a re-rating changes: the commission due for what is left of a sale, less the commission paid for it."""
+
+    due: Decimal
+    paid: Decimal
+
+    def steps(self) -> Iterator[Step]:
+        """Yield the steps that compute the commission."""
+        yield Step("due", "for what is left, by the rate card of the re-rating", self.due)
+        yield Step("paid", "for what is left, by the terms before", self.paid)
+        yield Step("difference", "the difference, charged or given back", money.add(self.due, money.negated(self.paid)))
+
+
+Arithmetic = Charge | Share | Named | Difference
+_KINDS: Final[Mapping[str, type[Arithmetic]]] = {
+    "percent": Charge,
+    "share": Share,
+    "named": Named,
+    "due": Difference,
+}
 """The kinds of arithmetic by the first name in their text."""
 
 

@@ -35,7 +35,11 @@ class RateCardQueries:
             values = self._in_force(document, at, recorded_at)
             yield _looked_at(document, values)
         if applied:
-            yield _looked_at(applied[0], self.entities.get(version_key(*applied)))
+            yield self.version(applied)
+
+    def version(self, applied: Version) -> LookedAt:
+        """Return a version of a rate card."""
+        return _looked_at(applied[0], self.entities.get(version_key(*applied)))
 
     def _applicable(self, agency: str, at: datetime, recorded_at: datetime) -> Iterator[str]:
         """Yield the rate cards for an agency in the order of precedence; its group is read only if it is needed."""

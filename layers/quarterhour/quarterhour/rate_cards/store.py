@@ -16,7 +16,7 @@ from quarterhour.aws.tables import get_items
 from quarterhour.aws.workers import Workers
 from quarterhour.documents.keys import DEFAULT_RATE_CARD, RATE_CARD, document_of, latest_key, version_key
 from quarterhour.documents.timeline import timeline_of
-from quarterhour.rate_cards.plan import NO_RATE_CARDS, RateCardQuery, RateCards, own_documents
+from quarterhour.rate_cards.plan import NO_RATE_CARDS, RateCardQuery, RateCards, Version, own_documents
 from quarterhour.rate_cards.rate_card import rate_card_of
 
 if TYPE_CHECKING:
@@ -31,16 +31,17 @@ class RateCardStore:
     table: str
     workers: Workers
 
-    def read(self, queries: Collection[RateCardQuery]) -> RateCards:
+    def read(self, queries: Collection[RateCardQuery], versions: Collection[Version] = ()) -> RateCards:
         """Return the rate cards of agencies, each in force at an instant, read strongly consistent.
 
-        Raises ``UnavailableError`` if some could not be read.
+        With further ``versions``, those of them that exist. Raises ``UnavailableError`` if some could not be read.
         """
-        if not queries:
+        if not (queries or versions):
             return NO_RATE_CARDS
         agencies = sorted({agency for agency, _ in queries})
-        documents = [*(document for agency in agencies for document in own_documents(agency)), DEFAULT_RATE_CARD]
-        rate_cards = self._with(NO_RATE_CARDS, map(latest_key, documents))
+        documents = [document for agency in agencies for document in own_documents(agency)]
+        latest = map(latest_key, [*documents, DEFAULT_RATE_CARD] if queries else ())
+        rate_cards = self._with(NO_RATE_CARDS, [*latest, *starmap(version_key, sorted(versions))])
         of_groups = map(latest_key, sorted(rate_cards.group_rate_cards(queries)))
         while keys := [*of_groups, *starmap(version_key, sorted(rate_cards.missing(queries)))]:
             rate_cards = self._with(rate_cards, keys)

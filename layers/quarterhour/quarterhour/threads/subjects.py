@@ -54,7 +54,7 @@ class Subjects:
         if not (is_stored_name(source) and is_stored_name(id_)):
             return False
         event = self.events.find(Identity(source, id_))
-        return event is not None and caller.may_see(event["agency"])
+        return event is not None and caller.may_see(event.facts["agency"])
 
     def _report(self, name: str, caller: Caller) -> bool:
         """Return whether a report run exists and the caller may read it."""

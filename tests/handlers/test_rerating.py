@@ -1,0 +1,192 @@
+"""Re-ratings: a sale is charged by another rate card, and later refunds and voids give back parts of that."""
+
+from typing import Any
+
+import pytest
+
+from quarterhour.reports.lines import read_lines
+from tests.handlers.test_rate_cards import explained, keep
+from tests.support.events import Cloud, adjustment, refund, rerating, sale, void
+from tests.support.requests import post, verdicts
+from tests.support.system import World
+from tests.support.tables import ledger
+
+RERATING = {"rate_card": "rate-card:42", "version": 2, "by": "ann"}
+
+
+@pytest.fixture
+def rated(world: World) -> World:
+    """A system with two versions of a rate card, of 10 and of 20 percent, and a sale of 100 by the first one."""
+    keep(world, 0, {"percent": "10"})
+    assert verdicts(post(world, sale(amount="100"))) == ["recorded"]
+    keep(world, 1, {"percent": "20"})
+    return world
+
+
+def refusal(world: World, sent: Cloud) -> tuple[str, str]:
+    """Return field and problem of an event that is rejected for one reason."""
+    (item,) = post(world, sent).json()["items"]
+    assert item["verdict"] == "rejected", item
+    (problem,) = item["errors"]
+    return problem["field"], problem["problem"]
+
+
+def charged(world: World) -> dict[str, str]:
+    """Return the commission of each event in the ledger."""
+    return {item["id"]: item["commission"] for item in ledger(world)}
+
+
+def test_a_rerated_sale_gives_back_what_it_was_charged_in_the_end(rated: World) -> None:
+    for sent in (refund("r1", "-25"), rerating(version=2), refund("r2", "-25"), void()):
+        assert verdicts(post(rated, sent)) == ["recorded"]
+    assert charged(rated) == {"order-1": "10.00", "r1": "-2.50", "rr1": "7.50", "r2": "-5.00", "v1": "-10.00"}
+    assert verdicts(post(rated, rerating(version=2))) == ["duplicate"]
+    rated.drain()
+    account = rated.read("/accounts/42/GBP")
+    assert (account["events"], float(account["commission"])) == (5, 0)
+
+
+def test_a_sale_its_rerating_and_its_refund_may_come_in_one_request_in_any_order(rated: World) -> None:
+    sent = [refund("r", "-50", of="b"), rerating("rr", "b", version=1), sale("b", "100"), void("v", "b")]
+    assert verdicts(post(rated, sent)) == ["recorded"] * 4
+    assert charged(rated) | {"order-1": ""} == {"order-1": "", "b": "20.00", "r": "-10.00", "rr": "-5.00", "v": "-5.00"}
+
+
+def test_story_and_explanation_show_rate_card_version_reason_operator_and_the_commission_in_force(rated: World) -> None:
+    for sent in (rerating(version=2), refund("r", "-25")):
+        rated.pass_time(minutes=1)
+        post(rated, sent)
+    story = rated.read("/events/shop/order-1/story")
+    assert [(one["id"], one["commission_after"]) for one in story["items"]] == [
+        ("order-1", "10.00"),
+        ("rr1", "20.00"),
+        ("r", "15.00"),
+    ]
+    step = story["items"][1]
+    assert (step["rerating"], step["reason"], step["commission"]) == (RERATING, "new contract", "10.00")
+    recorded = explained(rated, "rr1")
+    assert recorded["terms"] == {
+        "from": "rerating",
+        "document": "rate-card:42",
+        "version": 2,
+        "by": "ann",
+        "reason": "new contract",
+        "sale": "order-1",
+    }
+    assert [one["gives"] for one in recorded["steps"]] == ["20.00", "10.00", "10.00"]
+    of_sale = explained(rated, "order-1")
+    assert (of_sale["commission"], of_sale["in_force"]["commission"]) == ("10.00", "20.00")
+    assert of_sale["in_force"]["terms"]["version"] == 2
+    assert of_sale["in_force"]["terms"]["rule"] == {"percent": "20"}
+
+
+def test_the_sealed_line_of_a_rerating_names_all_of_it(rated: World) -> None:
+    post(rated, rerating(version=2))
+    rated.pass_time(minutes=20)
+    rated.report()
+    bucket = rated.stack.bucket
+    (key,) = [key for key in sorted(bucket.keys()) if "lines" in key]
+    lines = list(read_lines(bucket.open(key)))
+    (line,) = [line for line in lines if line["id"] == "rr1"]
+    assert line["rerating"] == '{"by":"ann","rate_card":"rate-card:42","version":2}'
+    assert (line["reason"], line["terms"], line["arithmetic"]) == ("new contract", "rerating", "due=20.00 paid=10.00")
+
+
+def test_a_rerating_is_held_until_its_sale_is_recorded(rated: World) -> None:
+    assert verdicts(post(rated, rerating("rr", "later", version=1))) == ["held"]
+    (held,) = rated.read("/held")["items"]
+    assert held["event"]["rerating"] == {**RERATING, "version": 1}
+    assert verdicts(post(rated, sale("later", "100"))) == ["recorded"]
+    rated.stack.invoke("watch", {})
+    assert charged(rated)["rr"] == "-10.00"
+
+
+def test_a_released_rerating_stays_held_without_its_sale(rated: World) -> None:
+    post(rated, rerating("rr", "never"))
+    release = {"action": "release", "source": "shop", "id": "rr", "by": "ann", "reason": "a test"}
+    rated.stack.invoke("operator", release)
+    rated.stack.invoke("watch", {})
+    assert [one["id"] for one in rated.read("/held")["items"]] == ["rr"]
+
+
+@pytest.mark.parametrize(
+    ("sent", "field", "problem"),
+    [
+        (rerating(version=1), "data.rerating", "changes nothing: the commission of what is left is 10.00 already"),
+        (rerating(version=3), "data.rerating.version", "is no version of rate-card:42"),
+        (
+            rerating(rate_card="rate-card:7"),
+            "data.rerating.rate_card",
+            "is 'rate-card:7', the rate card of another agency",
+        ),
+        (rerating(rate_card="rate-card:group/eu"), "data.rerating.version", "is no version of rate-card:group/eu"),
+        (rerating(rate_card="agency:42"), "data.rerating.rate_card", "is 'agency:42'"),
+        (rerating(of="named"), "data.refers_to", "is sale.recorded with the terms 'event'"),
+        (rerating(of="r"), "data.refers_to", "is sale.refunded with the terms 'sale'"),
+        (rerating(of="v"), "data.refers_to", "is sale.voided with the terms 'sale'"),
+        (rerating(of="rr"), "data.refers_to", "is adjustment.recorded with the terms 'rerating'"),
+        (
+            rerating(of="voided", version=2),
+            "data.rerating",
+            "changes nothing: the commission of what is left is 0.00 already",
+        ),
+        (
+            rerating(version=2, agency="7", rate_card="rate-card:default"),
+            "data.refers_to",
+            "is a sale of another account",
+        ),
+        (rerating(version=2, currency="EUR"), "data.refers_to", "is a sale of another account"),
+        (rerating("self", "self"), "data.refers_to", "is the event itself"),
+        (rerating(version=0), "data.rerating.version", "is 0"),
+        (rerating(version="2"), "data.rerating.version", "is '2'"),
+        (rerating(amount="0"), "data.amount", "is given, though a re-rating posts the difference"),
+        (rerating(commission="1"), "data.commission", "is given, though a re-rating posts the difference"),
+        (rerating(kind="opening"), "data.kind", "is not known"),
+        (rerating(reason=" "), "data.reason", "is ' '"),
+        (rerating(of=None), "data.refers_to", "is missing"),
+        (rerating(rerating="rate-card:42"), "data.rerating", "is 'rate-card:42'"),
+        (rerating(rerating={**RERATING, "by": None}), "data.rerating.by", "is missing"),
+        (rerating(rerating={**RERATING, "rate": 1}), "data.rerating.rate", "is not known"),
+        (sale("s", "1", rerating=RERATING), "data.rerating", "is not known"),
+        (void("v", "order-1", rerating=RERATING), "data.rerating", "is not known"),
+    ],
+)
+def test_a_rerating_that_is_malformed_or_not_allowed_is_rejected_with_the_reason(
+    rated: World, sent: Cloud, field: str, problem: str
+) -> None:
+    prepared = [
+        sale("named", "100", commission_rate="0.1"),
+        *(sale(id_, "100") for id_ in ("other", "voided")),
+        refund("r", "-1", of="other"),
+        rerating("rr", "other", version=1),
+        void("v", "voided"),
+    ]
+    assert verdicts(post(rated, prepared)) == ["recorded"] * 6
+    before = len(ledger(rated))
+    assert refusal(rated, {**sent, "id": f"bad-{sent['id']}" if sent["id"] != "self" else "self"}) == (field, problem)
+    assert len(ledger(rated)) == before
+
+
+def test_an_adjustment_that_is_no_rerating_leaves_the_price_in_force(rated: World) -> None:
+    post(rated, [rerating(version=2), adjustment("a", "-3", "order-1"), void()])
+    assert charged(rated)["v1"] == "-20.00"
+
+
+def test_a_refund_may_name_the_commission_rate_in_force_alone(rated: World) -> None:
+    post(rated, rerating(version=2))
+    assert refusal(rated, refund("r", "-1", commission_rate="0.1"))[1] == "is 0.1, the sale's was 0.20"
+    assert verdicts(post(rated, refund("r", "-1", commission_rate="0.2"))) == ["recorded"]
+
+
+def test_a_sale_without_rules_in_the_rate_card_or_before_it_is_not_rerated(rated: World) -> None:
+    keep(rated, 2, {"percent": "5", "category": "books"})
+    keep(rated, 3, {"percent": "5"}, since="2026-11-01")
+    for version in (3, 4):
+        assert refusal(rated, rerating(version=version)) == ("data.rerating", "does not price the event")
+
+
+def test_every_change_of_the_rate_card_is_a_rerating_of_its_own(rated: World) -> None:
+    keep(rated, 2, {"percent": "10", "currency": "GBP", "fixed": "7", "maximum": "16"})
+    sent: list[Any] = [rerating(f"rr{number}", version=version) for number, version in enumerate((2, 3, 2, 1))]
+    assert verdicts(post(rated, sent)) == ["recorded"] * 4
+    assert charged(rated) == {"order-1": "10.00", "rr0": "10.00", "rr1": "-4.00", "rr2": "4.00", "rr3": "-10.00"}
