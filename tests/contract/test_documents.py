@@ -42,7 +42,7 @@ from quarterhour.web.paging import Paging
 from quarterhour_tools.emulator.engines import environment
 from tests.contract.paging import everything
 from tests.contract.storage import Storage, only_dynamodb_local
-from tests.support.builders import event, terms
+from tests.support.builders import event, rerating, terms
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -309,6 +309,29 @@ def test_a_price_by_rate_card_costs_no_more_writes_and_is_explained_with_three_r
         assert (found["commission"], found["terms"]["rule"]) == ("8.30", rules[0])
     with pytest.raises(NotFoundError):
         explainer.explain([Identity("shop", f"{own}-7")], ANN)
+
+
+def test_a_rerating_costs_what_a_refund_costs_and_the_read_of_its_rate_card(
+    archive: Archive, storage: Storage, own: str, at: datetime, record_property: Record
+) -> None:
+    for seen, percent in enumerate(("10", "20")):
+        archive.write(rate_card_name(own), seen, rate_card(percent, "2026-01-01"))
+    assert record(archive, storage, own, at, range(1)) == [Verdict.RECORDED]
+    ledger = LedgerStore(archive.client, storage.identity_table, storage.ledger_table, storage.entity_table, Workers(1))
+    sent = rerating(f"{own}-rr", 1, of=f"{own}-0", rate_card=rate_card_name(own), agency=own)
+    verdicts: list[Verdict] = []
+    recorder = Recorder(terms(), ledger, archive.rate_cards.read)
+    bill = archive.bill(lambda: verdicts.extend(one.verdict for one in recorder.record([sent], own, 60)))
+    record_property("record a re-rating, and write 2 control items", costs(bill))
+    assert verdicts == [Verdict.RECORDED]
+    prepared = 2  # a new recorder writes the control items first
+    assert bill.write_units - prepared == 7
+    assert bill.read_units == 4
+    assert bill.calls.total() - prepared == 5
+    lookup = EventLookup(archive.client, storage.identity_table, storage.ledger_table)
+    explainer = ExplanationQueries(lookup, RateCardQueries(archive.queries.entities))
+    sale = explainer.explain([Identity("shop", f"{own}-0")], MACHINE)
+    assert (sale["commission"], sale["in_force"]["commission"]) == ("20.00", "10.00")
 
 
 def test_the_rate_cards_of_five_agencies_in_five_groups_are_read_in_two_calls(

@@ -23,7 +23,7 @@ from quarterhour.model.errors import UnavailableError
 from quarterhour.model.identifiers import Identity
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.rate_cards.plan import NO_RATE_CARDS, RateCardQuery, RateCards, Version
-from tests.support.builders import AT, QUARTER_HOUR, claim, event, rejection, terms, utc, void
+from tests.support.builders import AT, QUARTER_HOUR, claim, event, rejection, rerating, terms, utc, void
 from tests.support.clocks import Waits
 from tests.support.script import cancelled
 from tests.unit.rate_cards.builders import rate_card
@@ -216,6 +216,10 @@ class Desk:
     def in_ledger(self) -> list[tuple[str, str]]:
         """Return the ids in the ledger with their amounts."""
         return sorted((values["id"], values["amount"]) for values in self.tables.ledger.values())
+
+    def commissions(self) -> dict[str, str]:
+        """Return the commissions in the ledger by the ids of their events."""
+        return {values["id"]: values["commission"] for values in self.tables.ledger.values()}
 
     def crashed_after_claiming(self, *events: Event) -> None:
         """Write claims without their events, as a request does that ends between the two."""
@@ -649,6 +653,37 @@ def test_a_refund_whose_sale_changes_is_planned_again(hands: ManualClock) -> Non
     assert desk.tables.left(SALE.identity) == Decimal(1)
     assert len(waits.waited) == 1
     assert hands.now() == AT
+
+
+RATE_CARDS = RateCards({}, {("rate-card:42", 2): rate_card({"percent": "20"})})
+
+
+def test_a_rerating_whose_sale_is_refunded_in_between_charges_what_is_left(hands: ManualClock) -> None:
+    desk = Desk(Tables(), RATE_CARDS)
+    desk.record(SALE)
+    desk.tables.before["claim_linked"] = lambda: desk.record(refund("-4.00"), request="another")
+    with clock.using(Waits()):
+        assert desk.verdicts(rerating(version=2), request="request-2") == [RECORDED]
+    assert desk.commissions() == {"order-1": "1.0000", "r1": "-0.4000", "rr1": "0.6000"}
+    assert hands.now() == AT
+
+
+def test_a_rerating_that_crashed_before_its_append_is_completed_with_what_its_claim_fixed(desk: Desk) -> None:
+    desk = Desk(Tables(), RATE_CARDS)
+    desk.record(SALE)
+    desk.tables.down = {"append"}
+    with pytest.raises(UnavailableError):
+        desk.record(rerating(version=2), request="request-2")
+    desk.tables.down = set()
+    desk.record(refund("-4.00"), request="request-3")
+    assert desk.verdicts(rerating(version=2), request="request-4") == [DUPLICATE]
+    assert desk.commissions() == {"order-1": "1.0000", "r1": "-0.8000", "rr1": "1.0000"}
+
+
+def test_only_reratings_wait_while_their_rate_cards_cannot_be_read(desk: Desk) -> None:
+    desk.record(SALE)
+    waiting = Desk(desk.tables, UnavailableError("the Entity table is down"))
+    assert waiting.verdicts(rerating(version=2), refund("-4.00")) == [UNAVAILABLE, RECORDED]
 
 
 def test_a_refund_whose_sale_keeps_changing_is_given_up_after_some_attempts(desk: Desk) -> None:

@@ -10,9 +10,9 @@ from quarterhour.aws.telemetry import logger
 from quarterhour.held.plan import Next, Tick, age, explained, next_of
 from quarterhour.held.requests import DiscardRequest, ReleaseRequest
 from quarterhour.held.store import LOWEST, HeldStore
-from quarterhour.ledger.event import VOID
 from quarterhour.ledger.held_events import Decision, HeldEvent, HeldReason, Release, held_at
 from quarterhour.ledger.plan import Outcome
+from quarterhour.ledger.pricing import can_be_unlinked
 from quarterhour.ledger.service import Recorder
 from quarterhour.model import clock
 from quarterhour.model.clock import iso_millis
@@ -99,8 +99,8 @@ class HeldDecisions:
         """
         held = self._held(request.identity)
         unknown_sale = held.reason is HeldReason.UNKNOWN_SALE
-        if unknown_sale and held.event.type == VOID:
-            raise ConflictError(f"the event {request.identity} voids a sale that nobody knows: discard it")
+        if unknown_sale and not can_be_unlinked(held.event):
+            raise ConflictError(f"the event {request.identity} says nothing without its unknown sale: discard it")
         if unknown_sale and held.event.rest:
             raise ConflictError(
                 f"the event {request.identity} refunds the rest of a sale that nobody knows: discard it, and send a "
