@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from copy import deepcopy
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, Final, cast
@@ -59,16 +60,18 @@ _KEPT: Final = ("PATH", "HOME", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT", "LANG", "
 
 
 @contextmanager
-def environment(variables: Mapping[str, str]) -> Iterator[None]:
+def environment(variables: Mapping[str, str], *, shared: bool = False) -> Iterator[None]:
     """Replace the process's environment for the block, so that new AWS clients reach only the engine.
 
-    The machine's own AWS settings, such as profiles and regions, are hidden.
+    The machine's own AWS settings, such as profiles and regions, are hidden. ``shared``: functions with the same
+    settings in the same environment get the same client.
     """
     before = boto3.DEFAULT_SESSION, clients.session
     handlers = tuple(BUILTIN_HANDLERS)
     with _environment_variables(variables):
         boto3.DEFAULT_SESSION = _session(handlers)
-        clients.session = partial(_functions_session, handlers)  # type: ignore[assignment] # not a cache
+        session = _sharing_session if shared else _functions_session
+        clients.session = partial(session, handlers)  # type: ignore[assignment] # not a cache
         try:
             yield
         finally:
@@ -176,20 +179,45 @@ def _session(_handlers: tuple[object, ...]) -> boto3.Session:
 
     A client reads the environment when it is made, so the clients of several functions may share a session.
     """
-    return boto3.Session(botocore_session=_botocore_session(_Descriptions()))
+    return boto3.Session(botocore_session=_prepared(botocore.session.get_session(), _Descriptions()))
 
 
 @lru_cache(maxsize=4)
 def _functions_session(_handlers: tuple[object, ...]) -> botocore.session.Session:
     """Return the session of the functions' clients for botocore's current handlers."""
-    return _botocore_session(_FunctionsDescriptions())
+    return _prepared(botocore.session.get_session(), _FunctionsDescriptions())
 
 
-def _botocore_session(descriptions: Loader) -> botocore.session.Session:
-    session = botocore.session.get_session()
+@lru_cache(maxsize=4)
+def _sharing_session(_handlers: tuple[object, ...]) -> botocore.session.Session:
+    """Return the same that makes each client once."""
+    return _prepared(_SharingSession(), _FunctionsDescriptions())
+
+
+def _prepared(session: botocore.session.Session, descriptions: Loader) -> botocore.session.Session:
     session.register_component("data_loader", descriptions)
     session.register("before-call.sfn.StartExecution", prepare)
     return session
+
+
+class _SharingSession(botocore.session.Session):
+    """Makes each client once: functions with the same settings in the same environment of AWS share it.
+
+    Making a client takes longer than most calls, and every start of a function asks for some.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._made: dict[object, Any] = {}
+
+    def create_client(self, service_name: str, *, config: Config) -> Any:  # type: ignore[override]  # noqa: ANN401
+        """Return the client of a service; ``clients`` names no other arguments."""
+        own = sorted((name, value) for name, value in os.environ.items() if name.startswith("AWS_"))
+        key = service_name, repr(vars(config)), tuple(own)
+        if key not in self._made:
+            # A copy, because botocore rewrites the number of attempts, and with it the key.
+            self._made[key] = super().create_client(service_name, config=deepcopy(config))
+        return self._made[key]
 
 
 class _Descriptions(Loader):

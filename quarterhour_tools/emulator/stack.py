@@ -337,7 +337,7 @@ def load(function: Function, name: str) -> ModuleType:
     if spec is None or spec.loader is None or not path.is_file():
         raise ToolError(f"the function {function.name} has no {path}")
     module = module_from_spec(spec)
-    with environment(function.environment):
+    with environment(function.environment, shared=True):
         spec.loader.exec_module(module)
     return module
 

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from quarterhour.aws import clients
 from quarterhour_tools.emulator.dynamodb_local import HOME_VARIABLE, java_version
-from quarterhour_tools.emulator.engines import open_engine
+from quarterhour_tools.emulator.engines import environment, open_engine
 from quarterhour_tools.errors import ToolError
 
 
@@ -37,6 +38,18 @@ def test_moto_is_embedded_and_takes_one_call_at_a_time() -> None:
         assert (engine.name, engine.dynamodb_url, engine.concurrent) == ("moto", "", False)
         assert engine.dynamodb().list_tables()["TableNames"] == []
         assert engine.streams().list_streams()["Streams"] == []
+
+
+def test_functions_share_the_clients_of_the_same_settings_and_environment() -> None:
+    with open_engine(), environment({}, shared=True):
+        first, again, once = clients.dynamodb(), clients.dynamodb(), clients.dynamodb_once()
+    with open_engine(), environment({"AWS_ENDPOINT_URL_DYNAMODB": "http://127.0.0.1:1"}, shared=True):
+        elsewhere = clients.dynamodb()
+    with open_engine(), environment({}):
+        own = clients.dynamodb()
+    assert first is again
+    assert len({first, once, own}) == 3
+    assert elsewhere.meta.endpoint_url == "http://127.0.0.1:1" != first.meta.endpoint_url
 
 
 def test_s3_answers_at_the_address_that_its_links_show() -> None:
