@@ -433,8 +433,9 @@ def test_an_invalid_token_is_refused_on_every_route(
     world: World, issuer: Issuer, record_property: Callable[[str, object], None]
 ) -> None:
     for name, bad in UNAUTHORIZED.items():
+        token = bad(issuer)
         for route in ROUTES:
-            response = send(world, bad(issuer), route)
+            response = send(world, token, route)
             assert (response.status, response.json()) == (401, {"message": "Unauthorized"}), (name, route)
     record_property("bad tokens", f"{len(UNAUTHORIZED)} kinds refused on {len(ROUTES)} routes each")
 
@@ -444,11 +445,12 @@ def test_a_token_without_a_person_or_an_agency_is_refused_on_every_route(
 ) -> None:
     authorizer = JwtAuthorizer(issuer.url, (AUDIENCE,))
     for name, unnamed in UNNAMED.items():
-        context = authorizer.authorize(unnamed(issuer))
+        token = unnamed(issuer)
+        context = authorizer.authorize(token)
         for route in ROUTES:
             # The API itself refuses a token on a route for machines (403 or 404); on other routes the function does.
             expected = {403, 404} if route in CLOSED else {403}
-            assert send(world, unnamed(issuer), route).status in expected, (name, route)
+            assert send(world, token, route).status in expected, (name, route)
             assert invoked(world, route, context)["statusCode"] == 403, (name, route)
     record_property("tokens of nobody", f"{len(UNNAMED)} kinds refused on {len(ROUTES)} routes each")
 
@@ -460,9 +462,10 @@ def test_a_token_of_another_agency_shows_nothing_of_an_agency(
     with permitted(world, {"agencies": ["42"], "people": []}):
         assert {send(world, issuer.token(), route).status for route in PERMITTED} == {200}
         for name, foreign in FOREIGN.items():
+            token = foreign(issuer)
             for route in refused:
-                assert send(world, foreign(issuer), route).status in {403, 404}, (name, route)
-            response = send(world, foreign(issuer), "GET /events")
+                assert send(world, token, route).status in {403, 404}, (name, route)
+            response = send(world, token, "GET /events")
             assert response.status == 200, name
             assert "42" not in {event["agency"] for event in response.json()["items"]}, name
     record_property("foreign tokens", f"{len(FOREIGN)} kinds refused on {len(refused)} routes each")

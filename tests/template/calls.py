@@ -139,6 +139,7 @@ class World:
     logs: dict[str, StringIO] = field(default_factory=dict)
     """What each function wrote: log lines and metrics."""
     running: str = ""
+    _clients: dict[str, Any] = field(default_factory=dict)
 
     def build(self, template: Template, stack: Stack, patch: pytest.MonkeyPatch) -> None:
         """Make the stack's tables, bucket and queues, and start its functions."""
@@ -150,11 +151,11 @@ class World:
         patch.setattr(clients, "session", lambda: own)
         patch.setattr(boto3, "DEFAULT_SESSION", session)
         for name, properties in stack.of("AWS::DynamoDB::Table").items():
-            boto3.client("dynamodb").create_table(**table_request(name, properties))
+            self._client("dynamodb").create_table(**table_request(name, properties))
             self.names[name] = name
-        boto3.client("s3").create_bucket(Bucket=BUCKET, CreateBucketConfiguration={"LocationConstraint": REGION})
+        self._client("s3").create_bucket(Bucket=BUCKET, CreateBucketConfiguration={"LocationConstraint": REGION})
         self.names["ReportBucket"] = BUCKET
-        states = boto3.client("stepfunctions")
+        states = self._client("stepfunctions")
         machines = {
             f"{name.upper()}_ARN": states.create_state_machine(
                 name=f"quarterhour-dev-{name}", definition="{}", roleArn=ROLE
@@ -162,7 +163,7 @@ class World:
             for name in ("sealing", "rebuilding")
         }
         for name in stack.of("AWS::SQS::Queue"):
-            self.names[name] = boto3.client("sqs").create_queue(QueueName=name)["QueueUrl"]
+            self.names[name] = self._client("sqs").create_queue(QueueName=name)["QueueUrl"]
 
         def attribute(name: str, _: str) -> str:
             return self.names.get(name, name)
@@ -218,11 +219,11 @@ class World:
         """Put the image of a new item, or of a changed one (``MODIFY``), into a queue of parked records."""
         record = {"eventName": name, "dynamodb": {"SequenceNumber": "7", "NewImage": image, "Keys": image}}
         message = json.dumps({"reason": "not understood", "record": record})
-        boto3.client("sqs").send_message(QueueUrl=self.names[queue], MessageBody=message)
+        self._client("sqs").send_message(QueueUrl=self.names[queue], MessageBody=message)
 
     def deploy_schedule(self) -> None:
         """Make the reports' schedule as a deployment does, in place of an existing one."""
-        scheduler = boto3.client("scheduler")
+        scheduler = self._client("scheduler")
         name = self.environments["watch"]["SCHEDULE_NAME"]
         if any(one["Name"] == name for one in scheduler.list_schedules()["Schedules"]):
             scheduler.delete_schedule(Name=name)
@@ -231,21 +232,21 @@ class World:
 
     def items(self, table: str) -> list[Properties]:
         """Return all items of a table."""
-        items: list[Properties] = boto3.client("dynamodb").scan(TableName=self.names[table])["Items"]
+        items: list[Properties] = self._client("dynamodb").scan(TableName=self.names[table])["Items"]
         return items
 
     def put(self, table: str, item: Properties) -> None:
         """Restore an item."""
-        boto3.client("dynamodb").put_item(TableName=self.names[table], Item=item)
+        self._client("dynamodb").put_item(TableName=self.names[table], Item=item)
 
     def remove(self, table: str, key: Properties) -> None:
         """Delete an item."""
-        boto3.client("dynamodb").delete_item(TableName=self.names[table], Key=key)
+        self._client("dynamodb").delete_item(TableName=self.names[table], Key=key)
 
     @contextmanager
     def without_sealed_lines(self) -> Iterator[None]:
         """Lose all sealed lines for the length of the block."""
-        s3, bucket = boto3.client("s3"), self.names["ReportBucket"]
+        s3, bucket = self._client("s3"), self.names["ReportBucket"]
         lost = {}
         for found in s3.list_objects_v2(Bucket=bucket, Prefix="ledger/")["Contents"]:
             lost[found["Key"]] = s3.get_object(Bucket=bucket, Key=found["Key"])["Body"].read()
@@ -257,6 +258,12 @@ class World:
     def pass_time(self, **span: float) -> None:
         """Move the clock on."""
         self.clock.advance(timedelta(**span))
+
+    def _client(self, service: str) -> Any:
+        """Return the client of a service; making one takes longer than a call."""
+        if service not in self._clients:
+            self._clients[service] = boto3.client(service)  # type: ignore[call-overload]
+        return self._clients[service]
 
     @contextmanager
     def _logging(self, name: str) -> Iterator[None]:

@@ -124,23 +124,33 @@ class Alarm:
         It takes the newest points of its range that there are, and only for want of them makes up missing ones.
         """
         assert self.missing in {"breaching", "notBreaching"}
-        points = [self._point(series, start) for start in range(0, seconds, self.period)]
-        return any(self._alarmed(points[:end]) for end in range(self.periods, len(points) + 1))
+        own = [self._by_period(series.get(metric, ())) for metric in self.metrics]
+        points = [self._point(own, start) for start in range(0, seconds, self.period)]
+        longest = self.periods + EXTRA_PERIODS
+        ends = range(self.periods, len(points) + 1)
+        return any(self._alarmed(points[max(0, end - longest) : end]) for end in ends)
 
     def _alarmed(self, points: Sequence[float | None]) -> bool:
-        real = [one for one in points[-self.periods - EXTRA_PERIODS :] if one is not None][-self.periods :]
+        """Tell whether it goes off for the points of its range, the newest last."""
+        real = [one for one in points if one is not None][-self.periods :]
         compare = COMPARISONS[self.comparison]
         breaching = sum(compare(float(one), float(self.threshold)) for one in real)
         made_up = self.periods - len(real) if self.missing == "breaching" else 0
         return breaching + made_up >= self.to_alarm
 
-    def _point(self, series: Series, start: int) -> float | None:
-        found = [self._statistic(series.get(metric, ()), start) for metric in self.metrics]
+    def _point(self, series: Sequence[Mapping[int, list[float]]], start: int) -> float | None:
+        found = [self._statistic(one.get(start)) for one in series]
         return sum(one or 0.0 for one in found) if self.added_up else found[0]
 
-    def _statistic(self, values: Iterable[tuple[float, float]], start: int) -> float | None:
-        within = [value for second, value in values if start <= second < start + self.period]
-        return float(STATISTICS[self.statistic](within)) if within else None
+    def _by_period(self, values: Iterable[tuple[float, float]]) -> dict[int, list[float]]:
+        """Return the values of each period by the second at which the period begins."""
+        found: dict[int, list[float]] = {}
+        for second, value in values:
+            found.setdefault(int(second // self.period) * self.period, []).append(value)
+        return found
+
+    def _statistic(self, values: list[float] | None) -> float | None:
+        return float(STATISTICS[self.statistic](values)) if values else None
 
 
 def alarms(stack: Stack, template: Template) -> dict[str, Alarm]:
