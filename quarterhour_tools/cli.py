@@ -313,7 +313,8 @@ def _up(args: argparse.Namespace) -> int:
     logs: dict[str, Any] = {"logs": sys.stderr} if args.verbose else {}
     # An engine that we start holds no other stack, so resources can have the names that `sam local` uses.
     plain = args.engine in {MOTO, DYNAMODB_LOCAL}
-    with open_stack(args.engine, _parameters(args), s3_url=server.url, plain=plain, **logs) as stack:
+    with server, open_stack(args.engine, _parameters(args), s3_url=server.url, plain=plain, **logs) as stack:
+        stack.start()
         rate = stack.template.parameters["ReportRate"]
         print(f"Quarterhour on {server.url} - engine {stack.engine.name}, reports at {rate}")
         for function in stack.functions.values():
@@ -344,6 +345,7 @@ def _replay(args: argparse.Namespace) -> int:
         sources = [context.enter_context(open_source(name)) for name in args.files]
         faults = context.enter_context(args.faults.installed()) if args.faults else None
         stack = context.enter_context(open_stack(args.engine, _parameters(args), virtual=True, faults=faults, **logs))
+        stack.start()
         bar = context.enter_context(_progress(errors))
         replay = context.enter_context(
             replaying(

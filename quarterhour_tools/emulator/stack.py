@@ -16,6 +16,7 @@ from typing import Any, Final, TextIO
 from uuid import uuid4
 
 from quarterhour.model import clock
+from quarterhour.model.errors import SettingsError
 from quarterhour_tools.bucket import Bucket
 from quarterhour_tools.emulator.authorizer import MACHINE, JwtAuthorizer, UnauthorizedError, bearer
 from quarterhour_tools.emulator.direct import ACCOUNT, REGION
@@ -183,6 +184,15 @@ class Stack:
             print(f"{name}: {type(error).__name__}: {error}", file=sys.stderr)
             traceback.print_exc(file=self._logs)
             raise
+
+    def start(self) -> None:
+        """Start every function; raise ``ToolError`` if one refuses its settings, which a parameter may have set."""
+        try:
+            with redirect_stdout(self._logs):
+                for function in self.functions.values():
+                    self._handler(function)
+        except SettingsError as error:
+            raise ToolError(str(error)) from error
 
     def cold_start(self, name: str) -> None:
         """End a function's process: its next invocation starts a new one."""

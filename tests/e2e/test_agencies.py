@@ -1,4 +1,4 @@
-"""Agencies and rate cards from files: into a replay, before its first event, and agencies into a system that is up."""
+"""Agencies and rate cards from files, and parameters: into a replay, and agencies into a system that is up."""
 
 import json
 from pathlib import Path
@@ -37,7 +37,21 @@ def test_a_replay_refuses_an_invalid_agency_before_any_work(tmp_path: Path, caps
     events.write_bytes(b"".join(lines([event(1, 0, "100")])))
     agencies.write_text('{"agency": "42", "country": "UK"}\n')
     assert main(["replay", str(events), "--agencies", str(agencies)]) == 2
-    assert "line 1: country is 'UK', expected an ISO 3166-1 code" in capsys.readouterr().err
+    assert "line 1: country is 'UK': expected an ISO 3166-1 code" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["replay", "up"])
+def test_an_unknown_time_zone_ends_the_command_with_one_message(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    events = tmp_path / "events.ndjson"
+    events.write_bytes(b"".join(lines([event(1), event(2)])))
+    arguments = {"replay": [str(events)], "up": ["--port", "0"]}[command]
+    assert main([command, *arguments, "--parameter", "BusinessTimeZone=Mars/Phobos"]) == 2
+    problem = (
+        "BUSINESS_TIME_ZONE is 'Mars/Phobos': expected a time zone of the tz database such as Europe/London, or UTC"
+    )
+    assert capsys.readouterr().err == f"quarterhour: {problem}\n"
 
 
 def test_agencies_are_registered_in_a_system_that_is_up(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

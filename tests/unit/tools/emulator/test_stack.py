@@ -57,6 +57,8 @@ HANDLER = """
     CALLS = []
     CLIENT = boto3.client("dynamodb")
 
+    print("a first line")
+
     def handler(event, context):
         print("a log line")
         CALLS.append(event)
@@ -147,10 +149,11 @@ def test_two_stacks_in_one_process_do_not_mix(folder: Path, engine: Engine) -> N
 def test_the_output_of_a_function_is_not_printed(
     folder: Path, engine: Engine, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    deploy(folder, engine).start()
     invoked(deploy(folder, engine))
     template = Template(yaml_parse(dedent(TEMPLATE)), folder)
     Stack(template, engine, logs=sys.stderr).invoke("telling", {})
-    assert capsys.readouterr() == ("", "a log line\n")
+    assert capsys.readouterr() == ("", "a first line\na log line\n")
 
 
 def test_a_request_goes_to_the_function_of_its_route(folder: Path, engine: Engine) -> None:
