@@ -4,9 +4,10 @@ Nothing here uses the product's code. A sale only ever loses amount, is voided a
 ledger. So each reason for a rejection or a hold that was right once is still right in the end.
 """
 
+import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from fractions import Fraction
 from functools import cached_property
@@ -18,11 +19,41 @@ SALE: Final = "sale.recorded"
 VOID: Final = "sale.voided"
 REVERSALS: Final = frozenset({"sale.refunded", VOID})
 WITHOUT_CURRENCY: Final = "XXX"
+PLACES: Final = 8
+"""A part of a commission that a refund gives back is cut off after so many places."""
+
+WAIVED: Final = {"unknown_sale": "is no recorded sale yet", "unregistered_agency": "is no registered agency"}
+"""What an event does not wait for any more, by what an operator has waived."""
 
 Facts = Mapping[str, Any]
 """An event as the ledger or the list of held events has it."""
 Name = tuple[str, str]
 """Source and id."""
+
+
+@dataclass(frozen=True)
+class RateCard:
+    """A version of a rate card with one rule: percents, and perhaps a fee and bounds."""
+
+    percent: str
+    fixed: str = ""
+    minimum: str = ""
+    maximum: str = ""
+
+    @property
+    def rule(self) -> dict[str, str]:
+        """The rule as the rate card's document holds it."""
+        return {"currency": "GBP", **{name: text for name, text in asdict(self).items() if text}}
+
+    def left(self, amount: Fraction, left: Fraction) -> Fraction:
+        """Return the commission of a sale of an amount of which this is left."""
+        share = Fraction(self.percent) / 100
+        if self.rule.keys() == {"currency", "percent"}:
+            return left * share
+        charged = amount * share + Fraction(self.fixed or 0)
+        charged = max(charged, Fraction(self.minimum or 0))
+        charged = min(charged, Fraction(self.maximum)) if self.maximum else charged
+        return charged - Fraction(int(charged * (amount - left) / amount * 10**PLACES), 10**PLACES)
 
 
 def name_of(event: Mapping[str, Any]) -> Name:
@@ -54,8 +85,15 @@ def is_content(event: Cloud, facts: Facts) -> bool:
         and ("commission" not in sent or Fraction(sent["commission"]) == Fraction(facts["commission"]))
         and _instant(event.get("time")) == _instant(facts.get("time"))
         and sent.get("customer") == facts.get("customer")
+        and sent.get("rerating") == rerating_of(facts)
         and of in {None, reference(event["source"], sent)}
     )
+
+
+def rerating_of(facts: Facts) -> Any:
+    """Return what a re-rating applies, which the ledger stores as text; ``None`` for another event."""
+    found = facts.get("rerating")
+    return json.loads(found) if isinstance(found, str) else found
 
 
 def _instant(text: str | None) -> datetime | None:
@@ -68,6 +106,7 @@ class Books:
 
     ``sent``: the contents that were sent under each id. ``registered``: the agencies that were registered, or may be;
     ``None`` if they need not be. ``released``: the ids of the events that operators released, or tried to.
+    ``rate_cards``: versions by document and number.
     """
 
     items: Iterable[Facts]
@@ -76,6 +115,7 @@ class Books:
     sent: Mapping[str, list[Cloud]]
     registered: frozenset[str] | None
     released: frozenset[str]
+    rate_cards: Mapping[tuple[str, int], RateCard]
 
     @cached_property
     def ledger(self) -> dict[Name, Facts]:
@@ -108,14 +148,19 @@ class Books:
 
     def check(self) -> None:
         """Hold the ledger to the rules of corrections, and each held event to its reasons."""
-        for of in self.corrections:
-            assert self.ledger.get(of, {}).get("type") == SALE, "a correction is in the ledger, and its sale is not"
-            self._sale_is_corrected_exactly(of)
+        for of, linked in self.corrections.items():
+            assert of in self.ledger, "a correction is in the ledger, and its sale is not"
+            if self.ledger[of]["type"] == SALE:
+                self._sale_is_corrected_exactly(of)
+            else:  # a refund without a sale, which is priced as a sale is
+                assert all("rerating" in item for item in linked), "a correction of what is no sale"
         for item in self.items:
             self._may_be_recorded(item)
         for name, one in self.held.items():
             assert name not in self.ledger, "a held event is in the ledger"
+            waived = WAIVED[one["released"]["waived"]] if "released" in one else None
             for problem in one["problems"]:
+                assert not waived or waived not in problem["problem"], f"{name} waits for what an operator has waived"
                 assert self.is_right(one, problem["problem"]), f"{name} waits for another reason than {problem}"
 
     def _sale_is_corrected_exactly(self, name: Name) -> None:
@@ -130,12 +175,31 @@ class Books:
         assert len(voids) <= 1, "a sale was voided twice"
         assert not voids or left == 0, "something is left of a voided sale"
         assert all(Fraction(item["amount"]) or not Fraction(sale["amount"]) for item in voids), "a void of nothing"
-        reratings = [item for item in linked if "rerating" in item]
-        charged = sum(Fraction(item["commission"]) for item in (sale, *reversals, *reratings))
+        rerated = [item for item in linked if "rerating" in item]
+        charged = sum(Fraction(item["commission"]) for item in (sale, *reversals, *rerated))
         if left == 0:
             assert charged == 0 or not reversals, "a sale was given back, and its commission was not"
-        if "arithmetic" not in sale and not reratings:
-            assert charged == left * Fraction(sale["commission_rate"]), "another commission than for what is left"
+        due = self._due(sale, rerated, left)
+        assert due is None or charged in due, "another commission than for what is left"
+
+    def _due(self, sale: Facts, rerated: list[Facts], left: Fraction) -> set[Fraction] | None:
+        """Return what a sale may be charged for what is left, by its own terms or by one of its re-ratings.
+
+        ``None`` if the rate card is not known here, and for sales of 0. Which of several re-ratings was the last is not
+        looked at; each gives another commission.
+        """
+        named = [rerating_of(item) for item in rerated]
+        applied = {(one["rate_card"], one["version"]) for one in named}
+        word, _, rest = sale.get("terms", "").partition(" ")
+        if word == "card" and not applied:
+            version, _, document = rest.partition(" ")
+            applied = {(document or f"rate-card:{sale['agency']}", int(version))}
+        amount = Fraction(sale["amount"])
+        if not applied:
+            return None if "arithmetic" in sale else {left * Fraction(sale["commission_rate"])}
+        if amount == 0 or not applied <= self.rate_cards.keys():
+            return None
+        return {self.rate_cards[one].left(amount, left) for one in applied}
 
     def _may_be_recorded(self, item: Facts) -> None:
         (source, id_), own = name_of(item), self.sent.get(item["id"], ())
@@ -162,6 +226,8 @@ class Books:
             yield from self._problems_of_reference(name, of)
             if self.ledger.get(of, {}).get("type") == SALE:
                 yield from self._problems_with_sale(event, of)
+            if of in self.ledger and rerating_of(event):
+                yield from self._problems_of_rerating(event, self.ledger[of])
 
     def _problems_of_reference(self, name: Name, of: Name) -> Iterator[str]:
         sent, found = self.sent.get(of[1], ()), self.ledger.get(of)
@@ -177,6 +243,17 @@ class Books:
             yield "refers back to this event"
         if of in self.discarded:
             yield "was discarded by an operator"
+
+    def _problems_of_rerating(self, event: Facts, rerated: Facts) -> Iterator[str]:
+        if rerated["agency"] != event["agency"]:
+            yield "is a sale of another account"
+        if rerated.get("terms", "").partition(" ")[0] not in {"card", "default"}:
+            yield f"is {rerated['type']} with the terms"
+        named = rerating_of(event)
+        if (named["rate_card"], named["version"]) not in self.rate_cards:
+            yield "is no version of "
+        # Whether it changed something depends on the price in force then, and is not looked at.
+        yield from ("changes nothing: ", "does not price the event")
 
     def _problems_with_sale(self, event: Facts, name: Name) -> Iterator[str]:
         sale, left = self.ledger[name], self.left(name)

@@ -17,9 +17,10 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 from quarterhour.orders.plan import TRANSITIONS
 from quarterhour_tools.emulator.engines import DYNAMODB_LOCAL, MOTO
 from quarterhour_tools.emulator.faults import Kind
+from tests.invariants.corrections import RateCard
 from tests.invariants.orders import OrderBook, order
 from tests.invariants.trial import START, on_trial
-from tests.support.events import Cloud, adjustment, refund, sale, view, void
+from tests.support.events import Cloud, adjustment, refund, rerating, sale, view, void
 
 SOURCES = {"e": "shop", "t": "till"}
 """The source of an event, by the first letter of its id."""
@@ -33,10 +34,15 @@ AMOUNTS = ["10.00", "0.001", "12345678901234567890.12", "0"]
 AGENCIES = ["42", "42", "42", "ünï 7"]
 AGENCIES_OF_ORDERS = ["0", "1"]
 POLICIES = ["open", "registered"]
-KINDS = ["sale", "sale", "sale", "sale", "refund", "refund", "void", "adjustment", "unlinked", "view"]
+KINDS = [*["sale"] * 5, *["refund"] * 3, *["rerating"] * 2, "void", "adjustment", "unlinked", "view"]
+RATE_CARD = "rate-card:default"
+RATE_CARDS = [RateCard("10"), RateCard("8", fixed="0.30", minimum="0.50", maximum="20"), RateCard("12.5")]
+"""The last one is in force; re-ratings apply any of them."""
 TIMES = ["", "", "2026-09-30T23:59:59Z", "2026-10-31T23:59:59Z", "2026-11-01T00:00:00Z", "2027-03-01T00:00:00Z"]
 STARTS = [START, datetime(2026, 11, 3, 23, 40, tzinfo=UTC)]
 """The second is shortly before the cut-off of October."""
+CORRECTED = ["void", "other void", "refund", "rerating"]
+"""How a sale is corrected while another correction of it is under way."""
 ORDERS = ["o1", "o2"]
 CONTENTS = [("10.00", "0.001"), ("7",), ("1.5",) * 30]
 PARTS = ["-4", "-0.001", "-7"]
@@ -66,6 +72,9 @@ def an_event_without_time(draw: st.DrawFn) -> Cloud:
             sent = refund(id_, amount, of, agency=agency, **from_another(id_, of))
         case "void":
             sent = void(id_, of, agency=agency, **from_another(id_, of))
+        case "rerating":
+            version = draw(st.integers(1, len(RATE_CARDS)))
+            sent = rerating(id_, of, version, RATE_CARD, agency=agency, **from_another(id_, of))
         case "adjustment":
             sent = adjustment(id_, "0.25", of, agency=agency, **from_another(id_, of))
         case "unlinked":
@@ -80,6 +89,18 @@ def from_another(id_: str, of: str) -> dict[str, str]:
     return {} if id_[0] == of[0] else {"refers_to_source": SOURCES[of[0]]}
 
 
+def corrected(how: str, of: str, agency: str) -> Cloud:
+    """Return a correction of a sale that has an id of its own."""
+    facts = {"agency": agency, "refers_to_source": SOURCES[of[0]]}
+    match how:
+        case "refund":
+            return refund(f"{of}-{how}", "-0.001", of, **facts)
+        case "rerating":
+            return rerating(f"{of}-{how}", of, 2, RATE_CARD, **facts)
+        case _:
+            return void(f"{of}-{how}", of, **facts)
+
+
 faults = st.one_of(st.none(), st.tuples(st.sampled_from(list(Kind)), st.integers(0, 12)))
 
 
@@ -92,12 +113,18 @@ class Marketplace(RuleBasedStateMachine):
         super().__init__()
         self._open = ExitStack()
 
-    @initialize(shards=st.sampled_from([1, 2, 3, 9]), start=st.sampled_from(STARTS), policy=st.sampled_from(POLICIES))
-    def deploy(self, shards: int, start: datetime, policy: str) -> None:
+    @initialize(
+        shards=st.sampled_from([1, 2, 3, 9]),
+        start=st.sampled_from(STARTS),
+        policy=st.sampled_from(POLICIES),
+        rate_cards=st.sampled_from([[], RATE_CARDS]),
+    )
+    def deploy(self, shards: int, start: datetime, policy: str, rate_cards: list[RateCard]) -> None:
         self.place = self._open.enter_context(on_trial(self.engine, shards=shards, start=start, policy=policy))
         self.book = OrderBook(self.place)
         for agency in AGENCIES_OF_ORDERS:
             self.place.register(agency)
+        self.place.write_rate_card(RATE_CARD, *rate_cards)
 
     @rule(events=st.lists(an_event(), min_size=1, max_size=6), fault=faults)
     def send(self, events: list[Cloud], fault: tuple[Kind, int] | None) -> None:
@@ -189,9 +216,9 @@ class Marketplace(RuleBasedStateMachine):
         self.place.send(events)
         self.place.faults.disarm()
 
-    @rule(of=OF_SALES, agency=st.sampled_from(AGENCIES), after=st.integers(0, 6))
-    def a_sale_is_voided_by_two_at_once(self, of: str, agency: str, after: int) -> None:
-        one, other = (void(f"{of}-{which}", of, agency=agency, refers_to_source=SOURCES[of[0]]) for which in "ab")
+    @rule(of=OF_SALES, how=st.permutations(CORRECTED), agency=st.sampled_from(AGENCIES), after=st.integers(0, 6))
+    def a_sale_is_corrected_by_two_at_once(self, of: str, how: list[str], agency: str, after: int) -> None:
+        one, other = (corrected(one, of, agency) for one in how[:2])
         self.place.faults.meanwhile(after, partial(self.place.send, [other]))
         self.place.send([one])
         self.place.faults.disarm()

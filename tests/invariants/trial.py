@@ -31,7 +31,7 @@ from quarterhour_tools.emulator.engines import MOTO
 from quarterhour_tools.emulator.faults import Faults, Killed
 from quarterhour_tools.emulator.filters import matches
 from quarterhour_tools.emulator.http_api import Request, Response
-from tests.invariants.corrections import Books, check_story, facts_of, is_content, name_of
+from tests.invariants.corrections import Books, RateCard, check_story, facts_of, is_content, name_of
 from tests.support.events import Cloud
 from tests.support.requests import events_request
 from tests.support.system import World, opened
@@ -73,6 +73,8 @@ class Trial(World):
         """The ids of the events that an operator released, or tried to."""
         self.registered: set[str] = set()
         """The agencies that were registered, or may be."""
+        self.rate_cards: dict[tuple[str, int], RateCard] = {}
+        """The versions of rate cards that sales are priced by."""
         self._registering: set[str] = set()
         """Those of them without an answer."""
         self.outbox: list[Cloud] = []
@@ -177,6 +179,15 @@ class Trial(World):
         assert answer is None or answer.status in {200, 201, 503}, answer.body
         if answer and answer.status != 503:
             self._registering.remove(agency)
+
+    def write_rate_card(self, document: str, *versions: RateCard) -> None:
+        """Write versions of a rate card; the last one is in force."""
+        for seen, one in enumerate(versions):
+            content = {"valid_from": "2026-10-01T00:00:00Z", "rules": [one.rule]}
+            answer = self.request("documents", "PUT", f"/documents/{document}", {"seen": seen, "content": content})
+            assert answer, "nothing fails here"
+            assert answer.status in {200, 201}, answer.body
+            self.rate_cards[document, seen + 1] = one
 
     def decide(self, action: str, id_: str, source: str = "shop") -> Any:
         """Let an operator release or discard a held event; ``None`` where the function died or refused it."""
@@ -330,7 +341,7 @@ class Trial(World):
         """Return all that is stored of events."""
         held, discarded = ({name_of(one): one for one in self._listed_as(status)} for status in ("held", "discarded"))
         registered = frozenset(self.registered) if self.registered_only else None
-        return Books(ledger, held, discarded, self.sent, registered, frozenset(self.released))
+        return Books(ledger, held, discarded, self.sent, registered, frozenset(self.released), self.rate_cards)
 
     def _listed_as(self, status: str) -> list[dict[str, Any]]:
         """Return the events that are held or discarded, with their content."""
