@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator
 from contextlib import ExitStack
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -63,6 +64,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("law")
 
 
+@cache
 def _takes_long(path: Path) -> bool:
     return path.relative_to(Path(__file__).parent).as_posix().startswith(LONG)
 

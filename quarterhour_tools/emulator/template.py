@@ -107,7 +107,7 @@ class Template:
     def load(cls, path: Path, parameters: Mapping[str, str | int] | None = None) -> "Template":
         """Read a template file."""
         try:
-            return cls(_parsed(path.read_text(encoding="utf-8")), path.parent, parameters)
+            return cls(parse(path.read_text(encoding="utf-8")), path.parent, parameters)
         except FileNotFoundError as error:
             raise ToolError(f"{path} does not exist: run from a clone of the repository") from error
 
@@ -202,7 +202,7 @@ class Template:
 
 
 @cache
-def _parsed(text: str) -> Properties:
+def parse(text: str) -> Properties:
     """Return a template's document. It is parsed once in a process, and nothing changes it."""
     document: Properties = yaml_parse(text)
     return document

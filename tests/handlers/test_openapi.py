@@ -6,8 +6,6 @@ from typing import Final
 from openapi_spec_validator import validate
 
 from quarterhour_tools.emulator.stack import TEMPLATE
-from quarterhour_tools.openapi.document import text
-from quarterhour_tools.openapi.routes import ROUTES
 from tests.handlers.described import DOCUMENT, FILE, OPERATIONS, WRITES
 from tests.support.system import World
 
@@ -15,6 +13,8 @@ PAGE: Final = TEMPLATE.parent / "docs" / "api.md"
 
 
 def test_the_document_is_what_the_code_gives() -> None:
+    from quarterhour_tools.openapi.document import text  # noqa: PLC0415 - every worker would wait two seconds for it
+
     assert FILE.read_text("utf-8") == text(), "run make openapi"
 
 
@@ -24,6 +24,8 @@ def test_the_document_is_valid_openapi() -> None:
 
 
 def test_the_document_describes_exactly_the_routes_of_the_template(world: World) -> None:
+    from quarterhour_tools.openapi.routes import ROUTES  # noqa: PLC0415 - as above
+
     routes = {f"{one.method} {one.path}" for function in world.stack.functions.values() for one in function.routes}
     assert OPERATIONS.keys() == routes == ROUTES.keys()
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from samtranslator.translator.transform import transform
-from samtranslator.yaml_helper import yaml_parse
 
+from quarterhour_tools.emulator.template import parse
 from tests.support.repository import ROOT
 
 FILE = ROOT / "template.yaml"
@@ -56,8 +56,7 @@ def aliased(value: Properties) -> str:
 @cache
 def parsed() -> Properties:
     """Return the template as written; not to be changed."""
-    document: Properties = yaml_parse(FILE.read_text("utf-8"))
-    return document
+    return parse(FILE.read_text("utf-8"))
 
 
 @cache

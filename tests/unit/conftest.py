@@ -1,7 +1,9 @@
 """Unit tests touch no network: a test that opens a socket fails."""
 
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
+from typing import Final
 
 import pytest
 
@@ -9,11 +11,18 @@ from quarterhour.model import clock
 from quarterhour.model.clock import ManualClock
 from tests.support.builders import AT
 
+HERE: Final = Path(__file__).parent
+
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if Path(__file__).parent in item.path.parents:
+        if _is_here(item.path):
             item.add_marker("disable_socket")
+
+
+@cache
+def _is_here(path: Path) -> bool:
+    return path.is_relative_to(HERE)
 
 
 @pytest.fixture
