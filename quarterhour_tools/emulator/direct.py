@@ -137,7 +137,7 @@ class Streams:
 
 def _copied(value: Any) -> Any:  # noqa: ANN401 - JSON and instants
     if isinstance(value, dict):
-        return {name: _copied(member) for name, member in value.items()}
+        return {name: one if isinstance(one, str) else _copied(one) for name, one in value.items()}
     return [_copied(member) for member in value] if isinstance(value, list) else value
 
 

@@ -11,6 +11,8 @@ their results with moto's.
 - moto: a list for a dashboard keeps every object ever made, such as copies of items and stream records.
   Here the list keeps nothing.
 - moto: the size of an item is summed again for each of its attributes. Here it is summed once.
+- moto: each value is checked for every type before it is measured, compared, copied or returned.
+  Here texts come first: almost all values are texts.
 - moto: PartiQL fails on parameters, and inserts an item whose key exists.
   Here a batch of ``INSERT`` answers as DynamoDB does. This one is compared with DynamoDB Local instead.
 - moto: each call to S3 compiles the module that holds its addresses again. Here that happens once for each setting.
@@ -27,11 +29,12 @@ from typing import Any, Final
 from botocore.endpoint import Endpoint
 from moto.core.base_backend import BaseBackend
 from moto.core.botocore_stubber import BotocoreStubber
+from moto.dynamodb import responses
 from moto.dynamodb.exceptions import ItemSizeTooLarge, MockValidationException
 from moto.dynamodb.models import DynamoDBBackend
 from moto.dynamodb.models.dynamo_type import DynamoType, Item, LimitedSizeDict
 from moto.dynamodb.models.table import StreamRecord, Table
-from moto.dynamodb.models.utilities import bytesize
+from moto.dynamodb.models.utilities import dynamo_to_dict
 from moto.dynamodbstreams.models import ShardIterator
 from moto.s3.models import S3Backend
 
@@ -41,6 +44,10 @@ from quarterhour_tools.emulator.partiql import insertion
 Place = tuple[DynamoType, DynamoType | None]
 """The key of an item in its table: hash and range key."""
 
+_TEXT: Final = "S"
+_plain_size: Final = DynamoType.size
+_plain_cast: Final[Any] = vars(DynamoType)["cast_value"].fget
+_plain_copy: Final = DynamoType.__deepcopy__
 _plain_query: Final = Table.query
 _plain_put: Final = Table.put_item
 _plain_update: Final = DynamoDBBackend.update_item
@@ -244,10 +251,58 @@ def _new_item(item: Item, hash_key: DynamoType, range_key: DynamoType | None, at
     item.hash_key = hash_key
     item.range_key = range_key
     values = {name: DynamoType(value) for name, value in attrs.items()}
-    if sum(bytesize(name) + value.size() for name, value in values.items()) > _LARGEST_ITEM:
+    if _size_of(values) > _LARGEST_ITEM:
         raise ItemSizeTooLarge
-    item.attrs = LimitedSizeDict()
-    dict.update(item.attrs, values)  # without the dict's own checks
+    item.attrs = _attributes(values)
+
+
+def _attributes(values: dict[str, DynamoType]) -> LimitedSizeDict:
+    attributes = LimitedSizeDict()
+    dict.update(attributes, values)  # without the dict's own checks
+    return attributes
+
+
+def _size_of(values: dict[str, DynamoType]) -> int:
+    return sum(_bytes(name) + _value_size(value) for name, value in values.items())
+
+
+def _item_size(item: Item) -> int:
+    return _size_of(item.attrs)
+
+
+def _bytes(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode())
+
+
+def _value_size(value: DynamoType) -> int:
+    return _bytes(value.value) if value.type == _TEXT else _plain_size(value)
+
+
+def _cast(value: DynamoType) -> Any:  # noqa: ANN401 - as in moto
+    return value.value if value.type == _TEXT else _plain_cast(value)
+
+
+def _copied_item(item: Item, memo: dict[int, Any]) -> Item:
+    values = {name: _copied_value(value, memo) for name, value in item.attrs.items()}
+    copied = object.__new__(Item)
+    range_key = item.range_key and _copied_value(item.range_key, memo)
+    copied.hash_key, copied.range_key, copied.attrs = _copied_value(item.hash_key, memo), range_key, _attributes(values)
+    return copied
+
+
+def _copied_value(value: DynamoType, memo: dict[int, Any]) -> DynamoType:
+    if value.type != _TEXT:
+        return _plain_copy(value, memo)
+    copied = object.__new__(DynamoType)
+    copied.type, copied.value = _TEXT, value.value
+    return copied
+
+
+def _as_json(result: Any) -> Any:  # noqa: ANN401 - as in moto
+    """Return a result of an operation as JSON; moto itself converts what is neither a text, an object nor a list."""
+    if type(result) is dict:
+        return {name: one if type(one) is str else _as_json(one) for name, one in result.items()}
+    return [_as_json(one) for one in result] if type(result) is list else dynamo_to_dict(result)
 
 
 # ---------------------------------------------------------------- S3
@@ -273,6 +328,11 @@ _REPLACED: Final[tuple[tuple[Any, str, Any], ...]] = (
     (Table, "query", _query),
     (Table, "put_item", _put_item),
     (Item, "__init__", _new_item),
+    (Item, "__deepcopy__", _copied_item),
+    (Item, "size", _item_size),
+    (DynamoType, "cast_value", property(_cast)),
+    (DynamoType, "size", _value_size),
+    (responses, "dynamo_to_dict", _as_json),
 )
 _UNTRACKED: Final[tuple[Any, ...]] = (Item, StreamRecord, ShardIterator, Table)
 
