@@ -41,8 +41,8 @@ RATE_CARDS = [RateCard("10"), RateCard("8", fixed="0.30", minimum="0.50", maximu
 TIMES = ["", "", "2026-09-30T23:59:59Z", "2026-10-31T23:59:59Z", "2026-11-01T00:00:00Z", "2027-03-01T00:00:00Z"]
 STARTS = [START, datetime(2026, 11, 3, 23, 40, tzinfo=UTC)]
 """The second is shortly before the cut-off of October."""
-CORRECTED = ["void", "other void", "refund", "rerating"]
-"""How a sale is corrected while another correction of it is under way."""
+CORRECTED = ["void", "other void", "refund", "rerating", "other rerating"]
+"""How a sale is corrected, once each."""
 ORDERS = ["o1", "o2"]
 CONTENTS = [("10.00", "0.001"), ("7",), ("1.5",) * 30]
 PARTS = ["-4", "-0.001", "-7"]
@@ -95,8 +95,8 @@ def corrected(how: str, of: str, agency: str) -> Cloud:
     match how:
         case "refund":
             return refund(f"{of}-{how}", "-0.001", of, **facts)
-        case "rerating":
-            return rerating(f"{of}-{how}", of, 2, RATE_CARD, **facts)
+        case "rerating" | "other rerating":
+            return rerating(f"{of}-{how}", of, 2 if how == "rerating" else 1, RATE_CARD, **facts)
         case _:
             return void(f"{of}-{how}", of, **facts)
 
@@ -117,7 +117,7 @@ class Marketplace(RuleBasedStateMachine):
         shards=st.sampled_from([1, 2, 3, 9]),
         start=st.sampled_from(STARTS),
         policy=st.sampled_from(POLICIES),
-        rate_cards=st.sampled_from([[], RATE_CARDS]),
+        rate_cards=st.sampled_from([RATE_CARDS, RATE_CARDS, []]),
     )
     def deploy(self, shards: int, start: datetime, policy: str, rate_cards: list[RateCard]) -> None:
         self.place = self._open.enter_context(on_trial(self.engine, shards=shards, start=start, policy=policy))
@@ -215,6 +215,14 @@ class Marketplace(RuleBasedStateMachine):
         self.place.faults.meanwhile(after, other)
         self.place.send(events)
         self.place.faults.disarm()
+
+    @rule(of=OF_SALES, how=st.permutations(CORRECTED), agency=st.sampled_from(AGENCIES), fault=faults)
+    def a_sale_is_corrected_in_one_request(
+        self, of: str, how: list[str], agency: str, fault: tuple[Kind, int] | None
+    ) -> None:
+        sold = {**sale(of, "10.00", agency=agency), "source": SOURCES[of[0]]}
+        with self._struck_by(fault):
+            self.place.send([sold, *(corrected(one, of, agency) for one in how[:3])])
 
     @rule(of=OF_SALES, how=st.permutations(CORRECTED), agency=st.sampled_from(AGENCIES), after=st.integers(0, 6))
     def a_sale_is_corrected_by_two_at_once(self, of: str, how: list[str], agency: str, after: int) -> None:
