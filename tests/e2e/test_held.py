@@ -74,7 +74,7 @@ def test_an_operator_releases_one_and_discards_another_with_name_and_reason(
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
-        (["release", "shop", "v1"], "voids a sale that nobody knows: discard it"),
+        (["release", "shop", "v1"], "says nothing without its unknown sale: discard it"),
         (["release", "shop", "r9"], "no event shop#r9 is held"),
         (["discard", "till", "r1"], "no event till#r1 is held"),
     ],
