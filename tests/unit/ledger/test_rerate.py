@@ -205,6 +205,18 @@ def test_what_an_earlier_version_posted_is_reversed_so_that_later_refunds_follow
     assert book.commission() == 0
 
 
+def test_the_next_run_sends_the_reversal_that_an_interrupted_run_lacked_under_its_own_id() -> None:
+    book = Book()
+    book.record(event(amount="100"))
+    old_id = adjustment_id(event().identity, 1)
+    book.record(event(old_id, "adjustment.recorded", amount="0", commission="10", refers_to="order-1"))
+    (one,) = book.rerate()
+    (reversal, _), (rerating_, _) = one.adjustments(order())
+    book.record(as_sent(rerating_))
+    assert book.post() == [reversal]
+    assert book.commission() == 20
+
+
 def test_a_refund_without_a_sale_is_rerated_like_a_sale() -> None:
     book = Book()
     loose = event("r", "sale.refunded", amount="-50")

@@ -5,9 +5,10 @@ it records a re-rating, so a second run has nothing to post.
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
+from itertools import count
 from typing import Any, Final, NamedTuple
 
 from quarterhour.ledger.event import ADJUSTMENT, REFUND, RERATING, VOID, Rerating, reference
@@ -47,7 +48,7 @@ class Rerated:
 
     ``price``: by the new rate card. ``paid``: the commissions of the event, its refunds and its adjustments. ``loose``:
     those of adjustments that 0.1.0 posted, which later refunds do not follow. ``refunded``: the amounts of its refunds,
-    0 or less. ``posted``: the number of adjustments that earlier runs have posted for it.
+    0 or less. ``posted``: the ids of the adjustments that earlier runs have posted for it.
     """
 
     facts: Facts
@@ -55,7 +56,7 @@ class Rerated:
     paid: Decimal
     loose: Decimal = money.ZERO
     refunded: Decimal = money.ZERO
-    posted: int = 0
+    posted: set[str] = field(default_factory=set)
 
     @property
     def identity(self) -> Identity:
@@ -92,7 +93,7 @@ class Rerated:
         """Add an event that refers to this one, if it is a refund, a void, a re-rating or an earlier adjustment."""
         own = facts["type"] == ADJUSTMENT and facts["id"].startswith(_PREFIX) and facts["id"].endswith(self._suffix)
         if own:
-            self.posted += 1
+            self.posted.add(facts["id"])
             if RERATING not in facts:
                 self.loose = money.add(self.loose, Decimal(facts["commission"]))
         if facts["type"] in _REVERSALS:
@@ -103,22 +104,22 @@ class Rerated:
     def adjustments(self, order: Order) -> Iterator[tuple[dict[str, Any], Decimal]]:
         """Yield the CloudEvents to post, each with its commission: what 0.1.0 posted is reversed, then the re-rating.
 
-        Each is left out if it would change nothing.
+        Each is left out if it would change nothing. Each has the first id that is not taken. So the reversal that an
+        interrupted run lacked is sent again under its own id.
         """
-        number = self.posted + 1
+        ids = (id_ for id_ in (adjustment_id(self.identity, number) for number in count(1)) if id_ not in self.posted)
         if self.loose:
             back = money.negated(self.loose)
-            yield self._adjustment(number, order, amount="0", commission=money.plain(back)), back
-            number += 1
+            yield self._adjustment(next(ids), order, amount="0", commission=money.plain(back)), back
         if difference := _minus(self.due, _minus(self.paid, self.loose)):
-            yield self._adjustment(number, order, rerating=order.rerating._asdict()), difference
+            yield self._adjustment(next(ids), order, rerating=order.rerating.as_dict()), difference
 
-    def _adjustment(self, number: int, order: Order, **own: object) -> dict[str, Any]:
+    def _adjustment(self, id_: str, order: Order, **own: object) -> dict[str, Any]:
         copied = {name: self.facts[name] for name in _COPIED if self.facts.get(name)}
         return {
             "specversion": "1.0",
             "source": self.identity.source,
-            "id": adjustment_id(self.identity, number),
+            "id": id_,
             "type": ADJUSTMENT,
             "subject": self.account.agency,
             "data": {
