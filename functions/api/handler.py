@@ -171,7 +171,7 @@ def events() -> http.Response:
     start, end = query.span(MOMENT, instants.moment)
     only = event_filter(query, routes.caller())
     paging = query.paging()
-    return _ok(paging.body(ledger.events(start, end, only, paging, routes.seconds_left)))
+    return _ok(paging.body(ledger.events(start, end, only, paging, routes.seconds_left, routes.caller())))
 
 
 @routes.get("/events/<source>/<event>", allow=everyone)
@@ -211,7 +211,7 @@ def source_events(source: str) -> http.Response:
     name = parameters.parsed("source", parameters.decoded(source), NAME, parameters.name)
     start, end = source_span(query)
     paging = query.paging()
-    return _ok(paging.body(ledger.events(start, end, {"source": name}, paging, routes.seconds_left)))
+    return _ok(paging.body(ledger.events(start, end, {"source": name}, paging, routes.seconds_left, routes.caller())))
 
 
 @routes.get("/locations", allow=machines, query=("from", "to", "level", *PAGE))

@@ -354,11 +354,12 @@ class Receipt(Answer):
 
 
 class RecordedRerating(Answer):
-    """What a re-rating applied, and its operator."""
+    """What a re-rating applied."""
 
     rate_card: str
     version: Count
-    by: Text
+    by: Maybe[Text]
+    """Its operator, whom people do not see."""
 
 
 class Event(Receipt):
@@ -511,7 +512,7 @@ class EventTerms(Answer):
     """The name of the rate card."""
     version: Maybe[Count]
     by: Maybe[Text]
-    """The operator of a re-rating."""
+    """The operator of a re-rating, whom people do not see."""
     reason: Maybe[Text]
     """Why the sale was rerated."""
     looked_at: Maybe[list[LookedAt]]

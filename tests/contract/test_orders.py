@@ -32,6 +32,7 @@ from quarterhour.web.paging import Paging
 from tests.contract.metered import Record, cost, metered
 from tests.contract.paging import Read, everything
 from tests.contract.storage import Storage
+from tests.support.builders import MACHINE
 from tests.support.events import ABSENT
 from tests.support.orders import change as change_record
 from tests.support.orders import item, order, step
@@ -427,5 +428,5 @@ def test_many_orders_are_billed_in_parallel_each_item_once(
         bill = desk.meter.take()
         record_property(f"bill 12 orders of 2 items{' again' * again}", cost(bill))
     end = at + MINUTE
-    found = everything(lambda paging: storage.events.events(at, end, {}, paging, lambda: SECONDS), 100)
+    found = everything(lambda paging: storage.events.events(at, end, {}, paging, lambda: SECONDS, MACHINE), 100)
     assert sorted(one["id"] for one in found) == sorted(f"{one}:{line}" for one in orders for line in (1, 2))

@@ -19,7 +19,7 @@ from quarterhour.model.quarter_hours import LENGTH, QuarterHour
 from quarterhour.model.totals import Totals
 from tests.contract.paging import everything
 from tests.contract.storage import Storage
-from tests.support.builders import claim, event, in_own_month, keys_in_own_month
+from tests.support.builders import MACHINE, claim, event, in_own_month, keys_in_own_month
 from tests.support.older_counters import older_changes
 
 KEPT = Retention(timedelta(days=35), timedelta(days=800))
@@ -137,7 +137,7 @@ def recorded(storage: Storage, own: str, at: datetime) -> list[str]:
 
 
 def read(storage: Storage, start: datetime, end: datetime, limit: int, **only: str) -> list[dict[str, Any]]:
-    return everything(lambda paging: storage.events.events(start, end, only, paging, lambda: 29.0), limit)
+    return everything(lambda paging: storage.events.events(start, end, only, paging, lambda: 29.0, MACHINE), limit)
 
 
 @pytest.mark.parametrize("limit", [1, 2, 5, 100])

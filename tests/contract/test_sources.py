@@ -21,7 +21,7 @@ from quarterhour.web.paging import Page, Paging
 from tests.contract.metered import Metered, Record, cost, metered
 from tests.contract.paging import everything
 from tests.contract.storage import Storage
-from tests.support.builders import claim, event
+from tests.support.builders import MACHINE, claim, event
 
 SHARDS = 3
 MINUTE = timedelta(minutes=1)
@@ -76,7 +76,7 @@ def matching(storage: Storage, span: tuple[datetime, datetime], limit: int, **on
 
 
 def page(storage: Storage, start: datetime, end: datetime, only: Mapping[str, str], paging: Paging) -> Page:
-    return storage.events.events(start, end, only, paging, lambda: 29.0)
+    return storage.events.events(start, end, only, paging, lambda: 29.0, MACHINE)
 
 
 def ids(events: Sequence[dict[str, Any]]) -> list[str]:

@@ -24,7 +24,8 @@ from quarterhour_tools.emulator.http_api import Request, Response, path_paramete
 from quarterhour_tools.emulator.template import Route
 from tests.handlers.described import OPERATIONS
 from tests.handlers.test_bad_input import GOOD, as_dynamodb_would, bad_paths
-from tests.support.events import refund, sale
+from tests.handlers.test_rate_cards import keep
+from tests.support.events import refund, rerating, sale
 from tests.support.requests import post
 from tests.support.system import World, opened
 from tests.support.tables import items
@@ -262,6 +263,17 @@ def test_a_person_sees_only_their_own_held_events_and_no_names_of_others(world: 
     assert (discarded["discarded"].keys(), discarded["discarded"]["reason"]) == ({"at", "reason"}, "sent twice")
     (shown,) = world.read("/held", status="discarded")["items"]
     assert shown["discarded"]["by"] == "arn:bob"
+
+
+def test_a_person_does_not_see_which_operator_rerated_a_sale(world: World, issuer: Issuer) -> None:
+    keep(world, 0, {"percent": "10"})
+    post(world, [sale("rerated", "100"), rerating("held", "never")])
+    keep(world, 1, {"percent": "20"})
+    post(world, rerating("rr", "rerated", 2))
+    for path in (f"/events?{SPAN}", "/events/shop/rr", "/events/shop/rr/explain", "/events/shop/rr/story", "/held"):
+        shown = send(world, issuer.token(), f"GET {path}", path).body.decode()
+        assert ("rate-card:42" in shown, '"ann"' in shown) == (True, False), path
+    assert world.read("/events/shop/rr")["rerating"]["by"] == "ann"
 
 
 @pytest.mark.parametrize("route", EVENT)

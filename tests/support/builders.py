@@ -20,12 +20,14 @@ from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.model.totals import PeriodTotals, Totals
 from quarterhour.rate_cards.plan import Version
 from quarterhour.rate_cards.rate_card import RateCard
+from quarterhour.web.access import Caller
 from tests.support import events
 from tests.support.events import ABSENT, present
 
 AT: Final = datetime(2026, 10, 23, 1, 30, 12, 345000, tzinfo=UTC)
 """When things happen here, unless they say otherwise: in the quarter-hour 202610230130."""
 QUARTER_HOUR: Final = QuarterHour.parse("202610230130")
+MACHINE: Final = Caller("shop", None)
 
 
 def utc(text: str) -> datetime:

@@ -208,25 +208,25 @@ def test_partitions_are_merged_as_far_as_all_are_known(events: list[tuple[int, i
 
 
 def test_a_page_is_full_at_its_limit_and_holds_only_matching_events() -> None:
-    page = EventPage(2, {})
+    page = EventPage(2, {}, dict)
     page.add(event("a"))
     assert not page.full
     page.add(event("b"))
     assert page.full
-    page = EventPage(2, {"agency": "42", "order_id": "7"})
+    page = EventPage(2, {"agency": "42", "order_id": "7"}, dict)
     page.add(event("a", "43"))
     page.add(event("b", "42"))
     assert (page.items, page.full) == ([], False)
 
 
 def test_a_filtered_page_reads_twice_as_much_each_time_and_any_other_what_it_lacks() -> None:
-    page = EventPage(100, {"agency": "42"})
+    page = EventPage(100, {"agency": "42"}, dict)
     reads = []
     for _ in range(6):
         reads.append(page.to_examine(1000))
         page.examined += reads[-1]
     assert reads == [100, 100, 200, 400, 800, 1000]
-    page = EventPage(100, {}, examined=1000)
+    page = EventPage(100, {}, dict, examined=1000)
     page.add(event("a"))
     assert page.to_examine(1000) == 99
 

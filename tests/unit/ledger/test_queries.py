@@ -24,7 +24,7 @@ from quarterhour.model.identifiers import Account, Identity
 from quarterhour.model.instants import ALWAYS
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.web.paging import Paging
-from tests.support.builders import AT, claim, event, utc
+from tests.support.builders import AT, MACHINE, claim, event, utc
 
 SHARDS: Final = 3
 NOW: Final = utc("02:10")
@@ -168,7 +168,7 @@ def all_pages(
     token = None
     for _ in range(1000):
         paging = Paging.of("request", limit, token)
-        body = paging.body(queries.events(*span, only, paging, seconds()))
+        body = paging.body(queries.events(*span, only, paging, seconds(), MACHINE))
         token = body["next"]
         yield [one["id"] for one in body["items"]], token is not None
         if token is None:

@@ -9,7 +9,7 @@ from typing import Any, Final
 from quarterhour.aws.entity import IndexRange, Values
 from quarterhour.aws.entity_table import EntityReader
 from quarterhour.held.store import HIGHEST, LOWEST, merged
-from quarterhour.ledger.event import shown_facts
+from quarterhour.ledger.event import shown_facts, without_operator
 from quarterhour.ledger.held_events import (
     Decision,
     HeldEvent,
@@ -69,6 +69,7 @@ class HeldQueries:
 def shown(held: HeldEvent, caller: Caller) -> dict[str, Any]:
     """Return the JSON object of a held event; people do not see which operator decided about it."""
     event = held.event
+    details = event.details if caller.is_machine else without_operator(event.details)
     figures = {
         "amount": event.amount,
         "commission_rate": event.commission_rate,
@@ -88,7 +89,7 @@ def shown(held: HeldEvent, caller: Caller) -> dict[str, Any]:
             "currency": event.account.currency,
             **{name: money.plain(value) for name, value in figures.items() if value is not None},
             **({"time": iso_exact(event.time)} if event.time else {}),
-            **shown_facts(event.details),
+            **shown_facts(details),
         },
         **{name: _decision(decision, caller) for name, decision in decisions.items() if decision},
     }

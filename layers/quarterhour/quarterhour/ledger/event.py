@@ -53,22 +53,26 @@ _YOUR_OWN: Final = "; put your own into data.extra"
 
 
 class Rerating(NamedTuple):
-    """What a re-rating applies: a version of a rate card's document; and its operator."""
+    """What a re-rating applies: a version of a rate card's document; and its operator, whom people do not see."""
 
     rate_card: str
     version: int
-    by: str
+    by: str | None
 
     @classmethod
     def parse(cls, text: str) -> Self:
         """Return the re-rating in the text of an event's fact."""
         values = exact_json.parse(text)
-        return cls(values["rate_card"], int(values["version"]), values["by"])
+        return cls(values["rate_card"], int(values["version"]), values.get("by"))
 
     @property
     def text(self) -> str:
         """The canonical JSON of the re-rating, as the ledger stores it."""
-        return exact_json.canonical(self._asdict())
+        return exact_json.canonical(self.as_dict())
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the JSON object of the re-rating."""
+        return {name: value for name, value in self._asdict().items() if value is not None}
 
 
 @dataclass(frozen=True)
@@ -143,7 +147,13 @@ def reference(source: str, facts: Mapping[str, str]) -> Identity | None:
 
 def shown_facts(facts: Mapping[str, str]) -> dict[str, Any]:
     """Return facts of an event as the API shows them: a re-rating as an object, the others as text."""
-    return {name: Rerating.parse(text)._asdict() if name == RERATING else text for name, text in facts.items()}
+    return {name: Rerating.parse(text).as_dict() if name == RERATING else text for name, text in facts.items()}
+
+
+def without_operator(facts: Mapping[str, str]) -> Mapping[str, str]:
+    """Return facts of an event as people may see them: a re-rating does not name its operator."""
+    text = facts.get(RERATING)
+    return {**facts, RERATING: Rerating.parse(text)._replace(by=None).text} if text else facts
 
 
 def read_event(item: object) -> Event | Rejection:

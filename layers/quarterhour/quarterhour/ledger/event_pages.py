@@ -1,6 +1,6 @@
 """Pages of ledger events, the pure part: spans of positions, merging partitions, filters, and the limits of a page."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final, Self
@@ -112,11 +112,13 @@ def shown_event(facts: Mapping[str, str]) -> dict[str, Any]:
 class EventPage:
     """A page of events under construction, limited in its events and its bytes.
 
-    ``only``: the attributes that an event must have to be on the page, such as its agency or its source.
+    ``only``: the attributes that an event must have to be on the page, such as its agency or its source. ``seen``
+    returns the facts of an event as the reader may see them.
     """
 
     limit: int
     only: Mapping[str, str]
+    seen: Callable[[Mapping[str, str]], Mapping[str, str]]
     examined: int = 0
     size: int = 0
     items: list[dict[str, Any]] = field(default_factory=list)
@@ -125,7 +127,7 @@ class EventPage:
         """Add an event, if it matches."""
         facts = facts_of(item)
         if all(facts.get(name) == value for name, value in self.only.items()):
-            event = shown_event(facts)
+            event = shown_event(self.seen(facts))
             self.items.append(event)
             self.size += size_of(event)
 

@@ -90,8 +90,8 @@ def _price_terms(facts: Facts, looked_at: Sequence[LookedAt]) -> dict[str, Any]:
     if applied is None:
         origin: dict[str, Any] = {"from": facts.get("terms") or _UNKNOWN, **shown}
         if origin["from"] == BY_RERATING:
-            document, version, by = Rerating.parse(facts[RERATING])
-            origin |= {"document": document, "version": version, "by": by, "reason": facts["reason"]}
+            applied_by = Rerating.parse(facts[RERATING]).as_dict()
+            origin |= {"document": applied_by.pop("rate_card"), **applied_by, "reason": facts["reason"]}
         return {**origin, "sale": facts["refers_to"]} if origin["from"] in _OF_SALE else origin
     document, version = applied
     terms: dict[str, Any] = {"from": BY_RATE_CARD.strip(), "document": document, "version": version, **shown}

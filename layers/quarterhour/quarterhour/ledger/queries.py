@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -13,7 +14,7 @@ from quarterhour.aws.items import Request, to_item
 from quarterhour.aws.retries import with_retries
 from quarterhour.aws.tables import get_item, get_items
 from quarterhour.aws.workers import Workers
-from quarterhour.ledger.event import SALE, reference
+from quarterhour.ledger.event import SALE, reference, without_operator
 from quarterhour.ledger.event_index import IndexedSpan, LedgerKey, chunks_between, merged
 from quarterhour.ledger.event_pages import (
     EXAMINED_AT_ONCE,
@@ -80,6 +81,11 @@ def events_request(
     return {**request, "ExclusiveStartKey": to_item({"quarter_hour": str(partition), "position": bounds.after})}
 
 
+def seen_by(caller: Caller, facts: Facts) -> Facts:
+    """Return the facts of an event as a caller may see them."""
+    return facts if caller.is_machine else without_operator(facts)
+
+
 class Recorded(NamedTuple):
     """A recorded event: its facts in the ledger, and its price by the last re-rating, if there was one."""
 
@@ -105,14 +111,14 @@ class EventLookup:
         return Recorded(facts_of(item), rerated_price(claim)) if item else None
 
     def visible(self, identities: Iterable[Identity], caller: Caller) -> Recorded:
-        """Return the first of these events that is recorded and visible to the caller.
+        """Return the first of these events that is recorded and visible to the caller, as the caller may see it.
 
         Raises ``NotFoundError`` if there is none.
         """
         for identity in identities:
             found = self.find(identity)
             if found and caller.may_see(found.facts["agency"]):
-                return found
+                return found._replace(facts=seen_by(caller, found.facts))
         raise NotFoundError("there is no such event, or none that you may see")
 
     def event(self, identities: Iterable[Identity], caller: Caller) -> dict[str, Any]:
@@ -174,19 +180,19 @@ class StoryQueries:
         """
         first = self._first(self.events.visible(identities, caller).facts, caller)
         left = Decimal(first["amount"]) if first["type"] == SALE else None
-        return story_page(Step(first, left), self._linked(first), paging)
+        return story_page(Step(first, left), self._linked(first, caller), paging)
 
     def _first(self, facts: Facts, caller: Caller) -> Facts:
         sale = reference(facts["source"], facts) if facts["type"] != SALE else None
         found = self.events.find(sale) if sale else None
         return found.facts if found and caller.may_see(found.facts["agency"]) else facts
 
-    def _linked(self, first: Facts) -> list[Step]:
-        """Return the recorded events that refer to an event."""
+    def _linked(self, first: Facts, caller: Caller) -> list[Step]:
+        """Return the recorded events that refer to an event, as the caller may see them."""
         listed = self.entities.read(linked_range(Identity(first["source"], first["id"])), LINKED_AT_ONCE)
         left = dict(map(linked_event_of, listed))
         found = self.events.find_all(list(left), self.workers)
-        return [Step(facts, left[Identity(facts["source"], facts["id"])]) for facts in found]
+        return [Step(seen_by(caller, facts), left[Identity(facts["source"], facts["id"])]) for facts in found]
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,13 +208,14 @@ class LedgerQueries:
     workers: Workers
     began: Callable[[], datetime | None]
 
-    def events(
+    def events(  # noqa: PLR0913, PLR0917 - a query, its reader, and its limits
         self,
         start: datetime,
         end: datetime,
         only: Mapping[str, str],
         paging: Paging,
         remaining_seconds: Callable[[], float],
+        caller: Caller,
     ) -> Page:
         """Return a page of the events recorded from the start to before the end that have the attributes ``only``.
 
@@ -218,7 +225,7 @@ class LedgerQueries:
         """
         span_ = Span.of(start, end, clock.now())
         begin = paging.start(span_.place, (span_.first, ""))
-        page = EventPage(paging.limit, only)
+        page = EventPage(paging.limit, only, partial(seen_by, caller))
         for batch in self._batches(page, span_, begin):
             for item in batch.items:
                 page.add(item)
