@@ -1,4 +1,4 @@
-"""The thread routes: messages about an order, a line of a statement, or a report."""
+"""The thread routes: messages about an order, a report, or a line of a report."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -81,7 +81,7 @@ def read_valid(name: str) -> list[Row]:
 
 
 def _objects(name: str, lines: Iterable[bytes]) -> Iterator[tuple[int, Any]]:
-    """Yield the objects of a file with the numbers of their lines; a ``BadLine`` where there is none."""
+    """Yield the objects of a file with the numbers of their lines; a ``BadLine`` if there is none."""
     try:
         texts = (line.decode("utf-8-sig" if number == 0 else "utf-8") for number, line in enumerate(lines))
         first = next(texts, "")

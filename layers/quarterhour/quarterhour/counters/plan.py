@@ -159,7 +159,7 @@ CounterWrite = Change | Addition
 
 
 def watermark(partition: Partition, stored: Mapping[str, Counter]) -> str:
-    """Return the sequence number of the last counted record of a partition; empty where none is counted.
+    """Return the sequence number of the last counted record of a partition; empty if none is counted.
 
     ``stored``: the counters by sort key. A ``seq`` is the watermark of the whole counter: of a quarter-hour that was
     repaired, or of a partition that 0.1.0 counted.

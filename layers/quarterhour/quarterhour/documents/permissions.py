@@ -25,7 +25,7 @@ class Permissions:
 
     @classmethod
     def of(cls, values: Mapping[str, Any] | None) -> Self:
-        """Return the permissions in a document's item, or those of nobody where there is none."""
+        """Return the permissions in a document's item, or those of nobody if there is none."""
         return cls(*(tuple(values[name]) for name in ("agencies", "people"))) if values else cls()
 
     def as_dict(self) -> dict[str, list[str]]:

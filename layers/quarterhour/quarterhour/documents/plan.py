@@ -115,7 +115,7 @@ def _canonical(value: object) -> str | None:
 def repeated(draft: Draft, existing: Values | None, latest: int) -> Values:
     """Return the existing version of the draft's number if it has the same content: then the draft is a retry.
 
-    Raises ``ConflictError`` if its content differs, or where there is none because the draft's sender has seen a
+    Raises ``ConflictError`` if its content differs, or if there is none because the draft's sender has seen a
     version that does not exist.
     """
     if existing and existing["sha256"] == draft.sha256:

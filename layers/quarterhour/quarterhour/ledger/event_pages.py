@@ -23,7 +23,7 @@ _NOT_SHOWN: Final = frozenset({"schema", "quarter_hour"})
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """The positions to read: from ``low`` to before ``high``, and only those after ``after`` where it is not empty."""
+    """The positions to read: from ``low`` to before ``high``, and only those after ``after`` if it is not empty."""
 
     low: str
     high: str

@@ -384,7 +384,7 @@ class LedgerStore:
         return self.workers.map(claim, linked)
 
     def claim_linked(self, linked: LinkedClaim, request_id: str) -> Claimed:
-        """Claim an event against its sale; return the valid claim, which is the existing one where there is one.
+        """Claim an event against its sale; return the valid claim, which is the existing one if there is one.
 
         Raises botocore's ``ClientError`` if the sale's claim has changed since it was read.
         """

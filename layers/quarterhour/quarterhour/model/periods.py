@@ -69,7 +69,7 @@ class Calendar:
     """The owner's settings for periods.
 
     ``zone``: the marketplace's time zone. ``grace_days``: local days from the end of a period to its cut-off.
-    ``first_period``: the first period that gets statements; ``None`` if every period may.
+    ``first_period``: the first period that is billed; ``None`` if every period may be.
     """
 
     zone: tzinfo = UTC

@@ -104,6 +104,6 @@ class OrderQueries:
 
 
 def _first(names: Sequence[str], read: Callable[[str], Page]) -> Page:
-    """Return the page of the first name that has items; an empty page where none has."""
+    """Return the page of the first name that has items; an empty page if none has."""
     pages = (read(name) for name in names)
     return next((page for page in pages if page.items), Page([]))

@@ -20,7 +20,7 @@ _TABLE = "the Entity table"
 
 
 def claim_request(table: str, claim: Values) -> Request:
-    """Build the PutItem that claims an order's id; where it is claimed already, it returns the existing header."""
+    """Build the PutItem that claims an order's id; if it is claimed already, it returns the existing header."""
     return {
         "TableName": table,
         "Item": to_item(claim),

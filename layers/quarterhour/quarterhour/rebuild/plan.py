@@ -155,7 +155,7 @@ def quarter_hour_fix(  # noqa: PLR0913 - all that the counters hold
 def lifetime_fix(
     account: Account, expected: Totals, stored: Mapping[str, Counter], last_updated: str
 ) -> list[Change | Addition]:
-    """Return the change that repairs the lifetime counter; empty where it is as expected."""
+    """Return the change that repairs the lifetime counter; empty if it is as expected."""
     key = latest_key(account)
     updated = max(last_updated, stored.get(LATEST, {}).get("last_updated", ""))
     return _fix(key, expected, stored, {"last_updated": updated, **window_index(LATEST, key["pk"])})
@@ -164,14 +164,14 @@ def lifetime_fix(
 def period_fix(
     account: Account, period: Period, expected: Totals, stored: Mapping[str, Counter]
 ) -> list[Change | Addition]:
-    """Return the change that repairs a period's counter; empty where it is as expected."""
+    """Return the change that repairs a period's counter; empty if it is as expected."""
     return _fix(period_key(account, period), expected, stored, {})
 
 
 def day_fix(
     account: Account, day: date, expected: Totals, stored: Mapping[str, Counter], retention: Retention
 ) -> list[Change | Addition]:
-    """Return the change that repairs a day's counter; empty where it is as expected."""
+    """Return the change that repairs a day's counter; empty if it is as expected."""
     return _fix(day_key(account, day), expected, stored, {"expires_at": day_expiry(day, retention)})
 
 

@@ -64,7 +64,7 @@ def run_files(plan: Plan, sealed: Sequence[SealedFile], totals: RunTotals, conve
 def summary(totals: RunTotals, conversion: Conversion | None = None) -> bytes:
     """Return the CSV summary of a run: one line per account and period (per account in a schema without periods).
 
-    A line has exact figures, and the commission rounded as on a statement. With a conversion, the figures in the base
+    A line has exact figures, and the commission rounded to the minor unit. With a conversion, the figures in the base
     currency follow; a note names the exchange rates that are missing.
     """
     by_period = totals.schema >= WITH_PERIODS

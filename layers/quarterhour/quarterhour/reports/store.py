@@ -264,7 +264,7 @@ class PinStore:
     workers: Workers
 
     def pinned_or_pin(self, quarter_hour: QuarterHour, base: str, currencies: Sequence[str]) -> Pins:
-        """Return the exchange rates pinned for a quarter-hour; where none are, pin those in force at its end."""
+        """Return the exchange rates pinned for a quarter-hour; if none are, pin those in force at its end."""
         rates = self.workers.map(lambda currency: self.in_force(currency, quarter_hour.end, base), currencies)
         return self.pin(quarter_hour, base, dict(zip(currencies, rates, strict=True)))
 
@@ -276,7 +276,7 @@ class PinStore:
         return rate if rate and rate.base == base else None
 
     def pinned(self, quarter_hour: QuarterHour, base: str) -> Pins:
-        """Return the exchange rates pinned for a quarter-hour; empty where none are."""
+        """Return the exchange rates pinned for a quarter-hour; empty if none are."""
         item = get_item(self.client, self.table, pins_key(quarter_hour, base))
         return pins_of(from_item(item)["rates"], base) if item else {}
 

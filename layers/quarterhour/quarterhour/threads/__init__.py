@@ -1,1 +1,1 @@
-"""Discussion threads: messages about an order, a line of a statement, or a report."""
+"""Discussion threads: messages about an order, a report, or a line of a report."""

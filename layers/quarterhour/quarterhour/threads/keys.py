@@ -28,7 +28,7 @@ class SubjectKind(StrEnum):
 
     ORDERS = "orders"
     LINES = "lines"
-    """The lines of statements, which are events, each named ``<source>#<id>``."""
+    """The lines of reports, which are events, each named ``<source>#<id>``."""
     REPORTS = "reports"
 
 
