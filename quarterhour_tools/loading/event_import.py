@@ -23,9 +23,9 @@ from quarterhour_tools.errors import ToolError
 from quarterhour_tools.loading.event_file import BadLine, Line, open_source, read_lines
 from quarterhour_tools.loading.expected_totals import FIGURES, KEY, Place, expected_totals
 from quarterhour_tools.loading.import_progress import ProgressFile, digest_of, locked
-from quarterhour_tools.loading.sender import IN_LEDGER, batches, send
+from quarterhour_tools.loading.sender import batches, send
 from quarterhour_tools.operations.deployment import api, configure_target
-from quarterhour_tools.operations.remote import Remote
+from quarterhour_tools.operations.remote import IN_LEDGER, Remote
 from quarterhour_tools.output import printable
 
 _SHOWN: Final = 20

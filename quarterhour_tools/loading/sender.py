@@ -1,21 +1,18 @@
 """Sends events to the HTTP API in batches, and again until each event has another verdict than unavailable."""
 
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from botocore.exceptions import HTTPClientError
 
-from quarterhour.model.errors import FieldProblem, in_words
 from quarterhour_tools.errors import ToolError
 from quarterhour_tools.loading.event_file import BATCH, Line
-from quarterhour_tools.operations.remote import Remote
+from quarterhour_tools.operations.remote import Remote, reasons
 
 MOST: Final = 500
 """The most events of a request."""
-IN_LEDGER: Final = frozenset({"recorded", "duplicate"})
-"""The verdicts of an event that is in the ledger."""
 
 _LARGEST_BODY: Final = 4_000_000
 _ATTEMPTS: Final = 10
@@ -82,9 +79,3 @@ def _post(remote: Remote, lines: Sequence[Line]) -> tuple[int, Any]:
         return remote.post_text("/events", BATCH, body)
     except HTTPClientError as error:
         return _SERVER_FAULT, {"detail": str(error)}
-
-
-def reasons(item: Mapping[str, Any]) -> str:
-    """Return in one line why an event of a response is not in the ledger, or what it waits for."""
-    problems = item.get("errors") or item.get("held", {}).get("problems", [])
-    return in_words(FieldProblem(**one) for one in problems)

@@ -1,7 +1,7 @@
 """A client of the HTTP API: a deployment's with requests signed for IAM, or an emulator's with unsigned ones."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from typing import Any, Final
 from urllib.parse import quote, urlsplit
@@ -12,10 +12,13 @@ from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 from botocore.httpsession import URLLib3Session
 
+from quarterhour.model.errors import FieldProblem, in_words
 from quarterhour_tools.errors import ToolError
 
 Json = Any
 """Any JSON value."""
+IN_LEDGER: Final = frozenset({"recorded", "duplicate"})
+"""The verdicts of an event that is in the ledger."""
 
 _SERVICE: Final = "execute-api"
 _TIMEOUT: Final = 35
@@ -25,6 +28,12 @@ _TIMEOUT: Final = 35
 def segment(name: str) -> str:
     """Return a name as one segment of a path: encoded twice, because API Gateway decodes the path once."""
     return quote(quote(name, safe=""), safe="")
+
+
+def reasons(item: Mapping[str, Any]) -> str:
+    """Return in one line why an event of a response is not in the ledger, or what it waits for."""
+    problems = item.get("errors") or item.get("held", {}).get("problems", [])
+    return in_words(FieldProblem(**one) for one in problems)
 
 
 class Remote:

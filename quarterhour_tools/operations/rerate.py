@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import datetime
@@ -26,12 +27,14 @@ from quarterhour.model.identifiers import Account
 from quarterhour.rate_cards.rate_card import RateCard, read_rate_card
 from quarterhour_tools.errors import ToolError
 from quarterhour_tools.operations.deployment import api, configure_span, configure_target, operator
-from quarterhour_tools.operations.remote import Remote, segment
+from quarterhour_tools.operations.remote import IN_LEDGER, Remote, reasons, segment
+from quarterhour_tools.output import printable
 
 _PAGE: Final = "1000"
 _NOW: Final = "9998-12-31"
 """Later than every instant of recording."""
-_POSTED: Final = ("recorded", "duplicate")
+_SHOWN: Final = 20
+"""The most adjustments that are not posted and shown with the reasons."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -72,7 +75,7 @@ def _run(args: argparse.Namespace) -> int:
         print(json.dumps(_as_dict(found, adjustments, verdicts), indent=2, ensure_ascii=False))
     else:
         _show(found, len(adjustments), verdicts, dry_run=args.dry_run)
-    return 0 if verdicts.keys() <= set(_POSTED) else 1
+    return 0 if verdicts.keys() <= IN_LEDGER else 1
 
 
 def _rate_card(args: argparse.Namespace, remote: Remote) -> tuple[str, int, RateCard]:
@@ -119,13 +122,21 @@ def _events(remote: Remote, start: datetime, agency: str | None) -> Iterator[Fac
 
 
 def _post(remote: Remote, events: Sequence[dict[str, Any]]) -> Counter[str]:
-    """Post the adjustments; return the number of each verdict."""
+    """Post the adjustments, and show why some are not posted; return the number of each verdict."""
     verdicts: Counter[str] = Counter()
+    refused: list[str] = []
     for first in range(0, len(events), MAX_BATCH):
         status, answer = remote.post("/events", BATCH, events[first : first + MAX_BATCH])
         if "counts" not in answer:
             raise ToolError(f"POST /events failed with {status}: {answer}; run it again to post the rest")
         verdicts.update(answer["counts"])
+        refused += [
+            f"{one['source']} {one['id']}: {one['verdict']}: {reasons(one)}"
+            for one in answer["items"]
+            if one["verdict"] not in IN_LEDGER
+        ]
+    for text in refused[:_SHOWN]:
+        print(printable(text), file=sys.stderr)
     return verdicts
 
 
@@ -174,5 +185,5 @@ def _show(found: Sequence[Rerated], adjustments: int, verdicts: Counter[str], *,
     else:
         counts = ", ".join(f"{number:,} {verdict}" for verdict, number in verdicts.items())
         console.print(f"{adjustments:,} adjustments posted" + (f": {counts}" if counts else ""))
-    if not verdicts.keys() <= set(_POSTED):
+    if not verdicts.keys() <= IN_LEDGER:
         console.print("Not all of them are posted: run it again, with the same reason.", style="bold red")

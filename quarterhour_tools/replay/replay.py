@@ -34,8 +34,7 @@ from quarterhour_tools.loading.event_file import BadLine, Group, Line, grouped, 
 from quarterhour_tools.loading.exchange_rates import AHEAD, BadRow, Row, state
 from quarterhour_tools.loading.order_file import Purchase, purchases
 from quarterhour_tools.loading.rate_cards import RateCardFile
-from quarterhour_tools.loading.sender import reasons
-from quarterhour_tools.operations.remote import segment
+from quarterhour_tools.operations.remote import reasons, segment
 
 MOST: Final = 500
 """The most events of one request."""

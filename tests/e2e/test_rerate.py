@@ -134,7 +134,9 @@ def test_adjustments_that_another_run_has_posted_with_another_reason_are_reporte
             post(world, theirs)
             arguments = ["rerate", "--card", "rate-card:42", "--version", "2", *SPAN, "--url", url, *BECAUSE]
             assert main(arguments) == 1
-            assert "Not all of them are posted: run it again, with the same reason." in capsys.readouterr().out
+            printed = capsys.readouterr()
+            assert "Not all of them are posted: run it again, with the same reason." in printed.out
+            assert f"shop {theirs['id']}: conflict: id was held before with other content" in printed.err
 
 
 @pytest.mark.parametrize(
