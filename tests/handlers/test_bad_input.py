@@ -450,7 +450,7 @@ def test_unknown_headers_change_nothing(world: World, route: str) -> None:
 
 # ---------------------------------------------------------------- the logs
 
-MARK: Final = "\x1b[2J\nINFO forged 7f3a"
+MARK: Final = "\x1b[2J\nINFO forged walrus"
 
 
 def marked(value: Any) -> Any:
@@ -468,7 +468,7 @@ def test_no_content_of_a_request_is_logged(world: World, monkeypatch: pytest.Mon
     logs = StringIO()
     monkeypatch.setattr(world.stack, "_logs", logs)
     monkeypatch.setattr(logger.registered_handler, "stream", logs)
-    seen = sale("7f3a", product="7f3a", customer="7f3a") | {"source": "7f3a", "subject": "7f3a"}
+    seen = sale("walrus", product="walrus", customer="walrus") | {"source": "walrus", "subject": "walrus"}
     assert post(world, seen).status == 202
     for route, good in GOOD.items():
         kind = (("Content-Type", good.content_type or JSON),)
@@ -483,7 +483,7 @@ def test_no_content_of_a_request_is_logged(world: World, monkeypatch: pytest.Mon
     world.drain()
     lines = [json.loads(line) for line in logs.getvalue().splitlines()]
     assert {line["message"] for line in lines if "message" in line} >= {"refused"}
-    assert "7f3a" not in logs.getvalue()
+    assert "walrus" not in logs.getvalue()
 
 
 # ---------------------------------------------------------------- events
