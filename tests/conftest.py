@@ -30,6 +30,7 @@ LONG: Final = (
     "e2e/test_rehearsal.py",
     "e2e/test_replay.py",
     "handlers/test_openapi_any_request.py",
+    "handlers/test_rebuilding_side_by_side.py",
     "template/test_telemetry.py",
 )
 """Slow tests, below this folder."""

@@ -225,6 +225,7 @@ def decide_if_held(world: World, id_: str, action: str = "discard") -> None:
         decide(world, action, id_)
 
 
+@pytest.mark.slow
 def test_a_tick_that_dies_anywhere_loses_and_doubles_nothing() -> None:
     with faulty() as (world, faults):
         for point in range(20):

@@ -90,6 +90,7 @@ def detailed(stack: Stack) -> list[str]:
 
 @pytest.mark.parametrize("name", ALARMS)
 class TestEachAlarm:
+    @pytest.mark.slow
     def test_looks_at_metrics_that_are_emitted(
         self, known: dict[str, Alarm], stack: Stack, written: set[Metric], name: str
     ) -> None:
@@ -278,6 +279,7 @@ def test_every_queue_is_watched(known: dict[str, Alarm], stack: Stack) -> None:
     assert stack.of("AWS::SQS::Queue").keys() <= watched
 
 
+@pytest.mark.slow
 def test_every_metric_of_ours_is_written(written: set[Metric]) -> None:
     assert {one.name for one in written} == {str(one) for one in Own}
 
@@ -285,6 +287,7 @@ def test_every_metric_of_ours_is_written(written: set[Metric]) -> None:
 # ---------------------------------------------------------------- what watching costs
 
 
+@pytest.mark.slow
 def test_the_operations_page_tells_what_the_metrics_cost(
     known: dict[str, Alarm], stack: Stack, written: set[Metric]
 ) -> None:
@@ -308,6 +311,7 @@ def test_the_dashboard_shows_every_alarm_that_always_stands(
     ]
 
 
+@pytest.mark.slow
 def test_the_dashboard_plots_metrics_that_are_emitted(stack: Stack, template: Template, written: set[Metric]) -> None:
     widgets = [one for one in dashboard(stack, template) if one["type"] == "metric"]
     assert len(widgets) > 1
