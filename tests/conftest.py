@@ -37,7 +37,7 @@ LONG: Final = (
 QUICK: Final = "not slow"
 """How ``make test`` chooses its tests."""
 LONGEST_SECONDS: Final = 1200
-"""For a slow test; others have what pyproject.toml says."""
+"""For a slow test that names no time of its own; others have what pyproject.toml says."""
 WITHOUT_JAVA: Final = "QUARTERHOUR_WITHOUT_JAVA"
 
 laws.register()
@@ -59,7 +59,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if _takes_long(item.path) or "dynamodb-local" in item.nodeid or _needs(item, "dynamodb-local"):
             item.add_marker("slow")
-        if item.get_closest_marker("slow"):
+        if item.get_closest_marker("slow") and not item.get_closest_marker("timeout"):
             item.add_marker(pytest.mark.timeout(LONGEST_SECONDS))
         if is_hypothesis_test(getattr(item, "obj", None)):
             item.add_marker("law")

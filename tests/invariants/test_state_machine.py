@@ -319,6 +319,9 @@ class Marketplace(RuleBasedStateMachine):
 
 
 LONG = settings.get_current_profile_name() == "long"
+pytestmark = [pytest.mark.timeout(7200)] if LONG else []
+"""Seconds. The long profile takes a quarter of an hour on a core of its own."""
+
 TestMarketplace = Marketplace.TestCase
 TestMarketplace.settings = settings.get_profile("long" if LONG else "bounded")
 
