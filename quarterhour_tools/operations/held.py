@@ -4,13 +4,14 @@ import argparse
 from typing import Any, Final
 
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from quarterhour.ledger.held_events import HeldReason, HeldStatus
 from quarterhour_tools.operations.deployment import api, configure_target, invoke, operator
 
 _PAGE: Final = "1000"
+_TITLES: Final = ("held at", "source", "id", "type", "agency", "currency", "amount", "reason", "why not posted")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -38,7 +39,8 @@ def _list(args: argparse.Namespace) -> int:
     remote = api(args)
     query = {"status": HeldStatus.DISCARDED if args.discarded else HeldStatus.HELD, "limit": _PAGE}
     query |= {name: value for name in ("reason", "agency") if (value := getattr(args, name))}
-    table = Table("held at", "source", "id", "type", "agency", "currency", "amount", "reason", "why not posted")
+    # An operator decides by source and id, so no cell is cut.
+    table = Table(*(Column(title, overflow="fold") for title in _TITLES))
     for one in remote.pages("/held", query):
         event = one["event"]
         cells = (one["held_at"], one["source"], one["id"], event["type"], event["agency"], event["currency"])

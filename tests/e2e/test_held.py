@@ -50,6 +50,16 @@ def test_held_events_are_listed_by_reason_and_agency(world: World, capsys: pytes
         assert "0 events held" in capsys.readouterr().out
 
 
+def test_a_narrow_terminal_cuts_no_id(
+    world: World, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    assert verdicts(post(world, [refund("order-2026-10-23-0017:refund-of-line-3", "-2")])) == ["held"]
+    with serving(world) as url:
+        assert main(["held", "list", "--url", url]) == 0
+        assert "order-2026-10-23-0017:refund-of-line-3" in "".join(row[2] for row in rows(capsys.readouterr().out))
+
+
 def test_an_operator_releases_one_and_discards_another_with_name_and_reason(
     world: World, capsys: pytest.CaptureFixture[str]
 ) -> None:
