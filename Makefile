@@ -52,8 +52,9 @@ $(STAMP_LOCKED): requirements/dev.txt
 	$(BIN)/$(INSTALL) --no-compile --require-hashes -r requirements/dev.txt
 	@touch $@
 
-demo: setup  ## Run a generated day of a marketplace through the emulator
-	@$(BIN)/quarterhour demo
+demo: setup  ## Run a generated day of a marketplace, and the end of its month, through the emulator
+	@rm -rf build/demo
+	@$(BIN)/quarterhour demo --out build/demo
 
 test: setup  ## Run the tests without the slow ones
 	@$(BIN)/pytest $(SIDE_BY_SIDE) loadfile -m "not slow"

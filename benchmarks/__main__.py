@@ -85,6 +85,11 @@ SEALED: Final = (
     "belongs to the report function's MemorySize. Assumed: as many parts side by side as PartConcurrency, cores "
     "of Lambda as fast as this one, no waiting for AWS."
 )
+STATED: Final = (
+    "CPU time of both, in one process: a month of sealed files, one of each quarter-hour; the lines, list, manifest "
+    "and pages are written, and AWS answers at once."
+)
+LEAST_STATED: Final = 0.15
 LEAST: Final = {LOOP: 3, POWERTOOLS: 8, WRITES: 0}
 """How many times as fast as each peer recording must be; 0 without a budget."""
 PAGE: Final = ROOT / "docs" / "benchmarks.md"
@@ -109,6 +114,8 @@ class Extent:
     part_lines: int
     buckets: Sequence[Ledger]
     """The sizes of the reports whose memory is measured, in events."""
+    stated: Sequence[tuple[int, int]]
+    """The lines and the accounts of statement runs; the first is held against the budget."""
     calls: int
     """The calls to DynamoDB Local."""
     slow_orders: Sequence[int]
@@ -131,6 +138,7 @@ FULL: Final = Extent(
         {"events": 10**6, "shards": 16},
         {"events": 10**5, "shards": MOST_SHARDS, "item_bytes": LARGE_ITEM},
     ),
+    stated=((10**6, 10**3), (10**6, 1), (10**4, 10**4)),
     calls=500,
     slow_orders=SIZES,
     days=DAYS,
@@ -147,6 +155,7 @@ QUICK: Final = Extent(
         {"events": 4 * 10**4, "shards": 16},
         {"events": 3 * 10**4, "shards": MOST_SHARDS, "item_bytes": LARGE_ITEM},
     ),
+    stated=((10**5, 10**2),),
     calls=100,
     slow_orders=SIZES[:-1],
     days=1,
@@ -382,6 +391,30 @@ def memory(extent: Extent) -> Iterator[Line]:
         )
 
 
+def stating(extent: Extent) -> Iterator[Line]:
+    """Time a statement run against reading its sealed files, and measure its memory and the cost of a statement."""
+    for lines, accounts in extent.stated:
+        arguments = ["-m", "benchmarks.stating", str(lines), str(accounts)]
+        measured: dict[str, float] = children.run("statements", arguments)
+        what = f"{_shown(lines)} lines of {_shown(accounts)} {'accounts' if accounts > 1 else 'account'}"
+        compares = (lines, accounts) == extent.stated[0]
+        yield Line(
+            f"statement run over {what}, lines per second and core, against csv.reader",
+            f"{measured['ratio']:.2f}x ({measured['rate']:,.0f}/s)",
+            f">= {LEAST_STATED}x" if compares else "",
+            at_least(LEAST_STATED, measured["ratio"]) if compares else "",
+            (STATED,),
+        )
+        yield Line(
+            "  its memory", f"{measured['mib']:.0f} MiB", "<= 256 MiB", at_most(256, measured["mib"]), (LARGEST,)
+        )
+        yield Line(
+            "  files and write units of a statement, and their cost",
+            f"{measured['puts']:.2f}, {measured['units']:.1f}, ${measured['cost'] * 1000:.3f} a thousand",
+            notes=(RULES,),
+        )
+
+
 def starting(extent: Extent) -> Iterator[Line]:
     """Time the start of the ingest function against that of boto3 alone."""
     measured = starts(extent.starts)
@@ -454,6 +487,7 @@ MEASUREMENTS: Final[Sequence[Callable[[Extent], Iterator[Line]]]] = (
     reporting_speed,
     sealing_speed,
     memory,
+    stating,
     starting,
     replaying,
     metering,

@@ -9,6 +9,7 @@ from typing import IO, TYPE_CHECKING, Final, cast
 from botocore.exceptions import ClientError
 
 from quarterhour.aws.retries import code_of
+from quarterhour.statements.keys import WORK
 from quarterhour_tools.errors import ToolError
 
 if TYPE_CHECKING:
@@ -52,8 +53,10 @@ class Bucket:
             raise FileNotFoundError(key) from error
 
     def copy_to(self, folder: Path) -> None:
-        """Write every object as a file below the folder."""
+        """Write every object as a file below the folder, without those that only a run under way needs."""
         for key in self.keys():
+            if key.startswith(WORK):
+                continue
             file = folder / key
             file.parent.mkdir(parents=True, exist_ok=True)
             with self.open(key) as content:

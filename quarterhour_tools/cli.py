@@ -6,18 +6,22 @@ import sys
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import ExitStack, suppress
+from dataclasses import asdict
 from datetime import timedelta
+from itertools import groupby
 from pathlib import Path
 from typing import Any, Final
 
+import boto3
 from botocore.exceptions import BotoCoreError, ClientError
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskProgressColumn, TextColumn
 from rich.table import Column, Table
 from rich.text import Text
 
-from quarterhour.reports.verify import verify
-from quarterhour_tools.bucket import Folder, prepare_folder
+from quarterhour.statements.verify import verify
+from quarterhour.statements.verify_folder import verify_folder
+from quarterhour_tools.bucket import Bucket, Folder, prepare_folder
 from quarterhour_tools.emulator.engines import DYNAMODB_LOCAL, MOTO
 from quarterhour_tools.emulator.faults import Faults, Spec
 from quarterhour_tools.emulator.server import HOST, Server
@@ -25,13 +29,13 @@ from quarterhour_tools.emulator.stack import open_stack
 from quarterhour_tools.errors import INTERRUPTED, INTERRUPTED_MESSAGE, ToolError
 from quarterhour_tools.loading import agencies, csv_events, event_import, exchange_rates, rate_cards
 from quarterhour_tools.loading.event_file import Source, open_source
-from quarterhour_tools.operations import bill, deployment, held, rerate, restore
-from quarterhour_tools.output import as_json, printable
+from quarterhour_tools.operations import bill, deployment, held, rerate, restore, statements
+from quarterhour_tools.output import as_json, counted, printable
 from quarterhour_tools.replay import demo
 from quarterhour_tools.replay.replay import MOST, VERDICTS, Accounts, Outcome, Replay, replaying
 
 _CANNOT: Final = 2
-_FIGURES: Final = ("events", "gross", "refunds", "commission")
+_FIGURES: Final = ("events", "gross", "refunds", "commission", "payments")
 _MOST_DAYS: Final = 36_500
 _SHOWN: Final = 40
 """The most accounts that a table shows."""
@@ -114,6 +118,11 @@ def _parser() -> argparse.ArgumentParser:
         "--cards", type=Path, metavar="DIR", help=f"write rate cards before the first event: {rate_cards.HELP}"
     )
     replay.add_argument(
+        "--statements",
+        action="store_true",
+        help="state each period after its cut-off, and let time pass until the last event's period is stated",
+    )
+    replay.add_argument(
         "--faults",
         type=_faults,
         metavar="SPEC",
@@ -122,25 +131,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_stack_options(replay)
     replay.set_defaults(run=_replay)
 
-    proof = commands.add_parser(
-        "verify",
-        help="prove the sealed files in a folder",
-        description="Prove the sealed files in a folder: manifests, hashes, chain, order, commissions and sums.",
-    )
-    proof.add_argument(
-        "folder", type=Path, metavar="DIR", help="the folder of replay --out, or a copy of the S3 bucket"
-    )
-    proof.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
-    proof.add_argument(
-        "--dedup-retention-days",
-        type=_days,
-        default=0,
-        metavar="N",
-        help="the deployment's parameter DedupRetentionDays: days for which it remembers identities (default 0: for "
-        "ever); an identity that is sealed twice within them is a problem",
-    )
-    proof.set_defaults(run=_verify)
-
+    _add_sealed(commands)
     _add_loading(commands)
     rebuild = commands.add_parser(
         "rebuild",
@@ -176,9 +167,9 @@ def _parser() -> argparse.ArgumentParser:
 
     reseal = commands.add_parser(
         "reseal",
-        help="write lost files of a report run again",
-        description="Write the files of a report run that are missing in the S3 bucket again, from the ledger: "
-        "the same bytes, or nothing.",
+        help="write lost files of a report run, or of a month's statements, again",
+        description="Write the files that are missing in the S3 bucket again: those of a report run from the ledger, "
+        "those of a month's statements from the sealed lines. The same bytes, or nothing.",
     )
     deployment.configure_reseal(reseal)
 
@@ -232,6 +223,49 @@ def _parser() -> argparse.ArgumentParser:
     demo.configure(shown)
     shown.set_defaults(run=demo.run)
     return parser
+
+
+def _add_sealed(commands: Any) -> None:  # noqa: ANN401 - argparse does not name the type
+    proof = commands.add_parser(
+        "verify",
+        help="prove the sealed files: reports and statements",
+        description="Prove the sealed files. Of the reports: manifests, hashes, chain, order, commissions and sums. Of "
+        "the statements: that each sealed line is on the right one, and that every figure follows from the lines.",
+    )
+    where = proof.add_mutually_exclusive_group(required=True)
+    where.add_argument(
+        "folder",
+        type=Path,
+        nargs="?",
+        metavar="DIR",
+        help="the folder of replay --out, or a copy of the S3 bucket",
+    )
+    where.add_argument("--stack", metavar="NAME", help="the deployed CloudFormation stack, whose S3 bucket is read")
+    where.add_argument(
+        "--statement",
+        type=Path,
+        metavar="DIR",
+        help="the folder of one statement (statement.json, statement.html, lines.csv.gz): prove it without other files",
+    )
+    proof.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
+    proof.add_argument(
+        "--dedup-retention-days",
+        type=_days,
+        default=0,
+        metavar="N",
+        help="the deployment's parameter DedupRetentionDays: days for which it remembers identities (default 0: for "
+        "ever); an identity that is sealed twice within them is a problem",
+    )
+    proof.set_defaults(run=_verify)
+
+    stating = commands.add_parser(
+        "statements",
+        help="list, download and open the statements of a period",
+        description="List the statements of a period, from a folder, a deployed stack or an emulator; download their "
+        "files, and open them in the browser. With --run, state the periods that are due, without waiting for the "
+        "watch.",
+    )
+    statements.configure(stating)
 
 
 def _add_loading(commands: Any) -> None:  # noqa: ANN401 - argparse does not name the type
@@ -353,6 +387,7 @@ def _replay(args: argparse.Namespace) -> int:
                 lambda line: bar.console.print(printable(line), markup=False, soft_wrap=True),
                 args.batch,
                 orders=args.orders,
+                statements=args.statements,
             )
         )
         replay.prepare(documents)
@@ -406,8 +441,8 @@ def _show(outcome: Outcome) -> None:
     console = Console(highlight=False)
     verdicts = ", ".join(f"{outcome.verdicts.get(name, 0):,} {name}" for name in VERDICTS)
     console.print(f"{outcome.sent:,} sent: {verdicts}")
-    sealed = f"{_count(outcome.sealed_buckets, 'quarter-hour')} with {_count(outcome.lines, 'line')}"
-    console.print(f"{_count(outcome.runs, 'run')} sealed {sealed}")
+    sealed = f"{counted(outcome.sealed_buckets, 'quarter-hour')} with {counted(outcome.lines, 'line')}"
+    console.print(f"{counted(outcome.runs, 'run')} sealed {sealed}")
     if outcome.exchange_rates:
         console.print(
             ", ".join(
@@ -415,14 +450,12 @@ def _show(outcome: Outcome) -> None:
             )
         )
     _show_accounts(console, outcome.counters)
+    for _, stated in groupby(outcome.statements or (), lambda one: one.period):
+        statements.show(console, stated)
     result = "verified: counters and sealed files agree" if outcome.verified else "NOT verified"
     if outcome.unread:
-        result += f": {_count(outcome.unread, 'line')} could not be read"
+        result += f": {counted(outcome.unread, 'line')} could not be read"
     console.print(result, style="green" if outcome.verified else "bold red")
-
-
-def _count(number: int, thing: str) -> str:
-    return f"{number:,} {thing}{'' if number == 1 else 's'}"
 
 
 def _show_accounts(console: Console, accounts: Accounts) -> None:
@@ -439,23 +472,55 @@ def _show_accounts(console: Console, accounts: Accounts) -> None:
 
 
 def _verify(args: argparse.Namespace) -> int:
-    folder = Folder(args.folder)
-    proof = verify(folder.open, folder.keys(), timedelta(days=args.dedup_retention_days) or None)
+    if args.statement:
+        return _verify_statement(args)
+    if args.stack:
+        sealed: Bucket | Folder = Bucket(boto3.client("s3"), deployment.deployed(args.stack, "ReportBucketName"))
+    else:
+        sealed = Folder(args.folder)
+    proof = verify(sealed.open, sealed.keys(), timedelta(days=args.dedup_retention_days) or None)
+    found = proof.reports
     if args.json:
-        accounts = {str(account): totals.as_dict() for account, totals in sorted(proof.accounts.items())}
-        result = {"runs": proof.runs, "buckets": proof.buckets, "lines": proof.lines, "accounts": accounts}
-        print(as_json({**result, "problems": proof.problems, "proven": proof.proven}))
+        accounts = {str(account): totals.as_dict() for account, totals in sorted(found.accounts.items())}
+        result = {"runs": found.runs, "buckets": found.buckets, "lines": found.lines, "accounts": accounts}
+        stated = {"periods": proof.periods, "statements": proof.statements, "stated_lines": proof.lines}
+        print(as_json({**result, **stated, "problems": proof.problems, "proven": proof.proven}))
     else:
         console = Console(highlight=False)
-        counts = (_count(proof.runs, "run"), _count(proof.buckets, "quarter-hour"), _count(proof.lines, "line"))
+        counts = (counted(found.runs, "run"), counted(found.buckets, "quarter-hour"), counted(found.lines, "line"))
         console.print(", ".join(counts))
-        _show_accounts(console, dict(sorted(proof.accounts.items())))
+        if proof.periods:
+            stated_lines = f"{counted(proof.statements, 'statement')} with {counted(proof.lines, 'line')}"
+            console.print(f"{counted(proof.periods, 'period')} stated: {stated_lines}")
+        for period in proof.unpublished:
+            console.print(f"{period} has files of statements, but no manifest yet: they are not verified")
+        _show_accounts(console, dict(sorted(found.accounts.items())))
         console.print("proven" if proof.proven else "NOT proven", style="green" if proof.proven else "bold red")
     for problem in proof.problems:
         print(printable(problem), file=sys.stderr)
-    if not proof.runs and not proof.problems:
-        print(f"{args.folder} holds no manifest", file=sys.stderr)
+    if not found.runs and not proof.problems:
+        print(f"{args.stack or args.folder} holds no manifest", file=sys.stderr)
     return 0 if proof.proven else 1
+
+
+def _verify_statement(args: argparse.Namespace) -> int:
+    found = verify_folder(Folder(args.statement).open)
+    if args.json:
+        print(as_json({**asdict(found), "consistent": found.consistent}))
+    else:
+        console = Console(highlight=False, markup=False, soft_wrap=True)
+        if found.number:
+            of = f"{found.number} of {found.account} for {found.period}"
+            console.print(printable(f"{of}: {counted(found.lines, 'line')}, closing balance {found.closing}"))
+            console.print(f"SHA-256 of statement.json: {found.sha256}")
+        result = "consistent: every figure follows from the lines" if found.consistent else "NOT consistent"
+        console.print(result, style="green" if found.consistent else "bold red")
+        console.print("Not checked, as it needs other files:")
+        for one in found.not_checked:
+            console.print(f"  - {one}")
+    for problem in found.problems:
+        print(printable(problem), file=sys.stderr)
+    return 0 if found.consistent else 1
 
 
 def _openapi(_args: argparse.Namespace) -> int:

@@ -1,4 +1,4 @@
-"""Text from files and responses, made safe for a terminal: no control characters, and a limited length."""
+"""Text for a terminal: values from files and responses made safe, and numbers with their nouns."""
 
 import json
 from typing import Final
@@ -14,6 +14,11 @@ def printable(value: object, most: int = MOST) -> str:
     if cut.isprintable():
         return cut
     return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in cut)
+
+
+def counted(number: int, thing: str) -> str:
+    """Return a number with its noun: ``1 line``, ``2,000 lines``."""
+    return f"{number:,} {thing}{'' if number == 1 else 's'}"
 
 
 def as_json(value: object) -> str:

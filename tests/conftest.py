@@ -37,7 +37,7 @@ LONG: Final = (
 QUICK: Final = "not slow"
 """How ``make test`` chooses its tests."""
 LONGEST_SECONDS: Final = 1200
-"""For a slow test that names no time of its own; others have what pyproject.toml says."""
+"""For a slow test without a ``timeout`` mark; other tests have what pyproject.toml says."""
 WITHOUT_JAVA: Final = "QUARTERHOUR_WITHOUT_JAVA"
 
 laws.register()

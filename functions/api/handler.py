@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -34,6 +34,7 @@ from quarterhour.model.periods import Period
 from quarterhour.rate_cards.queries import RateCardQueries
 from quarterhour.reports.keys import is_run_id
 from quarterhour.reports.queries import ReportQueries, no_run
+from quarterhour.reports.store import began
 from quarterhour.snapshots.layers import LAYERS, parse_layers
 from quarterhour.snapshots.queries import Layers, SnapshotQueries
 from quarterhour.snapshots.requests import PARAMETERS as STATES
@@ -53,7 +54,7 @@ layers = Layers(env.parsed("SNAPSHOT_LAYERS", LAYERS, parse_layers))
 documents = DocumentQueries(entities)
 reports = ReportQueries(entities, clients.s3(), env.text("REPORT_BUCKET"))
 workers = Workers(env.integer("MAX_CONCURRENCY", minimum=1))
-ledger = LedgerQueries(dynamodb, env.text("LEDGER_TABLE"), entities, workers, reports.began)
+ledger = LedgerQueries(dynamodb, env.text("LEDGER_TABLE"), entities, workers, partial(began, entities))
 locations = LocationQueries(entities)
 lookup = EventLookup(dynamodb, env.text("IDENTITY_TABLE"), env.text("LEDGER_TABLE"))
 explanations = ExplanationQueries(lookup, RateCardQueries(entities))

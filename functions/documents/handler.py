@@ -28,6 +28,7 @@ from quarterhour.documents.service import DocumentService
 from quarterhour.documents.store import DocumentStore
 from quarterhour.model import instants
 from quarterhour.rate_cards.rate_card import RATE_CARDS
+from quarterhour.statements.owner import OWNERS
 from quarterhour.web import http, parameters
 from quarterhour.web.access import everyone, machines, own_agency
 from quarterhour.web.parameters import INSTANT, PAGE
@@ -42,7 +43,7 @@ agencies = AgencyQueries(documents)
 service = DocumentService(entities, DocumentStore(dynamodb, table))
 routes = Routes(env)
 
-KINDS = (AGENCIES, RATE_CARDS)
+KINDS = (AGENCIES, OWNERS, RATE_CARDS)
 """The kinds of document whose content has a schema."""
 LISTS = {name: name for name in (DOCUMENT, *(kind.name for kind in KINDS))}
 """The names of all kinds of document."""

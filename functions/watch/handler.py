@@ -1,23 +1,31 @@
-"""The watch, every 15 minutes: reconciles the report schedule, measures its delay, and posts held events.
+"""The watch, every 15 minutes: reconciles the report schedule, posts held events, resolves disputes, starts statements.
 
 An operator may invoke it at any time, to post held events without waiting for the next tick.
 """
 
+from functools import partial
 from typing import Any
 
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
+from quarterhour.acceptance.service import AcceptanceService, DisputeWatch
+from quarterhour.acceptance.store import AcceptanceStore
 from quarterhour.aws import clients
 from quarterhour.aws.entity_table import EntityReader
+from quarterhour.aws.executions import Executions
 from quarterhour.aws.settings import Environment
 from quarterhour.aws.telemetry import Metric, count, logger, observed
 from quarterhour.aws.workers import Workers
 from quarterhour.held.service import HeldPoster
 from quarterhour.held.store import HeldStore
-from quarterhour.ledger.wiring import recorder_of
+from quarterhour.ledger.queries import EventLookup
+from quarterhour.ledger.wiring import calendar_of, recorder_of
+from quarterhour.reports.store import CheckpointStore, began
 from quarterhour.schedule.expression import EXPECTED, checked
 from quarterhour.schedule.service import ScheduleReconciler
 from quarterhour.schedule.store import ScheduleStore
+from quarterhour.statements.starting import StatementStarter
+from quarterhour.statements.store import ProgressStore
 
 env = Environment.of_process()
 dynamodb = clients.dynamodb()
@@ -31,6 +39,15 @@ poster = HeldPoster(
     HeldStore(dynamodb, env.text("IDENTITY_TABLE"), entity_table, entities),
     recorder_of(env, dynamodb, workers, "WATCH_TIMEOUT_SECONDS"),
 )
+events = EventLookup(dynamodb, env.text("IDENTITY_TABLE"), env.text("LEDGER_TABLE"))
+disputes = DisputeWatch(AcceptanceService(AcceptanceStore(dynamodb, entities), events), workers)
+starter = StatementStarter(
+    CheckpointStore(dynamodb, entity_table),
+    ProgressStore(dynamodb, entity_table),
+    Executions(clients.stepfunctions(), env.text("STATING_ARN")),
+    calendar_of(env),
+    partial(began, entities),
+)
 
 RESERVE_SECONDS = 10
 """Time that is kept to delete and explain what was posted, and for the metrics."""
@@ -38,15 +55,27 @@ RESERVE_SECONDS = 10
 
 @observed
 def handler(_event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
-    """Reconcile the schedule, post held events, publish the metrics and return the result."""
+    """Reconcile the schedule, post held events, resolve disputes, start statements; return the result."""
     tick = reconciler.tick(grace)
     count(Metric.SCHEDULE_RECONCILED, int(tick.reconciled))
     count(Metric.SCHEDULE_PAUSED, int(tick.setting.paused))
     count(Metric.REPORT_DELAY, tick.delay.firings)
     count(Metric.REPORT_DELAY_SECONDS, tick.delay.seconds)
-    held = poster.tick(context.aws_request_id, context.get_remaining_time_in_millis() / 1000 - RESERVE_SECONDS)
+
+    def seconds() -> float:
+        return context.get_remaining_time_in_millis() / 1000 - RESERVE_SECONDS
+
+    held = poster.tick(context.aws_request_id, seconds())
     count(Metric.HELD_POSTED, held.posted)
     count(Metric.HELD_AGE_DAYS, held.age)
-    result = {**tick.as_dict(), "held": held.as_dict()}
+    corrected = disputes.tick(seconds())
+    due = starter.tick()
+    count(Metric.STATEMENTS_DUE, int(due is not None))
+    result = {
+        **tick.as_dict(),
+        "held": held.as_dict(),
+        "disputes": corrected.as_dict(),
+        "statements_due": str(due) if due else None,
+    }
     logger.info("watched", **result)
     return result

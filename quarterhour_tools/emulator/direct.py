@@ -1,4 +1,4 @@
-"""The short way from an AWS client's request to moto's DynamoDB: without HTTP objects, and without converting shapes.
+"""The short way from an AWS client's request to moto: without HTTP objects, and without converting shapes.
 
 moto rebuilds an HTTP request from what botocore is about to send, matches its URL with those of all services, and
 walks the description of the operation twice, for the request and for the response. For calls about items, that takes
@@ -6,23 +6,34 @@ longer than the operation. Here the JSON of the request goes to moto's operation
 
 Other operations, and requests with binary values or ``null``, take moto's own way. A test compares both.
 
+Requests for objects of S3 go to moto's handler of objects at once: the URL is not matched with any other service's.
+
 The emulator itself reads the streams without a request: nothing is encoded, signed, or decoded.
 """
 
 import json
+import re
 from base64 import b64encode
 from collections.abc import Callable, Iterable
 from functools import cache
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final
+from weakref import WeakKeyDictionary
 
-from botocore.awsrequest import AWSPreparedRequest
+from botocore.awsrequest import AWSPreparedRequest, AWSResponse
+from botocore.compat import HTTPHeaders
 from botocore.endpoint import Endpoint
+from botocore.model import OperationModel
+from botocore.parsers import create_parser
+from botocore.regions import EndpointRulesetResolver
 from moto.core.botocore_stubber import BotocoreStubber
 from moto.core.common_types import TYPE_RESPONSE
+from moto.core.request import normalize_request
 from moto.core.responses import BaseResponse
 from moto.core.utils import camelcase_to_underscores, get_service_model
 from moto.dynamodb.responses import DynamoHandler
 from moto.dynamodbstreams.models import dynamodbstreams_backends
+from moto.s3.responses import S3Response
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodbstreams import DynamoDBStreamsClient
@@ -31,6 +42,8 @@ REGION: Final = "us-east-1"
 ACCOUNT: Final = "123456789012"
 
 _ADDRESS: Final = f"https://dynamodb.{REGION}.amazonaws.com/"
+_OBJECT: Final = re.compile(rf"https://([a-z0-9.-]+\.)?s3(\.{REGION})?\.amazonaws\.com/[^/?]+/[^/?]")
+"""The address of an object in a folder; moto takes others for a bucket too."""
 _OPERATIONS: Final = frozenset(
     {
         "BatchExecuteStatement",
@@ -46,34 +59,73 @@ _OPERATIONS: Final = frozenset(
         "UpdateItem",
     }
 )
+_ACTIONS: Final = {operation: camelcase_to_underscores(operation) for operation in _OPERATIONS}
 _JSON: Final = "application/x-amz-json-1.0"
 _MOST_ITERATORS: Final = 100
 _NOT_PLAIN: Final = (b'"B"', b'"BS"', b"null")
 """moto decodes binary values and removes members that are ``null``."""
 
+_ANSWERED: Final = AWSResponse(_ADDRESS, HTTPStatus.OK, HTTPHeaders(), None)
+_parser: Final[Any] = create_parser("json")
+_plain_construct: Final[Any] = EndpointRulesetResolver.construct_endpoint
+_endpoints: Final[WeakKeyDictionary[EndpointRulesetResolver, Any]] = WeakKeyDictionary()
 _plain_create: Final = Endpoint.create_request
 _plain_process: Final = BotocoreStubber.process_request
+
+
+def answer_call(model: OperationModel, params: dict[str, Any], **_: object) -> tuple[Any, dict[str, Any]] | None:
+    """Answer a call about items before it becomes an HTTP request: botocore's hook ``before-call``.
+
+    A call that fails has no effect. It is made again the long way, on which botocore reads the error.
+    """
+    if BotocoreStubber.process_request is not process_request:
+        return None  # the embedded engine is not open
+    if params["url"] != _ADDRESS or model.name not in _OPERATIONS:
+        return None
+    body = _as_bytes(params["body"])
+    if not _is_plain(body):
+        return None
+    status, headers, content = _call(model.name, params["headers"]["X-Amz-Target"], body)
+    if status != HTTPStatus.OK:
+        return None
+    answer = {"status_code": status, "headers": headers, "body": _as_bytes(content)}
+    return _ANSWERED, _parser.parse(answer, model.output_shape)
 
 
 def create_request(endpoint: Endpoint, parameters: dict[str, Any], operation: Any = None) -> AWSPreparedRequest:  # noqa: ANN401 - untyped in botocore
     """Return the request for a call: one about items is not signed, because moto checks no signature."""
     if parameters["url"] == _ADDRESS and operation is not None and operation.name in _OPERATIONS:
-        body = parameters["body"]
-        content = body.encode() if isinstance(body, str) else body
-        return AWSPreparedRequest("POST", _ADDRESS, parameters["headers"], content, stream_output=False)
+        body = _as_bytes(parameters["body"])
+        return AWSPreparedRequest("POST", _ADDRESS, parameters["headers"], body, stream_output=False)
     request: AWSPreparedRequest = _plain_create(endpoint, parameters, operation)
     return request
 
 
 def process_request(stubber: BotocoreStubber, request: AWSPreparedRequest) -> TYPE_RESPONSE | None:
-    """Answer a request as moto does; one about items takes the short way."""
+    """Answer a request as moto does; one about items or an object takes the short way."""
     target: Any = request.headers.get("X-Amz-Target", "")
     target = target.decode() if isinstance(target, bytes) else target
     operation, body = target.rpartition(".")[2], request.body
     if request.url == _ADDRESS and operation in _OPERATIONS and isinstance(body, bytes) and _is_plain(body):
         return _call(operation, target, body)
+    if _OBJECT.match(request.url):
+        normalized: Any = normalize_request(request)
+        return S3Response.key_dispatch(normalized, normalized.raw_url, normalized.headers)
     answer: TYPE_RESPONSE | None = _plain_process(stubber, request)
     return answer
+
+
+def construct_endpoint(resolver: EndpointRulesetResolver, operation_model: OperationModel, **call: Any) -> Any:  # noqa: ANN401 - untyped in botocore
+    """Return the endpoint of a call: all calls of a client of DynamoDB have the same."""
+    if operation_model.service_model.service_name != "dynamodb":
+        return _plain_construct(resolver, operation_model, **call)
+    if resolver not in _endpoints:
+        _endpoints[resolver] = _plain_construct(resolver, operation_model, **call)
+    return _endpoints[resolver]
+
+
+def _as_bytes(body: str | bytes) -> bytes:
+    return body.encode() if isinstance(body, str) else body
 
 
 def _is_plain(body: bytes) -> bool:
@@ -87,7 +139,7 @@ def _call(operation: str, target: str, body: bytes) -> TYPE_RESPONSE:
     handler.headers = {"X-Amz-Target": target, "Content-Type": _JSON}
     handler.response_headers = {}
     handler.body = handler.params = json.loads(body)
-    action = camelcase_to_underscores(operation)
+    action = _ACTIONS[operation]
     try:
         result = getattr(handler, action)().result
     except Exception as error:  # noqa: BLE001 - moto makes an answer of it, or raises it
@@ -131,14 +183,7 @@ class Streams:
     def get_records(self, *, ShardIterator: str, Limit: int = 1000) -> dict[str, Any]:  # noqa: N803 - as in boto3
         """Return the records after an iterator."""
         backend = dynamodbstreams_backends[ACCOUNT][REGION]
-        answer: dict[str, Any] = _copied(backend.get_records(ShardIterator, Limit))
-        return answer
-
-
-def _copied(value: Any) -> Any:  # noqa: ANN401 - JSON and instants
-    if isinstance(value, dict):
-        return {name: one if isinstance(one, str) else _copied(one) for name, one in value.items()}
-    return [_copied(member) for member in value] if isinstance(value, list) else value
+        return backend.get_records(ShardIterator, Limit)
 
 
 def forget_records(streams: Iterable[str]) -> None:

@@ -15,6 +15,8 @@ their results with moto's.
   Here texts come first: almost all values are texts.
 - moto: PartiQL fails on parameters, and inserts an item whose key exists.
   Here a batch of ``INSERT`` answers as DynamoDB does. This one is compared with DynamoDB Local instead.
+- moto: the size of a stream record is that of its JSON, which is made for it. Here it is that of keys and images.
+- moto: each condition is split into its words again. Here that happens once for each condition.
 - moto: each call to S3 compiles the module that holds its addresses again. Here that happens once for each setting.
 """
 
@@ -23,22 +25,27 @@ import os
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from functools import lru_cache
 from threading import Lock
 from typing import Any, Final
 
 from botocore.endpoint import Endpoint
+from botocore.regions import EndpointRulesetResolver
 from moto.core.base_backend import BaseBackend
 from moto.core.botocore_stubber import BotocoreStubber
+from moto.core.utils import utcnow
 from moto.dynamodb import responses
+from moto.dynamodb.comparisons import ConditionExpressionParser
 from moto.dynamodb.exceptions import ItemSizeTooLarge, MockValidationException
 from moto.dynamodb.models import DynamoDBBackend
 from moto.dynamodb.models.dynamo_type import DynamoType, Item, LimitedSizeDict
 from moto.dynamodb.models.table import StreamRecord, Table
 from moto.dynamodb.models.utilities import dynamo_to_dict
 from moto.dynamodbstreams.models import ShardIterator
+from moto.moto_api._internal import mock_random
 from moto.s3.models import S3Backend
 
-from quarterhour_tools.emulator.direct import create_request, process_request
+from quarterhour_tools.emulator.direct import REGION, construct_endpoint, create_request, process_request
 from quarterhour_tools.emulator.partiql import insertion
 
 Place = tuple[DynamoType, DynamoType | None]
@@ -53,6 +60,9 @@ _plain_put: Final = Table.put_item
 _plain_update: Final = DynamoDBBackend.update_item
 _plain_transaction: Final = DynamoDBBackend.transact_write_items
 _one_transaction: Final = Lock()
+
+_plain_validate: Final = vars(Table)["_validate_item_types"]
+_plain_lex: Final = vars(ConditionExpressionParser)["_lex_condition_expression"]
 
 _plain_urls: Final[Any] = vars(BaseBackend)["urls"]
 _known_urls: Final[dict[str, dict[str, Any]]] = {}
@@ -300,9 +310,63 @@ def _copied_value(value: DynamoType, memo: dict[int, Any]) -> DynamoType:
 
 def _as_json(result: Any) -> Any:  # noqa: ANN401 - as in moto
     """Return a result of an operation as JSON; moto itself converts what is neither a text, an object nor a list."""
-    if type(result) is dict:
+    if isinstance(result, dict):
         return {name: one if type(one) is str else _as_json(one) for name, one in result.items()}
+    if type(result) is DynamoType and result.type == _TEXT:
+        return {_TEXT: result.value}
     return [_as_json(one) for one in result] if type(result) is list else dynamo_to_dict(result)
+
+
+def _validate_item_types(table: Table, item_attrs: dict[str, Any], attr: str | None = None) -> None:
+    others = {name: value for name, value in item_attrs.items() if not _is_text(value)}
+    _plain_validate(table, others, attr)
+
+
+def _is_text(value: Any) -> bool:  # noqa: ANN401 - JSON
+    return type(value) is dict and type(value.get(_TEXT)) is str
+
+
+# ---------------------------------------------------------------- expressions
+
+
+def _lexed(parser: ConditionExpressionParser) -> deque[Any]:
+    return deque(_tokens(parser.condition_expression))
+
+
+@lru_cache(maxsize=1000)
+def _tokens(expression: str | None) -> tuple[Any, ...]:
+    return tuple(_plain_lex(ConditionExpressionParser(expression, None, None)))
+
+
+# ---------------------------------------------------------------- stream records
+
+
+def _new_record(  # noqa: PLR0913, PLR0917 - as in moto
+    record: StreamRecord, table: Table, view: str, event: str, old: Item | None, new: Item | None, number: int
+) -> None:
+    images = {name: image for name, image in (("NewImage", new), ("OldImage", old)) if image and view in _VIEWS[name]}
+    keys = {name: (old or new).attrs[name] for name in table.table_key_attrs}  # type: ignore[union-attr] # one exists
+    record.record = {
+        "eventID": mock_random.uuid4().hex,
+        "eventName": event,
+        "eventSource": "aws:dynamodb",
+        "eventVersion": "1.0",
+        "awsRegion": REGION,
+        "dynamodb": {
+            "StreamViewType": view,
+            "ApproximateCreationDateTime": utcnow(),
+            "SequenceNumber": str(number),
+            "SizeBytes": _size_of(keys) + sum(image.size() for image in images.values()),
+            "Keys": {name: key.to_json() for name, key in keys.items()},
+            **{name: image.to_json()["Attributes"] for name, image in images.items()},
+        },
+    }
+
+
+_VIEWS: Final = {
+    "NewImage": {"NEW_IMAGE", "NEW_AND_OLD_IMAGES"},
+    "OldImage": {"OLD_IMAGE", "NEW_AND_OLD_IMAGES"},
+}
 
 
 # ---------------------------------------------------------------- S3
@@ -319,6 +383,7 @@ def _s3_urls(backend: S3Backend) -> dict[str, Any]:
 # ---------------------------------------------------------------- replacements of moto's functions
 
 _REPLACED: Final[tuple[tuple[Any, str, Any], ...]] = (
+    (EndpointRulesetResolver, "construct_endpoint", construct_endpoint),
     (Endpoint, "create_request", create_request),
     (S3Backend, "urls", property(_s3_urls)),
     (BotocoreStubber, "process_request", process_request),
@@ -327,6 +392,9 @@ _REPLACED: Final[tuple[tuple[Any, str, Any], ...]] = (
     (DynamoDBBackend, "batch_execute_statement", _execute_statements),
     (Table, "query", _query),
     (Table, "put_item", _put_item),
+    (Table, "_validate_item_types", _validate_item_types),
+    (StreamRecord, "__init__", _new_record),
+    (ConditionExpressionParser, "_lex_condition_expression", _lexed),
     (Item, "__init__", _new_item),
     (Item, "__deepcopy__", _copied_item),
     (Item, "size", _item_size),

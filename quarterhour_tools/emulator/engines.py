@@ -16,11 +16,12 @@ from botocore.config import Config
 from botocore.handlers import BUILTIN_HANDLERS
 from botocore.loaders import Loader
 from moto import mock_aws
+from moto.core.models import botocore_stubber
 
 from quarterhour.aws import clients
 from quarterhour.aws.wire import Descriptions
 from quarterhour_tools.emulator import dynamodb_local
-from quarterhour_tools.emulator.direct import REGION, Streams, forget_records
+from quarterhour_tools.emulator.direct import REGION, Streams, answer_call, forget_records
 from quarterhour_tools.emulator.embedded import adjusted
 from quarterhour_tools.emulator.http_api import Request, Response
 from quarterhour_tools.emulator.state_machines import prepare
@@ -40,6 +41,8 @@ DYNAMODB_LOCAL: Final = "dynamodb-local"
 SERVICES: Final = frozenset({"dynamodb", "s3", "scheduler", "sqs", "states"})
 """The services that an engine has, by their names in AWS's signatures."""
 
+_MOTO: Final = ("before-send", botocore_stubber)
+"""moto's hook, which gets every request."""
 _KEY: Final = "local"
 # moto knows only the plain endpoints, not those with an account id in the host name.
 _CONFIG: Final = Config(account_id_endpoint_mode="disabled", retries={"mode": "standard", "max_attempts": 3})
@@ -174,29 +177,34 @@ def _shared_client(service: str, url: str, handlers: tuple[object, ...]) -> Any:
 
 
 @lru_cache(maxsize=4)
-def _session(_handlers: tuple[object, ...]) -> boto3.Session:
+def _session(handlers: tuple[object, ...]) -> boto3.Session:
     """Return a session for botocore's current handlers; ``Faults`` changes the handlers.
 
     A client reads the environment when it is made, so the clients of several functions may share a session.
     """
-    return boto3.Session(botocore_session=_prepared(botocore.session.get_session(), _Descriptions()))
+    return boto3.Session(botocore_session=_prepared(botocore.session.get_session(), _Descriptions(), handlers))
 
 
 @lru_cache(maxsize=4)
-def _functions_session(_handlers: tuple[object, ...]) -> botocore.session.Session:
+def _functions_session(handlers: tuple[object, ...]) -> botocore.session.Session:
     """Return the session of the functions' clients for botocore's current handlers."""
-    return _prepared(botocore.session.get_session(), _FunctionsDescriptions())
+    return _prepared(botocore.session.get_session(), _FunctionsDescriptions(), handlers)
 
 
 @lru_cache(maxsize=4)
-def _sharing_session(_handlers: tuple[object, ...]) -> botocore.session.Session:
+def _sharing_session(handlers: tuple[object, ...]) -> botocore.session.Session:
     """Return the same that makes each client once."""
-    return _prepared(_SharingSession(), _FunctionsDescriptions())
+    return _prepared(_SharingSession(), _FunctionsDescriptions(), handlers)
 
 
-def _prepared(session: botocore.session.Session, descriptions: Loader) -> botocore.session.Session:
+def _prepared(
+    session: botocore.session.Session, descriptions: Loader, handlers: tuple[object, ...]
+) -> botocore.session.Session:
     session.register_component("data_loader", descriptions)
     session.register("before-call.sfn.StartExecution", prepare)
+    if [one for one in handlers if isinstance(one, tuple) and one[0] == "before-send"] == [_MOTO]:
+        # ``Faults`` and other hooks for requests get them all. Last, because botocore calls no hook after an answer.
+        session.get_component("event_emitter").register_last("before-call", answer_call)
     return session
 
 

@@ -17,6 +17,7 @@ from uuid import uuid4
 
 from quarterhour.model import clock
 from quarterhour.model.errors import SettingsError
+from quarterhour.model.periods import Calendar, Period, time_zone
 from quarterhour_tools.bucket import Bucket
 from quarterhour_tools.emulator.authorizer import MACHINE, JwtAuthorizer, UnauthorizedError, bearer
 from quarterhour_tools.emulator.direct import ACCOUNT, REGION
@@ -142,6 +143,17 @@ class Stack:
     def grace(self) -> timedelta:
         """The time from the end of a quarter-hour until it may be sealed."""
         return timedelta(seconds=int(self.template.parameters["GraceSeconds"]))
+
+    @property
+    def calendar(self) -> Calendar:
+        """The owner's settings for periods."""
+        parameters = self.template.parameters
+        first = str(parameters["FirstPeriod"])
+        return Calendar(
+            time_zone(str(parameters["BusinessTimeZone"])),
+            int(parameters["PeriodGraceDays"]),
+            Period.parse(first) if first else None,
+        )
 
     def schedules(self) -> list[Schedule]:
         """Return the current schedules; the functions may change them."""

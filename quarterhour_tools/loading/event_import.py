@@ -13,7 +13,7 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 from rich.table import Column, Table
 from rich.text import Text
 
-from quarterhour.ledger.event import ADJUSTMENT, SALE, VIEW, Event, Rejection, read_event
+from quarterhour.ledger.event import ADJUSTMENT, PAYMENT, SALE, VIEW, Event, Rejection, read_event
 from quarterhour.model import exact_json, money
 from quarterhour.model.errors import in_words
 from quarterhour.model.periods import ZONE, Calendar, time_zone
@@ -26,11 +26,11 @@ from quarterhour_tools.loading.import_progress import ProgressFile, digest_of, l
 from quarterhour_tools.loading.sender import batches, send
 from quarterhour_tools.operations.deployment import api, configure_target
 from quarterhour_tools.operations.remote import IN_LEDGER, Remote
-from quarterhour_tools.output import printable
+from quarterhour_tools.output import counted, printable
 
 _SHOWN: Final = 20
 """The most problems that are shown."""
-_PRICED: Final = frozenset({SALE, ADJUSTMENT, VIEW})
+_PRICED: Final = frozenset({SALE, ADJUSTMENT, PAYMENT, VIEW})
 """The types of events whose figures follow from the event alone, if it names its commission."""
 
 
@@ -50,7 +50,7 @@ class Sums:
             self.unknown.add("commission")
         if event.linked_to and event.type not in _PRICED and not event.amount:
             self.unknown.add("refunds")
-        self.totals = self.totals.plus(event.amount, commission or money.ZERO)
+        self.totals = self.totals.plus(event.amount, commission or money.ZERO, is_payment=event.type == PAYMENT)
 
     def as_row(self) -> dict[str, str]:
         """Return the figures as text; empty where only the ledger can compute them."""
@@ -65,7 +65,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         type=Path,
         metavar="CSV",
         help="compare with these totals first: columns agency, currency, month and any of events, gross, refunds, "
-        "commission",
+        "commission, payments",
     )
     parser.add_argument(
         "--zone", default="UTC", metavar="NAME", help="the deployment's BusinessTimeZone, for the months (default UTC)"
@@ -92,14 +92,15 @@ def _import(args: argparse.Namespace, file: Path) -> int:
     for problem in problems[:_SHOWN]:
         console.print(printable(problem), markup=False, soft_wrap=True)
     if problems:
-        console.print(f"{len(problems):,} differences: nothing was sent", style="bold red")
+        console.print(f"{counted(len(problems), 'difference')}: nothing was sent", style="bold red")
         return 1
     remote = api(args)
     progress = ProgressFile.of(file, sha256, remote.url)
     _send(remote, file, progress, lines, console)
     _check_unchanged(file, sha256, "sent")
     if progress.missing:
-        console.print(f"{len(progress.missing):,} events are not in the ledger: run it again to send them once more")
+        missing = counted(len(progress.missing), "event")
+        console.print(f"{missing} not in the ledger: run it again to send what is missing")
         return 1
     console.print(f"all {lines:,} events are in the ledger", style="green")
     return 0

@@ -13,7 +13,7 @@ from quarterhour.model.periods import PERIOD, Period
 from quarterhour_tools.errors import ToolError
 
 KEY: Final = ("agency", "currency", "month")
-FIGURES: Final = ("events", "gross", "refunds", "commission")
+FIGURES: Final = ("events", "gross", "refunds", "commission", "payments")
 _COLUMNS: Final = (*KEY, *FIGURES)
 
 Place = tuple[Account, Period]

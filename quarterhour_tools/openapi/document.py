@@ -42,6 +42,7 @@ _PROBLEMS: Final[Mapping[int, tuple[str, str]]] = {
     403: ("Forbidden", "The caller may not do or read this."),
     404: ("NotFound", "It does not exist."),
     409: ("Conflict", "The request conflicts with the current state; nothing was changed."),
+    410: ("Gone", "What it needs was kept for a limited time, which is over."),
     413: ("TooLarge", "The body is too large."),
     415: ("UnsupportedMediaType", "The content type is not supported."),
     429: ("TooManyRequests", "There are too many requests: retry after a pause."),

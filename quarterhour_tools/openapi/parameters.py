@@ -47,7 +47,7 @@ PATH: Final[Mapping[str, Parameter]] = {
     "customer": Parameter("The customer.", Name, "ann"),
     "document": Parameter(
         "The document's name: `rate-card:<agency>`, `rate-card:group/<group>` or `rate-card:default` is a rate card, "
-        "`agency:<agency>` an agency's registration.",
+        "`agency:<agency>` an agency's registration, `owner` the marketplace's owner.",
         Annotated[str, Field(min_length=1, max_length=MAX_NAME, pattern="^[^#]+$")],
         "rate-card:42",
     ),
@@ -55,6 +55,7 @@ PATH: Final[Mapping[str, Parameter]] = {
     "kind": Parameter("The kind of the discussed thing.", Literal["orders", "lines", "reports"], "orders"),
     "layer": Parameter("The layer of snapshots, one with windows.", Layer, "5m"),
     "order": Parameter("The order's id.", ShortName, "1001"),
+    "period": Parameter("The period.", Month, "2026-10"),
     "place": Parameter("The place, a path that begins with the country, such as `GB#London`.", Place, "GB"),
     "run": Parameter("The report run.", Run, "2026-10-23T0130-0200"),
     "source": Parameter("The events' source.", Name, "shop"),
@@ -96,6 +97,17 @@ HELD: Final = {
     "before": Parameter("Only those held before this instant.", Moment),
 }
 """The parameters of the list of held events."""
+STATEMENTS: Final = {
+    "period": Parameter("Only those of this period.", Month, "2026-10"),
+    "status": Parameter(
+        "Only those in this status.", Literal["not_issued", "issued", "accepted", "disputed", "resolved"]
+    ),
+}
+"""The parameters of the list of statements."""
+DISPUTES: Final = {
+    "status": Parameter("Those that are open, or those that are resolved.", Literal["open", "resolved"], "resolved")
+}
+"""The parameters of the list of disputes."""
 SPAN: Final = {"from": QUERY["from"].as_required, "to": QUERY["to"].as_required}
 """The parameters of routes that need both bounds."""
 DAYS: Final = {

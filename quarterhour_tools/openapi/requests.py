@@ -4,6 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, RootModel
 
+from quarterhour.acceptance.keys import MOST_CHANGES
 from quarterhour.agencies.agency import MAX_ADDRESS
 from quarterhour.documents.keys import MAX_VERSION
 from quarterhour.documents.permissions import MOST
@@ -11,8 +12,9 @@ from quarterhour.exchange_rates.exchange_rate import MAX_SOURCE
 from quarterhour.ledger.http import MAX_BATCH
 from quarterhour.orders.keys import MAX_ITEMS
 from quarterhour.rate_cards.rate_card import MAX_RULES
+from quarterhour.statements.owner import MAX_LOGO
 from quarterhour.threads.message import MAX_TEXT
-from quarterhour_tools.openapi.responses import Status
+from quarterhour_tools.openapi.responses import StatementStatus, Status
 from quarterhour_tools.openapi.values import (
     Count,
     Country,
@@ -113,6 +115,18 @@ class ReratingData(Details):
     customer: Omittable[Text]
 
 
+class PaymentData(Body):
+    """The facts of a payment."""
+
+    amount: SentDecimal
+    """Above 0 if the agency paid, below 0 if it was paid."""
+    currency: Currency
+    reason: Omittable[Text]
+    """What was paid, for example the reference of the bank transfer."""
+    extra: Omittable[dict[str, Any]]
+    """Your own data, up to 4 KB."""
+
+
 class ViewData(Details):
     """The facts of a view, which has no amount."""
 
@@ -158,6 +172,15 @@ class Rerating(CloudEvent):
     data: ReratingData
 
 
+class Payment(CloudEvent):
+    """An agency paid, or was paid."""
+
+    type: Literal["payment.recorded"]
+    subject: Name
+    """The agency."""
+    data: PaymentData
+
+
 class View(CloudEvent):
     """A customer has viewed a page."""
 
@@ -167,7 +190,7 @@ class View(CloudEvent):
     data: ViewData
 
 
-class SentEvent(RootModel[BillingEvent | Void | Rerating | View]):
+class SentEvent(RootModel[BillingEvent | Void | Rerating | Payment | View]):
     """An event."""
 
 
@@ -209,6 +232,32 @@ class StatusUpdate(Body):
     from_: Annotated[Status, Field(alias="from")]
     """The status that the order must have now."""
     to: Status
+
+
+# ---------------------------------------------------------------- statements
+
+
+class StatementStatusUpdate(Body):
+    """A change of a statement's status."""
+
+    status: StatementStatus
+    reason: Text
+    seen: Annotated[int, Field(ge=0, le=MOST_CHANGES)]
+    """The number of changes that you have seen; 0 for none."""
+
+
+class SentDispute(Body):
+    """The dispute of a line of a statement."""
+
+    source: Name
+    id: Name
+    reason: Text
+
+
+class Resolution(Body):
+    """The resolution of a dispute by hand."""
+
+    reason: Text
 
 
 # ---------------------------------------------------------------- documents
@@ -262,13 +311,28 @@ class AgencyData(Body):
     valid_from: Omittable[SentInstant]
 
 
+class OwnerData(Body):
+    """The data of the marketplace's owner from an instant on. Without `valid_from`, from the beginning of time."""
+
+    legal_name: Text
+    address: Omittable[Annotated[str, Field(min_length=1, max_length=MAX_ADDRESS)]]
+    """Printable characters and line breaks."""
+    country: Omittable[Country]
+    vat_id: Omittable[Text]
+    """Its check digits are checked, by the rules of the owner's country or of the one that its first letters name."""
+    contact: Omittable[Text]
+    logo: Omittable[Annotated[str, Field(max_length=MAX_LOGO)]]
+    """A data URI of a PNG, JPEG, WebP or SVG image in base64."""
+    valid_from: Omittable[SentInstant]
+
+
 class Draft(Body):
     """A new version of a document, based on the version that the writer has seen."""
 
     seen: Count
     """The number of the version seen; 0 for a new document."""
-    content: RateCard | AgencyData | Any
-    """Any JSON of up to 200,000 bytes; for `rate-card:…`, a rate card, and for `agency:<agency>`, an agency's data."""
+    content: RateCard | AgencyData | OwnerData | Any
+    """Any JSON of up to 200,000 bytes; for `rate-card:…`, `agency:<agency>` and `owner`, what their schema allows."""
 
 
 class Registration(Body):

@@ -28,9 +28,11 @@ T = TypeVar("T")
 
 Direction = Literal["up", "stable", "down"]
 Proof = Literal["verified", "pending", "drift"]
-EventType = Literal["sale.recorded", "sale.refunded", "sale.voided", "adjustment.recorded", "view.recorded"]
+EventType = Literal[
+    "sale.recorded", "sale.refunded", "sale.voided", "adjustment.recorded", "payment.recorded", "view.recorded"
+]
 Status = Literal["open", "paid", "shipped", "delivered", "cancelled"]
-TermsOrigin = Literal["event", "sale", "default", "card", "rerating", "unknown"]
+TermsOrigin = Literal["event", "sale", "default", "card", "rerating", "payment", "unknown"]
 
 
 class Answer(BaseModel):
@@ -84,8 +86,8 @@ class GatewayMessage(Answer):
 # ---------------------------------------------------------------- accounts
 
 
-class Totals(Answer):
-    """Totals of events: their number, and exact sums."""
+class SalesTotals(Answer):
+    """Totals of events without payments: their number, and exact sums."""
 
     events: Count
     gross: Decimal
@@ -95,6 +97,13 @@ class Totals(Answer):
     commission: Decimal
     net: Decimal
     """The sum of gross and refunds."""
+
+
+class Totals(SalesTotals):
+    """Totals of events: their number, and exact sums."""
+
+    payments: Decimal
+    """The sum of the payments: above 0 if the agency paid more than it was paid. They are in no other sum."""
 
 
 class AccountState(Totals):
@@ -176,7 +185,7 @@ class AccountTrend(Answer):
     before: AccountSnapshot | None
     trend: Direction | None
     """The trend of the net."""
-    figures: dict[Literal["events", "gross", "refunds", "commission", "net"], Figure]
+    figures: dict[Literal["events", "gross", "refunds", "commission", "payments", "net"], Figure]
 
 
 # ---------------------------------------------------------------- exchange rates
@@ -293,6 +302,8 @@ class SealedTotals(Answer):
     gross: Decimal
     refunds: Decimal
     commission: Decimal
+    payments: Maybe[Decimal]
+    """Runs sealed before there were payments lack them."""
 
 
 class SealedAccount(SealedTotals):
@@ -340,6 +351,212 @@ class Report(ReportRun):
     files: list[LinkedFile]
     manifest: Manifest | None
     """Null if it has more than 2 MiB; `files` still has a link to it."""
+
+
+# ---------------------------------------------------------------- statements
+
+StatementStatus = Literal["not_issued", "issued", "accepted", "disputed", "resolved"]
+PeriodState = Literal["open", "closed", "running", "stated"]
+
+
+class PeriodSums(Answer):
+    """Sums over the statements of a period in one currency."""
+
+    opening: Decimal
+    brought_forward: Decimal
+    sales: Decimal
+    voids: Decimal
+    refunds: Decimal
+    adjustments: Decimal
+    net: Decimal
+    commission: Decimal
+    tax: Decimal
+    payments: Decimal
+    closing: Decimal
+
+
+class PeriodOfStatements(Answer):
+    """A period: a calendar month in the marketplace's time zone."""
+
+    period: Month
+    state: PeriodState
+    """`open` until its cut-off, then `closed`, `running` and `stated`."""
+    from_: Annotated[Instant, Field(alias="from")]
+    to: Instant
+    cut_off: Instant
+    time_zone: str
+    recorded_until: Maybe[Instant]
+    """Its statements hold what was recorded before this instant; only of a stated period, as all that follows."""
+    planned_at: Maybe[Instant]
+    """People do not see this and what follows."""
+    code_version: Maybe[str]
+    manifest_sha256: Maybe[Sha256]
+    statements: Maybe[Count]
+    credit_notes: Maybe[Count]
+    lines: Maybe[Count]
+    currencies: Maybe[dict[str, PeriodSums]]
+
+
+class NamedStatement(Answer):
+    """The name of a statement: its period, agency and currency."""
+
+    period: Month
+    agency: Name
+    currency: Currency
+
+
+class StatementFigures(NamedStatement):
+    """The figures of a statement."""
+
+    number: str
+    """Without a gap, in the order of the accounts; credit notes have numbers of their own."""
+    document: Literal["statement", "credit_note"]
+    issued: bool
+    """False if the agency had no tax profile at the cut-off."""
+    opening: Decimal
+    brought_forward: Decimal
+    """The part of `opening` that adjustments of kind opening bring forward."""
+    sales: Decimal
+    voids: Decimal
+    refunds: Decimal
+    adjustments: Decimal
+    net: Decimal
+    commission_exact: Decimal
+    commission: Decimal
+    """Rounded once to the currency's minor unit."""
+    tax: Decimal
+    payments: Decimal
+    closing: Decimal
+    """What the agency owes; negative if it is owed."""
+    lines: Count
+    prior_period_lines: Count
+    recorded_until: Instant
+
+
+class ListedStatement(StatementFigures):
+    """A statement with its current status."""
+
+    status: StatementStatus
+    changes: Count
+    """The number of changes of the status."""
+
+
+class EventName(Answer):
+    """The name of an event: its source and id."""
+
+    source: Name
+    id: Name
+
+
+class PartyDecision(Answer):
+    """Who decided, when and why."""
+
+    by: Maybe[str]
+    """People do not see the marketplace's operators."""
+    party: Literal["agency", "marketplace"]
+    at: Instant
+    reason: Text
+
+
+class StatementChange(PartyDecision):
+    """A change of a statement's status."""
+
+    status: StatementStatus
+    line: Maybe[EventName]
+    """The disputed line, if the change opened or resolved a dispute."""
+    correction: Maybe[EventName]
+    """The event that resolved the line's dispute."""
+
+
+class StatementHistory(NamedStatement):
+    """The status of a statement, with all its changes."""
+
+    status: StatementStatus
+    changes: Count
+    """The number of changes: send it as `seen` with the next one."""
+    history: list[StatementChange]
+
+
+class StatementWithFiles(ListedStatement):
+    """A sealed statement with links to its files, and its status."""
+
+    preview: Literal[False]
+    history: list[StatementChange]
+    links_valid_seconds: Count
+    files: list[LinkedFile]
+
+
+class AppliedTaxProfile(Answer):
+    """How commissions are taxed."""
+
+    scheme: Literal["standard", "reverse_charge", "exempt"]
+    percent: Decimal
+    note: str
+
+
+class StatementPreview(NamedStatement):
+    """The statement of a period that is not stated yet, as it would be now. It is not stored."""
+
+    preview: Literal[True]
+    state: Literal["open", "closed", "running"]
+    as_of: Instant
+    opening: Decimal
+    gross: Decimal
+    refunds: Decimal
+    """All negative amounts: refunds, voids and adjustments."""
+    net: Decimal
+    commission_exact: Decimal
+    commission: Decimal
+    tax: Decimal
+    payable: Decimal
+    payments: Decimal
+    closing: Decimal
+    lines: Count
+    tax_profile: AppliedTaxProfile | None
+    """The agency's now; null without one."""
+
+
+class Dispute(NamedStatement):
+    """A disputed line of a statement."""
+
+    source: Name
+    id: Name
+    status: Literal["open", "resolved"]
+    opened: PartyDecision
+    resolved: Maybe[PartyDecision]
+    correction: Maybe[EventName]
+    """The correction that resolved it, if one did."""
+    thread: str
+    """The path of the discussion."""
+
+
+class LastStatement(Answer):
+    """The statement from which a balance starts."""
+
+    period: Month
+    number: str
+    closing: Decimal
+    recorded_until: Instant
+
+
+class Unbilled(Answer):
+    """What is on no statement yet: exact and not taxed."""
+
+    commission: Decimal
+    payments: Decimal
+
+
+class AccountBalance(Answer):
+    """What an agency owes in a currency; negative if it is owed."""
+
+    agency: Name
+    currency: Currency
+    as_of: Instant
+    balance: Decimal
+    """The closing balance of the statement, plus the unbilled commission, less the unbilled payments."""
+    statement: LastStatement | None
+    """Null before the first statement of the account."""
+    unbilled: Unbilled
 
 
 # ---------------------------------------------------------------- events
@@ -521,7 +738,7 @@ class EventTerms(Answer):
     rule: Maybe[Rule | None]
     """The rule that matched the event; null if none did."""
     note: Maybe[str]
-    """Why the rule's fees do not apply, if they do not."""
+    """Why the rule's fees do not apply, if they do not; of a payment, why it has no commission."""
 
 
 class Computation(Answer):
@@ -576,8 +793,8 @@ class Story(Page[StoryStep]):
     """The commission after all steps."""
 
 
-class CurrencyTotals(Totals):
-    """Totals in one currency."""
+class CurrencyTotals(SalesTotals):
+    """Totals of sales in one currency."""
 
     currency: Currency
 
@@ -665,7 +882,7 @@ class DocumentMetadata(Answer):
     """The data of a document as a whole."""
 
     document: str
-    kind: Literal["document", "rate-card", "agency"]
+    kind: Literal["document", "rate-card", "agency", "owner"]
     created_at: Instant
     created_by: str
 

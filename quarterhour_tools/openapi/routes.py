@@ -8,7 +8,7 @@ from quarterhour.ledger.http import BATCH, ONE
 from quarterhour.web.routing import JSON
 from quarterhour_tools.openapi import requests as b
 from quarterhour_tools.openapi import responses as a
-from quarterhour_tools.openapi.parameters import DAYS, HELD, MONTHS, PATH, QUERY, SPAN, Parameter
+from quarterhour_tools.openapi.parameters import DAYS, DISPUTES, HELD, MONTHS, PATH, QUERY, SPAN, STATEMENTS, Parameter
 from quarterhour_tools.openapi.values import Text
 
 Shape = Any
@@ -81,7 +81,7 @@ _SEEN: Final = (
     "another version follows the base, it returns 409."
 )
 _KIND: Final = Parameter(
-    "The kind of documents.", Literal["document", "rate-card", "agency"], "rate-card", required=True
+    "The kind of documents.", Literal["document", "rate-card", "agency", "owner"], "rate-card", required=True
 )
 _MESSAGE: Final = {"id": "m-1", "user": "ann", "text": "Where is it?"}
 _SCHEDULE: Final = {"expression": "cron(0,30 6-20 ? * MON-FRI *)", "reason": "quiet nights"}
@@ -104,6 +104,11 @@ _FOUND: Final = {
 }
 _ITS_ORDER: Final = {"order": "$response.body#/order"}
 _ITS_THREAD: Final = {"kind": "$request.path.kind", "subject": "$request.path.subject"}
+
+_AS_OF: Final = Parameter(
+    "The balance as of the start of this instant's quarter-hour; without it, the balance now.", QUERY["at"].shape
+)
+_LISTED_STATEMENT: Final = {name: f"$response.body#/items/0/{name}" for name in ("agency", "currency", "period")}
 
 ROUTES: Final[Mapping[str, RouteDescription]] = {
     # ------------------------------------------------------------ events
@@ -139,7 +144,38 @@ ROUTES: Final[Mapping[str, RouteDescription]] = {
     ),
     "GET /accounts/{agency}/{currency}/changes": _read(a.Page[a.AccountSnapshot], 404),
     "GET /accounts/{agency}/{currency}/trend": _read(a.AccountTrend, 404),
+    "GET /accounts/{agency}/{currency}/balance": _read(a.AccountBalance, 404, 410, at=_AS_OF),
     "GET /windows/{layer}/{start}": _read(a.Window, 404),
+    # ------------------------------------------------------------ statements
+    "GET /periods": _read(a.Page[a.PeriodOfStatements]),
+    "GET /statements": RouteDescription(
+        {200: a.Page[a.ListedStatement]},
+        parameters=STATEMENTS,
+        links={"statement": Link("GET /statements/{agency}/{currency}/{period}", _LISTED_STATEMENT)},
+    ),
+    "GET /statements/{agency}/{currency}/{period}": _read(a.StatementWithFiles | a.StatementPreview, 404),
+    "PUT /statements/{agency}/{currency}/{period}/status": RouteDescription(
+        {200: a.StatementHistory},
+        (404, 409, 413, 415),
+        bodies={JSON: (b.StatementStatusUpdate, {"status": "accepted", "reason": "checked and correct", "seen": 0})},
+        retries="`seen` is the number of changes before it. The same status and reason after the same changes returns "
+        "the current history. If another change follows them, it returns 409.",
+        parameters={"period": Parameter("The period.", PATH["period"].shape, "2026-09")},
+    ),
+    "POST /statements/{agency}/{currency}/{period}/disputes": RouteDescription(
+        {201: a.Dispute, 200: a.Dispute},
+        (404, 409, 413, 415),
+        bodies={JSON: (b.SentDispute, {"source": "shop", "id": "e0", "reason": "this sale was returned"})},
+        retries="A line is disputed once. The same reason of the same person again returns 200 with the dispute; "
+        "any other returns 409.",
+    ),
+    "PUT /statements/{agency}/{currency}/{period}/disputes/{source}/{event}": RouteDescription(
+        {200: a.Dispute},
+        (404, 409, 413, 415),
+        bodies={JSON: (b.Resolution, {"reason": "agreed by telephone"})},
+        retries="A dispute is resolved once. The same reason of the same sender again returns the dispute.",
+    ),
+    "GET /disputes": _read(a.Page[a.Dispute], **DISPUTES),
     # ------------------------------------------------------------ reports
     "GET /reports": RouteDescription(
         {200: a.Page[a.ReportRun]},

@@ -4,7 +4,7 @@ import argparse
 import getpass
 import json
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import boto3
 from botocore.config import Config
@@ -12,10 +12,13 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from quarterhour.model import clock, instants
 from quarterhour.model.identifiers import Account
+from quarterhour.model.periods import Period
 from quarterhour.reports.keys import is_run_id
 from quarterhour.web import parameters
+from quarterhour_tools.bucket import Bucket
 from quarterhour_tools.errors import ToolError
 from quarterhour_tools.operations.remote import Remote
+from quarterhour_tools.output import counted
 
 _LONGEST_RUN = 905
 """Seconds: slightly more than the functions' timeout."""
@@ -49,18 +52,19 @@ def configure_unpark(parser: argparse.ArgumentParser) -> None:
 
 def configure_reseal(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``quarterhour reseal``."""
-    parser.add_argument("report", metavar="RUN", help="the run, such as 2026-10-23T0130-0230")
+    parser.add_argument("sealed", metavar="RUN|PERIOD", help="the run, such as 2026-10-23T0130-0230, or the month")
     configure_target(parser)
     parser.set_defaults(run=_reseal)
 
 
-def configure_target(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments that select a deployed stack or an emulator."""
+def configure_target(parser: argparse.ArgumentParser) -> Any:  # noqa: ANN401 - argparse does not name the type
+    """Add the arguments that select a deployed stack or an emulator; return their group, of which one is given."""
     target = parser.add_mutually_exclusive_group(required=True)
     target.add_argument("--stack", **_STACK)
     target.add_argument(
         "--url", metavar="URL", help="a running emulator (quarterhour up), such as http://127.0.0.1:8080"
     )
+    return target
 
 
 def configure_stack(parser: argparse.ArgumentParser) -> None:
@@ -105,8 +109,10 @@ def _rebuild(args: argparse.Namespace) -> int:
         if answer["next"] is None:
             break
         event["from"] = answer["next"]
-        print(f"before {answer['next']}: {days} days checked, {repaired} counters repaired so far", flush=True)
-    print(f"{days} days and {answer['accounts']} accounts checked, {repaired} counters repaired")
+        so_far = f"{counted(days, 'day')} checked, {counted(repaired, 'counter')} repaired so far"
+        print(f"before {answer['next']}: {so_far}", flush=True)
+    checked = f"{counted(days, 'day')} and {counted(answer['accounts'], 'account')} checked"
+    print(f"{checked}, {counted(repaired, 'counter')} repaired")
     return 0
 
 
@@ -119,16 +125,36 @@ def _unpark(args: argparse.Namespace) -> int:
 
 
 def _reseal(args: argparse.Namespace) -> int:
-    if not is_run_id(args.report):
-        raise ToolError(f"{args.report!r} is not a run: write it as in GET /reports, such as 2026-10-23T0130-0230")
+    if not is_run_id(args.sealed):
+        return _reseal_period(args)
     while True:
-        answer = invoke(args, "Report", {"reseal": args.report})
-        for key in answer["written"]:
-            print(f"{key}: written again", flush=True)
+        answer = invoke(args, "Report", {"reseal": args.sealed})
+        _print_written(answer)
         if answer["complete"]:
             break
     print(f"{answer['files']} files are as they were sealed")
     return 0
+
+
+def _reseal_period(args: argparse.Namespace) -> int:
+    try:
+        event: dict[str, Any] = {"reseal": str(Period.parse(args.sealed)), "from": 0}
+    except ValueError:
+        expected = "such as 2026-10-23T0130-0230 in GET /reports, or such as 2026-11"
+        raise ToolError(f"{args.sealed!r} is not a run or a month: write it {expected}") from None
+    files = 0
+    while event["from"] is not None:
+        answer = invoke(args, "Statements", event)
+        _print_written(answer)
+        files += answer["files"]
+        event["from"] = answer["next"]
+    print(f"{files} files are as they were sealed")
+    return 0
+
+
+def _print_written(answer: dict[str, Any]) -> None:
+    for key in answer["written"]:
+        print(f"{key}: written again", flush=True)
 
 
 def operator(args: argparse.Namespace) -> str:
@@ -150,7 +176,9 @@ def invoke(args: argparse.Namespace, function: str, event: dict[str, Any]) -> An
     """Invoke a function and return its result; raise ``ToolError`` if it fails."""
     try:
         name = function.lower() if args.url else deployed(args.stack, f"{function}FunctionName")
-        answer = _client(args.url).invoke(FunctionName=name, Payload=json.dumps(event))
+        # No retries: the first invocation may still run.
+        config = Config(read_timeout=_LONGEST_RUN, retries={"total_max_attempts": 1})
+        answer = _client("lambda", args.url, config).invoke(FunctionName=name, Payload=json.dumps(event))
     except (BotoCoreError, ClientError) as error:
         raise ToolError(f"{function} could not be invoked: {error}") from error
     payload = json.loads(answer["Payload"].read())
@@ -159,13 +187,17 @@ def invoke(args: argparse.Namespace, function: str, event: dict[str, Any]) -> An
     return payload
 
 
-def _client(url: str | None) -> Any:  # noqa: ANN401 - the stubs are no dependency
-    # No retries: the first invocation may still run.
-    config = Config(read_timeout=_LONGEST_RUN, retries={"total_max_attempts": 1})
+def sealed_files(args: argparse.Namespace) -> Bucket:
+    """Return the S3 bucket of the deployed stack or the emulator that the arguments select."""
+    name = "ReportBucket" if args.url else deployed(args.stack, "ReportBucketName")
+    return Bucket(_client("s3", args.url, Config(s3={"addressing_style": "path"})), name)
+
+
+def _client(service: Literal["lambda", "s3"], url: str | None, config: Config) -> Any:  # noqa: ANN401 - the stubs are no dependency
     if url is None:
-        return boto3.client("lambda", config=config)
+        return boto3.client(service, config=config)
     own = boto3.Session(aws_access_key_id="local", aws_secret_access_key="local", region_name="us-east-1")  # noqa: S106  # nosec B106
-    return own.client("lambda", endpoint_url=url, config=config)
+    return own.client(service, endpoint_url=url, config=config)
 
 
 def deployed(stack: str, output: str) -> str:

@@ -9,6 +9,7 @@ from rich.text import Text
 
 from quarterhour.ledger.held_events import HeldReason, HeldStatus
 from quarterhour_tools.operations.deployment import api, configure_target, invoke, operator
+from quarterhour_tools.output import counted
 
 _PAGE: Final = "1000"
 _TITLES: Final = ("held at", "source", "id", "type", "agency", "currency", "amount", "reason", "why not posted")
@@ -46,7 +47,7 @@ def _list(args: argparse.Namespace) -> int:
         cells = (one["held_at"], one["source"], one["id"], event["type"], event["agency"], event["currency"])
         table.add_row(*map(Text, (*cells, event["amount"], one["reason"], _why(one))))
     Console(highlight=False).print(table)
-    print(f"{table.row_count} events {query['status']}")
+    print(f"{counted(table.row_count, 'event')} {query['status']}")
     return 0
 
 
@@ -65,5 +66,5 @@ def _decide(args: argparse.Namespace) -> int:
         return 0
     # The watch posts it: its appends to the ledger need the short timeout that the operator's function lacks.
     posted = invoke(args, "Watch", {})["held"]["posted"]
-    print(f"{args.source} {args.id}: released; {posted} held events are posted now")
+    print(f"{args.source} {args.id}: released; {counted(posted, 'held event')} posted now")
     return 0

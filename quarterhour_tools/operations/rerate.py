@@ -28,7 +28,7 @@ from quarterhour.rate_cards.rate_card import RateCard, read_rate_card
 from quarterhour_tools.errors import ToolError
 from quarterhour_tools.operations.deployment import api, configure_span, configure_target, operator
 from quarterhour_tools.operations.remote import IN_LEDGER, Remote, reasons, segment
-from quarterhour_tools.output import printable
+from quarterhour_tools.output import counted, printable
 
 _PAGE: Final = "1000"
 _NOW: Final = "9998-12-31"
@@ -181,9 +181,9 @@ def _show(found: Sequence[Rerated], adjustments: int, verdicts: Counter[str], *,
         table.add_row(Text(account.agency), account.currency, *map(str, _sums(events).values()))
     console.print(table)
     if dry_run:
-        console.print(f"{adjustments:,} adjustments would be posted")
+        console.print(f"{counted(adjustments, 'adjustment')} would be posted")
     else:
         counts = ", ".join(f"{number:,} {verdict}" for verdict, number in verdicts.items())
-        console.print(f"{adjustments:,} adjustments posted" + (f": {counts}" if counts else ""))
+        console.print(f"{counted(adjustments, 'adjustment')} posted" + (f": {counts}" if counts else ""))
     if not verdicts.keys() <= IN_LEDGER:
         console.print("Not all of them are posted: run it again, with the same reason.", style="bold red")

@@ -1,10 +1,12 @@
 """`quarterhour demo`: runs a generated day of a marketplace through the emulator, and compares the results.
 
-The day is sent, read, reported and proven. Then all of it is sent again, and nothing new may be recorded.
+The day is sent, read, reported and proven. Then all of it is sent again, and nothing new may be recorded. At last, its
+month and the next one are stated.
 """
 
 import argparse
 import json
+import shlex
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -21,16 +23,29 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Column, Table
 
+from quarterhour.model.identifiers import Account
 from quarterhour.model.totals import Totals
-from quarterhour.reports.keys import MANIFEST, SUMMARY
+from quarterhour.reports.keys import MANIFEST, REPORTS, SUMMARY
 from quarterhour.reports.lines import read_lines
 from quarterhour_tools.bucket import Bucket, prepare_folder
 from quarterhour_tools.emulator.engines import MOTO
 from quarterhour_tools.emulator.http_api import Request, Response
 from quarterhour_tools.emulator.stack import Stack, open_stack
 from quarterhour_tools.errors import ToolError
+from quarterhour_tools.operations.statements import show
 from quarterhour_tools.replay.marketplace import MIDNIGHT, Line, Sums, expected_accounts, marketplace_day
-from quarterhour_tools.replay.replay import Outcome, replaying
+from quarterhour_tools.replay.month_end import (
+    MONTH,
+    NEXT_MONTH,
+    Correction,
+    StatementFigures,
+    StatementKey,
+    correction_of,
+    differing_statements,
+    expected_statements,
+    month_end_documents,
+)
+from quarterhour_tools.replay.replay import Outcome, Replay, replaying
 
 NOON: Final = MIDNIGHT + timedelta(hours=12)
 COLUMNS: Final = ("recorded_at", "id", "agency", "currency", "amount", "commission_rate", "commission")
@@ -133,6 +148,8 @@ def run(args: argparse.Namespace) -> int:
     day = marketplace_day(args.seed)
     expected = {account: figures(sums) for account, sums in sorted(expected_accounts(day).items())}
     busiest = max(expected, key=lambda account: expected[account])
+    corrected = correction_of(day)
+    stated_as_expected = expected_statements(expected_accounts(day), corrected)
     morning = [line for line in day if line.sent < NOON]
     with (
         Progress(console=errors, transient=True, disable=not errors.is_terminal) as bar,
@@ -140,6 +157,7 @@ def run(args: argparse.Namespace) -> int:
     ):
         witness = _Witness(stack)
         with replaying(cast("Stack", witness)) as replay:
+            replay.prepare(month_end_documents())
             task = bar.add_task("the day, twice", total=2 * len(day))
 
             def send(lines: Sequence[Line]) -> None:
@@ -154,18 +172,51 @@ def run(args: argparse.Namespace) -> int:
             send(day)
             repeated = [line.again(line.kind, timedelta()) for line in day]
             again = Sending(judge(repeated, witness.answers[len(day) :]), replay.finish())
+            bar.update(task, description="the end of the month")
+            closed, stated = _close_month(stack, replay, corrected, stated_as_expected)
         bar.stop()
         _show_verdicts(console, args.seed, first)
         _show_reports(console, first.outcome, stack.bucket)
         console.print(f"\nAt noon, GET {_path(busiest)} answered")
         console.print(f"  {json.dumps(live, ensure_ascii=False)}\n", soft_wrap=True)
         _show_accounts(console, expected, first)
+        _show_statements(console, closed, corrected)
         wrong = problems(expected, api, first, again)
+        wrong += [*differing_statements(stated_as_expected, stated), *closed.problems]
+        if corrected.resolution not in _resolved(stack):
+            wrong.append(f"{corrected.disputes}: the void did not resolve the dispute")
         if args.out:
             stack.bucket.copy_to(args.out)
-            console.print(f"\nThe sealed files are in {args.out}; quarterhour verify {args.out} proves them again.")
-    _show_end(console, len(day), first.outcome, again.outcome, wrong)
+    _show_end(console, len(day), first.outcome, (again.outcome, closed), wrong)
+    if args.out:
+        agency = corrected.account[0]
+        console.print(f"quarterhour verify {args.out} proves the sealed files again.", soft_wrap=True)
+        console.print(
+            f"quarterhour statements {args.out} --period {MONTH} --agency {shlex.quote(agency)} --open"
+            " opens the statements of an agency in the browser.",
+            soft_wrap=True,
+        )
     return 1 if wrong else 0
+
+
+def _close_month(
+    stack: Stack, replay: Replay, corrected: Correction, expected: Mapping[StatementKey, StatementFigures]
+) -> tuple[Outcome, dict[StatementKey, StatementFigures]]:
+    """Let the month be stated, dispute, correct and pay it, and let the next one be stated; return the result."""
+    replay.statements = True
+    replay.finish()
+    body = json.dumps(corrected.dispute).encode()
+    disputed = Request("POST", corrected.disputes, headers=(("content-type", "application/json"),), body=body)
+    _content(disputed, stack.request(disputed), HTTPStatus.CREATED)
+    replay.advance(replay.clock.now() + timedelta(hours=1))
+    replay.play(corrected.lines(expected[MONTH, *corrected.account].closing))
+    outcome = replay.finish()
+    return outcome, {
+        (str(one.period), one.listed.account.agency, one.listed.account.currency): StatementFigures(
+            *(one.listed.figures[name] for name in StatementFigures._fields)
+        )
+        for one in outcome.statements or ()
+    }
 
 
 class _Witness:
@@ -193,9 +244,19 @@ def _path(account: str) -> str:
 
 
 def _get(stack: Stack, account: str) -> dict[str, Any]:
-    response = stack.request(Request("GET", _path(account)))
-    if response.status != HTTPStatus.OK:
-        raise ToolError(f"{_path(account)} answered {response.status}: {response.body.decode()}")
+    request = Request("GET", _path(account))
+    return _content(request, stack.request(request))
+
+
+def _resolved(stack: Stack) -> list[dict[str, str]]:
+    """Return the corrections that resolved disputes."""
+    request = Request("GET", "/disputes", "status=resolved")
+    return [one["correction"] for one in _content(request, stack.request(request))["items"]]
+
+
+def _content(request: Request, response: Response, expected: HTTPStatus = HTTPStatus.OK) -> dict[str, Any]:
+    if response.status != expected:
+        raise ToolError(f"{request.path} answered {response.status}: {response.body.decode()}")
     return cast("dict[str, Any]", response.json())
 
 
@@ -219,7 +280,9 @@ def _show_reports(console: Console, outcome: Outcome, bucket: Bucket) -> None:
         f" with {outcome.lines:,} lines. The fullest run:"
     )
     keys = bucket.keys()
-    manifests = {key: json.loads(_read(bucket, key)) for key in keys if key.endswith(MANIFEST)}
+    manifests = {
+        key: json.loads(_read(bucket, key)) for key in keys if key.startswith(REPORTS) and key.endswith(MANIFEST)
+    }
     key, manifest = max(manifests.items(), key=lambda pair: int(pair[1]["lines"]))
     table = _table("file", Column("lines", justify="right"), Column("bytes", justify="right"), "SHA-256")
     filled = [each for each in manifest["buckets"] if each["file"]]
@@ -262,14 +325,31 @@ def _show_accounts(console: Console, expected: Mapping[str, Figures], sending: S
     console.print(table)
 
 
-def _show_end(console: Console, day: int, first: Outcome, last: Outcome, wrong: Sequence[str]) -> None:
+def _show_statements(console: Console, outcome: Outcome, corrected: Correction) -> None:
+    """Show the statements of the day's month, and that of the corrected account in the next one."""
+    of_month = {
+        month: [one for one in outcome.statements or () if str(one.period) == month] for month in (MONTH, NEXT_MONTH)
+    }
+    console.print(f"\nOnce {MONTH} was cut off and sealed, its statements were made:")
+    show(console, of_month[MONTH])
+    sale = corrected.sale
+    agency, currency = corrected.account
+    console.print(
+        f"Then {agency} disputed the sale {sale['id']}: POST {corrected.disputes}\n"
+        f"A void of the sale resolved the dispute, and {agency} paid its statement in {currency}. That of {NEXT_MONTH}:"
+    )
+    show(console, [one for one in of_month[NEXT_MONTH] if one.listed.account == Account(agency, currency)])
+
+
+def _show_end(console: Console, day: int, first: Outcome, later: tuple[Outcome, Outcome], wrong: Sequence[str]) -> None:
+    last, closed = later
     new_verdicts = ", ".join(
         f"{last.verdicts.get(name, 0) - first.verdicts.get(name, 0):,} {name}"
         for name in ("recorded", "duplicate", "conflict", "rejected")
     )
     console.print(f"All {day:,} lines sent once more: {new_verdicts}")
-    proof = "good" if last.verified else "FAILED"
-    console.print(f"Proof of the {last.runs} manifests, their chain, all hashes, lines and sums: {proof}")
+    proof = "good" if last.verified and closed.verified else "FAILED"
+    console.print(f"Proof of the {closed.runs} manifests, their chain, all hashes, lines and sums: {proof}")
     for problem in wrong:
         console.print(problem, style="bold red")
     if not wrong:

@@ -14,7 +14,7 @@ from random import Random
 from typing import Any, Final
 
 ZERO: Final = Decimal(0)
-MIDNIGHT: Final = datetime(2026, 10, 23, tzinfo=UTC)
+MIDNIGHT: Final = datetime(2026, 11, 27, tzinfo=UTC)
 HOURS: Final = (0, 0, 0, 0, 0, 1, 2, 4, 6, 8, 9, 10, 12, 10, 8, 8, 9, 11, 13, 14, 12, 8, 4, 2)
 """The relative number of orders in each hour of the day; there are no sales at night."""
 DEFAULT_COMMISSION_RATE: Final = Decimal("0.10")

@@ -8,23 +8,25 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from quarterhour.aws.entity import LATEST, window_partitions
 from quarterhour.aws.items import chunks, from_item
 from quarterhour.counters.keys import ACCOUNTS, account_of, account_pk, period_sks
 from quarterhour.counters.keys import period_of as period_of_counter
+from quarterhour.ledger.event import PAYMENT
 from quarterhour.ledger.held_events import HeldStatus, held_partitions
 from quarterhour.model import clock, exact_json
 from quarterhour.model.clock import ManualClock
 from quarterhour.model.identifiers import Account
+from quarterhour.model.periods import Period
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.model.totals import PeriodTotals, Totals, total
 from quarterhour.reports.keys import part_of_lines
 from quarterhour.reports.lines import period_of
 from quarterhour.reports.lines import read_lines as read_sealed_lines
-from quarterhour.reports.verify import verify
 from quarterhour.schedule.expression import Expression
+from quarterhour.statements.verify import verify
 from quarterhour_tools.bucket import Bucket
 from quarterhour_tools.emulator.http_api import Request, Response
 from quarterhour_tools.emulator.stack import Stack
@@ -35,6 +37,7 @@ from quarterhour_tools.loading.exchange_rates import AHEAD, BadRow, Row, state
 from quarterhour_tools.loading.order_file import Purchase, purchases
 from quarterhour_tools.loading.rate_cards import RateCardFile
 from quarterhour_tools.operations.remote import reasons, segment
+from quarterhour_tools.statement_files import ListedStatement, read_statements
 
 MOST: Final = 500
 """The most events of one request."""
@@ -51,7 +54,10 @@ _REFUSED: Final = {409: "conflict", 500: "unavailable", 503: "unavailable"}
 _REPORT: Final = "report"
 """The function whose schedule a replay always follows."""
 _WATCH: Final = "watch"
-"""The function whose schedule a replay follows while events are held; its other work serves alarms and people."""
+"""The function whose schedule a replay follows while events are held or statements are due.
+
+Its other work serves alarms and people.
+"""
 _ATTEMPTS: Final = 10
 _RETRY_AFTER: Final = timedelta(seconds=5)
 _RUNS: Final = 100
@@ -60,7 +66,16 @@ _BEGINNING: Final = datetime(1900, 1, 1, tzinfo=UTC)
 
 Accounts = Mapping[Account, Totals]
 Periods = Mapping[Account, PeriodTotals]
-Prepared = AgencyRow | RateCardFile
+
+
+class Document(NamedTuple):
+    """A document: the path of its request, and its content."""
+
+    path: str
+    content: Mapping[str, Any]
+
+
+Prepared = AgencyRow | RateCardFile | Document
 """A document that is written before the first event."""
 
 
@@ -87,6 +102,8 @@ class Outcome:
     """The number of input lines that are not JSON; they were not sent."""
     exchange_rates: Mapping[str, int] = field(default_factory=dict)
     """The numbers of exchange rates that were stated, were refused, or are later than the end; without zeros."""
+    statements: tuple[ListedStatement, ...] | None = None
+    """The statements of every stated period, by period and account; ``None`` if the replay does not state periods."""
 
     @property
     def verified(self) -> bool:
@@ -111,6 +128,7 @@ class Outcome:
                 for account, periods in self.periods.items()
             },
             **({"rates": dict(self.exchange_rates)} if self.exchange_rates else {}),
+            **({} if self.statements is None else {"statements": [one.as_dict() for one in self.statements]}),
             "verified": self.verified,
         }
 
@@ -118,8 +136,15 @@ class Outcome:
 class Replay:
     """A stack on a virtual clock: deliveries, firings and exchange rates happen at their time, in order."""
 
-    def __init__(
-        self, stack: Stack, own_clock: ManualClock, report: Callable[[str], None], most: int, *, orders: bool = False
+    def __init__(  # noqa: PLR0913 - the last two are options
+        self,
+        stack: Stack,
+        own_clock: ManualClock,
+        report: Callable[[str], None],
+        most: int,
+        *,
+        orders: bool = False,
+        statements: bool = False,
     ) -> None:
         """Take a new stack, and the process's clock; see ``replaying``."""
         self.clock = own_clock
@@ -138,6 +163,10 @@ class Replay:
         self._held: set[tuple[str, str]] = set()
         self._waiting = False
         self._sent_since_tick = False
+        self.statements = statements
+        """Whether periods are stated; it may be changed."""
+        self._cut_off = _BEGINNING
+        self._stating = False
         self._undelivered = False
         self._leapt = False
 
@@ -286,6 +315,7 @@ class Replay:
             self._firings = [_Firing(one.expression, one.function, one.expression.after(instant)) for one in schedules]
             ticks = (one.expression for one in self._stack.schedules() if one.function == _WATCH)
             self._watch = next((_Firing(tick, _WATCH, tick.after(instant)) for tick in ticks), None)
+            self._cut_off = self._next_cut_off()
             self._write_prepared()
             self._state_due()
 
@@ -300,7 +330,7 @@ class Replay:
                     self._fire(firing)
             for watch in self._watching:
                 if watch.due <= self.clock.now():
-                    self._post_held(watch)
+                    self._tick(watch)
         self.clock.advance_to(until)
 
     def _due(self) -> datetime | None:
@@ -311,8 +341,9 @@ class Replay:
 
     @property
     def _watching(self) -> "list[_Firing]":
-        """The watch, while events are held and something was sent since its last tick: else it could post nothing."""
-        return [self._watch] if self._watch and self._waiting and self._sent_since_tick else []
+        """The watch, while it can do something: state a period, or post what is held if something was sent since."""
+        can_post = self._waiting and self._sent_since_tick
+        return [self._watch] if self._watch and (self._stating or can_post) else []
 
     @property
     def _next(self) -> list[Row]:
@@ -346,7 +377,21 @@ class Replay:
                 return
             firing.done = answer.get("complete", True)
             if firing.done:
+                self._state_periods()
                 return
+
+    def _state_periods(self) -> None:
+        """Follow the watch until it has stated the periods that are due, if everything up to a cut-off is sealed."""
+        now = self.clock.now()
+        is_due = QuarterHour.at(now - self._stack.grace).start >= self._cut_off
+        if self.statements and is_due and self._watch and not self._stating:
+            self._stating = True
+            self._watch.due = self._watch.expression.after(now)
+
+    def _next_cut_off(self) -> datetime:
+        """Return the cut-off of the earliest period that is open."""
+        calendar = self._stack.calendar
+        return calendar.cut_off(calendar.earliest_open(self.clock.now()))
 
     def _begin_to_send(self) -> None:
         """Note that what is sent now can have effects later: deliveries, and held events that can be posted."""
@@ -355,16 +400,20 @@ class Replay:
             self._watch.due = self._watch.expression.after(self.clock.now())
             self._sent_since_tick = True
 
-    def _post_held(self, firing: "_Firing") -> None:
-        """Let the watch post the held events that can be posted by now."""
-        firing.due = firing.expression.after(self.clock.now())
+    def _tick(self, watch: "_Firing") -> None:
+        """Let the watch post the held events that can be posted by now, and state the periods that are due."""
+        watch.due = watch.expression.after(self.clock.now())
         self._undelivered = True
         try:
-            held = self._stack.invoke(firing.function, {})["held"]
+            answer = self._stack.invoke(watch.function, {})
         except Exception:  # noqa: BLE001 - the next firing continues the work, as in AWS
             return
+        held = answer["held"]
         self._waiting = bool(held["left"]) or not held["complete"]
         self._sent_since_tick = not held["complete"]
+        if self._stating and answer["statements_due"] is None:
+            self._stating = False
+            self._cut_off = self._next_cut_off()
 
     # ------------------------------------------------------------ the end
 
@@ -388,19 +437,42 @@ class Replay:
                 break
             until += timedelta.resolution
         self._drain()
-        return self._outcome()
+        accounts = counted_accounts(self._stack)
+        periods = {account: counted_periods(self._stack, account) for account in accounts}
+        if self.statements:
+            self._state_through(max((period for some in periods.values() for period in some), default=None))
+        return self._outcome(accounts, periods)
+
+    def _state_through(self, last: Period | None) -> None:
+        """Let time pass until a period is stated; ``None`` if there is no event."""
+        if last is None:
+            return
+        while (cut_off := self._cut_off) <= self._stack.calendar.cut_off(last):
+            # Nothing is recorded any more, so the first firing after a cut-off seals all that is left before it.
+            for firing in self._firings:
+                firing.due = firing.expression.after(
+                    max(firing.due, cut_off + self._stack.grace) - timedelta.resolution
+                )
+            for _ in range(_RUNS):
+                self.advance(min((one.due for one in (*self._watching, *self._firings)), default=cut_off))
+                if self._cut_off > cut_off:
+                    break
+            else:
+                break
+        self._drain()
 
     def _drain(self) -> None:
         while (due := self._next_delivery()) is not None:
             self.advance(due)
 
-    def _outcome(self) -> Outcome:
+    def _outcome(self, counters: Accounts, periods: Periods) -> Outcome:
         bucket = self._stack.bucket
         days = int(self._stack.template.parameters["DedupRetentionDays"])
         proof = verify(bucket.open, bucket.keys(), timedelta(days=days) if days else None)
         ledger, ledger_periods = ledger_totals(bucket)
-        counters = counted_accounts(self._stack)
         unfinished = [f"{firing.function}: did not complete" for firing in self._firings if not firing.done]
+        if self._stating:
+            unfinished.append("statements: a period that is due is not stated")
         held = held_events(self._stack) if self._held else 0
         verdicts = dict(self.verdicts)
         if self._held:
@@ -408,12 +480,12 @@ class Replay:
         return Outcome(
             sent=self.sent,
             verdicts=verdicts,
-            runs=proof.runs,
-            sealed_buckets=proof.buckets,
+            runs=proof.reports.runs,
+            sealed_buckets=proof.reports.buckets,
             lines=sum(totals.events for totals in ledger.values()),
             counters=counters,
             ledger=ledger,
-            periods={account: counted_periods(self._stack, account) for account in counters},
+            periods=periods,
             ledger_periods=ledger_periods,
             problems=(*proof.problems, *unfinished),
             unread=self.unread,
@@ -421,6 +493,7 @@ class Replay:
                 **self._exchange_rate_results,
                 **({AHEAD: len(self._exchange_rates)} if self._exchange_rates else {}),
             },
+            statements=tuple(read_statements(bucket)) if self.statements else None,
         )
 
 
@@ -440,16 +513,22 @@ class _Firing:
 
 @contextmanager
 def replaying(
-    stack: Stack, report: Callable[[str], None] = lambda _: None, most: int = MOST, *, orders: bool = False
+    stack: Stack,
+    report: Callable[[str], None] = lambda _: None,
+    most: int = MOST,
+    *,
+    orders: bool = False,
+    statements: bool = False,
 ) -> Iterator[Replay]:
     """Give the process a clock that follows a replay, for the length of the block.
 
     ``report`` gets a message for each line that was not read or not recorded. A request has at most ``most`` events.
-    ``orders``: send sales that name their order as orders, which are paid at once and billed.
+    ``orders``: send sales that name their order as orders, which are paid at once and billed. ``statements``: state
+    each period at the first tick of the watch after everything up to its cut-off is sealed.
     """
     own_clock = ManualClock(_BEGINNING)
     with clock.using(own_clock):
-        yield Replay(stack, own_clock, report, most, orders=orders)
+        yield Replay(stack, own_clock, report, most, orders=orders, statements=statements)
 
 
 def held_events(stack: Stack) -> int:
@@ -507,9 +586,10 @@ def ledger_totals(bucket: Bucket) -> tuple[Accounts, Periods]:
             for line in read_sealed_lines(file):
                 account, period = Account(line["agency"], line["currency"]), period_of(line)
                 figures = Decimal(line["amount"]), Decimal(line["commission"])
+                is_payment = line["type"] == PAYMENT
                 of_periods = periods.setdefault(account, {})
-                accounts[account] = accounts.get(account, Totals()).plus(*figures)
-                of_periods[period] = of_periods.get(period, Totals()).plus(*figures)
+                accounts[account] = accounts.get(account, Totals()).plus(*figures, is_payment=is_payment)
+                of_periods[period] = of_periods.get(period, Totals()).plus(*figures, is_payment=is_payment)
     return dict(sorted(accounts.items())), periods
 
 

@@ -141,6 +141,17 @@ def test_figures_and_watermark_keep_all_their_digits(storage: Storage, account: 
     assert Totals.of(quarter_hour).gross == gross
 
 
+def test_payments_are_added_to_counters_that_were_stored_without_them(
+    storage: Storage, account: Account, at: datetime
+) -> None:
+    for change in counted(storage, account, at):
+        storage.write({name: value for name, value in change.values.items() if name != "payments"})
+    storage.counters.write(counted(storage, account, at, Totals(1, payments=Decimal("-99.005"))))
+    expected = SOLD + Totals(1, payments=Decimal("-99.005"))
+    assert [Totals.of(one) for one in stored(storage, account, at)] == [expected] * 4
+    assert {one["payments"] for one in stored(storage, account, at)} == {"-99.005"}
+
+
 # ---------------------------------------------------------------- counted from one quarter-hour to another
 
 

@@ -259,17 +259,19 @@ def digest(content: bytes) -> str:
 
 @pytest.mark.parametrize("streamed", [False, True], ids=["bytes", "stream"])
 def test_an_object_is_created_once_and_again_with_the_same_bytes(storage: Storage, own: str, *, streamed: bool) -> None:
-    key, content = f"reports/{own}/{streamed}", b"lines" * 1000
+    key, content = f"reports/{own}/{streamed}.html", b"lines" * 1000
     for _ in range(2):
         storage.reports.files.create(key, BytesIO(content) if streamed else content, digest(content))
     assert storage.reports.files.open(key).read() == content
+    head = storage.reports.files.client.head_object(Bucket=storage.reports.files.bucket, Key=key)
+    assert head["ContentType"] == "text/html; charset=utf-8", "a browser shows it"
 
 
 def test_other_bytes_than_those_sealed_are_refused_and_change_nothing(storage: Storage, own: str) -> None:
-    storage.reports.files.create(f"reports/{own}", b"sealed", digest(b"sealed"))
+    storage.reports.files.create(f"reports/{own}.csv", b"sealed", digest(b"sealed"))
     with pytest.raises(SealedFileError, match="other bytes"):
-        storage.reports.files.create(f"reports/{own}", b"others", digest(b"others"))
-    assert storage.reports.files.open(f"reports/{own}").read() == b"sealed"
+        storage.reports.files.create(f"reports/{own}.csv", b"others", digest(b"others"))
+    assert storage.reports.files.open(f"reports/{own}.csv").read() == b"sealed"
 
 
 def test_a_missing_object_is_an_error_that_names_it(storage: Storage, own: str) -> None:

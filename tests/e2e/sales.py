@@ -41,10 +41,14 @@ def totals(events: Iterable[Event]) -> Mapping[str, Mapping[str, Any]]:
     for one in events:
         data = one["data"]
         account = sums.setdefault(
-            f"{one['subject']}#{data['currency']}", {"events": 0, "gross": 0, "refunds": 0, "commission": 0}
+            f"{one['subject']}#{data['currency']}",
+            {"events": 0, "gross": 0, "refunds": 0, "commission": 0, "payments": 0},
         )
         amount = Decimal(data["amount"])
         account["events"] += 1
+        if one["type"] == "payment.recorded":
+            account["payments"] += amount
+            continue
         account["refunds" if amount < 0 else "gross"] += amount
         account["commission"] += amount * Decimal(data["commission_rate"])
     return sums

@@ -65,7 +65,7 @@ def test_an_operator_releases_one_and_discards_another_with_name_and_reason(
 ) -> None:
     with serving(world) as url:
         assert main(["held", "release", "shop", "r1", "--reason", "in the old system", "--url", url]) == 0
-        assert "shop r1: released; 1 held events are posted now" in capsys.readouterr().out
+        assert "shop r1: released; 1 held event posted now" in capsys.readouterr().out
         assert main(["held", "discard", "shop", "r2", "--reason", "sent by a test", "--url", url]) == 0
         assert "shop r2: discarded" in capsys.readouterr().out
         assert main(["held", "list", "--discarded", "--url", url]) == 0
@@ -131,7 +131,7 @@ def test_a_decision_about_an_event_of_a_deployed_stack_carries_the_operators_iam
     monkeypatch.setattr(boto3, "client", aws.client)
     stack = ["--reason", "in the old system", "--stack", "quarterhour-dev"]
     assert main(["held", "release", "shop", "r1", *stack]) == 0
-    assert "shop r1: released; 1 held events are posted now" in capsys.readouterr().out
+    assert "shop r1: released; 1 held event posted now" in capsys.readouterr().out
     assert main(["held", "discard", "shop", "v1", *stack]) == 0
     assert aws.invoked == ["quarterhour-dev-operator", "quarterhour-dev-watch", "quarterhour-dev-operator"]
     (discarded,) = world.read("/held", status="discarded")["items"]

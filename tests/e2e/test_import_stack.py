@@ -103,8 +103,8 @@ def test_a_history_is_recorded_once_by_signed_requests(
     world: World, aws: Deployed, file: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(file) == 0
-    assert "all 4 events are in the ledger" in capsys.readouterr().out
-    assert recorded(world) == ["a", "b", "c", "opening"]
+    assert "all 5 events are in the ledger" in capsys.readouterr().out
+    assert recorded(world) == ["a", "b", "c", "opening", "p"]
     assert aws.answered.count("POST /events") == 1
     assert run(file) == 0, "the progress is that of this stack"
     assert aws.answered.count("POST /events") == 1

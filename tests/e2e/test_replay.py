@@ -18,6 +18,7 @@ from quarterhour_tools.emulator.faults import Faults, Kind, Spec
 from quarterhour_tools.emulator.stack import open_stack
 from quarterhour_tools.replay.replay import Replay, replaying
 from tests.e2e.sales import START, day, event, lines, totals
+from tests.support.events import payment
 
 
 @contextmanager
@@ -44,6 +45,18 @@ def test_every_sale_stands_in_the_counters_and_in_one_sealed_report(engine: str)
     assert (result["sent"], result["recorded"], result["lines"]) == (60, 60, 60)
     assert exact(result["accounts"]) == exact(result["ledger"]) == totals(day())
     assert outcome.runs >= 2
+
+
+def test_payments_of_a_file_are_verified_as_totals_of_their_own() -> None:
+    paid = [payment("p1", "99.995"), payment("p2", "-1.50", agency="7 & sons/ü")]
+    sent = [*day(), *({**one, "time": (START + timedelta(minutes=250)).isoformat()} for one in paid)]
+    with replay("moto") as tested:
+        tested.play(lines(sent))
+        outcome = tested.finish()
+    result = outcome.as_dict()
+    assert outcome.verified
+    assert exact(result["accounts"]) == exact(result["ledger"]) == totals(sent)
+    assert {account["payments"] for account in result["ledger"].values()} == {"99.995", "-1.50"}
 
 
 def test_the_same_file_again_records_nothing_new(engine: str) -> None:

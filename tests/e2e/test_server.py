@@ -187,8 +187,12 @@ def test_the_operator_reaches_a_stack_that_is_up(up: tuple[Server, Stack]) -> No
     assert operator("unpark", "--url", server.url) == (0, unparked)
     code, output = operator("rebuild", "42", "--url", server.url)
     assert (code, "write AGENCY#CURRENCY" in output) == (2, True)
-    for run, problem in (("yesterday", "is not a run"), ("2020-01-01T0000-0015", "there is no run")):
-        code, output = operator("reseal", run, "--url", server.url)
+    for sealed, problem in (
+        ("yesterday", "is not a run or a month"),
+        ("2020-01-01T0000-0015", "there is no run"),
+        ("2020-01", "2020-01 is not stated"),
+    ):
+        code, output = operator("reseal", sealed, "--url", server.url)
         assert (code, problem in output) == (2, True)
 
 

@@ -16,6 +16,7 @@ from tests.handlers.described import ADDRESS, DOCUMENT, OPERATIONS, WRITES, Json
 from tests.handlers.desk import place
 from tests.support.events import refund, sale
 from tests.support.requests import post
+from tests.support.stated import keep_stated, listed, plan_of
 from tests.support.system import World, opened
 
 CHECKS: Final = [
@@ -79,6 +80,8 @@ def described_system() -> Iterator[World]:
     """A system to which every write has been sent, as the document gives it for an example, and some more events."""
     with opened({"BaseCurrency": "EUR"}) as world:
         world.sell("120.00", location="GB#London", customer="c-1")
+        for period in ("2026-10", "2026-09"):
+            keep_stated(world, plan_of(period, bound="202610230130"), listed())
         for route in WRITES:
             assert answered(session(world.stack), example(route)).status_code in {200, 201, 202}
         assert place(world, "1002").status == 201

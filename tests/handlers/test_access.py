@@ -27,6 +27,7 @@ from tests.handlers.test_bad_input import GOOD, as_dynamodb_would, bad_paths
 from tests.handlers.test_rate_cards import keep
 from tests.support.events import refund, rerating, sale
 from tests.support.requests import post
+from tests.support.stated import keep_stated, listed, plan_of
 from tests.support.system import World, opened
 from tests.support.tables import items
 
@@ -42,6 +43,8 @@ OWN = {
     "GET /accounts/{agency}/{currency}/snapshots": "/accounts/42/GBP/snapshots?layer=5m&last=3",
     "GET /accounts/{agency}/{currency}/trend": "/accounts/42/GBP/trend",
     "GET /accounts/{agency}/{currency}/changes": "/accounts/42/GBP/changes",
+    "GET /accounts/{agency}/{currency}/balance": "/accounts/42/GBP/balance",
+    "GET /statements/{agency}/{currency}/{period}": "/statements/42/GBP/2026-10",
     "GET /agencies/{agency}": "/agencies/42",
 }
 """Routes of an agency's data: a person sees their own agency's."""
@@ -54,7 +57,19 @@ EVENT = {
     "GET /events/{source}/{event}/story": "/events/shop/e0/story",
 }
 """Routes of a single event: a person sees their own agency's."""
-NARROWED = {"GET /events": f"/events?{SPAN}", "GET /accounts": "/accounts", "GET /held": "/held"}
+ACCEPT = {
+    "PUT /statements/{agency}/{currency}/{period}/status": "/statements/42/GBP/2026-10/status",
+    "POST /statements/{agency}/{currency}/{period}/disputes": "/statements/42/GBP/2026-10/disputes",
+}
+"""Routes that change what became of a statement: a person may use those of their own agency."""
+NARROWED = {
+    "GET /events": f"/events?{SPAN}",
+    "GET /accounts": "/accounts",
+    "GET /held": "/held",
+    "GET /statements": "/statements",
+    "GET /disputes": "/disputes",
+    "GET /periods": "/periods",
+}
 """Routes that show each caller only their own data."""
 PERMITTED = {
     "GET /reports/{run}": "/reports/2026-10-23T0130-0215",
@@ -95,9 +110,12 @@ CLOSED = {
     "PUT /exchange-rates/{currency}": "/exchange-rates/USD",
     "GET /schedule": "/schedule",
     "PUT /schedule": "/schedule",
+    "PUT /statements/{agency}/{currency}/{period}/disputes/{source}/{event}": (
+        "/statements/42/GBP/2026-10/disputes/shop/e0"
+    ),
 }
 """Routes for machines only."""
-ROUTES = OWN | LINES | EVENT | NARROWED | PERMITTED | COMMON | CLOSED
+ROUTES = OWN | LINES | EVENT | ACCEPT | NARROWED | PERMITTED | COMMON | CLOSED
 
 
 @dataclass(slots=True)
@@ -246,6 +264,36 @@ def test_a_person_sees_only_their_own_accounts(world: World, issuer: Issuer) -> 
     assert {account["agency"] for account in shown} == {"42"}
     assert send(world, issuer.token(), "GET /accounts", "/accounts?agency=42").json()["items"] == shown
     assert send(world, issuer.token(), "GET /accounts", "/accounts?agency=43").status == 403
+
+
+def test_a_person_sees_only_their_own_statements_and_disputes(world: World, issuer: Issuer) -> None:
+    for agency in ("42", "43"):
+        keep_stated(world, plan_of("2026-09", bound="202610230200"), listed(agency))
+    shown = send(world, issuer.token(), "GET /statements").json()["items"]
+    assert [statement["agency"] for statement in shown] == ["42"]
+    for path in ("/statements", "/disputes"):
+        assert send(world, issuer.token(), f"GET {path}", f"{path}?agency=43").status == 403
+        assert send(world, issuer.token(), f"GET {path}", f"{path}?agency=42").status == 200
+
+
+def test_a_person_sees_no_totals_of_a_period(world: World, issuer: Issuer) -> None:
+    keep_stated(world, plan_of("2026-09", bound="202610230200"), listed("43"))
+    (stated,) = (one for one in send(world, issuer.token(), "GET /periods").json()["items"] if one["state"] == "stated")
+    assert stated.keys() == {"period", "state", "from", "to", "cut_off", "recorded_until", "time_zone"}
+
+
+def test_a_person_accepts_a_statement_and_disputes_a_line_of_their_own_agency(world: World, issuer: Issuer) -> None:
+    for period in ("2026-07", "2026-08"):
+        keep_stated(world, plan_of(period, bound="202610230200"), listed("42"))
+    headers = (("Authorization", f"Bearer {issuer.token()}"), ("Content-Type", "application/json"))
+    accepted = json.dumps({"status": "accepted", "reason": "checked", "seen": 0}).encode()
+    path = "/statements/42/GBP/2026-07/status"
+    response = world.stack.request(Request("PUT", path, "", headers, accepted))
+    assert (response.status, response.json()["history"][0]["by"]) == (200, "ann")
+    disputed = json.dumps({"source": "shop", "id": "e0", "reason": "not ours"}).encode()
+    path = "/statements/42/GBP/2026-08/disputes"
+    response = world.stack.request(Request("POST", path, "", headers, disputed))
+    assert (response.status, "has no line of that event" in response.json()["detail"]) == (404, True)
 
 
 def test_a_person_sees_only_their_own_held_events_and_no_names_of_others(world: World, issuer: Issuer) -> None:
@@ -470,7 +518,7 @@ def test_a_token_without_a_person_or_an_agency_is_refused_on_every_route(
 def test_a_token_of_another_agency_shows_nothing_of_an_agency(
     world: World, issuer: Issuer, record_property: Callable[[str, object], None]
 ) -> None:
-    refused = OWN | LINES | EVENT | PERMITTED | CLOSED
+    refused = OWN | LINES | EVENT | ACCEPT | PERMITTED | CLOSED
     with permitted(world, {"agencies": ["42"], "people": []}):
         assert {send(world, issuer.token(), route).status for route in PERMITTED} == {200}
         for name, foreign in FOREIGN.items():

@@ -22,6 +22,7 @@ from tests.support.events import sale
 from tests.support.laws import examples
 from tests.support.orders import body as order
 from tests.support.requests import BATCH, ONE, post
+from tests.support.stated import keep_stated, listed, plan_of
 from tests.support.system import World, opened
 from tests.support.tables import items, ledger
 
@@ -33,6 +34,7 @@ MESSAGE: Final = {"id": "m-1", "user": "ann", "text": "Where is it?"}
 NEWEST: Final = {"order": "newest", "limit": "10"}
 RULES: Final = {"document": "house%20rules"}
 AGENCY: Final = {"agency": "42"}
+STATEMENT: Final = {**ACCOUNT, "period": "2026-10"}
 STATES: Final = {"layer": "5m", "last": "3"}
 
 Path = tuple[str | int, ...]
@@ -141,6 +143,20 @@ GOOD: dict[str, Good] = {
     ),
     "GET /agencies": Good(query={"limit": "10"}),
     "GET /agencies/{agency}": Good(AGENCY, {"at": "2026-10-23T01:30:00Z"}),
+    "GET /accounts/{agency}/{currency}/balance": Good(ACCOUNT, {"at": "2026-10-23T01:45:00Z"}),
+    "GET /periods": Good(query={"limit": "10"}),
+    "GET /statements": Good(query={"period": "2026-09", "agency": "42", "status": "issued", "limit": "10"}),
+    "GET /statements/{agency}/{currency}/{period}": Good(STATEMENT),
+    "PUT /statements/{agency}/{currency}/{period}/status": Good(
+        {**STATEMENT, "period": "2026-09"}, body={"status": "accepted", "reason": "checked", "seen": 0}
+    ),
+    "POST /statements/{agency}/{currency}/{period}/disputes": Good(
+        STATEMENT, body={"source": "shop", "id": "e0", "reason": "returned"}, statuses=(200, 201)
+    ),
+    "PUT /statements/{agency}/{currency}/{period}/disputes/{source}/{event}": Good(
+        {**STATEMENT, "source": "shop", "event": "e0"}, body={"reason": "agreed"}
+    ),
+    "GET /disputes": Good(query={"status": "open", "agency": "42", "limit": "10"}),
     "GET /documents": Good(query={"kind": "document", "limit": "10"}),
     "PUT /documents/{document}": Good(
         RULES,
@@ -392,6 +408,8 @@ def world() -> Iterator[World]:
         world.sell("10.00", product="tea")
         world.pass_time(hours=1)
         world.report()
+        for period in ("2026-10", "2026-09"):
+            keep_stated(world, plan_of(period, bound="202610230200"), listed())
         for route in sorted(GOOD, key=lambda route: route.startswith("GET")):
             response = world.stack.request(request(route, GOOD[route]))
             assert response.status in GOOD[route].statuses, (route, response.body)
@@ -425,6 +443,8 @@ NOT_UTF_8: Final = {
     "PUT /agencies/{agency}": ["bad%25ff", "bad%ff"],
     "PUT /documents/{document}": ["bad%25ff", "bad%25fe", "bad%ff", "rate-card:x%25fe"],
     "PUT /documents/{document}/permissions": ["bad%25ff", "rate-card:x%25fe"],
+    "PUT /statements/{agency}/{currency}/{period}/status": ["a%25ff", "a%ff"],
+    "POST /statements/{agency}/{currency}/{period}/disputes": ["a%25ff", "a%ff"],
 }
 RATE_CARD: Final = {"seen": 0, "content": {"valid_from": "2026-10-01T00:00:00Z", "rules": [{"percent": "10"}]}}
 

@@ -77,6 +77,18 @@ def test_any_json_is_read_back_unchanged_with_its_numbers(world: World) -> None:
     assert json.loads(response)["content"] == json.loads(sent)
 
 
+def test_the_owner_has_a_schema_and_a_kind_and_documents_of_similar_names_have_none(world: World) -> None:
+    refused = write(world, "/documents/owner", 0, {"name": "Riverside", "logo": "https://example.org/logo.png"})
+    fields = {error["field"] for error in refused.json()["errors"]}
+    assert (refused.status, fields) == (400, {"content.legal_name", "content.logo", "content.name"})
+    owner = {"legal_name": "Riverside Market Ltd", "country": "GB", "vat_id": "GB980780684"}
+    assert write(world, "/documents/owner", 0, {**owner, "valid_from": "2026-11-01T00:00:00Z"}).status == 201
+    (listed,) = world.read("/documents", kind="owner")["items"]
+    assert (listed["document"], listed["kind"]) == ("owner", "owner")
+    for name in ("owner2", "owners", "owner:7"):
+        assert write(world, f"/documents/{name}", 0, "anything").status == 201, name
+
+
 def test_a_draft_after_an_outdated_version_is_a_conflict_and_changes_nothing(world: World) -> None:
     for seen in range(2):
         write(world, RULES, seen, seen)

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from io import StringIO
 from logging import StreamHandler
 from typing import Any
@@ -135,8 +136,11 @@ def test_the_operator_measures_what_was_repaired_and_logs_what_was_unparked(worl
 
 
 def test_the_watch_logs_what_it_found(world: World, logs: StringIO) -> None:
+    world.sell("1.00")
+    world.clock.advance_to(datetime(2026, 11, 4, 0, 20, tzinfo=UTC))
+    world.report()
     found = world.stack.invoke("watch", {})
-    assert found
+    assert found["statements_due"] == "2026-10"
     line = said(written(logs), "watched")
     assert json.loads(json.dumps(found)).items() <= line.items()
 

@@ -19,7 +19,14 @@ DAY = {"from_": "2026-10-23", "to": "2026-10-24"}
 
 def quarter_hour(bucket: str, events: int, gross: str, commission: str) -> dict[str, Any]:
     start = f"{bucket[:4]}-{bucket[4:6]}-{bucket[6:8]}T{bucket[8:10]}:{bucket[10:]}:00Z"
-    figures = {"events": events, "gross": gross, "refunds": "0", "commission": commission, "net": gross}
+    figures = {
+        "events": events,
+        "gross": gross,
+        "refunds": "0",
+        "commission": commission,
+        "payments": "0",
+        "net": gross,
+    }
     return {"bucket": bucket, "start": start, **figures}
 
 
@@ -35,6 +42,7 @@ def test_lifetime_totals_are_exact_and_include_the_net_amount(world: World) -> N
         "gross": "10.10",
         "refunds": "-2.555",
         "commission": "0.943125",
+        "payments": "0",
         "net": "7.545",
         "version": 1,
         "last_updated": "2026-10-23T01:30:00.000Z",
@@ -138,8 +146,15 @@ def test_days_are_returned_from_the_first_to_before_the_last(world: World) -> No
         world.sell("1.50")
         world.sell("-0.50")
         world.pass_time(days=1)
-    figures = {"events": 2, "gross": "1.50", "refunds": "-0.50", "commission": "0.12500", "net": "1.00", "customers": 0}
-    days = [{"day": f"2026-10-{day}", **figures} for day in (23, 24, 25)]
+    figures = {
+        "events": 2,
+        "gross": "1.50",
+        "refunds": "-0.50",
+        "commission": "0.12500",
+        "payments": "0",
+        "net": "1.00",
+    }
+    days = [{"day": f"2026-10-{day}", **figures, "customers": 0} for day in (23, 24, 25)]
     assert world.read(DAYS, from_="2026-10-01", to="2026-11-01") == {"items": days, "next": None}
     assert world.all(DAYS, from_="2026-10-24", to="2026-10-25") == days[1:2]
     assert world.all(DAYS, from_="2026-10-24", to="2026-10-24") == []
@@ -184,7 +199,7 @@ def test_periods_are_returned_from_the_first_to_before_the_last_and_add_up_to_th
     world.pass_time(days=10)
     world.sell("2.00")
     world.drain()
-    sums = {"refunds": "0", "gross": "4.50", "commission": "0.450", "net": "4.50"}
+    sums = {"refunds": "0", "gross": "4.50", "commission": "0.450", "payments": "0", "net": "4.50"}
     october = {"period": "2026-10", "events": 3, **sums}
     november = {"period": "2026-11", "events": 1, **sums, "gross": "2.00", "commission": "0.25000", "net": "2.00"}
     assert world.read(PERIODS) == {"items": [october, november], "next": None}

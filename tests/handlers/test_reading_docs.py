@@ -3,6 +3,8 @@
 import json
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -10,28 +12,37 @@ import pytest
 
 from quarterhour_tools.emulator.http_api import Request
 from quarterhour_tools.emulator.stack import TEMPLATE
+from tests.handlers.desk import send
+from tests.support.events import Cloud, payment, refund, sale
+from tests.support.requests import post, verdicts
+from tests.support.stated import LAST_HOUR
 from tests.support.system import World, opened
 
 PAGE = TEMPLATE.parent / "docs" / "api.md"
-EXAMPLE = re.compile(r"```http\n(?P<method>[A-Z]+) (?P<target>\S+)\n```\n+```json\n(?P<answer>.*?)\n```", re.DOTALL)
+EXAMPLE = re.compile(
+    r"```http\n(?P<method>[A-Z]+) (?P<target>\S+)\n```\n+"
+    r"(?:```json\n(?P<body>[^`]+)\n```\n+)?```json\n(?P<answer>[^`]+)\n```"
+)
+OF_STATEMENTS = re.compile(r"/(periods|statements|disputes)\b|/accounts/[^?]+/balance")
+"""The targets of the examples from the days after October was stated."""
 ORDER = re.compile(r"## `POST /orders`\n.*?```json\n(.*?)\n```", re.DOTALL)
 """The body of an order that the page shows."""
 ELLIPSIS = "…"
 TEXT = Path(PAGE).read_text("utf-8")
-EXAMPLES = [(match["target"], json.loads(match["answer"])) for match in EXAMPLE.finditer(TEXT)]
+EXAMPLES = [match.groups() for match in EXAMPLE.finditer(TEXT)]
+HEADERS = (("content-type", "application/json"),)
 
 
-@pytest.fixture(scope="module")
-def world() -> Iterator[World]:
-    """The system of the examples: two shops' agencies on the morning of 23 October 2026."""
+@contextmanager
+def selling() -> Iterator[World]:
+    """Open the system with two shops' agencies on the morning of 23 October 2026."""
     with opened({"BaseCurrency": "EUR"}) as world:
         order = ORDER.search(TEXT)
         assert order
-        headers = (("content-type", "application/json"),)
-        assert world.stack.request(Request("POST", "/orders", headers=headers, body=order[1].encode())).status == 201
+        assert world.stack.request(Request("POST", "/orders", headers=HEADERS, body=order[1].encode())).status == 201
         for as_of, units in (("2026-10-22T14:15:00Z", "0.8705"), ("2026-10-23T01:30:00Z", "0.8712")):
             rate = {"units_per_base": units, "source": "ECB", "as_of": as_of}
-            sent = Request("PUT", "/exchange-rates/GBP", headers=headers, body=json.dumps(rate).encode())
+            sent = Request("PUT", "/exchange-rates/GBP", headers=HEADERS, body=json.dumps(rate).encode())
             assert world.stack.request(sent).status == 201
         world.sell("120.00", customer="c-1", order_id="1001")
         world.pass_time(minutes=2)
@@ -42,7 +53,45 @@ def world() -> Iterator[World]:
         world.pass_time(minutes=20)
         world.report()
         body = {"expression": "cron(0,30 6-20 ? * MON-FRI *)", "reason": "quiet nights"}
-        world.stack.request(Request("PUT", "/schedule", headers=headers, body=json.dumps(body).encode()))
+        world.stack.request(Request("PUT", "/schedule", headers=HEADERS, body=json.dumps(body).encode()))
+        yield world
+
+
+@contextmanager
+def stated() -> Iterator[World]:
+    """Open the system on 5 November 2026: October is stated for three agencies, and two have disputed a sale."""
+    with opened(start=LAST_HOUR) as world:
+        for number, (agency, vat) in enumerate((("42", "20"), ("43", "0"), ("44", "0")), 1):
+            tax = {"scheme": "standard", "percent": vat}
+            content = {"legal_name": f"Agency {agency}", "country": "GB", "tax": tax}
+            assert send(world, "PUT", f"/agencies/{agency}", {"seen": 0, "content": content}).status == 201
+            _record(world, sale(f"e-{number}", "100.05", agency=agency, commission_rate="0.125"))
+        _record(world, sale("e-4", "80.00", agency="43", commission_rate="0.125"))
+        _record(world, sale("e-5", "-0.02", "sale.refunded", commission_rate="0.125"), payment("p-1", "5"))
+        world.drain()
+        world.clock.advance_to(datetime(2026, 11, 4, 0, 20, tzinfo=UTC))
+        world.report()
+        assert world.stack.invoke("statements", {})["statements"] == 3
+        for agency, disputed in (("43", "e-2"), ("44", "e-3")):
+            body = {"source": "shop", "id": disputed, "reason": "this sale was returned"}
+            assert send(world, "POST", f"/statements/{agency}/GBP/2026-10/disputes", body).status == 201
+        world.clock.advance_to(datetime(2026, 11, 5, 10, 2, 31, 870_000, tzinfo=UTC))
+        _record(world, sale("e-6", "10.00", commission_rate="0.125"), payment("p-2", "2.50"))
+        _record(world, sale("e-7", "1.00", commission_rate="0.125"))
+        _record(world, refund("r-1", "-100.05", of="e-3", agency="44"))
+        world.drain()
+        assert world.stack.invoke("watch", {})["disputes"]["resolved"] == 1
+        yield world
+
+
+def _record(world: World, *events: Cloud) -> None:
+    assert set(verdicts(post(world, list(events)))) == {"recorded"}
+
+
+@pytest.fixture(scope="module")
+def world(request: pytest.FixtureRequest) -> Iterator[World]:
+    """The system of some examples: each has the clock to itself."""
+    with request.param() as world:
         yield world
 
 
@@ -62,14 +111,23 @@ def like(expected: Any, response: Any) -> bool:
             return bool(expected == response)
 
 
-@pytest.mark.parametrize(("target", "answer"), EXAMPLES, ids=[target for target, _ in EXAMPLES])
-def test_an_example_gets_the_response_on_the_page(world: World, target: str, answer: Any) -> None:
+@pytest.mark.parametrize(
+    ("world", "method", "target", "body", "answer"),
+    [(stated if OF_STATEMENTS.match(example[1]) else selling, *example) for example in EXAMPLES],
+    ids=[f"{method} {target}" for method, target, *_ in EXAMPLES],
+    indirect=["world"],
+)
+def test_an_example_gets_the_response_on_the_page(
+    world: World, method: str, target: str, body: str | None, answer: str
+) -> None:
     path, _, query = target.partition("?")
-    response = world.stack.request(Request("GET", path, query))
-    assert like(answer, response.json()), json.dumps(response.json(), indent=1, ensure_ascii=False)
-    assert response.status == (answer["status"] if "title" in answer else 200)
+    response = world.stack.request(Request(method, path, query, HEADERS if body else (), (body or "").encode()))
+    expected = json.loads(answer)
+    assert like(expected, response.json()), json.dumps(response.json(), indent=1, ensure_ascii=False)
+    assert response.status == (expected["status"] if "title" in expected else 201 if method == "POST" else 200)
 
 
+@pytest.mark.parametrize("world", [selling], indirect=True)
 def test_every_route_has_its_section_and_an_example(world: World) -> None:
     sections = set(re.findall(r"^## `(\w+ \S+)`", TEXT, re.MULTILINE))
     functions = world.stack.functions
@@ -77,5 +135,5 @@ def test_every_route_has_its_section_and_an_example(world: World) -> None:
     routes = {route.path for route in functions["api"].routes}
     assert {f"GET {route}" for route in routes} <= sections
     patterns = [re.compile(re.sub(r"\{\w+\}", "[^/]+", route)) for route in routes]
-    paths = [target.partition("?")[0] for target, _ in EXAMPLES]
+    paths = [target.partition("?")[0] for _, target, *_ in EXAMPLES]
     assert [one.pattern for one in patterns if not any(map(one.fullmatch, paths))] == []

@@ -46,6 +46,7 @@ def test_a_state_is_shown_with_its_window(world: World) -> None:
         "gross": "3.00",
         "refunds": "0",
         "commission": "0.37500",
+        "payments": "0",
         "net": "3.00",
         "version": 2,
         "last_updated": "2026-10-23T01:32:00.000Z",
@@ -132,6 +133,7 @@ def test_the_trend_compares_with_the_window_before(  # noqa: PLR0913, PLR0917 - 
         "gross": {"now": "15.00", "before": "15.00", "change": "0.00", "trend": "stable"},
         "refunds": {"now": "-8.00", "before": "0", "change": "-8.00", "trend": "down"},
         "commission": {"now": "0.87500", "before": "1.87500", "change": "-1.00000", "trend": "down"},
+        "payments": {"now": "0", "before": "0", "change": "0", "trend": "stable"},
         "net": {"now": "7.00", "before": net, "change": change, "trend": direction},
     }
 

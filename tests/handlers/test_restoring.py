@@ -1,6 +1,7 @@
 """What an operator does after a loss: items are put back from a recovered copy, and everything agrees again."""
 
 from collections.abc import Iterator
+from datetime import UTC, datetime
 
 import pytest
 
@@ -111,3 +112,18 @@ def test_expired_items_are_not_restored(reported: World) -> None:
 def test_a_table_that_is_no_copy_is_refused(reported: World) -> None:
     with pytest.raises(ToolError, match="is not a copy of"):
         restore(reported.stack.dynamodb, "IdentityTable-copy", reported.stack.ref("LedgerTable"), write=True)
+
+
+def test_lost_items_of_statements_are_restored_so_that_lost_files_can_be_resealed() -> None:
+    with opened({"PeriodGraceDays": 0}, start=datetime(2026, 11, 30, 23, 0, tzinfo=UTC)) as world:
+        world.sell("10.00")
+        world.pass_time(minutes=75)
+        world.report()
+        assert world.stack.invoke("statements", {})["statements"] == 1
+        copy(world, "EntityTable")
+        assert sum(lose(world, "EntityTable", "pk", "sk", of=of) for of in ("STATEMENTS#", "PERIOD")) == 2
+        assert put_back(world, "EntityTable").missing == 2
+        for key in list(world.stack.bucket.keys()):
+            if key.startswith("statements/"):
+                world.stack.engine.s3().delete_object(Bucket=world.stack.ref("ReportBucket"), Key=key)
+        assert len(world.stack.invoke("statements", {"reseal": "2026-11"})["written"]) == 5

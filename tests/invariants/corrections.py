@@ -23,6 +23,8 @@ WITHOUT_CURRENCY: Final = "XXX"
 PLACES: Final = 8
 """A part of a commission that a refund gives back is cut off after so many places."""
 
+DISCARDED: Final = "was held, and discarded by an operator"
+"""Why an event is rejected that an operator has discarded."""
 WAIVED: Final = {"unknown_sale": "is no recorded sale yet", "unregistered_agency": "is no registered agency"}
 """What an event does not wait for any more, by what an operator has waived."""
 
@@ -221,7 +223,7 @@ class Books:
         if self.stored(name):
             yield "with other content"
         if name in self.discarded:
-            yield "was held, and discarded by an operator"
+            yield DISCARDED
         if self.registered is not None and event["agency"] not in self.registered:
             yield "is no registered agency"
         if of := reference(name[0], event):

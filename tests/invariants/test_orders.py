@@ -1,13 +1,12 @@
 """Orders under death at every AWS call: each whole or not at all to every reader, and billed once."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import timedelta
-from itertools import count
 
 import pytest
 
 from quarterhour_tools.emulator.faults import Kind
-from tests.invariants.crashing import Record, each_call
+from tests.invariants.crashing import Crashes, Numbers
 from tests.invariants.orders import OrderBook, order
 from tests.invariants.trial import Trial, on_trial
 
@@ -24,11 +23,6 @@ def place() -> Iterator[Trial]:
 @pytest.fixture
 def book(place: Trial) -> OrderBook:
     return OrderBook(place)
-
-
-@pytest.fixture
-def number() -> Callable[[], int]:
-    return count().__next__
 
 
 def created_in_the_end(book: OrderBook) -> None:
@@ -55,18 +49,23 @@ def billed_in_the_end(place: Trial, book: OrderBook, repeat: int = 1) -> None:
 
 
 def test_the_creation_of_an_order_may_die_at_any_call(
-    place: Trial, book: OrderBook, number: Callable[[], int], record_property: Record
+    place: Trial, book: OrderBook, number: Numbers, crashes: Crashes
 ) -> None:
     def act(_: Trial) -> None:
         n = number()
         book.create(order(f"o{n}", *LONG, customer=f"c{n}"))
 
-    points = each_call(place, lambda place: place.stack.cold_start("orders"), act, lambda _: created_in_the_end(book))
-    record_property("creation of an order", f"{points} crash points tried, 0 violations")
+    crashes.at_each_call(
+        "creation of an order",
+        place,
+        lambda place: place.stack.cold_start("orders"),
+        act,
+        lambda _: created_in_the_end(book),
+    )
 
 
 def test_the_completion_of_an_incomplete_order_may_die_at_any_call(
-    place: Trial, book: OrderBook, number: Callable[[], int], record_property: Record
+    place: Trial, book: OrderBook, number: Numbers, crashes: Crashes
 ) -> None:
     def prepare(place: Trial) -> None:
         n = number()
@@ -74,12 +73,13 @@ def test_the_completion_of_an_incomplete_order_may_die_at_any_call(
         book.create(order(f"o{n}", *LONG, customer=f"c{n}"))
         place.faults.struck.pop()
 
-    points = each_call(place, prepare, lambda _: book.create_again(), lambda _: created_in_the_end(book))
-    record_property("completion of an order", f"{points} crash points tried, 0 violations")
+    crashes.at_each_call(
+        "completion of an order", place, prepare, lambda _: book.create_again(), lambda _: created_in_the_end(book)
+    )
 
 
 def test_a_change_of_status_may_die_at_any_call(
-    place: Trial, book: OrderBook, number: Callable[[], int], record_property: Record
+    place: Trial, book: OrderBook, number: Numbers, crashes: Crashes
 ) -> None:
     def prepare(_: Trial) -> None:
         book.create(order(f"o{number()}", "1.5", "2"))
@@ -98,12 +98,11 @@ def test_a_change_of_status_may_die_at_any_call(
         book.expect()
         book.close()
 
-    points = each_call(place, prepare, act, recover)
-    record_property("change of status", f"{points} crash points tried, 0 violations")
+    crashes.at_each_call("change of status", place, prepare, act, recover)
 
 
 def test_the_billing_of_orders_may_die_at_any_call(
-    place: Trial, book: OrderBook, number: Callable[[], int], record_property: Record
+    place: Trial, book: OrderBook, number: Numbers, crashes: Crashes
 ) -> None:
     place.lanes_a_stream = 1
 
@@ -117,14 +116,17 @@ def test_the_billing_of_orders_may_die_at_any_call(
         assert book.change(cancelled, "paid", "cancelled") == 200
         place.read_streams()
 
-    points = each_call(
-        place, prepare, lambda place: bill(place, repeat=2), lambda place: billed_in_the_end(place, book, repeat=2)
+    crashes.at_each_call(
+        "billing",
+        place,
+        prepare,
+        lambda place: bill(place, repeat=2),
+        lambda place: billed_in_the_end(place, book, repeat=2),
     )
-    record_property("billing", f"{points} crash points tried, 0 violations")
 
 
 def test_the_refund_of_the_rest_may_die_at_any_call(
-    place: Trial, book: OrderBook, number: Callable[[], int], record_property: Record
+    place: Trial, book: OrderBook, number: Numbers, crashes: Crashes
 ) -> None:
     place.lanes_a_stream = 1
 
@@ -138,8 +140,7 @@ def test_the_refund_of_the_rest_may_die_at_any_call(
         assert book.change(id_, "paid", "cancelled") == 200
         place.read_streams()
 
-    points = each_call(place, prepare, bill, lambda place: billed_in_the_end(place, book))
-    record_property("refund of the rest", f"{points} crash points tried, 0 violations")
+    crashes.at_each_call("refund of the rest", place, prepare, bill, lambda place: billed_in_the_end(place, book))
 
 
 def test_refunds_follow_sales_that_were_posted_the_day_before(place: Trial, book: OrderBook) -> None:

@@ -1,9 +1,8 @@
 """Projections survive a crash at every call: the base currency, sales by place, source indexes."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import timedelta
-from itertools import count
 from typing import Any
 
 import pytest
@@ -11,7 +10,7 @@ import pytest
 from quarterhour.aws.items import from_item
 from quarterhour.model.clock import iso_millis
 from quarterhour.model.quarter_hours import LENGTH, QuarterHour
-from tests.invariants.crashing import Record, each_call
+from tests.invariants.crashing import Crashes, Numbers
 from tests.invariants.trial import GRACE, Trial, on_trial
 from tests.support.events import sale
 
@@ -20,11 +19,6 @@ from tests.support.events import sale
 def place() -> Iterator[Trial]:
     with on_trial(base="EUR") as made:
         yield made
-
-
-@pytest.fixture
-def number() -> Callable[[], int]:
-    return count(1).__next__
 
 
 def sold(n: int) -> list[dict[str, Any]]:
@@ -55,7 +49,7 @@ def documents(place: Trial) -> list[dict[str, Any]]:
 
 
 def test_a_report_in_a_base_currency_may_die_at_any_call_and_the_rates_may_change_meanwhile(
-    place: Trial, number: Callable[[], int], record_property: Record
+    place: Trial, number: Numbers, crashes: Crashes
 ) -> None:
     """The rates that an attempt has pinned stay, though others are stated before the next attempt."""
 
@@ -73,14 +67,13 @@ def test_a_report_in_a_base_currency_may_die_at_any_call_and_the_rates_may_chang
         state(place, "USD", f"1.1{number()}", iso_millis(meanwhile))
         place.report()
 
-    points = each_call(place, prepare, act=Trial.report, recover=recover)
-    record_property("report in a base currency", f"{points} crash points tried, 0 violations")
+    crashes.at_each_call("report in a base currency", place, prepare, act=Trial.report, recover=recover)
     pinned = [one for document in documents(place) for bucket in document["buckets"] for one in bucket["rates"]]
     assert {one["currency"] for one in pinned} == {"GBP", "USD"}
     assert {one["units_per_base"] is None for one in pinned} == {True, False}, "some had a rate, some had none"
 
 
-def test_stating_a_rate_may_die_at_any_call(place: Trial, number: Callable[[], int], record_property: Record) -> None:
+def test_stating_a_rate_may_die_at_any_call(place: Trial, number: Numbers, crashes: Crashes) -> None:
     """Sent again, a rate is stored once: in force, and in the history."""
     stated: dict[str, str] = {}
 
@@ -102,8 +95,7 @@ def test_stating_a_rate_may_die_at_any_call(place: Trial, number: Callable[[], i
         assert history == stated
         assert latest["version"] == len(stated)
 
-    points = each_call(place, prepare, act=say, recover=check)
-    record_property("state a rate", f"{points} crash points tried, 0 violations")
+    crashes.at_each_call("state a rate", place, prepare, act=say, recover=check)
 
 
 def test_a_base_currency_that_is_changed_meanwhile_holds_for_the_next_plan(place: Trial) -> None:

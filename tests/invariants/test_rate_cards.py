@@ -11,7 +11,7 @@ import pytest
 from quarterhour.ledger.explanation import commission_matches
 from quarterhour_tools.emulator.faults import Killed
 from quarterhour_tools.emulator.http_api import Request
-from tests.invariants.crashing import Record, each_call
+from tests.invariants.crashing import Crashes
 from tests.invariants.trial import Trial, on_trial
 from tests.support.events import refund, sale
 
@@ -42,7 +42,7 @@ def place() -> Iterator[Trial]:
         yield made
 
 
-def test_an_ingest_may_die_at_any_call_while_the_rate_card_changes(place: Trial, record_property: Record) -> None:
+def test_an_ingest_may_die_at_any_call_while_the_rate_card_changes(place: Trial, crashes: Crashes) -> None:
     office, numbers = Office(), count()
 
     def prepare(place: Trial) -> None:
@@ -57,8 +57,7 @@ def test_an_ingest_may_die_at_any_call_while_the_rate_card_changes(place: Trial,
         office.write(place)
         place.send_again()
 
-    points = each_call(place, prepare, act, recover)
-    record_property("ingest by rate cards", f"{points} crash points tried, 0 violations")
+    crashes.at_each_call("ingest by rate cards", place, prepare, act, recover)
     items = place.ledger()
     assert {item["terms"].partition(" ")[0] for item in items} == {"card", "sale"}
     assert [item["id"] for item in items if not commission_matches(item)] == []
@@ -69,7 +68,7 @@ def test_an_ingest_may_die_at_any_call_while_the_rate_card_changes(place: Trial,
             assert left[item["refers_to"]] >= 0, "refunds took back more than their sale was charged"
 
 
-def test_a_writer_may_die_at_any_call_and_writes_each_version_once(place: Trial, record_property: Record) -> None:
+def test_a_writer_may_die_at_any_call_and_writes_each_version_once(place: Trial, crashes: Crashes) -> None:
     office, expected = Office(), count(1)
 
     def act(place: Trial) -> None:
@@ -81,7 +80,6 @@ def test_a_writer_may_die_at_any_call_and_writes_each_version_once(place: Trial,
             place.stack.cold_start("documents")
             office.write(place)
 
-    points = each_call(place, lambda _: None, act, recover)
-    record_property("document", f"{points} crash points tried, 0 violations")
+    crashes.at_each_call("document", place, lambda _: None, act, recover)
     versions = [item["sk"]["S"] for item in place.entities() if item["pk"]["S"] == "DOCUMENT#rate-card:42"]
     assert sorted(versions) == ["metadata", "v_0", *(f"v_{version:08d}" for version in range(1, office.seen + 1))]

@@ -14,7 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from quarterhour.schedule.expression import upcoming
 from quarterhour_tools.emulator.faults import Kind
 from quarterhour_tools.emulator.http_api import Request
-from tests.invariants.crashing import Record, each_call
+from tests.invariants.crashing import Crashes
 from tests.invariants.trial import Trial, on_trial
 from tests.support.events import sale
 
@@ -104,7 +104,7 @@ def place() -> Iterator[Trial]:
 
 
 @pytest.mark.parametrize("recovery", ["requested again", "watched"])
-def test_a_change_may_die_at_any_call(place: Trial, recovery: str, record_property: Record) -> None:
+def test_a_change_may_die_at_any_call(place: Trial, recovery: str, crashes: Crashes) -> None:
     schedule, number = Schedule(place), count()
     requested: dict[str, Any] = {}
 
@@ -129,11 +129,10 @@ def test_a_change_may_die_at_any_call(place: Trial, recovery: str, record_proper
     def ask(_: Trial) -> None:
         schedule.put(**requested)
 
-    points = each_call(place, prepare, ask, recover)
-    record_property(f"change of the schedule, {recovery}", f"{points} crash points tried, 0 violations")
+    crashes.at_each_call(f"change of the schedule, {recovery}", place, prepare, ask, recover)
 
 
-def test_the_watch_may_die_at_any_call(place: Trial, record_property: Record) -> None:
+def test_the_watch_may_die_at_any_call(place: Trial, crashes: Crashes) -> None:
     schedule = Schedule(place)
     schedule.put(expression="rate(15 minutes)", paused=True)
 
@@ -147,8 +146,7 @@ def test_the_watch_may_die_at_any_call(place: Trial, record_property: Record) ->
         assert schedule.is_as_desired()
         schedule.check()
 
-    points = each_call(place, prepare, lambda place: place.invoke("watch", {}), recover)
-    record_property("watch", f"{points} crash points tried, 0 violations")
+    crashes.at_each_call("watch", place, prepare, lambda place: place.invoke("watch", {}), recover)
 
 
 # ---------------------------------------------------------------- any order of things

@@ -20,7 +20,7 @@ from quarterhour_tools.emulator.faults import Kind
 from tests.invariants.corrections import RateCard
 from tests.invariants.orders import OrderBook, order
 from tests.invariants.trial import START, on_trial
-from tests.support.events import Cloud, adjustment, refund, rerating, sale, view, void
+from tests.support.events import Cloud, adjustment, payment, refund, rerating, sale, view, void
 
 SOURCES = {"e": "shop", "t": "till"}
 """The source of an event, by the first letter of its id."""
@@ -34,7 +34,7 @@ AMOUNTS = ["10.00", "0.001", "12345678901234567890.12", "0"]
 AGENCIES = ["42", "42", "42", "ünï 7"]
 AGENCIES_OF_ORDERS = ["0", "1"]
 POLICIES = ["open", "registered"]
-KINDS = [*["sale"] * 5, *["refund"] * 3, *["rerating"] * 2, "void", "adjustment", "unlinked", "view"]
+KINDS = [*["sale"] * 5, *["refund"] * 3, *["rerating"] * 2, *["payment"] * 2, "void", "adjustment", "unlinked", "view"]
 RATE_CARD = "rate-card:default"
 RATE_CARDS = [RateCard("10"), RateCard("8", fixed="0.30", minimum="0.50", maximum="20"), RateCard("12.5")]
 """The last one is in force; re-ratings apply any of them."""
@@ -77,6 +77,8 @@ def an_event_without_time(draw: st.DrawFn) -> Cloud:
             sent = rerating(id_, of, version, RATE_CARD, agency=agency, **from_another(id_, of))
         case "adjustment":
             sent = adjustment(id_, "0.25", of, agency=agency, **from_another(id_, of))
+        case "payment":
+            sent = payment(id_, draw(st.sampled_from(["100.00", "-0.001"])), agency=agency)
         case "unlinked":
             sent = draw(st.sampled_from([refund(id_, "-3.5", None, agency=agency), adjustment(id_, "-2")]))
         case _:
@@ -90,7 +92,7 @@ def from_another(id_: str, of: str) -> dict[str, str]:
 
 
 def corrected(how: str, of: str, agency: str) -> Cloud:
-    """Return a correction of a sale that has an id of its own."""
+    """Return a correction of a sale, with an id made of the sale's id and the kind of correction."""
     facts = {"agency": agency, "refers_to_source": SOURCES[of[0]]}
     match how:
         case "refund":
@@ -320,7 +322,7 @@ class Marketplace(RuleBasedStateMachine):
 
 LONG = settings.get_current_profile_name() == "long"
 pytestmark = [pytest.mark.timeout(7200)] if LONG else []
-"""Seconds. The long profile takes a quarter of an hour on a core of its own."""
+"""Seconds. The long profile takes a quarter of an hour on an idle core."""
 
 TestMarketplace = Marketplace.TestCase
 TestMarketplace.settings = settings.get_profile("long" if LONG else "bounded")

@@ -11,7 +11,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from hashlib import sha256
@@ -22,6 +22,7 @@ from quarterhour.aws.entity import CHECKPOINT_KEY
 from quarterhour.aws.items import from_item
 from quarterhour.ledger.event_index import INDEXED, keys_in
 from quarterhour.locations.keys import location_of
+from quarterhour.model import money
 from quarterhour.model.totals import Totals
 from quarterhour.reports.keys import part_of_lines
 from quarterhour.reports.plan import Checkpoint, Plan
@@ -31,7 +32,7 @@ from quarterhour_tools.emulator.engines import MOTO
 from quarterhour_tools.emulator.faults import Faults, Killed
 from quarterhour_tools.emulator.filters import matches
 from quarterhour_tools.emulator.http_api import Request, Response
-from tests.invariants.corrections import SALE, Books, RateCard, check_story, facts_of, is_content, name_of
+from tests.invariants.corrections import DISCARDED, SALE, Books, RateCard, check_story, facts_of, is_content, name_of
 from tests.support.events import Cloud
 from tests.support.requests import events_request
 from tests.support.system import World, opened
@@ -66,7 +67,7 @@ class Trial(World):
         self.accepted: dict[str, Cloud] = {}
         """What was answered as recorded or duplicate, by id."""
         self.held: dict[str, Cloud] = {}
-        """What was answered as held, by id."""
+        """What was answered as held, or as held and discarded, by id."""
         self.turned_away: list[tuple[Cloud, list[str]]] = []
         """What was answered as rejected or as a conflict, with the problems."""
         self.released: set[str] = set()
@@ -111,12 +112,18 @@ class Trial(World):
             if verdict in {"recorded", "duplicate"}:
                 self.accepted[event["id"]] = event
             elif verdict == "held":
-                assert self.held.setdefault(event["id"], event) == event, "two contents of one event are held"
+                self._remember_held(event)
             elif verdict == "unavailable":
                 self.outbox.append(event)
             else:
-                self.turned_away.append((event, [problem["problem"] for problem in item["errors"]]))
+                problems = [problem["problem"] for problem in item["errors"]]
+                self.turned_away.append((event, problems))
+                if any(DISCARDED in problem for problem in problems):  # The answer `held` may have been lost.
+                    self._remember_held(event)
         return verdicts
+
+    def _remember_held(self, event: Cloud) -> None:
+        assert self.held.setdefault(event["id"], event) == event, "two contents of one event are held"
 
     def request(self, function: str, method: str, path: str, body: Any = None) -> Response | None:
         """Send a request to another function once; ``None`` where it died and gave no answer."""
@@ -404,6 +411,7 @@ class Trial(World):
                 Decimal(item["gross"]["S"]),
                 Decimal(item["refunds"]["S"]),
                 Decimal(item["commission"]["S"]),
+                Decimal(item["payments"]["S"]),
             )
             for item in self.entities()
             if item["sk"]["S"] == "latest" and item["pk"]["S"].startswith("ACCOUNT#")
@@ -425,7 +433,7 @@ class Trial(World):
             sums: dict[tuple[str, str], Totals] = {}
             for item in items:
                 of = f"{item['agency']}#{item['currency']}", item["period"]
-                sums[of] = sums.get(of, Totals()).plus(Decimal(item["amount"]), Decimal(item["commission"]))
+                sums[of] = _plus(sums.get(of, Totals()), item)
             assert {of: totals for of, totals in counted.items() if totals.events} == sums, (
                 f"periods differ from the {where}"
             )
@@ -435,8 +443,7 @@ class Trial(World):
         for item in ledger:
             if "location" in item and item["currency"] != "XXX":
                 place = item["location"], item["currency"]
-                amount, commission = Decimal(item["amount"]), Decimal(item["commission"])
-                sold[place] = sold.get(place, Totals()).plus(amount, commission)
+                sold[place] = _plus(sold.get(place, Totals()), item)
         projected: dict[tuple[str, str], Totals] = {}
         for entity in self.entities():
             if entity["pk"]["S"].startswith("PLACE#"):
@@ -493,9 +500,17 @@ def _sums(items: Iterable[dict[str, str]]) -> dict[str, Totals]:
     sums: dict[str, Totals] = {}
     for item in items:
         account = f"{item['agency']}#{item['currency']}"
-        amount, commission = Decimal(item["amount"]), Decimal(item["commission"])
-        sums[account] = sums.get(account, Totals()).plus(amount, commission)
+        sums[account] = _plus(sums.get(account, Totals()), item)
     return sums
+
+
+def _plus(totals: Totals, item: dict[str, str]) -> Totals:
+    """Return totals after one more event; a payment is in no figure but its own."""
+    amount, commission = Decimal(item["amount"]), Decimal(item["commission"])
+    if item["type"] == "payment.recorded":
+        assert commission == 0, "a payment has a commission"
+        return replace(totals, events=totals.events + 1, payments=money.add(totals.payments, amount))
+    return totals.plus(amount, commission)
 
 
 def _opener(objects: dict[str, bytes]) -> Any:

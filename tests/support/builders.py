@@ -64,6 +64,13 @@ def void(id_: str = "v1", of: str = "order-1", **changed: Any) -> Event:
     return read
 
 
+def payment(id_: str = "p1", amount: str = "100.00", **changed: Any) -> Event:
+    """Return a payment."""
+    read = read_event(events.payment(id_, amount, **changed))
+    assert isinstance(read, Event), read
+    return read
+
+
 def rerating(id_: str = "rr1", version: int = 1, **changed: Any) -> Event:
     """Return a re-rating of a sale by a version of its agency's rate card."""
     read = read_event(events.rerating(id_, version=Decimal(version), **changed))

@@ -71,6 +71,11 @@ def rerating(
     return cloud_event(id_, "adjustment.recorded", agency, **facts)
 
 
+def payment(id_: str = "p1", amount: object = "100.00", **data: Any) -> Cloud:
+    """Return a CloudEvent of a payment by an agency, or to it if the amount is negative."""
+    return sale(id_, amount, "payment.recorded", **data)
+
+
 def by_sign(id_: str, amount: str, **data: Any) -> Cloud:
     """Return a CloudEvent of a sale, or of an unlinked refund where the amount is negative."""
     return sale(id_, amount, "sale.refunded" if amount.startswith("-") else "sale.recorded", **data)

@@ -1,6 +1,7 @@
 """Counters as 0.1.0 wrote them: an item a partition, with its totals and its watermark."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from quarterhour.counters.keys import partition_key
@@ -36,7 +37,13 @@ def older_changes(  # noqa: PLR0913 - all that the three counters hold
     # 0.1.0 kept no totals of periods.
     _, *shared, _ = quarter_hour_changes(account, partition.quarter_hour, stored, in_month, **more)
     watermark = {"seq": seq, "expires_at": epoch(partition.quarter_hour.end + retention.quarter_hour)}
-    return [counter_change(partition_key(account, partition), stored, delta, watermark), *shared]
+    written = [counter_change(partition_key(account, partition), stored, delta, watermark), *shared]
+    return [without_payments(change) for change in written if isinstance(change, Change)]
+
+
+def without_payments(change: Change) -> Change:
+    """Return the change of a counter without payments, which 0.1.0 did not know."""
+    return replace(change, values={name: value for name, value in change.values.items() if name != "payments"})
 
 
 def older_group_changes(group: Group, stored: Mapping[str, Counter], retention: Retention) -> list[Change | Addition]:

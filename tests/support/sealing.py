@@ -3,6 +3,7 @@
 import gzip
 import json
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from datetime import datetime
 from decimal import Decimal
 from io import BytesIO
@@ -13,8 +14,9 @@ from quarterhour.model.identifiers import Identity, Partition, Position
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.reports.base_currency import Pins, convert
 from quarterhour.reports.digests import hexdigest
-from quarterhour.reports.keys import MANIFEST, REPORTS, files_of, run_prefix
+from quarterhour.reports.keys import MANIFEST, PAGE, REPORTS, files_of, run_prefix
 from quarterhour.reports.manifest import run_files
+from quarterhour.reports.page import report_page
 from quarterhour.reports.plan import SCHEMA, Plan, RunTotals
 from quarterhour.reports.writer import SealedFileWriter
 from tests.support.builders import posting_item
@@ -100,14 +102,16 @@ def relined(content: bytes, change: Callable[[list[str]], None]) -> bytes:
 
 
 def cover_up(objects: Objects) -> None:
-    """Make all hashes right again, as somebody with access to everything could."""
+    """Make all hashes and pages right again, as somebody with access to everything could."""
     previous = None
     for key in sorted(key for key in objects if key.startswith(REPORTS) and key.endswith(MANIFEST)):
         document = json.loads(objects[key])
-        files = [file for bucket in document["buckets"] for file in files_of(bucket)] + document["files"]
-        for file in files:
+        document["previous"] = previous
+        for file in [*(file for bucket in document["buckets"] for file in files_of(bucket)), *document["files"]]:
+            if file["key"].endswith(PAGE):
+                with suppress(ValueError, KeyError):  # tampered with so that it has no page
+                    objects[file["key"]] = report_page({**document, "files": document["files"][:1]})
             if file["key"] in objects:
                 file |= {"sha256": hexdigest(objects[file["key"]]), "size": len(objects[file["key"]])}
-        document["previous"] = previous
         objects[key] = json.dumps(document).encode()
         previous = {"run": document["run"], "sha256": hexdigest(objects[key])}

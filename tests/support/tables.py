@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from dataclasses import replace
 from typing import Any
 
@@ -35,13 +36,13 @@ def parked(world: World, queue: str) -> list[dict[str, Any]]:
 
 
 def stream(world: World, table: str) -> list[dict[str, Any]]:
-    """Return all records of a table's stream, as Lambda hands them over."""
+    """Return copies of all records of a table's stream, as Lambda hands them over."""
     client = world.stack.engine.streams()
     arn = world.stack.dynamodb.describe_table(TableName=world.stack.ref(table))["Table"]["LatestStreamArn"]
     (shard,) = client.describe_stream(StreamArn=arn)["StreamDescription"]["Shards"]
     iterator = client.get_shard_iterator(StreamArn=arn, ShardId=shard["ShardId"], ShardIteratorType="TRIM_HORIZON")
     records = client.get_records(ShardIterator=iterator["ShardIterator"])["Records"]
-    return [lambda_record(one, arn, REGION, world.clock.now()) for one in records]
+    return [lambda_record(deepcopy(one), arn, REGION, world.clock.now()) for one in records]
 
 
 def redeploy(world: World, function: str, **environment: str) -> None:

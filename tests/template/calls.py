@@ -29,6 +29,7 @@ LAMBDA = {"AWS_DEFAULT_REGION": REGION, "AWS_ACCESS_KEY_ID": "none", "AWS_SECRET
 """What Lambda itself puts into a function's environment, as far as a client asks for it."""
 BUCKET = "report-bucket"
 ROLE = "arn:aws:iam::123456789012:role/SealingRole"
+SEALED = ("ledger/", "reports/", "statements/", "totals/")
 TRANSACTION = {"Put": "PutItem", "Update": "UpdateItem", "Delete": "DeleteItem", "ConditionCheck": "ConditionCheckItem"}
 
 
@@ -44,7 +45,7 @@ def calls_of(service: str, operation: str, request: dict[str, Any]) -> Iterator[
     """Yield what a request needs permission for."""
     match service, operation:
         case "s3", _:
-            if operation == "PutObject" and request["Key"].startswith(("ledger/", "reports/", "totals/")):
+            if operation == "PutObject" and request["Key"].startswith(SEALED):
                 assert request["IfNoneMatch"] == "*", "the bucket's policy takes a sealed file only so"
             action = "GetObject" if operation == "HeadObject" else operation
             yield Call(f"s3:{action}", f"ReportBucket/{request['Key']}")
@@ -160,7 +161,7 @@ class World:
             f"{name.upper()}_ARN": states.create_state_machine(
                 name=f"quarterhour-dev-{name}", definition="{}", roleArn=ROLE
             )["stateMachineArn"]
-            for name in ("sealing", "rebuilding")
+            for name in ("sealing", "rebuilding", "stating")
         }
         for name in stack.of("AWS::SQS::Queue"):
             self.names[name] = self._client("sqs").create_queue(QueueName=name)["QueueUrl"]

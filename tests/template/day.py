@@ -1,12 +1,14 @@
 """A day on a deployed system in which every function meets everything that it has a call for."""
 
 import json
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from quarterhour.aws.entity import SHARDS_KEY
 from quarterhour.aws.items import from_item, to_item
 from quarterhour.model.errors import SealedFileError
+from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.reports.keys import RUNS
 from quarterhour.reports.plan import Checkpoint
 from tests.support.repository import ROOT
@@ -30,6 +32,8 @@ def live_through(world: World) -> None:
     # Whatever has a current state by now, its snapshots are kept.
     states = [item for item in world.items("EntityTable") if item["sk"]["S"] == "latest"]
     assert world.stream("snapshots", *states) == ALL_DONE
+    live_with_statements(world)
+    live_with_disputes(world)
 
 
 def live_with_documents(world: World) -> None:
@@ -185,11 +189,76 @@ def live_with_parts(world: World) -> None:
 
 def live_with_many_days(world: World) -> None:
     """Let more days be rebuilt than one invocation does, and follow the execution."""
-    for day in range(1, 9):
-        world.put("EntityTable", to_item({"pk": RUNS, "sk": f"2026-10-0{day}T0000-2400"}))
+    runs = [to_item({"pk": RUNS, "sk": f"2026-10-0{day}T0000-2400"}) for day in range(1, 9)]
+    for run in runs:
+        world.put("EntityTable", run)
     started = world.sample("operator-rebuild")
     execution = started["execution"]
     assert world.run("operator", {"action": "follow", "execution": execution})["execution"] == execution
+    for run in runs:
+        world.remove("EntityTable", run)
+
+
+def live_with_statements(world: World) -> None:
+    """Let two months be stated, the first one by a plan before which and after which documents were written."""
+    later = "2027-01-01T00:00:00Z"
+    write(world, "documents-register", "Nord & Süd", {"tax": {"scheme": "reverse_charge"}})
+    write(world, "documents-register", "Nord & Süd", {"valid_from": later})
+    seal_through(world, datetime(2026, 11, 4, tzinfo=UTC))
+    assert world.sample("watch-tick")["statements_due"] == "2026-10"
+    with world.without_sealed_lines(), pytest.raises(SealedFileError, match="is gone"):
+        world.sample("statements-run")
+    world.pass_time(minutes=1)
+    write(world, "documents-register", "42", {"status": "closed"})
+    write(world, "documents-write", "owner", {"legal_name": "Riverside Market Ltd"})
+    assert world.sample("statements-run")["periods"] == ["2026-10"]
+    seal_through(world, datetime(2026, 12, 4, tzinfo=UTC))
+    assert world.sample("statements-period")["periods"] == ["2026-11"]
+    assert world.sample("statements-reseal")["written"] == []
+    for step in ("collect", "number", "write", "publish"):
+        world.sample(f"statements-{step}")
+
+
+def live_with_disputes(world: World) -> None:
+    """Let a statement be disputed, corrected and resolved, and be read in every way."""
+    write(world, "documents-register", "42", {"valid_from": "2027-01-01T00:00:00Z"})
+    assert world.sample("accounting-statement", period="2026-12")["statusCode"] == 200, "a preview"
+    assert [world.sample("accounting-dispute")["statusCode"] for _ in range(2)] == [201, 200]
+    another = json.loads((ROOT / "events" / "accounting-dispute.json").read_text("utf-8"))
+    another["body"] = another["body"].replace("INV-1001:1", "CRN-0031:1")
+    assert world.run("accounting", another)["statusCode"] == 201
+    assert [world.sample("accounting-resolve")["statusCode"] for _ in range(2)] == [200, 200]
+    world.pass_time(minutes=1)
+    sample = json.loads((ROOT / "events" / "ingest-held.json").read_text("utf-8"))
+    correction = json.loads(sample["body"])
+    data = {"amount": "-0.02", "currency": correction["data"]["currency"], "refers_to": "INV-1001:1"}
+    world.run("ingest", {**sample, "body": json.dumps({**correction, "id": "CRN-0051:1", "data": data})})
+    assert world.sample("watch-tick")["disputes"] == {"resolved": 1, "open": 0}
+    assert world.sample("accounting-status")["statusCode"] == 409, "others have changed it"
+    for name in ("periods", "statements", "statement", "disputes", "balance"):
+        assert world.sample(f"accounting-{name}")["statusCode"] == 200, name
+    for name in ("statements", "disputes"):
+        of_agency = json.loads((ROOT / "events" / f"accounting-{name}.json").read_text("utf-8"))
+        assert world.run("accounting", {**of_agency, "queryStringParameters": {"agency": "42"}})["statusCode"] == 200
+
+
+def write(world: World, sample: str, name: str, content: Properties) -> None:
+    """Write a version of a document after its latest one."""
+    parameter, prefix = ("agency", "agency:") if sample == "documents-register" else ("document", "")
+    items = [item for item in world.items("EntityTable") if item["pk"]["S"] == f"DOCUMENT#{prefix}{name}"]
+    seen = max((int(item["version"]["N"]) for item in items if "version" in item), default=0)
+    event = json.loads((ROOT / "events" / f"{sample}.json").read_text("utf-8"))
+    event["rawPath"] = event["rawPath"].replace(event["pathParameters"][parameter], name)
+    event["pathParameters"][parameter] = name
+    written = world.run("documents", {**event, "body": json.dumps({"seen": seen, "content": content})})
+    assert written["statusCode"] == 201, written
+
+
+def seal_through(world: World, instant: datetime) -> None:
+    """Let everything before an instant be sealed, and pass until a while after it; nothing was recorded meanwhile."""
+    (item,) = (one for one in world.items("EntityTable") if one["sk"]["S"] == "checkpoint")
+    world.put("EntityTable", {**item, "sealed_through": {"S": str(QuarterHour.at(instant).previous)}})
+    world.clock.advance_to(instant + timedelta(minutes=15))
 
 
 def recorded_batch(world: World) -> Properties:

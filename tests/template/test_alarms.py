@@ -144,6 +144,8 @@ def normal(known: dict[str, Alarm]) -> Series:
         Own.EVENTS_UNAVAILABLE: every(MINUTE, 0),
         Own.COUNTER_DRIFT: every(60 * MINUTE, 0),
         Own.HELD_AGE_DAYS: every(SPAN, 0.5),
+        # A run that takes an hour.
+        Own.STATEMENTS_DUE: [(second, float(600 <= second // MINUTE < 660)) for second, _ in every(15 * MINUTE, 0)],
         # Just before a report, the checkpoint is a rate and the grace old.
         Own.REPORT_DELAY: [
             (second + late, delay)
@@ -178,6 +180,7 @@ BREACHES: dict[str, list[tuple[float, float]]] = {
     Own.COUNTER_DRIFT: once(600, 1),
     Own.REPORT_DELAY: [(600 * MINUTE, 2.0), (615 * MINUTE, 2.25)],
     Own.HELD_AGE_DAYS: once(600, 7.01),
+    Own.STATEMENTS_DUE: [((600 + 15 * tick) * MINUTE, 1) for tick in range(8)],
 }
 
 FAR_APART = [*once(300, 7), *once(600, 7)]

@@ -9,6 +9,7 @@ import pytest
 from tests.template.stack import Properties, Stack, aliased, listed
 
 ACCOUNT = "/accounts/{agency}/{currency}"
+STATEMENT = "/statements/{agency}/{currency}/{period}"
 ROUTES = {
     "POST /events": "IngestFunction",
     "GET /events": "ApiFunction",
@@ -53,6 +54,14 @@ ROUTES = {
     "PUT /orders/{order}/status": "OrdersFunction",
     "GET /customers/{customer}/orders": "OrdersFunction",
     "GET /customers/{customer}/items": "OrdersFunction",
+    f"GET {ACCOUNT}/balance": "AccountingFunction",
+    "GET /periods": "AccountingFunction",
+    "GET /statements": "AccountingFunction",
+    f"GET {STATEMENT}": "AccountingFunction",
+    f"PUT {STATEMENT}/status": "AccountingFunction",
+    f"POST {STATEMENT}/disputes": "AccountingFunction",
+    f"PUT {STATEMENT}/disputes/{{source}}/{{event}}": "AccountingFunction",
+    "GET /disputes": "AccountingFunction",
     "GET /openapi.json": "ApiFunction",
     "GET /reports": "ApiFunction",
     "GET /reports/{run}": "ApiFunction",

@@ -8,9 +8,10 @@ from tests.template.stack import attribute
 
 FUNCTIONS = [
     *("ingest", "counters", "snapshots", "report", "operator", "api"),
-    *("threads", "exchange_rates", "documents", "orders", "billing"),
+    *("threads", "accounting", "exchange_rates", "documents", "orders", "billing"),
     "schedule",
     "watch",
+    "statements",
 ]
 LIBRARIES = ("AWS_", "POWERTOOLS_")
 

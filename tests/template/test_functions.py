@@ -20,15 +20,18 @@ FUNCTIONS = [
     "OrdersFunction",
     "BillingFunction",
     "ExchangeRatesFunction",
+    "AccountingFunction",
     "DocumentsFunction",
     "ScheduleFunction",
     "WatchFunction",
+    "StatementsFunction",
 ]
 REPORTS_SCHEDULE = (
     "arn:${AWS::Partition}:scheduler:${AWS::Region}:${AWS::AccountId}:schedule/default/quarterhour-${Stage}-report"
 )
 SEALING = "arn:${AWS::Partition}:states:${AWS::Region}:${AWS::AccountId}:stateMachine:quarterhour-${Stage}-sealing"
 REBUILDING = SEALING.replace("-sealing", "-rebuilding")
+STATING = SEALING.replace("-sealing", "-stating")
 REBUILDS = REBUILDING.replace(":stateMachine:", ":execution:") + ":*"
 STREAMS = {"CountersFunction": "LedgerTable", "SnapshotsFunction": "EntityTable", "BillingFunction": "EntityTable"}
 
@@ -68,8 +71,8 @@ class TestEachFunction:
             for resource in listed(one["Resource"]):
                 assert resource != "*"
                 assert "Fn::GetAtt" in resource or re.fullmatch(
-                    r"\$\{(?:EntityTable\.Arn\}/index/gsi[12]|ReportBucket\.Arn\}/(?:ledger|reports|totals)/\*(?:/manifest\.json)?)"
-                    rf"|{'|'.join(map(re.escape, (REPORTS_SCHEDULE, SEALING, REBUILDING, REBUILDS)))}",
+                    r"\$\{(?:EntityTable\.Arn\}/index/gsi[12]|ReportBucket\.Arn\}/(?:ledger|reports|statements|totals|work)/\*(?:/manifest\.json)?)"
+                    rf"|{'|'.join(map(re.escape, (REPORTS_SCHEDULE, SEALING, REBUILDING, REBUILDS, STATING)))}",
                     resource["Fn::Sub"],
                 )
 
@@ -94,6 +97,7 @@ class TestEachFunction:
             "SCHEDULE_NAME": "SCHEDULER",
             "SEALING_ARN": "SFN",
             "REBUILDING_ARN": "SFN",
+            "STATING_ARN": "SFN",
         }
         assert endpoints == {kind for end, kind in kinds.items() for key in variables if key.endswith(end)}
 
@@ -194,29 +198,29 @@ class TestTheReportsSchedule:
 
 
 class Machine(NamedTuple):
-    """A state machine: its logical id, and its function with the variable that holds its ARN."""
+    """A state machine: its logical id, its function, and the function that starts it, with the variable of its ARN."""
 
     name: str
     function: str
+    starter: str
     variable: str
     arn: str
 
 
 MACHINES = [
-    Machine("SealingMachine", "ReportFunction", "SEALING_ARN", SEALING),
-    Machine("RebuildingMachine", "OperatorFunction", "REBUILDING_ARN", REBUILDING),
+    Machine("SealingMachine", "ReportFunction", "ReportFunction", "SEALING_ARN", SEALING),
+    Machine("RebuildingMachine", "OperatorFunction", "OperatorFunction", "REBUILDING_ARN", REBUILDING),
+    Machine("StatingMachine", "StatementsFunction", "WatchFunction", "STATING_ARN", STATING),
 ]
 
 
 @pytest.mark.parametrize("machine", MACHINES, ids=[one.name for one in MACHINES])
 class TestAStateMachine:
     def states(self, stack: Stack, machine: Machine) -> list[Properties]:
-        """Return the map, the state of its items, and the state that follows."""
+        """Return the states, those of the items of maps too."""
         text = stack.of("AWS::StepFunctions::StateMachine")[machine.name]["DefinitionString"]["Fn::Sub"]
-        definition = json.loads(text.replace("${PartConcurrency}", "8"))
-        items = definition["States"][definition["StartAt"]]
-        (item,) = items["ItemProcessor"]["States"].values()
-        return [items, item, definition["States"][items["Next"]]]
+        own = list(json.loads(text.replace("${PartConcurrency}", "8"))["States"].values())
+        return own + [item for one in own if one["Type"] == "Map" for item in one["ItemProcessor"]["States"].values()]
 
     def test_may_invoke_its_function_and_spread_its_own_items_and_nothing_else(
         self, stack: Stack, machine: Machine
@@ -242,21 +246,28 @@ class TestAStateMachine:
 
     def test_has_the_name_that_its_function_starts(self, stack: Stack, machine: Machine) -> None:
         properties = stack.of("AWS::StepFunctions::StateMachine")[machine.name]
-        variables = stack.of("AWS::Lambda::Function")[machine.function]["Environment"]["Variables"]
+        variables = stack.of("AWS::Lambda::Function")[machine.starter]["Environment"]["Variables"]
         assert machine.arn.endswith(properties["StateMachineName"]["Fn::Sub"])
         assert variables[machine.variable]["Fn::Sub"] == machine.arn
 
     def test_retries_only_what_passes_by_itself_and_catches_nothing(self, stack: Stack, machine: Machine) -> None:
-        for task in self.states(stack, machine)[1:]:
+        tasks = [one for one in self.states(stack, machine) if one["Type"] == "Task"]
+        assert tasks
+        for task in tasks:
             (retry,) = task["Retry"]
             assert "Catch" not in task
             assert all(name.startswith("Lambda.") or name == "UnavailableError" for name in retry["ErrorEquals"])
             assert "Lambda.Unknown" not in retry["ErrorEquals"], "an item out of time would be out of time again"
             assert retry["JitterStrategy"] == "FULL"
 
+    def test_runs_as_many_items_side_by_side_as_the_parameter_says(self, stack: Stack, machine: Machine) -> None:
+        text = stack.of("AWS::StepFunctions::StateMachine")[machine.name]["DefinitionString"]["Fn::Sub"]
+        assert text.count('"MaxConcurrency": ${PartConcurrency}') == text.count('"Type": "Map"')
+
     def test_stops_at_the_first_item_that_fails(self, stack: Stack, machine: Machine) -> None:
-        items, *_ = self.states(stack, machine)
-        assert not {name for name in items if name.startswith("Tolerated")}
+        maps = [one for one in self.states(stack, machine) if one["Type"] == "Map"]
+        assert maps
+        assert not {name for one in maps for name in one if name.startswith("Tolerated")}
 
 
 class TestTheWatch:

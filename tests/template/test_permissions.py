@@ -22,9 +22,10 @@ from tests.template.stack import Properties, Stack, arn_of, listed, logical_id, 
 
 FUNCTIONS = [
     *("ingest", "counters", "snapshots", "report", "operator", "api"),
-    *("threads", "exchange_rates", "documents", "orders", "billing"),
+    *("threads", "accounting", "exchange_rates", "documents", "orders", "billing"),
     "schedule",
     "watch",
+    "statements",
 ]
 STANDARD = {"Log", "ReadStream", "GiveUp"}
 """Statements for what Lambda does in the function's name: no call of the code shows it, so it has rules of its own."""

@@ -107,7 +107,8 @@ class TestTheSealedFiles:
     def test_keep_every_version_for_ever(self, stack: Stack) -> None:
         bucket = stack.of("AWS::S3::Bucket")["ReportBucket"]
         assert bucket["VersioningConfiguration"] == {"Status": "Enabled"}
-        assert "LifecycleConfiguration" not in bucket
+        (rule,) = bucket["LifecycleConfiguration"]["Rules"]
+        assert rule["Prefix"] == "work/", "what the steps of a statement run pass on is not sealed"
 
     def test_are_written_over_by_nobody(self, stack: Stack) -> None:
         statement = statements(stack, "ReportBucket")["SealedOnce"]
@@ -119,6 +120,7 @@ class TestTheSealedFiles:
         assert [one["Fn::Sub"].partition("}")[2] for one in statement["Resource"]] == [
             "/ledger/*",
             "/reports/*",
+            "/statements/*",
             "/totals/*",
         ]
 
@@ -144,7 +146,7 @@ class TestTheSealedFiles:
             for action in listed(one["Action"])
             if "s3:Delete" in action or "dynamodb:Delete" in action
         ]
-        assert writers == ["ReportFunction"]
+        assert writers == ["ReportFunction", "StatementsFunction"]
         # A held event is deleted once it is in the ledger; its identity stays.
         assert {action for action, _ in removers} == {"dynamodb:DeleteItem"}
         assert all(key.startswith("HELD#") for _, keys in removers for key in keys or [""])

@@ -23,7 +23,7 @@ from tests.template.stack import Properties, Stack, attribute, function_of, pars
 
 FUNCTIONS = sorted(Template(parsed(), ROOT).functions(attribute))
 SAMPLES = sorted((ROOT / "events").iterdir())
-BY_HAND = ("operator",)
+BY_HAND = ("operator", "statements")
 """What an operator starts, and whose own words may come back as an error."""
 NAME = "Zoë Quine"
 PERSON = 'Zoë Quine <zoe.quine@example.org> eyJhbGciOi.c2VjcmV0\r\n{"level":"ERROR","message":"forged"}'
@@ -32,7 +32,7 @@ AWS_OWN = {
     *("accountId", "apiId", "domainName", "domainPrefix", "method", "protocol", "requestId", "routeKey", "stage"),
     *("awsRegion", "eventID", "eventName", "eventSource", "eventSourceARN", "eventVersion", "SequenceNumber"),
     *("account", "detail-type", "id", "region", "resources", "source", "StreamViewType", "time", "version"),
-    *("publish", "reseal", "seal"),
+    *("publish", "reseal", "seal", "collect", "number", "write"),
 }
 """What AWS or an operator puts into an event, not a sender; not so in a body."""
 

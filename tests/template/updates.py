@@ -13,6 +13,8 @@ from typing import Any, Final
 from tests.template.stack import Properties, listed, parsed, translated
 
 REGION: Final = "eu-west-1"
+WORK: Final = "work/"
+"""The prefix of the bucket's files that are needed only for a while."""
 
 LASTING: Final[dict[str, tuple[str, ...]]] = {
     "AWS::ApiGatewayV2::Api": (),  # its address is what clients know
@@ -144,9 +146,15 @@ def _rules(properties: Properties) -> list[Properties]:
 
 
 def _moves_or_forgets(rule: Properties) -> bool:
-    """Tell whether a rule of a bucket touches files: not one that only clears up what was never finished, say."""
-    touching = ("Expiration", "NoncurrentVersionExpiration", "NoncurrentVersionTransition", "Transition")
-    return rule["Status"] == "Enabled" and any(name.startswith(touching) for name in rule)
+    """Tell whether a rule of a bucket touches files: not one that only clears up what was never finished, say.
+
+    What the steps of a statement run pass on, under ``work/``, is made again if it is gone.
+    """
+    return rule["Status"] == "Enabled" and rule.get("Prefix") != WORK and any(map(_touches, rule))
+
+
+def _touches(name: str) -> bool:
+    return name.startswith(("Expiration", "NoncurrentVersionExpiration", "NoncurrentVersionTransition", "Transition"))
 
 
 def _policy_changes(before: Properties, after: Properties) -> Iterator[str]:

@@ -79,6 +79,7 @@ def test_a_state_is_shown_without_its_keys() -> None:
         "gross": "1.50",
         "refunds": "-0.5",
         "commission": "0",
+        "payments": "0",
         "net": "1.00",
         "version": 3,
         "last_updated": "t",

@@ -259,7 +259,35 @@ def test_the_sign_separates_gross_from_refunds() -> None:
         "gross": "10.005",
         "refunds": "-2.50",
         "commission": "0.7505",
+        "payments": "0",
     }
+
+
+def test_payments_move_every_counter_and_no_figure_of_sales() -> None:
+    table = Table()
+    sold = posting(ACCOUNTS[0], PARTITIONS[0], "10.00", "1.00", 0)
+    paid = [
+        {**posting(ACCOUNTS[0], PARTITIONS[0], amount, "0", i), "type": {"S": "payment.recorded"}}
+        for i, amount in ((2, "25.00"), (3, "-5.50"))
+    ]
+    for one in group(stream([sold, *paid]))[0]:
+        table.apply(one)
+    expected = Totals(3, Decimal("10.00"), Decimal(0), Decimal("1.00"), Decimal("19.50"))
+    counters = [table.totals(ACCOUNTS[0], sk) for sk in ("latest", "DAY#2026-10-23", "PERIOD#2026-10")]
+    assert [*counters, *table.quarter_hours(ACCOUNTS[0]).values()] == [expected] * 4
+
+
+def test_a_counter_that_was_stored_before_there_were_payments_counts_them_from_0() -> None:
+    table = Table()
+    for one in group(stream([posting(ACCOUNTS[0], PARTITIONS[0], "10.00", "1.00", 0)]))[0]:
+        table.apply(one)
+    for item in table.items.values():
+        item.pop("payments", None)
+    paid = {**posting(ACCOUNTS[0], PARTITIONS[0], "25.00", "0", 3), "type": {"S": "payment.recorded"}}
+    for one in group([record(100, paid)])[0]:
+        table.apply(one)
+    expected = Totals(2, Decimal("10.00"), Decimal(0), Decimal("1.00"), Decimal("25.00"))
+    assert table.totals(ACCOUNTS[0], "latest") == table.totals(ACCOUNTS[0], "PERIOD#2026-10") == expected
 
 
 def test_one_transaction_moves_quarter_hour_day_period_and_lifetime_together() -> None:

@@ -13,13 +13,13 @@ from quarterhour.model import exact_json
 from quarterhour.model.fields import MAX_PROBLEMS
 from quarterhour.model.identifiers import Account, Identity
 from tests.support import events
-from tests.support.builders import accounts, amounts, data, event, identities, sale, sale_of, void
+from tests.support.builders import accounts, amounts, data, event, identities, payment, sale, sale_of, void
 from tests.support.events import ABSENT
 
 NAME = "1 to 200 printable characters without '#', and no blank at either end"
 TEXT = "1 to 200 printable characters"
 AMOUNT = "a decimal of at most 38 digits, as a string or a number"
-TYPES = "one of sale.recorded, sale.refunded, sale.voided, adjustment.recorded, view.recorded"
+TYPES = "one of sale.recorded, sale.refunded, sale.voided, adjustment.recorded, payment.recorded, view.recorded"
 CURRENCY = "an ISO 4217 code such as EUR"
 DATA = "an object with amount and currency"
 SHARE = "a decimal from 0 to 1"
@@ -463,6 +463,59 @@ def test_a_void_that_is_none_is_rejected(changed: dict[str, Any], field: str, pr
     read = read_event(events.void(**changed))
     assert isinstance(read, Rejection)
     assert [(one.field, one.problem) for one in read.problems] == [(field, problem)]
+
+
+@pytest.mark.parametrize("amount", ["0.01", "-0.01", "9" * 38])
+def test_a_payment_of_either_sign_has_no_commission(amount: str) -> None:
+    paid = payment(amount=amount, reason="transfer 8", extra={"bank": "N26"})
+    assert (paid.amount, paid.account, paid.commission_rate) == (Decimal(amount), Account("42", "GBP"), Decimal(0))
+    assert paid.details == {"reason": "transfer 8", "extra": '{"bank":"N26"}'}
+    assert paid.linked_to is None
+
+
+NO_SALE = "is given, though a payment is no sale"
+SIGNED = "above 0 if the agency paid, below 0 if it was paid"
+
+
+@pytest.mark.parametrize(
+    ("changed", "field", "problem", "expected"),
+    [
+        ({"amount": "0"}, "data.amount", "is 0", SIGNED),
+        ({"amount": "-0.00"}, "data.amount", "is 0.00", SIGNED),
+        ({"amount": ABSENT}, "data.amount", "is missing", AMOUNT),
+        ({"amount": "1,5"}, "data.amount", "is '1,5'", AMOUNT),
+        ({"currency": "XXX"}, "data.currency", "is 'XXX'", CURRENCY),
+        ({"currency": ABSENT}, "data.currency", "is missing", CURRENCY),
+        ({"reason": " "}, "data.reason", "is ' '", f"{TEXT}, not all of them blanks"),
+        ({"price": "1"}, "data.price", "is not known", "one of "),
+        *(
+            ({name: value}, f"data.{name}", NO_SALE, f"no {name}")
+            for name, value in {
+                "commission_rate": "0.1",
+                "commission": "1",
+                "refers_to": "order-1",
+                "kind": "opening",
+                "product": "tea",
+                "quantity": "2",
+                "unit_price": "2",
+                "customer": "ann",
+                "order_id": "8",
+                "line": "1",
+                "location": "GB",
+                "category": "books",
+            }.items()
+        ),
+    ],
+)
+def test_a_payment_that_is_none_is_rejected(changed: dict[str, Any], field: str, problem: str, expected: str) -> None:
+    ((found, why, right),) = problems(events.payment(**changed))
+    assert (found, why) == (field, problem)
+    assert right.startswith(expected)
+
+
+def test_an_unknown_field_of_a_payment_is_rejected_with_the_fields_that_it_has() -> None:
+    ((_, _, expected),) = problems(events.payment(price="1"))
+    assert expected == "one of amount, currency, extra, reason; put your own into data.extra"
 
 
 @pytest.mark.parametrize("type_", ["sale.recorded", "view.recorded"])

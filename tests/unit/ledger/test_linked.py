@@ -272,13 +272,21 @@ def test_a_void_or_a_refund_that_the_sale_does_not_allow_is_rejected(sale: Claim
     assert [(one.field, one.problem) for one in planned.problems] == [("data.refers_to", problem)]
 
 
-@pytest.mark.parametrize("type_", ["sale.voided", "sale.refunded", "adjustment.recorded", "view.recorded"])
+@pytest.mark.parametrize(
+    "type_", ["sale.voided", "sale.refunded", "adjustment.recorded", "payment.recorded", "view.recorded"]
+)
 @pytest.mark.parametrize("sent", [void(), refund(), event("a1", "adjustment.recorded", refers_to="order-1")])
 def test_only_a_sale_can_be_referred_to(type_: str, sent: Event) -> None:
     other = replace(SALE, refundable=None)
     planned = linked_to(sent, other, type=type_)
     assert isinstance(planned, Rejection)
     assert [(one.field, one.problem) for one in planned.problems] == [("data.refers_to", f"is no sale, but {type_}")]
+
+
+def test_a_correction_of_a_payment_is_rejected_with_what_corrects_payments() -> None:
+    planned = linked_to(void(), replace(SALE, refundable=None), type="payment.recorded")
+    assert isinstance(planned, Rejection)
+    assert planned.problems[0].expected == "a payment of the opposite sign"
 
 
 def test_the_cancellation_of_an_order_whose_sale_was_voided_gives_back_nothing_more() -> None:

@@ -17,7 +17,7 @@ from quarterhour.ledger.pricing import Price, needed_rate_cards, origin_of, pric
 from quarterhour.model import money
 from quarterhour.rate_cards.plan import InForce, LookedAt
 from quarterhour.rate_cards.rate_card import RateCard
-from tests.support.builders import AT, event, linked_of, terms
+from tests.support.builders import AT, event, linked_of, payment, terms
 from tests.unit.rate_cards.builders import categories, codes, places, priced, rate_card, rate_cards
 
 BOOKS = {"percent": "8", "category": "books", "currency": "GBP", "fixed": "0.30", "minimum": "2", "maximum": "9"}
@@ -101,6 +101,18 @@ def test_an_adjustment_may_name_its_commission() -> None:
     )
 
 
+@pytest.mark.parametrize("amount", ["100.00", "-100.00", "9" * 38])
+def test_a_payment_bears_no_commission_and_its_explanation_says_so(amount: str) -> None:
+    paid = payment(amount=amount)
+    facts = recorded(paid, {"percent": "50", "currency": "GBP", "fixed": "1"})
+    assert (facts["terms"], Decimal(facts["commission"]), "arithmetic" in facts) == ("payment", Decimal(0), False)
+    assert commission_matches(facts)
+    assert not commission_matches({**facts, "commission": "0.01"})
+    explained = explanation_of(facts, [])
+    assert explained["terms"] == {"from": "payment", "note": "a payment bears no commission"}
+    assert [step["says"] for step in explained["steps"]] == [f"0 of {amount}"]
+
+
 def test_only_events_without_a_named_price_need_a_rate_card_at_their_own_time_or_now() -> None:
     earlier = AT - timedelta(days=3)
     events = [
@@ -109,6 +121,7 @@ def test_only_events_without_a_named_price_need_a_rate_card_at_their_own_time_or
         event("c", commission_rate="0.1"),
         event("d", type_="adjustment.recorded", commission="1"),
         event("e", type_="sale.refunded", amount="-1", refers_to="a"),
+        payment("f", agency="7"),
     ]
     assert needed_rate_cards(events, AT) == {("42", AT), ("42", earlier)}
 

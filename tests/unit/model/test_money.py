@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quarterhour.model import money
-from quarterhour.model.totals import Totals
+from quarterhour.model.totals import RunningTotals, Totals
 from tests.support.builders import amounts
 
 NINES = "9" * 38
@@ -216,6 +216,28 @@ def test_totals_added_and_subtracted_again_are_the_same_to_the_last_digit(
         return reduce(lambda sums, amount: sums.plus(amount, amount), of, Totals())
 
     assert totals(one + other) - totals(other) == totals(one)
+
+
+@given(sold=st.lists(amounts()), paid=st.lists(amounts()))
+def test_payments_are_a_sum_of_their_own(sold: list[Decimal], paid: list[Decimal]) -> None:
+    sales, totals, running = Totals(), Totals(), RunningTotals()
+    for amount in sold:
+        sales = sales.plus(amount, amount)
+        totals = totals.plus(amount, amount)
+        running.add(amount, amount)
+    for amount in paid:
+        totals = totals.plus(amount, Decimal(0), is_payment=True)
+        running.add(amount, Decimal(0), is_payment=True)
+    assert Fraction(totals.payments) == sum(map(Fraction, paid))
+    assert (totals.gross, totals.refunds, totals.net) == (sales.gross, sales.refunds, sales.net)
+    assert (totals.commission, totals.events) == (sales.commission, len(sold) + len(paid))
+    assert running.totals() == totals == Totals.of(totals.as_dict())
+    assert (totals - sales).payments == totals.payments
+    assert totals.without_payments() == {**sales.without_payments(), "events": totals.events}
+
+
+def test_totals_that_were_stored_before_there_were_payments_have_payments_of_0() -> None:
+    assert Totals.of(Totals(2, Decimal(5)).without_payments()) == Totals(2, Decimal(5))
 
 
 def test_an_amount_of_zero_counts_as_a_sale() -> None:

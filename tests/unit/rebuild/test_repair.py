@@ -14,6 +14,7 @@ from quarterhour.aws.entity import Key
 from quarterhour.aws.workers import Workers
 from quarterhour.counters.distinct import Marker, MarkerSet, marker_sets
 from quarterhour.counters.plan import Addition, Change, Counter, group
+from quarterhour.ledger.event import PAYMENT
 from quarterhour.ledger.posting import Posting
 from quarterhour.model import clock
 from quarterhour.model.clock import ManualClock
@@ -107,14 +108,16 @@ def expected(postings: Iterable[Mapping[str, Any]], prefix: str = "") -> Totals:
     totals = Totals()
     for item in postings:
         if item["quarter_hour"]["S"].startswith(prefix):
-            totals = totals.plus(Decimal(item["amount"]["S"]), Decimal(item["commission"]["S"]))
+            amount, commission = Decimal(item["amount"]["S"]), Decimal(item["commission"]["S"])
+            totals = totals.plus(amount, commission, is_payment=item["type"]["S"] == PAYMENT)
     return totals
 
 
 def by_period(postings: Iterable[Mapping[str, Any]]) -> PeriodTotals:
     totals: PeriodTotals = {}
     for item in (Posting.of(dict(one)) for one in postings):
-        totals[item.period] = totals.get(item.period, Totals()).plus(item.amount, item.commission)
+        before = totals.get(item.period, Totals())
+        totals[item.period] = before.plus(item.amount, item.commission, is_payment=item.is_payment)
     return totals
 
 
@@ -122,7 +125,7 @@ figures = amounts()
 
 
 @given(
-    sold=st.lists(st.tuples(st.sampled_from(SEALED + UNSEALED), figures), min_size=1, max_size=12),
+    sold=st.lists(st.tuples(st.sampled_from(SEALED + UNSEALED), figures, st.booleans()), min_size=1, max_size=12),
     delivered=st.tuples(st.floats(0, 1), st.floats(0, 1)),
     broken=st.dictionaries(
         st.sampled_from(
@@ -134,16 +137,17 @@ figures = amounts()
     later=st.sampled_from([timedelta(hours=1), timedelta(days=2), timedelta(days=3), timedelta(days=5)]),
 )
 def test_a_rebuild_corrects_any_counters_while_events_keep_arriving(
-    sold: list[tuple[str, Decimal]],
+    sold: list[tuple[str, Decimal, bool]],
     delivered: tuple[float, float],
     broken: dict[str, Decimal | None],
     steps: list[int],
     later: timedelta,
 ) -> None:
-    postings = [posting("42#GBP", partition, amount, amount, i) for i, (partition, amount) in enumerate(sold)]
-    before, done = (round(share * len(postings)) for share in sorted(delivered))
-    for posted in postings[:before]:
-        posted.pop("period", None)  # recorded by 0.1.0, too
+    before, done = (round(share * len(sold)) for share in sorted(delivered))
+    postings = [
+        sold_to_0_1_0(partition, amount, i) if i < before else sold_or_paid(partition, amount, i, is_payment=is_payment)
+        for i, (partition, amount, is_payment) in enumerate(sold)
+    ]
     records = stream(postings)
     table = Shop()
     table.apply_as_0_1_0(records[:before])
@@ -152,7 +156,7 @@ def test_a_rebuild_corrects_any_counters_while_events_keep_arriving(
         if gross is None:
             table.items.pop((PK, sk), None)
         elif (PK, sk) in table.items:
-            damaged = Totals(events=10**6, gross=gross, refunds=gross, commission=gross)
+            damaged = Totals(10**6, gross, gross, gross, gross)
             table.items[PK, sk] |= {**damaged.as_dict(), "version": table.items[PK, sk]["version"] + 1}
 
     def meanwhile() -> None:
@@ -163,15 +167,27 @@ def test_a_rebuild_corrects_any_counters_while_events_keep_arriving(
 
     rebuild_patiently(Store(table, meanwhile), postings, AT + later)
     deliver(table, records[max(0, done - 2) :])
-    if any(one in SEALED for one, _ in sold):
+    if any(one in SEALED for one, *_ in sold):
         assert table.totals("42#GBP", "latest") == expected(postings)
         assert {period: one for period, one in table.periods("42#GBP").items() if one.events} == by_period(postings)
     for quarter_hour, totals in table.quarter_hours("42#GBP").items():
         assert totals == expected(postings, str(quarter_hour))
-    for day in {one[:8] for one, _ in sold if one in SEALED}:
+    for day in {one[:8] for one, *_ in sold if one in SEALED}:
         sk = f"DAY#{day[:4]}-{day[4:6]}-{day[6:]}"
         assert table.totals("42#GBP", sk) == expected(postings, day)
     assert rebuild(Store(table), postings, AT + later) == 0
+
+
+def sold_to_0_1_0(partition: str, amount: Decimal, i: int) -> dict[str, Any]:
+    """Return a posting of 0.1.0, which knew no periods and no payments."""
+    item = posting("42#GBP", partition, amount, amount, i)
+    item.pop("period", None)
+    return item
+
+
+def sold_or_paid(partition: str, amount: Decimal, i: int, *, is_payment: bool) -> dict[str, Any]:
+    item = posting("42#GBP", partition, amount, amount, i)
+    return {**item, "type": {"S": PAYMENT}} if is_payment else item
 
 
 def deliver(table: Shop, records: Sequence[dict[str, Any]]) -> None:

@@ -42,6 +42,10 @@ def sold(
     return {(Account("42", currency), period): Totals(1, Decimal(gross), Decimal(refunds), Decimal(commission))}
 
 
+def paid(currency: str, payments: str) -> AccountPeriods:
+    return {(Account("42", currency), OCTOBER): Totals(1, payments=Decimal(payments))}
+
+
 def rows(*quarter_hours: tuple[AccountPeriods, Pins], base: str = EUR, schema: int = SCHEMA) -> list[dict[str, str]]:
     """Return the summary of quarter-hours that follow each other."""
     totals, pinned = RunTotals.of([], schema), {}
@@ -68,6 +72,14 @@ def test_each_quarter_hour_is_converted_at_its_own_exchange_rate() -> None:
     )
     assert shown(row) == ("EUR", "325.00", "-25.00", "300.00", "32.50", "")
     assert (row["gross"], row["net"], row["commission"]) == ("200", "180", "20"), "its own currency stays exact"
+
+
+def test_payments_are_converted_as_every_figure_and_older_schemas_have_none() -> None:
+    payment = paid("GBP", "100.005"), {"GBP": rate("0.8")}
+    (row,), (older,) = rows(payment), rows(payment, schema=2)
+    assert (row["payments"], row["payments_in_base_rounded_half_even"]) == ("100.005", "125.01")
+    assert (row["gross_in_base_rounded_half_even"], row["net_in_base_rounded_half_even"]) == ("0.00", "0.00")
+    assert older.keys() == row.keys() - {"period", "payments", "payments_in_base_rounded_half_even"}
 
 
 def test_only_the_sum_is_rounded() -> None:
@@ -151,7 +163,7 @@ def test_a_missing_exchange_rate_is_noted_once_in_a_schema_without_periods() -> 
 
 def test_without_a_base_currency_the_summary_has_no_columns_for_it() -> None:
     header = summary(RunTotals.of([], SCHEMA)).decode().splitlines()[0]
-    assert header.endswith("commission,commission_rounded_half_even")
+    assert header.endswith("commission,commission_rounded_half_even,payments")
 
 
 def test_pinned_exchange_rates_are_parsed_as_they_were_stored() -> None:

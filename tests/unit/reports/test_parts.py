@@ -248,7 +248,7 @@ def test_a_run_in_parts_is_converted_to_the_base_currency_as_in_one() -> None:
 
 
 @given(
-    st.dictionaries(accounts, st.tuples(amounts(), amounts(), amounts()), max_size=9),
+    st.dictionaries(accounts, st.tuples(amounts(), amounts(), amounts(), amounts()), max_size=9),
     st.dictionaries(st.tuples(st.text(min_size=1), st.sampled_from(["GBP", "EUR"])), amounts(), max_size=9),
     st.integers(1, 4),
 )
@@ -257,7 +257,7 @@ def test_the_totals_of_a_part_are_unpacked_as_they_were_packed(
 ) -> None:
     sealed = SealedFile(7, "abc", 99)
     totals = PartTotals(
-        {(account, Period(2026, month)): Totals(month, *three) for account, three in sums.items() for month in (9, 10)},
+        {(account, Period(2026, month)): Totals(month, *four) for account, four in sums.items() for month in (9, 10)},
         {place: Totals(2, amount) for place, amount in places.items()},
     )
     with pytest.MonkeyPatch.context() as patch:

@@ -228,6 +228,7 @@ def test_a_run_seals_every_closed_quarter_hour_and_moves_the_checkpoint() -> Non
         "ledger/dt=2026-10-23/quarter=0130/lines.csv.gz",
         "ledger/dt=2026-10-23/quarter=0200/lines.csv.gz",
         f"{FOLDER}manifest.json",
+        f"{FOLDER}report.html",
         f"{FOLDER}summary.csv",
     ]
     assert proven(store)
@@ -340,6 +341,7 @@ def test_the_manifest_is_written_after_the_files_that_it_names_and_the_checkpoin
         "lines.csv.gz",
         "lines.csv.gz",
         "summary.csv",
+        "report.html",
         "manifest.json",
     ]
     assert store.calls[0] == "plan"
@@ -536,7 +538,7 @@ def test_each_quarter_hour_is_converted_at_the_exchange_rate_in_force_at_its_end
     assert {base for _, base in store.pins} == {"EUR"}
     summary = store.objects[f"{FOLDER}summary.csv"].decode().splitlines()
     # 12.50 at 0.8 and 3 at 0.4.
-    assert [row.split(",")[9:11] for row in summary[1:]] == [["EUR", "23.12"], ["EUR", "7.00"]]
+    assert [row.split(",")[10:12] for row in summary[1:]] == [["EUR", "23.12"], ["EUR", "7.00"]]
 
 
 def test_pinned_exchange_rates_are_used_whatever_is_in_force() -> None:

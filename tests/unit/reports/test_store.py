@@ -75,7 +75,7 @@ def test_an_object_is_created_only_where_none_exists_and_sent_whole_each_time(co
     bucket = Bucket(TIMEOUT, TIMEOUT, {})
     assert files(bucket).create(KEY, content, hexdigest(CONTENT))
     assert bucket.bodies == [CONTENT] * 3
-    request = {"Bucket": "bucket", "Key": KEY, "Body": content, "IfNoneMatch": "*"}
+    request = {"Bucket": "bucket", "Key": KEY, "Body": content, "ContentType": "application/gzip", "IfNoneMatch": "*"}
     assert bucket.calls == [("put_object", request)] * 3
 
 

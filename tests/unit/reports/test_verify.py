@@ -17,7 +17,7 @@ from quarterhour.model.identifiers import Account, Identity, Position
 from quarterhour.model.totals import Totals
 from quarterhour.reports.base_currency import Pins
 from quarterhour.reports.digests import hexdigest
-from quarterhour.reports.verify import Verification, verify
+from quarterhour.reports.verify import ReportVerification, verify
 from tests.support.builders import utc
 from tests.support.sealing import Objects, cover_up, edit, line, opening, relined, seal
 
@@ -25,7 +25,8 @@ LINES = "ledger/dt=2026-10-23/quarter={}/lines.csv.gz"
 FIRST, MIDDLE, LAST = (
     f"reports/2026/10/23/{bounds}/manifest.json" for bounds in ("0130-0200", "0200-0230", "0230-0245")
 )
-SUMMARY = "reports/2026/10/23/0200-0230/summary.csv"
+LAST_PAGE = "reports/2026/10/23/0230-0245/report.html"
+SUMMARY, PAGE = (f"reports/2026/10/23/0200-0230/{name}" for name in ("summary.csv", "report.html"))
 
 
 def reports() -> Objects:
@@ -49,7 +50,7 @@ def reports() -> Objects:
     return objects
 
 
-def check(objects: Objects, retention: timedelta | None = None) -> Verification:
+def check(objects: Objects, retention: timedelta | None = None) -> ReportVerification:
     return verify(opening(objects), objects, retention)
 
 
@@ -64,8 +65,24 @@ def test_untouched_reports_are_proven_with_their_totals() -> None:
     }
 
 
+def test_payments_are_proven_as_totals_of_their_own() -> None:
+    objects: Objects = {}
+    paid = line(utc("01:31"), "p", "100.00", type="payment.recorded", commission_rate="0", commission="0.00")
+    seal(objects, "202610230130", "202610230130", [line(utc("01:30"), "a", "5"), paid], ("", ""))
+    found = check(objects)
+    assert found.problems == []
+    assert found.accounts == {Account("42", "GBP"): Totals(2, Decimal(5), Decimal(0), Decimal("0.5"), Decimal(100))}
+    edit(objects, "reports/2026/10/23/0130-0145/manifest.json", as_a_sale)
+    assert any("accounts: " in problem for problem in check(objects).problems)
+
+
+def as_a_sale(manifest: dict[str, Any]) -> None:
+    """Count the payment of an account with its sales."""
+    manifest["accounts"][0].update(gross="105.00", payments="0")
+
+
 def test_without_sealed_files_nothing_is_proven_and_there_is_no_problem() -> None:
-    assert check({}) == Verification()
+    assert check({}) == ReportVerification()
     assert not check({}).proven
 
 
@@ -95,7 +112,7 @@ def test_files_of_an_older_schema_are_proven_next_to_those_of_the_newest() -> No
 def test_lines_have_the_columns_of_the_schema_that_the_manifest_names() -> None:
     objects = reports()
     edit(objects, LAST, lambda manifest: manifest.update(schema=1))
-    assert f"{LINES.format('0230')}: cannot be read" in check(objects).problems[0]
+    assert any(one.startswith(f"{LINES.format('0230')}: cannot be read") for one in check(objects).problems)
 
 
 # ---------------------------------------------------------------- in a base currency
@@ -127,9 +144,9 @@ def test_totals_in_the_base_currency_are_proven_from_the_pinned_exchange_rates()
     objects = in_euros()
     assert check(objects).problems == []
     assert objects[f"{BASE}summary.csv"].decode().splitlines()[1:] == [
-        "42,GBP,2026-10,1,8,0,8,0.8,0.80,EUR,10.00,0.00,10.00,1.00,",
-        "7,EUR,2026-10,1,1,0,1,0.1,0.10,EUR,1.00,0.00,1.00,0.10,",
-        "7,GBP,2026-10,1,1,0,1,0.1,0.10,EUR,,,,,no rate of GBP at the end of 202610230215",
+        "42,GBP,2026-10,1,8,0,8,0.8,0.80,0,EUR,10.00,0.00,10.00,1.00,0.00,",
+        "7,EUR,2026-10,1,1,0,1,0.1,0.10,0,EUR,1.00,0.00,1.00,0.10,0.00,",
+        "7,GBP,2026-10,1,1,0,1,0.1,0.10,0,EUR,,,,,,no rate of GBP at the end of 202610230215",
     ]
 
 
@@ -240,6 +257,13 @@ def content(key: str, change: Callable[[bytes], bytes]) -> Callable[[Objects], N
     return do
 
 
+def page_changed(objects: Objects) -> None:
+    """Change a figure on the page of the last run, and make its hash right again."""
+    objects[LAST_PAGE] = objects[LAST_PAGE].replace(b">0.1<", b">0.2<")
+    sealed = {"sha256": hexdigest(objects[LAST_PAGE]), "size": len(objects[LAST_PAGE])}
+    edit(objects, LAST, lambda manifest: manifest["files"][1].update(sealed))
+
+
 def flip(key: str) -> Callable[[Objects], None]:
     def do(objects: Objects) -> None:
         middle = len(objects[key]) // 2
@@ -295,6 +319,8 @@ TAMPERINGS = {
     "two lines files swapped": Tampering(swap(LINES_0130, LINES_0200), LINES_0130, "SHA-256: "),
     "a summary removed": Tampering(remove(SUMMARY), SUMMARY, "is missing"),
     "a byte of a summary changed": Tampering(flip(SUMMARY), SUMMARY, "SHA-256: "),
+    "a page removed": Tampering(remove(PAGE), PAGE, "is missing"),
+    "a byte of a page changed": Tampering(flip(PAGE), PAGE, "SHA-256: "),
     "a sum changed in a manifest": Tampering(
         document(MIDDLE, account("gross", "12.51"), covered_up=False), MIDDLE, "accounts: "
     ),
@@ -358,6 +384,8 @@ TAMPERINGS = {
         LAST.replace("0245", "0300"),
         "place: reports/2026/10/23/0230-0300/manifest.json where",
     ),
+    "a page changed": Tampering(page_changed, LAST_PAGE, "page: "),
+    "a page not named": Tampering(document(MIDDLE, lambda m: m["files"].pop()), MIDDLE, "files: ["),
     "a summary not named": Tampering(document(MIDDLE, lambda m: m.update(files=[])), MIDDLE, "files: [] where"),
     "a schema of the future": Tampering(document(LAST, lambda m: m.update(schema=4)), LAST, "schema: 4 where 3"),
     "the totals of a period changed": Tampering(
@@ -516,7 +544,7 @@ def test_tampering_with_a_part_is_found_and_the_object_is_named(tampering: Tampe
     assert problems, found.problems
 
 
-@pytest.mark.parametrize("key", [MIDDLE, LINES_0200, SUMMARY])
+@pytest.mark.parametrize("key", [MIDDLE, LINES_0200, SUMMARY, PAGE])
 def test_an_object_that_cannot_be_opened_is_named_with_the_reason(key: str) -> None:
     objects = reports()
     plain = opening(objects)

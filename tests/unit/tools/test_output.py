@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quarterhour_tools.output import as_json, printable
+from quarterhour_tools.output import as_json, counted, printable
 
 ANY = st.text(st.characters(codec=None))
 
@@ -24,6 +24,11 @@ ANY = st.text(st.characters(codec=None))
 )
 def test_control_characters_are_escaped_and_what_is_long_is_cut(text: str, shown: str) -> None:
     assert printable(text) == shown
+
+
+@pytest.mark.parametrize(("number", "shown"), [(0, "0 lines"), (1, "1 line"), (2000, "2,000 lines")])
+def test_one_thing_is_named_in_the_singular(number: int, shown: str) -> None:
+    assert counted(number, "line") == shown
 
 
 @given(ANY)

@@ -25,8 +25,8 @@ MAX_ADDRESS: Final = 500
 FIELDS: Final = ("legal_name", "address", "country", "tax", "currency", "group", "contact", "status", "valid_from")
 TAX_FIELDS: Final = ("scheme", "percent", "vat_id")
 
-_ADDRESS: Final = f"1 to {MAX_ADDRESS} printable characters and line breaks, not all blank"
-_COUNTRY: Final = "an ISO 3166-1 code of two letters such as GB"
+ADDRESS: Final = f"1 to {MAX_ADDRESS} printable characters and line breaks, not all blank"
+COUNTRY: Final = "an ISO 3166-1 code of two letters such as GB"
 _TAX: Final = f"an object with {', '.join(TAX_FIELDS)}"
 
 
@@ -62,8 +62,8 @@ def read_agency(content: object, prefix: str = "content.") -> Agency | tuple[Fie
     outer = Fields(content, prefix)
     outer.report_unknown(frozenset(FIELDS))
     legal_name = outer.value("legal_name", fields.TEXT, fields.text, optional=True)
-    address = outer.value("address", _ADDRESS, _address, optional=True)
-    country = outer.value("country", _COUNTRY, _country, optional=True)
+    address_ = outer.value("address", ADDRESS, address, optional=True)
+    country = outer.value("country", COUNTRY, country_of, optional=True)
     tax = outer.value("tax", _TAX, lambda value: value if isinstance(value, Mapping) else None, optional=True)
     profile = None if tax is None else _read_tax(Fields(tax, f"{prefix}tax.", outer.problems), country)
     currency = outer.value("currency", fields.CURRENCY, fields.currency, optional=True)
@@ -74,7 +74,7 @@ def read_agency(content: object, prefix: str = "content.") -> Agency | tuple[Fie
     if outer.problems:
         return fields.bounded(outer.problems, "an agency as described")
     since = valid_from or ALWAYS[0]
-    return Agency(since, legal_name, address, country, profile, currency, group, contact, status or ACTIVE)
+    return Agency(since, legal_name, address_, country, profile, currency, group, contact, status or ACTIVE)
 
 
 def _valid(content: object) -> Valid | tuple[FieldProblem, ...]:
@@ -102,12 +102,14 @@ def _of(country: str | None) -> str:
     return "" if country is None else f"; of {country}, or with the two letters of its own country before it"
 
 
-def _address(value: object) -> str | None:
+def address(value: object) -> str | None:
+    """Return an address; ``None`` if the value is none."""
     fits = isinstance(value, str) and value.strip() and len(value) <= MAX_ADDRESS
     return str(value) if fits and all(one.isprintable() or one == "\n" for one in str(value)) else None
 
 
-def _country(value: object) -> str | None:
+def country_of(value: object) -> str | None:
+    """Return the code of a country; ``None`` if the value is none."""
     return value if isinstance(value, str) and value in COUNTRIES else None
 
 

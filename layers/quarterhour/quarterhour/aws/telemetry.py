@@ -50,6 +50,10 @@ class Metric(StrEnum):
     COUNTER_DRIFT = "CounterDrift"
     """Sealed quarter-hours whose counters differ from the ledger."""
 
+    STATEMENTS_SEALED = "StatementsSealed"
+    STATEMENTS_DUE = "StatementsDue"
+    """Whether a period is due and not stated: 1 or 0."""
+
     REPORT_DELAY = "ReportDelay"
     """The delay of the reports, in firings of the schedule."""
     REPORT_DELAY_SECONDS = "ReportDelaySeconds"

@@ -213,7 +213,9 @@ def group_changes(
     delta: PeriodTotals = {}
     for one in group_.postings:
         so_far = delta.get(one.posting.period, Totals())
-        delta[one.posting.period] = so_far.plus(one.posting.amount, one.posting.commission)
+        delta[one.posting.period] = so_far.plus(
+            one.posting.amount, one.posting.commission, is_payment=one.posting.is_payment
+        )
     before = stored.get(quarter_hour_sk(group_.quarter_hour), {}).get("watermarks", {})
     moved = {shard_name(one.posting.partition): one.seq for one in group_.postings}
     return quarter_hour_changes(

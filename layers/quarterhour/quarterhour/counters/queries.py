@@ -71,6 +71,7 @@ def _compared(values: Values) -> Figures:
         "gross": totals.gross,
         "refunds": totals.refunds,
         "commission": totals.commission,
+        "payments": totals.payments,
         "net": totals.net,
     }
 

@@ -32,8 +32,9 @@ class Valid(NamedTuple):
 class DocumentKind(NamedTuple):
     """A kind of document whose content has a schema.
 
-    ``prefix``: of the names of its documents. ``is_name``: whether a document can have the rest of a name, and
-    ``names``, what it can be. ``validate``: returns what a content is valid for, or every problem in it.
+    ``prefix``: of the names of its documents, with a colon at its end; without one, the name of its only document.
+    ``is_name``: whether a document can have the rest of a name, and ``names``, what it can be. ``validate``: returns
+    what a content is valid for, or every problem in it.
     """
 
     prefix: str
@@ -45,6 +46,10 @@ class DocumentKind(NamedTuple):
     def name(self) -> str:
         """The kind's name: ``rate-card``."""
         return self.prefix.removesuffix(":")
+
+    def covers(self, document: str) -> bool:
+        """Return whether a document of this name is of this kind."""
+        return document.startswith(self.prefix) if self.prefix.endswith(":") else document == self.prefix
 
 
 DOCUMENT: Final = "document"
@@ -81,7 +86,7 @@ def read_draft(document: str, body: Mapping[str, Any], kinds: Sequence[DocumentK
     outer.report_unknown(_BODY)
     seen = outer.value("seen", _SEEN, _seen)
     content = outer.value("content", _ANYTHING, _canonical)
-    kind = next((one for one in kinds if document.startswith(one.prefix)), None)
+    kind = next((one for one in kinds if one.covers(document)), None)
     _check_name(document, kind, outer)
     valid = kind.validate(body["content"]) if kind and body.get("content") is not None else None
     if valid is not None and not isinstance(valid, Valid):

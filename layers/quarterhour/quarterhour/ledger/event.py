@@ -26,6 +26,7 @@ SALE: Final = "sale.recorded"
 REFUND: Final = "sale.refunded"
 VOID: Final = "sale.voided"
 ADJUSTMENT: Final = "adjustment.recorded"
+PAYMENT: Final = "payment.recorded"
 VIEW: Final = "view.recorded"
 OPENING: Final = "opening"
 """The kind of an adjustment that brings a balance forward."""
@@ -37,10 +38,14 @@ _SIGNS: Final[Mapping[str, tuple[Callable[[Decimal], bool], str]]] = {
     SALE: (lambda amount: amount >= 0, "0 or more, as it is a sale"),
     REFUND: (lambda amount: amount <= 0, "0 or less, as it is a refund"),
     ADJUSTMENT: (lambda _: True, "any amount"),
+    PAYMENT: (
+        lambda amount: not amount.is_zero(),
+        "above 0 if the agency paid, below 0 if it was paid",
+    ),
 }
-TYPES: Final = (SALE, REFUND, VOID, ADJUSTMENT, VIEW)
+TYPES: Final = (SALE, REFUND, VOID, ADJUSTMENT, PAYMENT, VIEW)
 _CORRECTIONS: Final = frozenset({REFUND, VOID, ADJUSTMENT})
-"""The types that can refer to a sale, of any source, and give a reason."""
+"""The types that can refer to a sale, of any source."""
 _REFERENCE: Final = ("refers_to", "refers_to_source")
 _REQUIRED: Final[Mapping[str | None, frozenset[str]]] = {
     VIEW: frozenset({"customer"}),
@@ -227,6 +232,15 @@ def _figures_of_view(inner: Fields, _: str | None) -> _Figures:
     return _Figures(money.ZERO, money.NO_CURRENCY, money.ZERO)
 
 
+def _figures_of_payment(inner: Fields, _: str | None) -> _Figures | None:
+    """Return the figures of a payment, whose commission is 0; ``None`` if it is invalid."""
+    for name in inner.given(_NOT_OF_PAYMENTS):
+        inner.problem(name, "is given, though a payment is no sale", f"no {name}")
+    inner.report_unknown(_OF_PAYMENTS, _YOUR_OWN, refused=_NOT_OF_PAYMENTS)
+    amount, currency = _amount(inner, PAYMENT), inner.value("currency", fields.CURRENCY, fields.currency)
+    return None if amount is None or currency is None else _Figures(amount, currency, money.ZERO)
+
+
 def _figures_of_claim(inner: Fields, form: str | None) -> _Figures | None:
     """Return the figures of an event whose claim fixes amount and commission: its currency; ``None`` if it is invalid.
 
@@ -247,21 +261,30 @@ def _figures(inner: Fields, type_: str | None) -> _Figures | None:
     corrects = type_ is None or type_ in _CORRECTIONS
     known = _WITH_FIGURES | (_OF_ADJUSTMENTS if own else set()) | (_OF_CORRECTIONS if corrects else set())
     inner.report_unknown(known, _YOUR_OWN)
-    amount = inner.value("amount", fields.AMOUNT, money.parse_decimal)
+    amount = _amount(inner, type_)
     currency = inner.value("currency", fields.CURRENCY, fields.currency)
     commission_rate = inner.value("commission_rate", fields.SHARE, fields.share, optional=True)
     commission = inner.value("commission", fields.AMOUNT, money.parse_decimal, optional=True) if own else None
     if commission_rate is not None and commission is not None:
         inner.problem("commission", "is given with a commission_rate", "one of them")
-    if amount is not None and type_ is not None:
-        fits, expected = _SIGNS[type_]
-        if not fits(amount):
-            inner.problem("amount", f"is {money.plain(amount)}", expected)
     if amount is not None and commission_rate is not None and money.times(amount, commission_rate) is None:
         inner.problem(
             "commission_rate", "gives a commission of more than 38 digits", "fewer digits in commission_rate or amount"
         )
     return None if amount is None or currency is None else _Figures(amount, currency, commission_rate, commission)
+
+
+def _amount(inner: Fields, type_: str | None) -> Decimal | None:
+    """Return the amount of an event of a type; ``None``, with a problem added, if it is missing or invalid.
+
+    An amount with a sign that the type does not have is returned, with a problem added.
+    """
+    amount: Decimal | None = inner.value("amount", fields.AMOUNT, money.parse_decimal)
+    if amount is not None and type_ is not None:
+        fits, expected = _SIGNS[type_]
+        if not fits(amount):
+            inner.problem("amount", f"is {money.plain(amount)}", expected)
+    return amount
 
 
 def _rerating(value: object, agency: str | None, problems: list[FieldProblem]) -> Rerating | None:
@@ -343,15 +366,18 @@ _DETAILS: Final[Mapping[str, tuple[str, Callable[[Any], str | None]]]] = {
     "kind": (f'"{OPENING}", for a balance that is brought forward', _kind),
 }
 OF_CORRECTIONS: Final = ("refers_to_source", "reason")
-"""The names of the optional facts that only refunds, voids and adjustments have."""
+"""The names of the optional facts that only refunds, voids and adjustments have; a payment too has a reason."""
 DETAILS: Final = tuple(name for name in _DETAILS if name not in {*OF_CORRECTIONS, "kind"})
 """The names of the optional facts that every event can have."""
 _OF_CORRECTIONS: Final = frozenset(OF_CORRECTIONS)
 _OF_ADJUSTMENTS: Final = frozenset({"commission", "kind", RERATING})
 _WITH_FIGURES: Final = frozenset({"amount", "currency", "commission_rate", *DETAILS})
 _FIGURES: Final = frozenset({"amount", "commission_rate", "commission"})
+_OF_PAYMENTS: Final = frozenset({"amount", "currency", "reason", "extra"})
+_NOT_OF_PAYMENTS: Final = (_WITH_FIGURES | _OF_CORRECTIONS | _OF_ADJUSTMENTS) - _OF_PAYMENTS
 _READ_FIGURES: Final[Mapping[str | None, Callable[[Fields, str | None], _Figures | None]]] = {
     VIEW: _figures_of_view,
     VOID: _figures_of_claim,
+    PAYMENT: _figures_of_payment,
     RERATING: _figures_of_claim,
 }

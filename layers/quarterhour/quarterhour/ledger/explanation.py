@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Any, Final
 
 from quarterhour.ledger.event import RERATING, Rerating
-from quarterhour.ledger.pricing import BY_RATE_CARD, BY_RERATING, BY_SALE, Price, rate_card_in, sold_in
+from quarterhour.ledger.pricing import BY_PAYMENT, BY_RATE_CARD, BY_RERATING, BY_SALE, Price, rate_card_in, sold_in
 from quarterhour.model import money
 from quarterhour.model.clock import iso_exact
 from quarterhour.rate_cards import arithmetic
@@ -23,6 +23,7 @@ _UNKNOWN: Final = "unknown"
 """The origin of prices recorded before the ledger held price terms."""
 _OF_SALE: Final = (BY_SALE, BY_RERATING)
 """The origins of the prices that follow from a sale's."""
+_NO_COMMISSION: Final = "a payment bears no commission"
 _NO_ITEM: Final = "no item is sold or given back, so the rule's percentage counts alone"
 
 
@@ -89,6 +90,8 @@ def _price_terms(facts: Facts, looked_at: Sequence[LookedAt]) -> dict[str, Any]:
     shown = {"looked_at": [_looked_at(one, applied) for one in looked_at]} if looked_at else {}
     if applied is None:
         origin: dict[str, Any] = {"from": facts.get("terms") or _UNKNOWN, **shown}
+        if origin["from"] == BY_PAYMENT:
+            origin["note"] = _NO_COMMISSION
         if origin["from"] == BY_RERATING:
             applied_by = Rerating.parse(facts[RERATING]).as_dict()
             origin |= {"document": applied_by.pop("rate_card"), **applied_by, "reason": facts["reason"]}

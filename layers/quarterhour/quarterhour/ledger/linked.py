@@ -9,7 +9,7 @@ from datetime import datetime
 from decimal import Decimal
 from typing import NamedTuple
 
-from quarterhour.ledger.event import VOID, Event, Rejection, Rerating
+from quarterhour.ledger.event import PAYMENT, VOID, Event, Rejection, Rerating
 from quarterhour.ledger.explanation import Facts
 from quarterhour.ledger.held_events import Held, HeldReason, Hold, Reservation
 from quarterhour.ledger.plan import Claim, Claimed, RecordingTerms, Refundable
@@ -94,7 +94,7 @@ def _change(event: Event, target: Target, gathered: Gathered) -> _Change | Rejec
     if sale is None:
         if price is not None and _corrects_commission(event, target.facts):
             return _Change(event.amount, price, target.claim)
-        return _refuse(event, "data.refers_to", f"is no sale, but {target.facts['type']}", "the id of a sale")
+        return _of_no_sale(event, target.facts["type"])
     if event.account != sale.account:
         return _of_another_account(event)
     if price is not None:
@@ -103,7 +103,7 @@ def _change(event: Event, target: Target, gathered: Gathered) -> _Change | Rejec
 
 
 def _corrects_commission(adjustment: Event, facts: Facts) -> bool:
-    """Return whether an adjustment changes the commission alone of a refund or adjustment with a price of its own."""
+    """Return whether an adjustment changes only the commission of an event with a rate card or default price."""
     if not has_own_price(facts.get("terms", "")) or adjustment.commission is None or not adjustment.amount.is_zero():
         return False
     return Account(facts["agency"], facts["currency"]) == adjustment.account
@@ -112,7 +112,7 @@ def _corrects_commission(adjustment: Event, facts: Facts) -> bool:
 def _rerating(
     event: Event, rerating: Rerating, target: Target, rate_cards: Mapping[Version, RateCard]
 ) -> _Change | Rejection:
-    """Return the change that charges a sale, or another event with a price of its own, by another rate card.
+    """Return the change that charges an event, priced by a rate card or the default rate, by another rate card.
 
     Its price then is that of the rate card, and the re-rating posts the difference for what is left. So all commissions
     together are what the rate card charges, and later refunds give back parts of that.
@@ -148,6 +148,11 @@ def _rerated_price(
     if price is None:
         return _refuse(event, "data.rerating", "does not price the event", "a rate card that is valid and has a rule")
     return price
+
+
+def _of_no_sale(event: Event, type_: str) -> Rejection:
+    expected = "a payment of the opposite sign" if type_ == PAYMENT else "the id of a sale"
+    return _refuse(event, "data.refers_to", f"is no sale, but {type_}", expected)
 
 
 def _of_another_account(event: Event) -> Rejection:

@@ -6,6 +6,7 @@ from decimal import Decimal
 from typing import Self
 
 from quarterhour.aws.items import Item
+from quarterhour.ledger.event import PAYMENT
 from quarterhour.ledger.plan import SCHEMA
 from quarterhour.model import money
 from quarterhour.model.identifiers import Account, Partition, Position
@@ -23,6 +24,7 @@ class Posting:
     recorded_at: datetime
     customer: str | None
     period: Period
+    is_payment: bool = False
 
     @classmethod
     def of(cls, item: Item) -> Self:
@@ -38,6 +40,7 @@ class Posting:
                 Position.parse(item["position"]["S"]).recorded_at,
                 item["customer"]["S"] if "customer" in item else None,
                 period_of(item),
+                item["type"]["S"] == PAYMENT,
             )
         except (KeyError, TypeError) as error:
             raise ValueError(f"the ledger item lacks {error}") from error

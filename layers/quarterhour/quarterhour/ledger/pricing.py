@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import Final, NamedTuple
 
 from quarterhour.documents.keys import rate_card_name
-from quarterhour.ledger.event import ADJUSTMENT, REFUND, RERATING, VOID, Event
+from quarterhour.ledger.event import ADJUSTMENT, PAYMENT, REFUND, RERATING, VOID, Event
 from quarterhour.model import money
 from quarterhour.model.clock import parse_iso
 from quarterhour.rate_cards import arithmetic
@@ -23,6 +23,8 @@ BY_SALE: Final = "sale"
 """The origin of the price of a linked refund or a void."""
 BY_RERATING: Final = "rerating"
 """The origin of the price of a re-rating."""
+BY_PAYMENT: Final = "payment"
+"""The origin of the price of a payment: it bears no commission."""
 BY_DEFAULT: Final = "default"
 """The origin of a price at the default commission rate."""
 BY_RATE_CARD: Final = "card "
@@ -89,13 +91,13 @@ def rate_card_time(event: Event, now: datetime) -> datetime:
 def price_of(event: Event, in_force: Iterable[InForce], default_commission_rate: Decimal) -> Price:
     """Return the price of an event that does not have the price of a sale.
 
-    It is named by the event, or by the first rate card with a rule for it. ``in_force``: the rate cards in the order of
-    precedence.
+    It is that of a payment, or named by the event, or by the first rate card with a rule for it. ``in_force``: the rate
+    cards in the order of precedence.
     """
     if event.commission is not None:
         return Price(money.ZERO, BY_EVENT, arithmetic.write(Named(event.commission)))
     if event.commission_rate is not None:
-        return Price(event.commission_rate, BY_EVENT)
+        return Price(event.commission_rate, BY_PAYMENT if event.type == PAYMENT else BY_EVENT)
     sold = sold_in(event.type, event.amount, event.account.currency, event.details)
     for one in in_force:
         if rule := one.rate_card.rule_for(sold):

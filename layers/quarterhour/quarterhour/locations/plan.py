@@ -18,7 +18,7 @@ MAX_LEVELS: Final = MAX_TEXT // 2
 def sales(day: date, run: str, locations: Mapping[tuple[str, str], Totals]) -> list[dict[str, Any]]:
     """Return the items of a run's sales; a run is of one day, and always gives the same items."""
     return [
-        {**sales_key(day, location, currency, run), **totals.as_dict()}
+        {**sales_key(day, location, currency, run), **totals.without_payments()}
         for (location, currency), totals in locations.items()
     ]
 

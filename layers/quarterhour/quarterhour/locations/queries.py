@@ -9,7 +9,7 @@ from quarterhour.aws.entity import Values
 from quarterhour.aws.entity_table import EntityReader
 from quarterhour.locations.keys import below
 from quarterhour.locations.plan import Sales, by_place
-from quarterhour.model.totals import figures
+from quarterhour.model.totals import sales_figures
 from quarterhour.web.paging import MAX_BYTES, Page, Paging, size_of, within
 
 DAYS_A_PAGE: Final = 31
@@ -72,5 +72,5 @@ def _shown(day: date, sales: Sales) -> dict[str, Any]:
     return {
         "day": day.isoformat(),
         "place": sales.place,
-        "sales": [{"currency": currency, **figures(totals)} for currency, totals in sales.totals.items()],
+        "sales": [{"currency": currency, **sales_figures(totals)} for currency, totals in sales.totals.items()],
     }

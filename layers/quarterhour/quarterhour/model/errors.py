@@ -87,6 +87,13 @@ class ConflictError(RequestError):
     title = "Conflict"
 
 
+class GoneError(RequestError):
+    """What the request needs was kept for a limited time, which is over."""
+
+    status = 410
+    title = "Gone"
+
+
 class TooLargeError(RequestError):
     """The request exceeds a size limit."""
 

@@ -40,9 +40,12 @@ class Fields:
         """Add a problem of a field."""
         self.problems.append(FieldProblem(self._prefix + field, problem, expected))
 
-    def report_unknown(self, known: frozenset[str], hint: str = "") -> None:
-        """Add a problem for each field that is not ``known``; ``hint`` says where unknown data belongs."""
-        for name in sorted(self._values.keys() - known):
+    def report_unknown(self, known: frozenset[str], hint: str = "", *, refused: frozenset[str] = frozenset()) -> None:
+        """Add a problem for each field that is not ``known``; ``hint`` says where unknown data belongs.
+
+        ``refused``: fields that have a problem of their own where they are given.
+        """
+        for name in sorted(self._values.keys() - known - refused):
             self.problem(named(name), "is not known", f"one of {', '.join(sorted(known))}{hint}")
 
     def given(self, names: Collection[str]) -> list[str]:

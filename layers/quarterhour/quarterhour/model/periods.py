@@ -95,6 +95,14 @@ class Calendar:
         """Return the instant, in UTC, from which events of a period count in a later one."""
         return _cut_off(self.zone, self.grace_days, period)
 
+    def starts(self, period: Period) -> datetime:
+        """Return the instant, in UTC, at which a period begins in the marketplace's time zone."""
+        return _cut_off(self.zone, 0, period.previous)
+
+    def earliest_open(self, instant: datetime) -> Period:
+        """Return the earliest month that an event recorded at an instant can belong to."""
+        return self._earliest_open(self.month_of(instant), instant)
+
     def month_of(self, instant: datetime) -> Period:
         """Return the month of an instant in the marketplace's time zone."""
         try:

@@ -1,4 +1,4 @@
-"""Totals of an account: the four figures that counters, reports and proofs share."""
+"""Totals of an account: the figures that counters, reports and proofs share."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -13,20 +13,27 @@ K = TypeVar("K")
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """The number of events and exact sums: ``gross`` of the amounts of 0 or more, ``refunds`` of the negative ones."""
+    """The number of events and exact sums: ``gross`` of the amounts of 0 or more, ``refunds`` of the negative ones.
+
+    Payments are in neither of them, but a sum of their own: what the agency paid, less what was paid to it.
+    """
 
     events: int = 0
     gross: Decimal = money.ZERO
     refunds: Decimal = money.ZERO
     commission: Decimal = money.ZERO
+    payments: Decimal = money.ZERO
 
-    def plus(self, amount: Decimal, commission: Decimal) -> "Totals":
+    def plus(self, amount: Decimal, commission: Decimal, *, is_payment: bool = False) -> "Totals":
         """Return the totals after one more event."""
-        if amount < 0:
-            gross, refunds = self.gross, money.add(self.refunds, amount)
+        gross, refunds, payments = self.gross, self.refunds, self.payments
+        if is_payment:
+            payments = money.add(payments, amount)
+        elif amount < 0:
+            refunds = money.add(refunds, amount)
         else:
-            gross, refunds = money.add(self.gross, amount), self.refunds
-        return Totals(self.events + 1, gross, refunds, money.add(self.commission, commission))
+            gross = money.add(gross, amount)
+        return Totals(self.events + 1, gross, refunds, money.add(self.commission, commission), payments)
 
     def __add__(self, other: "Totals") -> "Totals":
         """Return the sum of both totals."""
@@ -35,11 +42,12 @@ class Totals:
             money.add(self.gross, other.gross),
             money.add(self.refunds, other.refunds),
             money.add(self.commission, other.commission),
+            money.add(self.payments, other.payments),
         )
 
     def __sub__(self, other: "Totals") -> "Totals":
         """Return the difference of both totals, which may be negative, the number of events too."""
-        figures = (other.gross, other.refunds, other.commission)
+        figures = (other.gross, other.refunds, other.commission, other.payments)
         return self + Totals(-other.events, *map(money.negated, figures))
 
     @property
@@ -49,6 +57,10 @@ class Totals:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the figures as they are stored and shown: a count, and exact decimal strings."""
+        return {**self.without_payments(), "payments": money.plain(self.payments)}
+
+    def without_payments(self) -> dict[str, Any]:
+        """Return the figures of ``as_dict`` that say nothing of payments."""
         return {
             "events": self.events,
             "gross": money.plain(self.gross),
@@ -58,23 +70,26 @@ class Totals:
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> Self:
-        """Parse the values that ``as_dict`` returns."""
-        figures = (Decimal(str(values[name])) for name in ("gross", "refunds", "commission"))
-        return cls(int(values["events"]), *figures)
+        """Parse the values that ``as_dict`` returns; totals stored before there were payments lack them."""
+        figures = values["gross"], values["refunds"], values["commission"], values.get("payments", "0")
+        return cls(int(values["events"]), *(Decimal(str(figure)) for figure in figures))
 
 
 class RunningTotals:
     """Totals that events are added to, one after the other."""
 
-    __slots__ = ("_commission", "_events", "_gross", "_refunds")
+    __slots__ = ("_commission", "_events", "_gross", "_payments", "_refunds")
 
     def __init__(self) -> None:
-        self._events, self._gross, self._refunds, self._commission = 0, money.ZERO, money.ZERO, money.ZERO
+        self._events = 0
+        self._gross = self._refunds = self._commission = self._payments = money.ZERO
 
-    def add(self, amount: Decimal, commission: Decimal) -> None:
+    def add(self, amount: Decimal, commission: Decimal, *, is_payment: bool = False) -> None:
         """Add an event."""
         self._events += 1
-        if amount < money.ZERO:
+        if is_payment:
+            self._payments = money.add(self._payments, amount)
+        elif amount < money.ZERO:
             self._refunds = money.add(self._refunds, amount)
         else:
             self._gross = money.add(self._gross, amount)
@@ -82,12 +97,17 @@ class RunningTotals:
 
     def totals(self) -> Totals:
         """Return the totals of the events added so far."""
-        return Totals(self._events, self._gross, self._refunds, self._commission)
+        return Totals(self._events, self._gross, self._refunds, self._commission, self._payments)
 
 
 def figures(totals: Totals) -> dict[str, Any]:
     """Return totals as the API shows them: the stored figures, and ``net``."""
     return {**totals.as_dict(), "net": money.plain(totals.net)}
+
+
+def sales_figures(totals: Totals) -> dict[str, Any]:
+    """Return totals of sales alone as the API shows them: as ``figures`` does, without payments."""
+    return {**totals.without_payments(), "net": money.plain(totals.net)}
 
 
 PeriodTotals = dict[Period, Totals]

@@ -15,6 +15,7 @@ from quarterhour.aws.streams import SEQUENCE_DIGITS
 from quarterhour.counters.distinct import MARKER_RETENTION, MarkerSet
 from quarterhour.counters.keys import day_key, latest_key, period_key, quarter_hour_key
 from quarterhour.counters.plan import Addition, Change, Counter, Retention, counter_change, epoch, quarter_hour_changes
+from quarterhour.ledger.event import PAYMENT
 from quarterhour.model.identifiers import Account, Partition
 from quarterhour.model.periods import Period
 from quarterhour.model.quarter_hours import QuarterHour
@@ -73,7 +74,9 @@ class SealedDay:
         """Add a sealed line."""
         periods, period = self.quarter_hours.setdefault(quarter_hour, {}), period_of(line)
         before = periods.get(period, _NOTHING)
-        periods[period] = before.plus(Decimal(line["amount"]), Decimal(line["commission"]))
+        periods[period] = before.plus(
+            Decimal(line["amount"]), Decimal(line["commission"]), is_payment=line["type"] == PAYMENT
+        )
         if line["customer"]:
             self.customers.add(line["customer"])
 

@@ -21,7 +21,8 @@ Pins = Mapping[str, ExchangeRate | None]
 PinnedRates = Callable[[QuarterHour, str, Sequence[str]], Pins]
 """Returns the exchange rates pinned for a quarter-hour, by base currency and foreign currencies."""
 
-FIGURES: Final = ("gross", "refunds", "net", "commission")
+FIGURES: Final = ("gross", "refunds", "net", "commission", "payments")
+"""The figures that are converted; payments are the last, as summaries of older schemas lack them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import Any, Final, Self
 
-from quarterhour.aws.entity import Key
+from quarterhour.aws.entity import Key, Range
 from quarterhour.model.quarter_hours import QuarterHour
 
 LEDGER: Final = "ledger/"
@@ -14,8 +14,19 @@ TOTALS: Final = "totals/"
 REPORTS: Final = "reports/"
 MANIFEST: Final = "manifest.json"
 SUMMARY: Final = "summary.csv"
+PAGE: Final = "report.html"
+CONTENT_TYPES: Final = {
+    "csv": "text/csv; charset=utf-8",
+    "gz": "application/gzip",
+    "html": "text/html; charset=utf-8",
+    "json": "application/json",
+    "txt": "text/plain; charset=utf-8",
+}
+"""The content types of sealed files, by the ends of their keys: a browser shows a page only if it is named one."""
 RUNS: Final = "RUN"
 """The partition of the runs' control items, ordered by time."""
+ALL_RUNS: Final = Range(RUNS, "0", ":")
+"""All runs' control items, the oldest first."""
 PENDING: Final = "RUN#pending"
 """The index partition of the runs that have a pending proof."""
 

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from typing import IO, Final, Self, TextIO, cast
 
+from quarterhour.ledger.event import PAYMENT
 from quarterhour.model.identifiers import Account, Partition
 from quarterhour.model.money import NO_CURRENCY
 from quarterhour.model.periods import Period
@@ -149,6 +150,28 @@ def _read_rows(file: IO[bytes], known: Collection[tuple[str, ...]]) -> Iterator[
             }
 
 
+def read_raw(file: IO[bytes]) -> Iterator[tuple[str, list[str]]]:
+    """Yield the text of each row of a sealed file with its cells, still escaped; the first row holds the columns.
+
+    It is for files whose hash was checked: faster than ``read_lines``, and without its checks of a malformed file.
+    """
+    with (
+        unpacked(file) as content,
+        io.TextIOWrapper(cast("IO[bytes]", content), encoding="utf-8", newline="") as text,
+    ):
+        for row in text:
+            if '"' not in row:
+                yield row, row[:-1].split(",")
+                continue
+            whole = row
+            while whole.count('"') % 2:  # a cell has line breaks: the row goes on
+                more = text.readline()
+                if not more:
+                    raise ValueError("the file ends within a cell")
+                whole += more
+            yield whole, next(csv.reader([whole], strict=True))
+
+
 class _BoundedLines:
     """Yields the lines of a text; raises ``ValueError`` once they have more than ``remaining`` characters."""
 
@@ -190,7 +213,9 @@ class Tallier:
         period = line.get(PERIOD) or period_text(line)
         if period not in self._periods:
             self._periods[period] = Period.parse(period)
-        self._sums[line["agency"], currency, line["quarter_hour"], period].add(amount, commission)
+        self._sums[line["agency"], currency, line["quarter_hour"], period].add(
+            amount, commission, is_payment=line["type"] == PAYMENT
+        )
         if (location := line.get("location")) and currency != NO_CURRENCY:
             self._locations[location, currency].add(amount, commission)
         self.lines += 1

@@ -1,4 +1,4 @@
-"""A run's manifest and summary: bounds, counts, totals and hashes, chained to the previous run."""
+"""A run's manifest, summary and page: bounds, counts, totals and hashes, chained to the previous run."""
 
 import csv
 import io
@@ -15,11 +15,22 @@ from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.model.totals import PeriodTotals, Totals
 from quarterhour.reports.base_currency import FIGURES, Conversion, pins_as_list
 from quarterhour.reports.digests import hexdigest
-from quarterhour.reports.keys import MANIFEST, SUMMARY, Part, run_prefix
+from quarterhour.reports.keys import MANIFEST, PAGE, SUMMARY, Part, run_prefix
 from quarterhour.reports.lines import escape_formula
-from quarterhour.reports.plan import WITH_PERIODS, Plan, Row, RunTotals, SealedFile, parts_of, sums_by_account
+from quarterhour.reports.page import report_page
+from quarterhour.reports.plan import (
+    WITH_PAGE,
+    WITH_PAYMENTS,
+    WITH_PERIODS,
+    Plan,
+    Row,
+    RunTotals,
+    SealedFile,
+    parts_of,
+    sums_by_account,
+)
 
-_IN_BASE: Final = ("base_currency", *(f"{name}_in_base_rounded_half_even" for name in FIGURES), "base_note")
+_WITHOUT_PAYMENTS: Final = FIGURES[:-1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,40 +45,49 @@ class File:
         """The SHA-256 of the content, in hexadecimal."""
         return hexdigest(self.content)
 
+    def as_dict(self) -> dict[str, Any]:
+        """Return the file as a manifest names it."""
+        return {"key": self.key, "sha256": self.sha256, "size": len(self.content)}
+
 
 @dataclass(frozen=True, slots=True)
 class RunFiles:
-    """The summary and the manifest of a run."""
+    """The files of a run beside its lines: the manifest, and those that it names."""
 
-    summary: File
+    named: tuple[File, ...]
     manifest: File
 
     @property
-    def in_order(self) -> tuple[File, File]:
-        """Both files in the order of writing: the manifest is last, as it names every other file."""
-        return self.summary, self.manifest
+    def in_order(self) -> tuple[File, ...]:
+        """All files in the order of writing: the manifest is last, as it names every other file."""
+        return *self.named, self.manifest
 
 
 def run_files(plan: Plan, sealed: Sequence[SealedFile], totals: RunTotals, conversion: Conversion | None) -> RunFiles:
-    """Build the summary and the manifest of a run; the same plan and ledger give the same bytes.
+    """Build the summary, the page and the manifest of a run; the same plan and ledger give the same bytes.
 
-    ``sealed`` holds the file of each part.
+    ``sealed`` holds the file of each part. Runs of a schema without pages have none.
     """
     prefix = run_prefix(plan.run)
-    summary_ = summary(totals, conversion)
-    return RunFiles(
-        File(prefix + SUMMARY, summary_),
-        File(prefix + MANIFEST, manifest(plan, sealed, totals, summary_, conversion)),
-    )
+    summary_ = File(prefix + SUMMARY, summary(totals, conversion))
+    document = manifest(plan, sealed, totals, summary_, conversion)
+    named = [summary_]
+    if plan.schema >= WITH_PAGE:
+        page = File(prefix + PAGE, report_page(document))
+        document["files"].append(page.as_dict())
+        named.append(page)
+    content = (json.dumps(document, indent=1, ensure_ascii=False) + "\n").encode()
+    return RunFiles(tuple(named), File(prefix + MANIFEST, content))
 
 
 def summary(totals: RunTotals, conversion: Conversion | None = None) -> bytes:
     """Return the CSV summary of a run: one line per account and period (per account in a schema without periods).
 
     A line has exact figures, and the commission rounded to the minor unit. With a conversion, the figures in the base
-    currency follow; a note names the exchange rates that are missing.
+    currency follow; a note names the exchange rates that are missing. Older schemas have no payments.
     """
-    by_period = totals.schema >= WITH_PERIODS
+    by_period, with_payments = totals.schema >= WITH_PERIODS, totals.schema >= WITH_PAYMENTS
+    in_base = FIGURES if with_payments else _WITHOUT_PAYMENTS
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(
@@ -81,7 +101,8 @@ def summary(totals: RunTotals, conversion: Conversion | None = None) -> bytes:
             "net",
             "commission",
             "commission_rounded_half_even",
-            *(_IN_BASE if conversion else ()),
+            *(["payments"] if with_payments else []),
+            *(_in_base_columns(in_base) if conversion else []),
         ]
     )
     for row, sums in totals.by_row().items():
@@ -89,24 +110,30 @@ def summary(totals: RunTotals, conversion: Conversion | None = None) -> bytes:
         key = [escape_formula(account.agency), account.currency, *([str(period)] if by_period else [])]
         figures = [money.plain(value) for value in (sums.gross, sums.refunds, sums.net, sums.commission)]
         rounded = money.plain(money.on_statement(sums.commission, account.currency))
-        writer.writerow([*key, sums.events, *figures, rounded, *(_in_base(row, conversion) if conversion else [])])
+        payments = [money.plain(sums.payments)] if with_payments else []
+        converted = _in_base(row, conversion, in_base) if conversion else []
+        writer.writerow([*key, sums.events, *figures, rounded, *payments, *converted])
     return text.getvalue().encode()
 
 
-def _in_base(row: Row, conversion: Conversion) -> list[str]:
+def _in_base_columns(names: Sequence[str]) -> list[str]:
+    return ["base_currency", *(f"{name}_in_base_rounded_half_even" for name in names), "base_note"]
+
+
+def _in_base(row: Row, conversion: Conversion, names: Sequence[str]) -> list[str]:
     converted = conversion.rows[row]
     rounded = converted.rounded(conversion.base)
     if rounded is None:
         account, _ = row
         quarter_hours = " ".join(map(str, converted.missing))
-        return [conversion.base, *("" for _ in FIGURES), f"no rate of {account.currency} at the end of {quarter_hours}"]
-    return [conversion.base, *map(money.plain, rounded), ""]
+        return [conversion.base, *("" for _ in names), f"no rate of {account.currency} at the end of {quarter_hours}"]
+    return [conversion.base, *map(money.plain, rounded[: len(names)]), ""]
 
 
 def manifest(
-    plan: Plan, sealed: Sequence[SealedFile], totals: RunTotals, summary_: bytes, conversion: Conversion | None = None
-) -> bytes:
-    """Return the manifest of a run; its bytes do not depend on when or how often it is written."""
+    plan: Plan, sealed: Sequence[SealedFile], totals: RunTotals, summary_: File, conversion: Conversion | None = None
+) -> dict[str, Any]:
+    """Return the manifest of a run, without its page; it does not depend on when or how often it is written."""
     rows = totals.by_row()
     by_account: dict[Account, PeriodTotals] = {}
     for (account, period), one in rows.items():
@@ -117,7 +144,7 @@ def manifest(
     quarter_hours = plan.quarter_hours
     rates = [{"rates": pins_as_list(pins)} for pins in conversion.pins] if conversion else [{} for _ in quarter_hours]
     files = dict(zip(plan.all_parts, sealed, strict=True))
-    document: dict[str, Any] = {
+    return {
         "schema": plan.schema,
         "run": plan.run,
         "from": iso_seconds(plan.first.start),
@@ -137,14 +164,13 @@ def manifest(
             {
                 "agency": account.agency,
                 "currency": account.currency,
-                **one.as_dict(),
+                **(one.as_dict() if plan.schema >= WITH_PAYMENTS else one.without_payments()),
                 **_periods(account, by_account),
             }
             for account, one in sums_by_account(rows).items()
         ],
-        "files": [{"key": run_prefix(plan.run) + SUMMARY, "sha256": hexdigest(summary_), "size": len(summary_)}],
+        "files": [summary_.as_dict()],
     }
-    return (json.dumps(document, indent=1, ensure_ascii=False) + "\n").encode()
 
 
 def _periods(account: Account, by_account: Mapping[Account, PeriodTotals]) -> dict[str, Any]:

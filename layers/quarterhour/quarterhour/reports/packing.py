@@ -4,13 +4,20 @@ import gzip
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import IO
+from typing import IO, Final
+
+SMALL: Final = 6
+"""The level of compression of sealed lines."""
+QUICK: Final = 4
+"""The level for copies of sealed lines: half the time of ``SMALL``, for files larger by 3 %."""
+FAST: Final = 1
+"""The level for objects that are read once."""
 
 
-def packed(file: IO[bytes]) -> gzip.GzipFile:
+def packed(file: IO[bytes], level: int = SMALL) -> gzip.GzipFile:
     """Return a file that compresses what is written to it."""
     # No name and no time in gzip's header: the same content gives the same bytes.
-    return gzip.GzipFile(filename="", mode="wb", fileobj=file, compresslevel=6, mtime=0)
+    return gzip.GzipFile(filename="", mode="wb", fileobj=file, compresslevel=level, mtime=0)
 
 
 @contextmanager

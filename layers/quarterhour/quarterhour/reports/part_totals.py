@@ -41,7 +41,7 @@ def _rows(sealed: SealedFile, totals: PartTotals) -> Iterator[list[Any]]:
 
 
 def _figures(totals: Totals) -> list[Any]:
-    return [totals.events, *map(money.plain, (totals.gross, totals.refunds, totals.commission))]
+    return [totals.events, *map(money.plain, (totals.gross, totals.refunds, totals.commission, totals.payments))]
 
 
 def unpack(file: IO[bytes]) -> tuple[SealedFile, Iterator[PartTotals]]:

@@ -34,10 +34,14 @@ SCHEMA: Final = 3
 
 2: the lines hold the price terms of each commission, and the summary has a base currency where the plan names one.
 3: the lines hold the source of the sale and the reason of a correction, and the period of each event; the manifest and
-the summary hold the totals of each account by period.
+the summary hold the totals of each account by period, and payments; a page shows the run to people.
 """
 WITH_PERIODS: Final = 3
 """The first schema whose manifests and summaries hold totals by period."""
+WITH_PAYMENTS: Final = 3
+"""The first schema whose manifests and summaries hold payments."""
+WITH_PAGE: Final = 3
+"""The first schema whose runs have a page."""
 
 _UNNAMED_SCHEMA: Final = 1
 """The schema of stored plans that name none."""

@@ -2,18 +2,18 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from dataclasses import dataclass, replace
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 
-from quarterhour.aws.entity import Range, Values
+from quarterhour.aws.entity import Values
 from quarterhour.aws.entity_table import EntityReader
 from quarterhour.aws.items import Request
 from quarterhour.aws.retries import with_retries
 from quarterhour.model.clock import iso_seconds
 from quarterhour.model.errors import NotFoundError
 from quarterhour.model.fields import shown
-from quarterhour.reports.keys import MANIFEST, RUNS, files_of, is_run_id, run_bounds, run_key, run_prefix
+from quarterhour.reports.keys import ALL_RUNS, MANIFEST, files_of, is_run_id, run_bounds, run_key, run_prefix
 from quarterhour.web.paging import Page, Paging
 
 if TYPE_CHECKING:
@@ -22,9 +22,6 @@ if TYPE_CHECKING:
 LINKS_VALID: Final = timedelta(minutes=15)
 LARGEST_MANIFEST: Final = 2 << 20
 """The most bytes of a manifest in a response: a Lambda response has at most 6 MB, and escaping adds to it."""
-_FIRST: Final = "0"
-_LAST: Final = ":"
-"""Sort before and after every run's name."""
 
 
 def manifest_request(bucket: str, run: str) -> Request:
@@ -75,15 +72,10 @@ class ReportQueries:
     s3: "S3Client"
     bucket: str
 
-    def began(self) -> datetime | None:
-        """Return the start of the first run, before which nothing was recorded; ``None`` before the first run."""
-        first = next(self.entities.read(Range(RUNS, _FIRST, _LAST), 1), None)
-        return run_bounds(first["sk"])[0] if first else None
-
     def runs(self, paging: Paging) -> Page:
         """Return the runs, the newest first."""
         after = paging.start(_known_run, None)
-        entries = self.entities.read(Range(RUNS, _FIRST, _LAST, descending=True, after=after), paging.limit + 1)
+        entries = self.entities.read(replace(ALL_RUNS, descending=True, after=after), paging.limit + 1)
         return paging.cut(entries, shown_run, lambda values: values["sk"])
 
     def run(self, run: str) -> dict[str, Any]:

@@ -59,7 +59,7 @@ class Resealer:
             sealed = sealed_of(plan, values["sealed"])
             totals = self._lines(plan, sealed, remaining_seconds, result)
             if result.complete:
-                self._summary_and_manifest(plan, sealed, totals, values["manifest_sha256"], result)
+                self._run_files(plan, sealed, totals, values["manifest_sha256"], result)
             return result
         at = self._stores.checkpoints.checkpoint()
         if at is None or at.plan is None or at.plan.run != run:
@@ -105,7 +105,7 @@ class Resealer:
                 self._stores.files.create_part_totals(part, sealed, totals)
             return totals
 
-    def _summary_and_manifest(
+    def _run_files(
         self,
         plan: Plan,
         sealed: Sequence[SealedFile],
@@ -113,7 +113,7 @@ class Resealer:
         manifest_sha256: str,
         result: ResealResult,
     ) -> None:
-        """Rewrite the summary and the manifest."""
+        """Rewrite the summary, the page and the manifest."""
         conversion = convert(
             plan.base, totals.rows, lambda quarter_hour, base, _: self._stores.pins.pinned(quarter_hour, base)
         )

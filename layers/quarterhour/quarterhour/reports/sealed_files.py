@@ -5,7 +5,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from io import BytesIO
-from tempfile import TemporaryFile
+from shutil import copyfileobj
+from tempfile import SpooledTemporaryFile
 from typing import IO, TYPE_CHECKING, Final
 
 from botocore.exceptions import ClientError
@@ -17,7 +18,7 @@ from quarterhour.model.errors import SealedFileError
 from quarterhour.model.identifiers import Account
 from quarterhour.model.totals import PeriodTotals
 from quarterhour.reports.digests import hexdigest, stream_digest
-from quarterhour.reports.keys import MANIFEST, Part, run_prefix
+from quarterhour.reports.keys import CONTENT_TYPES, MANIFEST, Part, run_prefix
 from quarterhour.reports.lines import read_lines, tally_lines
 from quarterhour.reports.manifest import periods_of
 from quarterhour.reports.part_totals import pack, unpack
@@ -29,6 +30,10 @@ if TYPE_CHECKING:
 
 _MANIFESTS_AT_ONCE: Final = 32
 """Manifests in memory at a time: each holds all accounts of its run."""
+
+
+_IN_MEMORY: Final = 1 << 20
+"""Bytes of a copy in memory; a larger one is on disk."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +52,13 @@ class SealedFiles:
         def put() -> None:
             if not isinstance(content, bytes):
                 content.seek(0)
-            self.client.put_object(Bucket=self.bucket, Key=key, Body=content, IfNoneMatch="*")
+            self.client.put_object(
+                Bucket=self.bucket,
+                Key=key,
+                Body=content,
+                ContentType=CONTENT_TYPES[key.rpartition(".")[2]],
+                IfNoneMatch="*",
+            )
 
         try:
             with_retries(put, "S3")
@@ -67,6 +78,18 @@ class SealedFiles:
             if code_of(error) != "NoSuchKey":
                 raise
             raise SealedFileError(f"{key} is gone") from error
+
+    def exists(self, key: str) -> bool:
+        """Return whether there is an object."""
+        return self._size(key) is not None
+
+    @contextmanager
+    def copied(self, key: str) -> Iterator[IO[bytes]]:
+        """Open a copy of an object, on disk if it is large; raise ``SealedFileError`` if there is none."""
+        with SpooledTemporaryFile(_IN_MEMORY) as file:
+            copyfileobj(self.open(key), file)
+            file.seek(0)
+            yield file
 
     def line_totals(self, part: Part, sealed: SealedFile) -> LineTotals:
         """Return the totals of the lines of a sealed part."""
@@ -101,12 +124,18 @@ class SealedFiles:
         return sealed, checked()
 
     @contextmanager
-    def lines(self, part: Part, sealed: SealedFile) -> Iterator[Iterator[dict[str, str]]]:
-        """Open the lines of a sealed part; raise ``SealedFileError`` if the file is not the sealed one."""
-        with TemporaryFile() as file:
+    def checked(self, part: Part, sealed: SealedFile) -> Iterator[IO[bytes]]:
+        """Open the file of a sealed part; raise ``SealedFileError`` if it is not the sealed one."""
+        with SpooledTemporaryFile(_IN_MEMORY) as file:
             if stream_digest(self.open(part.lines_key), copy=file) != sealed.sha256:
                 raise SealedFileError(f"{part.lines_key} is not the file that was sealed")
             file.seek(0)
+            yield file
+
+    @contextmanager
+    def lines(self, part: Part, sealed: SealedFile) -> Iterator[Iterator[dict[str, str]]]:
+        """Open the lines of a sealed part; raise ``SealedFileError`` if the file is not the sealed one."""
+        with self.checked(part, sealed) as file:
             yield read_lines(file)
 
     def lines_of(self, runs: Iterable[Run]) -> Iterator[dict[str, str]]:

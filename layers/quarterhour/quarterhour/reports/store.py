@@ -24,7 +24,7 @@ from quarterhour.model.identifiers import Partition
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.model.totals import Totals
 from quarterhour.reports.base_currency import Pins, pins_as_list, pins_of
-from quarterhour.reports.keys import PENDING, RUNS, pins_key, run_bounds, run_key, runs_between
+from quarterhour.reports.keys import ALL_RUNS, PENDING, RUNS, pins_key, run_bounds, run_key, runs_between
 from quarterhour.reports.plan import BucketTotals, Checkpoint, Plan, Run, SealedFile
 
 if TYPE_CHECKING:
@@ -197,6 +197,12 @@ class RunStore:
         finished = (run for run in runs if run_bounds(run["sk"])[1] <= last.end)
         for day, some in groupby(finished, lambda run: run_bounds(run["sk"])[0].date()):
             yield day, list(some)
+
+
+def began(entities: EntityReader) -> datetime | None:
+    """Return the start of the first run, before which nothing was recorded; ``None`` before the first run."""
+    first = next(entities.read(ALL_RUNS, 1), None)
+    return run_bounds(first["sk"])[0] if first else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import partial
 from tempfile import SpooledTemporaryFile
 from typing import IO, TYPE_CHECKING, Any, Final
 
@@ -18,6 +19,7 @@ from quarterhour.reports.digests import hexdigest, stream_digest
 from quarterhour.reports.keys import (
     LEDGER,
     MANIFEST,
+    PAGE,
     REPORTS,
     SUMMARY,
     Part,
@@ -28,13 +30,17 @@ from quarterhour.reports.keys import (
 )
 from quarterhour.reports.lines import COLUMNS, read_lines, tally_lines
 from quarterhour.reports.manifest import accounts_of, periods_of, summary
-from quarterhour.reports.plan import SCHEMA, WITH_PERIODS, LineTotals, RunTotals, parts_of, shards_of
+from quarterhour.reports.page import report_page
+from quarterhour.reports.plan import SCHEMA, WITH_PAGE, WITH_PERIODS, LineTotals, RunTotals, parts_of, shards_of
 
 if TYPE_CHECKING:
     from datetime import datetime
 
 OpenObject = Callable[[str], IO[bytes]]
 """Opens an object by its key; raises ``FileNotFoundError`` if it cannot: ``strerror`` may say why."""
+Lines = Iterable[dict[str, str]]
+Follow = Callable[[Mapping[str, Any], Mapping[str, Any], Lines], Lines]
+"""Passes on the lines of a sealed part: its run's manifest, its bucket in it, and the lines in their order."""
 
 _IN_MEMORY: Final = 16 << 20
 _SHOWN: Final = 100
@@ -43,7 +49,7 @@ _MOST_PARTS: Final = 100
 
 
 @dataclass(slots=True)
-class Verification:
+class ReportVerification:
     """The counts of what was verified, and every problem found."""
 
     runs: int = 0
@@ -58,15 +64,18 @@ class Verification:
         return self.runs > 0 and not self.problems
 
 
-def verify(open_object: OpenObject, keys: Iterable[str], retention: timedelta | None = None) -> Verification:
-    """Verify the sealed files among these objects, from the first run to the last.
+def verify(
+    open_object: OpenObject, keys: Iterable[str], retention: timedelta | None = None, follow: Follow | None = None
+) -> ReportVerification:
+    """Verify the sealed files of the reports among these objects, from the first run to the last.
 
     ``retention`` is how long the deployment remembers identities (``None``: for ever); an identity that is sealed
-    twice within it is a problem. Needs memory for one short text per line.
+    twice within it is a problem. ``follow`` sees all lines of files with the sealed bytes, in their order. Needs
+    memory for one short text per line.
     """
-    found = Verification()
+    found = ReportVerification()
     names = sorted(keys)
-    verifier = _Verifier(open_object, found, retention)
+    verifier = _Verifier(open_object, found, retention, follow or _pass_on)
     manifests = [key for key in names if key.startswith(REPORTS) and key.endswith("/" + MANIFEST)]
     for key in manifests:
         verifier.run(key)
@@ -83,13 +92,20 @@ def verify(open_object: OpenObject, keys: Iterable[str], retention: timedelta | 
     return found
 
 
+def _pass_on(_manifest: Mapping[str, Any], _bucket: Mapping[str, Any], lines: Lines) -> Lines:
+    return lines
+
+
 class _Verifier:
     """Verifies the runs in the order of time, and remembers what the next run must agree with."""
 
-    def __init__(self, open_object: OpenObject, found: Verification, retention: timedelta | None) -> None:
+    def __init__(
+        self, open_object: OpenObject, found: ReportVerification, retention: timedelta | None, follow: Follow
+    ) -> None:
         self._open = open_object
         self._found = found
         self._retention = retention
+        self._follow = follow
         self._recorded: dict[str, datetime] = {}
         self._previous: dict[str, str] | None = None
         self._schema = SCHEMA
@@ -134,7 +150,10 @@ class _Verifier:
         run = run_id(first, last)
         self._expect(key, "run", document["run"], run)
         self._expect(key, "place", key, run_prefix(run) + MANIFEST)
-        self._expect(key, "files", [file["key"] for file in document["files"]], [run_prefix(run) + SUMMARY])
+        names = [SUMMARY, PAGE] if self._schema >= WITH_PAGE else [SUMMARY]
+        self._expect(
+            key, "files", [file["key"] for file in document["files"]], [run_prefix(run) + one for one in names]
+        )
         covered = [str(quarter_hour) for quarter_hour in span(first, last)]
         self._expect(key, "buckets", [bucket["bucket"] for bucket in document["buckets"]], covered)
 
@@ -152,20 +171,25 @@ class _Verifier:
         known = [part for part in parts_of(quarter_hour, parts) if part.lines_key in files]
         self._expect(key, f"files of {quarter_hour}", names, [part.lines_key for part in known])
         self.files |= files.keys()
-        found = [self._verify_part(part, files[part.lines_key], shards_of(part, parts, shards)) for part in known]
+        follow = partial(self._follow, document, bucket)
+        found = [
+            self._verify_part(part, files[part.lines_key], shards_of(part, parts, shards), follow) for part in known
+        ]
         if None not in found:
             self._expect(key, f"lines of {quarter_hour}", bucket["lines"], sum(one.lines for one in found if one))
         for one in filter(None, found):
             totals.add(quarter_hour, one.added_up())
 
-    def _verify_part(self, part: Part, sealed: Mapping[str, Any], shards: range) -> LineTotals | None:
+    def _verify_part(
+        self, part: Part, sealed: Mapping[str, Any], shards: range, follow: Callable[[Lines], Lines]
+    ) -> LineTotals | None:
         """Verify a part's file and return its totals; ``None`` if the file cannot be read or has other bytes."""
         name = part.lines_key
         with SpooledTemporaryFile(_IN_MEMORY) as file:
             if not self._check_bytes(name, sealed, file):
                 return None
             try:
-                totals = tally_lines(self._checked_lines(name, part.quarter_hour, file))
+                totals = tally_lines(follow(self._checked_lines(name, part.quarter_hour, file)))
             except (ValueError, ArithmeticError) as error:
                 self._problem(name, f"cannot be read: {error!r}")
                 return None
@@ -186,7 +210,7 @@ class _Verifier:
         self._expect(name, "SHA-256", digest, expected["sha256"])
         return bool(digest == expected["sha256"])
 
-    def _checked_lines(self, name: str, quarter_hour: QuarterHour, file: Any) -> Iterable[dict[str, str]]:  # noqa: ANN401
+    def _checked_lines(self, name: str, quarter_hour: QuarterHour, file: Any) -> Lines:  # noqa: ANN401
         """Yield a file's lines; check quarter-hour, order, identity and commission of each."""
         last = ""
         for line in read_lines(file, self._schema):
@@ -259,11 +283,14 @@ class _Verifier:
             }
             self._expect(key, "periods", named, totals.by_row())
         self._expect(key, "lines", document["lines"], sum(one.events for one in sums.values()))
-        for file in document["files"]:
+        contents = [("sums", summary(totals, conversion))]
+        if totals.schema >= WITH_PAGE:
+            contents.append(("page", report_page({**document, "files": document["files"][:1]})))
+        for file, (what, expected) in zip(document["files"], contents, strict=False):
             self.files.add(file["key"])
             with SpooledTemporaryFile(_IN_MEMORY) as copy:
                 self._check_bytes(file["key"], file, copy)
-                self._expect(file["key"], "sums", copy.read(), summary(totals, conversion))
+                self._expect(file["key"], what, copy.read(), expected)
 
     def _expect(self, key: str, what: str, found: object, expected: object) -> None:
         if found != expected:

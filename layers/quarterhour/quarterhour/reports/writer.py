@@ -2,6 +2,7 @@
 
 import io
 from contextlib import ExitStack
+from functools import cached_property
 from tempfile import TemporaryFile
 from types import TracebackType
 from typing import IO, Final, Self, cast
@@ -36,30 +37,43 @@ FLAGS_AGENCIES: Final = 3
 
 
 class SealedFileWriter:
-    """A gzipped CSV file on disk, and the totals of its lines; the file is deleted when the block ends."""
+    """A gzipped CSV file on disk, and the totals of its lines; the file is deleted when the block ends.
+
+    ``file`` exists once a line is written: most quarter-hours of a small marketplace are empty.
+    """
 
     def __init__(self, schema: int) -> None:
-        self.file: IO[bytes] = TemporaryFile()  # noqa: SIM115 - closed by __exit__
         self._blank = dict.fromkeys(COLUMNS[schema], "")
         self._flags_agencies = schema >= FLAGS_AGENCIES
         self._tallier = Tallier()
+        self._disk = ExitStack()
         self._layers = ExitStack()
 
     def __enter__(self) -> Self:
-        """Write the header line."""
+        """Return the writer."""
+        return self
+
+    @cached_property
+    def file(self) -> IO[bytes]:
+        """The compressed file."""
+        return self._disk.enter_context(TemporaryFile())
+
+    @cached_property
+    def _csv(self) -> CsvWriter:
+        """The CSV file, with the header line."""
         file = self._layers.enter_context(packed(self.file))
         text = io.TextIOWrapper(cast("IO[bytes]", file), encoding="utf-8", newline="")
         self._layers.enter_context(text)
-        self._csv = CsvWriter(text, list(self._blank))
-        self._layers.callback(self._csv.flush)
-        return self
+        writer = CsvWriter(text, list(self._blank))
+        self._layers.callback(writer.flush)
+        return writer
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         """Delete the file."""
         self._layers.close()
-        self.file.close()
+        self._disk.close()
 
     def write(self, item: Item) -> Line:
         """Write a posting and return its line.

@@ -221,7 +221,7 @@ def answers(
 
 def without_ids(answer: Any) -> Any:
     if isinstance(answer, dict):
-        # What hangs on the time of day: the size of a stream record is that of its JSON, time included.
+        # What hangs on the time of day, and the size of a stream record: moto's is that of its JSON, time included.
         left_out = {"ResponseMetadata", "eventID", "ApproximateCreationDateTime", "SizeBytes"}
         return {name: without_ids(value) for name, value in answer.items() if name not in left_out}
     return [without_ids(value) for value in answer] if isinstance(answer, list) else answer
@@ -238,6 +238,50 @@ def test_every_answer_item_and_stream_record_is_as_with_plain_moto(seed: int) ->
     assert fast == plain
     codes = [answer.get("Error", {}).get("Code") for answer in plain if isinstance(answer, dict)]
     assert "TransactionCanceledException" in codes
+
+
+def test_every_answer_about_an_object_is_as_with_plain_moto() -> None:
+    given: list[Any] = []
+    for fast in (False, True):
+        with engine(fast=fast):
+            given.append(about_objects(MOTO.s3()))
+    plain, fast_ones = given
+    assert fast_ones == plain
+    assert {one["Error"]["Code"] for one in plain if "Error" in one} == {
+        "PreconditionFailed",
+        "NoSuchKey",
+        "NoSuchBucket",
+        "404",
+    }
+
+
+def about_objects(s3: Any) -> list[Any]:
+    """Write and read objects; return each call's answer."""
+    s3.create_bucket(Bucket="sealed")
+    name = {"Bucket": "sealed", "Key": "ledger/dt=2026-10-23/a b.csv"}
+    given = []
+    for call, request in (
+        (s3.put_object, {**name, "Body": b"once", "IfNoneMatch": "*", "Metadata": {"sha256": "ab"}}),
+        (s3.put_object, {**name, "Body": b"twice", "IfNoneMatch": "*"}),
+        (s3.get_object, name),
+        (s3.get_object, {**name, "Range": "bytes=1-2"}),
+        (s3.head_object, name),
+        (s3.get_object, {**name, "Key": "ledger/none"}),
+        (s3.head_object, {**name, "Key": "ledger/none"}),
+        (s3.get_object, {**name, "Bucket": "none"}),
+        (s3.delete_object, name),
+        (s3.get_object, name),
+    ):
+        try:
+            answer = call(**request)
+        except ClientError as error:
+            answer = error.response
+        if "Body" in answer:
+            answer["Body"] = answer["Body"].read()
+        given.append(
+            {name: value for name, value in answer.items() if name not in {"ResponseMetadata", "LastModified"}}
+        )
+    return given
 
 
 def test_a_failed_transaction_leaves_items_indexes_and_stream_unchanged() -> None:

@@ -356,6 +356,35 @@ reason = "cancelled"
     }
 
 
+def test_a_column_decides_which_rows_are_payments() -> None:
+    table = """
+[[event]]
+id = "{no}"
+source = "bank"
+subject = "{agency}"
+time = "{day}"
+type = [{ column = "kind", equals = "payment", is = "payment.recorded" }, { is = "adjustment.recorded" }]
+
+[event.data]
+amount = "{amount}"
+currency = "EUR"
+reason = "{text}"
+"""
+    header = "no,agency,day,kind,amount,text\n"
+    paid, adjusted = good(header + "1,42,2026-10-23,payment,-5,transfer 8\n2,42,2026-10-23,fee,3,\n", table)
+    assert (paid["type"], paid["data"]) == (
+        "payment.recorded",
+        {"amount": "-5", "currency": "EUR", "reason": "transfer 8"},
+    )
+    assert adjusted["type"] == "adjustment.recorded"
+
+
+def test_a_row_that_pays_with_facts_of_a_sale_is_bad() -> None:
+    rated = TILL.replace('[{ amount = "< 0", is = "sale.refunded" }, { is = "sale.recorded" }]', '"payment.recorded"')
+    ((_, reason),) = bad(HEADER + "1,42,2026-10-23T01:30:00Z,5,ann\n", rated)
+    assert "data.customer is given, though a payment is no sale" in reason
+
+
 def test_only_a_void_has_no_amount() -> None:
     with pytest.raises(MapError, match="amount"):
         load_mapping(TILL.replace('amount = "{price}"\n', ""))

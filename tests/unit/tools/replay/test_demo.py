@@ -1,6 +1,8 @@
 """The demo reports every difference, and none for a small day."""
 
 import argparse
+import re
+import shlex
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -13,15 +15,20 @@ from quarterhour.model.periods import Period
 from quarterhour.model.totals import Totals
 from quarterhour.reports.verify import verify
 from quarterhour_tools.bucket import Folder
+from quarterhour_tools.cli import main
 from quarterhour_tools.replay import demo
 from quarterhour_tools.replay.demo import Answer, Judged, Sending, differing, figures, judge, problems
 from quarterhour_tools.replay.marketplace import Line, Sums, marketplace_day
+from quarterhour_tools.replay.month_end import StatementFigures, differing_statements
 from quarterhour_tools.replay.replay import Outcome
+from tests.support.repository import ROOT
 
 NOW = datetime(2026, 10, 23, tzinfo=UTC)
 SUMS = Sums(2, Decimal("10.00"), Decimal(-1), Decimal("0.9"))
 TOTALS = Totals(2, Decimal("10.0"), Decimal("-1.00"), Decimal("0.90"))
 EXPECTED = {"42#GBP": figures(SUMS)}
+OPENING = re.findall(r"^quarterhour (statements build/demo .*)$", (ROOT / "README.md").read_text("utf-8"), re.MULTILINE)
+"""The commands of the README that list and open the demo's statements."""
 
 
 def line(verdict: str, blamed: str | None = None) -> Line:
@@ -71,3 +78,23 @@ def test_a_small_day_agrees_and_its_files_can_be_proven_again(
     assert "Everything agrees." in capsys.readouterr().out
     folder = Folder(tmp_path / "out")
     assert verify(folder.open, folder.keys()).proven
+
+    opened: list[str] = []
+    monkeypatch.setattr("webbrowser.open", opened.append)
+    for command in OPENING:
+        assert main(shlex.split(command.replace("build/demo", str(tmp_path / "out")))) == 0
+    assert [(one.split("/")[-4], one.split("/")[-3]) for one in opened] == [
+        *[("2026-11", "42")] * 2,
+        *[("2026-12", "42")] * 2,
+    ]
+
+
+def test_a_statement_that_is_not_as_expected_is_reported() -> None:
+    right = StatementFigures(*map(Decimal, ("10.0", "1.25", "0.25", "0", "1.50")))
+    expected = {("2026-11", "42", "GBP"): right, ("2026-12", "42", "GBP"): right}
+    same = {key: right._replace(net=Decimal("10.00")) for key in expected}
+    assert list(differing_statements(expected, same)) == []
+    assert list(differing_statements(expected, {("2026-11", "42", "GBP"): right._replace(tax=Decimal(0))})) == [
+        "the statement of 2026-11 42 GBP differs",
+        "the statement of 2026-12 42 GBP differs",
+    ]

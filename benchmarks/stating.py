@@ -1,0 +1,253 @@
+"""Measures a statement run over a month of generated sealed files, in a process of its own: speed, memory, requests.
+
+Arguments: the number of lines, the number of accounts. AWS is made up: what is created is kept in a folder.
+"""
+
+import csv
+import gzip
+import json
+import random
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, date, datetime
+from functools import partial
+from io import BytesIO
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import process_time
+from typing import IO, Any, Final, cast
+
+from botocore.exceptions import ClientError
+
+from benchmarks.cost import INVOCATION, S3_PUT, WRITE
+from quarterhour.aws.items import to_item
+from quarterhour.aws.workers import Workers
+from quarterhour.model.identifiers import Account, Identity, Position
+from quarterhour.model.periods import Calendar, Period
+from quarterhour.model.quarter_hours import LENGTH, QuarterHour, span
+from quarterhour.reports.keys import Part, part_of_lines
+from quarterhour.reports.plan import Checkpoint, SealedFile
+from quarterhour.reports.sealed_files import SealedFiles
+from quarterhour.reports.writer import SealedFileWriter
+from quarterhour.statements.document import Parties
+from quarterhour.statements.owner import Owner
+from quarterhour.statements.plan import Progress, StatementPlan, StatementTerms
+from quarterhour.statements.service import StatementRunner, StatementStores
+from quarterhour.statements.store import Published
+
+PERIOD: Final = Period(2026, 11)
+FIRST: Final = QuarterHour.parse("202611010000")
+LAST_SOLD: Final = QuarterHour.parse("202611302345")
+BOUND: Final = QuarterHour.parse("202612040000")
+FILES: Final = 16
+"""Different sealed files, at least: the quarter-hours take them in turns, so that a million lines are quickly made."""
+_INDEXED: Final = 2
+"""Writes of an item: to the table, and to the index of agencies."""
+
+
+def measure(lines: int, accounts: int) -> dict[str, float]:
+    """State a month, and return its speed against ``csv.reader`` over the same files, its memory and its requests."""
+    with TemporaryDirectory() as folder:
+        bucket = _Bucket(Path(folder), _files(lines, accounts))
+        projections = _Projections()
+        runner = _runner(bucket, projections)
+        start = process_time()
+        statements = _state(runner)
+        ours = process_time() - start
+        mib = _peak()
+        _expect(statements, min(accounts, lines))
+        start = process_time()
+        read = sum(1 for key in bucket.sealed for _ in _rows(bucket.sealed[key])) - len(bucket.sealed)
+        theirs = process_time() - start
+        _expect(sum(value[0] for _, one in _Runs(bucket).runs for value in one["sealed"].values()), read)
+    return {
+        "ratio": theirs / ours,
+        "rate": read / ours,
+        "mib": mib,
+        "puts": bucket.calls["put_object"] / statements,
+        "units": projections.units / statements,
+        "cost": float(bucket.calls["put_object"] * S3_PUT + projections.units * WRITE + INVOCATION) / statements,
+    }
+
+
+def _state(runner: StatementRunner) -> int:
+    """Run the period, in parts as the state machine does if it is large; return the number of statements."""
+    result = runner.run(lambda: 1e9)
+    if result.parts is None:
+        return result.statements
+    for day in result.parts["days"]:
+        runner.collect(str(PERIOD), day)
+    runner.number(str(PERIOD))
+    for group in result.parts["groups"]:
+        runner.write(str(PERIOD), group)
+    return runner.publish(str(PERIOD)).statements
+
+
+def _files(lines: int, accounts: int) -> list[tuple[SealedFile, bytes]]:
+    """Make the different sealed files; each account sells as often as any other."""
+    quarter_hours = len(list(span(FIRST, LAST_SOLD)))
+    each, choose, number = -(-lines // quarter_hours), random.Random(1), 0  # noqa: S311 - reproducible, not secret
+    found: list[tuple[SealedFile, bytes]] = []
+    for _ in range(min(quarter_hours, max(FILES, -(-accounts // each)))):
+        with SealedFileWriter(3) as writer:
+            for position in range(each):
+                number += 1
+                account = number % accounts
+                writer.write(_item(number, FIRST.start + position * (LENGTH / each), account, choose))
+            sealed = writer.seal()
+            found.append((sealed, writer.file.read()))
+    return found
+
+
+def _item(number: int, at: datetime, account: int, choose: random.Random) -> dict[str, Any]:
+    position = Position.of(Identity("shop-1", f"order-{number}:1"), at)
+    return to_item(
+        {
+            "quarter_hour": f"{FIRST}#00",
+            "position": str(position),
+            "recorded_at": str(position)[: len("2026-11-01T00:00:00.000Z")],
+            "source": "shop-1",
+            "id": f"order-{number}:1",
+            "type": "sale.recorded",
+            "agency": f"agency-{account}",
+            "currency": "EUR",
+            "amount": f"{choose.randrange(100_000) / 100:.2f}",
+            "commission_rate": "0.125",
+            "commission": f"{choose.randrange(10_000) / 1000:.5f}",
+            "schema": "1",
+            "product": f"product {choose.randrange(500)}",
+            "customer": f"c-{choose.randrange(10_000)}",
+            "order_id": f"order-{number}",
+            "quantity": "1",
+            "period": str(PERIOD),
+            "terms": "card 3",
+        }
+    )
+
+
+class _Bucket:
+    """Stands for the S3 client: sealed files from memory, what is created in a folder."""
+
+    def __init__(self, folder: Path, files: Sequence[tuple[SealedFile, bytes]]) -> None:
+        parts = [Part(quarter_hour) for quarter_hour in span(FIRST, LAST_SOLD)]
+        self.sealed = {part.lines_key: files[at % len(files)] for at, part in enumerate(parts)}
+        self.calls: Counter[str] = Counter()
+        self._folder = folder
+
+    def put_object(self, Key: str, Body: IO[bytes] | bytes, **_: str) -> None:  # noqa: N803 - as in boto3
+        self.calls["put_object"] += 1
+        self._file(Key).write_bytes(Body if isinstance(Body, bytes) else Body.read())
+
+    def get_object(self, Key: str, **_: str) -> dict[str, Any]:  # noqa: N803 - as in boto3
+        self.calls["get_object"] += 1
+        return {"Body": BytesIO(self.sealed[Key][1]) if Key in self.sealed else self._file(Key).open("rb")}
+
+    def head_object(self, Key: str, **_: str) -> dict[str, Any]:  # noqa: N803 - as in boto3
+        self.calls["head_object"] += 1
+        if not self._file(Key).exists():
+            raise ClientError({"Error": {"Code": "404"}}, "HeadObject")
+        return {"ContentLength": 1}
+
+    def _file(self, key: str) -> Path:
+        return self._folder / key.replace("/", "_")
+
+
+class _Runs:
+    """Stands for the control items of the reports' runs: one for each day."""
+
+    def __init__(self, bucket: _Bucket) -> None:
+        days: dict[date, dict[str, Any]] = {}
+        for key, (sealed, _) in bucket.sealed.items():
+            part = part_of_lines(key)
+            if part:
+                days.setdefault(part.quarter_hour.day, {})[str(part)] = sealed.as_list()
+        self.runs = [
+            (day, {"sealed": parts, "lines": sum(one[0] for one in parts.values())}) for day, parts in days.items()
+        ]
+
+    def days(self, first: date, last: QuarterHour) -> Iterator[tuple[date, list[Any]]]:
+        return ((day, [run]) for day, run in self.runs if first <= day <= last.day)
+
+
+class _Projections:
+    """Stands for the table's items of statements, and counts their write units."""
+
+    units = 0
+
+    def write(self, projections: Iterable[Mapping[str, Any]]) -> None:
+        for one in projections:
+            self.units += _INDEXED * -(-len(json.dumps(one)) // 1024)
+
+
+class _Progress:
+    """Stands for the control item of the statements."""
+
+    def __init__(self) -> None:
+        self._at = Progress()
+
+    def progress(self) -> Progress:
+        return self._at
+
+    def save_plan(self, _: Progress, plan: StatementPlan) -> None:
+        self._at = Progress(plan.first_period, plan=plan)
+
+    def finish(self, plan: StatementPlan, published: Published) -> None:
+        self._at = Progress(plan.first_period, plan.period, plan.bound, *published[:2])
+
+
+class _Parties:
+    """Stands for the documents of the owner and the agencies."""
+
+    def owner(self, *_: datetime) -> Owner:
+        return Owner(legal_name="Market Ltd")
+
+    def parties(self, owner: Owner, accounts: Sequence[Account], *_: datetime) -> list[Parties]:
+        return [Parties(owner, None) for _ in accounts]
+
+
+class _Checkpoints:
+    def checkpoint(self) -> Checkpoint:
+        return Checkpoint(BOUND, ("2026-12-04T0000-0015", "0" * 64), None)
+
+
+def _runner(bucket: _Bucket, projections: _Projections) -> StatementRunner:
+    made_up: Any = partial(cast, Any)
+    stores = StatementStores(
+        made_up(_Checkpoints()),
+        made_up(_Runs(bucket)),
+        made_up(None),
+        made_up(projections),
+        SealedFiles(made_up(bucket), "reports"),
+        made_up(_Progress()),
+        made_up(_Parties()),
+        Workers(1),
+        lambda: FIRST.start,
+    )
+    return StatementRunner(stores, StatementTerms(Calendar(UTC, first_period=PERIOD), "UTC", "bench"))
+
+
+def _rows(sealed: tuple[SealedFile, bytes]) -> Iterator[list[str]]:
+    with gzip.open(BytesIO(sealed[1]), "rt", encoding="utf-8", newline="") as text:
+        yield from csv.reader(cast("IO[str]", text))
+
+
+def _peak() -> float:
+    """Return the most memory that this process ever held, in MiB (on Linux)."""
+    status = Path("/proc/self/status").read_text(encoding="ascii")
+    (peak,) = (line for line in status.splitlines() if line.startswith("VmHWM:"))
+    return int(peak.split()[1]) / 1024
+
+
+def _expect(found: int, expected: int) -> None:
+    if found != expected:
+        raise ValueError(f"{found} instead of {expected}")
+
+
+def main() -> None:
+    """Run the measurement, and print it."""
+    print(json.dumps(measure(*map(int, sys.argv[1:]))))
+
+
+if __name__ == "__main__":
+    main()

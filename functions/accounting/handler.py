@@ -1,0 +1,145 @@
+"""The routes of statements, disputes and balances: reading them, and changing the status of statements and disputes."""
+
+from functools import partial
+from typing import Any
+
+from aws_lambda_powertools.utilities.typing import LambdaContext
+
+from quarterhour.acceptance.plan import DisputeStatus, StatementName, Status
+from quarterhour.acceptance.queries import AcceptanceQueries, StatementFilter
+from quarterhour.acceptance.requests import read_dispute, read_resolution, read_status
+from quarterhour.acceptance.service import AcceptanceService
+from quarterhour.acceptance.store import AcceptanceStore
+from quarterhour.aws import clients
+from quarterhour.aws.entity_table import EntityReader
+from quarterhour.aws.settings import Environment
+from quarterhour.aws.telemetry import observed
+from quarterhour.counters.queries import CounterQueries, read_currency
+from quarterhour.ledger.queries import EventLookup
+from quarterhour.ledger.wiring import calendar_of
+from quarterhour.model import instants
+from quarterhour.model.fields import CURRENCY, NAME
+from quarterhour.model.identifiers import Account, Identity
+from quarterhour.model.periods import PERIOD
+from quarterhour.reports.store import began
+from quarterhour.statements.queries import StatementQueries, StatementSettings, shown_statement
+from quarterhour.web import http, parameters
+from quarterhour.web.access import everyone, machines, own_agency
+from quarterhour.web.parameters import INSTANT, PAGE, one_of
+from quarterhour.web.routing import Routes
+
+env = Environment.of_process()
+dynamodb = clients.dynamodb()
+entities = EntityReader(dynamodb, env.text("ENTITY_TABLE"))
+counters = CounterQueries(entities)
+settings = StatementSettings(calendar_of(env), env.days("QUARTER_HOUR_RETENTION_DAYS"), env.days("DAY_RETENTION_DAYS"))
+statements = StatementQueries(entities, clients.s3(), env.text("REPORT_BUCKET"), settings, partial(began, entities))
+acceptance = AcceptanceQueries(entities)
+lookup = EventLookup(dynamodb, env.text("IDENTITY_TABLE"), env.text("LEDGER_TABLE"))
+service = AcceptanceService(AcceptanceStore(dynamodb, entities), lookup)
+routes = Routes(env)
+
+Names = tuple[str, ...]
+"""The possible spellings of a name in the path, as far as the caller may see what they name."""
+
+
+@routes.get("/accounts/<agency>/<currency>/balance", allow=own_agency, query=("at",))
+def account_balance(agency: Names, currency: str) -> http.Response:
+    """Return an account's balance: the closing balance of its last statement, and what is on no statement yet.
+
+    Without ``at``, the balance now; with it, the balance as of the start of that quarter-hour.
+    """
+    at = routes.parameters().optional("at", INSTANT, instants.instant, None)
+    account, _ = counters.find(agency, parameters.decoded(currency))
+    return http.response(200, statements.balance(account, at))
+
+
+@routes.get("/periods", allow=everyone, query=PAGE)
+def periods() -> http.Response:
+    """Return the periods, the newest first: those that are not stated yet, then the stated ones."""
+    paging = routes.parameters().paging()
+    return http.response(200, paging.body(statements.periods(paging, routes.caller())))
+
+
+@routes.get("/statements", allow=everyone, query=("period", "agency", "status", *PAGE))
+def list_statements() -> http.Response:
+    """Return statements with their status, those of the newest period first."""
+    query = routes.parameters()
+    period = query.optional("period", PERIOD, instants.month, None)
+    agency = routes.caller().narrowed(query.optional("agency", NAME, parameters.name, None))
+    status = query.optional("status", one_of(Status), Status, None)
+    paging = query.paging()
+    return http.response(200, paging.body(acceptance.statements(StatementFilter(period, agency, status), paging)))
+
+
+@routes.get("/statements/<agency>/<currency>/<period>", allow=own_agency)
+def statement(agency: Names, currency: str, period: str) -> http.Response:
+    """Return a statement with its status, its history and links to its files, or a preview of an open period."""
+    month = parameters.parsed("period", parameters.decoded(period), PERIOD, instants.month)
+    account, _ = counters.find(agency, parameters.decoded(currency))
+    history = acceptance.history(month, account)
+    if history is None:
+        return http.response(200, statements.preview(account, month))
+    item = history.statement
+    status = history.shown_to(routes.caller())
+    return http.response(200, {**shown_statement(item), "preview": False, **status, **statements.links(item)})
+
+
+@routes.get("/disputes", allow=everyone, query=("agency", "status", *PAGE))
+def list_disputes() -> http.Response:
+    """Return disputed lines, open ones or resolved ones, the oldest first."""
+    query = routes.parameters()
+    agency = routes.caller().narrowed(query.optional("agency", NAME, parameters.name, None))
+    status = query.optional("status", one_of(DisputeStatus), DisputeStatus, DisputeStatus.OPEN)
+    paging = query.paging()
+    return http.response(200, paging.body(acceptance.disputes(status, agency, paging, routes.caller())))
+
+
+@routes.put("/statements/<agency>/<currency>/<period>/status", allow=everyone)
+def change_status(agency: str, currency: str, period: str) -> http.Response:
+    """Change the status of a statement, after the changes that were seen.
+
+    People accept or dispute a statement of their own agency. Machines also issue and resolve it.
+    """
+    name, caller = _statement(agency, currency, period), routes.caller()
+    history = service.change(name, read_status(routes.body()), caller)
+    return http.response(200, {**name.as_dict(), **history.shown_to(caller)})
+
+
+@routes.post("/statements/<agency>/<currency>/<period>/disputes", allow=everyone)
+def dispute(agency: str, currency: str, period: str) -> http.Response:
+    """Dispute a line of a statement; the statement is disputed then, too.
+
+    A correction of the line that is recorded later resolves the dispute, and the last resolved dispute the statement.
+    """
+    name, caller = _statement(agency, currency, period), routes.caller()
+    made, is_new = service.dispute(name, read_dispute(routes.body()), caller)
+    return http.response(201 if is_new else 200, made.shown_to(caller))
+
+
+@routes.put("/statements/<agency>/<currency>/<period>/disputes/<source>/<event>", allow=machines)
+def resolve(agency: str, currency: str, period: str, source: str, event: str) -> http.Response:
+    """Resolve the dispute of a line by hand, without a correction."""
+    name, caller = _statement(agency, currency, period), routes.caller()
+    line = Identity(_name("source", source), _name("event", event))
+    return http.response(200, service.resolve(name, line, read_resolution(routes.body()), caller).shown_to(caller))
+
+
+def _statement(agency: str, currency: str, period: str) -> StatementName:
+    """Return the name of a statement; raise ``ForbiddenError`` if the caller may not see its agency."""
+    name = _name("agency", agency)
+    routes.caller().narrowed(name)
+    code = parameters.parsed("currency", parameters.decoded(currency), CURRENCY, read_currency)
+    month = parameters.parsed("period", parameters.decoded(period), PERIOD, instants.month)
+    return StatementName(month, Account(name, code))
+
+
+def _name(field: str, segment: str) -> str:
+    return parameters.parsed(field, parameters.decoded(segment), NAME, parameters.name)
+
+
+@observed
+@http.answered
+def handler(event: dict[str, Any], context: LambdaContext) -> http.Response:
+    """Return the response to a request about a statement."""
+    return routes.handle(event, context)

@@ -1,0 +1,1 @@
+"""Acceptance: the status of statements with its history, and disputes of single lines until they are resolved."""

@@ -1,0 +1,369 @@
+"""Acceptance, the pure part: the changes that a statement's status allows, and disputes of single lines."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Any, Final, NamedTuple, Self
+from urllib.parse import quote
+
+from quarterhour.acceptance.keys import change_index, change_key, dispute_index, dispute_key, dispute_place
+from quarterhour.ledger.event import reference
+from quarterhour.ledger.explanation import Facts
+from quarterhour.model.clock import parse_iso
+from quarterhour.model.errors import ConflictError, FieldProblem, ForbiddenError
+from quarterhour.model.fields import shown
+from quarterhour.model.identifiers import Account, Identity
+from quarterhour.model.periods import Period
+from quarterhour.model.quarter_hours import QuarterHour
+from quarterhour.statements.plan import StatementPlan
+from quarterhour.web.access import Caller
+
+MOST_CHANGES_BEFORE_DISPUTE: Final = 400
+"""With this many changes of its status, a statement takes no further dispute; those that are open can be resolved."""
+
+
+class Status(StrEnum):
+    """The status of a statement: whether it was issued, and whether the agency agrees with it."""
+
+    NOT_ISSUED = "not_issued"
+    """It is sealed without a tax profile, and not sent to the agency yet."""
+    ISSUED = "issued"
+    ACCEPTED = "accepted"
+    DISPUTED = "disputed"
+    RESOLVED = "resolved"
+
+
+class DisputeStatus(StrEnum):
+    """Whether a dispute is resolved."""
+
+    OPEN = "open"
+    RESOLVED = "resolved"
+
+
+class Party(StrEnum):
+    """Who made a change: a person of the agency, or the marketplace (its machines and operators)."""
+
+    AGENCY = "agency"
+    MARKETPLACE = "marketplace"
+
+    @classmethod
+    def of(cls, caller: Caller) -> Self:
+        """Return the party of a caller."""
+        return cls.MARKETPLACE if caller.is_machine else cls.AGENCY
+
+
+FOLLOWING: Final[Mapping[Status, tuple[Status, ...]]] = {
+    Status.NOT_ISSUED: (Status.ISSUED,),
+    Status.ISSUED: (Status.ACCEPTED, Status.DISPUTED),
+    Status.ACCEPTED: (),
+    Status.DISPUTED: (Status.RESOLVED,),
+    Status.RESOLVED: (),
+}
+"""The statuses that may follow each status."""
+OF_AGENCY: Final = (Status.ACCEPTED, Status.DISPUTED)
+"""The statuses that people of an agency may set."""
+
+
+class StatementName(NamedTuple):
+    """The name of a statement: its period and its account."""
+
+    period: Period
+    account: Account
+
+    def __str__(self) -> str:
+        """Return the name as a message shows it."""
+        return f"the statement of {shown(self.account.agency)} in {self.account.currency} for {self.period}"
+
+    def as_dict(self) -> dict[str, str]:
+        """Return the attributes that name it."""
+        return {"period": str(self.period), "agency": self.account.agency, "currency": self.account.currency}
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any]) -> Self:
+        """Parse the attributes that name it."""
+        return cls(Period.parse(values["period"]), Account(values["agency"], values["currency"]))
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """Who decided, when (ISO 8601) and why."""
+
+    by: str
+    party: Party
+    at: str
+    reason: str
+
+    def is_same(self, other: "Decision") -> bool:
+        """Return whether another decision of the same person has the same reason: then it is a retry."""
+        return (self.by, self.party, self.reason) == (other.by, other.party, other.reason)
+
+    def as_dict(self) -> dict[str, str]:
+        """Return the decision as it is stored."""
+        return {"by": self.by, "party": self.party, "at": self.at, "reason": self.reason}
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any]) -> Self:
+        """Parse what ``as_dict`` returned."""
+        return cls(values["by"], Party(values["party"]), values["at"], values["reason"])
+
+    def shown_to(self, caller: Caller) -> dict[str, str]:
+        """Return the decision as a caller may see it: people do not see the marketplace's operators."""
+        values = self.as_dict()
+        if not caller.is_machine and self.party is Party.MARKETPLACE:
+            del values["by"]
+        return values
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A change of a statement's status. ``line``: the disputed line; ``correction``: the event that resolved it."""
+
+    status: Status
+    decision: Decision
+    line: Identity | None = None
+    correction: Identity | None = None
+
+    def as_item(self, name: StatementName, number: int) -> dict[str, Any]:
+        """Return the item of the change; no item is ever changed."""
+        return {
+            **change_key(*name, number),
+            **change_index(*name, number),
+            **name.as_dict(),
+            "status": self.status,
+            **self.decision.as_dict(),
+            "line": _identity(self.line),
+            "correction": _identity(self.correction),
+        }
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any]) -> Self:
+        """Parse what ``as_item`` returned."""
+        return cls(
+            Status(values["status"]),
+            Decision.of(values),
+            _read_identity(values.get("line")),
+            _read_identity(values.get("correction")),
+        )
+
+    def shown_to(self, caller: Caller) -> dict[str, Any]:
+        """Return the change as a caller may see it."""
+        identities = {"line": _identity(self.line), "correction": _identity(self.correction)}
+        named = {name: identity for name, identity in identities.items() if identity}
+        return {"status": self.status, **self.decision.shown_to(caller), **named}
+
+
+@dataclass(frozen=True, slots=True)
+class StatementHistory:
+    """A statement's item, and the changes of its status in their order."""
+
+    statement: Mapping[str, Any]
+    changes: tuple[Change, ...] = ()
+
+    @property
+    def name(self) -> StatementName:
+        """The statement's name."""
+        return StatementName.of(self.statement)
+
+    @property
+    def status(self) -> Status:
+        """The current status."""
+        if self.changes:
+            return self.changes[-1].status
+        return Status.ISSUED if self.statement["issued"] else Status.NOT_ISSUED
+
+    @property
+    def is_disputed_itself(self) -> bool:
+        """Whether the statement was disputed, not only lines of it."""
+        return any(one.status is Status.DISPUTED and one.line is None for one in self.changes)
+
+    @classmethod
+    def of(cls, items: Iterable[Mapping[str, Any]]) -> Self | None:
+        """Parse the items of a statement, in either order; ``None`` without the statement itself."""
+        ordered = sorted(items, key=lambda values: str(values["sk"]))
+        if not ordered or "status" in ordered[0]:  # a list can begin or end within the changes
+            return None
+        return cls(ordered[0], tuple(map(Change.of, ordered[1:])))
+
+    def shown_to(self, caller: Caller) -> dict[str, Any]:
+        """Return the status with its history as a caller may see it."""
+        return {
+            "status": self.status,
+            "changes": len(self.changes),
+            "history": [one.shown_to(caller) for one in self.changes],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class StatusRequest:
+    """A request to change a statement's status. ``seen``: the number of changes that its sender has seen."""
+
+    status: Status
+    reason: str
+    seen: int
+
+
+def check_party(status: Status, caller: Caller) -> None:
+    """Raise ``ForbiddenError`` if a caller may never set a status."""
+    if not caller.is_machine and status not in OF_AGENCY:
+        raise ForbiddenError(f"people of an agency set a statement to {_listed(OF_AGENCY)}: ask the marketplace")
+
+
+def planned_change(history: StatementHistory, request: StatusRequest, decision: Decision) -> Change | None:
+    """Return the change to write; ``None`` if the request is a retry of one that is written.
+
+    Raises ``ConflictError`` if others have changed the status since, or if the status does not allow the change.
+    """
+    number = len(history.changes)
+    if request.seen != number:
+        existing = history.changes[request.seen] if request.seen < number else None
+        if existing and existing.status is request.status and existing.decision.is_same(decision):
+            return None
+        problem = FieldProblem("seen", f"is {request.seen}", f"{number}, once you have read the changes")
+        raise ConflictError(f"{history.name} has {number} changes of its status, not {request.seen}", problem)
+    _check_following(history, request.status)
+    return Change(request.status, decision)
+
+
+def _check_following(history: StatementHistory, status: Status) -> None:
+    """Raise ``ConflictError``, which says what may follow, if a status may not."""
+    allowed = FOLLOWING[history.status]
+    if status not in allowed:
+        problem = FieldProblem("status", f"is {status}", f"{_listed(allowed)}, as the statement is {history.status}")
+        raise ConflictError(f"{history.name} is {history.status}, and cannot become {status}", problem)
+
+
+def _listed(statuses: Sequence[Status]) -> str:
+    return " or ".join(statuses) or "no change"
+
+
+# ---------------------------------------------------------------- disputes
+
+
+@dataclass(frozen=True, slots=True)
+class Dispute:
+    """A disputed line of a statement.
+
+    ``subject``: the event to which corrections refer: the line itself, or the sale that the line corrects.
+    ``correction``: the event that resolved it, ``None`` if somebody did.
+    """
+
+    statement: StatementName
+    line: Identity
+    subject: Identity
+    opened: Decision
+    resolved: Decision | None = None
+    correction: Identity | None = None
+
+    @property
+    def status(self) -> DisputeStatus:
+        """Whether it is resolved."""
+        return DisputeStatus.RESOLVED if self.resolved else DisputeStatus.OPEN
+
+    @property
+    def place(self) -> str:
+        """Its place in the indexes."""
+        return dispute_place(self.opened.at, self.line)
+
+    def resolution(self, decision: Decision, correction: Identity | None = None) -> "Dispute":
+        """Return the dispute resolved by a decision, or by a correction."""
+        return replace(self, resolved=decision, correction=correction)
+
+    def as_item(self) -> dict[str, Any]:
+        """Return the item of the dispute."""
+        return {
+            **dispute_key(*self.statement, self.line),
+            **dispute_index(self.status, self.statement.account.agency, self.place),
+            **self.statement.as_dict(),
+            "status": self.status,
+            "line": _identity(self.line),
+            "subject": _identity(self.subject),
+            "opened": self.opened.as_dict(),
+            "resolved": self.resolved.as_dict() if self.resolved else None,
+            "correction": _identity(self.correction),
+        }
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any]) -> Self:
+        """Parse what ``as_item`` returned."""
+        resolved = values.get("resolved")
+        return cls(
+            StatementName.of(values),
+            Identity(**values["line"]),
+            Identity(**values["subject"]),
+            Decision.of(values["opened"]),
+            Decision.of(resolved) if resolved else None,
+            _read_identity(values.get("correction")),
+        )
+
+    def shown_to(self, caller: Caller) -> dict[str, Any]:
+        """Return the dispute as a caller may see it, with the path of the discussion of its line."""
+        resolution = {"resolved": self.resolved.shown_to(caller)} if self.resolved else {}
+        correction = {"correction": _identity(self.correction)} if self.correction else {}
+        return {
+            **self.statement.as_dict(),
+            **_named(self.line),
+            "status": self.status,
+            "opened": self.opened.shown_to(caller),
+            **resolution,
+            **correction,
+            "thread": f"/threads/lines/{_twice_encoded(str(self.line))}/messages",
+        }
+
+
+def opened(history: StatementHistory, line: Identity, facts: Facts, decision: Decision) -> tuple[Dispute, Change]:
+    """Return the dispute of a line and the change of the statement's status that it makes.
+
+    Raises ``ConflictError`` if the status does not allow it.
+    """
+    if history.status is not Status.DISPUTED:
+        _check_following(history, Status.DISPUTED)
+    if len(history.changes) >= MOST_CHANGES_BEFORE_DISPUTE:
+        raise ConflictError(
+            f"{history.name} has {len(history.changes)} changes of its status: no further line of it can be disputed"
+        )
+    subject = reference(facts["source"], facts) or line
+    return Dispute(history.name, line, subject, decision), Change(Status.DISPUTED, decision, line)
+
+
+def resolved(history: StatementHistory, dispute: Dispute, open_lines: int) -> Change:
+    """Return the change of the statement's status that a resolved dispute makes; ``open_lines``: the others' number.
+
+    A statement that was disputed itself stays disputed: only its own resolution ends that.
+    """
+    if dispute.resolved is None:
+        raise ValueError(f"the dispute of {dispute.line} is open")
+    status = Status.DISPUTED if open_lines or history.is_disputed_itself else Status.RESOLVED
+    return Change(status, dispute.resolved, dispute.line, dispute.correction)
+
+
+def is_on(plan: StatementPlan, name: StatementName, facts: Facts) -> bool:
+    """Return whether an event is on a statement; ``plan``: that of the statement's run."""
+    if Account(facts["agency"], facts["currency"]) != name.account:
+        return False
+    quarter_hour = QuarterHour.at(parse_iso(facts["recorded_at"]))
+    # An event that 0.1.0 recorded counts in the month in which it was recorded.
+    period = facts.get("period") or facts["recorded_at"][:7]
+    return quarter_hour <= plan.bound and plan.place(period, str(quarter_hour)) is not None
+
+
+def correction_of(dispute: Dispute, linked: Iterable[Facts]) -> Facts | None:
+    """Return the first of the events that refer to the subject of a dispute that was recorded after it was opened."""
+    after = (facts for facts in linked if facts["recorded_at"] > dispute.opened.at)
+    return min(after, key=lambda facts: (facts["recorded_at"], facts["position"]), default=None)
+
+
+def _identity(identity: Identity | None) -> dict[str, str] | None:
+    return _named(identity) if identity else None
+
+
+def _named(identity: Identity) -> dict[str, str]:
+    return {"source": identity.source, "id": identity.id}
+
+
+def _read_identity(values: Mapping[str, str] | None) -> Identity | None:
+    return Identity(values["source"], values["id"]) if values else None
+
+
+def _twice_encoded(name: str) -> str:
+    """Return a name as a path holds it: API Gateway decodes it once, and takes a slash for a separator."""
+    return quote(quote(name, safe=""), safe="")

@@ -1,0 +1,1 @@
+"""Pages for people: HTML that prints well and loads nothing."""

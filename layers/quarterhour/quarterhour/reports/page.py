@@ -1,0 +1,146 @@
+"""A run's report as a page for people: what was sealed, its sums, and how to prove it. Pure."""
+
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from typing import Any, Final
+
+from quarterhour.pages.chart import Bar, bar_chart
+from quarterhour.pages.markup import (
+    NOTHING,
+    Html,
+    Row,
+    block,
+    code,
+    escaped,
+    facts,
+    heading,
+    instant,
+    name,
+    page,
+    paragraph,
+    section,
+    short,
+    table,
+)
+from quarterhour.reports.keys import MANIFEST, SUMMARY, files_of
+
+MAX_ROWS: Final = 1_000
+"""The most sums, each of an account and period, that a page shows; the summary has all."""
+
+_FIGURES: Final = {
+    "events": "Events",
+    "gross": "Gross",
+    "refunds": "Refunds",
+    "commission": "Commission",
+    "payments": "Payments",
+}
+
+
+def report_page(manifest: Mapping[str, Any]) -> bytes:
+    """Return the report of a run as HTML in UTF-8; the same manifest gives the same bytes.
+
+    ``manifest`` is the content of the run's manifest, without the page itself among the files. Figures are shown as
+    they are written there. What the counters said later is no part of it.
+    """
+    run = manifest["run"]
+    return page(
+        f"Report {run}",
+        [
+            block(
+                "party",
+                paragraph(Html("Quarterhour"), "lead"),
+                paragraph(Html("Sealed quarter-hours of the commission ledger"), "plain"),
+            ),
+            heading("Report", escaped(run)),
+        ],
+        [_what(manifest), _lines(manifest), _accounts(manifest), _files(manifest), _proof(manifest)],
+    )
+
+
+def _what(manifest: Mapping[str, Any]) -> Html:
+    """Return the bounds of the run, and how much it sealed."""
+    buckets = manifest["buckets"]
+    return block(
+        "parties",
+        facts(
+            [
+                ("From", instant(manifest["from"])),
+                ("To", instant(manifest["to"])),
+                ("Quarter-hours", escaped(str(len(buckets)))),
+                ("Without lines", escaped(str(sum(not bucket["lines"] for bucket in buckets)))),
+                ("Lines", escaped(str(manifest["lines"]))),
+                ("Accounts", escaped(str(len(manifest["accounts"])))),
+            ]
+        ),
+        facts(
+            [
+                ("Planned at", instant(manifest["planned_at"])),
+                ("Code version", escaped(manifest["code_version"])),
+                ("Schema", escaped(str(manifest["schema"]))),
+                ("Shards", escaped(str(manifest["shards"]))),
+                ("Parts", escaped(str(manifest.get("parts", 1)))),
+                ("Base currency", escaped(manifest.get("base_currency", ""))),
+            ]
+        ),
+    )
+
+
+def _lines(manifest: Mapping[str, Any]) -> Html:
+    """Return the chart of the quarter-hours."""
+    bars = [Bar(_time(bucket), str(bucket["lines"])) for bucket in manifest["buckets"]]
+    title = "Lines by quarter-hour, UTC"
+    return section(title, bar_chart(title, bars) or paragraph(Html("Nothing was recorded.")))
+
+
+def _time(bucket: Mapping[str, Any]) -> str:
+    """Return the start of a quarter-hour within its day: ``01:30``."""
+    return f"{bucket['bucket'][8:10]}:{bucket['bucket'][10:]}"
+
+
+def _accounts(manifest: Mapping[str, Any]) -> Html:
+    """Return the sums by account and period, as many as a page holds."""
+    rows = list(islice(_rows(manifest), MAX_ROWS))
+    if not rows:
+        return NOTHING
+    title = "Sums by account and period"
+    left_out = sum(len(account["periods"]) for account in manifest["accounts"]) - len(rows)
+    more = Html(f"{left_out} more are in {code(SUMMARY)}." if left_out else "")
+    return section(
+        title, table(title, ["Agency", "Currency", "Period"], list(_FIGURES.values()), rows), paragraph(more)
+    )
+
+
+def _rows(manifest: Mapping[str, Any]) -> Iterator[Row]:
+    for account in manifest["accounts"]:
+        for period, sums in account["periods"].items():
+            texts = [name(account["agency"]), escaped(account["currency"]), short(period)]
+            yield Row(texts, [sums[figure] for figure in _FIGURES])
+
+
+def _files(manifest: Mapping[str, Any]) -> Html:
+    """Return the sealed files with their sizes and hashes."""
+    rows = [
+        Row([short(_time(bucket)), code(file["key"]), code(file["sha256"])], [file["size"]])
+        for bucket in manifest["buckets"]
+        for file in files_of(bucket)
+    ]
+    rows += [Row([Html("all"), code(file["key"]), code(file["sha256"])], [file["size"]]) for file in manifest["files"]]
+    title = "Files"
+    return section(title, table(title, ["Quarter-hour", "File", "SHA-256"], ["Bytes"], rows))
+
+
+def _proof(manifest: Mapping[str, Any]) -> Html:
+    """Return the link of the chain to the previous run, and how the run is proven."""
+    previous = manifest["previous"]
+    chain = [("Previous run", escaped(previous["run"])), ("SHA-256", code(previous["sha256"]))] if previous else []
+    return section(
+        "Proof",
+        paragraph(
+            Html(
+                f"{code(MANIFEST)}, beside this page, names every file and the hash of the previous manifest. "
+                f"{code('quarterhour verify')} checks all files against it. {code('GET /reports/' + manifest['run'])} "
+                "shows whether the counters agree with each quarter-hour; this page never changes, so it does not."
+            )
+        ),
+        facts(chain) if chain else paragraph(Html("This is the first run.")),
+    )

@@ -1,0 +1,94 @@
+"""Balances and previews, pure: what an account owes now, and what its next statement would be."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, NamedTuple, Self
+
+from quarterhour.agencies.agency import TaxProfile
+from quarterhour.model import money
+from quarterhour.model.periods import Period
+from quarterhour.model.quarter_hours import QuarterHour
+from quarterhour.model.totals import PeriodTotals, Totals, total
+from quarterhour.statements.figures import Amounts, tax_of
+
+
+class StatementSummary(NamedTuple):
+    """The figures of a statement that balances need. ``charged``: its exact commission and payments, as counted."""
+
+    period: Period
+    number: str
+    bound: QuarterHour
+    closing: Decimal
+    charged: Totals
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any]) -> Self:
+        """Parse the item of a statement."""
+        commission = money.add(Decimal(values["commission_exact"]), Decimal(values["brought_forward"]))
+        return cls(
+            Period.parse(values["period"]),
+            values["number"],
+            QuarterHour.parse(values["bound"]),
+            Decimal(values["closing"]),
+            Totals(commission=commission, payments=Decimal(values["payments"])),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Balance:
+    """What an account owes: the closing balance of its last statement, and what is on no statement yet.
+
+    ``unbilled``: the exact commission, without tax, and the payments; its other figures mean nothing.
+    """
+
+    last: StatementSummary | None
+    unbilled: Totals
+
+    @property
+    def amount(self) -> Decimal:
+        """The balance: what the agency owes, negative if it is owed."""
+        closing = self.last.closing if self.last else money.ZERO
+        return money.add(closing, money.add(self.unbilled.commission, money.negated(self.unbilled.payments)))
+
+    @classmethod
+    def of(cls, statements: Iterable[StatementSummary], counted: Totals, since: Totals) -> Self:
+        """Return the balance of an instant.
+
+        ``statements``: those whose bound is not after the instant. ``counted``: all that is counted now for the periods
+        that get statements. ``since``: the part of it that was recorded after the instant. What is counted and on no
+        statement is unbilled, so each line is either in the closing balance or unbilled, whatever period it is of.
+        """
+        stated = sorted(statements)
+        return cls(stated[-1] if stated else None, counted - total(one.charged for one in stated) - since)
+
+
+def of_periods(totals: PeriodTotals, first: Period | None) -> Totals:
+    """Add up the totals of the periods that get statements: of all, or of those from the first one on."""
+    return total(one for period, one in totals.items() if first is None or period >= first)
+
+
+class Preview(NamedTuple):
+    """What a statement would be if its period ended now. ``totals``: those of the period so far."""
+
+    totals: Totals
+    amounts: Amounts
+
+
+def preview(periods: Iterable[Totals], closing: Decimal, currency: str, profile: TaxProfile | None) -> Preview:
+    """Return the preview of the last of some periods, which follow the last statement without a gap.
+
+    ``closing``: that statement's closing balance. Each period's closing balance is the next one's opening balance, and
+    each is taxed by the profile.
+    """
+    shown = Preview(Totals(), _amounts(Totals(), closing, currency, profile))
+    for totals in periods:
+        shown = Preview(totals, _amounts(totals, closing, currency, profile))
+        closing = shown.amounts.closing
+    return shown
+
+
+def _amounts(totals: Totals, opening: Decimal, currency: str, profile: TaxProfile | None) -> Amounts:
+    commission = money.on_statement(totals.commission, currency)
+    tax = tax_of(commission, currency, profile)
+    return Amounts(opening, money.ZERO, totals.net, totals.commission, commission, tax, totals.payments)

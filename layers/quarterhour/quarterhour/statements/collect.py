@@ -1,0 +1,289 @@
+"""Collects the lines of a day for their statements: sums by account, and the lines in pieces of bounded size."""
+
+import csv
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import tzinfo
+from decimal import Decimal
+from io import BytesIO
+from itertools import groupby, islice
+from operator import itemgetter
+from typing import IO, Any, Final, NamedTuple
+
+from quarterhour.model import money
+from quarterhour.model.clock import parse_iso
+from quarterhour.model.identifiers import Account
+from quarterhour.model.periods import Period
+from quarterhour.model.quarter_hours import QuarterHour
+from quarterhour.reports.base_currency import Pins
+from quarterhour.reports.lines import COLUMNS, unescape_formula
+from quarterhour.reports.plan import SCHEMA as LINES_SCHEMA
+from quarterhour.statements.figures import OTHER_DAYS, AccountSums, BaseFigures, Sum, kind_of
+from quarterhour.statements.plan import StatementPlan
+from quarterhour.statements.work_objects import last_value, read_values, value_writer
+
+PIECE: Final = 8_000_000
+"""Characters of lines in memory, after which they are a piece."""
+CSV_COLUMNS: Final = COLUMNS[LINES_SCHEMA]
+"""The columns of a statement's lines: those of the newest schema; lines of older ones have empty cells at the end."""
+
+_FACTS: Final = ("agency", "currency", "type", "commission_rate", "terms", "kind", "prior_period")
+_LINES: Final = 3
+"""The place of the lines in a running sum, after their number, amount and commission."""
+_BLOCK: Final = 1 << 20
+
+Rows = Iterator[tuple[str, list[str]]]
+"""The text of each row of a sealed file, and its cells."""
+
+
+class _Key(NamedTuple):
+    """What the lines of one sum have in common; ``facts``: the cells of ``_FACTS``; ``place``: see ``_Places``."""
+
+    facts: tuple[str, ...]
+    place: int
+    day: str
+    units: Decimal | None
+
+    @property
+    def account(self) -> tuple[str, str]:
+        """The cells of agency and currency."""
+        return self.facts[0], self.facts[1]
+
+
+class Block(NamedTuple):
+    """The lines of an account in a piece: their number and their text, in UTF-8."""
+
+    account: Account
+    lines: int
+    text: bytes
+
+
+@dataclass(slots=True)
+class Piece:
+    """Lines by the cells of their account; ``files`` makes the file of each group of accounts."""
+
+    lines: dict[tuple[str, str], list[str]]
+    size: int = 0
+
+    def files(self, plan: StatementPlan) -> Iterator[tuple[int, bytes]]:
+        """Yield each group that has lines with its file: a block for each account, in their order.
+
+        The same lines give the same bytes. They are not compressed: that takes longer than to send and read them.
+        """
+        groups: dict[int, list[Account]] = {}
+        texts = {Account(unescape_formula(agency), currency): some for (agency, currency), some in self.lines.items()}
+        for account in sorted(texts):
+            groups.setdefault(plan.group_of(account), []).append(account)
+        for group, accounts in sorted(groups.items()):
+            content = BytesIO()
+            for account in accounts:
+                text = "".join(texts[account]).encode()
+                header = [account.agency, account.currency, len(texts[account]), len(text)]
+                content.write(json.dumps(header).encode() + b"\n")
+                content.write(text)
+            yield group, content.getvalue()
+
+
+def read_blocks(file: IO[bytes]) -> Iterator[Block]:
+    """Yield the blocks of a piece's file, in the order of the accounts; raise ``ValueError`` if it is damaged."""
+    while header := file.readline():
+        agency, currency, lines, size = json.loads(header)
+        text = file.read(size)
+        if len(text) != size:
+            raise ValueError(f"a block ends after {len(text)} of {size} bytes")
+        yield Block(Account(agency, currency), lines, text)
+
+
+class Collector:
+    """Collects the lines of one day, file after file."""
+
+    def __init__(self, plan: StatementPlan, zone: tzinfo) -> None:
+        self._plan = plan
+        self._days = _BusinessDays(zone, plan.period)
+        self._sums: dict[_Key, list[Any]] = {}  # number, amount and commission of lines, and their list in the piece
+        self._missing: dict[tuple[str, str], set[str]] = {}
+        self._piece = Piece({})
+        self.pieces = 0
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the lines in memory are a piece."""
+        return self._piece.size > PIECE
+
+    def take(self) -> Piece | None:
+        """Return the lines in memory as the next piece, and forget them; ``None`` if there are none."""
+        piece, self._piece = self._piece, Piece({})
+        if not piece.lines:
+            return None
+        for found in self._sums.values():
+            found[_LINES] = None
+        self.pieces += 1
+        return piece
+
+    def add(self, quarter_hour: QuarterHour, rows: Rows, pins: Pins) -> Iterator[None]:
+        """Add the rows of a sealed file, the first of which holds its columns; yield whenever a piece is full.
+
+        ``pins``: the exchange rates of the quarter-hour. Raises ``ValueError`` or ``ArithmeticError`` if the file is
+        malformed.
+        """
+        columns = next(rows)[1]
+        at = {name: columns.index(name) for name in columns}
+        padding = "," * (len(CSV_COLUMNS) - len(columns)) + "\n"
+        facts = _facts(at)
+        amount, commission, recorded, time = (at[name] for name in ("amount", "commission", "recorded_at", "time"))
+        period, currency = at.get("period", recorded), at["currency"]
+        places = _Places(self._plan, str(quarter_hour))
+        units = _Units(self._plan.base, pins)
+        sums, days, add, has_base = self._sums, self._days, money.add, bool(self._plan.base)
+        for text, cells in rows:
+            place = places[cells[period][:7]]
+            if place is None:
+                continue
+            one = units[cells[currency]] if has_base else None
+            # A tuple of the same shape as _Key, which would take longer to make.
+            key: Any = facts(cells), place, days[(cells[time] or cells[recorded])[:16]], one
+            found = sums.get(key)
+            if found is None:
+                found = sums[key] = [0, money.ZERO, money.ZERO, None]
+            found[0] += 1
+            found[1] = add(found[1], Decimal(cells[amount]))
+            found[2] = add(found[2], Decimal(cells[commission]))
+            if one is None and has_base:
+                self._missing.setdefault(key[0][:2], set()).add(str(quarter_hour))
+            lines = found[_LINES]
+            if lines is None:
+                lines = found[_LINES] = self._piece.lines.setdefault(key[0][:2], [])
+            lines.append(text if padding == "\n" else text[:-1] + padding)
+            self._piece.size += len(text)
+            if self._piece.size > PIECE:
+                yield
+
+    def totals(self) -> Iterator[tuple[Account, AccountSums]]:
+        """Yield the sums of each account, in the order of the accounts."""
+        names = {
+            name: Account(unescape_formula(name[0]), name[1]) for name in {_Key(*key).account for key in self._sums}
+        }
+        entries = sorted(
+            ((_Key(*key), found) for key, found in self._sums.items()), key=lambda one: names[one[0].account]
+        )
+        for name, some in groupby(entries, lambda one: one[0].account):
+            sums = AccountSums(base=BaseFigures(missing=self._missing.get(name, set())) if self._plan.base else None)
+            for key, (lines, amount, commission, _) in some:
+                _add(sums, key, Sum(lines, amount, commission))
+            yield names[name], sums
+
+
+def _add(sums: AccountSums, key: _Key, some: Sum) -> None:
+    _, _, type_, rate, terms, kind, prior = key.facts
+    found = kind_of(type_, kind)
+    sums.add((found, bool(key.place or prior)), key.day, (terms, rate), some)
+    if sums.base and key.units is not None:
+        sums.base.add(found, some.amount, some.commission, key.units)
+
+
+def _facts(at: Mapping[str, int]) -> Callable[[list[str]], tuple[str, ...]]:
+    """Return a function that returns the cells of ``_FACTS``; those that an older schema lacks are empty."""
+    if all(name in at for name in _FACTS):
+        return itemgetter(*(at[name] for name in _FACTS))
+    places = [at.get(name) for name in _FACTS]
+    return lambda cells: tuple("" if place is None else cells[place] for place in places)
+
+
+class _Places(dict[str, int | None]):
+    """The place of lines by period: 0 in the period, 1 of a prior one, ``None`` on no statement of the run."""
+
+    def __init__(self, plan: StatementPlan, quarter_hour: str) -> None:
+        super().__init__()
+        self._plan = plan
+        self._quarter_hour = quarter_hour
+
+    def __missing__(self, period: str) -> int | None:
+        place = self._plan.place(period, self._quarter_hour)
+        found = None if place is None else int(place)
+        self[period] = found
+        return found
+
+
+class _BusinessDays(dict[str, str]):
+    """The day of a business time, by its text to the minute: of the period, or ``OTHER_DAYS``."""
+
+    def __init__(self, zone: tzinfo, period: Period) -> None:
+        super().__init__()
+        self._zone = zone
+        self._period = period
+
+    def __missing__(self, minute: str) -> str:
+        try:
+            day = parse_iso(f"{minute}:00Z").astimezone(self._zone).date()
+        except OverflowError:  # before the year 1 or after 9999 in that zone
+            return OTHER_DAYS
+        found = day.isoformat() if Period.of(day) == self._period else OTHER_DAYS
+        self[minute] = found
+        return found
+
+
+class _Units(dict[str, Decimal | None]):
+    """The units of a currency that one of the base currency is worth; ``None`` without an exchange rate."""
+
+    def __init__(self, base: str, pins: Pins) -> None:
+        super().__init__()
+        self._base = base
+        self._pins = pins
+
+    def __missing__(self, currency: str) -> Decimal | None:
+        rate = self._pins.get(currency)
+        found = _ONE if currency in {self._base, money.NO_CURRENCY} else rate.units_per_base if rate else None
+        self[currency] = found
+        return found
+
+
+_ONE: Final = Decimal(1)
+
+
+def pack_totals(totals: Iterable[tuple[Account, AccountSums]], pieces: int) -> bytes:
+    """Return the work object of a day's totals: a value for each account, then the number of pieces."""
+    content = BytesIO()
+    with value_writer(content) as write:
+        for account, sums in totals:
+            write([account.agency, account.currency, sums.as_dict()])
+        write(pieces)
+    return content.getvalue()
+
+
+def read_totals(file: IO[bytes]) -> Iterator[tuple[Account, AccountSums]]:
+    """Yield each account's sums of a day; raise ``ValueError`` if the object is damaged."""
+    for values in read_values(file):
+        if isinstance(values, list):
+            agency, currency, sums = values
+            yield Account(agency, currency), AccountSums.of(sums)
+
+
+def read_pieces(file: IO[bytes]) -> int:
+    """Return the number of pieces of a day from the object of its totals."""
+    return int(last_value(file))
+
+
+class OrderLine(NamedTuple):
+    """The cells of a line that are summed up by order and product; ``kind`` is the column of that name."""
+
+    type: str
+    kind: str
+    order: str
+    product: str
+    amount: Decimal
+    commission: Decimal
+
+
+_ORDER_CELLS: Final = itemgetter(
+    *(CSV_COLUMNS.index(name) for name in ("type", "kind", "order_id", "product", "amount", "commission"))
+)
+
+
+def order_lines(text: Iterable[str], most: int) -> Iterator[OrderLine]:
+    """Yield at most so many of the lines in a statement's text."""
+    for row in islice(csv.reader(text, strict=True), most):
+        type_, kind, order, product, amount, commission = _ORDER_CELLS(row)
+        yield OrderLine(
+            type_, kind, unescape_formula(order), unescape_formula(product), Decimal(amount), Decimal(commission)
+        )

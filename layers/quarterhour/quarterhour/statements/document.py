@@ -1,0 +1,204 @@
+"""The statement as a JSON document: who owes what to whom, for what, and how it was computed."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cached_property
+from typing import Any, Final
+
+from quarterhour.agencies.agency import EXEMPT, REVERSE_CHARGE, Agency, TaxProfile
+from quarterhour.model import money
+from quarterhour.model.clock import iso_seconds
+from quarterhour.statements.collect import OrderLine
+from quarterhour.statements.figures import (
+    CHARGED,
+    OTHER_DAYS,
+    SOLD,
+    AccountSums,
+    Amounts,
+    BaseFigures,
+    Kind,
+    Sum,
+    kind_of,
+)
+from quarterhour.statements.keys import LINES
+from quarterhour.statements.listing import FIGURES, Listed, SealedObject
+from quarterhour.statements.owner import Owner
+from quarterhour.statements.plan import StatementPlan
+from quarterhour.statements.roster import Entry
+
+GROUPED_LINES: Final = 200
+"""The most lines of a statement that are grouped by order and product; the others are in its CSV file alone."""
+NOT_ISSUED: Final = "the agency has no tax profile at the cut-off"
+"""Why a statement is not issued."""
+
+REVERSE_CHARGE_NOTE: Final = "Reverse charge: the recipient of the service accounts for the VAT."
+"""The legal note of Article 226(11a) of Directive 2006/112/EC, in its usual long form."""
+EXEMPT_NOTE: Final = "Exempt from VAT."
+
+
+@dataclass(frozen=True, slots=True)
+class Parties:
+    """Who issues a statement and who receives it, as of the cut-off; ``agency`` is ``None`` if not registered."""
+
+    owner: Owner
+    agency: Agency | None
+
+    @property
+    def profile(self) -> TaxProfile | None:
+        """The agency's tax profile."""
+        return self.agency.tax if self.agency else None
+
+
+@dataclass(frozen=True)
+class Statement:
+    """The statement of an account on the roster, for these parties."""
+
+    plan: StatementPlan
+    entry: Entry
+    parties: Parties
+
+    @cached_property
+    def amounts(self) -> Amounts:
+        """What is owed."""
+        previous = self.entry.previous
+        opening = previous.closing if previous else money.ZERO
+        return Amounts.of(self.entry.sums, opening, self.entry.account.currency, self.parties.profile)
+
+    def document(self, orders: Sequence[Mapping[str, Any]], lines: SealedObject) -> dict[str, Any]:
+        """Return the content of ``statement.json``. ``orders``: of ``orders_of``; ``lines``: the file of the lines."""
+        plan, entry, sums, profile = self.plan, self.entry, self.entry.sums, self.parties.profile
+        return {
+            "schema": plan.schema,
+            "document": entry.document,
+            "number": entry.number,
+            "period": str(plan.period),
+            "from": iso_seconds(plan.starts),
+            "to": iso_seconds(plan.ends),
+            "time_zone": plan.zone,
+            "cut_off": iso_seconds(plan.cut_off),
+            "recorded_until": iso_seconds(plan.bound.end),
+            "agency": entry.account.agency,
+            "currency": entry.account.currency,
+            "issued": profile is not None,
+            "not_issued": None if profile else NOT_ISSUED,
+            "owner": self.parties.owner.as_dict(),
+            "customer": _customer(self.parties.agency),
+            "tax_profile": shown_profile(profile),
+            **{name: money.plain(value) for name, value in shown_amounts(sums, self.amounts).items()},
+            "lines": sums.lines,
+            "prior_period_lines": sums.prior_period_lines,
+            "by_kind": {kind.value: sums.of_kind(kind).as_dict() for kind in Kind},
+            "prior_period": {kind.value: sums.of_kind(kind, prior_only=True).as_dict() for kind in Kind},
+            "base": _base(plan.base, sums.base),
+            "previous": _previous(plan, entry),
+            "days": _days(sums),
+            "terms": [
+                {"terms": origin, "commission_rate": rate, **some.as_dict("net")}
+                for (origin, rate), some in sums.terms.items()
+            ],
+            "lines_of_further_terms": sums.further_terms,
+            "orders": list(orders),
+            "lines_in_orders": sum(one["lines"] for one in orders),
+            "lines_file": {"name": LINES, "sha256": lines.sha256, "size": lines.size},
+        }
+
+    def listed(self, files: Mapping[str, SealedObject]) -> Listed:
+        """Return the statement's row in the list of its period."""
+        amounts, sums = shown_amounts(self.entry.sums, self.amounts), self.entry.sums
+        return Listed(
+            self.entry.account,
+            self.entry.number,
+            self.entry.document,
+            self.parties.profile is not None,
+            {name: amounts[name] for name in FIGURES},
+            sums.lines,
+            sums.prior_period_lines,
+            files,
+        )
+
+
+def as_bytes(document: Mapping[str, Any]) -> bytes:
+    """Return the bytes of a JSON file, one line for each member: the same document gives the same bytes."""
+    # With an indent, the json module encodes in Python, which takes ten times as long.
+    members = (f" {json.dumps(name)}: {json.dumps(value, ensure_ascii=False)}" for name, value in document.items())
+    return ("{\n" + ",\n".join(members) + "\n}\n").encode()
+
+
+def shown_amounts(sums: AccountSums, amounts: Amounts) -> dict[str, Decimal]:
+    """Return the amounts of a statement by name, in the order in which they are shown."""
+    sold = {kind.value: sums.of_kind(kind).amount for kind in SOLD}
+    return {
+        "opening": amounts.opening,
+        "brought_forward": amounts.brought_forward,
+        **sold,
+        "net": amounts.net,
+        "commission_exact": amounts.commission_exact,
+        "commission": amounts.commission,
+        "tax": amounts.tax,
+        "payable": amounts.payable,
+        "payments": amounts.payments,
+        "closing": amounts.closing,
+    }
+
+
+def shown_profile(profile: TaxProfile | None) -> dict[str, Any] | None:
+    """Return a tax profile as a statement shows it, with its note."""
+    if profile is None:
+        return None
+    percent = money.plain(profile.percent)
+    notes = {REVERSE_CHARGE: REVERSE_CHARGE_NOTE, EXEMPT: EXEMPT_NOTE}
+    note = notes.get(profile.scheme, f"VAT {percent} %")
+    return {"scheme": profile.scheme, "percent": percent, "note": note}
+
+
+def _customer(agency: Agency | None) -> dict[str, Any]:
+    names = ("legal_name", "address", "country", "group", "contact")
+    facts = {name: getattr(agency, name) if agency else None for name in names}
+    vat_id = agency.tax.vat_id if agency and agency.tax else None
+    return {"registered": agency is not None, **facts, "vat_id": vat_id}
+
+
+def _base(currency: str, base: BaseFigures | None) -> dict[str, Any] | None:
+    if not currency:
+        return None
+    base = base or BaseFigures()
+    figures = {"net": base.net, "commission": base.commission, "payments": base.payments}
+    rounded = {
+        name: None if base.missing else money.plain(money.rounded(value, currency)) for name, value in figures.items()
+    }
+    return {"currency": currency, **rounded, "missing": sorted(base.missing)}
+
+
+def _previous(plan: StatementPlan, entry: Entry) -> dict[str, Any] | None:
+    before = entry.previous
+    if before is None:
+        return None
+    names = ("net", "commission", "tax", "payments", "closing")
+    figures = {name: money.plain(before.figures[name]) for name in names}
+    return {"period": str(plan.previous_period), "number": before.number, **figures, "lines": before.lines}
+
+
+def _days(sums: AccountSums) -> list[dict[str, Any]]:
+    """Return the sums of each day in order; that of all days outside the period comes last, with no day."""
+    days = sorted((day for day in sums.days if day != OTHER_DAYS), key=str)
+    others = [OTHER_DAYS] if OTHER_DAYS in sums.days else []
+    return [{"day": day or None, **sums.days[day].as_dict("net")} for day in (*days, *others)]
+
+
+def orders_of(lines: Iterable[OrderLine]) -> list[dict[str, Any]]:
+    """Return the sums of lines by order and product, in the order of their first lines.
+
+    ``lines``: at most ``GROUPED_LINES``. Lines without a charge, such as payments, are left out.
+    """
+    sums: dict[tuple[str, str], Sum] = {}
+    for line in lines:
+        kind = kind_of(line.type, line.kind)
+        if kind in CHARGED:
+            net = line.amount if kind in SOLD else money.ZERO
+            sums.setdefault((line.order, line.product), Sum()).add(1, net, line.commission)
+    return [
+        {"order": order or None, "product": product or None, **some.as_dict("net")}
+        for (order, product), some in sums.items()
+    ]

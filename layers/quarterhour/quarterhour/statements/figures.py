@@ -1,0 +1,258 @@
+"""The figures of a statement, pure: sums of an account's lines by kind, and what is owed for them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from enum import StrEnum
+from fractions import Fraction
+from typing import Any, Final, Self
+
+from quarterhour.agencies.agency import STANDARD, TaxProfile
+from quarterhour.ledger.event import ADJUSTMENT, OPENING, PAYMENT, REFUND, SALE, VOID
+from quarterhour.model import money
+
+MAX_TERMS: Final = 50
+"""The most price terms that a statement lists; the lines of others are counted. The sums of a day keep all terms."""
+OTHER_DAYS: Final = ""
+"""The day of all lines whose business time is not in the period."""
+
+
+class Kind(StrEnum):
+    """The kind of a line on a statement."""
+
+    SALES = "sales"
+    VOIDS = "voids"
+    REFUNDS = "refunds"
+    ADJUSTMENTS = "adjustments"
+    BROUGHT_FORWARD = "brought_forward"
+    PAYMENTS = "payments"
+    OTHER = "other"
+
+
+SOLD: Final = (Kind.SALES, Kind.VOIDS, Kind.REFUNDS, Kind.ADJUSTMENTS)
+"""The kinds whose amounts are the net of a statement."""
+CHARGED: Final = (*SOLD, Kind.OTHER)
+"""The kinds whose commissions a statement charges."""
+
+_KINDS: Final[Mapping[str, Kind]] = {
+    SALE: Kind.SALES,
+    VOID: Kind.VOIDS,
+    REFUND: Kind.REFUNDS,
+    ADJUSTMENT: Kind.ADJUSTMENTS,
+    PAYMENT: Kind.PAYMENTS,
+}
+
+
+def kind_of(type_: str, kind: str) -> Kind:
+    """Return the kind of a line on a statement, from its columns ``type`` and ``kind``."""
+    return Kind.BROUGHT_FORWARD if kind == OPENING else _KINDS.get(type_, Kind.OTHER)
+
+
+@dataclass(slots=True)
+class Sum:
+    """The number of lines, and exact sums of their amounts and commissions."""
+
+    lines: int = 0
+    amount: Decimal = money.ZERO
+    commission: Decimal = money.ZERO
+
+    def add(self, lines: int, amount: Decimal, commission: Decimal) -> None:
+        """Add some lines."""
+        self.lines += lines
+        self.amount = money.add(self.amount, amount)
+        self.commission = money.add(self.commission, commission)
+
+    def as_list(self) -> list[Any]:
+        """Return the sum as plain values."""
+        return [self.lines, money.plain(self.amount), money.plain(self.commission)]
+
+    @classmethod
+    def of(cls, values: Sequence[Any]) -> Self:
+        """Parse what ``as_list`` returned."""
+        lines, amount, commission = values
+        return cls(int(lines), Decimal(amount), Decimal(commission))
+
+    def as_dict(self, name: str = "amount") -> dict[str, Any]:
+        """Return the sum as a statement shows it; ``name``: of the amount."""
+        return {"lines": self.lines, name: money.plain(self.amount), "commission": money.plain(self.commission)}
+
+
+Part = tuple[Kind, bool]
+"""A kind, and whether its lines are of prior periods."""
+Terms = tuple[str, str]
+"""Price terms: their origin, as the column ``terms`` has it, and the commission rate."""
+
+
+@dataclass(slots=True)
+class BaseFigures:
+    """Exact figures in the base currency, and the quarter-hours for which an exchange rate is missing."""
+
+    net: Fraction = Fraction(0)
+    commission: Fraction = Fraction(0)
+    payments: Fraction = Fraction(0)
+    missing: set[str] = field(default_factory=set)
+
+    def add(self, kind: Kind, amount: Decimal, commission: Decimal, units: Decimal) -> None:
+        """Add some lines of a kind; ``units`` of their currency are worth one of the base currency."""
+        if kind in SOLD:
+            self.net += Fraction(amount) / Fraction(units)
+        if kind in CHARGED:
+            self.commission += Fraction(commission) / Fraction(units)
+        if kind is Kind.PAYMENTS:
+            self.payments += Fraction(amount) / Fraction(units)
+
+    def as_list(self) -> list[Any]:
+        """Return the figures as plain values."""
+        return [str(self.net), str(self.commission), str(self.payments), sorted(self.missing)]
+
+    @classmethod
+    def of(cls, values: Sequence[Any]) -> Self:
+        """Parse what ``as_list`` returned."""
+        net, commission, payments, missing = values
+        return cls(Fraction(net), Fraction(commission), Fraction(payments), set(missing))
+
+    def __iadd__(self, other: "BaseFigures") -> Self:
+        """Add the figures of other lines."""
+        self.net += other.net
+        self.commission += other.commission
+        self.payments += other.payments
+        self.missing |= other.missing
+        return self
+
+
+@dataclass(slots=True)
+class AccountSums:
+    """The sums of an account's lines on a statement.
+
+    ``days``: by day of business time, ``YYYY-MM-DD``, or ``OTHER_DAYS``. ``terms``: by price terms, in the order of
+    their first lines, with the number of lines of ``further_terms``. ``base``: in the base currency, ``None`` without
+    one.
+    """
+
+    parts: dict[Part, Sum] = field(default_factory=dict)
+    days: dict[str, Sum] = field(default_factory=dict)
+    terms: dict[Terms, Sum] = field(default_factory=dict)
+    further_terms: int = 0
+    base: BaseFigures | None = None
+
+    def add(self, part: Part, day: str, terms: Terms, some: Sum) -> None:
+        """Add lines of the statement that have all this in common."""
+        kind, _ = part
+        values = (some.lines, some.amount, some.commission)
+        self.parts.setdefault(part, Sum()).add(*values)
+        if kind in CHARGED:
+            net = some.amount if kind in SOLD else money.ZERO
+            self.days.setdefault(day, Sum()).add(some.lines, net, some.commission)
+            self.terms.setdefault(terms, Sum()).add(some.lines, net, some.commission)
+
+    def __iadd__(self, other: "AccountSums") -> Self:
+        """Add the sums of later lines."""
+        for part, some in other.parts.items():
+            self.parts.setdefault(part, Sum()).add(some.lines, some.amount, some.commission)
+        for day, some in other.days.items():
+            self.days.setdefault(day, Sum()).add(some.lines, some.amount, some.commission)
+        for terms, some in other.terms.items():
+            if terms in self.terms or len(self.terms) < MAX_TERMS:
+                self.terms.setdefault(terms, Sum()).add(some.lines, some.amount, some.commission)
+            else:
+                self.further_terms += some.lines
+        self.further_terms += other.further_terms
+        if other.base:
+            self.base = self.base or BaseFigures()
+            self.base += other.base
+        return self
+
+    @property
+    def lines(self) -> int:
+        """The number of lines on the statement."""
+        return sum(some.lines for some in self.parts.values())
+
+    @property
+    def prior_period_lines(self) -> int:
+        """The number of lines of prior periods."""
+        return sum(some.lines for (_, prior), some in self.parts.items() if prior)
+
+    def of_kind(self, kind: Kind, *, prior_only: bool = False) -> Sum:
+        """Return the sum of the lines of a kind: of all, or of those of prior periods."""
+        total = Sum()
+        for prior in (True,) if prior_only else (False, True):
+            if some := self.parts.get((kind, prior)):
+                total.add(some.lines, some.amount, some.commission)
+        return total
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the sums as plain values, to be stored."""
+        return {
+            "parts": [[kind.value, prior, *some.as_list()] for (kind, prior), some in self.parts.items()],
+            "days": {day: some.as_list() for day, some in self.days.items()},
+            "terms": [[*terms, *some.as_list()] for terms, some in self.terms.items()],
+            "further_terms": self.further_terms,
+            "base": self.base.as_list() if self.base else None,
+        }
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any]) -> Self:
+        """Parse what ``as_dict`` returned."""
+        return cls(
+            {(Kind(kind), prior): Sum.of(some) for kind, prior, *some in values["parts"]},
+            {day: Sum.of(some) for day, some in values["days"].items()},
+            {(origin, rate): Sum.of(some) for origin, rate, *some in values["terms"]},
+            int(values["further_terms"]),
+            BaseFigures.of(values["base"]) if values["base"] else None,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Amounts:
+    """The amounts of a statement. Commission and tax are rounded to the currency's minor unit, all else is exact."""
+
+    opening: Decimal
+    brought_forward: Decimal
+    net: Decimal
+    commission_exact: Decimal
+    commission: Decimal
+    tax: Decimal
+    payments: Decimal
+
+    @property
+    def payable(self) -> Decimal:
+        """Commission and tax."""
+        return money.add(self.commission, self.tax)
+
+    @property
+    def closing(self) -> Decimal:
+        """The closing balance: what the agency owes, negative if it is owed."""
+        return money.add(money.add(self.opening, self.payable), money.negated(self.payments))
+
+    @classmethod
+    def of(cls, sums: AccountSums, previous_closing: Decimal, currency: str, profile: TaxProfile | None) -> Self:
+        """Return the amounts of an account's sums after a closing balance, taxed by a profile (``None``: not taxed).
+
+        Commission is rounded once, half to even; tax is a percentage of the rounded commission, rounded the same way.
+        """
+        net = commission = money.ZERO
+        for kind in CHARGED:
+            some = sums.of_kind(kind)
+            commission = money.add(commission, some.commission)
+            net = money.add(net, some.amount) if kind in SOLD else net
+        rounded = money.on_statement(commission, currency)
+        brought_forward = sums.of_kind(Kind.BROUGHT_FORWARD).commission
+        return cls(
+            money.add(previous_closing, brought_forward),
+            brought_forward,
+            net,
+            commission,
+            rounded,
+            tax_of(rounded, currency, profile),
+            sums.of_kind(Kind.PAYMENTS).amount,
+        )
+
+
+def tax_of(commission: Decimal, currency: str, profile: TaxProfile | None) -> Decimal:
+    """Return the tax on a rounded commission, rounded half to even to the currency's minor unit."""
+    if profile is None or profile.scheme != STANDARD:
+        return money.on_statement(money.ZERO, currency)
+    return money.on_statement(money.multiply(commission, money.multiply(profile.percent, _PERCENT)), currency)
+
+
+_PERCENT: Final = Decimal("0.01")

@@ -1,0 +1,134 @@
+"""Keys of the statements: objects in the bucket, and items of the Entity table; built and parsed only here."""
+
+import re
+from datetime import date
+from hashlib import sha256
+from typing import Final
+from urllib.parse import quote
+
+from quarterhour.aws.entity import IndexRange, Key, Range
+from quarterhour.model.identifiers import SEPARATOR, Account
+from quarterhour.model.periods import Period
+
+STATEMENTS: Final = "statements/"
+WORK: Final = "work/"
+"""The prefix of work objects, which the steps of a run pass on; they are needed until the run is finished."""
+MANIFEST: Final = "manifest.json"
+LIST: Final = "statements.csv"
+"""The file of a period that lists its statements, with their figures and the hashes of their files."""
+STATEMENT: Final = "statement.json"
+PAGE: Final = "statement.html"
+LINES: Final = "lines.csv.gz"
+
+PROGRESS_KEY: Final[Key] = {"pk": "CONTROL", "sk": "statements"}
+"""The key of the control item with the last stated period and the plan under way."""
+PERIODS: Final = "PERIOD"
+"""The partition of the stated periods' items, ordered by time."""
+
+_OF_PERIOD: Final = f"STATEMENTS{SEPARATOR}"
+_OF_AGENCY: Final = f"STATEMENTS-OF{SEPARATOR}"
+_FIRST: Final = " "
+_LAST: Final = "\U0010ffff"
+"""Before the first and after the last name; no name has a character like the last."""
+_MAX_FOLDER: Final = 200
+"""Characters of a folder's name; the name of a file on disk has at most 255."""
+_KEPT: Final = 60
+_OF_A_PERIOD: Final = re.compile(r"statements/(\d{4}-(?:0[1-9]|1[0-2]))/", re.ASCII)
+_MANIFEST: Final = re.compile(r"statements/(\d{4}-(?:0[1-9]|1[0-2]))/manifest\.json", re.ASCII)
+
+
+def period_prefix(period: Period) -> str:
+    """Return the prefix of a period's objects: ``statements/2026-11/``."""
+    return f"{STATEMENTS}{period}/"
+
+
+def manifest_key(period: Period) -> str:
+    """Return the object key of a period's manifest: ``statements/2026-11/manifest.json``."""
+    return f"{period_prefix(period)}{MANIFEST}"
+
+
+def list_key(period: Period) -> str:
+    """Return the object key of the list of a period's statements: ``statements/2026-11/statements.csv``."""
+    return f"{period_prefix(period)}{LIST}"
+
+
+def statement_prefix(period: Period, account: Account) -> str:
+    """Return the prefix of a statement's objects: ``statements/2026-11/42/GBP/`` (``folder_of`` the agency)."""
+    return f"{period_prefix(period)}{folder_of(account.agency)}/{account.currency}/"
+
+
+def period_of_object(key: str) -> Period | None:
+    """Parse the period from the object key of any file of a period; return ``None`` for any other key."""
+    match = _OF_A_PERIOD.match(key)
+    return Period.parse(match[1]) if match else None
+
+
+def period_of_manifest(key: str) -> Period | None:
+    """Parse the period from the object key of its manifest; return ``None`` for any other key."""
+    match = _MANIFEST.fullmatch(key)
+    return Period.parse(match[1]) if match else None
+
+
+def day_totals_key(period: Period, day: date) -> str:
+    """Return the object key of a day's collected totals: ``work/2026-11/2026-11-03/totals.jsonl.gz``."""
+    return f"{WORK}{period}/{day}/totals.jsonl.gz"
+
+
+def piece_key(period: Period, day: date, piece: int, group: int) -> str:
+    """Return the object key of a piece of a day's collected lines: ``work/2026-11/2026-11-03/lines-000-0007.txt``."""
+    return f"{WORK}{period}/{day}/lines-{piece:03d}-{group:04d}.txt"
+
+
+def roster_key(period: Period) -> str:
+    """Return the object key of the numbered accounts of a period: ``work/2026-11/roster.jsonl.gz``."""
+    return f"{WORK}{period}/roster.jsonl.gz"
+
+
+def written_key(period: Period, group: int) -> str:
+    """Return the object key of the list rows of a written group: ``work/2026-11/written-0007.jsonl.gz``."""
+    return f"{WORK}{period}/written-{group:04d}.jsonl.gz"
+
+
+def period_key(period: Period) -> Key:
+    """Return the key of a stated period's item."""
+    return {"pk": PERIODS, "sk": str(period)}
+
+
+def stated_periods() -> Range:
+    """Return the items of the stated periods, the newest first."""
+    return Range(PERIODS, "0000", "9999-99", descending=True, consistent=True)
+
+
+def statement_key(period: Period, account: Account) -> Key:
+    """Return the key of a statement's item: ``STATEMENTS#2026-11``, ``42#GBP``."""
+    return {"pk": f"{_OF_PERIOD}{period}", "sk": str(account)}
+
+
+def statement_index(period: Period, account: Account) -> dict[str, str]:
+    """Return the index attributes by which an agency's statements are found, ordered by period and currency."""
+    return {"gsi1pk": f"{_OF_AGENCY}{account.agency}", "gsi1sk": f"{period}{SEPARATOR}{account.currency}"}
+
+
+def statements_of_period(period: Period, after: str | None = None) -> Range:
+    """Return the statements of a period and the changes of their statuses, from the sort key ``after`` on."""
+    return Range(f"{_OF_PERIOD}{period}", _FIRST, _LAST, after=after)
+
+
+def statements_of_agency(agency: str, period: Period | None = None) -> IndexRange:
+    """Return an agency's statements and the changes of their statuses, the newest first: of all periods, or of one."""
+    low, high = (_FIRST, _LAST) if period is None else (f"{period}{SEPARATOR}", f"{period}{SEPARATOR}{_LAST}")
+    return IndexRange("gsi1", f"{_OF_AGENCY}{agency}", low, high, descending=True)
+
+
+def folder_of(agency: str) -> str:
+    """Return the name of an agency's folder: percent-encoded; of a very long name its beginning and its hash.
+
+    On disk it differs from the names of the period's own files, and from the folder itself and the one above.
+    """
+    encoded = quote(agency, safe="")
+    if not agency.strip(".") or agency in {MANIFEST, LIST}:
+        return encoded.replace(".", "%2E")
+    if len(encoded) <= _MAX_FOLDER:
+        return encoded
+    # No encoded name has an equals sign, so none is like that of a longer one.
+    return f"{encoded[:_KEPT]}={sha256(agency.encode()).hexdigest()[:32]}"

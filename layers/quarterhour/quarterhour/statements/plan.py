@@ -1,0 +1,284 @@
+"""Planning of a statement run, pure: the period that is due, its bounds, and the lines that belong to it."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from hashlib import sha256
+from typing import Any, Final, NamedTuple, Self
+
+from quarterhour.model import fields
+from quarterhour.model.clock import iso_millis, parse_iso
+from quarterhour.model.errors import ConflictError
+from quarterhour.model.fields import Fields
+from quarterhour.model.identifiers import Account
+from quarterhour.model.periods import PERIOD, Calendar, Period
+from quarterhour.model.quarter_hours import QuarterHour
+from quarterhour.reports.plan import Checkpoint
+
+SCHEMA: Final = 1
+"""The schema of the files of a new run; a run under way keeps the schema of its plan."""
+
+LINES_OF_A_GROUP: Final = 25_000
+"""About the most lines of a group of accounts, and so the most statements: one invocation writes them in time."""
+MOST_GROUPS: Final = 1_000
+_ZONES: Final = timedelta(days=2)
+"""No month begins earlier in one time zone than in another by more than this."""
+
+
+@dataclass(frozen=True, slots=True)
+class StatementTerms:
+    """The deployment's settings for statements.
+
+    ``base``: the base currency, empty for none. ``prefixes``: of the numbers of statements and of credit notes.
+    """
+
+    calendar: Calendar
+    zone: str
+    code_version: str
+    base: str = ""
+    prefixes: tuple[str, str] = ("S-", "C-")
+
+
+@dataclass(frozen=True, slots=True)
+class StatementPlan:
+    """The bounds and the settings of the run of one period. They are stored before it begins; no crash changes them.
+
+    ``since`` is the first day, UTC, whose lines may belong to the period, and ``bound`` the last quarter-hour that is
+    read. ``after`` is the bound of the previous period; ``None`` for the first. ``previous`` is the previous period and
+    the SHA-256 of its manifest; both are empty for the first. ``numbers`` are the next numbers of statements and of
+    credit notes. ``report`` is the last run of the reports up to the bound, and the SHA-256 of its manifest.
+    """
+
+    period: Period
+    first_period: Period
+    since: date
+    bound: QuarterHour
+    after: QuarterHour | None
+    planned_at: str
+    code_version: str
+    zone: str
+    cut_off: datetime
+    starts: datetime
+    ends: datetime
+    previous: tuple[str, str]
+    numbers: tuple[int, int]
+    prefixes: tuple[str, str]
+    report: tuple[str, str]
+    base: str = ""
+    groups: int = 1
+    schema: int = SCHEMA
+
+    @property
+    def days(self) -> list[date]:
+        """The days, UTC, on which lines of the period may have been recorded."""
+        number = (self.bound.day - self.since).days + 1
+        return [self.since + timedelta(days=one) for one in range(number)]
+
+    @property
+    def previous_period(self) -> Period | None:
+        """The previous period; ``None`` for the first."""
+        return Period.parse(self.previous[0]) if self.previous[0] else None
+
+    def place(self, period: str, quarter_hour: str) -> bool | None:
+        """Return whether a line of a period (``2026-11``), sealed in a quarter-hour up to the bound, is on a statement.
+
+        ``True``: it belongs to a prior period. ``False``: it belongs to this one. ``None``: it is on no statement of
+        this run. So each line is on the first statement, not before its period, whose bound is not before the line.
+        """
+        this = str(self.period)
+        if period == this:
+            return False
+        if period > this or period < str(self.first_period):
+            return None
+        return True if self.after is None or quarter_hour > str(self.after) else None
+
+    def group_of(self, account: Account) -> int:
+        """Return the number of the group that writes an account's statement."""
+        return int.from_bytes(sha256(str(account).encode()).digest()[:4]) % self.groups
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the plan as plain values, to be stored."""
+        return {
+            "period": str(self.period),
+            "first_period": str(self.first_period),
+            "since": self.since.isoformat(),
+            "bound": str(self.bound),
+            "after": str(self.after) if self.after else None,
+            "planned_at": self.planned_at,
+            "code_version": self.code_version,
+            "zone": self.zone,
+            "cut_off": iso_millis(self.cut_off),
+            "starts": iso_millis(self.starts),
+            "ends": iso_millis(self.ends),
+            "previous": list(self.previous),
+            "numbers": list(self.numbers),
+            "prefixes": list(self.prefixes),
+            "report": list(self.report),
+            "base": self.base,
+            "groups": self.groups,
+            "schema": self.schema,
+        }
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any]) -> Self:
+        """Parse what ``as_dict`` returned; an item of the table has no ``None``."""
+        return cls(
+            Period.parse(values["period"]),
+            Period.parse(values["first_period"]),
+            date.fromisoformat(values["since"]),
+            QuarterHour.parse(values["bound"]),
+            QuarterHour.parse(values["after"]) if values.get("after") else None,
+            values["planned_at"],
+            values["code_version"],
+            values["zone"],
+            parse_iso(values["cut_off"]),
+            parse_iso(values["starts"]),
+            parse_iso(values["ends"]),
+            _pair(values["previous"]),
+            (int(values["numbers"][0]), int(values["numbers"][1])),
+            _pair(values["prefixes"]),
+            _pair(values["report"]),
+            values["base"],
+            int(values["groups"]),
+            int(values["schema"]),
+        )
+
+
+def _pair(values: Sequence[str]) -> tuple[str, str]:
+    first, second = values
+    return first, second
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """The progress of the statements: the last stated period, its bound and manifest, and the plan under way.
+
+    ``numbers`` are the next numbers of statements and of credit notes. ``accounts`` is the number of statements of the
+    last stated period.
+    """
+
+    first_period: Period | None = None
+    stated: Period | None = None
+    bound: QuarterHour | None = None
+    manifest_sha256: str = ""
+    numbers: tuple[int, int] = (1, 1)
+    plan: StatementPlan | None = None
+    accounts: int = 0
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any]) -> Self:
+        """Parse the progress from its control item."""
+        plan = values.get("plan")
+        return cls(
+            Period.parse(values["first_period"]),
+            Period.parse(values["stated"]) if values.get("stated") else None,
+            QuarterHour.parse(values["bound"]) if values.get("bound") else None,
+            values.get("manifest_sha256", ""),
+            (int(values["numbers"][0]), int(values["numbers"][1])),
+            StatementPlan.of(plan) if plan else None,
+            int(values.get("accounts", 0)),
+        )
+
+    def next_period(self, calendar: Calendar, began: datetime) -> Period:
+        """Return the period that is stated next; ``began``: when the first event was recorded, or before it.
+
+        Without a configured first period, it is the earliest one that an event of that time can belong to. After a
+        stated period comes the next month, whatever is configured then.
+        """
+        if self.stated:
+            return self.stated.next
+        return calendar.first_period or calendar.earliest_open(began)
+
+
+def due(period: Period, calendar: Calendar, sealed_through: QuarterHour) -> bool:
+    """Return whether everything recorded up to the cut-off of a period is sealed."""
+    return sealed_through.end >= calendar.cut_off(period)
+
+
+def first_day_of(period: Period, progress: Progress) -> date:
+    """Return the first day, UTC, whose lines may belong to the run of a period."""
+    first_day = period.first_day - _ZONES
+    return min(first_day, progress.bound.day) if progress.bound else first_day
+
+
+def due_period(
+    progress: Progress, checkpoint: Checkpoint, calendar: Calendar, began: Callable[[], datetime | None]
+) -> Period | None:
+    """Return the period whose run is under way, or that is to be stated now; ``None`` if no period is due.
+
+    ``began`` is called only for the first period, and only if none is configured.
+    """
+    if progress.plan:
+        return progress.plan.period
+    first = None if progress.stated or calendar.first_period else began()
+    if not (progress.stated or calendar.first_period or first):
+        return None
+    period = progress.next_period(calendar, first or checkpoint.sealed_through.start)
+    return period if due(period, calendar, checkpoint.sealed_through) else None
+
+
+class Sealed(NamedTuple):
+    """What the reports have sealed: their checkpoint, and the number of lines from ``first_day_of`` the period on."""
+
+    checkpoint: Checkpoint
+    lines: int
+
+
+def next_plan(
+    period: Period, progress: Progress, sealed: Sealed, now: datetime, terms: StatementTerms
+) -> StatementPlan:
+    """Plan the run of a period that is due."""
+    calendar = terms.calendar
+    return StatementPlan(
+        period,
+        progress.first_period or period,
+        first_day_of(period, progress),
+        sealed.checkpoint.sealed_through,
+        progress.bound,
+        iso_millis(now),
+        terms.code_version,
+        terms.zone,
+        calendar.cut_off(period),
+        calendar.starts(period),
+        calendar.starts(period.next),
+        (str(progress.stated), progress.manifest_sha256) if progress.stated else ("", ""),
+        progress.numbers,
+        terms.prefixes,
+        sealed.checkpoint.previous,
+        terms.base,
+        min(MOST_GROUPS, max(1, -(-(sealed.lines + progress.accounts) // LINES_OF_A_GROUP))),
+    )
+
+
+def read_period(event: Mapping[str, Any]) -> Period | None:
+    """Return the period in an operator's request, ``None`` for all that are due.
+
+    Raises ``InvalidError`` if the request names something else.
+    """
+    if "period" not in event:
+        return None
+    read = Fields(event)
+    period: Period | None = read.value("period", PERIOD, _period)
+    fields.refuse(read.problems, PERIOD)
+    return period
+
+
+def _period(value: object) -> Period | None:
+    return Period.parse(value) if isinstance(value, str) else None
+
+
+def check_request(period: Period, progress: Progress, calendar: Calendar, began: datetime, now: datetime) -> None:
+    """Raise ``ConflictError``, which says why, if the period of an operator's request cannot be stated next."""
+    upcoming = progress.next_period(calendar, began)
+    first = progress.first_period or calendar.first_period or upcoming
+    if progress.plan and progress.plan.period == period:
+        return
+    if period < first:
+        raise ConflictError(f"{period} is before {first}, the first period with statements: it has none")
+    if progress.stated and period <= progress.stated:
+        raise ConflictError(f"{period} is stated already: its statements are sealed and never change")
+    if calendar.cut_off(period) > now:
+        cut_off = calendar.cut_off(period).astimezone(UTC)
+        raise ConflictError(f"{period} is open until its cut-off, {iso_millis(cut_off)}: ask for a preview, or wait")
+    if period != upcoming:
+        raise ConflictError(f"{period} is not next: state {upcoming} first")

@@ -1,0 +1,269 @@
+"""Recomputes a statement from its lines, for verification: it shares no arithmetic with what makes statements."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, time, tzinfo
+from decimal import ROUND_HALF_EVEN, Context, Decimal, Inexact, InvalidOperation, Overflow
+from fractions import Fraction
+from typing import Any, Final
+
+from quarterhour.agencies.agency import SCHEMES, STANDARD
+from quarterhour.ledger.event import ADJUSTMENT, OPENING, PAYMENT, REFUND, SALE, VOID
+from quarterhour.model.currencies import MINOR_DIGITS
+from quarterhour.model.identifiers import SEPARATOR
+from quarterhour.model.periods import Period
+from quarterhour.reports.lines import Line
+from quarterhour.statements.document import GROUPED_LINES
+from quarterhour.statements.figures import MAX_TERMS
+from quarterhour.statements.listing import CREDIT_NOTE, STATEMENT_DOCUMENT
+
+Json = Mapping[str, Any]
+UnitsPerBase = Callable[[str, str], Decimal | None]
+"""Returns what one unit of the base currency is worth, by quarter-hour and currency; ``None`` without a rate."""
+
+EXACT: Final = Context(prec=200, traps=[Inexact, InvalidOperation, Overflow])
+_ROUNDING: Final = Context(prec=200, rounding=ROUND_HALF_EVEN, traps=[InvalidOperation, Overflow])
+_SOLD: Final = {SALE: "sales", VOID: "voids", REFUND: "refunds", ADJUSTMENT: "adjustments"}
+_BROUGHT_FORWARD: Final = "brought_forward"
+_PAYMENTS: Final = "payments"
+_OTHER: Final = "other"
+_KINDS: Final = (*_SOLD.values(), _BROUGHT_FORWARD, _PAYMENTS, _OTHER)
+_HEADER: Final = (
+    *("schema", "number", "period", "from", "to", "time_zone", "cut_off", "recorded_until", "agency", "currency"),
+    *("owner", "customer", "tax_profile", "previous"),
+)
+"""The members of a statement that do not follow from its lines."""
+_SHOWN: Final = 100
+
+
+class _Sum:
+    """A number of lines, and the sums of two figures."""
+
+    __slots__ = ("commission", "lines", "value")
+
+    def __init__(self) -> None:
+        self.lines, self.value, self.commission = 0, Decimal(0), Decimal(0)
+
+    def add(self, value: Decimal, commission: Decimal) -> None:
+        self.lines += 1
+        self.value = EXACT.add(self.value, value)
+        self.commission = EXACT.add(self.commission, commission)
+
+    def shown(self, name: str) -> dict[str, Any]:
+        return {"lines": self.lines, name: text_of(self.value), "commission": text_of(self.commission)}
+
+
+@dataclass(slots=True)
+class _InBase:
+    """Figures in the base currency, as exact fractions, and the quarter-hours without an exchange rate."""
+
+    figures: dict[str, Fraction] = field(
+        default_factory=lambda: {name: Fraction(0) for name in ("net", "commission", _PAYMENTS)}
+    )
+    missing: set[str] = field(default_factory=set)
+
+    def add(self, kind: str, amount: Decimal, commission: Decimal, quarter_hour: str, units: Decimal | None) -> None:
+        """Add a line; ``units`` of its currency are worth one of the base currency."""
+        if units is None:
+            self.missing.add(quarter_hour)
+        elif kind == _PAYMENTS:
+            self.figures[_PAYMENTS] += Fraction(amount) / Fraction(units)
+        elif kind != _BROUGHT_FORWARD:
+            self.figures["net"] += Fraction(0 if kind == _OTHER else amount) / Fraction(units)
+            self.figures["commission"] += Fraction(commission) / Fraction(units)
+
+
+class Recomputation:
+    """The sums of a statement's lines, added one after the other.
+
+    ``units_per_base``: the exchange rates of the base currency; ``None`` without them. Memory grows with the kinds,
+    days and listed terms of the lines, not with their number.
+    """
+
+    def __init__(self, period: str, zone: tzinfo, units_per_base: UnitsPerBase | None = None) -> None:
+        self._period = period
+        self._zone = zone
+        self._units = units_per_base
+        self._kinds = {name: _Sum() for name in _KINDS}
+        self._prior = {name: _Sum() for name in _KINDS}
+        self._days: dict[str, _Sum] = {}
+        self._terms: dict[tuple[str, str], _Sum] = {}
+        self._further_terms = 0
+        self._orders: dict[tuple[str, str], _Sum] = {}
+        self._base = _InBase()
+        self.lines = 0
+
+    def add(self, line: Line) -> None:
+        """Add a line; raise ``ValueError`` or ``ArithmeticError`` if it cannot be read."""
+        amount, commission = Decimal(line["amount"]), Decimal(line["commission"])
+        kind = _BROUGHT_FORWARD if line.get("kind") == OPENING else _SOLD.get(line["type"], _OTHER)
+        if kind == _OTHER and line["type"] == PAYMENT:
+            kind = _PAYMENTS
+        self.lines += 1
+        self._kinds[kind].add(amount, commission)
+        if line.get("prior_period") or _month(line) != self._period:
+            self._prior[kind].add(amount, commission)
+        if self._units:
+            quarter_hour, _, _ = line["quarter_hour"].partition(SEPARATOR)
+            self._base.add(kind, amount, commission, quarter_hour, self._units(quarter_hour, line["currency"]))
+        if kind in {_BROUGHT_FORWARD, _PAYMENTS}:
+            return
+        net = Decimal(0) if kind == _OTHER else amount
+        self._days.setdefault(self._day(line), _Sum()).add(net, commission)
+        terms = line.get("terms", ""), line["commission_rate"]
+        if terms in self._terms or len(self._terms) < MAX_TERMS:
+            self._terms.setdefault(terms, _Sum()).add(net, commission)
+        else:
+            self._further_terms += 1
+        if self.lines <= GROUPED_LINES:
+            self._orders.setdefault((line["order_id"], line["product"]), _Sum()).add(net, commission)
+
+    def _day(self, line: Line) -> str:
+        """Return the day of business time in the period; an empty text for any other day."""
+        try:
+            day = datetime.fromisoformat(line["time"] or line["recorded_at"]).astimezone(self._zone).date().isoformat()
+        except OverflowError:  # before the year 1 or after 9999 in that zone
+            return ""
+        return day if day.startswith(self._period) else ""
+
+    # ------------------------------------------------------------ what follows from the sums
+
+    def document(self, header: Json, base: str, lines_file: Json) -> dict[str, Any]:
+        """Return what ``statement.json`` must hold.
+
+        ``header``: the members that do not follow from the lines: bounds, parties, number, the previous statement; and
+        the figures in the base currency if ``base`` is empty.
+        """
+        currency = header["currency"]
+        previous = header["previous"]
+        sold = {name: self._kinds[name].value for name in _SOLD.values()}
+        exact = _add(*(self._kinds[name].commission for name in (*_SOLD.values(), _OTHER)))
+        brought_forward = self._kinds[_BROUGHT_FORWARD].commission
+        opening = _add(Decimal(previous["closing"]) if previous else Decimal(0), brought_forward)
+        commission = _rounded(exact, currency)
+        tax = _tax(commission, currency, header["tax_profile"])
+        payments = self._kinds[_PAYMENTS].value
+        amounts = {
+            "opening": opening,
+            "brought_forward": brought_forward,
+            **sold,
+            "net": _add(*sold.values()),
+            "commission_exact": exact,
+            "commission": commission,
+            "tax": tax,
+            "payable": _add(commission, tax),
+            "payments": payments,
+            "closing": EXACT.subtract(_add(opening, commission, tax), payments),
+        }
+        issued = header["tax_profile"] is not None
+        orders = [
+            {"order": order or None, "product": product or None, **some.shown("net")}
+            for (order, product), some in self._orders.items()
+        ]
+        return {
+            **{name: header[name] for name in _HEADER},
+            "document": CREDIT_NOTE if _add(commission, tax) < 0 else STATEMENT_DOCUMENT,
+            "issued": issued,
+            "not_issued": None if issued else header["not_issued"] or "a reason",
+            **{name: text_of(value) for name, value in amounts.items()},
+            "lines": self.lines,
+            "prior_period_lines": sum(some.lines for some in self._prior.values()),
+            "by_kind": {name: some.shown("amount") for name, some in self._kinds.items()},
+            "prior_period": {name: some.shown("amount") for name, some in self._prior.items()},
+            "base": self._in_base(base) if base else header["base"],
+            "days": [
+                {"day": day or None, **some.shown("net")}
+                for day, some in sorted(self._days.items(), key=lambda entry: entry[0] or "~")
+            ],
+            "terms": [
+                {"terms": origin, "commission_rate": rate, **some.shown("net")}
+                for (origin, rate), some in self._terms.items()
+            ],
+            "lines_of_further_terms": self._further_terms,
+            "orders": orders,
+            "lines_in_orders": sum(one["lines"] for one in orders),
+            "lines_file": dict(lines_file),
+        }
+
+    def _in_base(self, currency: str) -> dict[str, Any]:
+        missing = sorted(self._base.missing)
+        places = MINOR_DIGITS.get(currency, 0)
+        figures = {
+            name: None if missing else text_of(EXACT.scaleb(Decimal(round(value * 10**places)), -places))
+            for name, value in self._base.figures.items()
+        }
+        return {"currency": currency, **figures, "missing": missing}
+
+
+def _month(line: Line) -> str:
+    return line.get("period") or line["recorded_at"][:7]
+
+
+def _add(*values: Decimal) -> Decimal:
+    total = Decimal(0)
+    for value in values:
+        total = EXACT.add(total, value)
+    return total
+
+
+def _rounded(value: Decimal, currency: str) -> Decimal:
+    return _ROUNDING.quantize(value, Decimal(1).scaleb(-MINOR_DIGITS.get(currency, 0)))
+
+
+def _tax(commission: Decimal, currency: str, profile: Json | None) -> Decimal:
+    """Return the tax on a rounded commission by the profile that the statement shows."""
+    if profile is None or profile["scheme"] != STANDARD:
+        return _rounded(Decimal(0), currency)
+    return _rounded(EXACT.multiply(commission, Decimal(profile["percent"]).scaleb(-2)), currency)
+
+
+def text_of(value: Decimal) -> str:
+    """Return a decimal as files hold it: without exponent, and without a sign if it is 0."""
+    return f"{abs(value) if value == 0 else value:f}"
+
+
+def bounds_of(period: Period, zone: tzinfo) -> dict[str, str]:
+    """Return the instants at which a month begins and ends in a time zone, as a statement shows them."""
+    first = datetime.combine(date(period.year, period.month, 1), time(), zone)
+    after = datetime.combine(date(period.year + period.month // 12, period.month % 12 + 1, 1), time(), zone)
+    texts = (one.astimezone(UTC).isoformat().replace("+00:00", "Z") for one in (first, after))
+    return dict(zip(("from", "to"), texts, strict=True))
+
+
+def profile_problems(profile: Json | None) -> Iterator[str]:
+    """Yield what is wrong with the tax profile that a statement shows."""
+    if profile is None:
+        return
+    percent = Decimal(profile["percent"])
+    if profile["scheme"] not in SCHEMES:
+        yield f"tax_profile.scheme: {_short(profile['scheme'])} where one of {', '.join(SCHEMES)} is right"
+    elif profile["scheme"] == STANDARD and not 0 <= percent <= 100:  # noqa: PLR2004 - a percentage
+        yield f"tax_profile.percent: {_short(profile['percent'])} is no percentage"
+    elif profile["scheme"] != STANDARD and percent:
+        yield f"tax_profile.percent: {_short(profile['percent'])} where 0 is right"
+    if not profile["note"]:
+        yield "tax_profile.note: is missing"
+
+
+def differences(found: Any, expected: Any, path: str = "") -> Iterator[str]:  # noqa: ANN401 - JSON is any value
+    """Yield each place at which JSON differs from what is right: ``days[3].net: 10.00 where 9.00 is right``."""
+    if isinstance(found, Mapping) and isinstance(expected, Mapping):
+        inner = f"{path}." if path else ""
+        for name in expected:
+            if name in found:
+                yield from differences(found[name], expected[name], f"{inner}{name}")
+            else:
+                yield f"{inner}{name}: is missing"
+        yield from (f"{inner}{_short(name)}: is unknown" for name in found if name not in expected)
+    elif isinstance(found, list) and isinstance(expected, list):
+        if len(found) != len(expected):
+            yield f"{path}: {len(found)} entries where {len(expected)} are right"
+        for index, (one, right) in enumerate(zip(found, expected, strict=False)):
+            yield from differences(one, right, f"{path}[{index}]")
+    elif found != expected or type(found) is not type(expected):
+        yield f"{path}: {_short(found)} where {_short(expected)} is right"
+
+
+def _short(value: object) -> str:
+    text = "null" if value is None else str(value)
+    return text if len(text) <= _SHOWN else text[:_SHOWN] + "..."

@@ -1,0 +1,34 @@
+"""Starts the run of a period that is due; the watch calls it at each tick."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+
+from quarterhour.aws.executions import Executions
+from quarterhour.model.periods import Calendar, Period
+from quarterhour.reports.store import CheckpointStore
+from quarterhour.statements.plan import due_period
+from quarterhour.statements.store import ProgressStore
+
+
+@dataclass(frozen=True, slots=True)
+class StatementStarter:
+    """Starts an execution of the statements' state machine for each period that is due."""
+
+    checkpoints: CheckpointStore
+    progress: ProgressStore
+    executions: Executions
+    calendar: Calendar
+    began: Callable[[], datetime | None]
+    """Returns when the first run of the reports begins; ``None`` before it."""
+
+    def tick(self) -> Period | None:
+        """Start the run of the period that is due, unless it is running; return that period, ``None`` without one.
+
+        A run that has failed is started again.
+        """
+        at = self.checkpoints.checkpoint()
+        period = due_period(self.progress.progress(), at, self.calendar, self.began) if at else None
+        if period:
+            self.executions.start(str(period), {"period": str(period)})
+        return period

@@ -1,0 +1,159 @@
+"""The DynamoDB stores of the statements: progress and plan, stated periods, and the parties as of an instant."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from quarterhour.agencies.agency import Agency, read_agency
+from quarterhour.aws.entity import Key, Range, Values
+from quarterhour.aws.entity_table import EntityReader
+from quarterhour.aws.items import Request, from_item, to_item
+from quarterhour.aws.tables import conditional_write, get_item
+from quarterhour.documents.keys import MAX_VERSION, agency_document, document_pk, latest_key, version_sk
+from quarterhour.documents.timeline import Start, timeline_of, version_at, with_start
+from quarterhour.model import exact_json
+from quarterhour.model.clock import parse_iso
+from quarterhour.model.errors import OvertakenError
+from quarterhour.model.identifiers import Account
+from quarterhour.statements.document import Parties
+from quarterhour.statements.keys import PROGRESS_KEY
+from quarterhour.statements.owner import OWNER, Owner, read_owner
+from quarterhour.statements.plan import Progress, StatementPlan
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb import DynamoDBClient
+
+    from quarterhour.documents.timeline import Timeline
+
+_TABLE: Final = "the Entity table"
+
+
+class Published(NamedTuple):
+    """A published period: its manifest's SHA-256, the next numbers after it, and the number of its statements."""
+
+    manifest_sha256: str
+    numbers: tuple[int, int]
+    accounts: int
+
+
+def plan_request(table: str, progress: Progress, plan: StatementPlan) -> Request:
+    """Build the UpdateItem that stores a plan, if the progress has not moved and holds no plan."""
+    at = "stated = :stated" if progress.stated else "attribute_not_exists(stated)"
+    values = {":plan": plan.as_dict(), ":first": str(plan.first_period), ":numbers": list(plan.numbers)}
+    return {
+        "TableName": table,
+        "Key": to_item(dict(PROGRESS_KEY)),
+        "UpdateExpression": "SET #plan = :plan, first_period = :first, numbers = :numbers",
+        "ConditionExpression": f"{at} AND attribute_not_exists(#plan)",
+        "ExpressionAttributeNames": {"#plan": "plan"},
+        "ExpressionAttributeValues": to_item(
+            {**values, **({":stated": str(progress.stated)} if progress.stated else {})}
+        ),
+    }
+
+
+def finish_request(table: str, plan: StatementPlan, published: Published) -> Request:
+    """Build the UpdateItem that makes a plan's period the last stated one, if the plan is the one under way."""
+    return {
+        "TableName": table,
+        "Key": to_item(dict(PROGRESS_KEY)),
+        "UpdateExpression": "SET stated = :period, bound = :bound, manifest_sha256 = :sha256,"
+        " numbers = :numbers, accounts = :accounts REMOVE #plan",
+        "ConditionExpression": "#plan.period = :period AND #plan.planned_at = :planned_at",
+        "ExpressionAttributeNames": {"#plan": "plan"},
+        "ExpressionAttributeValues": to_item(
+            {
+                ":period": str(plan.period),
+                ":bound": str(plan.bound),
+                ":sha256": published.manifest_sha256,
+                ":numbers": list(published.numbers),
+                ":accounts": published.accounts,
+                ":planned_at": plan.planned_at,
+            }
+        ),
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class ProgressStore:
+    """The control item of the statements."""
+
+    client: "DynamoDBClient"
+    table: str
+
+    def progress(self) -> Progress:
+        """Return the progress; before the first plan, that of nothing."""
+        item = get_item(self.client, self.table, PROGRESS_KEY)
+        return Progress.of(from_item(item)) if item else Progress()
+
+    def save_plan(self, progress: Progress, plan: StatementPlan) -> None:
+        """Store a plan, unless another run has stored its own first."""
+        self._update(plan_request(self.table, progress, plan))
+
+    def finish(self, plan: StatementPlan, published: Published) -> None:
+        """Make a period the last stated one; raise ``OvertakenError`` if its plan is not the one under way."""
+        if self._update(finish_request(self.table, plan, published)):
+            return
+        stated = self.progress().stated
+        if stated is None or stated < plan.period:
+            raise OvertakenError(f"the plan of the period {plan.period} is not the one under way")
+
+    def _update(self, request: Request) -> bool:
+        return conditional_write(lambda: self.client.update_item(**request), _TABLE).applied
+
+
+@dataclass(frozen=True, slots=True)
+class PartyReader:
+    """Reads the owner and the agencies as of an instant, as they were known at another: so a run can be repeated."""
+
+    entities: EntityReader
+
+    def owner(self, at: datetime, known: datetime) -> Owner:
+        """Return the owner; one without data if the document is not written."""
+        content = self._content(OWNER, self.entities.get(latest_key(OWNER)), at, known)
+        owner = Owner() if content is None else read_owner(content)
+        return owner if isinstance(owner, Owner) else Owner()
+
+    def parties(self, owner: Owner, accounts: Sequence[Account], at: datetime, known: datetime) -> list[Parties]:
+        """Return the parties to each account's statement."""
+        documents = {account.agency: agency_document(account.agency) for account in accounts}
+        keys = [latest_key(document) for document in documents.values()]
+        latest = {values["pk"]: values for values in self.entities.get_many(keys)}
+        agencies = {
+            agency: self._agency(document, latest.get(document_pk(document)), at, known)
+            for agency, document in documents.items()
+        }
+        return [Parties(owner, agencies[account.agency]) for account in accounts]
+
+    def _agency(self, document: str, latest: Values | None, at: datetime, known: datetime) -> Agency | None:
+        content = self._content(document, latest, at, known)
+        agency = None if content is None else read_agency(content)
+        return agency if isinstance(agency, Agency) else None
+
+    def _content(self, document: str, latest: Values | None, at: datetime, known: datetime) -> Any:  # noqa: ANN401 - JSON is any value
+        """Return the content of a document in force at an instant, of the versions that were written by another."""
+        if latest is None:
+            return None
+        if parse_iso(latest["written_at"]) <= known:
+            version = version_at(timeline_of(latest), at)
+            if version is None:
+                return None
+            values = latest if version == int(latest["version"]) else self.entities.get(_version(document, version))
+            return exact_json.parse(values["content"]) if values else None
+        timeline: Timeline = ()
+        contents: dict[int, str] = {}
+        for values in self.entities.read(Range(document_pk(document), version_sk(1), version_sk(MAX_VERSION)), _PAGE):
+            if parse_iso(values["written_at"]) <= known:
+                version = int(values["version"])
+                timeline = with_start(timeline, Start(version, parse_iso(values["valid_from"])))
+                contents[version] = values["content"]
+        version = version_at(timeline, at)
+        return None if version is None else exact_json.parse(contents[version])
+
+
+_PAGE: Final = 100
+
+
+def _version(document: str, version: int) -> Key:
+    return {"pk": document_pk(document), "sk": version_sk(version)}

@@ -1,0 +1,150 @@
+"""Verifies the statements next to the reports: each sealed line is on the right one, and on no other."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+from decimal import Decimal
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from quarterhour.model.periods import Period
+from quarterhour.model.quarter_hours import QuarterHour
+from quarterhour.reports.keys import part_of_lines
+from quarterhour.reports.verify import Lines, OpenObject, ReportVerification
+from quarterhour.reports.verify import verify as verify_reports
+from quarterhour.statements.checked_files import UNREADABLE, CheckedFiles
+from quarterhour.statements.keys import STATEMENTS, manifest_key, period_of_manifest, period_of_object, period_prefix
+from quarterhour.statements.recompute import Json
+from quarterhour.statements.verify_period import EARLIER, NO_LINES, PeriodVerifier, Rates, Sources, StatedPeriod
+
+if TYPE_CHECKING:
+    from quarterhour.statements.verify_period import Chains
+
+
+@dataclass(slots=True)
+class Verification:
+    """The counts of what was verified of reports and statements, and every problem found.
+
+    ``lines``: on statements. ``unpublished``: periods with files, but without a manifest yet: they are not verified.
+    """
+
+    reports: ReportVerification = field(default_factory=ReportVerification)
+    periods: int = 0
+    statements: int = 0
+    lines: int = 0
+    unpublished: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+
+    @property
+    def proven(self) -> bool:
+        """Whether there is a run of the reports, and no problem was found."""
+        return self.reports.runs > 0 and not self.problems
+
+
+def verify(open_object: OpenObject, keys: Iterable[str], retention: timedelta | None = None) -> Verification:
+    """Verify the sealed files of reports and statements among these objects, in the order of time.
+
+    Each ledger file is read once. Beyond what the reports need, memory grows with the accounts, not with their
+    lines. ``retention``: how long the deployment remembers identities, ``None`` for ever.
+    """
+    names = sorted(keys)
+    statements = _Verifier(open_object, names)
+    return statements.finish(verify_reports(open_object, names, retention, statements.follow))
+
+
+class _Verifier:
+    """Assigns the lines of the ledger to the periods, and verifies each period once all its lines are read."""
+
+    def __init__(self, open_object: OpenObject, names: Sequence[str]) -> None:
+        self._found = Verification()
+        self._sources = Sources(open_object, CheckedFiles(open_object), [key for key in names if part_of_lines(key)])
+        self._keys = {
+            prefix: set(keys) for prefix, keys in groupby((key for key in names if key.startswith(STATEMENTS)), _folder)
+        }
+        self._manifests = [period for key in names if (period := period_of_manifest(key))]
+        self._periods = [stated for period in self._manifests if (stated := self._stated(period))]
+        self._sealed: dict[Period, Chains] = {one.period: {} for one in self._periods}
+        self._last: StatedPeriod | None = None
+
+    def _stated(self, period: Period) -> StatedPeriod | None:
+        """Read a period's manifest; if it cannot be read, leave out the period's files."""
+        key, files = manifest_key(period), self._sources.files
+        content = files.content(key)
+        if content is not None:
+            try:
+                return StatedPeriod.of(period, content)
+            except UNREADABLE as error:
+                files.unreadable(key, error)
+        del self._keys[period_prefix(period)]
+        return None
+
+    def follow(self, manifest: Json, bucket: Json, lines: Lines) -> Lines:
+        """Assign each line of a sealed part to its statement, and pass it on."""
+        quarter_hour = QuarterHour.parse(bucket["bucket"])
+        while self._periods and self._periods[0].bound < quarter_hour:
+            self._verify_next()
+        if self._periods and bucket.get("rates"):
+            self._sources.rates[quarter_hour] = _rates(manifest, bucket)
+        places: dict[str, Chains | None] = {}
+        for line in lines:
+            period = line.get("period") or line["recorded_at"][:7]
+            if period not in places:
+                places[period] = next(
+                    (self._sealed[one.period] for one in self._periods if one.has(period, quarter_hour)), None
+                )
+            chains = places[period]
+            if chains is not None:
+                account = line["agency"], line["currency"]
+                chains[account] = chains.get(account, NO_LINES).after(line)
+            yield line
+
+    def finish(self, found: ReportVerification) -> Verification:
+        """Verify the last periods, name the files that are in no list, and return what was found."""
+        while self._periods:
+            self._verify_next()
+        files, last = self._sources.files, max(self._manifests, default=None)
+        for prefix, keys in self._keys.items():
+            period = period_of_object(prefix)
+            if period is None:
+                files.problem(prefix, "is in no list")
+            elif last is None or period > last:
+                self._found.unpublished.append(str(period))
+            else:
+                files.problem(manifest_key(period), f"is missing, so {len(keys)} files of {period} are in no list")
+        self._found.reports = found
+        self._found.problems = [*found.problems, *files.problems]
+        return self._found
+
+    def _verify_next(self) -> None:
+        stated = self._periods.pop(0)
+        period = PeriodVerifier(self._sources, stated, self._previous(stated), self._sealed.pop(stated.period))
+        period.verify(self._keys.pop(period_prefix(stated.period)))
+        self._last = stated
+        self._found.periods += 1
+        self._found.statements += period.statements
+        self._found.lines += period.lines
+        needed = min(stated.bound.next, QuarterHour.first_of(stated.period.next.first_day - EARLIER))
+        for quarter_hour in [one for one in self._sources.rates if one < needed]:
+            del self._sources.rates[quarter_hour]
+
+    def _previous(self, stated: StatedPeriod) -> StatedPeriod | None:
+        """Return the period before a stated one; ``None`` if it is the first, or if that one cannot be read."""
+        before = stated.previous
+        if before is None or (self._last and before <= self._last.period):
+            return self._last
+        if before not in self._manifests:
+            self._sources.files.problem(manifest_key(before), f"is missing: {manifest_key(stated.period)} names it")
+            self._keys.pop(period_prefix(before), None)
+        return None
+
+
+def _folder(key: str) -> str:
+    """Return the folder of a period's file; the key itself of any other."""
+    period = period_of_object(key)
+    return period_prefix(period) if period else key
+
+
+def _rates(manifest: Json, bucket: Json) -> Rates:
+    """Return the base currency of a run and what one unit of it is worth in each currency, ``None`` without a rate."""
+    units = {one["currency"]: one["units_per_base"] for one in bucket["rates"]}
+    return manifest["base_currency"], {currency: one and Decimal(one) for currency, one in units.items()}

@@ -1,0 +1,166 @@
+"""`quarterhour statements`: lists the statements of a period, downloads and opens them, or runs those that are due."""
+
+import argparse
+import webbrowser
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from hashlib import sha256
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import Final
+
+from rich import box
+from rich.console import Console
+from rich.table import Column, Table
+from rich.text import Text
+
+from quarterhour.acceptance.plan import Status
+from quarterhour.model import money
+from quarterhour.model.identifiers import Account
+from quarterhour.model.periods import PERIOD, Period
+from quarterhour.statements.keys import PAGE
+from quarterhour_tools.bucket import Folder
+from quarterhour_tools.errors import ToolError
+from quarterhour_tools.operations.deployment import api, configure_target, invoke, sealed_files
+from quarterhour_tools.output import as_json, counted, printable
+from quarterhour_tools.statement_files import Files, ListedStatement, read_period, stated_periods
+
+_FIGURES: Final = ("net", "commission", "tax", "payments", "closing")
+_MOST_ROWS: Final = 100
+"""The most statements that a table shows."""
+_MOST_OPENED: Final = 10
+"""The most statements that are opened at once."""
+_LONGEST_NAME: Final = 200
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of ``quarterhour statements``."""
+    target = configure_target(parser)
+    target.add_argument(
+        "folder", nargs="?", type=Path, metavar="DIR", help="the folder of replay --out, or a copy of the S3 bucket"
+    )
+    parser.add_argument(
+        "--period", type=_period, metavar="MONTH", help="the period, such as 2026-11 (default: the last one)"
+    )
+    parser.add_argument("--agency", metavar="NAME", help="only the statements of this agency")
+    action = parser.add_mutually_exclusive_group()
+    action.add_argument("--open", action="store_true", help="download the statements and open them in the browser")
+    action.add_argument("--json", action="store_true", help="print a JSON list instead of a table")
+    action.add_argument(
+        "--run",
+        dest="run_due",
+        action="store_true",
+        help="state the periods that are due; with --period, fail if that one cannot be stated next, and say why",
+    )
+    parser.add_argument("--out", type=Path, metavar="DIR", help="download the statements' files into this folder")
+    parser.set_defaults(run=_run)
+
+
+def show(
+    console: Console, statements: Iterable[ListedStatement], statuses: Mapping[Account, str] | None = None
+) -> None:
+    """Print a table of a period's statements; ``statuses``: the current ones; without one, the first is shown."""
+    figures = (Column(name, justify="right", no_wrap=True) for name in _FIGURES)
+    names = (Column("number", no_wrap=True), Column("agency", overflow="fold"), "currency")
+    status = Column("status", no_wrap=True)
+    table = Table(*names, *figures, status, box=box.SIMPLE, padding=0, title_justify="left", title_style="")
+    further = 0
+    for one in statements:
+        if table.row_count == _MOST_ROWS:
+            further += 1
+            continue
+        listed = one.listed
+        texts = (listed.number, printable(listed.account.agency, _LONGEST_NAME), listed.account.currency)
+        amounts = (money.plain(listed.figures[name]) for name in _FIGURES)
+        sealed_as = Status.ISSUED if listed.issued else Status.NOT_ISSUED
+        table.add_row(*map(Text, (*texts, *amounts, (statuses or {}).get(listed.account, sealed_as))))
+        table.title = f"Statements of {one.period}"
+    console.print(table)
+    if further:
+        console.print(f"... and {counted(further, 'more statement')}")
+
+
+def _period(text: str) -> Period:
+    try:
+        return Period.parse(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"expected {PERIOD}") from error
+
+
+def _run(args: argparse.Namespace) -> int:
+    if args.run_due:
+        return _run_due(args)
+    files: Files = Folder(args.folder) if args.folder else sealed_files(args)
+    statements = list(_chosen(args, files))
+    if args.open and len(statements) > _MOST_OPENED:
+        raise ToolError(f"{len(statements)} statements are too many to open: choose an --agency")
+    if args.json:
+        print(as_json([one.as_dict() for one in statements]))
+    else:
+        show(Console(highlight=False), statements, {} if args.folder else _statuses(args, statements))
+    folder = args.out or (args.folder if args.folder or not args.open else Path(mkdtemp(prefix="statements-")))
+    if folder and folder != args.folder:
+        for one in statements:
+            _download(files, one, folder)
+    if folder and not args.json:
+        for one in statements:
+            page = (folder / one.prefix / PAGE).resolve()
+            print(page)
+            if args.open:
+                webbrowser.open(page.as_uri())
+    return 0
+
+
+def _chosen(args: argparse.Namespace, files: Files) -> Iterator[ListedStatement]:
+    """Yield the statements that the arguments choose; raise ``ToolError`` if there are none."""
+    periods = stated_periods(files)
+    if not periods:
+        raise ToolError("no period is stated yet")
+    period = args.period or periods[-1]
+    if period not in periods:
+        raise ToolError(f"{period} is not stated; the stated periods are {', '.join(map(str, periods))}")
+    found = [one for one in read_period(files, period) if args.agency in {None, one.listed.account.agency}]
+    if args.agency and not found:
+        raise ToolError(f"{period} has no statement of the agency {args.agency}")
+    yield from found
+
+
+def _statuses(args: argparse.Namespace, statements: Sequence[ListedStatement]) -> dict[Account, str]:
+    """Return the statuses of a period's statements from the API."""
+    if not statements:
+        return {}
+    query = {"period": str(statements[0].period), **({"agency": args.agency} if args.agency else {})}
+    found = api(args).pages("/statements", query)
+    return {Account(one["agency"], one["currency"]): one["status"] for one in found}
+
+
+def _download(files: Files, stated: ListedStatement, folder: Path) -> None:
+    """Write the files of a statement below a folder; raise ``ToolError`` if one differs from its hash in the list."""
+    for name, sealed in stated.listed.files.items():
+        key = f"{stated.prefix}{name}"
+        with files.open(key) as file:
+            content = file.read()
+        if sha256(content).hexdigest() != sealed.sha256:
+            raise ToolError(f"{key} is not the file that was sealed: its SHA-256 differs from the list's")
+        path = folder / key
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+
+
+def _run_due(args: argparse.Namespace) -> int:
+    if args.folder:
+        raise ToolError("--run needs a stack: name it with --stack or --url")
+    request = {"period": str(args.period)} if args.period else {}
+    stated = 0
+    while True:
+        answer = invoke(args, "Statements", request)
+        stated += answer["statements"]
+        for period in answer["periods"]:
+            print(f"{period} is stated", flush=True)
+        if answer["next"] != "run":
+            break
+        request = {}  # the period is under way now
+    if answer["next"] == "parts":
+        due = invoke(args, "Watch", {})["statements_due"]
+        print(f"{due} is large: the state machine runs it in parts")
+    print(f"{counted(stated, 'statement')} made")
+    return 0

@@ -1,0 +1,391 @@
+"""Statements on people's machines: made by a replay on the virtual clock, listed, downloaded, opened and run."""
+
+import csv
+import json
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, redirect_stdout
+from datetime import UTC, datetime, timedelta
+from io import StringIO
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from quarterhour.model.clock import ManualClock, using
+from quarterhour_tools.cli import main
+from quarterhour_tools.emulator.faults import Faults, Spec
+from quarterhour_tools.emulator.stack import open_stack
+from quarterhour_tools.operations.remote import Remote
+from quarterhour_tools.replay.replay import Outcome, Replay, replaying
+from tests.e2e.sales import lines
+from tests.e2e.test_rerate import serving
+from tests.support.events import by_sign
+from tests.support.repository import ROOT
+from tests.support.system import World
+
+EXAMPLES = ROOT / "examples"
+
+
+def at(time: str, amount: str = "10.00", agency: str = "42", **more: Any) -> dict[str, Any]:
+    """Return an event of an instant; its id is the instant's text."""
+    return {**by_sign(f"{agency}-{time}", amount, agency=agency, commission_rate="0.125"), "time": time, **more}
+
+
+@contextmanager
+def stating(parameters: Mapping[str, str | int], faults: Faults | None = None) -> Iterator[Replay]:
+    with (
+        open_stack("moto", {"ReportRate": "rate(1 day)", **parameters}, virtual=True, faults=faults) as stack,
+        replaying(stack, statements=True) as replay,
+    ):
+        yield replay
+
+
+def outcome_of(events: list[dict[str, Any]], **parameters: str | int) -> Outcome:
+    with stating(parameters) as tested:
+        tested.play(lines(events))
+        return tested.finish()
+
+
+def stated(outcome: Outcome, *names: str) -> list[tuple[Any, ...]]:
+    return [tuple(one[name] for name in names) for one in outcome.as_dict()["statements"]]
+
+
+@pytest.mark.slow
+def test_the_months_are_those_of_the_marketplace() -> None:
+    events = [at("2026-10-31T14:59:00Z"), at("2026-10-31T15:00:00Z", "4.00")]
+    outcome = outcome_of(events, BusinessTimeZone="Asia/Tokyo", PeriodGraceDays=0, FirstPeriod="2026-11")
+    assert stated(outcome, "period", "net", "closing") == [("2026-11", "4.00", "0.50")]
+
+
+@pytest.mark.slow
+def test_periods_that_are_stated_at_once_are_proven() -> None:
+    with stating({"PeriodGraceDays": 0}) as tested:
+        tested.statements = False
+        tested.play(lines([at("2026-09-30T12:00:00Z"), at("2026-11-01T12:00:00Z")]))
+        tested.statements = True
+        outcome = tested.finish()
+    assert outcome.verified
+    assert stated(outcome, "period", "closing") == [("2026-09", "1.25"), ("2026-10", "1.25"), ("2026-11", "2.50")]
+
+
+def test_a_file_without_events_has_no_statements() -> None:
+    assert outcome_of([]).as_dict()["statements"] == []
+
+
+@pytest.mark.slow
+def test_a_run_that_fails_is_made_at_a_later_tick() -> None:
+    faults = Faults(Spec.parse("all=0.04,seed=5"))
+    with faults.installed(), stating({}, faults) as tested:
+        tested.play(lines([at("2026-10-31T12:00:00Z"), at("2026-11-03T12:00:00Z")]))
+        outcome = tested.finish()
+    assert faults.struck
+    assert outcome.verified
+    assert stated(outcome, "period", "closing") == [("2026-10", "1.25"), ("2026-11", "2.50")]
+
+
+@pytest.mark.slow
+def test_a_period_that_is_never_stated_is_not_verified(monkeypatch: pytest.MonkeyPatch) -> None:
+    with stating({}) as tested:
+        plain = tested._stack._invoke
+        failing = {"statements"}
+
+        def invoke(name: str, *more: Any) -> Any:
+            if name in failing:
+                raise RuntimeError("no statement today")
+            return plain(name, *more)
+
+        monkeypatch.setattr(tested._stack, "_invoke", invoke)
+        tested.play(lines([at("2026-10-31T12:00:00Z")]))
+        outcome = tested.finish()
+        assert not outcome.verified
+        assert "statements: a period that is due is not stated" in outcome.problems
+        failing.clear()
+        assert tested.finish().verified
+
+
+EVENTS = (
+    at("2026-10-30T12:00:00Z"),
+    at("2026-11-04T00:00:00Z", "4.00"),
+    at("2026-11-04T00:01:00Z", "7.00", "Café/7"),
+    at("2026-10-31T12:00:00Z", "1.00", "Café/7"),
+)
+"""The last one is sent after the cut-off of October."""
+
+
+@pytest.fixture(scope="module")
+def replayed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
+    """The folder of a replay with the statements of two periods, and the object that it printed."""
+    place = tmp_path_factory.mktemp("replayed")
+    file, agencies, out = place / "events.ndjson", place / "agencies.ndjson", place / "out"
+    file.write_bytes(b"".join(lines(EVENTS)))
+    agencies.write_text(json.dumps({"agency": "42", "tax": {"scheme": "standard", "percent": "20"}}) + "\n", "utf-8")
+    replay = ["replay", str(file), "--statements", "--agencies", str(agencies), "--rate", "rate(1 day)", "--json"]
+    with redirect_stdout(StringIO()) as printed:
+        assert main([*replay, "--out", str(out)]) == 0
+    return out, json.loads(printed.getvalue())
+
+
+@pytest.fixture
+def folder(replayed: tuple[Path, dict[str, Any]]) -> Path:
+    return replayed[0]
+
+
+def test_each_period_is_stated_and_the_clock_goes_on_to_the_last(replayed: tuple[Path, dict[str, Any]]) -> None:
+    _, printed = replayed
+    assert printed["verified"]
+    assert list(printed["statements"][0]) == [
+        *("agency", "currency", "period", "number", "document", "issued", "opening", "brought_forward"),
+        *("sales", "voids", "refunds", "adjustments", "net", "commission_exact", "commission", "tax", "payments"),
+        *("closing", "lines", "prior_period_lines"),
+    ]
+    names = (
+        *("period", "agency", "number", "opening", "net", "commission", "tax", "closing"),
+        *("lines", "prior_period_lines"),
+    )
+    assert [tuple(one[name] for name in names) for one in printed["statements"]] == [
+        ("2026-10", "42", "S-000001", "0", "10.00", "1.25", "0.25", "1.50", 1, 0),
+        ("2026-11", "42", "S-000002", "1.50", "4.00", "0.50", "0.10", "2.10", 1, 0),
+        ("2026-11", "Café/7", "S-000003", "0", "8.00", "1.00", "0.00", "1.00", 2, 1),
+    ]
+
+
+def test_a_replay_writes_the_statements_and_no_work_object(folder: Path) -> None:
+    assert sorted(one.name for one in (folder / "statements/2026-10/42/GBP").iterdir()) == [
+        *("lines.csv.gz", "statement.html", "statement.json"),
+    ]
+    assert not (folder / "work").exists()
+    assert main(["verify", str(folder)]) == 0
+
+
+def test_the_statements_of_a_folder_are_listed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["statements", str(folder), "--period", "2026-11"]) == 0
+    out = capsys.readouterr().out
+    assert "Statements of 2026-11" in out
+    assert ["S-000002", "42", "GBP", "4.00", "0.50", "0.10", "0", "2.10", "issued"] in [
+        line.split() for line in out.splitlines()
+    ]
+    assert str(folder / "statements/2026-11/Caf%C3%A9%2F7/GBP/statement.html") in out
+    assert main(["statements", str(folder), "--agency", "Café/7", "--json"]) == 0
+    (one,) = json.loads(capsys.readouterr().out)
+    assert (one["agency"], one["period"], one["closing"]) == ("Café/7", "2026-11", "1.00")
+
+
+@pytest.fixture
+def browser(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The addresses that are opened in the browser."""
+    addresses: list[str] = []
+    monkeypatch.setattr("webbrowser.open", addresses.append)
+    return addresses
+
+
+def test_the_statements_are_opened_in_the_browser(folder: Path, browser: list[str]) -> None:
+    assert main(["statements", str(folder), "--period", "2026-10", "--open"]) == 0
+    assert browser == [(folder / "statements/2026-10/42/GBP/statement.html").as_uri()]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (["--period", "2026-12"], "2026-12 is not stated; the stated periods are 2026-10, 2026-11"),
+        (["--agency", "43"], "2026-11 has no statement of the agency 43"),
+        (["--run"], "--run needs a stack"),
+    ],
+)
+def test_what_cannot_be_listed_has_a_reason(
+    folder: Path, arguments: list[str], reason: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["statements", str(folder), *arguments]) == 2
+    assert reason in capsys.readouterr().err
+
+
+def test_a_file_that_was_changed_is_not_downloaded(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    changed = folder / "statements/2026-10/42/GBP/statement.json"
+    sealed = changed.read_bytes()
+    changed.write_bytes(sealed.replace(b"1.25", b"1.24"))
+    try:
+        assert main(["statements", str(folder), "--period", "2026-10", "--out", str(tmp_path)]) == 2
+    finally:
+        changed.write_bytes(sealed)
+    assert "2026-10/42/GBP/statement.json is not the file that was sealed" in capsys.readouterr().err
+
+
+@pytest.fixture
+def month_end() -> Iterator[World]:
+    """A system as ``quarterhour up`` runs it: October is sealed up to its cut-off, and not stated."""
+    clock = ManualClock(datetime(2026, 10, 30, 12, tzinfo=UTC))
+    with using(clock), open_stack("moto", virtual=True, plain=True) as stack:
+        world = World(stack, clock)
+        world.sell("10.00")
+        world.pass_time(days=5)
+        world.report()
+        yield world
+
+
+def test_an_operator_runs_downloads_and_opens_statements_of_a_stack(
+    month_end: World, tmp_path: Path, browser: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with serving(month_end) as url:
+        assert main(["statements", "--url", url]) == 2
+        assert "no period is stated yet" in capsys.readouterr().err
+        assert main(["statements", "--url", url, "--run", "--period", "2026-10"]) == 0
+        assert capsys.readouterr().out.splitlines() == ["2026-10 is stated", "1 statement made"]
+        assert main(["statements", "--url", url, "--open", "--out", str(tmp_path)]) == 0
+        page = tmp_path / "statements/2026-10/42/GBP/statement.html"
+        assert browser == [page.as_uri()]
+        assert json.loads(page.with_name("statement.json").read_bytes())["closing"] == "1.25"
+        status = {"status": "issued", "reason": "their tax profile came by post", "seen": 0}
+        assert Remote(url).put("/statements/42/GBP/2026-10/status", status)[0] == 200
+        capsys.readouterr()
+        assert main(["statements", "--url", url, "--agency", "42"]) == 0
+        assert ["S-000001", "42", "GBP", "10.00", "1.25", "0.00", "0", "1.25", "issued"] in [
+            line.split() for line in capsys.readouterr().out.splitlines()
+        ]
+        capsys.readouterr()
+        assert main(["statements", "--url", url, "--run", "--period", "2026-10"]) == 2
+        assert "2026-10 is stated already" in capsys.readouterr().err
+        assert main(["statements", "--url", url, "--run", "--period", "2026-11"]) == 2
+        assert "2026-11 is open until its cut-off" in capsys.readouterr().err
+
+
+# ---------------------------------------------------------------- the independent computation
+
+
+def retail_file(path: Path) -> None:
+    """Write three months of made-up retail lines: sales, cancellations, bad debt, odd prices."""
+    rng = Random(12)  # noqa: S311 - the same file each time
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(
+            ["InvoiceNo", "StockCode", "Description", "Quantity", "InvoiceDate", "UnitPrice", "CustomerID", "Country"]
+        )
+        time = datetime(2011, 1, 29, 8, tzinfo=UTC)
+        for number in range(150):
+            time += timedelta(minutes=rng.randrange(1_000))
+            kind = rng.choice(["", "", "", "", "", "C", "A"])
+            quantity = -rng.randrange(1, 9) if kind == "C" else rng.choice([1, 2, 6, 12, -3])
+            price = f"{rng.randrange(5_000) / 1000:.3f}"
+            country = rng.choice(["United Kingdom", "EIRE", "Norway", "Germany", "Lebanon"])
+            writer.writerow(
+                [f"{kind}{5000 + number}", "P", 'a, "b"', quantity, f"{time:%Y-%m-%d %H:%M:%S}", price, "17.0", country]
+            )
+
+
+def hotel_file(path: Path) -> None:
+    """Write some months of made-up bookings, of several currencies, some cancelled."""
+    rng = Random(3)  # noqa: S311 - the same file each time
+    names = (
+        *("hotel", "is_canceled", "lead_time", "arrival_date_year", "arrival_date_month", "arrival_date_day_of_month"),
+        *("stays_in_weekend_nights", "stays_in_week_nights", "meal", "country", "market_segment"),
+        *("reserved_room_type", "agent", "customer_type", "adr", "reservation_status", "reservation_status_date"),
+    )
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, names)
+        writer.writeheader()
+        for _ in range(160):
+            lead, arrival = rng.randrange(40), datetime(2015, 6, 1, tzinfo=UTC) + timedelta(days=rng.randrange(60))
+            cancelled = rng.random() < 0.3
+            closed = arrival - timedelta(days=rng.randrange(lead + 1) if cancelled else -3)
+            writer.writerow(
+                {
+                    "hotel": "City Hotel",
+                    "is_canceled": int(cancelled),
+                    "lead_time": lead,
+                    "arrival_date_year": arrival.year,
+                    "arrival_date_month": f"{arrival:%B}",
+                    "arrival_date_day_of_month": arrival.day,
+                    "stays_in_weekend_nights": rng.randrange(3),
+                    "stays_in_week_nights": rng.randrange(5),
+                    "meal": "BB",
+                    "country": rng.choice(["PRT", "PRT", "GBR", "USA", "JPN", "TUN", "NULL"]),
+                    "market_segment": rng.choice(["Online TA", "Groups", "Offline TA/TO"]),
+                    "reserved_room_type": "A",
+                    "agent": rng.choice(["9", "14", "26", "NULL"]),
+                    "customer_type": rng.choice(["Transient", "Transient", "Transient-Party"]),
+                    "adr": f"{rng.randrange(20_000) / 100:.2f}",
+                    "reservation_status": "Canceled" if cancelled else "Check-Out",
+                    "reservation_status_date": f"{closed:%Y-%m-%d}",
+                }
+            )
+
+
+RATES = """date,currency,units_per_eur
+2015-01-02,GBP,0.7812
+2015-01-02,USD,1.2043
+2015-01-02,JPY,144.87
+2015-06-12,GBP,0.7237
+"""
+
+
+def script(name: str, *arguments: str, text: str = "") -> tuple[int, str]:
+    """Run a script of the examples; return its exit code and what it printed."""
+    command = [sys.executable, str(EXAMPLES / name), *arguments]
+    ended = subprocess.run(command, input=text, capture_output=True, text=True, check=False)  # noqa: S603
+    assert not ended.stderr
+    return ended.returncode, ended.stdout
+
+
+def converted(file: Path, mapping: str, capsys: pytest.CaptureFixture[str]) -> str:
+    assert main(["csv", str(file), "--map", str(EXAMPLES / mapping)]) == 0
+    return capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_the_statements_of_a_retailer_equal_an_independent_computation(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, events, out = tmp_path / "retail.csv", tmp_path / "events.ndjson", tmp_path / "out"
+    retail_file(file)
+    events.write_text(converted(file, "online_retail.toml", capsys), "utf-8")
+    agencies = str(EXAMPLES / "retail_agencies.ndjson")
+    replay = [
+        "replay",
+        str(events),
+        "--statements",
+        "--agencies",
+        agencies,
+        "--parameter",
+        "BusinessTimeZone=Europe/London",
+    ]
+    assert main([*replay, "--rate", "rate(1 day)", "--out", str(out), "--json"]) == 0
+    printed = tmp_path / "printed.json"
+    printed.write_text(capsys.readouterr().out, "utf-8")
+    truth = ["retail", str(file), "--agencies", agencies]
+    assert json.loads(script("statements_truth.py", *truth)[1])[-1]["period"] == "2011-03"
+    for compared in (out, printed):
+        code, said = script("statements_truth.py", *truth, "--compare", str(compared))
+        assert (code, said) == (0, "15 statements, 0 differences\n")
+
+    changed = json.loads(printed.read_text("utf-8"))
+    changed["statements"][3]["tax"] = "0.01"
+    del changed["statements"][4]
+    printed.write_text(json.dumps(changed), "utf-8")
+    code, said = script("statements_truth.py", *truth, "--compare", str(printed))
+    assert (code, said.splitlines()[-1]) == (1, "15 statements, 2 differences")
+
+
+@pytest.mark.slow
+def test_the_statements_of_hotels_equal_an_independent_computation(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, events, out = tmp_path / "hotel.csv", tmp_path / "events.ndjson", tmp_path / "out"
+    agencies, rates = tmp_path / "agencies.ndjson", tmp_path / "rates.csv"
+    hotel_file(file)
+    rates.write_text(RATES, "utf-8")
+    agencies.write_text(script("hotel_agencies.py", text=file.read_text("utf-8"))[1], "utf-8")
+    events.write_text(script("by_time.py", text=converted(file, "hotel_statements.toml", capsys))[1], "utf-8")
+    replay = ["replay", str(events), "--statements", "--agencies", str(agencies), "--rates", str(rates)]
+    replay += ["--cards", str(EXAMPLES / "hotel_rate_cards"), "--rate", "rate(1 day)", "--out", str(out)]
+    replay += ["--parameter", "BusinessTimeZone=Europe/Lisbon", "--parameter", "BaseCurrency=EUR"]
+    assert main(replay) == 0
+    truth = ["hotel", str(file), "--agencies", str(agencies), "--rates", str(rates)]
+    expected = json.loads(script("statements_truth.py", *truth)[1])
+    assert {one["number"][0] for one in expected} == {"S", "C"}
+    assert any(one["prior_period_lines"] for one in expected)
+    assert any(one["base"]["net"] is None for one in expected)
+    code, said = script("statements_truth.py", *truth, "--compare", str(out))
+    assert (code, said) == (0, f"{len(expected)} statements, 0 differences\n")

@@ -1,0 +1,80 @@
+"""`quarterhour verify` on the files of a deployed stack: reports and statements, from the bucket and from a folder."""
+
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from quarterhour_tools.cli import main
+from quarterhour_tools.emulator.direct import REGION
+from quarterhour_tools.operations import deployment
+from tests.support.events import payment
+from tests.support.requests import events_request
+from tests.support.system import World, opened
+
+AFTER_CUT_OFF = datetime(2026, 11, 4, 0, 5, tzinfo=UTC)
+
+
+@pytest.fixture(scope="module")
+def stated() -> Iterator[World]:
+    """Two months with statements."""
+    with opened({"FirstPeriod": "2026-10"}, start=datetime(2026, 10, 31, 22, 0, tzinfo=UTC)) as world:
+        world.sell("10.00", product="café")
+        world.sell("-3.00", agency="7")
+        world.pass_time(hours=1)
+        assert world.stack.request(events_request(payment("p1", "1.00"))).json()["items"][0]["verdict"] == "recorded"
+        for month, statements in ((11, 2), (12, 2)):
+            world.clock.advance_to(AFTER_CUT_OFF.replace(month=month))
+            world.sell("5.55")
+            world.pass_time(minutes=40)
+            while not world.report()["complete"]:
+                pass
+            stated = world.stack.invoke("statements", {})
+            assert (stated["periods"], stated["statements"]) == ([f"2026-{month - 1}"], statements)
+        yield world
+
+
+@pytest.fixture
+def copy(stated: World, tmp_path: Path) -> Path:
+    """A copy of the bucket."""
+    stated.stack.bucket.copy_to(tmp_path)
+    return tmp_path
+
+
+def test_a_stack_s_files_are_proven_from_its_bucket(
+    stated: World, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, value in {"ACCESS_KEY_ID": "local", "SECRET_ACCESS_KEY": "local", "DEFAULT_REGION": REGION}.items():
+        monkeypatch.setenv(f"AWS_{name}", value)
+    outputs = {("it", "ReportBucketName"): stated.stack.ref("ReportBucket")}
+    monkeypatch.setattr(deployment, "deployed", lambda stack, output: outputs[stack, output])
+    assert main(["verify", "--stack", "it"]) == 0
+    shown = capsys.readouterr().out
+    assert "2 periods stated: 4 statements with 4 lines" in shown
+    assert "proven" in shown
+
+
+def test_a_copy_is_proven_until_a_statement_is_changed(copy: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["verify", str(copy), "--json"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert (result["periods"], result["statements"], result["stated_lines"], result["proven"]) == (2, 4, 4, True)
+    statement = copy / "statements/2026-10/42/GBP/statement.json"
+    statement.write_text(statement.read_text("utf-8").replace('"closing": "0.25"', '"closing": "0.24"'), "utf-8")
+    assert main(["verify", str(copy)]) == 1
+    shown = capsys.readouterr()
+    assert "NOT proven" in shown.out
+    assert "statements/2026-10/42/GBP/statement.json: closing: 0.24 where 0.25 is right" in shown.err
+
+
+def test_one_statement_is_proven_by_itself(copy: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = copy / "statements/2026-11/42/GBP"
+    assert main(["verify", "--statement", str(folder)]) == 0
+    shown = capsys.readouterr().out
+    assert "of 42#GBP for 2026-11: 1 line, closing balance" in shown
+    assert "Not checked" in shown
+    (folder / "lines.csv.gz").unlink()
+    assert main(["verify", "--statement", str(folder), "--json"]) == 1
+    result = json.loads(capsys.readouterr().out)
+    assert (result["consistent"], result["problems"]) == (False, ["lines.csv.gz: is missing"])

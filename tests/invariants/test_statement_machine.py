@@ -1,0 +1,247 @@
+"""Months in any order of events: whatever happens between runs, each line is on exactly one statement, and it adds up.
+
+Sealed reports are made directly, and the runs of the statements use the product's own code on them. A longer profile:
+``pytest tests/invariants/test_statement_machine.py --hypothesis-profile=long``.
+"""
+
+import csv
+import gzip
+import io
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
+
+from quarterhour.agencies.agency import EXEMPT, REVERSE_CHARGE, STANDARD, TaxProfile
+from quarterhour.model.clock import iso_exact, iso_millis
+from quarterhour.model.periods import Calendar, Period, time_zone
+from quarterhour.model.quarter_hours import QuarterHour
+from quarterhour.statements import collect, plan, service
+from quarterhour.statements.keys import STATEMENTS
+from quarterhour.statements.plan import StatementTerms
+from quarterhour.statements.verify import verify
+from quarterhour_tools.emulator.faults import Killed
+from tests.support.sealing import line, opening, seal
+from tests.support.stating import Stating
+
+if TYPE_CHECKING:
+    from quarterhour.aws.items import Item
+
+START = datetime(2026, 10, 20, 12, tzinfo=UTC)
+FIRST = Period(2026, 10)
+ZONES = ("UTC", "Europe/London", "Pacific/Kiritimati", "America/Los_Angeles")
+ACCOUNTS = ("42#GBP", "42#JPY", "7#GBP", "ünï 7/..#BHD")
+PROFILES = (
+    None,
+    TaxProfile(STANDARD, Decimal("19.5")),
+    TaxProfile(STANDARD, Decimal(7)),
+    TaxProfile(REVERSE_CHARGE),
+    TaxProfile(EXEMPT),
+)
+KINDS = {
+    "sale": {"type": "sale.recorded"},
+    "refund": {"type": "sale.refunded"},
+    "void": {"type": "sale.voided", "reason": "sold twice", "refers_to": "x"},
+    "payment": {"type": "payment.recorded"},
+    "opening": {"type": "adjustment.recorded", "kind": "opening"},
+    "adjustment": {"type": "adjustment.recorded"},
+    "view": {"type": "view.recorded"},
+}
+AMOUNTS = st.sampled_from(["0.005", "10.00", "12.345", "99999999.99", "1"])
+LONG = settings.get_current_profile_name() == "long"
+pytestmark = [pytest.mark.slow, *([pytest.mark.timeout(7200)] if LONG else [])]
+
+
+class Months(RuleBasedStateMachine):
+    """A marketplace over some months, with its settings, its reports and its statements."""
+
+    @initialize(zone=st.sampled_from(ZONES), days=st.integers(0, 10), groups=st.sampled_from([1, 3, 25_000]))
+    def deploy(self, zone: str, days: int, groups: int) -> None:
+        """``groups``: the lines of a group of accounts; few lines make many groups."""
+        self.patched = pytest.MonkeyPatch()
+        self.patched.setattr(plan, "LINES_OF_A_GROUP", groups)
+        self.patched.setattr(service, "GROUPS_OF_AN_INVOCATION", 1_000)
+        self.patched.setattr(collect, "PIECE", 600)
+        self.now = START
+        self.objects = _Mortal()
+        self.previous = ("", "")
+        self.waiting: list[Item] = []
+        self.number = 0
+        self.stating = Stating(self.objects, self._terms(zone, days), {})
+        self.sealed: dict[str, bytes] = {}
+
+    def teardown(self) -> None:
+        if hasattr(self, "patched"):
+            self._go_on(timedelta(days=75))
+            self._state()
+            self.check()
+            self.patched.undo()
+
+    # ------------------------------------------------------------ what happens
+
+    @rule(
+        account=st.sampled_from(ACCOUNTS),
+        kind=st.sampled_from(sorted(KINDS)),
+        amount=AMOUNTS,
+        negative=st.booleans(),
+        before=st.none() | st.integers(0, 90),
+    )
+    def record(self, account: str, kind: str, amount: str, *, negative: bool, before: int | None) -> None:
+        """Record an event of some days before."""
+        self.now += timedelta(seconds=7)
+        at = None if before is None else self.now - timedelta(days=before)
+        period, prior = self.stating.terms.calendar.period_of(at, self.now)
+        signed = f"-{amount}" if negative else amount
+        charged = kind not in {"payment", "view"}
+        commission = str(Decimal(signed) * Decimal("0.125")) if charged else "0"
+        facts = {
+            "recorded_at": iso_millis(self.now),
+            "period": str(period),
+            "commission": commission,
+            "commission_rate": "0.125" if charged else "0",
+            **({"time": iso_exact(at)} if at else {}),
+            **({"prior_period": "prior period"} if prior else {}),
+            **KINDS[kind],
+        }
+        if kind in {"opening", "adjustment"}:
+            facts["arithmetic"] = f"named={commission}"
+        self.number += 1
+        net = "0" if kind in {"opening", "view"} else signed
+        self.waiting.append(line(self.now, f"e{self.number}", net, account, **facts))
+
+    @rule(hours=st.sampled_from([1, 6, 24, 24 * 5, 24 * 12, 24 * 20]))
+    def time_passes(self, hours: int) -> None:
+        self._go_on(timedelta(hours=hours))
+
+    @rule(zone=st.sampled_from(ZONES), days=st.integers(0, 40))
+    def the_settings_change(self, zone: str, days: int) -> None:
+        self.stating.terms = self._terms(zone, days)
+
+    @rule(agency=st.sampled_from(["42", "7", "ünï 7/.."]), profile=st.sampled_from(PROFILES))
+    def an_agency_is_registered(self, agency: str, profile: TaxProfile | None) -> None:
+        known = {name: one for name, one in self.stating.profiles.items() if name != agency}
+        self.stating.profiles = {**known, **({agency: profile} if profile else {})}
+
+    @rule()
+    def the_watch_ticks(self) -> None:
+        self._state()
+
+    @rule(after=st.integers(0, 40))
+    def a_run_dies(self, after: int) -> None:
+        """The run dies after so many objects are created; the profiles stay until the next one completes it."""
+        if not self.previous[0]:
+            return
+        self.objects.left = after
+        with suppress(Killed):
+            self._state()
+        self.objects.left = None
+        self._state()
+
+    # ------------------------------------------------------------ how
+
+    def _terms(self, zone: str, days: int) -> StatementTerms:
+        return StatementTerms(Calendar(time_zone(zone), days, FIRST), zone, "1.0")
+
+    def _go_on(self, span: timedelta) -> None:
+        """Let time pass, and seal what was recorded: a run for each day with events, and one of the last bucket."""
+        self.now += span
+        days: defaultdict[str, list[Item]] = defaultdict(list)
+        for item in self.waiting:
+            days[item["quarter_hour"]["S"][:8]].append(item)
+        self.waiting.clear()
+        for items in (days[day] for day in sorted(days)):
+            buckets = sorted(item["quarter_hour"]["S"][:12] for item in items)
+            self.previous = seal(self.objects, buckets[0], buckets[-1], items, self.previous)
+        last = str(QuarterHour.at(self.now).previous)
+        self.previous = seal(self.objects, last, last, [], self.previous)
+        self.now = QuarterHour.at(self.now).end
+
+    def _state(self) -> None:
+        if not self.previous[0]:
+            return
+        self.stating.run(self.now)
+        changed = [key for key, content in self.sealed.items() if self.objects.get(key) != content]
+        assert not changed, "a sealed file has changed"
+        self.sealed = {key: content for key, content in self.objects.items() if key.startswith(STATEMENTS)}
+
+    # ------------------------------------------------------------ what holds
+
+    def check(self) -> None:
+        """Check invariants 6 and 7 by plain reading, and by the product's own proof."""
+        found = verify(opening(self.objects), self.objects)
+        # The reports have only the gaps between them.
+        assert not [one for one in found.problems if one.startswith(STATEMENTS)]
+        stated = self.stating.progress.stated
+        last = str(stated) if stated else ""
+        expected = Counter(
+            row["position"]
+            for key, content in self.objects.items()
+            if key.startswith("ledger/")
+            for row in rows(content)
+            if str(FIRST) <= row["period"] <= last
+        )
+        on: Counter[str] = Counter()
+        closing: dict[tuple[str, str], Decimal] = {}
+        numbers: list[str] = []
+        for period in sorted({key.split("/")[1] for key in self.sealed if key.endswith("statement.json")}):
+            these: dict[tuple[str, str], Decimal] = {}
+            for prefix in self._folders(period):
+                statement = json.loads(self.objects[prefix + "statement.json"])
+                lines = list(rows(self.objects[prefix + "lines.csv.gz"]))
+                on.update(row["position"] for row in lines)
+                account = statement["agency"], statement["currency"]
+                figures = {name: Decimal(statement[name]) for name in AMOUNT_NAMES}
+                assert figures["opening"] == closing.get(account, 0) + figures["brought_forward"]
+                owed = figures["opening"] + figures["commission"] + figures["tax"] - figures["payments"]
+                assert figures["closing"] == owed
+                exact = sum(
+                    Decimal(row["commission"])
+                    for row in lines
+                    if row["type"] != "payment.recorded" and row["kind"] != "opening"
+                )
+                assert figures["commission_exact"] == exact
+                these[account] = figures["closing"]
+                numbers.append(statement["number"])
+            assert not [account for account, balance in closing.items() if balance and account not in these]
+            closing = these
+        assert on == expected
+        for first in ("S", "C"):
+            own = sorted(number for number in numbers if number.startswith(first))
+            assert own == [f"{first}-{number:06d}" for number in range(1, len(own) + 1)]
+
+    def _folders(self, period: str) -> Iterator[str]:
+        for key in sorted(self.sealed):
+            if key.startswith(f"{STATEMENTS}{period}/") and key.endswith("statement.json"):
+                yield key.removesuffix("statement.json")
+
+
+AMOUNT_NAMES = (*("opening", "brought_forward", "commission_exact", "commission", "tax", "payments", "closing"),)
+
+
+class _Mortal(dict[str, bytes]):
+    """Objects; if ``left`` is set, their writer dies once it has created so many."""
+
+    left: int | None = None
+
+    def __setitem__(self, key: str, content: bytes) -> None:
+        if self.left is not None:
+            if self.left == 0:
+                raise Killed
+            self.left -= 1
+        super().__setitem__(key, content)
+
+
+def rows(content: bytes) -> Iterator[dict[str, str]]:
+    return csv.DictReader(io.StringIO(gzip.decompress(content).decode(), newline=""))
+
+
+TestMonths = Months.TestCase
+TestMonths.settings = settings.get_profile("long" if LONG else "bounded")

@@ -1,0 +1,128 @@
+"""A headless Chromium, driven through its DevTools protocol over a pair of pipes."""
+
+import base64
+import fcntl
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.resources import files
+from io import FileIO
+from itertools import count
+from pathlib import Path
+from typing import Any, Final
+
+NEEDED: Final = ("chromium", "pdftotext")
+_END: Final = b"\0"
+_FREE: Final = 10
+"""From this number on, file descriptors collide with neither standard streams nor the browser's 3 and 4."""
+_FLAGS: Final = ("--headless", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--remote-debugging-pipe")
+
+
+def missing() -> str:
+    """Return what a browser test lacks here; empty if it lacks nothing."""
+    absent = [program for program in NEEDED if not shutil.which(program)]
+    return f"{', '.join(absent)} not found (apt-get install chromium poppler-utils)" if absent else ""
+
+
+class Tab:
+    """A page of the browser."""
+
+    def __init__(self, commands: FileIO, answers: FileIO) -> None:
+        self._commands, self._answers, self._received = commands, answers, b""
+        self._ids = count(1)
+        self._session: dict[str, str] = {}
+        self.requested: list[str] = []
+        """The addresses that pages requested since the last was opened."""
+        target = self._call("Target.createTarget", url="about:blank")["targetId"]
+        self._session = {"sessionId": self._call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]}
+        self._call("Page.enable")
+        self._call("Network.enable")
+
+    def open(self, path: Path, color_scheme: str = "light") -> None:
+        """Open a file; wait until it is loaded."""
+        self.requested = []
+        scheme = {"name": "prefers-color-scheme", "value": color_scheme}
+        self._call("Emulation.setEmulatedMedia", features=[scheme])
+        self._call("Page.navigate", url=path.as_uri())
+        while self._read().get("method") != "Page.loadEventFired":
+            pass
+
+    def evaluate(self, expression: str) -> Any:
+        """Return the JSON value of an expression, or of what it promises."""
+        found = self._call("Runtime.evaluate", expression=expression, awaitPromise=True, returnByValue=True)
+        assert "exceptionDetails" not in found, found
+        return found["result"].get("value")
+
+    def violations(self) -> list[str]:
+        """Return what axe-core finds wrong with the page."""
+        self.evaluate((files("axe_core_python") / "axe.min.js").read_text("utf-8"))
+        found = self.evaluate("axe.run().then(({violations, passes}) => ({violations, passes: passes.length}))")
+        assert found["passes"], "axe-core checked nothing"
+        return [f"{one['id']}: {node['html']}" for one in found["violations"] for node in one["nodes"]]
+
+    def pdf(self, width: float, height: float) -> bytes:
+        """Return the page printed on paper of a size in inches."""
+        printed = self._call("Page.printToPDF", paperWidth=width, paperHeight=height, printBackground=True)
+        return base64.b64decode(printed["data"])
+
+    def close_browser(self) -> None:
+        """Close the whole browser."""
+        self._session = {}
+        self._call("Browser.close")
+
+    def _call(self, method: str, **parameters: Any) -> dict[str, Any]:
+        number = next(self._ids)
+        message = {"id": number, "method": method, "params": parameters, **self._session}
+        self._commands.write(json.dumps(message).encode() + _END)
+        while (answer := self._read()).get("id") != number:
+            pass
+        assert "error" not in answer, answer
+        result: dict[str, Any] = answer["result"]
+        return result
+
+    def _read(self) -> dict[str, Any]:
+        """Return the next answer or event, and remember a request."""
+        while _END not in self._received:
+            piece = self._answers.read(1 << 20)
+            assert piece, "the browser is gone"
+            self._received += piece
+        content, _, self._received = self._received.partition(_END)
+        message: dict[str, Any] = json.loads(content)
+        if message.get("method") == "Network.requestWillBeSent":
+            self.requested.append(message["params"]["request"]["url"])
+        return message
+
+
+@contextmanager
+def tab(folder: Path) -> Iterator[Tab]:
+    """Start a browser whose profile is in a folder, and yield a page of it."""
+    theirs, commands = _pipe()
+    answers, ours = _pipe()
+    flags = [*_FLAGS, f"--user-data-dir={folder}", *(["--no-sandbox"] if os.geteuid() == 0 else [])]
+    # The shell gives the browser the descriptors that it expects.
+    command = ["bash", "-c", f'exec "$@" 3<&{theirs} 4>&{ours}', "bash", "chromium", *flags]
+    with (
+        subprocess.Popen(command, pass_fds=(theirs, ours), stderr=subprocess.DEVNULL) as process,  # noqa: S603 - ours
+        FileIO(commands, "w") as writing,
+        FileIO(answers) as reading,
+    ):
+        os.close(theirs)
+        os.close(ours)
+        try:
+            page = Tab(writing, reading)
+            yield page
+            page.close_browser()
+        finally:
+            process.terminate()
+
+
+def _pipe() -> tuple[int, int]:
+    """Return the reading and the writing end of a pipe, both with a free number."""
+    ends = os.pipe()
+    free = [fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, _FREE) for end in ends]
+    for end in ends:
+        os.close(end)
+    return free[0], free[1]

@@ -1,0 +1,93 @@
+"""Statements as a finished run leaves them in the Entity table, and months that are stated within minutes."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from typing import Any, Final
+
+from quarterhour.aws.items import to_item
+from quarterhour.model.clock import iso_millis
+from quarterhour.model.identifiers import Account
+from quarterhour.model.periods import Calendar, Period
+from quarterhour.model.quarter_hours import QuarterHour
+from quarterhour.statements.keys import LINES, PAGE, PROGRESS_KEY, STATEMENT, period_key
+from quarterhour.statements.listing import FIGURES, STATEMENT_DOCUMENT, Listed, SealedObject
+from quarterhour.statements.manifest import ListTotals
+from quarterhour.statements.plan import StatementPlan
+from tests.support.system import World, opened
+
+LAST_HOUR: Final = datetime(2026, 10, 31, 23, 30, tzinfo=UTC)
+"""Half an hour before October ends."""
+
+
+def plan_of(period: str = "2026-10", bound: str = "202611040000", **changed: Any) -> StatementPlan:
+    """Return the plan of a period's run, in UTC."""
+    month, calendar = Period.parse(period), Calendar()
+    values: dict[str, Any] = {
+        "period": month,
+        "first_period": month,
+        "since": month.first_day - timedelta(days=2),
+        "bound": QuarterHour.parse(bound),
+        "after": None,
+        "planned_at": iso_millis(QuarterHour.parse(bound).end),
+        "code_version": "0.2.0",
+        "zone": "UTC",
+        "cut_off": calendar.cut_off(month),
+        "starts": calendar.starts(month),
+        "ends": calendar.starts(month.next),
+        "previous": ("", ""),
+        "numbers": (1, 1),
+        "prefixes": ("S-", "C-"),
+        "report": ("2026-11-04T0000-0015", "0" * 64),
+        **changed,
+    }
+    return StatementPlan(**values)
+
+
+def listed(agency: str = "42", currency: str = "GBP", *, issued: bool = True, **figures: str) -> Listed:
+    """Return a statement without lines, with some figures."""
+    all_figures = {name: Decimal(figures.get(name, "0")) for name in FIGURES}
+    files = {name: SealedObject("0" * 64, 100) for name in (STATEMENT, PAGE, LINES)}
+    return Listed(Account(agency, currency), "S-000001", STATEMENT_DOCUMENT, issued, all_figures, 0, 0, files)
+
+
+def stated_items(plan: StatementPlan, *statements: Listed) -> list[dict[str, Any]]:
+    """Return the items that the run of a plan leaves: those of the statements, of the period, and of the progress."""
+    totals = ListTotals()
+    for one in statements:
+        totals.add(one)
+    return [
+        *(one.as_item(plan.period, plan.bound) for one in statements),
+        {**period_key(plan.period), **plan.as_dict(), **totals.as_dict(), "manifest_sha256": "0" * 64},
+        {
+            **PROGRESS_KEY,
+            "first_period": str(plan.first_period),
+            "stated": str(plan.period),
+            "bound": str(plan.bound),
+            "manifest_sha256": "0" * 64,
+            "numbers": [len(statements) + 1, 1],
+        },
+    ]
+
+
+def keep_stated(world: World, plan: StatementPlan, *statements: Listed) -> None:
+    """Put into the Entity table what the run of a plan leaves there."""
+    for values in stated_items(plan, *statements):
+        world.stack.dynamodb.put_item(TableName=world.stack.ref("EntityTable"), Item=to_item(values))
+
+
+@contextmanager
+def end_of_october(parameters: Mapping[str, str | int] | None = None) -> Iterator[World]:
+    """Deploy the system half an hour before October ends and is cut off."""
+    with opened({"PeriodGraceDays": 0, **(parameters or {})}, start=LAST_HOUR) as world:
+        yield world
+
+
+def state(world: World) -> Any:
+    """Let an hour pass, seal it, and state what is due; return what the run of the statements returns."""
+    world.pass_time(hours=1)
+    world.report()
+    result = world.stack.invoke("statements", {})
+    world.drain()
+    return result

@@ -1,0 +1,76 @@
+"""Plans of statement runs, and lines for them."""
+
+import gzip
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
+from io import BytesIO
+from typing import Any, Final
+
+from quarterhour.model.identifiers import Identity, Position
+from quarterhour.model.periods import Calendar, Period
+from quarterhour.model.quarter_hours import QuarterHour
+from quarterhour.reports.plan import Checkpoint
+from quarterhour.reports.writer import SealedFileWriter
+from quarterhour.statements.plan import Progress, Sealed, StatementPlan, StatementTerms, next_plan
+
+NOVEMBER: Final = Period(2026, 11)
+BOUND: Final = QuarterHour.parse("202612040000")
+PLANNED_AT: Final = datetime(2026, 12, 4, 0, 20, tzinfo=UTC)
+TERMS: Final = StatementTerms(Calendar(first_period=NOVEMBER), "UTC", "abc")
+
+
+def checkpoint(through: QuarterHour = BOUND) -> Checkpoint:
+    """Return the checkpoint of reports that have sealed all through a quarter-hour."""
+    return Checkpoint(through, ("2026-12-04T0000-0015", "f" * 64), None)
+
+
+def plan(
+    period: Period = NOVEMBER,
+    progress: Progress | None = None,
+    bound: QuarterHour = BOUND,
+    terms: StatementTerms = TERMS,
+    lines: int = 0,
+) -> StatementPlan:
+    """Return the plan of a period's run."""
+    return next_plan(period, progress or Progress(), Sealed(checkpoint(bound), lines), PLANNED_AT, terms)
+
+
+def posting(number: int, at: datetime, **changed: str) -> dict[str, dict[str, str]]:
+    """Return the ledger's item of a sale of 10.00 with a commission of 1.25, recorded at an instant."""
+    position = Position.of(Identity("shop", f"e{number}"), at)
+    values = {
+        "quarter_hour": f"{QuarterHour.at(at)}#00",
+        "position": str(position),
+        "recorded_at": str(position)[: len("2026-10-23T01:30:12.345Z")],
+        "source": "shop",
+        "id": f"e{number}",
+        "type": "sale.recorded",
+        "agency": "42",
+        "currency": "GBP",
+        "amount": "10.00",
+        "commission_rate": "0.125",
+        "commission": "1.25",
+        "schema": "1",
+        "period": "2026-11",
+        **changed,
+    }
+    return {name: {"S": value} for name, value in values.items()}
+
+
+def sealed_file(items: Iterable[dict[str, Any]], schema: int = 3) -> BytesIO:
+    """Return the sealed file of some postings, in this order."""
+    with SealedFileWriter(schema) as writer:
+        for item in items:
+            writer.write(item)
+        writer.seal()
+        return BytesIO(writer.file.read())
+
+
+def minutes(number: int) -> datetime:
+    """Return an instant of 23 November 2026, so many minutes after 01:30."""
+    return datetime(2026, 11, 23, 1, 30, tzinfo=UTC) + timedelta(minutes=number)
+
+
+def unpacked(content: bytes) -> str:
+    """Return the text of a gzipped file."""
+    return gzip.decompress(content).decode()

@@ -1,0 +1,166 @@
+"""The pure part of acceptance: what may follow a status, which events are on a statement, what corrects a line."""
+
+from typing import Any
+
+import pytest
+
+from quarterhour.acceptance.plan import (
+    FOLLOWING,
+    OF_AGENCY,
+    Change,
+    Decision,
+    Dispute,
+    Party,
+    StatementHistory,
+    StatementName,
+    Status,
+    StatusRequest,
+    check_party,
+    correction_of,
+    is_on,
+    opened,
+    planned_change,
+    resolved,
+)
+from quarterhour.aws.items import from_item, to_item
+from quarterhour.model.errors import ConflictError, ForbiddenError
+from quarterhour.model.identifiers import Account, Identity
+from quarterhour.model.periods import Period
+from quarterhour.model.quarter_hours import QuarterHour
+from quarterhour.web.access import Caller
+from tests.support.builders import MACHINE
+from tests.support.stated import listed, plan_of
+
+NAME = StatementName(Period(2026, 10), Account("42", "GBP"))
+LINE = Identity("shop", "e-1")
+ANN = Caller("ann", "42")
+BY_ANN = Decision("ann", Party.AGENCY, "2026-11-05T10:00:00.000Z", "returned")
+BY_US = Decision("arn:shop", Party.MARKETPLACE, "2026-11-06T10:00:00.000Z", "agreed")
+
+
+def history(*changes: Change, issued: bool = True) -> StatementHistory:
+    statement = listed(issued=issued).as_item(NAME.period, QuarterHour.parse("202611040000"))
+    found = StatementHistory.of([statement, *(one.as_item(NAME, number) for number, one in enumerate(changes, 1))])
+    assert found
+    return found
+
+
+def facts(**changed: str) -> dict[str, str]:
+    recorded = {"recorded_at": "2026-10-23T01:30:00.000Z", "period": "2026-10", "position": "p"}
+    return {"source": "shop", "id": "e-1", "agency": "42", "currency": "GBP", **recorded, **changed}
+
+
+def dispute() -> Dispute:
+    return opened(history(), LINE, facts(), BY_ANN)[0]
+
+
+def stored(item: dict[str, Any]) -> dict[str, Any]:
+    """Return an item as the table gives it back."""
+    return from_item(to_item(item))
+
+
+@pytest.mark.parametrize("before", Status)
+@pytest.mark.parametrize("after", Status)
+def test_a_status_is_followed_by_those_that_the_table_allows(before: Status, after: Status) -> None:
+    so_far = history(Change(before, BY_US)) if before not in {Status.ISSUED, Status.NOT_ISSUED} else None
+    so_far = so_far or history(issued=before is Status.ISSUED)
+    request = StatusRequest(after, "agreed", len(so_far.changes))
+    if after in FOLLOWING[before]:
+        assert planned_change(so_far, request, BY_US) == Change(after, BY_US)
+    else:
+        with pytest.raises(ConflictError, match=f"is {before}, and cannot become {after}"):
+            planned_change(so_far, request, BY_US)
+
+
+@pytest.mark.parametrize("status", Status)
+def test_people_set_only_what_is_theirs(status: Status) -> None:
+    check_party(status, MACHINE)
+    if status in OF_AGENCY:
+        check_party(status, ANN)
+    else:
+        with pytest.raises(ForbiddenError, match="accepted or disputed"):
+            check_party(status, ANN)
+
+
+def test_a_history_is_read_back_as_it_was_written_in_either_order() -> None:
+    line = Change(Status.DISPUTED, BY_ANN, LINE)
+    last = Change(Status.RESOLVED, BY_US, LINE, Identity("shop", "r-1"))
+    so_far = history(line, last)
+    items = [
+        {**so_far.statement},
+        stored(line.as_item(NAME, 1)),
+        stored(last.as_item(NAME, 2)),
+    ]
+    assert StatementHistory.of(items) == StatementHistory.of(items[::-1]) == so_far
+    assert so_far.status is Status.RESOLVED
+    assert StatementHistory.of(items[1:]) is None, "the changes alone are no statement"
+
+
+def test_a_dispute_is_read_back_as_it_was_written() -> None:
+    over = dispute().resolution(BY_US, Identity("shop", "r-1"))
+    assert [Dispute.of(stored(one.as_item())) for one in (dispute(), over)] == [dispute(), over]
+
+
+def test_people_see_no_operators_of_the_marketplace() -> None:
+    over = dispute().resolution(BY_US)
+    shown = over.shown_to(ANN)
+    assert (shown["opened"]["by"], "by" in shown["resolved"]) == ("ann", False)
+    assert over.shown_to(MACHINE)["resolved"]["by"] == "arn:shop"
+
+
+def test_the_last_resolved_line_resolves_the_statement() -> None:
+    over, so_far = dispute().resolution(BY_US), history(Change(Status.DISPUTED, BY_ANN, LINE))
+    assert [resolved(so_far, over, others).status for others in (2, 1, 0)] == [
+        Status.DISPUTED, Status.DISPUTED, Status.RESOLVED
+    ]  # fmt: skip
+    disputed_itself = history(Change(Status.DISPUTED, BY_ANN), *so_far.changes)
+    assert resolved(disputed_itself, over, 0).status is Status.DISPUTED
+
+
+def test_the_corrections_of_a_corrections_line_refer_to_its_sale() -> None:
+    refund = facts(id="r-1", refers_to="e-1")
+    assert opened(history(), Identity("shop", "r-1"), refund, BY_ANN)[0].subject == LINE
+    assert dispute().subject == LINE
+
+
+def test_a_statement_with_very_many_changes_takes_no_further_dispute() -> None:
+    many = history(*[Change(Status.DISPUTED, BY_ANN, LINE)] * 400)
+    with pytest.raises(ConflictError, match="has 400 changes"):
+        opened(many, LINE, facts(), BY_ANN)
+
+
+@pytest.mark.parametrize(
+    ("changed", "expected"),
+    [
+        ({}, True),
+        ({"period": "2026-09"}, False),  # on the statement before
+        ({"period": "2026-09", "recorded_at": "2026-10-05T00:00:00.000Z"}, True),  # a prior period's
+        ({"period": "2026-11"}, False),
+        ({"recorded_at": "2026-11-04T00:15:00.000Z"}, False),  # after the bound
+        ({"recorded_at": "2026-11-04T00:14:59.999Z"}, True),
+        ({"agency": "43"}, False),
+        ({"currency": "EUR"}, False),
+        ({"period": ""}, True),  # recorded by 0.1.0
+    ],
+)
+def test_an_event_is_on_the_statement_on_which_the_run_has_put_its_line(
+    changed: dict[str, str],
+    expected: bool,  # noqa: FBT001
+) -> None:
+    plan = plan_of(first_period=Period(2026, 9), after=QuarterHour.parse("202610040000"))
+    if changed.get("period") == "2026-09" and "recorded_at" not in changed:
+        changed = {**changed, "recorded_at": "2026-10-01T00:00:00.000Z"}
+    assert is_on(plan, NAME, facts(**changed)) is expected
+
+
+def test_the_first_later_event_that_refers_to_a_line_corrects_it() -> None:
+    early, second, first = (
+        facts(id=id_, recorded_at=at)
+        for id_, at in (
+            ("early", "2026-11-05T10:00:00.000Z"),
+            ("second", "2026-11-07T10:00:00.000Z"),
+            ("first", "2026-11-05T10:00:00.001Z"),
+        )
+    )
+    assert correction_of(dispute(), [early, second, first]) == first
+    assert correction_of(dispute(), [early]) is None

@@ -1,0 +1,423 @@
+"""Verification of statements: untouched ones are proven, and every damage is found and named."""
+
+import gzip
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from quarterhour.statements.verify import Verification, verify
+from tests.support.sealing import Objects, edit, opening, relined
+from tests.support.stating import Stating, cover_up, edit_row, read_rows, write_rows
+from tests.unit.statements.stated import DECEMBER, NOVEMBER, PROFILES, TERMS, at, stated
+
+LINES = NOVEMBER + "42/GBP/lines.csv.gz"
+JSON = NOVEMBER + "42/GBP/statement.json"
+LIST = NOVEMBER + "statements.csv"
+MANIFEST = NOVEMBER + "manifest.json"
+
+
+@pytest.fixture
+def objects() -> Objects:
+    return dict(stated())
+
+
+def found_in(objects: Objects) -> Verification:
+    return verify(opening(objects), objects)
+
+
+def problems(objects: Objects) -> list[str]:
+    """Return the problems of the statements; the reports have only the gaps between them."""
+    return [one for one in found_in(objects).problems if one.startswith("statements/")]
+
+
+def test_untouched_statements_have_no_problem(objects: Objects) -> None:
+    found = found_in(objects)
+    assert [one for one in found.problems if "manifest.json: from:" not in one] == []
+    assert (found.periods, found.statements, found.lines, found.unpublished) == (3, 14, 22, [])
+
+
+def test_months_that_are_stated_at_once_have_no_problem(objects: Objects) -> None:
+    for key in [key for key in objects if key.startswith("statements/")]:
+        del objects[key]
+    assert Stating(objects, TERMS, PROFILES).run(at("2027-01-05 00:17")) == ["2026-10", "2026-11", "2026-12"]
+    assert (problems(objects), found_in(objects).lines) == ([], 22)
+
+
+def test_lines_of_an_open_period_are_on_no_statement_yet(objects: Objects) -> None:
+    for key in [key for key in objects if key.startswith(DECEMBER)]:
+        del objects[key]
+    found = found_in(objects)
+    assert (found.periods, found.lines, found.unpublished) == (2, 20, [])
+    assert problems(objects) == []
+
+
+def test_files_of_a_period_without_a_manifest_are_of_a_run_under_way(objects: Objects) -> None:
+    del objects[DECEMBER + "manifest.json"]
+    assert (problems(objects), found_in(objects).unpublished) == ([], ["2026-12"])
+
+
+def test_reports_without_statements_have_no_problem_of_statements(objects: Objects) -> None:
+    for key in [key for key in objects if key.startswith("statements/")]:
+        del objects[key]
+    assert (problems(objects), found_in(objects).periods) == ([], 0)
+
+
+# ---------------------------------------------------------------- every figure
+
+
+FREE = {"owner", "customer", "tax_profile", "not_issued"}
+"""What does not follow from other files."""
+
+
+def flipped(value: Any) -> Any:
+    """Return a value with another last digit, or another value if it is none."""
+    if isinstance(value, dict):
+        return {name: flipped(one) for name, one in value.items()}
+    if isinstance(value, list):
+        return [flipped(one) for one in value]
+    if isinstance(value, bool | int):
+        return not value if isinstance(value, bool) else value + 1
+    text = str(value)
+    return text[:-1] + str((int(text[-1]) + 1) % 10) if text[-1:].isdigit() else text + "~"
+
+
+def leaves(value: Any, path: str = "") -> list[str]:
+    """Return the path of every value in JSON that is no object or list."""
+    if isinstance(value, dict):
+        return [leaf for name, one in value.items() for leaf in leaves(one, f"{path}.{name}" if path else name)]
+    if isinstance(value, list):
+        return [leaf for index, one in enumerate(value) for leaf in leaves(one, f"{path}[{index}]")]
+    return [path]
+
+
+def test_each_value_of_a_statement_is_compared(objects: Objects) -> None:
+    document = json.loads(objects[JSON])
+    shown = {name: value for name, value in document.items() if name not in FREE}
+    objects[JSON] = json.dumps({**document, **flipped(shown)}).encode()
+    named = {one.removeprefix(f"{JSON}: ").partition(": ")[0] for one in problems(objects) if one.startswith(JSON)}
+    assert named >= set(leaves(shown))
+    assert len(leaves(shown)) > 100
+
+
+def test_each_figure_of_the_list_is_compared(objects: Objects) -> None:
+    (row, *_) = read_rows(objects, LIST)
+    figures = {name: value for name, value in row.items() if name not in {"agency", "currency", "document"}}
+    changed = {name: flipped(value) for name, value in figures.items() if not name.endswith(("sha256", "size"))}
+    edit_row(objects, LIST, "42", "GBP", **changed)
+    start = f"{LIST}: line 2: 42#GBP: "
+    named = {one.removeprefix(start).partition(": ")[0] for one in problems(objects) if one.startswith(start)}
+    assert named == set(changed)
+
+
+FREE_OF_MANIFEST = {"schema", "time_zone", "cut_off", "bound", "planned_at", "code_version"}
+
+
+def test_each_value_of_the_manifest_is_compared(objects: Objects) -> None:
+    document = json.loads(objects[MANIFEST])
+    shown = {name: value for name, value in document.items() if name not in {*FREE_OF_MANIFEST, "base_currency"}}
+    kept = {"previous": document["previous"], "report": document["report"], "previous_bound": "202611040000"}
+    objects[MANIFEST] = json.dumps({**document, **flipped(shown), **kept}).encode()
+    named = {one.removeprefix(f"{MANIFEST}: ").partition(": ")[0] for one in problems(objects)}
+    assert named >= {leaf for leaf in leaves(shown) if not leaf.startswith(("previous.", "report.", "numbers."))}
+
+
+# ---------------------------------------------------------------- damage
+
+
+@dataclass(frozen=True)
+class Damage:
+    """A change of the objects, the file that must be named, and the problem."""
+
+    do: Callable[[Objects], Any]
+    key: str
+    problem: str
+
+
+def relines(key: str, change: Callable[[list[str]], Any], *, covered: bool = True) -> Callable[[Objects], None]:
+    """Change the lines of a statement; ``covered``: make all hashes right again."""
+
+    def do(objects: Objects) -> None:
+        objects[key] = relined(objects[key], change)
+        if covered:
+            cover_up(objects)
+
+    return do
+
+
+def replaced(old: str, new: str, at: int) -> Callable[[list[str]], None]:
+    def change(lines: list[str]) -> None:
+        assert old in lines[at]
+        lines[at] = lines[at].replace(old, new)
+
+    return change
+
+
+def swap(lines: list[str]) -> None:
+    lines[5], lines[6] = lines[6], lines[5]
+
+
+def put_last(line: str, lines: list[str]) -> None:
+    lines[-1] = line
+
+
+def drop_last(lines: list[str]) -> None:
+    lines.pop()
+
+
+def exchange(objects: Objects) -> None:
+    """Exchange a line of two accounts, and make all hashes right again."""
+    other = NOVEMBER + "books/GBP/lines.csv.gz"
+    mine, theirs = (gzip.decompress(objects[key]).decode().splitlines(keepends=True) for key in (LINES, other))
+    objects[LINES] = relined(objects[LINES], partial(put_last, theirs[-1]))
+    objects[other] = relined(objects[other], partial(put_last, mine[-1]))
+    cover_up(objects)
+
+
+def move(objects: Objects) -> None:
+    """Move a line to the next statement of its account, and make all hashes right again."""
+    *_, moved = gzip.decompress(objects[LINES]).decode().splitlines(keepends=True)
+    objects[LINES] = relined(objects[LINES], drop_last)
+    later = DECEMBER + "42/GBP/lines.csv.gz"
+    objects[later] = relined(objects[later], lambda lines: lines.insert(1, moved))
+    cover_up(objects)
+
+
+def restate(key: str = NOVEMBER, agency: str = "42", **changed: str) -> Callable[[Objects], None]:
+    """Change figures of a statement wherever they are, and make all hashes right again."""
+
+    def do(objects: Objects) -> None:
+        edit(objects, f"{key}{agency}/GBP/statement.json", lambda document: document.update(changed))
+        listed = {name: value for name, value in changed.items() if name in read_rows(objects, LIST)[0]}
+        edit_row(objects, f"{key}statements.csv", agency, "GBP", **listed)
+        cover_up(objects)
+
+    return do
+
+
+def without(*keys: str) -> Callable[[Objects], None]:
+    def do(objects: Objects) -> None:
+        for key in keys:
+            del objects[key]
+
+    return do
+
+
+def put(key: str, content: bytes, *, covered: bool = False) -> Callable[[Objects], None]:
+    def do(objects: Objects) -> None:
+        objects[key] = content
+        if covered:
+            cover_up(objects, pages=False)
+
+    return do
+
+
+def rows_as(change: Callable[[list[dict[str, str]]], Any], key: str = LIST) -> Callable[[Objects], None]:
+    def do(objects: Objects) -> None:
+        rows = read_rows(objects, key)
+        change(rows)
+        write_rows(objects, key, rows)
+        cover_up(objects)
+
+    return do
+
+
+def manifest_with(**changed: Any) -> Callable[[Objects], None]:
+    """Change a manifest, and make the hashes of the later ones right again."""
+
+    def do(objects: Objects) -> None:
+        edit(objects, MANIFEST, lambda document: document.update(changed))
+        if "previous" not in changed and "report" not in changed:
+            cover_up(objects)
+
+    return do
+
+
+def without_november(objects: Objects) -> None:
+    """Remove the files of a month, and let the next manifest follow the one before."""
+    october = json.loads(objects["statements/2026-10/manifest.json"])
+    previous = {"previous": {"period": "2026-10"}, "previous_bound": october["bound"]}
+    edit(objects, DECEMBER + "manifest.json", lambda document: document.update(previous))
+    for key in [key for key in objects if key.startswith(NOVEMBER)]:
+        del objects[key]
+    cover_up(objects)
+
+
+def unsold(objects: Objects) -> None:
+    """Remove a line from the ledger, and make all hashes right again."""
+    key = "ledger/dt=2026-11-15/quarter=0915/lines-00.csv.gz"
+    objects[key] = relined(objects[key], drop_last)
+    cover_up(objects)
+
+
+def repinned(objects: Objects) -> None:
+    run = "reports/2026/11/15/0900-0930/manifest.json"
+    edit(objects, run, lambda manifest: manifest["buckets"][0]["rates"][0].update(units_per_base="0.5"))
+    cover_up(objects)
+
+
+HTML = NOVEMBER + "42/GBP/statement.html"
+IDLE = "statements/2026-12/books/GBP/"
+
+DAMAGE = {
+    "an amount": Damage(relines(LINES, replaced(",10.00,", ",10.01,", 5)), LINES, "line 5: shop#m1: amount: 10.01"),
+    "an amount, by its hash": Damage(relines(LINES, replaced("10.00", "10.01", 5), covered=False), LINES, "SHA-256: "),
+    "a name": Damage(
+        relines(LINES, replaced("sold twice", "sold thrice", 6)), LINES, "line 6: shop#m2: reason: sold thrice"
+    ),
+    "a lost line": Damage(relines(LINES, lambda lines: lines.pop(6)), LINES, "line 6: shop#m3 where shop#m2 is right"),
+    "the last line lost": Damage(relines(LINES, drop_last), LINES, "line 12: shop#m8 is missing"),
+    "a doubled line": Damage(
+        relines(LINES, lambda lines: lines.insert(6, lines[6])), LINES, "line 7: shop#m2 where shop#m3"
+    ),
+    "lines in another order": Damage(relines(LINES, swap), LINES, "line 5: shop#m2 where shop#m1 is right"),
+    "a line of another account": Damage(exchange, LINES, "line 12: shop#m12 where shop#m8 is right"),
+    "a line on the next statement": Damage(move, DECEMBER + "42/GBP/lines.csv.gz", "shop#m8 where shop#l1 is right"),
+    "… and not on its own": Damage(move, LINES, "line 12: shop#m8 is missing"),
+    "a line that was never sealed": Damage(
+        unsold, f"{NOVEMBER}books/GBP/lines.csv.gz", "line 3: shop#m12 is not of this statement"
+    ),
+    "an exchange rate": Damage(repinned, JSON, "base.net: 22.17 where 30.37 is right"),
+    "no gzip file": Damage(put(LINES, b"gone"), LINES, "cannot be read"),
+    "other columns": Damage(relines(LINES, replaced("amount", "amounts", 0)), LINES, "cannot be read"),
+    "no number": Damage(relines(LINES, replaced(",10.00,", ",1O.00,", 5)), LINES, "cannot be read"),
+    "rounding": Damage(
+        restate(commission="2.26", payable="2.70", closing="154.19"), JSON, "commission: 2.26 where 2.27 is"
+    ),
+    "tax": Damage(restate(tax="0.45", payable="2.72", closing="154.21"), JSON, "tax: 0.45 where 0.44 is right"),
+    "a balance": Damage(restate(opening="250.00", closing="152.71"), JSON, "opening: 250.00 where 251.49 is right"),
+    "a gap": Damage(restate(number="S-000009"), JSON, "number: S-000009 where S-000002 is right"),
+    "a closing balance": Damage(
+        restate(closing="0.00"), DECEMBER + "42/GBP/statement.json", "opening: 154.20 where 0.00"
+    ),
+    "no credit note": Damage(
+        lambda objects: edit(objects, f"{NOVEMBER}%C3%BCn%C3%AF%207%2F../GBP/statement.json", as_statement),
+        f"{NOVEMBER}%C3%BCn%C3%AF%207%2F../GBP/statement.json",
+        "document: statement where credit_note is right",
+    ),
+    "another scheme": Damage(
+        lambda objects: edit(objects, JSON, lambda document: document["tax_profile"].update(scheme="none")),
+        JSON,
+        "tax_profile.scheme: none where one of standard, reverse_charge, exempt is right",
+    ),
+    "an unknown member": Damage(restate(more="1"), JSON, "more: is unknown"),
+    "a page": Damage(put(HTML, b"<html>", covered=True), HTML, "is not the page of statement.json"),
+    "a page, by its hash": Damage(put(HTML, b"<html>"), HTML, "SHA-256: "),
+    "no JSON": Damage(put(JSON, b"{"), JSON, "cannot be read"),
+    "a statement that is a list": Damage(put(JSON, b"[]"), JSON, "cannot be read"),
+    **{f"no {key}": Damage(without(key), key, "is missing") for key in (JSON, HTML, LINES, LIST, MANIFEST)},
+    "no statement": Damage(rows_as(lambda rows: rows.pop(1)), LIST, "has no statement of 42#JPY, which has 1 sealed"),
+    "… its files": Damage(rows_as(lambda rows: rows.pop(1)), f"{NOVEMBER}42/JPY/statement.json", "is in no list"),
+    "no statement of a balance": Damage(
+        rows_as(lambda rows: rows.pop(4), f"{DECEMBER}statements.csv"),
+        f"{DECEMBER}statements.csv",
+        "has no statement of books#GBP, which has a balance",
+    ),
+    "a statement twice": Damage(
+        rows_as(lambda rows: rows.insert(1, rows[0])), LIST, "line 3: 42#GBP is not after 42#GBP"
+    ),
+    "statements in another order": Damage(rows_as(list.reverse), LIST, "is not after"),
+    "a list with other columns": Damage(put(LIST, b"agency\n"), LIST, "cannot be read"),
+    "a file too many": Damage(put(NOVEMBER + "42/GBP/extra", b""), NOVEMBER + "42/GBP/extra", "is in no list"),
+    "a file of a period": Damage(put(NOVEMBER + "extra", b""), NOVEMBER + "extra", "is in no list"),
+    "a file of no period": Damage(put("statements/extra", b""), "statements/extra", "is in no list"),
+    "files of an earlier period": Damage(
+        put("statements/2026-09/x", b""),
+        "statements/2026-09/manifest.json",
+        "is missing, so 1 files of 2026-09 are in no",
+    ),
+    "no manifest before": Damage(
+        lambda objects: edit(objects, MANIFEST, lambda document: document.update(previous=None)),
+        MANIFEST,
+        "previous: null",
+    ),
+    "the chain": Damage(
+        manifest_with(previous={"period": "2026-10", "sha256": "0" * 64}), MANIFEST, "previous.sha256: 0000"
+    ),
+    "the report": Damage(
+        manifest_with(report={"run": "2026-12-04T0000-0030", "sha256": "0" * 64}), MANIFEST, "report.sha256: 0000"
+    ),
+    "a report that is not there": Damage(
+        manifest_with(report={"run": "2026-12-03T0000-0030", "sha256": "0" * 64}),
+        "reports/2026/12/03/0000-0030/manifest.json",
+        "is missing",
+    ),
+    "another report": Damage(
+        manifest_with(report={"run": "2026-11-15T0900-0930", "sha256": "0" * 64}), MANIFEST, "report.run: "
+    ),
+    "the bound": Damage(manifest_with(bound="202612030000"), MANIFEST, "bound: 202612030000 ends before the cut-off"),
+    "no order of bounds": Damage(
+        manifest_with(previous_bound="202612040030"), MANIFEST, "is before that of the previous period"
+    ),
+    "the cut-off": Damage(
+        manifest_with(cut_off="2026-11-30T00:00:00Z"), MANIFEST, "cut_off: 2026-11-30T00:00:00Z is bef"
+    ),
+    "the first period": Damage(manifest_with(first_period="2026-12"), MANIFEST, "first_period: 2026-12 where 2026-10"),
+    "a month that is left out": Damage(without_november, DECEMBER + "manifest.json", "previous.period: 2026-10 where"),
+    "the time zone": Damage(
+        manifest_with(time_zone="Europe/Paris"), MANIFEST, "from: 2026-11-01T00:00:00Z where 2026-10-31"
+    ),
+    "no time zone": Damage(manifest_with(time_zone="Mars"), MANIFEST, "cannot be read"),
+    "an unknown schema": Damage(
+        manifest_with(schema=9), MANIFEST, "the schema 9 is unknown: use the version that wrote it"
+    ),
+}
+
+
+def as_statement(document: dict[str, Any]) -> None:
+    document["document"] = "statement"
+
+
+@pytest.mark.parametrize("name", DAMAGE)
+def test_damage_is_named(objects: Objects, name: str) -> None:
+    damage = DAMAGE[name]
+    damage.do(objects)
+    found = found_in(objects).problems
+    assert any(one.startswith(f"{damage.key}: ") and damage.problem in one for one in found), found
+    assert not found_in(objects).proven
+
+
+@settings(max_examples=25)
+@given(st.data())
+def test_a_change_of_any_byte_is_found_except_in_the_last_manifest(data: st.DataObject) -> None:
+    objects = dict(stated())
+    keys = sorted(key for key in objects if key.startswith("statements/") and key != DECEMBER + "manifest.json")
+    key = data.draw(st.sampled_from(keys))
+    content = bytearray(objects[key])
+    content[data.draw(st.integers(0, len(content) - 1))] ^= data.draw(st.integers(1, 255))
+    objects[key] = bytes(content)
+    assert problems(objects)
+
+
+@settings(max_examples=25)
+@given(st.data())
+def test_the_removal_of_any_file_is_found_except_of_the_last_manifest(data: st.DataObject) -> None:
+    objects = dict(stated())
+    keys = sorted(key for key in objects if key.startswith("statements/") and key != DECEMBER + "manifest.json")
+    key = data.draw(st.sampled_from(keys))
+    del objects[key]
+    assert any(one.startswith(f"{key}: is missing") for one in problems(objects))
+
+
+NONSENSE: list[Any] = [None, [], {}, "", "x", -1, 10**40, 1.5, True, "NaN", "1e999999999", "2026-13", "\ud800", [[[]]]]
+
+
+@settings(max_examples=25)
+@given(st.data())
+def test_nonsense_in_a_file_is_a_problem_and_no_error(data: st.DataObject) -> None:
+    objects = dict(stated())
+    key = data.draw(st.sampled_from([JSON, MANIFEST, NOVEMBER + "7/EUR/statement.json"]))
+    document = json.loads(objects[key])
+    name = data.draw(st.sampled_from(sorted(document)))
+    inner = document[name]
+    if isinstance(inner, dict) and inner and data.draw(st.booleans()):
+        inner[data.draw(st.sampled_from(sorted(inner)))] = data.draw(st.sampled_from(NONSENSE))
+    else:
+        document[name] = data.draw(st.sampled_from(NONSENSE))
+    objects[key] = json.dumps(document).encode()
+    assert problems(objects)

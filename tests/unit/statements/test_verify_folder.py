@@ -1,0 +1,120 @@
+"""Verification of one statement's folder, without any other file."""
+
+import gzip
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from quarterhour.reports.digests import hexdigest
+from quarterhour.statements.keys import LINES, PAGE, STATEMENT
+from quarterhour.statements.page import statement_page
+from quarterhour.statements.verify_folder import NOT_CHECKED, FolderVerification, verify_folder
+from tests.support.sealing import Objects, edit, opening, relined
+from tests.unit.statements.stated import DECEMBER, NOVEMBER, stated
+
+
+@pytest.fixture
+def folder() -> Objects:
+    """A statement with lines of all kinds."""
+    return folder_of(NOVEMBER + "42/GBP/")
+
+
+def folder_of(prefix: str) -> Objects:
+    return {key.removeprefix(prefix): content for key, content in stated().items() if key.startswith(prefix)}
+
+
+def found_in(folder: Objects) -> FolderVerification:
+    return verify_folder(opening(folder))
+
+
+def cover_up(folder: Objects) -> None:
+    """Make the hash of the lines and the page right again."""
+    sealed = {"sha256": hexdigest(folder[LINES]), "size": len(folder[LINES])}
+    edit(folder, STATEMENT, lambda document: document["lines_file"].update(sealed))
+    folder[PAGE] = statement_page(json.loads(folder[STATEMENT]))
+
+
+def test_an_untouched_folder_is_consistent_and_says_what_it_cannot_tell(folder: Objects) -> None:
+    found = found_in(folder)
+    assert (found.problems, found.consistent) == ([], True)
+    assert (found.number, found.account, found.period) == ("S-000002", "42#GBP", "2026-11")
+    assert (found.closing, found.lines, found.sha256) == ("154.20", 11, hexdigest(folder[STATEMENT]))
+    assert found.not_checked[:-1] == NOT_CHECKED
+    assert "the base currency" in found.not_checked[-1]
+
+
+@pytest.mark.parametrize("key", [f"{NOVEMBER}7/EUR/", f"{NOVEMBER}8/BHD/", f"{DECEMBER}books/GBP/"])
+def test_every_statement_is_consistent_by_itself(key: str) -> None:
+    assert found_in(folder_of(key)).problems == []
+
+
+def changed(change: Callable[[dict[str, Any]], Any]) -> Callable[[Objects], None]:
+    def do(folder: Objects) -> None:
+        edit(folder, STATEMENT, change)
+        cover_up(folder)
+
+    return do
+
+
+def relines(change: Callable[[list[str]], Any]) -> Callable[[Objects], None]:
+    def do(folder: Objects) -> None:
+        folder[LINES] = relined(folder[LINES], change)
+        cover_up(folder)
+
+    return do
+
+
+def replaced(at: int, old: str, new: str) -> Callable[[list[str]], None]:
+    def change(lines: list[str]) -> None:
+        assert old in lines[at]
+        lines[at] = lines[at].replace(old, new)
+
+    return change
+
+
+def dropped(name: str) -> Callable[[Objects], None]:
+    def do(folder: Objects) -> None:
+        del folder[name]
+
+    return do
+
+
+DAMAGE: dict[str, tuple[Callable[[Objects], Any], str]] = {
+    "tax": (changed(lambda one: one.update(tax="0.45")), "statement.json: tax: 0.45 where 0.44 is right"),
+    "opening": (changed(lambda one: one.update(opening="0")), "statement.json: opening: 0 where 251.49 is right"),
+    "month": (changed(lambda one: one.update(to="2026-12-02T00:00:00Z")), "statement.json: to: 2026-12-02T00:00:00Z"),
+    "scheme": (changed(lambda one: one["tax_profile"].update(percent="101")), "tax_profile.percent: 101 is no perc"),
+    "exempt": (changed(lambda one: one["tax_profile"].update(scheme="exempt")), "tax_profile.percent: 19.5 where 0"),
+    "note": (changed(lambda one: one["tax_profile"].update(note="")), "statement.json: tax_profile.note: is missing"),
+    "schema": (lambda folder: edit(folder, STATEMENT, lambda one: one.update(schema=2)), "the schema 2 is unknown"),
+    "preview": (lambda folder: edit(folder, STATEMENT, lambda one: one.update(preview=True)), "it is a preview"),
+    "no JSON": (lambda folder: folder.update({STATEMENT: b"{"}), "statement.json: cannot be read"),
+    "no statement": (dropped(STATEMENT), "statement.json: is missing"),
+    "no lines": (dropped(LINES), "lines.csv.gz: is missing"),
+    "no page": (dropped(PAGE), "statement.html: is missing"),
+    "page": (lambda folder: folder.update({PAGE: b"<html>"}), "statement.html: is not the page of statement.json"),
+    "hash": (lambda folder: folder.update({LINES: gzip.compress(b"")}), "lines.csv.gz: SHA-256: "),
+    "amount": (relines(replaced(6, ",-4.00,", ",-5.00,")), "statement.json: voids: -4.00 where -5.00 is right"),
+    "commission": (relines(replaced(5, ",1.00,", ",1.01,")), "line 5: shop#m1 pays another commission than its terms"),
+    "account": (relines(replaced(6, ",42,GBP,", ",43,GBP,")), "lines.csv.gz: line 6: shop#m2 is of 43#GBP"),
+    "period": (relines(replaced(6, ",2026-11,", ",2026-12,")), "line 6: shop#m2 is of a later period, 2026-12"),
+    "identity": (relines(replaced(6, ",m2,", ",m3,")), "is not the position of shop#m3"),
+    "twice": (relines(lambda lines: lines.insert(7, lines[7])), "lines.csv.gz: line 8: shop#m3 is there twice"),
+    "order": (relines(lambda lines: lines.insert(1, lines.pop())), "line 3: shop#e1 is not in the order of recording"),
+    "late": (
+        changed(lambda one: one.update(recorded_until="2026-11-15T09:07:00Z")),
+        "line 12: shop#m8 was recorded after the last line of the statement",
+    ),
+    "number": (relines(replaced(6, ",-4.00,", ",-4.OO,")), "lines.csv.gz: cannot be read"),
+}
+
+
+@pytest.mark.parametrize("name", DAMAGE)
+def test_damage_is_named(folder: Objects, name: str) -> None:
+    do, problem = DAMAGE[name]
+    do(folder)
+    found = found_in(folder)
+    assert any(problem in one for one in found.problems), found.problems
+    assert not found.consistent
