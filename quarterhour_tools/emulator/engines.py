@@ -24,7 +24,7 @@ from quarterhour_tools.emulator import dynamodb_local
 from quarterhour_tools.emulator.direct import REGION, Streams, answer_call, forget_records
 from quarterhour_tools.emulator.embedded import adjusted
 from quarterhour_tools.emulator.http_api import Request, Response
-from quarterhour_tools.emulator.state_machines import prepare
+from quarterhour_tools.emulator.state_machines import prepare, prepare_for
 from quarterhour_tools.errors import ToolError
 
 if TYPE_CHECKING:
@@ -150,6 +150,8 @@ class Engine:
 
     def answer(self, service: str, request: Request) -> Response:
         """Answer a request that an AWS client has signed for one of the ``SERVICES``."""
+        if service == "states":
+            prepare_for(request.body)
         # moto intercepts requests to AWS's own addresses: nothing leaves the machine.
         own = self.dynamodb_url if service == "dynamodb" else ""
         answer = requests.request(

@@ -37,7 +37,10 @@ _TYPES: Final = {".json": "application/json", ".csv": "text/csv; charset=utf-8",
 
 
 class Server(ThreadingHTTPServer):
-    """Answers requests, and delivers streams and fires schedules in the background. One invocation runs at a time."""
+    """Answers requests. In the background it delivers streams, runs executions and fires schedules.
+
+    One invocation runs at a time.
+    """
 
     daemon_threads = True
 
@@ -92,7 +95,7 @@ class Server(ThreadingHTTPServer):
             return stack.request(request)
 
     def _work(self, stack: Stack) -> None:
-        """Deliver the streams and fire the schedules until the server stops."""
+        """Deliver the streams, run the executions and fire the schedules until the server stops."""
         last = clock.now()
         while not self._stopped.wait(_POLL_SECONDS):
             try:
@@ -101,6 +104,7 @@ class Server(ThreadingHTTPServer):
                 for pump in stack.pumps:
                     self._drain(pump)
                 with self.turns.taken():
+                    stack.complete_executions()
                     now = clock.now()
                     for schedule in stack.schedules():
                         if schedule.fires_within(last, now):

@@ -178,7 +178,11 @@ class Stack:
         try:
             return self._invoke(name, event_, seconds)
         finally:
-            self._machines.complete(self._invoke)
+            self.complete_executions()
+
+    def complete_executions(self) -> None:
+        """Run the functions that the state machines invoke, until every execution has ended."""
+        self._machines.complete(self._invoke)
 
     def _invoke(self, name: str, event_: Mapping[str, Any], seconds: float | None = None) -> Any:  # noqa: ANN401
         function = self.functions[name]

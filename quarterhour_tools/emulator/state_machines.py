@@ -100,7 +100,12 @@ def _answer_the_interpreter() -> None:
 
 def prepare(**started: Any) -> None:  # noqa: ANN401 - botocore's own arguments
     """Create the state machine of an execution that a function starts; botocore calls this before the request."""
-    arn = json.loads(started["params"]["body"])["stateMachineArn"]
+    prepare_for(started["params"]["body"])
+
+
+def prepare_for(body: str | bytes) -> None:
+    """Create the state machine that the body of a request to AWS names, if it names one of a stack's."""
+    arn = json.loads(body or b"{}").get("stateMachineArn")
     if arn in _stacks:
         _stacks[arn].create(arn)
 

@@ -11,12 +11,12 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from csv import DictReader
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, Final
@@ -32,7 +32,7 @@ from quarterhour.aws.tables import put_items_request
 from quarterhour.ledger.store import first_checkpoint_request
 from quarterhour.model.clock import SystemClock, iso_millis, iso_seconds
 from quarterhour.model.identifiers import Identity, Position
-from quarterhour.model.periods import Period
+from quarterhour.model.periods import Calendar, Period
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.reports.keys import Part
 from quarterhour.reports.verify import verify
@@ -61,6 +61,8 @@ FIRST: Final = (
     "threads-write",
     "orders-create",
     "orders-work",  # while there is an open one
+    "statements-period",
+    "accounting-status",  # while nothing is resolved
     "api-openapi",
     "exchange-rates-put",
     "documents-write",
@@ -68,6 +70,8 @@ FIRST: Final = (
     "documents-register",
 )
 """What the other samples find something of."""
+LATER: Final = ("statements", "accounting", "watch")
+"""The functions of closed months, in this order, and after the others: they find what those have sealed."""
 SAMPLES: Final = {
     name: sorted(
         (path.stem for path in (ROOT / "events").iterdir() if function_of(path.stem) == name),
@@ -85,6 +89,7 @@ STATUSES: Final = {
     "documents-register": 201,
     "exchange-rates-put": 201,
     "threads-write": 201,
+    "accounting-dispute": 201,
     # Nobody has let that person see it.
     "threads-person": 403,
     "api-report-person": 404,
@@ -100,13 +105,20 @@ HELD: Final = ("CRN-0047:1", "CRN-0048:1", "CRN-0049:1")
 class Machine:
     """A machine with a stack that is up and a build of the template beside it.
 
-    In the quarter-hour ``earlier``, which is over and not sealed yet, the ledger holds some ``postings``.
+    In the quarter-hours ``closing`` and ``earlier``, which are over and not sealed yet, the ledger holds some
+    ``postings``. The first is the last one of a month that no event can belong to any more.
     """
 
     folder: Path
     url: str
     environment: Mapping[str, str]
+    closing: QuarterHour
     earlier: QuarterHour
+
+    @property
+    def closed(self) -> Period:
+        """The last month that can be stated."""
+        return Period.of(self.closing.start)
 
     def run(self, command: str) -> str:
         """Run a command of the README's to its end, and return what it prints."""
@@ -208,18 +220,37 @@ def path() -> str:
     return os.pathsep.join([*map(str, folders), os.environ["PATH"]])
 
 
+def sample_of(name: str) -> Any:
+    """Return what a sample sends."""
+    return json.loads((ROOT / "events" / f"{name}.json").read_text("utf-8"))
+
+
+def closing_quarter_hour(now: datetime) -> QuarterHour:
+    """Return the last quarter-hour of the last month whose cut-off is over, in the template's own terms."""
+    grace = int(Template.load(ROOT / "template.yaml").parameters["PeriodGraceDays"])
+    calendar = Calendar(UTC, grace)
+    return QuarterHour.at(calendar.starts(calendar.earliest_open(now))).previous
+
+
 def postings(quarter_hour: QuarterHour) -> list[dict[str, Any]]:
     """Return the postings of a sample as if they had been recorded in another quarter-hour."""
-    sample = json.loads((ROOT / "events" / "counters-batch.json").read_text("utf-8"))
+    sample = sample_of("counters-batch")
     instant = iso_millis(quarter_hour.start)
     moved = []
     for record in sample["Records"]:
         item = record["dynamodb"]["NewImage"]
-        identity = Identity(item["source"]["S"], f"earlier-{item['id']['S']}")  # the ingest's own are recorded too
+        # The ingest's own are recorded too.
+        identity = Identity(item["source"]["S"], f"{quarter_hour}-{item['id']['S']}")
         position = str(Position.of(identity, quarter_hour.start))
         own = {"quarter_hour": f"{quarter_hour}#00", "position": position, "recorded_at": instant, "id": identity.id}
         moved.append({**item, **{name: {"S": value} for name, value in own.items()}})
     return moved
+
+
+def claim(posting: dict[str, Any]) -> dict[str, Any]:
+    """Return what readers take of the claim of a posting: its place in the ledger."""
+    place = {name: posting[name] for name in ("quarter_hour", "position")}
+    return {"event": {"S": f"{posting['source']['S']}#{posting['id']['S']}"}, **place}
 
 
 @pytest.fixture(scope="module")
@@ -229,10 +260,12 @@ def machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
     folder = tmp_path_factory.mktemp("clone")
     for name in ("functions", "layers", "events"):
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
-    # A machine that is slow is no fault of a function's.
+    # A slow machine is no fault of a function's; and the stack's own watch states no month before a sample does.
     template = re.sub(r"\bTimeout: \d+", "Timeout: 900", (ROOT / "template.yaml").read_text("utf-8"))
+    template = template.replace("ScheduleExpression: rate(15 minutes)", "ScheduleExpression: rate(1 day)")
     (folder / "template.yaml").write_text(template, "utf-8")
-    earlier = QuarterHour.at(SystemClock().now() - timedelta(hours=1))
+    now = SystemClock().now()
+    closing, earlier = closing_quarter_hour(now - timedelta(hours=1)), QuarterHour.at(now - timedelta(hours=1))
     rate = folder / "events" / "exchange-rates-put.json"  # a window's snapshot is kept for a month
     rate.write_text(rate.read_text("utf-8").replace("2026-10-22T14:15:00Z", iso_seconds(earlier.start)), "utf-8")
     kept = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
@@ -243,11 +276,15 @@ def machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
         assert address, "the stack did not come up"
         settings = (ROOT / "samconfig.toml").read_text("utf-8")
         (folder / "samconfig.toml").write_text(settings.replace(":8080", f":{address[1]}"), "utf-8")
-        machine = Machine(folder, address[0], environment, earlier)
+        machine = Machine(folder, address[0], environment, closing, earlier)
         machine.run(documented("sam build --config-env local"))
         dynamodb = machine.client("dynamodb")
-        dynamodb.put_item(**first_checkpoint_request("EntityTable", machine.earlier.previous))
-        dynamodb.batch_write_item(**put_items_request("LedgerTable", postings(machine.earlier)))
+        dynamodb.put_item(**first_checkpoint_request("EntityTable", closing.previous))
+        recorded = [*postings(closing), *postings(earlier)]
+        dynamodb.batch_write_item(**put_items_request("LedgerTable", recorded))
+        dynamodb.batch_write_item(**put_items_request("IdentityTable", [claim(one) for one in recorded]))
+        agency = sample_of("documents-register")  # by its cut-off, the month has what its statements need
+        assert call(f"{machine.url}{agency['rawPath']}", agency["body"], method="PUT")[0] == 201
         held = [refund(id_, "-1.00", of="not sent") | {"source": "https://shop.example"} for id_ in HELD]
         kind = "application/cloudevents-batch+json"
         assert verdicts(call(f"{machine.url}/events", held, kind)) == (202, {"held": len(HELD)})
@@ -257,21 +294,25 @@ def machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
 def test_every_function_answers_its_samples_in_lambdas_container(
     machine: Machine, record_property: Callable[[str, object], None]
 ) -> None:
-    firsts = dict(at_once(lambda function: [machine.invoke(function, SAMPLES[function][0])], SAMPLES))
-    (report,) = firsts["report"]
-    until(lambda: is_kept(machine, "RATE#GBP", "1h#") and is_kept(machine, "ACCOUNT#42#GBP", f"1h#{hour(machine)}"))
+    first = [function for function in SAMPLES if function not in LATER]
     with machine.serving(documented("sam local start-lambda --config-env local")) as url:
         service = client("lambda", url)
 
-        def ask(function: str) -> list[Any]:
-            run = report["runs"][0]
-            return [invoke(service, function, of_here(sample, machine, run)) for sample in SAMPLES[function][1:]]
+        def ask(function: str, samples: Sequence[str], run: str = "") -> list[Any]:
+            return [invoke(service, function, of_here(sample, machine, run)) for sample in samples]
 
-        others = dict(at_once(ask, SAMPLES))
+        firsts = dict(at_once(lambda function: ask(function, SAMPLES[function][:1]), first))
+        (report,) = firsts["report"]
+        until(lambda: is_kept(machine, "RATE#GBP", "1h#") and is_kept(machine, "ACCOUNT#42#GBP", f"1h#{hour(machine)}"))
+
+        def ask_others(function: str) -> list[Any]:
+            return ask(function, SAMPLES[function][len(firsts.get(function, ())) :], report["runs"][0])
+
+        others = dict(at_once(ask_others, first)) | {function: ask_others(function) for function in LATER}
     answered = {
         sample: answer
         for function, samples in SAMPLES.items()
-        for sample, answer in zip(samples, [*firsts[function], *others[function]], strict=True)
+        for sample, answer in zip(samples, [*firsts.get(function, ()), *others[function]], strict=True)
     }
     assert {sample: answer for sample, answer in answered.items() if not is_right(sample, answer)} == {}
     record_property("sam local", f"{len(SAMPLES)} functions answered {len(answered)} samples in containers")
@@ -301,6 +342,8 @@ def hour(machine: Machine) -> str:
 def of_here(sample: str, machine: Machine, run: str) -> Any:
     """Return what a sample sends, asking for what stands here: of this quarter-hour, this run, and now."""
     event = json.loads((machine.folder / "events" / f"{sample}.json").read_text("utf-8"))
+    if sample in ("statements-period", "statements-reseal"):
+        return dict.fromkeys(event, str(machine.closed))
     if "reseal" in event:
         return {"reseal": run}
     query, path = (event.get(name) or {} for name in ("queryStringParameters", "pathParameters"))
@@ -312,11 +355,17 @@ def of_here(sample: str, machine: Machine, run: str) -> Any:
         instants = {"from": iso_seconds(quarter_hour.start), "to": iso_seconds(quarter_hour.end)}
         query |= instants if "T" in query["from"] else days
     query |= {"at": iso_millis(now)} if "at" in query else {}
-    query |= {"period": str(now.date())[:7]} if "period" in query else {}
-    for name, here in {"run": run, "subject": run, "start": hour(machine)}.items():
+    closed = sample.startswith("accounting-")
+    query |= {"period": str(machine.closed if closed else Period.of(now.date()))} if "period" in query else {}
+    line = f"{machine.closing}-INV-1001:1"
+    here = {"run": run, "subject": run, "start": hour(machine)}
+    for name, value in (here | ({"period": str(machine.closed), "event": line} if closed else {})).items():
         if name in path and path.get("kind", "reports") == "reports":
-            event["rawPath"] = event["rawPath"].replace(path[name], here)
-            path[name] = here
+            event["rawPath"] = event["rawPath"].replace(path[name], value)
+            path[name] = value
+    changed = {"accounting-dispute": {"id": line}, "documents-register": {"seen": 1}}.get(sample)
+    if changed:
+        event["body"] = json.dumps(json.loads(event["body"]) | changed)
     return {**event, "rawQueryString": urlencode(query)} if query else event
 
 
@@ -369,10 +418,10 @@ def test_requests_to_the_api_in_lambdas_container_come_to_the_ledger_and_the_cou
     assert {one["event"]["S"] for one in claims} >= {f"{one['source']}#{one['id']}" for one in sales}
 
 
-def call(url: str, body: Any = None, kind: str = "application/json") -> tuple[int, str, Any]:
+def call(url: str, body: Any = None, kind: str = "application/json", method: str | None = None) -> tuple[int, str, Any]:
     """Send a request; return status, content type and what is read from the answer."""
     content = body if isinstance(body, str) or body is None else json.dumps(body)
-    request = Request(url, content.encode() if content else None, {"content-type": kind})  # noqa: S310 - our own
+    request = Request(url, content.encode() if content else None, {"content-type": kind}, method=method)  # noqa: S310 - our own
     try:
         with urlopen(request) as answer:  # noqa: S310 - our own
             return answer.status, answer.headers["content-type"], json.loads(answer.read())

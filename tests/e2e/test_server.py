@@ -224,6 +224,26 @@ def test_aws_clients_elsewhere_reach_the_tables_the_bucket_and_the_queues(up: tu
     assert (ended.stdout.splitlines(), ended.stderr) == (expected, "")
 
 
+EXECUTION = """
+import sys, time, boto3
+own = {"region_name": "us-east-1", "aws_access_key_id": "x", "aws_secret_access_key": "x"}
+states = boto3.client("stepfunctions", endpoint_url=sys.argv[1], **own)
+started = states.start_execution(stateMachineArn=sys.argv[2], name="by-hand", input="{}")["executionArn"]
+while (execution := states.describe_execution(executionArn=started))["status"] == "RUNNING":
+    time.sleep(0.1)
+print(execution["status"], execution["output"])
+"""
+
+
+def test_an_execution_that_is_started_elsewhere_runs_on_the_stack(up: tuple[Server, Stack]) -> None:
+    server, _ = up
+    arn = "arn:aws:states:us-east-1:123456789012:stateMachine:quarterhour-dev-stating"
+    command = [sys.executable, "-c", EXECUTION, server.url, arn]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - our own
+    status, output = ended.stdout.split(" ", 1)
+    assert (status, json.loads(output)["next"], ended.stderr) == ("SUCCEEDED", "done", "")
+
+
 def test_an_engine_of_ones_own_may_name_all_as_sam_local_does() -> None:
     with open_stack("moto", plain=True) as stack:
         names = {"IdentityTable", "LedgerTable", "EntityTable", "ReportBucket"}
