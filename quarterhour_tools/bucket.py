@@ -1,5 +1,6 @@
 """Sealed files by key, in an S3 bucket or in a folder."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from errno import ENOENT
 from pathlib import Path
@@ -31,7 +32,29 @@ def prepare_folder(path: Path) -> None:
         pass
 
 
-class Bucket:
+class Objects(ABC):
+    """Objects by key."""
+
+    @abstractmethod
+    def keys(self) -> list[str]:
+        """Return all keys, sorted."""
+
+    @abstractmethod
+    def open(self, key: str) -> IO[bytes]:
+        """Open an object; raise ``FileNotFoundError`` if it does not exist: ``strerror`` may say why."""
+
+    def copy_to(self, folder: Path) -> None:
+        """Write every object as a file below the folder, without those that only a run under way needs."""
+        for key in self.keys():
+            if key.startswith(WORK):
+                continue
+            file = folder / key
+            file.parent.mkdir(parents=True, exist_ok=True)
+            with self.open(key) as content:
+                file.write_bytes(content.read())
+
+
+class Bucket(Objects):
     """The objects of an S3 bucket."""
 
     def __init__(self, s3: "S3Client", name: str) -> None:
@@ -52,18 +75,8 @@ class Bucket:
                 raise
             raise FileNotFoundError(key) from error
 
-    def copy_to(self, folder: Path) -> None:
-        """Write every object as a file below the folder, without those that only a run under way needs."""
-        for key in self.keys():
-            if key.startswith(WORK):
-                continue
-            file = folder / key
-            file.parent.mkdir(parents=True, exist_ok=True)
-            with self.open(key) as content:
-                file.write_bytes(content.read())
 
-
-class Folder:
+class Folder(Objects):
     """The files of a folder, with the objects' keys as relative paths."""
 
     def __init__(self, path: Path) -> None:

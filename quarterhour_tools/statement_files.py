@@ -3,23 +3,14 @@
 import io
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import IO, Any, Protocol
+from typing import Any
 
 from quarterhour.model import money
 from quarterhour.model.periods import Period
 from quarterhour.statements.keys import list_key, period_of_manifest, statement_prefix
 from quarterhour.statements.listing import FIGURES, Listed, read_list
+from quarterhour_tools.bucket import Objects
 from quarterhour_tools.errors import ToolError
-
-
-class Files(Protocol):
-    """Sealed files by key; a missing one raises ``FileNotFoundError``."""
-
-    def keys(self) -> list[str]:
-        """Return all keys, sorted."""
-
-    def open(self, key: str) -> IO[bytes]:
-        """Open a file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +40,12 @@ class ListedStatement:
         }
 
 
-def stated_periods(files: Files) -> list[Period]:
+def stated_periods(files: Objects) -> list[Period]:
     """Return the periods that are stated, in order."""
     return sorted(filter(None, map(period_of_manifest, files.keys())))
 
 
-def read_period(files: Files, period: Period) -> Iterator[ListedStatement]:
+def read_period(files: Objects, period: Period) -> Iterator[ListedStatement]:
     """Yield the statements of a stated period, by account; raise ``ToolError`` if their list cannot be read."""
     try:
         with files.open(list_key(period)) as file:
@@ -65,7 +56,7 @@ def read_period(files: Files, period: Period) -> Iterator[ListedStatement]:
         raise ToolError(f"{list_key(period)} cannot be read: {error}") from error
 
 
-def read_statements(files: Files) -> Iterator[ListedStatement]:
+def read_statements(files: Objects) -> Iterator[ListedStatement]:
     """Yield the statements of every stated period, by period and account."""
     for period in stated_periods(files):
         yield from read_period(files, period)

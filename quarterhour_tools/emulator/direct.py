@@ -8,7 +8,7 @@ Other operations, and requests with binary values or ``null``, take moto's own w
 
 Requests for objects of S3 go to moto's handler of objects at once: the URL is not matched with any other service's.
 
-The emulator itself reads the streams without a request: nothing is encoded, signed, or decoded.
+The emulator itself reads streams and objects without a request: nothing is encoded, signed, or decoded.
 """
 
 import json
@@ -17,7 +17,8 @@ from base64 import b64encode
 from collections.abc import Callable, Iterable
 from functools import cache
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, Final
+from io import BytesIO
+from typing import IO, TYPE_CHECKING, Any, Final
 from weakref import WeakKeyDictionary
 
 from botocore.awsrequest import AWSPreparedRequest, AWSResponse
@@ -33,13 +34,18 @@ from moto.core.responses import BaseResponse
 from moto.core.utils import camelcase_to_underscores, get_service_model
 from moto.dynamodb.responses import DynamoHandler
 from moto.dynamodbstreams.models import dynamodbstreams_backends
+from moto.s3.models import s3_backends
 from moto.s3.responses import S3Response
+
+from quarterhour_tools.bucket import Objects
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodbstreams import DynamoDBStreamsClient
 
 REGION: Final = "us-east-1"
 ACCOUNT: Final = "123456789012"
+_PARTITION: Final = "aws"
+"""moto's S3 has one backend for all regions."""
 
 _ADDRESS: Final = f"https://dynamodb.{REGION}.amazonaws.com/"
 _OBJECT: Final = re.compile(rf"https://([a-z0-9.-]+\.)?s3(\.{REGION})?\.amazonaws\.com/[^/?]+/[^/?]")
@@ -169,6 +175,26 @@ def _encoded(value: object) -> str:
     if isinstance(value, bytes):
         return b64encode(value).decode()
     raise TypeError(f"moto returned a {type(value).__name__}")
+
+
+class EmbeddedBucket(Objects):
+    """The objects of a bucket in moto."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._s3 = s3_backends[ACCOUNT][_PARTITION]
+
+    def keys(self) -> list[str]:
+        """Return all keys, sorted."""
+        found, *_ = self._s3.list_objects(self._s3.get_bucket(self._name), None, None, None, None)
+        return [one.name for one in found]
+
+    def open(self, key: str) -> IO[bytes]:
+        """Open an object; raise ``FileNotFoundError`` if it does not exist."""
+        found = self._s3.get_object(self._name, key)
+        if found is None:
+            raise FileNotFoundError(key)
+        return BytesIO(found.value)
 
 
 class Streams:

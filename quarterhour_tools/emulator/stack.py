@@ -18,9 +18,8 @@ from uuid import uuid4
 from quarterhour.model import clock
 from quarterhour.model.errors import SettingsError
 from quarterhour.model.periods import Calendar, Period, time_zone
-from quarterhour_tools.bucket import Bucket
 from quarterhour_tools.emulator.authorizer import MACHINE, JwtAuthorizer, UnauthorizedError, bearer
-from quarterhour_tools.emulator.direct import ACCOUNT, REGION
+from quarterhour_tools.emulator.direct import ACCOUNT, REGION, EmbeddedBucket
 from quarterhour_tools.emulator.engines import Engine, environment, open_engine
 from quarterhour_tools.emulator.faults import Faults, Killed
 from quarterhour_tools.emulator.http_api import Request, Response, event, message, path_parameters, response
@@ -135,9 +134,9 @@ class Stack:
         return self._dynamodb
 
     @property
-    def bucket(self) -> Bucket:
-        """The S3 bucket of the sealed reports."""
-        return Bucket(self._s3, self.ref("ReportBucket"))
+    def bucket(self) -> EmbeddedBucket:
+        """The S3 bucket of the sealed reports; S3 is embedded, whatever the engine."""
+        return EmbeddedBucket(self.ref("ReportBucket"))
 
     @property
     def grace(self) -> timedelta:

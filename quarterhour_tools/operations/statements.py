@@ -18,11 +18,11 @@ from quarterhour.model import money
 from quarterhour.model.identifiers import Account
 from quarterhour.model.periods import PERIOD, Period
 from quarterhour.statements.keys import PAGE
-from quarterhour_tools.bucket import Folder
+from quarterhour_tools.bucket import Folder, Objects
 from quarterhour_tools.errors import ToolError
 from quarterhour_tools.operations.deployment import api, configure_target, invoke, sealed_files
 from quarterhour_tools.output import as_json, counted, printable
-from quarterhour_tools.statement_files import Files, ListedStatement, read_period, stated_periods
+from quarterhour_tools.statement_files import ListedStatement, read_period, stated_periods
 
 _FIGURES: Final = ("net", "commission", "tax", "payments", "closing")
 _MOST_ROWS: Final = 100
@@ -89,7 +89,7 @@ def _period(text: str) -> Period:
 def _run(args: argparse.Namespace) -> int:
     if args.run_due:
         return _run_due(args)
-    files: Files = Folder(args.folder) if args.folder else sealed_files(args)
+    files: Objects = Folder(args.folder) if args.folder else sealed_files(args)
     statements = list(_chosen(args, files))
     if args.open and len(statements) > _MOST_OPENED:
         raise ToolError(f"{len(statements)} statements are too many to open: choose an --agency")
@@ -110,7 +110,7 @@ def _run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _chosen(args: argparse.Namespace, files: Files) -> Iterator[ListedStatement]:
+def _chosen(args: argparse.Namespace, files: Objects) -> Iterator[ListedStatement]:
     """Yield the statements that the arguments choose; raise ``ToolError`` if there are none."""
     periods = stated_periods(files)
     if not periods:
@@ -133,7 +133,7 @@ def _statuses(args: argparse.Namespace, statements: Sequence[ListedStatement]) -
     return {Account(one["agency"], one["currency"]): one["status"] for one in found}
 
 
-def _download(files: Files, stated: ListedStatement, folder: Path) -> None:
+def _download(files: Objects, stated: ListedStatement, folder: Path) -> None:
     """Write the files of a statement below a folder; raise ``ToolError`` if one differs from its hash in the list."""
     for name, sealed in stated.listed.files.items():
         key = f"{stated.prefix}{name}"

@@ -27,7 +27,7 @@ from quarterhour.model.identifiers import Account
 from quarterhour.model.totals import Totals
 from quarterhour.reports.keys import MANIFEST, REPORTS, SUMMARY
 from quarterhour.reports.lines import read_lines
-from quarterhour_tools.bucket import Bucket, prepare_folder
+from quarterhour_tools.bucket import Objects, prepare_folder
 from quarterhour_tools.emulator.engines import MOTO
 from quarterhour_tools.emulator.http_api import Request, Response
 from quarterhour_tools.emulator.stack import Stack, open_stack
@@ -273,7 +273,7 @@ def _show_verdicts(console: Console, seed: int, sending: Sending) -> None:
     console.print(table)
 
 
-def _show_reports(console: Console, outcome: Outcome, bucket: Bucket) -> None:
+def _show_reports(console: Console, outcome: Outcome, bucket: Objects) -> None:
     """Show the fullest run: its quarter-hours, the first lines of one of them, its summary."""
     console.print(
         f"\n{outcome.runs} runs of the hourly report sealed {outcome.sealed_buckets} quarter-hours"
@@ -309,7 +309,7 @@ def _problems(item: Mapping[str, Any]) -> list[dict[str, str]]:
     return problems
 
 
-def _read(bucket: Bucket, key: str) -> str:
+def _read(bucket: Objects, key: str) -> str:
     with bucket.open(key) as file:
         return file.read().decode()
 

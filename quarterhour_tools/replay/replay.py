@@ -27,7 +27,7 @@ from quarterhour.reports.lines import period_of
 from quarterhour.reports.lines import read_lines as read_sealed_lines
 from quarterhour.schedule.expression import Expression
 from quarterhour.statements.verify import verify
-from quarterhour_tools.bucket import Bucket
+from quarterhour_tools.bucket import Objects
 from quarterhour_tools.emulator.http_api import Request, Response
 from quarterhour_tools.emulator.stack import Stack
 from quarterhour_tools.errors import ToolError
@@ -577,7 +577,7 @@ def counted_periods(stack: Stack, account: Account) -> PeriodTotals:
     return {period_of_counter(values["sk"]): Totals.of(values) for values in counters}
 
 
-def ledger_totals(bucket: Bucket) -> tuple[Accounts, Periods]:
+def ledger_totals(bucket: Objects) -> tuple[Accounts, Periods]:
     """Return the totals of every account, and by period, from the sealed lines, without counters and manifests."""
     accounts: dict[Account, Totals] = {}
     periods: dict[Account, PeriodTotals] = {}

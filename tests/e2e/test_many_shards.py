@@ -11,7 +11,7 @@ from quarterhour.reports.keys import last_closed, part_of_lines
 from quarterhour.reports.lines import read_lines
 from quarterhour.reports.plan import SHARDS_A_PART, shards_of
 from quarterhour.reports.store import CheckpointStore
-from quarterhour_tools.bucket import Bucket
+from quarterhour_tools.bucket import Objects
 from quarterhour_tools.emulator.stack import open_stack
 from quarterhour_tools.replay.replay import replaying
 from tests.e2e.sales import START, event, lines, totals
@@ -35,7 +35,7 @@ def last_tick(now: datetime) -> datetime:
     return now - (now - datetime(1970, 1, 1, tzinfo=UTC)) % TICK
 
 
-def sealed(bucket: Bucket) -> list[tuple[str, Partition]]:
+def sealed(bucket: Objects) -> list[tuple[str, Partition]]:
     """Return the id of each sealed event and its partition, which must be one of its part."""
     found = []
     for key in bucket.keys():  # noqa: SIM118 - no dict

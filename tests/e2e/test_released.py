@@ -19,7 +19,7 @@ from quarterhour.model.clock import ManualClock, parse_iso, using
 from quarterhour.model.periods import Period
 from quarterhour.reports.plan import SCHEMA, Plan
 from quarterhour.reports.verify import verify
-from quarterhour_tools.bucket import Bucket
+from quarterhour_tools.bucket import Objects
 from quarterhour_tools.emulator.http_api import Request, Response
 from quarterhour_tools.emulator.stack import open_stack
 from quarterhour_tools.replay.replay import counted_accounts, counted_periods
@@ -141,7 +141,7 @@ def without_payments(shown: Any) -> Any:
     return {name: without_payments(value) for name, value in shown.items() if name != "payments"}
 
 
-def content_of(bucket: Bucket, key: str) -> bytes:
+def content_of(bucket: Objects, key: str) -> bytes:
     """Return the bytes of an object."""
     with bucket.open(key) as file:
         return file.read()

@@ -13,6 +13,8 @@ from botocore.exceptions import ClientError
 from moto import mock_aws
 from moto.dynamodb.models.dynamo_type import DynamoType, Item
 
+from quarterhour_tools.bucket import Bucket
+from quarterhour_tools.emulator.direct import EmbeddedBucket
 from quarterhour_tools.emulator.embedded import adjusted
 from quarterhour_tools.emulator.engines import Engine
 
@@ -253,6 +255,22 @@ def test_every_answer_about_an_object_is_as_with_plain_moto() -> None:
         "NoSuchBucket",
         "404",
     }
+
+
+def test_the_emulator_reads_the_objects_that_s3_returns() -> None:
+    with engine(fast=True):
+        s3: Any = MOTO.s3()
+        s3.create_bucket(Bucket="sealed")
+        for key_, body in (("b/2", b"two"), ("b/10", b"ten"), ("a b/ü", b""), ("gone", b"gone")):
+            s3.put_object(Bucket="sealed", Key=key_, Body=body)
+        s3.delete_object(Bucket="sealed", Key="gone")
+        embedded, over_http = EmbeddedBucket("sealed"), Bucket(s3, "sealed")
+        assert embedded.keys() == over_http.keys() == ["a b/ü", "b/10", "b/2"]
+        for key_ in embedded.keys():  # noqa: SIM118 - no dict
+            assert embedded.open(key_).read() == over_http.open(key_).read()
+        for bucket in (embedded, over_http):
+            with pytest.raises(FileNotFoundError, match="gone"):
+                bucket.open("gone")
 
 
 def about_objects(s3: Any) -> list[Any]:
