@@ -199,7 +199,7 @@ class ExchangeRateState(Answer):
     """The origin of the exchange rate."""
     base: Currency | None
     version: Count
-    """The number of exchange rates stated for the currency, including this one."""
+    """The number of rates stated up to this one. An earlier one that was added has the number of the one after it."""
     as_of: Instant
     """The start of its validity."""
 

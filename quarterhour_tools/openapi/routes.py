@@ -255,7 +255,8 @@ ROUTES: Final[Mapping[str, RouteDescription]] = {
         (409, 413, 415),
         bodies={JSON: (b.ExchangeRateStatement, {"units_per_base": "1.0842", "source": "ECB"})},
         retries="The same exchange rate with the same `as_of` changes nothing. Without `as_of`, the exchange rate in "
-        "force changes nothing. Another exchange rate with that `as_of`, or an earlier `as_of`, returns 409.",
+        "force changes nothing. Another exchange rate with that `as_of` returns 409, and an earlier one if a report "
+        "relies on a later one.",
         parameters={"currency": _CURRENCY},
     ),
     "GET /exchange-rates": _read(a.Page[a.ExchangeRate]),

@@ -1,4 +1,4 @@
-"""Exchange rates: stated once each in the order of time, and read as of any instant, in windows, and all at once."""
+"""Exchange rates: stated once each, and read as of any instant, in windows, and all at once."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -21,6 +21,7 @@ from quarterhour.model.clock import ManualClock, iso_millis, iso_seconds, using
 from quarterhour.model.errors import ConflictError, InvalidError, NotFoundError
 from quarterhour.model.instants import ALWAYS
 from quarterhour.model.quarter_hours import QuarterHour
+from quarterhour.reports.base_currency import Pins
 from quarterhour.snapshots.layers import Layer, parse_layers
 from quarterhour.snapshots.plan import snapshots
 from quarterhour.snapshots.queries import SnapshotQueries
@@ -35,6 +36,7 @@ CHANGE, FIVE_MINUTES, HOUR = LAYERS
 MINUTE = timedelta(minutes=1)
 DAY = timedelta(days=1)
 EUR = "EUR"
+RUN = "2026-10-23T0130-0230"
 _codes = count()
 
 
@@ -125,13 +127,11 @@ def test_stating_the_rate_in_force_without_an_instant_changes_nothing(
 def test_a_past_rate_is_never_changed(desk: Metered, currency: str, at: datetime) -> None:
     state(desk, currency, statement("1.0842", at), EUR)
     before = rates(desk).latest(currency)
-    for other in (statement("1.09", at), statement("1.0842", at - MINUTE), statement("1.09", at - MINUTE)):
-        with pytest.raises(ConflictError):
-            state(desk, currency, other, EUR)
+    with pytest.raises(ConflictError):
+        state(desk, currency, statement("1.09", at), EUR)
     with pytest.raises(ConflictError):
         state(desk, currency, statement("1.0842", at), "USD")
     assert rates(desk).latest(currency) == before
-    assert rates(desk).as_of(currency, at - MINUTE) is None
 
 
 def test_the_base_currency_has_no_exchange_rate(desk: Metered, at: datetime) -> None:
@@ -140,15 +140,77 @@ def test_the_base_currency_has_no_exchange_rate(desk: Metered, at: datetime) -> 
     assert rates(desk).latest(EUR) is None
 
 
+# ---------------------------------------------------------------- adding an earlier rate
+
+
+def in_force(desk: Metered, currency: str, *instants: datetime) -> list[str | None]:
+    """Return the units in force at some instants."""
+    found = (rates(desk).as_of(currency, at) for at in instants)
+    return [one["units_per_base"] if one else None for one in found]
+
+
+def convert(desk: Metered, currency: str, quarter_hour: QuarterHour) -> Pins:
+    """Pin the rate of a currency for a quarter-hour, as the report of ``RUN`` does."""
+    return desk.storage.reports.pins.pinned_or_pin(RUN, quarter_hour, EUR, [currency])
+
+
+def test_an_earlier_rate_is_added_in_any_order_while_no_report_has_used_a_later_one(
+    desk: Metered, currency: str, at: datetime, record_property: Record
+) -> None:
+    latest = state(desk, currency, statement("1.04", at), EUR)
+    for minutes, units in ((30, "1.01"), (10, "1.03")):
+        state(desk, currency, statement(units, at - minutes * MINUTE), EUR)
+    bill = desk.bill(lambda: state(desk, currency, statement("1.02", at - 20 * MINUTE), EUR))
+    assert (bill.write_units, bill.read_units) == (4, 4)
+    record_property("add an earlier rate", cost(bill))
+    instants = (at - minutes * MINUTE for minutes in (31, 30, 20, 15, 10, 0))
+    assert in_force(desk, currency, *instants) == [None, "1.01", "1.02", "1.02", "1.03", "1.04"]
+    assert rates(desk).latest(currency) == latest
+    again = service(desk.storage.entities).state(currency, statement("1.02", at - 20 * MINUTE))
+    assert again == (rates(desk).as_of(currency, at - 20 * MINUTE), False)
+    with pytest.raises(ConflictError, match=r"has stated 1\.02"):
+        state(desk, currency, statement("1.05", at - 20 * MINUTE), EUR)
+
+
+def test_an_earlier_rate_is_refused_from_the_last_quarter_hour_that_a_report_has_converted(
+    desk: Metered, currency: str, at: datetime, record_property: Record
+) -> None:
+    quarter_hour = QuarterHour.at(at - DAY)
+    state(desk, currency, statement("1.01", at - 2 * DAY), EUR)
+    state(desk, currency, statement("1.04", at), EUR)
+    pinned = convert(desk, currency, quarter_hour)
+    convert(desk, currency, quarter_hour.previous)
+    moment = timedelta(milliseconds=1)
+    for when in (at - 3 * DAY, at - 2 * DAY + moment, quarter_hour.start, quarter_hour.end - moment):
+        with pytest.raises(ConflictError, match=f"the report {RUN} relies on the exchange rates of {currency} until"):
+            state(desk, currency, statement("1.02", when), EUR)
+    state(desk, currency, statement("1.03", quarter_hour.end), EUR)
+    assert in_force(desk, currency, quarter_hour.start, quarter_hour.end, at) == ["1.01", "1.03", "1.04"]
+    bill = desk.bill(lambda: convert(desk, currency, quarter_hour.next))
+    assert (bill.write_units, bill.read_units) == (2, 2)
+    record_property("pin the rate of a currency that was converted", cost(bill))
+    assert convert(desk, currency, quarter_hour) == pinned
+
+
+def test_a_report_that_found_no_rate_relies_on_none(desk: Metered, currency: str, at: datetime) -> None:
+    quarter_hour = QuarterHour.at(at - DAY)
+    assert convert(desk, currency, quarter_hour) == {currency: None}
+    state(desk, currency, statement("1.04", at), EUR)
+    state(desk, currency, statement("1.01", at - 2 * DAY), EUR)
+    assert in_force(desk, currency, at - DAY) == ["1.01"]
+    assert convert(desk, currency, quarter_hour) == {currency: None}
+
+
 class Racing:
     """A client with another writer between its reading and its writing, once."""
 
-    def __init__(self, client: Any, come: Callable[[], object]) -> None:
+    def __init__(self, client: Any, come: Callable[[], object], before: str = "transact_write_items") -> None:
         self._client = client
+        self._before = before
         self._come: Callable[[], object] | None = come
 
     def __getattr__(self, operation: str) -> Any:
-        come, self._come = (self._come, None) if operation == "transact_write_items" else (None, self._come)
+        come, self._come = (self._come, None) if operation == self._before else (None, self._come)
         if come:
             come()
         return getattr(self._client, operation)
@@ -165,11 +227,24 @@ def test_a_statement_that_lost_a_race_is_planned_again(desk: Metered, currency: 
     values, is_new = racing(lambda: state(desk, currency, other, EUR)).state(currency, statement("1.08", at - MINUTE))
     assert (values["version"], is_new) == (2, True)
     with pytest.raises(ConflictError):
-        racing(lambda: state(desk, currency, statement("1.10", at), EUR)).state(
-            currency, statement("1.09", at - MINUTE / 2)
-        )
+        racing(lambda: state(desk, currency, statement("1.10", at), EUR)).state(currency, statement("1.09", at))
     same = statement("1.10", at)
     assert racing(lambda: None).state(currency, same) == (rates(desk).as_of(currency, at), False)
+    between = statement("1.075", at - 1.5 * MINUTE)
+    late = racing(lambda: convert(desk, currency, QuarterHour.at(at)))
+    with pytest.raises(ConflictError, match=f"the report {RUN} relies on"):
+        late.state(currency, between)
+
+
+def test_a_report_pins_the_earlier_rate_that_was_added_while_it_ran(desk: Metered, currency: str, at: datetime) -> None:
+    """The addition comes after the report has read the rate in force, and before it has stored that it uses it."""
+    quarter_hour = QuarterHour.at(at - DAY)
+    state(desk, currency, statement("1.01", at - 2 * DAY), EUR)
+    state(desk, currency, statement("1.04", at), EUR)
+    added = statement("1.02", quarter_hour.start)
+    client: Any = Racing(desk.storage.dynamodb, lambda: state(desk, currency, added, EUR), before="put_item")
+    pins = replace(desk.storage.reports.pins, client=client).pinned_or_pin(RUN, quarter_hour, EUR, [currency])
+    assert pins[currency] == ExchangeRate(Decimal("1.02"), "ECB", EUR, quarter_hour.start)
 
 
 # ---------------------------------------------------------------- reading

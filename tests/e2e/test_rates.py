@@ -57,6 +57,7 @@ def test_rates_are_stated_in_a_system_that_is_up_and_again_change_nothing(
             assert main(["rates", str(rates), "--url", url]) == 0
             assert capsys.readouterr().out == "2 stated, 0 refused\n"
         assert world.read("/exchange-rates/USD")["version"] == 1
-        rates.write_text(HEADER + "2026-10-21,USD,1.2\n")
+        rates.write_text(HEADER + "2026-10-21,USD,1.2\n2026-10-22,USD,1.2\n")
         assert main(["rates", str(rates), "--url", url]) == 1
-        assert "in the order of time" in capsys.readouterr().out
+        assert "line 3: as of 2026-10-22T00:00:00.000Z" in capsys.readouterr().out
+        assert world.read("/exchange-rates/USD", at="2026-10-21T12:00:00Z")["units_per_base"] == "1.2"

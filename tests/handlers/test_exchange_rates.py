@@ -85,16 +85,16 @@ def test_a_rate_stated_again_keeps_its_version(world: World) -> None:
 
 
 @pytest.mark.parametrize(
-    ("body", "reason"),
+    "body",
     [
-        ({"units_per_base": "0.5", "source": "ECB", "as_of": "2026-10-23T01:35:00Z"}, "has stated 0.79 GBP"),
-        ({"units_per_base": "0.5", "source": "ECB", "as_of": "2026-10-23T01:36:00Z"}, "in the order of time"),
+        {"units_per_base": "0.5", "source": "ECB", "as_of": "2026-10-23T01:35:00Z"},
+        {"units_per_base": "0.79", "source": "me", "as_of": "2026-10-23T01:35:00Z"},
     ],
 )
-def test_stating_another_past_rate_is_a_conflict(world: World, body: dict[str, str], reason: str) -> None:
+def test_stating_another_past_rate_is_a_conflict(world: World, body: dict[str, str]) -> None:
     answer = put(world, "GBP", body)
     assert (answer.status, answer.headers["content-type"]) == (409, "application/problem+json")
-    assert reason in answer.json()["detail"]
+    assert "has stated 0.79 GBP" in answer.json()["detail"]
     assert world.read("/exchange-rates/GBP", at="2026-10-23T01:37:00Z")["units_per_base"] == "0.79"
 
 
@@ -121,6 +121,26 @@ def test_the_base_currency_and_malformed_codes_are_refused(world: World, currenc
 
 def test_a_statement_must_be_json(world: World) -> None:
     assert put(world, "GBP", {}, "text/plain").status == 415
+
+
+def test_an_earlier_rate_is_added_until_a_report_relies_on_a_later_one() -> None:
+    earlier = {"units_per_base": "0.7", "source": "ECB", "as_of": "2026-10-23T01:20:00Z"}
+    with opened({"BaseCurrency": "EUR"}) as world:
+        state(world, "0.80")
+        added = put(world, "GBP", earlier)
+        assert (added.status, added.json()["as_of"]) == (201, "2026-10-23T01:20:00.000Z")
+        assert put(world, "GBP", earlier).status == 200
+        assert world.read("/exchange-rates/GBP")["units_per_base"] == "0.80"
+        assert world.read("/exchange-rates/GBP", at="2026-10-23T01:25:00Z")["units_per_base"] == "0.7"
+        assert seen(world.all(HISTORY, last=2)) == [("01:30", "0.80"), ("01:20", "0.7")]
+        world.sell("8.00")
+        world.pass_time(minutes=20)
+        world.report()
+        (run,) = [one["run"] for one in world.all("/reports") if one["lines"]]
+        answer = put(world, "GBP", {**earlier, "as_of": "2026-10-23T01:10:00Z"})
+        assert answer.status == 409
+        assert answer.json()["detail"].startswith(f"the report {run} relies on the exchange rates of GBP until ")
+        assert world.missing("/exchange-rates/GBP", at="2026-10-23T01:15:00Z")
 
 
 # ---------------------------------------------------------------- reading

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from quarterhour.aws.items import from_item
-from quarterhour.model.clock import iso_millis
+from quarterhour.model.clock import iso_millis, parse_iso
 from quarterhour.model.quarter_hours import LENGTH, QuarterHour
 from tests.invariants.crashing import Crashes, Numbers
 from tests.invariants.trial import GRACE, Trial, on_trial
@@ -96,6 +96,33 @@ def test_stating_a_rate_may_die_at_any_call(place: Trial, number: Numbers, crash
         assert latest["version"] == len(stated)
 
     crashes.at_each_call("state a rate", place, prepare, act=say, recover=check)
+
+
+def test_adding_an_earlier_rate_may_die_at_any_call(place: Trial, number: Numbers, crashes: Crashes) -> None:
+    """Sent again, an earlier rate is in the history once, and the rate in force is the same."""
+    state(place, "GBP", "0.8")
+    (latest,) = (item for item in place.entities() if item["pk"]["S"] == "RATE#GBP" and item["sk"]["S"] == "latest")
+    in_force = from_item(latest)
+    added: dict[str, str] = {}
+
+    def prepare(place: Trial) -> None:
+        place.stack.cold_start("exchange_rates")
+        seconds = number()
+        added[iso_millis(parse_iso(in_force["last_updated"]) - timedelta(seconds=seconds))] = f"0.{seconds}"
+
+    def say(place: Trial) -> None:
+        as_of = list(added)[-1]
+        state(place, "GBP", added[as_of], as_of)
+
+    def check(place: Trial) -> None:
+        place.faults.disarm()
+        say(place)
+        items = [from_item(item) for item in place.entities() if item["pk"]["S"] == "RATE#GBP"]
+        history = {one["last_updated"]: one["units_per_base"] for one in items if one["sk"].startswith("AS_OF#")}
+        assert history == {in_force["last_updated"]: "0.8", **added}
+        assert [one for one in items if one["sk"] == "latest"] == [in_force]
+
+    crashes.at_each_call("add an earlier rate", place, prepare, act=say, recover=check)
 
 
 def test_a_base_currency_that_is_changed_meanwhile_holds_for_the_next_plan(place: Trial) -> None:

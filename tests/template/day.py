@@ -76,11 +76,19 @@ def live_with_held_events(world: World) -> None:
     world.sample("operator-discard")
 
 
-def live_with_events(world: World) -> None:
-    """Let events be recorded, counted, reported, read, discussed, and repaired after all kinds of losses."""
+def stated_rates(world: World) -> None:
+    """State an exchange rate, the same again, and an earlier one; read them."""
     assert [world.sample("exchange-rates-put")["statusCode"] for _ in range(2)] == [201, 200]
+    sample = json.loads((ROOT / "events" / "exchange-rates-put.json").read_text("utf-8"))
+    earlier = {**json.loads(sample["body"]), "as_of": "2026-10-21T14:15:00Z"}
+    assert world.run("exchange_rates", {**sample, "body": json.dumps(earlier)})["statusCode"] == 201
     for name in ("all", "one"):
         assert world.sample(f"exchange-rates-{name}")["statusCode"] == 200, name
+
+
+def live_with_events(world: World) -> None:
+    """Let events be recorded, counted, reported, read, discussed, and repaired after all kinds of losses."""
+    stated_rates(world)
 
     recorded = recorded_batch(world)
 

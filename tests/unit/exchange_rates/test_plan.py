@@ -10,9 +10,18 @@ from hypothesis import strategies as st
 from quarterhour.aws.entity import Values
 from quarterhour.aws.items import from_item, to_item
 from quarterhour.exchange_rates.exchange_rate import ExchangeRate, Statement
-from quarterhour.exchange_rates.plan import RateChange, effective_at, plan_change
+from quarterhour.exchange_rates.plan import (
+    LastUse,
+    RateChange,
+    effective_at,
+    is_earlier,
+    plan_earlier,
+    plan_latest,
+    require_same,
+)
 from quarterhour.model.clock import MILLISECOND, iso_millis
 from quarterhour.model.errors import ConflictError
+from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.snapshots.layers import parse_layers
 from quarterhour.snapshots.plan import snapshots
 from tests.support.builders import AT, record
@@ -21,10 +30,12 @@ from tests.unit.exchange_rates.test_exchange_rate import STATED, stored_rate
 MINUTE = timedelta(minutes=1)
 
 
-def planned(rate: ExchangeRate, latest: Values | None = None, there: Values | None = None) -> RateChange:
-    found = plan_change("GBP", rate, latest, there)
-    assert isinstance(found, RateChange)
-    return found
+def planned(rate: ExchangeRate, latest: Values | None = None) -> RateChange:
+    return plan_latest("GBP", rate, latest)
+
+
+def earlier_by(span: timedelta) -> ExchangeRate:
+    return ExchangeRate(Decimal(1), "ECB", "EUR", AT - span)
 
 
 def test_the_first_rate_comes_into_force_and_into_the_history() -> None:
@@ -51,9 +62,8 @@ def test_a_later_rate_increments_the_version() -> None:
 
 def test_a_rate_that_was_stated_already_stays() -> None:
     same = ExchangeRate(Decimal("1.08420"), "ECB", "EUR", AT)
-    assert plan_change("GBP", same, stored_rate(), stored_rate()) == stored_rate()
-    old = stored_rate(ExchangeRate(Decimal(1), "ECB", "EUR", AT - MINUTE), 2)
-    assert plan_change("GBP", ExchangeRate(Decimal(1), "ECB", "EUR", AT - MINUTE), stored_rate(), old) == old
+    require_same("GBP", same, stored_rate())
+    require_same("GBP", earlier_by(MINUTE), stored_rate(earlier_by(MINUTE), 2))
 
 
 @pytest.mark.parametrize(
@@ -66,13 +76,43 @@ def test_a_rate_that_was_stated_already_stays() -> None:
 )
 def test_another_rate_as_of_the_same_instant_is_refused(other: ExchangeRate) -> None:
     with pytest.raises(ConflictError, match=r"1\.0842 GBP"):
-        plan_change("GBP", other, stored_rate(), stored_rate())
+        require_same("GBP", other, stored_rate())
 
 
-@given(earlier=st.timedeltas(timedelta(0), timedelta(days=9000)))
-def test_a_rate_before_the_one_in_force_is_refused(earlier: timedelta) -> None:
-    with pytest.raises(ConflictError, match="in the order of time"):
-        plan_change("GBP", ExchangeRate(Decimal(1), "ECB", "EUR", AT - earlier), stored_rate(), None)
+def test_a_rate_is_earlier_than_the_one_in_force_by_its_instant() -> None:
+    assert is_earlier(earlier_by(MILLISECOND), stored_rate())
+    assert not is_earlier(earlier_by(-MILLISECOND), stored_rate())
+    assert not is_earlier(earlier_by(MILLISECOND), None)
+
+
+@given(span=st.timedeltas(MILLISECOND, timedelta(days=9000)), used=st.timedeltas(timedelta(0), timedelta(days=9000)))
+def test_an_earlier_rate_is_added_if_no_report_has_converted_a_later_quarter_hour(
+    span: timedelta, used: timedelta
+) -> None:
+    rate, use = earlier_by(span), LastUse(QuarterHour.at(AT - used), "2026-10-23T0130-0230")
+    if use.quarter_hour.end > rate.as_of:
+        with pytest.raises(ConflictError, match="the report 2026-10-23T0130-0230 relies on"):
+            plan_earlier("GBP", rate, stored_rate(), use)
+    else:
+        assert plan_earlier("GBP", rate, stored_rate(), use) == plan_earlier("GBP", rate, stored_rate(), None)
+
+
+def test_an_earlier_rate_comes_into_the_history_with_the_version_of_the_next() -> None:
+    found = plan_earlier("GBP", earlier_by(MINUTE), stored_rate(), None)
+    assert found.stated == {
+        "pk": "RATE#GBP",
+        "sk": "AS_OF#2026-10-23T01:29:12.345Z",
+        "units_per_base": "1",
+        "source": "ECB",
+        "base": "EUR",
+        "version": stored_rate()["version"],
+        "last_updated": "2026-10-23T01:29:12.345Z",
+    }
+
+
+def test_the_last_use_of_rates_is_parsed_as_it_was_stored() -> None:
+    use = LastUse(QuarterHour.at(AT), "2026-10-23T0130-0230")
+    assert LastUse.of(from_item(to_item(use.values("GBP")))) == use
 
 
 def test_a_statement_without_an_instant_is_from_now_on() -> None:

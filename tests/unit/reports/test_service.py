@@ -185,7 +185,7 @@ class Store:
         stated = [rate for (of, at), rate in sorted(self.rates.items()) if of == currency and at < before]
         return stated[-1] if stated and stated[-1].base == base else None
 
-    def pinned_or_pin(self, quarter_hour: QuarterHour, base: str, currencies: Sequence[str]) -> Pins:
+    def pinned_or_pin(self, _run: str, quarter_hour: QuarterHour, base: str, currencies: Sequence[str]) -> Pins:
         self._begin("pin")
         pins = {one: self.in_force(one, quarter_hour.end, base) for one in currencies}
         return self.pins.setdefault((quarter_hour, base), pins)

@@ -6,7 +6,7 @@ from typing import Final
 
 from quarterhour.aws.entity import LATEST, Key, Range
 from quarterhour.model.clock import MILLISECOND, iso_millis
-from quarterhour.model.instants import rounded_up
+from quarterhour.model.instants import ALWAYS, rounded_up
 
 RATES: Final = "RATE#"
 """The prefix of the partition keys of all currencies' rates."""
@@ -48,11 +48,25 @@ def stated_key(currency: str, as_of: datetime) -> Key:
     return {"pk": rate_pk(currency), "sk": f"{_AS_OF}{iso_millis(as_of)}"}
 
 
+def used_key(currency: str) -> Key:
+    """Return the key of the last use of a currency's rates by a report: ``RATE-USE#GBP``, ``last``.
+
+    It is not in the partition of the rates, as the reports may write this item, and no rate.
+    """
+    return {"pk": f"RATE-USE#{currency}", "sk": "last"}
+
+
 def stated_between(currency: str, start: datetime, end: datetime) -> Range:
     """Return the range of the rates stated as of an instant from ``start`` to before ``end``, the oldest first."""
     first, after = (rounded_up(at, MILLISECOND) for at in (start, end))
     low, high = (stated_key(currency, at)["sk"] for at in (first, after - MILLISECOND))
     return Range(rate_pk(currency), low, high)
+
+
+def stated_after(currency: str, at: datetime) -> Range:
+    """Return the range of the rates stated as of a later instant, the oldest first."""
+    first, last = stated_key(currency, at + MILLISECOND), stated_key(currency, ALWAYS[1] - MILLISECOND)
+    return Range(first["pk"], first["sk"], last["sk"], consistent=True)
 
 
 def stated_until(currency: str, at: datetime) -> Range:

@@ -1,14 +1,16 @@
-"""Planning of a stated exchange rate, pure: its instant, and its items or the conflict with existing rates."""
+"""Planning of a stated exchange rate, pure: its instant, and its items or the conflict with rates and reports."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Self
 
 from quarterhour.aws.entity import LATEST, Values, window_index
 from quarterhour.exchange_rates.exchange_rate import ExchangeRate, Statement
-from quarterhour.exchange_rates.keys import latest_key, stated_key
-from quarterhour.model.clock import MILLISECOND, iso_millis, truncated
+from quarterhour.exchange_rates.keys import latest_key, stated_key, used_key
+from quarterhour.model.clock import MILLISECOND, iso_millis, iso_seconds, truncated
 from quarterhour.model.errors import ConflictError
+from quarterhour.model.quarter_hours import QuarterHour
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +23,35 @@ class RateChange:
     latest: dict[str, Any]
     stated: dict[str, Any]
     version: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class EarlierRate:
+    """The item of the history of a rate before the one in force; its key must be free.
+
+    No report may have used the currency's rates in ``quarter_hour``, the one of the rate's instant, or later.
+    """
+
+    currency: str
+    stated: dict[str, Any]
+    quarter_hour: QuarterHour
+
+
+@dataclass(frozen=True, slots=True)
+class LastUse:
+    """The last quarter-hour that a report converted at the rates of a currency, and the name of its run."""
+
+    quarter_hour: QuarterHour
+    run: str
+
+    def values(self, currency: str) -> dict[str, Any]:
+        """Return the use as an item of the Entity table."""
+        return {**used_key(currency), "quarter_hour": str(self.quarter_hour), "run": self.run}
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any]) -> Self:
+        """Parse what ``values`` returned."""
+        return cls(QuarterHour.parse(values["quarter_hour"]), values["run"])
 
 
 def effective_at(statement: Statement, base: str, latest: Values | None, now: datetime) -> datetime:
@@ -38,26 +69,39 @@ def effective_at(statement: Statement, base: str, latest: Values | None, now: da
     return in_force.as_of if is_same else max(at, in_force.as_of + MILLISECOND)
 
 
-def plan_change(
-    currency: str, rate: ExchangeRate, latest: Values | None, existing: Values | None
-) -> RateChange | Values:
-    """Return the change that puts a rate into force, or ``existing`` where it was stated already.
-
-    ``existing`` is the rate stated as of the same instant. Raises ``ConflictError`` if that is another rate, or
-    where a later one is in force: the past never changes, as reports may have used it.
-    """
-    if existing is not None:
-        if ExchangeRate.of(existing).is_same(rate):
-            return existing
+def require_same(currency: str, rate: ExchangeRate, existing: Values) -> None:
+    """Raise ``ConflictError`` unless ``existing``, stated as of the rate's instant, is the same rate."""
+    if not ExchangeRate.of(existing).is_same(rate):
         raise ConflictError(
             f"as of {iso_millis(rate.as_of)} {existing['source']} has stated {existing['units_per_base']} {currency}: "
             "state another rate as of a later instant"
         )
-    if latest is not None and rate.as_of <= ExchangeRate.of(latest).as_of:
+
+
+def is_earlier(rate: ExchangeRate, latest: Values | None) -> bool:
+    """Return whether a rate is as of an instant before that of the rate in force."""
+    return latest is not None and rate.as_of < ExchangeRate.of(latest).as_of
+
+
+def plan_earlier(currency: str, rate: ExchangeRate, following: Values, last_use: LastUse | None) -> EarlierRate:
+    """Return the addition of a rate to the history; it takes the version of ``following``, the rate stated after it.
+
+    Raises ``ConflictError`` if a report has converted a quarter-hour that ends after the rate's instant: the history
+    that a sealed report relies on never changes.
+    """
+    quarter_hour = QuarterHour.at(rate.as_of)
+    if last_use is not None and last_use.quarter_hour >= quarter_hour:
         raise ConflictError(
-            f"the exchange rate of {currency} in force is as of {latest['last_updated']}, later than "
-            f"{iso_millis(rate.as_of)}: rates are stated in the order of time"
+            f"the report {last_use.run} relies on the exchange rates of {currency} until "
+            f"{iso_seconds(last_use.quarter_hour.end)}: state an earlier rate as of then or later, not as of "
+            f"{iso_millis(rate.as_of)}"
         )
+    stated = {**stated_key(currency, rate.as_of), **rate.values(int(following["version"]))}
+    return EarlierRate(currency, stated, quarter_hour)
+
+
+def plan_latest(currency: str, rate: ExchangeRate, latest: Values | None) -> RateChange:
+    """Return the change that puts a rate into force."""
     version = int(latest["version"]) if latest else None
     values = rate.values((version or 0) + 1)
     key = latest_key(currency)

@@ -6,7 +6,16 @@ from datetime import datetime
 from quarterhour.aws.entity import Range, Values
 from quarterhour.aws.entity_table import EntityReader
 from quarterhour.exchange_rates.exchange_rate import ExchangeRate, shown
-from quarterhour.exchange_rates.keys import currency_of, latest_key, stated_between, stated_key, stated_until
+from quarterhour.exchange_rates.keys import (
+    currency_of,
+    latest_key,
+    stated_after,
+    stated_between,
+    stated_key,
+    stated_until,
+    used_key,
+)
+from quarterhour.exchange_rates.plan import LastUse
 from quarterhour.model.clock import MILLISECOND, iso_millis
 from quarterhour.model.errors import NotFoundError
 from quarterhour.model.instants import ALWAYS
@@ -40,6 +49,15 @@ class ExchangeRateQueries:
     def as_of(self, currency: str, at: datetime) -> Values | None:
         """Return the rate that was in force at an instant, however long ago; ``None`` if there was none."""
         return next(self.entities.read(stated_until(currency, at), 1), None)
+
+    def following(self, currency: str, at: datetime) -> Values:
+        """Return the rate stated as of the next later instant; there must be one."""
+        return next(self.entities.read(stated_after(currency, at), 1))
+
+    def last_use(self, currency: str) -> LastUse | None:
+        """Return the last use of a currency's rates by a report; ``None`` if none has used them."""
+        values = self.entities.get(used_key(currency))
+        return LastUse.of(values) if values else None
 
     def before_window(self, layer: Layer, latest: Values) -> Values | None:
         """Return the rate in force before the window of the latest rate, or before the latest where a layer has none.

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from quarterhour.aws.entity import Values
 from quarterhour.aws.retries import optimistically
 from quarterhour.exchange_rates.exchange_rate import ExchangeRate, Statement
-from quarterhour.exchange_rates.plan import RateChange, effective_at, plan_change
+from quarterhour.exchange_rates.plan import effective_at, is_earlier, plan_earlier, plan_latest, require_same
 from quarterhour.exchange_rates.queries import ExchangeRateQueries
 from quarterhour.exchange_rates.store import ExchangeRateStore
 from quarterhour.model import clock
@@ -21,10 +21,10 @@ class ExchangeRateService:
     base: str
 
     def state(self, currency: str, statement: Statement) -> tuple[Values, bool]:
-        """Put a rate into force; return its stored values, and whether this call stored them.
+        """Put a rate into force, or add an earlier one; return its stored values, and whether this call stored them.
 
         Raises ``InvalidError`` for the base currency, ``ConflictError`` if another rate was stated as of the same
-        or a later instant, ``UnavailableError`` if other writes keep conflicting.
+        instant or a report relies on later rates, ``UnavailableError`` if other writes keep conflicting.
         """
         if currency == self.base:
             raise invalid("currency", f"is {currency}, the base currency", "another: a unit of it is always worth one")
@@ -33,10 +33,17 @@ class ExchangeRateService:
             latest = self.queries.latest(currency)
             at = effective_at(statement, self.base, latest, clock.now())
             rate = ExchangeRate(statement.units_per_base, statement.source, self.base, at)
-            planned = plan_change(currency, rate, latest, self.queries.stated(currency, at) if latest else None)
-            if not isinstance(planned, RateChange):
-                return planned, False
-            self.store.put(planned)
-            return planned.latest, True
+            existing = self.queries.stated(currency, at) if latest else None
+            if existing is not None:
+                require_same(currency, rate, existing)
+                return existing, False
+            if is_earlier(rate, latest):
+                following, last_use = self.queries.following(currency, at), self.queries.last_use(currency)
+                earlier = plan_earlier(currency, rate, following, last_use)
+                self.store.add(earlier)
+                return earlier.stated, True
+            change = plan_latest(currency, rate, latest)
+            self.store.put(change)
+            return change.latest, True
 
         return optimistically(attempt, f"the exchange rate of {currency}")

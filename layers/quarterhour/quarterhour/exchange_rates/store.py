@@ -4,7 +4,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from quarterhour.aws.items import Request, to_item
-from quarterhour.exchange_rates.plan import RateChange
+from quarterhour.exchange_rates.keys import used_key
+from quarterhour.exchange_rates.plan import EarlierRate, RateChange
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -20,12 +21,22 @@ def change_request(table: str, change: RateChange) -> Request:
             "ConditionExpression": "version = :read",
             "ExpressionAttributeValues": {":read": {"N": str(change.version)}},
         }
-    stated = {
+    return {"TransactItems": [{"Put": latest}, {"Put": _stated(table, change.stated)}]}
+
+
+def earlier_request(table: str, earlier: EarlierRate) -> Request:
+    """Build the transaction that adds an earlier rate to the history, unless a report has used later ones."""
+    unused = {
         "TableName": table,
-        "Item": to_item(change.stated),
-        "ConditionExpression": "attribute_not_exists(pk)",
+        "Key": to_item(used_key(earlier.currency)),
+        "ConditionExpression": "attribute_not_exists(pk) OR quarter_hour < :added",
+        "ExpressionAttributeValues": to_item({":added": str(earlier.quarter_hour)}),
     }
-    return {"TransactItems": [{"Put": latest}, {"Put": stated}]}
+    return {"TransactItems": [{"ConditionCheck": unused}, {"Put": _stated(table, earlier.stated)}]}
+
+
+def _stated(table: str, values: dict[str, Any]) -> dict[str, Any]:
+    return {"TableName": table, "Item": to_item(values), "ConditionExpression": "attribute_not_exists(pk)"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,3 +49,7 @@ class ExchangeRateStore:
     def put(self, change: RateChange) -> None:
         """Put a rate into force; raise botocore's ``ClientError`` if another write came first."""
         self.client.transact_write_items(**change_request(self.table, change))
+
+    def add(self, earlier: EarlierRate) -> None:
+        """Add an earlier rate; raise botocore's ``ClientError`` if another write came first."""
+        self.client.transact_write_items(**earlier_request(self.table, earlier))

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import groupby
 from typing import Any, Final
 
@@ -196,7 +197,7 @@ class Reporter:
             sealed.append(sealed_file)
             for piece in pieces:
                 totals.add(part.quarter_hour, piece)
-        conversion = convert(plan.base, totals.rows, self._stores.pins.pinned_or_pin)
+        conversion = convert(plan.base, totals.rows, partial(self._stores.pins.pinned_or_pin, plan.run))
         files = run_files(plan, sealed, totals, conversion)
         for file in files.in_order:
             self._stores.files.create(file.key, file.content, file.sha256)

@@ -16,6 +16,7 @@ from quarterhour.aws.workers import Workers
 from quarterhour.counters.keys import account_of, partition_key, quarter_hour_key, quarter_hour_of
 from quarterhour.exchange_rates.exchange_rate import ExchangeRate
 from quarterhour.exchange_rates.keys import stated_until
+from quarterhour.exchange_rates.plan import LastUse
 from quarterhour.ledger.event_index import IndexedSpan
 from quarterhour.ledger.event_pages import position_of
 from quarterhour.model.clock import MILLISECOND
@@ -105,6 +106,16 @@ def pin_request(table: str, quarter_hour: QuarterHour, base: str, pins: Pins) ->
         "Item": to_item({**pins_key(quarter_hour, base), "rates": pins_as_list(pins)}),
         "ConditionExpression": "attribute_not_exists(pk)",
         "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
+    }
+
+
+def use_request(table: str, currency: str, use: LastUse) -> Request:
+    """Build the PutItem that stores the last use of a currency's rates, unless a later one is stored."""
+    return {
+        "TableName": table,
+        "Item": to_item(use.values(currency)),
+        "ConditionExpression": "attribute_not_exists(pk) OR quarter_hour < :used",
+        "ExpressionAttributeValues": to_item({":used": str(use.quarter_hour)}),
     }
 
 
@@ -269,10 +280,22 @@ class PinStore:
     table: str
     workers: Workers
 
-    def pinned_or_pin(self, quarter_hour: QuarterHour, base: str, currencies: Sequence[str]) -> Pins:
-        """Return the exchange rates pinned for a quarter-hour; if none are, pin those in force at its end."""
-        rates = self.workers.map(lambda currency: self.in_force(currency, quarter_hour.end, base), currencies)
-        return self.pin(quarter_hour, base, dict(zip(currencies, rates, strict=True)))
+    def pinned_or_pin(self, run: str, quarter_hour: QuarterHour, base: str, currencies: Sequence[str]) -> Pins:
+        """Return the exchange rates pinned for a quarter-hour of a run; if none are, pin those in force at its end."""
+        pins = self._all_in_force(currencies, quarter_hour.end, base)
+        used = [currency for currency, rate in pins.items() if rate]
+        self.workers.map(lambda currency: self.use(currency, LastUse(quarter_hour, run)), used)
+        # From then on, no earlier rate can be added. One that was added before is found now.
+        return self.pin(quarter_hour, base, {**pins, **self._all_in_force(used, quarter_hour.end, base)})
+
+    def use(self, currency: str, use: LastUse) -> None:
+        """Store the last use of a currency's rates, unless a later one is stored."""
+        request = use_request(self.table, currency, use)
+        conditional_write(lambda: self.client.put_item(**request), _TABLE)
+
+    def _all_in_force(self, currencies: Sequence[str], before: datetime, base: str) -> Pins:
+        rates = self.workers.map(lambda currency: self.in_force(currency, before, base), currencies)
+        return dict(zip(currencies, rates, strict=True))
 
     def in_force(self, currency: str, before: datetime, base: str) -> ExchangeRate | None:
         """Return a currency's exchange rate in force right before an instant; ``None`` if there was none."""
