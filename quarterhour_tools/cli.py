@@ -19,8 +19,8 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TaskProgressColumn
 from rich.table import Column, Table
 from rich.text import Text
 
-from quarterhour.statements.verify import verify
-from quarterhour.statements.verify_folder import verify_folder
+from quarterhour.statements.proof.folder import verify_folder
+from quarterhour.statements.proof.verify import verify
 from quarterhour_tools.bucket import Bucket, Folder, prepare_folder
 from quarterhour_tools.emulator.engines import DYNAMODB_LOCAL, MOTO
 from quarterhour_tools.emulator.faults import Faults, Spec

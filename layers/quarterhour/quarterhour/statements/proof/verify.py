@@ -12,13 +12,13 @@ from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.reports.keys import part_of_lines
 from quarterhour.reports.verify import Lines, OpenObject, ReportVerification
 from quarterhour.reports.verify import verify as verify_reports
-from quarterhour.statements.checked_files import UNREADABLE, CheckedFiles
 from quarterhour.statements.keys import STATEMENTS, manifest_key, period_of_manifest, period_of_object, period_prefix
-from quarterhour.statements.recompute import Json
-from quarterhour.statements.verify_period import EARLIER, NO_LINES, PeriodVerifier, Rates, Sources, StatedPeriod
+from quarterhour.statements.proof.files import UNREADABLE, CheckedFiles
+from quarterhour.statements.proof.period import EARLIER, NO_LINES, PeriodVerifier, Rates, Sources, StatedPeriod
+from quarterhour.statements.proof.recompute import Json
 
 if TYPE_CHECKING:
-    from quarterhour.statements.verify_period import Chains
+    from quarterhour.statements.proof.period import Chains
 
 
 @dataclass(slots=True)

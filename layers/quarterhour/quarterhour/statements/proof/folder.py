@@ -13,11 +13,11 @@ from quarterhour.model.periods import Period, time_zone
 from quarterhour.reports.digests import hexdigest
 from quarterhour.reports.lines import Line, read_lines
 from quarterhour.reports.verify import OpenObject
-from quarterhour.statements.checked_files import IN_MEMORY, UNREADABLE, CheckedFiles
 from quarterhour.statements.keys import LINES, PAGE, STATEMENT
 from quarterhour.statements.listing import SealedObject
-from quarterhour.statements.recompute import Json, Recomputation, bounds_of, differences, profile_problems
-from quarterhour.statements.verify_period import PAGES
+from quarterhour.statements.proof.files import IN_MEMORY, UNREADABLE, CheckedFiles
+from quarterhour.statements.proof.period import PAGES
+from quarterhour.statements.proof.recompute import Json, Recomputation, bounds_of, differences, profile_problems
 
 NOT_CHECKED: Final = (
     "whether this is the sealed statement: compare the SHA-256 with the list of its period, statements.csv",

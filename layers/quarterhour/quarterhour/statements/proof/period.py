@@ -22,11 +22,11 @@ from quarterhour.reports.keys import MANIFEST as RUN_MANIFEST
 from quarterhour.reports.keys import part_of_lines, run_bounds, run_prefix
 from quarterhour.reports.lines import Line, read_lines, unescape_formula
 from quarterhour.reports.verify import OpenObject
-from quarterhour.statements.checked_files import IN_MEMORY, UNREADABLE, CheckedFiles
 from quarterhour.statements.keys import LINES, PAGE, STATEMENT, list_key, manifest_key, statement_prefix
 from quarterhour.statements.listing import COLUMNS, CREDIT_NOTE, FIGURES, STATEMENT_DOCUMENT, SealedObject
 from quarterhour.statements.page import statement_page
-from quarterhour.statements.recompute import (
+from quarterhour.statements.proof.files import IN_MEMORY, UNREADABLE, CheckedFiles
+from quarterhour.statements.proof.recompute import (
     EXACT,
     Json,
     Recomputation,

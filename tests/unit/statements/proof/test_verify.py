@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from quarterhour.statements.verify import Verification, verify
+from quarterhour.statements.proof.verify import Verification, verify
 from tests.support.sealing import Objects, edit, opening, relined
 from tests.support.stating import Stating, cover_up, edit_row, read_rows, write_rows
 from tests.unit.statements.stated import DECEMBER, NOVEMBER, PROFILES, TERMS, at, stated

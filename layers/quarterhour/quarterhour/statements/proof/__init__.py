@@ -1,0 +1,1 @@
+"""The proof of statements: recomputes and compares everything from sealed files alone."""
