@@ -6,7 +6,8 @@ longer than the operation. Here the JSON of the request goes to moto's operation
 
 Other operations, and requests with binary values or ``null``, take moto's own way. A test compares both.
 
-Requests for objects of S3 go to moto's handler of objects at once: the URL is not matched with any other service's.
+A new object of S3 goes to moto's handler without an HTTP request. Other requests for objects go to that handler at
+once: the URL is not matched with any other service's.
 
 The emulator itself reads streams and objects without a request: nothing is encoded, signed, or decoded.
 """
@@ -14,7 +15,7 @@ The emulator itself reads streams and objects without a request: nothing is enco
 import json
 import re
 from base64 import b64encode
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from http import HTTPStatus
 from io import BytesIO
@@ -34,8 +35,10 @@ from moto.core.responses import BaseResponse
 from moto.core.utils import camelcase_to_underscores, get_service_model
 from moto.dynamodb.responses import DynamoHandler
 from moto.dynamodbstreams.models import dynamodbstreams_backends
+from moto.s3.exceptions import S3ClientError
 from moto.s3.models import s3_backends
 from moto.s3.responses import S3Response
+from requests.structures import CaseInsensitiveDict
 
 from quarterhour_tools.bucket import Objects
 
@@ -73,6 +76,7 @@ _NOT_PLAIN: Final = (b'"B"', b'"BS"', b"null")
 
 _ANSWERED: Final = AWSResponse(_ADDRESS, HTTPStatus.OK, HTTPHeaders(), None)
 _parser: Final[Any] = create_parser("json")
+_object_parser: Final[Any] = create_parser("rest-xml")
 _plain_construct: Final[Any] = EndpointRulesetResolver.construct_endpoint
 _endpoints: Final[WeakKeyDictionary[EndpointRulesetResolver, Any]] = WeakKeyDictionary()
 _plain_create: Final = Endpoint.create_request
@@ -80,12 +84,14 @@ _plain_process: Final = BotocoreStubber.process_request
 
 
 def answer_call(model: OperationModel, params: dict[str, Any], **_: object) -> tuple[Any, dict[str, Any]] | None:
-    """Answer a call about items before it becomes an HTTP request: botocore's hook ``before-call``.
+    """Answer a call about items, or a new object, before it becomes an HTTP request: botocore's hook ``before-call``.
 
     A call that fails has no effect. It is made again the long way, on which botocore reads the error.
     """
     if BotocoreStubber.process_request is not process_request:
         return None  # the embedded engine is not open
+    if model.name == "PutObject":
+        return _put_object(model, params) if _OBJECT.match(params["url"]) else None
     if params["url"] != _ADDRESS or model.name not in _OPERATIONS:
         return None
     body = _as_bytes(params["body"])
@@ -96,6 +102,39 @@ def answer_call(model: OperationModel, params: dict[str, Any], **_: object) -> t
         return None
     answer = {"status_code": status, "headers": headers, "body": _as_bytes(content)}
     return _ANSWERED, _parser.parse(answer, model.output_shape)
+
+
+def _put_object(model: OperationModel, params: dict[str, Any]) -> tuple[Any, dict[str, Any]] | None:
+    """Let moto put an object; ``None`` if moto refuses, or if the checksum is not botocore's own."""
+    checksum = params["context"].get("checksum", {}).get("request_algorithm_header")
+    if checksum is None:
+        return None
+    headers = CaseInsensitiveDict({**params["headers"], checksum["name"]: checksum["value"]})
+    body = params["body"]
+    if not isinstance(body, bytes):
+        file, start = body, body.tell()
+        body = file.read()
+        file.seek(start)
+    try:
+        status, answered, content = _Object(params["context"]["input_params"], headers, body).put_object()
+    except S3ClientError:
+        return None
+    answer = {"status_code": status, "headers": HTTPHeaders.from_dict(answered), "body": _as_bytes(content)}
+    return _ANSWERED, _object_parser.parse(answer, model.output_shape)
+
+
+class _Object(S3Response):
+    """moto's handler of one object, without an HTTP request."""
+
+    def __init__(self, place: Mapping[str, str], headers: Mapping[str, str], body: bytes) -> None:
+        super().__init__()
+        self.bucket_name, self._key = place["Bucket"], place["Key"]
+        self.headers, self.querystring = headers, {}
+        self.body = self.raw_body = body
+        self.region, self.current_account = REGION, ACCOUNT
+
+    def parse_key_name(self) -> str:
+        return self._key
 
 
 def create_request(endpoint: Endpoint, parameters: dict[str, Any], operation: Any = None) -> AWSPreparedRequest:  # noqa: ANN401 - untyped in botocore

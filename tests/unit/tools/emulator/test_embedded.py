@@ -1,6 +1,7 @@
 """The embedded engine answers as moto does: the same random operations on both, compared answer by answer."""
 
 import copy
+import io
 import random
 import time
 from collections.abc import Callable, Iterator
@@ -281,6 +282,12 @@ def about_objects(s3: Any) -> list[Any]:
     for call, request in (
         (s3.put_object, {**name, "Body": b"once", "IfNoneMatch": "*", "Metadata": {"sha256": "ab"}}),
         (s3.put_object, {**name, "Body": b"twice", "IfNoneMatch": "*"}),
+        (s3.put_object, {**name, "Body": io.BytesIO(b"twice"), "IfNoneMatch": "*"}),
+        (s3.put_object, {**name, "Key": "ledger/ü", "Body": io.BytesIO(b"a file"), "ContentType": "text/csv"}),
+        (s3.put_object, {**name, "Key": "ledger/own", "Body": b"own", "ChecksumAlgorithm": "SHA256"}),
+        (s3.put_object, {**name, "Key": "ledger/none", "Bucket": "none", "Body": b"lost"}),
+        (s3.get_object, {**name, "Key": "ledger/ü"}),
+        (s3.get_object, {**name, "Key": "ledger/own"}),
         (s3.get_object, name),
         (s3.get_object, {**name, "Range": "bytes=1-2"}),
         (s3.head_object, name),
