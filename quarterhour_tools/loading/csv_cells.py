@@ -1,4 +1,4 @@
-"""The expressions of a CSV map: they clean cells, parse numbers and times, and combine cells.
+"""The expressions of a CSV map: they clean cells, parse times, and combine cells.
 
 Everything here is a pure function of one row's cells. An invalid definition raises `ValueError`, an unusable cell
 `CellError`.
@@ -15,6 +15,8 @@ from typing import Final, Generic, TypeVar
 from zoneinfo import ZoneInfo
 
 from quarterhour.model import money
+from quarterhour_tools.loading.csv_errors import CellError, EmptyCellError
+from quarterhour_tools.loading.csv_numbers import NumberForm
 
 Cells = Mapping[str, str]
 """The cleaned cells of one row by column name; `row` is its ordinal. The empty text means: no value."""
@@ -29,14 +31,6 @@ _LONGEST_FORMULA: Final = 100
 """The most columns, numbers and signs of a formula."""
 
 
-class CellError(Exception):
-    """A cell, or a combination of cells, is not a value of the required kind; the message says why."""
-
-
-class EmptyCellError(CellError):
-    """There is no value."""
-
-
 @dataclass(frozen=True, slots=True)
 class Expression(Generic[T_co]):
     """A compiled expression of the map: the columns that it reads, and a function from a row to its value."""
@@ -47,49 +41,23 @@ class Expression(Generic[T_co]):
 
 @dataclass(frozen=True, slots=True)
 class CleanUp:
-    """Cleans a cell before its use: strips blanks, cuts prefix and suffix, replaces an empty cell by the default."""
+    """Cleans a cell before its use: strips blanks, cuts prefix and suffix, replaces an empty cell by the default.
+
+    With `fill_down`, the rows above give the value of an empty cell.
+    """
 
     strip: bool = True
     cut_prefix: str = ""
     cut_suffix: str = ""
     empty: frozenset[str] = frozenset()
     default: str = ""
+    fill_down: bool = False
 
     def __call__(self, cell: str) -> str:
         """Return the cleaned cell; a cell equal to a text of `empty` is empty."""
         text = cell.strip() if self.strip else cell
         text = text.removeprefix(self.cut_prefix).removesuffix(self.cut_suffix)
         return self.default if not text or text in self.empty else text
-
-
-@dataclass(frozen=True, slots=True)
-class NumberForm:
-    """The format of numbers: the decimal sign, and the thousands separator, which may be empty."""
-
-    decimal: str = "."
-    thousands: str = ""
-
-    def __post_init__(self) -> None:
-        if self.decimal not in {".", ","}:
-            raise ValueError('decimal must be "." or ","')
-        if len(self.thousands) > 1 or self.thousands in {"+", "-", self.decimal} or self.thousands.isalnum():
-            raise ValueError("thousands must be one sign other than the decimal sign, or empty")
-
-    def number(self, text: str) -> Decimal:
-        """Return a text's exact number. Thousands are groups of three digits (`1.5` is not 15); no exponents."""
-        number = None
-        if _number_pattern(self.decimal, self.thousands).fullmatch(text):
-            number = money.parse_decimal(Decimal(text.replace(self.thousands, "").replace(self.decimal, ".")))
-        if number is None:
-            raise CellError(f"is {text!r}, not a number of the form 1{self.thousands}234{self.decimal}56")
-        return number
-
-
-@lru_cache
-def _number_pattern(decimal: str, thousands: str) -> re.Pattern[str]:
-    grouped = rf"[0-9]{{1,3}}(?:{re.escape(thousands)}[0-9]{{3}})+|" if thousands else ""
-    fraction = re.escape(decimal)
-    return re.compile(rf"[+-]?(?:(?:{grouped}[0-9]+)(?:{fraction}[0-9]*)?|{fraction}[0-9]+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,12 +252,6 @@ def _negative(operand: Expression[Decimal]) -> Expression[Decimal]:
 def _number(text: str) -> Expression[Decimal]:
     number = Decimal(text)
     return Expression(frozenset(), lambda _: number)
-
-
-def instant(text: str, days_before: str, times: TimeForm, numbers: NumberForm) -> Expression[datetime]:
-    """Compile a time: a template, and a formula for the number of days to go back."""
-    stated, back = template(text), formula(days_before, numbers)
-    return Expression(stated.columns | back.columns, lambda cells: times.utc(stated.value(cells), back.value(cells)))
 
 
 def cell_test(name: str, operation: str, operand: str) -> Expression[bool]:

@@ -12,22 +12,24 @@ from zoneinfo import ZoneInfo
 from quarterhour.ledger.event import DETAILS, OF_CORRECTIONS, VOID
 from quarterhour.model import money
 from quarterhour_tools.loading.csv_cells import (
-    CellError,
     Cells,
     CleanUp,
-    EmptyCellError,
     Expression,
-    NumberForm,
     TimeForm,
     amount_test,
     cell_test,
     formula,
-    instant,
     template,
 )
+from quarterhour_tools.loading.csv_errors import CellError, EmptyCellError, MapError
+from quarterhour_tools.loading.csv_numbers import OPEN, NumberForm
+from quarterhour_tools.loading.csv_table import DELIMITERS, FileForm
 
 ENVELOPE: Final = ("id", "source", "type", "subject")
-NUMBERS: Final = frozenset({"quantity", "unit_price", "commission_rate"})
+NUMBERS: Final = frozenset({"quantity", "unit_price", "commission_rate", "commission"})
+MONEY: Final = ("amount", "unit_price", "commission")
+"""The numbers whose currency must be that of the event, if a sign names one."""
+_MOST_HEADER: Final = 1000
 ROW: Final = "row"
 """A column that every file has: the row's ordinal."""
 
@@ -37,45 +39,46 @@ T = TypeVar("T")
 P = ParamSpec("P")
 
 
-class MapError(Exception):
-    """The map is invalid; `field` is the dotted name of the wrong entry."""
-
-    def __init__(self, field: str, problem: str) -> None:
-        super().__init__(f"{field}: {problem}")
-        self.field = field
-
-
 @dataclass(frozen=True, slots=True)
 class EventMap:
     """Converts a row into one event, if `when` is true. A `Value` is a text that may depend on the amount's sign.
 
-    A map of voids has no `amount`.
+    A map of voids has no `amount`. `money` are the columns of its amounts of money.
     """
 
     when: Callable[[Cells], bool]
     amount: Callable[[Cells], Decimal] | None
-    time: Callable[[Cells], datetime] | None
+    time: Callable[[Cells, Decimal], datetime] | None
     envelope: dict[str, Value]
     data: dict[str, Value]
     extra: dict[str, Value]
+    money: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class TotalMap:
+    """Tells the lines of totals. `sums` has, for each of their columns, its number and what it adds up of each row."""
+
+    when: Callable[[Cells], bool]
+    sums: dict[str, tuple[Callable[[Cells], Decimal], Callable[[Cells], Decimal]]]
 
 
 @dataclass(frozen=True, slots=True)
 class Mapping:
-    """A whole map: the format of the file, and the events of a row.
+    """A whole map: the form of the file, and the events of a row.
 
-    `header` names the columns of a file without a header line. For each column in use, `clean` has its clean-up, and
-    `used_by` the entry of the map that uses it.
+    For each column in use, `clean` has its clean-up, and `used_by` the entry of the map that uses it. `settings` are
+    the values that a command line gives, with what each means.
     """
 
-    encoding: str
-    delimiter: str
-    quote: str | None
-    header: list[str] | None
+    file: FileForm
+    numbers: NumberForm
     zone: ZoneInfo
+    settings: dict[str, str]
     clean: dict[str, CleanUp]
     used_by: dict[str, str]
     events: list[EventMap]
+    total: TotalMap | None
 
 
 def load_mapping(text: str) -> Mapping:
@@ -90,24 +93,27 @@ def load_mapping(text: str) -> Mapping:
     with (
         top,
         top.section("file") as file,
-        top.section("numbers") as numbers,
+        top.section("settings") as settings,
+        top.section("numbers") as numbers_section,
         top.section("time") as time,
         top.section("text") as texts,
         top.section("columns") as columns,
     ):
-        delimiter, quote = _signs(file)
-        times = _time_form(time)
-        compiler = _Compiler(_number_form(numbers), times)
+        numbers, times = _number_form(numbers_section), _time_form(time)
+        compiler = _Compiler(numbers, times)
         events = [_event_map(_Section(table, f"event[{n}]"), compiler) for n, table in enumerate(tables, 1)]
+        total = _total_map(top.section("total"), compiler) if "total" in top else None
+        given = {name: settings.text(name) for name in settings.names()}
+        used_by = {column: field for column, field in compiler.used_by.items() if column not in given}
         return Mapping(
-            encoding=_encoding(file),
-            delimiter=delimiter,
-            quote=quote,
-            header=list(file.texts("columns")) or None,
+            file=_file_form(file),
+            numbers=numbers,
             zone=times.zone,
-            clean=_clean_ups(texts, columns, compiler.used_by),
-            used_by=compiler.used_by,
+            settings=given,
+            clean=_clean_ups(texts, columns, used_by),
+            used_by=used_by,
             events=events,
+            total=total,
         )
 
 
@@ -154,13 +160,26 @@ class _Section:
         value = self.take(key, default)
         if not isinstance(value, str):
             raise MapError(self.path(key), "must be text in quotes")
-        return value
+        return self.decided(key, value)
 
     def texts(self, key: str, *default: str) -> tuple[str, ...]:
         value = self.take(key, list(default))
         if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
             raise MapError(self.path(key), "must be a list of texts")
-        return tuple(value)
+        return tuple(self.decided(key, item) for item in value)
+
+    def decided(self, key: str, value: str) -> str:
+        """Return a value of the map; raise `MapError` if it is still to be decided."""
+        if value == OPEN:
+            raise MapError(self.path(key), f'is still "{OPEN}": answer the question')
+        return value
+
+    def number(self, key: str) -> int | None:
+        """Remove and return a whole number above 0; `None` if it is not there."""
+        value = self._content.pop(key, None)
+        if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < 1):
+            raise MapError(self.path(key), "must be a whole number above 0")
+        return value
 
     def flag(self, key: str, *, default: bool) -> bool:
         value = self.take(key, default)
@@ -169,31 +188,36 @@ class _Section:
         return value
 
 
-def _encoding(file: _Section) -> str:
-    name = file.text("encoding", "utf-8")
+def _file_form(file: _Section) -> FileForm:
+    encoding = _encoding(file.text("encoding"), file) if "encoding" in file else None
+    delimiter = file.text("delimiter") if "delimiter" in file else None
+    quote = file.text("quote", '"')
+    if delimiter is not None and (len(delimiter) != 1 or delimiter in "\r\n"):
+        raise MapError(file.path("delimiter"), "must be one character")
+    if len(quote) > 1 or quote in {"\r", "\n", *([delimiter] if delimiter else DELIMITERS)}:
+        raise MapError(file.path("quote"), "must be one character other than the delimiter, or empty")
+    header = file.number("header")
+    if header and header > _MOST_HEADER:
+        raise MapError(file.path("header"), f"must be at most {_MOST_HEADER}")
+    return FileForm(encoding, delimiter, quote or None, file.texts("columns"), header)
+
+
+def _encoding(name: str, file: _Section) -> str:
     try:
         "".encode(name)  # codecs that do not convert text to bytes, such as rot13, are not encodings
-        codec = codecs.lookup(name).name
+        return codecs.lookup(name).name
     except (LookupError, ValueError):
         raise MapError(file.path("encoding"), f"there is no text encoding {name!r}") from None
-    return "utf-8-sig" if codec == "utf-8" else codec  # a byte order mark is not a part of the first column
-
-
-def _signs(file: _Section) -> tuple[str, str | None]:
-    """Return the delimiter, and the quote or `None`."""
-    delimiter, quote = file.text("delimiter", ","), file.text("quote", '"')
-    if len(delimiter) != 1 or delimiter in "\r\n":
-        raise MapError(file.path("delimiter"), "must be one character")
-    if len(quote) > 1 or quote in {"\r", "\n", delimiter}:
-        raise MapError(file.path("quote"), "must be one character other than the delimiter, or empty")
-    return delimiter, quote or None
 
 
 def _number_form(section: _Section) -> NumberForm:
-    try:
-        return NumberForm(section.text("decimal", "."), section.text("thousands", ""))
-    except ValueError as error:
-        raise MapError(section.name, str(error)) from None
+    with section, section.section("currencies") as currencies:
+        codes = {sign: currencies.text(sign) for sign in currencies.names()}
+        negative = frozenset(section.texts("negative"))
+        try:
+            return NumberForm(section.text("decimal", "."), section.text("thousands", ""), negative, codes)
+        except ValueError as error:
+            raise MapError(section.name, str(error)) from None
 
 
 def _time_form(section: _Section) -> TimeForm:
@@ -226,6 +250,7 @@ def _clean_ups(texts: _Section, columns: _Section, used_by: Iterable[str]) -> di
                 cut_suffix=column.text("cut_suffix", ""),
                 empty=empty.union(column.texts("empty")),
                 default=column.text("default", ""),
+                fill_down=column.flag("fill_down", default=False),
             )
     return clean
 
@@ -233,17 +258,35 @@ def _clean_ups(texts: _Section, columns: _Section, used_by: Iterable[str]) -> di
 def _event_map(event: _Section, compiler: "_Compiler") -> EventMap:
     with event, event.section("when") as when, event.section("data") as data, data.section("extra") as extra:
         has_amount = "amount" in data or not event.is_text("type", VOID)
+        compiler.money = set()
         return EventMap(
             when=compiler.test(when),
-            amount=compiler.number(data.text("amount"), data.path("amount")) if has_amount else None,
+            amount=compiler.money_amount(data.text("amount"), data.path("amount")) if has_amount else None,
             time=compiler.time(event) if "time" in event else None,
             envelope={name: compiler.value(event, name, compiler.text) for name in ENVELOPE},
             data={
-                name: compiler.value(data, name, compiler.number_text if name in NUMBERS else compiler.text)
-                for name in ("currency", "commission_rate", *DETAILS, *OF_CORRECTIONS)
+                name: compiler.value(data, name, compiler.maker(name))
+                for name in ("currency", "commission_rate", "commission", "kind", *DETAILS, *OF_CORRECTIONS)
                 if name in data or name == "currency"
             },
             extra={name: compiler.value(extra, name, compiler.text) for name in extra.names()},
+            money=frozenset(compiler.money),
+        )
+
+
+def _total_map(total: _Section, compiler: "_Compiler") -> TotalMap:
+    with total, total.section("when") as when, total.section("sums") as sums:
+        if not sums.names():
+            raise MapError(sums.name, "must name a column of the totals and the formula that it sums up")
+        return TotalMap(
+            when=compiler.test(when),
+            sums={
+                column: (
+                    compiler.number(f"{{{column}}}", sums.path(column)),
+                    compiler.number(sums.text(column), sums.path(column)),
+                )
+                for column in sums.names()
+            },
         )
 
 
@@ -252,12 +295,13 @@ def _always(_: object) -> bool:
 
 
 class _Compiler:
-    """Compiles the texts of events, and records the entry of the map that uses each column."""
+    """Compiles the texts of events. Records the entry of the map that uses each column, and the columns of money."""
 
     def __init__(self, numbers: NumberForm, times: TimeForm) -> None:
         self._numbers = numbers
         self._times = times
         self.used_by: dict[str, str] = {}
+        self.money: set[str] = set()
 
     def text(self, text: str, field: str) -> Callable[[Cells], str]:
         return self._compiled(field, template, text)
@@ -265,19 +309,42 @@ class _Compiler:
     def number(self, text: str, field: str) -> Callable[[Cells], Decimal]:
         return self._compiled(field, formula, text, self._numbers)
 
-    def number_text(self, text: str, field: str) -> Callable[[Cells], str]:
+    def money_amount(self, text: str, field: str) -> Callable[[Cells], Decimal]:
         number = self.number(text, field)
-        return lambda cells: money.plain(number(cells))
+        self.money |= formula(text, self._numbers).columns
+        return number
 
-    def time(self, event: _Section) -> Callable[[Cells], datetime]:
-        text, days_before = event.text("time"), event.text("days_before", "0")
-        return self._compiled(event.path("time"), instant, text, days_before, self._times, self._numbers)
+    def maker(self, name: str) -> Callable[[str, str], Callable[[Cells], str]]:
+        """Return the method that compiles a field of the data to text."""
+        if name not in NUMBERS:
+            return self.text
+        number = self.money_amount if name in MONEY else self.number
+
+        def make(text: str, field: str) -> Callable[[Cells], str]:
+            value = number(text, field)
+            return lambda cells: money.plain(value(cells))
+
+        return make
+
+    def time(self, event: _Section) -> Callable[[Cells, Decimal], datetime]:
+        field = event.path("time")
+        text = self.value(event, "time", self.text)
+        days_before = self.number(event.text("days_before", "0"), event.path("days_before"))
+
+        def value(cells: Cells, amount: Decimal) -> datetime:
+            stated, days = text(cells, amount), days_before(cells)
+            try:
+                return self._times.utc(stated, days)
+            except CellError as error:
+                raise CellError(f"{field}: {error}") from None
+
+        return value
 
     def value(self, section: _Section, key: str, make: Callable[[str, str], Callable[[Cells], str]]) -> Value:
         """Compile a field: one text for all rows, or a list of cases of which the first match applies."""
         given, field = section.take(key), section.path(key)
         if isinstance(given, str):
-            text = make(given, field)
+            text = make(section.decided(key, given), field)
             return lambda cells, _: text(cells)
         if not isinstance(given, list):
             raise MapError(field, "must be text in quotes, or a list of cases")

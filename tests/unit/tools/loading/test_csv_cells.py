@@ -9,50 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quarterhour_tools.loading.csv_cells import (
-    CellError,
-    CleanUp,
-    EmptyCellError,
-    NumberForm,
-    TimeForm,
-    amount_test,
-    cell_test,
-    formula,
-    template,
-)
+from quarterhour_tools.loading.csv_cells import CleanUp, TimeForm, amount_test, cell_test, formula, template
+from quarterhour_tools.loading.csv_errors import CellError, EmptyCellError
+from quarterhour_tools.loading.csv_numbers import NumberForm
 
 LONDON = TimeForm(ZoneInfo("Europe/London"))
 GERMAN = NumberForm(decimal=",", thousands=".")
 decimals = st.decimals(-(10**14), 10**14, places=4)
-
-
-def written(number: Decimal, form: NumberForm) -> str:
-    swap = {",": form.thousands, ".": form.decimal}
-    return "".join(swap.get(character, character) for character in f"{number:,f}")
-
-
-@given(decimals, st.sampled_from([NumberForm(), GERMAN, NumberForm(",", " "), NumberForm(".", "'")]))
-def test_a_number_written_in_a_form_is_read_back_exactly(number: Decimal, form: NumberForm) -> None:
-    assert form.number(written(number, form)) == number
-
-
-@pytest.mark.parametrize("text", ["1.5", "1.50,5", "1,234,5", "12.34.567", "", "-", ",", "1e3", "NaN", "1 000", "٣"])
-def test_a_number_out_of_form_is_refused_rather_than_guessed(text: str) -> None:
-    with pytest.raises(CellError):
-        GERMAN.number(text)
-
-
-@pytest.mark.parametrize(
-    ("text", "number"), [("+1", "1"), (",5", "0.5"), ("5,", "5"), ("1234", "1234"), ("-1.234,50", "-1234.50")]
-)
-def test_common_spellings_of_a_number_are_read(text: str, number: str) -> None:
-    assert GERMAN.number(text) == Decimal(number)
-
-
-def test_a_number_of_more_than_38_digits_is_refused() -> None:
-    assert NumberForm().number("9" * 38) == 10**38 - 1
-    with pytest.raises(CellError):
-        NumberForm().number("9" * 39)
 
 
 def test_local_time_becomes_utc_by_the_offset_of_its_season() -> None:

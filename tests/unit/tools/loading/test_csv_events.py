@@ -14,8 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quarterhour_tools.loading import agencies, csv_events, rate_cards
-from quarterhour_tools.loading.csv_events import BadRow, Event, events, records
-from quarterhour_tools.loading.csv_map import MapError, load_mapping
+from quarterhour_tools.loading.csv_errors import MapError
+from quarterhour_tools.loading.csv_events import Event, events
+from quarterhour_tools.loading.csv_file import BROKEN, numbered
+from quarterhour_tools.loading.csv_map import load_mapping
+from quarterhour_tools.loading.csv_table import BadRow, read_table
 from tests.support.repository import ROOT
 
 EXAMPLES = ROOT / "examples"
@@ -42,7 +45,8 @@ HEADER = "invoice,shop,time,price,customer\n"
 
 def outcomes(text: str, toml: str = TILL) -> list[Event | BadRow]:
     mapping = load_mapping(toml)
-    return list(events(records(io.StringIO(text, newline=""), mapping), mapping))
+    table = read_table(numbered(io.StringIO(text, newline="")), mapping.file, mapping.used_by)
+    return list(events(table, mapping))
 
 
 def good(text: str, toml: str = TILL) -> list[dict[str, Any]]:
@@ -96,10 +100,20 @@ def test_bad_rows_carry_the_physical_line_on_which_they_start() -> None:
         ("A,42,,1,", "event[1].time: time is empty"),
         ("A,42,2026-10-23,,", "event[1].data.amount: price is empty"),
         ("A,42,23.10.2026,1,", "event[1].time: '23.10.2026' is not a time of the form iso"),
-        ("A,42,2026-10-23,1.5,", "event[1].data.amount: price is '1.5', not a number of the form 1.234,56"),
+        (
+            "A,42,2026-10-23,1.5,",
+            (
+                "event[1].data.amount: price is '1.5', not a number of the form 1.234,56; "
+                'to read it, set in [numbers]: decimal = "."'
+            ),
+        ),
         ('A,42,2026-10-23,1,"x"y', "is not CSV: ',' expected after '\"'"),
         ('A,42,2026-10-23,1,"x', "is not CSV: unexpected end of data"),
-        ("A,42,2026-10-23,1,\udce9", "holds bytes that are not utf-8-sig"),
+        (
+            f"A,42,2026-10-23,1,{BROKEN}",
+            "holds bytes that are not of the file's encoding: correct them, or set encoding in [file]",
+        ),
+        ("A,42,2026-10-23,1,\0", "holds NUL bytes"),
     ],
 )
 def test_a_bad_row_says_what_is_wrong(row: str, reason: str) -> None:
@@ -253,20 +267,7 @@ def test_a_byte_that_is_no_utf_8_spoils_its_row_alone(tmp_path: Path, capfd: pyt
     assert command(tmp_path, ROWS + b"C,42,2026-10-23,1,Zo\xeb\nD,42,2026-10-23,1,\n") == 1
     out, err = capfd.readouterr()
     assert len(out.splitlines()) == 3
-    assert err.startswith("line 4: holds bytes that are not utf-8")
-
-
-@pytest.mark.parametrize("encoding", ["latin-1", "utf-16", "cp1252"])
-def test_other_encodings_are_read_as_the_map_says(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str], encoding: str
-) -> None:
-    toml = f'[file]\nencoding = "{encoding}"\n' + TILL
-    assert command(tmp_path, ROWS.decode().encode(encoding), toml=toml) == 0
-    assert "Zoë" in capfd.readouterr().out
-
-
-def test_a_byte_order_mark_is_no_part_of_the_first_column(tmp_path: Path) -> None:
-    assert command(tmp_path, b"\xef\xbb\xbf" + ROWS) == 0
+    assert err.startswith("line 4: holds bytes that are not of the file's encoding")
 
 
 def test_a_compressed_file_and_standard_input_are_read(
@@ -388,3 +389,159 @@ def test_a_row_that_pays_with_facts_of_a_sale_is_bad() -> None:
 def test_only_a_void_has_no_amount() -> None:
     with pytest.raises(MapError, match="amount"):
         load_mapping(TILL.replace('amount = "{price}"\n', ""))
+
+
+def test_a_settlement_as_banks_export_it_is_read_whole() -> None:
+    toml = """
+[file]
+delimiter = ";"
+
+[numbers]
+decimal = ","
+thousands = "."
+negative = ["brackets", "trailing minus"]
+currencies = { "€" = "EUR", "EUR" = "EUR" }
+
+[time]
+formats = ["%d.%m.%Y"]
+
+[[event]]
+id = "{Beleg}"
+source = "bank"
+subject = "{Haendler}"
+time = "{Datum}"
+type = [{ amount = "< 0", is = "sale.refunded" }, { is = "sale.recorded" }]
+data = { amount = "{Betrag}", currency = "{Waehrung}" }
+"""
+    text = """Kontoauszug;;;;
+"Stand: 23.10.2026";;;;
+
+Beleg;Datum;Haendler;Betrag;Waehrung
+1;01.10.2026;42;1.259,80 €;EUR
+2;01.10.2026;42;EUR 12,00;eur
+3;01.10.2026;42;(5,00 €); eur
+4;01.10.2026;42;7,50-;EUR
+5;01.10.2026;42;\N{MINUS SIGN}2,25;EUR
+"""
+    amounts = [(one["data"]["amount"], one["data"]["currency"]) for one in good(text, toml)]
+    assert amounts == [("1259.80", "EUR"), ("12.00", "EUR"), ("-5.00", "EUR"), ("-7.50", "EUR"), ("-2.25", "EUR")]
+
+
+def test_a_sign_that_contradicts_the_currency_is_a_bad_row() -> None:
+    toml = TILL.replace("[numbers]", '[numbers]\ncurrencies = { "£" = "GBP", "€" = "EUR" }').replace('"."', '" "')
+    assert good(HEADER + 'A,42,2026-10-23,"€1",\n', toml)
+    assert bad(HEADER + 'A,42,2026-10-23,"£1",\n', toml) == [
+        (2, "price is '£1', in GBP, but the currency of the event is EUR")
+    ]
+
+
+def test_a_commission_of_its_own_is_read() -> None:
+    toml = TILL.replace('[{ amount = "< 0", is = "sale.refunded" }, { is = "sale.recorded" }]', '"adjustment.recorded"')
+    [body] = good(HEADER + 'A,42,2026-10-23,"5","0,75"\n', toml.replace('customer = "{cu', 'commission = "{cu'))
+    assert (body["data"]["amount"], body["data"]["commission"]) == ("5", "0.75")
+
+
+def test_a_row_with_a_fee_is_a_sale_and_a_payment() -> None:
+    toml = TILL.replace('currency = "EUR"\ncustomer = "{customer}"', 'currency = "EUR"').replace(
+        '[{ amount = "< 0", is = "sale.refunded" }, { is = "sale.recorded" }]', '"sale.recorded"'
+    )
+    fee = toml.partition("[[event]]")[2].partition("location")[0].replace("{row}", "{row}:fee")
+    fee = fee.replace("sale.recorded", "payment.recorded").replace("{price}", "-{customer}") + 'reason = "fee"\n'
+    sold, paid = good(HEADER + 'A,42,2026-10-23,5,"0,25"\n', f"{toml}\n[[event]]{fee}")
+    assert (sold["id"], sold["data"]["amount"]) == ("A:1", "5")
+    assert (paid["id"], paid["data"]["amount"], paid["data"]["reason"]) == ("A:1:fee", "-0.25", "fee")
+
+
+TOTAL = (
+    TILL
+    + """
+[total]
+when = { column = "invoice", equals = "Total" }
+sums = { price = "{price}" }
+"""
+)
+
+
+@pytest.mark.parametrize(
+    ("rows", "problems"),
+    [
+        ("A,42,2026-10-23,1,\nB,42,2026-10-23,2,\nTotal,,,3,\n", []),
+        ("Total,,,3,\nA,42,2026-10-23,1,\nB,42,2026-10-23,2,\n", []),
+        ("A,42,2026-10-23,1,\nB,42,2026-10-23,2,\nTotal,,,3\n", []),
+        (
+            "A,42,2026-10-23,1,\nB,42,2026-10-23,2,\nTotal,,,4,\n",
+            [(4, "total.sums.price: is 4, but the rows add up to 3")],
+        ),
+        ("A,42,2026-10-23,1,\n", [(2, "total: the file ends without its line of totals")]),
+        (
+            "A,42,2026-10-23,1,\nB,42,never,2,\nTotal,,,3,\n",
+            [(3, "event[1].time: 'never' is not a time of the form iso")],
+        ),
+    ],
+)
+def test_the_rows_must_add_up_to_the_total_which_is_no_event(rows: str, problems: list[tuple[int, str]]) -> None:
+    assert bad(HEADER + rows, TOTAL) == problems
+    assert "Total:3" not in [one.body["id"] for one in outcomes(HEADER + rows, TOTAL) if isinstance(one, Event)]
+
+
+def test_an_empty_cell_takes_the_value_above_but_never_across_a_bad_row() -> None:
+    toml = "[columns.shop]\nfill_down = true\n" + TILL
+    text = HEADER + "A,42,2026-10-23,1,\nB,,2026-10-23,1,\nC,43\nD,,2026-10-23,1,\nE,44,2026-10-23,1,\n"
+    found = outcomes(text, toml)
+    assert [one.body["subject"] for one in found if isinstance(one, Event)] == ["42", "42", "44"]
+    assert [one.line for one in found if isinstance(one, BadRow)] == [4, 5]
+
+
+def test_a_time_may_depend_on_a_column() -> None:
+    cases = """[
+  { column = "customer", equals = "CEST", is = "{time}+02:00" },
+  { column = "customer", equals = "CET", is = "{time}+01:00" },
+]"""
+    toml = TILL.replace('time = "{time}"', f"time = {cases}")
+    summer, winter = good(HEADER + "A,42,2026-10-23T01:00,1,CEST\nB,42,2026-11-23T01:00,1,CET\n", toml)
+    assert (summer["time"], winter["time"]) == ("2026-10-22T23:00:00Z", "2026-11-23T00:00:00Z")
+    assert bad(HEADER + "A,42,2026-10-23T01:00,1,PST\n", toml) == [(2, "event[1].time: no case matches")]
+
+
+def test_a_value_of_the_command_line_is_used_like_a_column(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    toml = '[settings]\nagency = "the agency of the account"\n' + TILL.replace("{shop}", "{agency}")
+    assert command(tmp_path, ROWS, "--set", "agency=7", toml=toml) == 0
+    assert {json.loads(line)["subject"] for line in capfd.readouterr().out.splitlines()} == {"7"}
+    assert command(tmp_path, ROWS, toml=toml) == 2
+    assert "give --set agency=...: the agency of the account" in capfd.readouterr().err
+    assert command(tmp_path, ROWS, "--set", "agency=7", "--set", "shop=8", toml=toml) == 2
+    assert "settings.shop: the map asks for no such value" in capfd.readouterr().err
+
+
+def test_the_last_line_can_be_json(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert command(tmp_path, ROWS + b"C,42\n", "--json") == 1
+    assert json.loads(capfd.readouterr().err.splitlines()[-1]) == {"rows": 3, "events": 2, "bad": 1}
+    assert command(tmp_path, b"%PDF-1.7", "--json") == 2
+    assert json.loads(capfd.readouterr().err.splitlines()[-1]) == {"rows": 0, "events": 0, "bad": 0}
+
+
+def test_many_bad_rows_are_counted_and_the_first_hundred_shown(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert command(tmp_path, ROWS + b"x\n" * 1234) == 1
+    lines = capfd.readouterr().err.splitlines()
+    assert len(lines) == 102
+    assert lines[-2:] == ["... and 1,134 more bad rows", "1236 rows, 2 events, 1234 bad rows"]
+
+
+def test_what_can_be_read_of_a_truncated_file_is_converted(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    many = HEADER.encode() + b"".join(b"%d,42,2026-10-23,1,\n" % hash_ for hash_ in range(0, 10**9, 1_000_003))
+    assert command(tmp_path, gzip.compress(many)[:-2000], "--json", name="sales.csv.gz") == 2
+    out, err = capfd.readouterr()
+    counts = json.loads(err.splitlines()[-1])
+    assert counts["events"] == len(out.splitlines()) > 100
+    assert "cannot be read further, after" in err
+
+
+def test_an_encoding_that_was_detected_is_named(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    names = ["Müller", "Händler", "Größe", "Söhne", "Straße", "Möbel", "Bücher"]
+    rows = HEADER + "".join(f"{n},42,2026-10-23,1,{name} und {name}\n" for n, name in enumerate(names * 3))
+    assert command(tmp_path, rows.encode("cp1252")) == 0
+    out, err = capfd.readouterr()
+    assert "sales.csv: read as cp1252, which was detected" in err
+    assert "Straße" in out

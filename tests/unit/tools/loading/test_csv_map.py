@@ -2,7 +2,9 @@
 
 import pytest
 
-from quarterhour_tools.loading.csv_map import MapError, load_mapping
+from quarterhour_tools.loading.csv_errors import MapError
+from quarterhour_tools.loading.csv_map import load_mapping
+from quarterhour_tools.loading.csv_table import FileForm
 from tests.support.repository import ROOT
 
 EVENT = """
@@ -17,7 +19,7 @@ data = { amount = "{amount}", currency = "EUR" }
 
 def test_a_map_of_one_event_is_enough() -> None:
     mapping = load_mapping(EVENT)
-    assert (mapping.encoding, mapping.delimiter, mapping.quote) == ("utf-8-sig", ",", '"')
+    assert mapping.file == FileForm(encoding=None, delimiter=None, quote='"', columns=(), header=None)
     assert mapping.used_by == {"id": "event[1].id", "shop": "event[1].subject", "amount": "event[1].data.amount"}
 
 
@@ -35,6 +37,22 @@ def test_a_map_of_one_event_is_enough() -> None:
         ("file.delimiter", "[file]\ndelimiter = '::'\n" + EVENT),
         ("file.quote", "[file]\nquote = ','\n" + EVENT),
         ("file.columns", "[file]\ncolumns = 'a,b'\n" + EVENT),
+        ("file.header", "[file]\nheader = 'first'\n" + EVENT),
+        ("file.header", "[file]\nheader = 0\n" + EVENT),
+        ("file.header", "[file]\nheader = 1001\n" + EVENT),
+        ("file.header", "[file]\nheader = true\n" + EVENT),
+        ("numbers", "[numbers]\nthousands = '('\n" + EVENT),
+        ("numbers", "[numbers]\nnegative = ['red']\n" + EVENT),
+        ("numbers", "[numbers]\ncurrencies = { '-' = 'EUR' }\n" + EVENT),
+        ("numbers", "[numbers]\ncurrencies = { '€' = 'EURO' }\n" + EVENT),
+        ("numbers.currencies.$", "[numbers]\ncurrencies = { '$' = '?' }\n" + EVENT),
+        ("numbers.decimal", "[numbers]\ndecimal = '?'\n" + EVENT),
+        ("time.formats", "[time]\nformats = ['?']\n" + EVENT),
+        ("event[1].subject", EVENT.replace("{shop}", "?")),
+        ("settings.shop", "[settings]\nshop = 5\n" + EVENT),
+        ("columns.shop.fill_down", "[columns.shop]\nfill_down = 'yes'\n" + EVENT),
+        ("total.sums", "[total]\nwhen = { column = 'id', equals = 'x' }\n" + EVENT),
+        ("total.sums.a", "[total]\nsums = { a = '{b' }\n" + EVENT),
         ("file.headers", "[file]\nheaders = ['a']\n" + EVENT),
         ("numbers", "[numbers]\ndecimal = '·'\n" + EVENT),
         ("numbers", "[numbers]\ndecimal = ','\nthousands = ','\n" + EVENT),
@@ -90,4 +108,4 @@ def test_the_formats_that_files_use_are_accepted() -> None:
 def test_the_map_in_the_documentation_is_a_good_one() -> None:
     page = (ROOT / "docs" / "csv.md").read_text("utf-8")
     mapping = load_mapping(page.partition("```toml\n")[2].partition("```")[0])
-    assert mapping.header == ["a", "b"]
+    assert mapping.file.columns == ("a", "b")

@@ -1,0 +1,232 @@
+"""Reads CSV files as they are: plain or gzipped bytes in any encoding become numbered lines, in bounded memory.
+
+The encoding is that of the map, of a byte order mark, UTF-8, or one that can be detected without doubt.
+"""
+
+import codecs
+import gzip
+import io
+import sys
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, Final, NamedTuple
+
+from quarterhour_tools.loading.csv_errors import FileError
+
+STDIN: Final = "-"
+LONGEST: Final = 1 << 18
+"""The most characters of a line, and of a row."""
+UTF_8: Final = "utf-8"
+BROKEN: Final = "\udcff"
+"""Stands in a text for bytes that are not of its encoding."""
+
+_ERRORS: Final = "quarterhour-broken"
+codecs.register_error(
+    _ERRORS, lambda error: (BROKEN, error.end) if isinstance(error, UnicodeDecodeError) else (BROKEN, 0)
+)
+
+_SAMPLE: Final = 1 << 20
+"""The bytes from which kind and encoding are read."""
+_GZIP: Final = b"\x1f\x8b"
+_FREE_EXPANSION: Final = 1 << 26
+_MOST_EXPANSION: Final = 250
+"""How many bytes one compressed byte may give beyond `_FREE_EXPANSION`; files of sales give 5 to 50."""
+_MARKS: Final = (  # the marks of UTF-32 before those of UTF-16, with which they begin
+    (codecs.BOM_UTF8, UTF_8),
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+_KINDS: Final = (
+    (b"PK\x03\x04", "a spreadsheet or another ZIP file: save it as CSV, or unpack it"),
+    (b"\xd0\xcf\x11\xe0", "an old spreadsheet (.xls): save it as CSV"),
+    (b"%PDF", "a PDF file: export the data as CSV"),
+    (b"PAR1", "a Parquet file: export the data as CSV"),
+    (b"SQLite format 3", "a database: export the data as CSV"),
+    (b"BZh", "compressed with bzip2: decompress it first"),
+    (b"\xfd7zXZ", "compressed with xz: decompress it first"),
+    (b"\x28\xb5\x2f\xfd", "compressed with zstd: decompress it first"),
+    (b"7z\xbc\xaf", "a 7z archive: unpack it first"),
+    (b"\x89PNG", "an image"),
+    (b"\xff\xd8\xff", "an image"),
+)
+_PAGES: Final = (b"<!doctype", b"<html", b"<?xml", b"{\\rtf")
+_NUL_SHARE: Final = 5
+"""A text in UTF-16 has a NUL in two bytes; one in 5 tells it from a damaged text."""
+_COMMONEST: Final = "cp1252"
+
+
+class Line(NamedTuple):
+    """A line of the file with its end, numbered from 1; `text` is `None` if it is longer than `LONGEST`."""
+
+    number: int
+    text: str | None
+
+
+@dataclass(slots=True)
+class TextFile:
+    """An open file: its lines, and its encoding, which the map gives or which was `detected`.
+
+    After the last line, `problem` says why the file could not be read to its end, if so.
+    """
+
+    encoding: str
+    detected: bool
+    _text: io.TextIOWrapper
+    _source: "_Source"
+    problem: str | None = None
+
+    def lines(self) -> Iterator[Line]:
+        """Yield the lines, until the end or a problem."""
+        yield from numbered(self._text)
+        self.problem = self._source.problem
+
+
+def numbered(text: io.TextIOBase) -> Iterator[Line]:
+    """Yield the lines of an open text without its byte order mark. A line that is too long is skipped to its end."""
+    number = 0
+    while line := text.readline(LONGEST + 1):
+        number += 1
+        if len(line) <= LONGEST:
+            yield Line(number, line.removeprefix("\ufeff") if number == 1 else line)
+            continue
+        yield Line(number, None)
+        while line and not line.endswith(("\n", "\r")):
+            line = text.readline(LONGEST)
+
+
+@contextmanager
+def open_text(name: str, encoding: str | None) -> Iterator[TextFile]:
+    """Open a file, a gzipped file or standard input (`-`) as text, in an encoding or in the one that is detected.
+
+    Bytes that cannot be decoded become `BROKEN`. Raises `FileError` if the file is of another kind, or if its encoding
+    is in doubt, `OSError` if it cannot be opened.
+    """
+    with nullcontext(sys.stdin.buffer) if name == STDIN else Path(name).open("rb") as opened:
+        source = _Source(opened, must_be_gzip=name.endswith(".gz"))
+        sample = source.read_sample()
+        if source.problem and not sample:
+            raise FileError(f"cannot be read: {source.problem}")
+        _check_kind(sample)
+        marked = _marked(sample)
+        if encoding and marked and not encoding.startswith(marked):
+            raise FileError(f'begins with the byte order mark of {marked}, but the map has encoding = "{encoding}"')
+        found = encoding or marked or detect(sample, whole=len(sample) < _SAMPLE)
+        text = io.TextIOWrapper(io.BufferedReader(source), found, _ERRORS, newline="")
+        yield TextFile(found, encoding is None, text, source)
+
+
+class _Source(io.RawIOBase):
+    """The decompressed bytes of a file. What ends the file early is kept in `problem`: the bytes before it count."""
+
+    def __init__(self, opened: BinaryIO, *, must_be_gzip: bool) -> None:
+        self._opened = _Counted(opened)
+        start = io.BufferedReader(self._opened)
+        zipped = start.peek(len(_GZIP))[: len(_GZIP)] == _GZIP
+        self._bytes: io.BufferedIOBase = gzip.GzipFile(fileobj=start) if zipped or must_be_gzip else start
+        self._zipped = zipped
+        self._ahead = b""
+        self._given = 0
+        self.problem: str | None = None
+
+    def read_sample(self) -> bytes:
+        """Return the first bytes, which will be read once more."""
+        pieces, missing = [], _SAMPLE
+        while missing and (piece := self._piece(missing)):
+            pieces.append(piece)
+            missing -= len(piece)
+        self._ahead = b"".join(pieces)
+        return self._ahead
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override] # the buffer of a BufferedReader
+        if self._ahead:
+            piece, self._ahead = self._ahead[: len(buffer)], self._ahead[len(buffer) :]
+        else:
+            piece = self._piece(len(buffer))
+        buffer[: len(piece)] = piece
+        return len(piece)
+
+    def _piece(self, most: int) -> bytes:
+        """Return the next bytes; none at the end, or after a problem."""
+        if self.problem:
+            return b""
+        try:
+            piece = self._bytes.read1(most)
+        except (OSError, EOFError, zlib.error) as error:
+            self.problem = f"it ends early: {error}" if isinstance(error, EOFError) else str(error)
+            return b""
+        self._given += len(piece)
+        if self._zipped and self._given > max(_FREE_EXPANSION, _MOST_EXPANSION * self._opened.count):
+            self.problem = f"it expands more than {_MOST_EXPANSION}-fold: decompress it yourself if you trust it"
+            return b""
+        return piece
+
+
+class _Counted(io.RawIOBase):
+    """Counts the bytes that are read from a file."""
+
+    def __init__(self, opened: BinaryIO) -> None:
+        self._opened = opened
+        self.count = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override] # the buffer of a BufferedReader
+        piece: bytes = self._opened.read1(len(buffer))  # type: ignore[attr-defined] # open files and standard input have it
+        buffer[: len(piece)] = piece
+        self.count += len(piece)
+        return len(piece)
+
+
+def _check_kind(sample: bytes) -> None:
+    for magic, kind in _KINDS:
+        if sample.startswith(magic):
+            raise FileError(f"is no CSV file but {kind}")
+    if sample[:100].removeprefix(codecs.BOM_UTF8).lstrip().lower().startswith(_PAGES):
+        raise FileError("is no CSV file but a page or a document (HTML, XML, RTF): export the data as CSV")
+
+
+def _marked(sample: bytes) -> str | None:
+    return next((encoding for mark, encoding in _MARKS if sample.startswith(mark)), None)
+
+
+def detect(sample: bytes, *, whole: bool = True) -> str:
+    """Return the encoding of the first bytes of a file, which are the `whole` file or not.
+
+    Raises `FileError` if there is doubt: if two encodings give two texts, or if the file goes on after a sample that
+    is not UTF-8.
+    """
+    if sample.count(0) * _NUL_SHARE > len(sample):
+        raise FileError('has many NUL bytes: if it is UTF-16, set encoding = "utf-16-le" or "utf-16-be" in [file]')
+    if sample.isascii() or _mostly_utf_8(sample):
+        return UTF_8
+    from charset_normalizer import from_bytes  # noqa: PLC0415 - few files need it
+
+    unclear = b"".join(line for line in sample.splitlines(keepends=True) if not line.isascii())
+    readings: dict[str, str] = {}
+    for match in from_bytes(unclear):
+        names = match.could_be_from_charset
+        name = _COMMONEST if _COMMONEST in names else match.encoding
+        readings.setdefault(unclear.decode(name, "replace"), name)
+    if len(readings) == 1 and whole:
+        return codecs.lookup(next(iter(readings.values()))).name
+    names = sorted({_COMMONEST, *readings.values()}, key=lambda name: (name != _COMMONEST, name))[:4]
+    lines = unclear.splitlines()[:200]
+    line = max(lines, key=lambda one: len({one.decode(name, "replace") for name in names}))
+    shown = ", ".join(f"{name} reads {line.decode(name, 'replace').strip()[:60]!r}" for name in names)
+    raise FileError(f'is not UTF-8: set encoding = "{_COMMONEST}" or another in [file]; {shown}')
+
+
+def _mostly_utf_8(sample: bytes) -> bool:
+    """Return whether more bytes of a text are UTF-8 than are not; a character that the sample cuts does not count."""
+    text = codecs.getincrementaldecoder(UTF_8)("surrogateescape").decode(sample)
+    broken = sum("\udc80" <= one <= "\udcff" for one in text)
+    return sum(one >= "\x80" for one in text) - broken >= broken

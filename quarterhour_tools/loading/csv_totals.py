@@ -1,0 +1,52 @@
+"""Checks the rows of a CSV file against the lines of totals in it, which are no events."""
+
+from collections.abc import Iterator
+from contextlib import suppress
+from decimal import Decimal
+from typing import NamedTuple
+
+from quarterhour.model import money
+from quarterhour_tools.loading.csv_cells import Cells
+from quarterhour_tools.loading.csv_errors import EmptyCellError
+from quarterhour_tools.loading.csv_map import TotalMap
+from quarterhour_tools.loading.csv_table import BadRow
+
+
+class _Line(NamedTuple):
+    """A line of totals: where it stands, and its numbers by column."""
+
+    line: int
+    numbers: dict[str, Decimal]
+
+
+class Totals:
+    """The sums of the rows of a file, and the totals that the file states, wherever they stand."""
+
+    def __init__(self, total: TotalMap) -> None:
+        self._total = total
+        self._sums = dict.fromkeys(total.sums, money.ZERO)
+        self._stated: list[_Line] = []
+
+    def is_total(self, cells: Cells) -> bool:
+        """Return whether a row is a line of totals."""
+        return self._total.when(cells)
+
+    def state(self, line: int, cells: Cells) -> None:
+        """Take the totals of a line; raise `CellError` if one is no number."""
+        self._stated.append(_Line(line, {column: stated(cells) for column, (stated, _) in self._total.sums.items()}))
+
+    def add(self, cells: Cells) -> None:
+        """Add a row to the sums; an empty cell adds nothing. Raises `CellError` if a cell is no number."""
+        for column, (_, part) in self._total.sums.items():
+            with suppress(EmptyCellError):
+                self._sums[column] = money.add(self._sums[column], part(cells))
+
+    def problems(self, last_line: int) -> Iterator[BadRow]:
+        """Yield a bad row for each total that differs from the sum, or one if the file has no totals."""
+        if not self._stated:
+            yield BadRow(last_line, "total: the file ends without its line of totals")
+        for line, stated in self._stated:
+            for column, number in stated.items():
+                if number != self._sums[column]:
+                    added = money.plain(self._sums[column])
+                    yield BadRow(line, f"total.sums.{column}: is {money.plain(number)}, but the rows add up to {added}")
