@@ -89,7 +89,7 @@ def _parser() -> argparse.ArgumentParser:
         description="Send files of events through the whole system in the emulator: ingest, streams, counters, "
         "snapshots, reports. The clock is virtual and follows the events' times, never backwards. At the end, the "
         "streams are drained, the last quarter-hour is reported, and the sealed files are proven. Exit code 1 if lines "
-        "could not be read, exchange rates were refused, or counters and sealed files differ.",
+        "could not be read or delivered, exchange rates were refused, or counters and sealed files differ.",
     )
     replay.add_argument(
         "files", nargs="+", metavar="FILE", help="NDJSON of CloudEvents, plain or .gz; - for standard input"
@@ -452,9 +452,14 @@ def _show(outcome: Outcome) -> None:
     _show_accounts(console, outcome.counters)
     for _, stated in groupby(outcome.statements or (), lambda one: one.period):
         statements.show(console, stated)
+    lost = [
+        f"{counted(number, 'line')} {what}"
+        for number, what in ((outcome.unread, "could not be read"), (outcome.undelivered, "could not be delivered"))
+        if number
+    ]
     result = "verified: counters and sealed files agree" if outcome.verified else "NOT verified"
-    if outcome.unread:
-        result += f": {counted(outcome.unread, 'line')} could not be read"
+    if lost:
+        result += f": {', '.join(lost)}"
     console.print(result, style="green" if outcome.verified else "bold red")
 
 

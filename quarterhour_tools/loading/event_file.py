@@ -20,6 +20,8 @@ ONE: Final = "application/cloudevents+json"
 BATCH: Final = "application/cloudevents-batch+json"
 
 _LARGEST_BODY: Final = 4_000_000
+_MOST_UNUSED: Final = 64 << 20
+"""The most bytes in a row without a line that can be an event: more is no NDJSON, or made to use up time."""
 _YEARS: Final = range(1900, 9000)
 """The years that the clock follows; nearer to a date's limits, adding a span of time can overflow."""
 
@@ -35,7 +37,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class BadLine:
-    """A line that is not JSON, and the reason."""
+    """A line that is not JSON or cannot be read, and the reason."""
 
     number: int
     problem: str
@@ -77,7 +79,7 @@ class Source:
 def open_source(name: str) -> Iterator[Source]:
     """Open a file of events, compressed if its name ends in ``.gz``; ``-`` is standard input."""
     if name == STDIN:
-        yield Source(sys.stdin.buffer, None, sys.stdin.buffer)
+        yield Source(_readable(name, sys.stdin.buffer), None, sys.stdin.buffer)
         return
     try:
         size = Path(name).stat().st_size
@@ -88,23 +90,50 @@ def open_source(name: str) -> Iterator[Source]:
         yield Source(_readable(name, gzip.GzipFile(fileobj=raw) if name.endswith(".gz") else raw), size, raw)
 
 
-def _readable(name: str, lines: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield lines; raise ``ToolError`` if the file cannot be read."""
+def _readable(name: str, stream: IO[bytes] | gzip.GzipFile) -> Iterator[bytes]:
+    """Yield lines, in bounded memory; raise ``ToolError`` if the file cannot be read."""
     try:
-        yield from lines
-    except (OSError, EOFError, zlib.error) as error:
+        yield from _bounded(stream)
+    except (OSError, EOFError, ValueError, zlib.error) as error:
         raise ToolError(f"{name}: {error}") from error
 
 
+def _bounded(stream: IO[bytes] | gzip.GzipFile) -> Iterator[bytes]:
+    """Yield lines; one that is longer than a request is cut. Raises ``ValueError`` if no event comes for long."""
+    unused = 0
+    while line := stream.readline(_LARGEST_BODY + 1):
+        is_whole = len(line) <= _LARGEST_BODY
+        yield line
+        if is_whole and line.strip():
+            unused = 0
+            continue
+        rest = line
+        while rest:
+            unused += len(rest)
+            if unused > _MOST_UNUSED:
+                raise ValueError(f"there is no event in {_MOST_UNUSED >> 20} MB")
+            rest = b"" if is_whole or rest.endswith(b"\n") else stream.readline(_LARGEST_BODY)
+
+
 def read_lines(lines: Iterable[bytes]) -> Iterator[Line | BadLine]:
-    """Parse lines of NDJSON; blank lines are skipped."""
-    for number, line in enumerate(lines, 1):
-        try:
-            text = line.decode("utf-8-sig" if number == 1 else "utf-8").strip()
-            if text:
-                yield Line(number, text, _time(json.loads(text, parse_constant=_refuse)))
-        except (ValueError, RecursionError) as error:
-            yield BadLine(number, f"is not JSON: {error}")
+    """Parse lines of NDJSON; blank lines are skipped. If the file cannot be read to its end, the last is bad."""
+    number = 0
+    try:
+        for number, line in enumerate(lines, 1):
+            if found := _line(number, line):
+                yield found
+    except ToolError as error:
+        yield BadLine(number + 1, f"cannot be read, nor can what follows: {error}")
+
+
+def _line(number: int, line: bytes) -> Line | BadLine | None:
+    if len(line) > _LARGEST_BODY:
+        return BadLine(number, f"has more than {_LARGEST_BODY:,} bytes")
+    try:
+        text = line.decode("utf-8-sig" if number == 1 else "utf-8").strip()
+        return Line(number, text, _time(json.loads(text, parse_constant=_refuse))) if text else None
+    except (ValueError, RecursionError) as error:
+        return BadLine(number, f"is not JSON: {error}")
 
 
 def grouped(

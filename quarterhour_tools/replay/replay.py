@@ -99,18 +99,23 @@ class Outcome:
     ledger_periods: Periods
     problems: tuple[str, ...]
     unread: int = 0
-    """The number of input lines that are not JSON; they were not sent."""
+    """The number of input lines that are not JSON or could not be read; they were not sent."""
     exchange_rates: Mapping[str, int] = field(default_factory=dict)
     """The numbers of exchange rates that were stated, were refused, or are later than the end; without zeros."""
     statements: tuple[ListedStatement, ...] | None = None
     """The statements of every stated period, by period and account; ``None`` if the replay does not state periods."""
 
     @property
+    def undelivered(self) -> int:
+        """The number of input lines that the system did not take, however often they were sent."""
+        return self.verdicts.get("unavailable", 0)
+
+    @property
     def verified(self) -> bool:
-        """Whether all lines were read, counters and sealed lines are equal, and every manifest is proven."""
+        """Whether all lines were read and delivered, counters equal sealed lines, and every manifest is proven."""
         agree = self.counters == self.ledger and self.periods == self.ledger_periods
         add_up = self.counters == {account: total(periods.values()) for account, periods in self.periods.items()}
-        return agree and add_up and not self.problems and not self.unread
+        return agree and add_up and not (self.problems or self.unread or self.undelivered)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the object that ``--json`` prints."""

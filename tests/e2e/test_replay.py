@@ -15,7 +15,8 @@ from quarterhour.reports.verify import verify
 from quarterhour_tools.bucket import Folder
 from quarterhour_tools.cli import main
 from quarterhour_tools.emulator.faults import Faults, Kind, Spec
-from quarterhour_tools.emulator.stack import open_stack
+from quarterhour_tools.emulator.http_api import Response
+from quarterhour_tools.emulator.stack import Stack, open_stack
 from quarterhour_tools.replay.replay import Replay, replaying
 from tests.e2e.sales import START, day, event, lines, totals
 from tests.support.events import payment
@@ -236,7 +237,7 @@ def test_a_ledger_that_never_answers_leaves_its_events_unavailable(monkeypatch: 
         outcome = tested.finish()
     assert outcome.verdicts == {"recorded": 1, "unavailable": 2}
     assert len(messages) == 2
-    assert outcome.verified
+    assert not outcome.verified
 
 
 def test_a_counter_that_is_wrong_is_not_verified() -> None:
@@ -309,6 +310,44 @@ def test_input_that_was_not_read_whole_is_no_success(
     assert (result["sent"], result["recorded"], result["rejected"]) == (recorded, recorded, 0)
     assert result["unread"] == printed.err.count("unread: is not JSON") > 0
     assert result["verified"] is False
+
+
+PACKED = gzip.compress(TEXT * 200, mtime=0)
+BROKEN = {
+    "cut off": PACKED[:-100],
+    "damaged": PACKED[:-100] + bytes(100),
+    "not packed": TEXT,
+    "no event in a bomb": gzip.compress(TEXT + bytes(65 << 20)),
+}
+
+
+@pytest.mark.parametrize("content", BROKEN.values(), ids=BROKEN)
+def test_what_could_be_read_of_a_broken_file_is_recorded_and_the_rest_is_a_failure(
+    content: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "events.ndjson.gz"
+    file.write_bytes(content)
+    assert main(["replay", str(file), "--json"]) == 1
+    printed = capsys.readouterr()
+    result = json.loads(printed.out)
+    assert result["recorded"] + result["duplicate"] == result["sent"]
+    assert result["unread"] == printed.err.count("unread: ") > 0
+    assert "cannot be read, nor can what follows: " in printed.err
+    assert result["verified"] is False
+
+
+def test_the_command_fails_if_lines_were_never_delivered(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "events.ndjson"
+    file.write_bytes(TEXT)
+    items = [{"source": "shop", "id": str(number), "verdict": "unavailable"} for number in (1, 2)]
+    monkeypatch.setattr(Stack, "request", lambda *_: Response(202, {}, json.dumps({"items": items}).encode()))
+    assert main(["replay", str(file), "--json"]) == 1
+    result = json.loads(capsys.readouterr().out)
+    assert (result["sent"], result["unavailable"], result["unread"], result["verified"]) == (2, 2, 0, False)
+    assert main(["replay", str(file)]) == 1
+    assert "NOT verified: 2 lines could not be delivered" in capsys.readouterr().out
 
 
 def test_the_table_tells_of_lines_that_could_not_be_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -149,6 +149,33 @@ def test_a_broken_packed_file_is_one_clear_line(tmp_path: Path) -> None:
             list(source.lines)
 
 
+def test_a_broken_file_ends_in_a_bad_line_after_those_that_could_be_read(tmp_path: Path) -> None:
+    (tmp_path / "broken.gz").write_bytes(gzip.compress(b'{"n": 1}\n' * 3)[:-1])
+    with open_source(str(tmp_path / "broken.gz")) as source:
+        *found, last = read_lines(source.lines)
+    assert found == [Line(number, '{"n": 1}', None) for number in (1, 2, 3)]
+    assert isinstance(last, BadLine)
+    assert (last.number, last.problem.partition(": ")[0]) == (4, "cannot be read, nor can what follows")
+
+
+def test_a_line_that_is_too_long_is_bad_alone(tmp_path: Path) -> None:
+    (tmp_path / "long").write_bytes(b"{}\n" + b"[" * 9_000_000 + b"\n{}")
+    with open_source(str(tmp_path / "long")) as source:
+        first, long, last = read_lines(source.lines)
+    assert (first, last) == (Line(1, "{}", None), Line(3, "{}", None))
+    assert long == BadLine(2, "has more than 4,000,000 bytes")
+
+
+@pytest.mark.parametrize("filling", [b"\n", b" ", b"0"])
+def test_reading_ends_where_no_event_comes_for_long(tmp_path: Path, filling: bytes) -> None:
+    (tmp_path / "bomb.gz").write_bytes(gzip.compress(b"{}\n" + filling * (65 << 20), 1))
+    with open_source(str(tmp_path / "bomb.gz")) as source:
+        found = list(read_lines(source.lines))
+    assert found[0] == Line(1, "{}", None)
+    assert isinstance(found[-1], BadLine)
+    assert "there is no event in 64 MB" in found[-1].problem
+
+
 def test_other_errors_are_not_reported_as_errors_of_the_file(tmp_path: Path) -> None:
     (tmp_path / "events").write_bytes(b"{}")
     with pytest.raises(PermissionError), open_source(str(tmp_path / "events")):
