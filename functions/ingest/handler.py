@@ -8,8 +8,7 @@ from quarterhour.aws import clients
 from quarterhour.aws.settings import Environment
 from quarterhour.aws.telemetry import observed
 from quarterhour.aws.workers import Workers
-from quarterhour.ledger.event import read_event
-from quarterhour.ledger.http import read_items, response_parts
+from quarterhour.ledger.http import read_request, response_parts
 from quarterhour.ledger.metrics import count_outcomes
 from quarterhour.ledger.wiring import recorder_of
 from quarterhour.orders.events import unreserved
@@ -32,10 +31,10 @@ def handler(event: dict[str, Any], context: LambdaContext) -> http.Response:
     """Record billing events, each exactly once, and return the outcome of each."""
     machines(gate.caller(event), {})
     Parameters(event["rawPath"], event.get("queryStringParameters") or {}).allow()
-    items = read_items(http.header(event, "content-type"), http.body_of(event))
-    events = [unreserved(read_event(item)) for item in items]
+    sent = read_request(http.headers_of(event), http.body_of(event))
+    events = [unreserved(one) for one in sent.events]
     seconds = context.get_remaining_time_in_millis() / 1000 - RESERVE_SECONDS
     outcomes = recorder.record(events, context.aws_request_id, seconds)
     count_outcomes(outcomes)
-    status, headers, body = response_parts(outcomes)
+    status, headers, body = response_parts(outcomes, sent.lines)
     return http.response(status, body, headers)

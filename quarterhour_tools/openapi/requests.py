@@ -9,6 +9,8 @@ from quarterhour.agencies.agency import MAX_ADDRESS
 from quarterhour.documents.keys import MAX_VERSION
 from quarterhour.documents.permissions import MOST
 from quarterhour.exchange_rates.exchange_rate import MAX_SOURCE
+from quarterhour.ledger.cloud_event import ABSOLUTE_URI, MAX_INTEGER, MIN_INTEGER, NAME
+from quarterhour.ledger.event import OF_DATA
 from quarterhour.ledger.http import MAX_BATCH
 from quarterhour.orders.keys import MAX_ITEMS
 from quarterhour.rate_cards.rate_card import MAX_RULES
@@ -30,6 +32,10 @@ from quarterhour_tools.openapi.values import (
     ShortName,
     Text,
 )
+
+_JSON_TYPE = r"^\s*[A-Za-z0-9!#$&^_.+-]+/([A-Za-z0-9!#$&^_.+-]+\+)?[Jj][Ss][Oo][Nn]\s*(;[\s\S]*)?$"
+
+_NAMES_OF_ATTRIBUTES: dict[str, Any] = {"pattern": f"^{NAME.pattern}$", "not": {"enum": sorted(OF_DATA)}}
 
 Names = Annotated[list[Name], Field(max_length=MOST)]
 
@@ -134,15 +140,29 @@ class ViewData(Details):
     """The viewer."""
 
 
-class CloudEvent(Body):
-    """A CloudEvent (1.0). Its source and id identify it for ever."""
+Extension = Annotated[int, Field(ge=MIN_INTEGER, le=MAX_INTEGER)] | str | bool | None
+"""The value of an extension attribute."""
+
+
+class CloudEvent(BaseModel):
+    """A CloudEvent (1.0). Its source and id identify it for ever. All other members are extension attributes."""
+
+    model_config = ConfigDict(
+        use_attribute_docstrings=True,
+        extra="allow",
+        json_schema_extra={"propertyNames": _NAMES_OF_ATTRIBUTES},
+    )
+    __pydantic_extra__: dict[str, Extension]
 
     specversion: Literal["1.0"]
     source: Name
     id: Name
     time: Omittable[SentInstant]
     """When it happened."""
-    datacontenttype: Omittable[Literal["application/json"]]
+    datacontenttype: Omittable[Annotated[str, Field(pattern=_JSON_TYPE)]]
+    """A media type of JSON; the default is `application/json`."""
+    dataschema: Omittable[Annotated[str, Field(pattern=f"^{ABSOLUTE_URI.pattern}$")]]
+    """The schema of the data: kept, not used."""
 
 
 class BillingEvent(CloudEvent):
@@ -190,8 +210,16 @@ class View(CloudEvent):
     data: ViewData
 
 
+class EventData(RootModel[SaleData | VoidData | ReratingData | PaymentData | ViewData]):
+    """The data of an event in binary mode. Its attributes are headers (`ce-id`, `ce-source`, …), percent-encoded."""
+
+
 class SentEvent(RootModel[BillingEvent | Void | Rerating | Payment | View]):
     """An event."""
+
+
+class Lines(RootModel[str]):
+    """NDJSON: up to 500 events, each as JSON in a line of its own. Blank lines are skipped."""
 
 
 class Batch(RootModel[Annotated[list[SentEvent], Field(min_length=1, max_length=MAX_BATCH)]]):

@@ -606,6 +606,8 @@ class Event(Receipt):
     refers_to: Maybe[Name]
     extra: Maybe[str]
     """JSON text."""
+    attributes: Maybe[str]
+    """JSON text: `dataschema` and the extension attributes of the CloudEvent."""
     category: Maybe[Text]
     refers_to_source: Maybe[Name]
     """The source of the sale in `refers_to`, if it is not the event's own."""
@@ -637,6 +639,8 @@ class ItemOutcome(Answer):
 
     index: Count
     """The event's index in the request."""
+    line: Maybe[Annotated[int, Field(ge=1)]]
+    """The number of its line, if the request was NDJSON."""
     source: str | None
     id: str | None
     verdict: Verdict

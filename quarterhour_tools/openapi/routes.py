@@ -1,10 +1,11 @@
 """Describes each route: the bodies, responses and statuses, and why a retry is safe. The code shows the rest."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
-from quarterhour.ledger.http import BATCH, ONE
+from quarterhour.ledger.http import BATCH, LINES, ONE
 from quarterhour.web.routing import JSON
 from quarterhour_tools.openapi import requests as b
 from quarterhour_tools.openapi import responses as a
@@ -115,7 +116,12 @@ ROUTES: Final[Mapping[str, RouteDescription]] = {
     "POST /events": RouteDescription(
         dict.fromkeys((202, 207, 409, 422, 503), a.Recording),
         (413, 415),
-        bodies={ONE: (b.SentEvent, _EVENT), BATCH: (b.Batch, [_EVENT])},
+        bodies={
+            ONE: (b.SentEvent, _EVENT),
+            BATCH: (b.Batch, [_EVENT]),
+            LINES: (b.Lines, f"{json.dumps(_EVENT)}\n"),
+            JSON: (b.EventData, _EVENT["data"]),
+        },
         retries="Source and id identify an event for ever. The same event again is a `duplicate` with the first "
         "receipt. Other content under the same source and id is a `conflict`; nothing is written.",
         links={

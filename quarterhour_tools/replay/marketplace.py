@@ -73,7 +73,7 @@ MISTAKES: Final[tuple[tuple[str, Body, Body], ...]] = (
     ("time", {"time": "2026-10-23 10:00"}, {}),
     ("type", {"type": "sale.made"}, {}),
     ("specversion", {"specversion": "0.3"}, {}),
-    ("shop", {"shop": "uk"}, {}),
+    ("customer", {"customer": "ann"}, {}),  # beside the data
 )
 """Clients' mistakes in a sale: the field with the error, and changes to event and data; None removes a field."""
 

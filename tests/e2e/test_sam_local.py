@@ -82,6 +82,7 @@ SAMPLES: Final = {
 STATUSES: Final = {
     "ingest-batch": 202,
     "ingest-one": 202,
+    "ingest-binary": 202,
     "ingest-held": 202,
     "ingest-bad": 422,
     "orders-create": 201,

@@ -1,5 +1,6 @@
 """What the OpenAPI document promises of an answer, and the system that is held to it."""
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from copy import deepcopy
@@ -15,7 +16,7 @@ from schemathesis.specs.openapi import checks
 from tests.handlers.described import ADDRESS, DOCUMENT, OPERATIONS, WRITES, Json, session
 from tests.handlers.desk import place
 from tests.support.events import refund, sale
-from tests.support.requests import post
+from tests.support.requests import LINES, post
 from tests.support.stated import keep_stated, listed, plan_of
 from tests.support.system import World, opened
 
@@ -43,12 +44,18 @@ CONFIG: Final = SchemathesisConfig.from_dict(
 Case = schemathesis.Case[Any]
 
 
+@schemathesis.serializer(LINES)
+def lines(_: object, value: object) -> bytes:
+    """Return a body of lines; one that is no text, as a negative example may be, is its JSON."""
+    return (value if isinstance(value, str) else json.dumps(value)).encode()
+
+
 def closed(document: Json) -> Json:
     """Return the document with answers that hold nothing but what it tells."""
     changed = deepcopy(document)
     for shape in changed["components"]["schemas"].values():
         if "properties" in shape:
-            shape["additionalProperties"] = False
+            shape.setdefault("additionalProperties", False)
     return changed
 
 

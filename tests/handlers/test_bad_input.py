@@ -21,7 +21,7 @@ from tests.support.agencies import FULL
 from tests.support.events import sale
 from tests.support.laws import examples
 from tests.support.orders import body as order
-from tests.support.requests import BATCH, ONE, post
+from tests.support.requests import BATCH, LINES, ONE, post
 from tests.support.stated import keep_stated, listed, plan_of
 from tests.support.system import World, opened
 from tests.support.tables import items, ledger
@@ -302,7 +302,7 @@ def bad_fields(route: str, good: Good) -> Iterator[tuple[str, Sent]]:
                 (request(route, changed), None, [one for one in path if isinstance(one, str)][-1]),
             )
     for path in objects({name: value for name, value in good.body.items() if name not in good.anything}):
-        for unknown in ("nobody", "__proto__"):
+        for unknown in ("no-body", "__proto__"):
             changed = replace(good, body=with_value(good.body, (*path, unknown), 1))
             yield f"a field {shown((*path, unknown))}", (request(route, changed), None, unknown)
 
@@ -584,7 +584,9 @@ def assert_nothing_lost(world: World, response: Response, before: int) -> None:
 
 
 @examples(150)
-@given(body=st.binary(max_size=200), kind=st.sampled_from([ONE, BATCH, JSON, f"{ONE}; charset=utf-8"]) | st.text())
+@given(
+    body=st.binary(max_size=200), kind=st.sampled_from([ONE, BATCH, LINES, JSON, f"{ONE}; charset=utf-8"]) | st.text()
+)
 def test_any_bytes_get_a_defined_response(world: World, body: bytes, kind: str) -> None:
     before = len(ledger(world))
     assert_nothing_lost(world, post(world, body, kind), before)

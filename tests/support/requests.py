@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
 ONE = "application/cloudevents+json"
 BATCH = "application/cloudevents-batch+json"
+LINES = "application/x-ndjson"
 
 
 def events_request(body: object, content_type: str | None = None) -> Request:

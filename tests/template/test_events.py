@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from quarterhour.counters.plan import group
-from quarterhour.ledger.event import Event, Rejection, read_event
-from quarterhour.ledger.http import BATCH, ONE, read_items
+from quarterhour.ledger.event import Event, Rejection
+from quarterhour.ledger.http import BATCH, ONE, read_request
 from quarterhour_tools.emulator.filters import matches
 from quarterhour_tools.emulator.template import Template
 from tests.support.repository import ROOT
@@ -50,13 +50,18 @@ def test_every_route_has_a_sample_as_the_api_sends_it(template: Template) -> Non
 
 @pytest.mark.parametrize(
     ("name", "content_type", "kind"),
-    [("ingest-one", ONE, Event), ("ingest-batch", BATCH, Event), ("ingest-bad", BATCH, Rejection)],
+    [
+        ("ingest-one", ONE, Event),
+        ("ingest-binary", "application/json", Event),
+        ("ingest-batch", BATCH, Event),
+        ("ingest-bad", BATCH, Rejection),
+    ],
 )
 def test_an_ingest_sample_holds_what_its_name_says(name: str, content_type: str, kind: type) -> None:
     request = sample(name)
     assert request["headers"]["content-type"] == content_type
-    items = read_items(content_type, request["body"].encode())
-    assert {type(read_event(item)) for item in items} == {kind}
+    sent = read_request(request["headers"], request["body"].encode())
+    assert {type(event) for event in sent.events} == {kind}
 
 
 @pytest.mark.parametrize("name", ["counters-batch", "snapshots-batch", "billing-batch"])

@@ -60,7 +60,7 @@ def personal_sale() -> Properties:
     sample: Properties = json.loads((ROOT / "events" / "ingest-one.json").read_text("utf-8"))
     event = json.loads(sample["body"])
     texts = dict.fromkeys(("customer", "product", "location", "order_id", "line"), NAME)
-    event = {**event, "id": "personal", "data": {**event["data"], **texts, "extra": {NAME: NAME}}}
+    event = {**event, "id": "personal", "note": NAME, "data": {**event["data"], **texts, "extra": {NAME: NAME}}}
     return {**sample, "body": json.dumps(event)}
 
 

@@ -161,12 +161,20 @@ def test_events_of_an_open_bucket_are_appended_though_others_are_of_a_closing_on
     price=st.builds(Price, amounts(), st.sampled_from(["", "card 3"]), st.sampled_from(["", "named=1"])),
     amount=st.none() | amounts(),
     time=st.none() | instants,
+    attributes=st.sampled_from([None, '{"traceparent":"00-1"}']),
 )
 def test_a_claim_is_read_back_from_its_item(  # noqa: PLR0913, PLR0917 - all that varies in a claim
-    identity: Identity, at: datetime, kept: int | None, price: Price, amount: Decimal | None, time: datetime | None
+    identity: Identity,
+    at: datetime,
+    kept: int | None,
+    price: Price,
+    amount: Decimal | None,
+    time: datetime | None,
+    attributes: str | None,
 ) -> None:
     agreed = terms(shards=7, retention=timedelta(days=kept) if kept else None)
-    made = replace(Claim.of(replace(event(), identity=identity, time=time), at, agreed, price), amount=amount)
+    claimed = replace(event(), identity=identity, time=time, attributes=attributes)
+    made = replace(Claim.of(claimed, at, agreed, price), amount=amount)
     item = to_item(claim_values(made, "request-1"))
     # The ledger keeps milliseconds, and so does the claim.
     assert claim_of(item) == made

@@ -90,6 +90,7 @@ def shown(held: HeldEvent, caller: Caller) -> dict[str, Any]:
             **{name: money.plain(value) for name, value in figures.items() if value is not None},
             **({"time": iso_exact(event.time)} if event.time else {}),
             **shown_facts(details),
+            **({"attributes": event.attributes} if event.attributes else {}),
         },
         **{name: _decision(decision, caller) for name, decision in decisions.items() if decision},
     }

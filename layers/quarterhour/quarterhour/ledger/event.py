@@ -17,6 +17,7 @@ from quarterhour.documents.keys import (
     is_rate_card,
     rate_card_name,
 )
+from quarterhour.ledger.cloud_event import check_content_type, read_attributes, read_data
 from quarterhour.model import exact_json, fields, money
 from quarterhour.model.errors import FieldProblem
 from quarterhour.model.fields import MAX_TEXT, NAME, TEXT, Fields
@@ -53,7 +54,6 @@ _REQUIRED: Final[Mapping[str | None, frozenset[str]]] = {
     RERATING: frozenset({"refers_to", "reason"}),
 }
 """The facts that events of a form must have: a type, or ``RERATING`` for the adjustments that are re-ratings."""
-_ENVELOPE: Final = frozenset({"specversion", "id", "source", "type", "subject", "time", "datacontenttype", "data"})
 _YOUR_OWN: Final = "; put your own into data.extra"
 
 
@@ -87,6 +87,7 @@ class Event:
     ``commission_rate`` is ``None`` if the sender named none. An adjustment may name its ``commission`` instead.
     ``details`` are the optional facts, as text by name. ``rest`` marks a linked refund that is reduced to the amount
     left of its sale. The amount of a void is 0 until it is claimed: then it is what was left of its sale.
+    ``attributes`` are those that the ledger keeps without using them, as a JSON object: see ``read_attributes``.
     ``without_registration`` and ``without_sale`` mark an event that an operator lets be recorded though its agency is
     not registered, or though nobody knows its sale.
     """
@@ -102,6 +103,7 @@ class Event:
     rest: bool = False
     without_registration: bool = False
     without_sale: bool = False
+    attributes: str | None = None
 
     @property
     def linked_to(self) -> Identity | None:
@@ -121,7 +123,10 @@ class Event:
 
     @cached_property
     def digest(self) -> str:
-        """The SHA-256 of the content; a retry has the same digest as the first try."""
+        """The SHA-256 of the content; a retry has the same digest as the first try.
+
+        ``attributes`` are no content: a trace, for example, is another one with each try.
+        """
         content: dict[str, Any] = {
             "type": self.type,
             "account": str(self.account),
@@ -166,28 +171,27 @@ def read_event(item: object) -> Event | Rejection:
     if not isinstance(item, dict):
         return Rejection(None, None, (FieldProblem("", "is no JSON object", "a CloudEvent"),))
     read = Fields(item)
-    event = _read(read)
-    if event is None:
-        source, id_ = (
-            value[:MAX_TEXT] if isinstance(value := item.get(name), str) else None for name in ("source", "id")
-        )
-        return Rejection(source, id_, fields.bounded(read.problems, "an event as described"))
-    return event
+    event = _read(item, read)
+    return rejection(item, read.problems) if event is None else event
 
 
-def _read(outer: Fields) -> Event | None:
-    outer.report_unknown(_ENVELOPE, _YOUR_OWN)
+def rejection(item: Mapping[str, Any], problems: list[FieldProblem]) -> Rejection:
+    """Return the rejection of an item for its problems."""
+    source, id_ = (value[:MAX_TEXT] if isinstance(value := item.get(name), str) else None for name in ("source", "id"))
+    return Rejection(source, id_, fields.bounded(problems, "an event as described"))
+
+
+def _read(item: Mapping[str, Any], outer: Fields) -> Event | None:
+    attributes = read_attributes(item, outer, OF_DATA)
     outer.value("specversion", '"1.0"', lambda value: value if value == "1.0" else None)
-    outer.value("datacontenttype", '"application/json"', _json_type, optional=True)
+    check_content_type(outer)
     source = outer.value("source", NAME, fields.name)
     id_ = outer.value("id", NAME, fields.name)
     type_ = outer.value("type", "one of " + ", ".join(TYPES), _type)
     agency = outer.value("subject", f"the agency: {NAME}", fields.name)
     time = outer.value("time", fields.INSTANT, fields.instant, optional=True)
-    data = outer.value("data", "an object with amount and currency", lambda value: value or None)
-    if not isinstance(data, dict):
-        if data is not None:
-            outer.problem("data", "is no object", "an object with amount and currency")
+    data = read_data(item, outer)
+    if data is None:
         return None
     inner = Fields(data, "data.", outer.problems)
     form = RERATING if type_ == ADJUSTMENT and data.get(RERATING) is not None else type_
@@ -216,6 +220,7 @@ def _read(outer: Fields) -> Event | None:
         time,
         details,
         figures.commission,
+        attributes=attributes,
     )
 
 
@@ -337,10 +342,6 @@ def _words(value: object) -> str | None:
     return text if text and text.strip() else None
 
 
-def _json_type(value: object) -> str | None:
-    return "application/json" if isinstance(value, str) and value.split(";")[0].strip() == "application/json" else None
-
-
 def _extra(value: object) -> str | None:
     if not isinstance(value, dict):
         return None
@@ -373,8 +374,10 @@ _OF_CORRECTIONS: Final = frozenset(OF_CORRECTIONS)
 _OF_ADJUSTMENTS: Final = frozenset({"commission", "kind", RERATING})
 _WITH_FIGURES: Final = frozenset({"amount", "currency", "commission_rate", *DETAILS})
 _FIGURES: Final = frozenset({"amount", "commission_rate", "commission"})
+OF_DATA: Final = _WITH_FIGURES | _OF_CORRECTIONS | _OF_ADJUSTMENTS
+"""The fields of the data of all events."""
 _OF_PAYMENTS: Final = frozenset({"amount", "currency", "reason", "extra"})
-_NOT_OF_PAYMENTS: Final = (_WITH_FIGURES | _OF_CORRECTIONS | _OF_ADJUSTMENTS) - _OF_PAYMENTS
+_NOT_OF_PAYMENTS: Final = OF_DATA - _OF_PAYMENTS
 _READ_FIGURES: Final[Mapping[str | None, Callable[[Fields, str | None], _Figures | None]]] = {
     VIEW: _figures_of_view,
     VOID: _figures_of_claim,

@@ -220,6 +220,7 @@ def held_values(held: HeldEvent) -> Values:
         "time": iso_exact(event.time) if event.time else None,
         "details": dict(event.details),
         "rest": event.rest or None,
+        "attributes": event.attributes,
     }
 
 
@@ -253,6 +254,7 @@ def _event(values: Values) -> Event:
         values["details"],
         _decimal(values.get("commission")),
         rest="rest" in values,
+        attributes=values.get("attributes"),
     )
 
 

@@ -94,7 +94,8 @@ class Claim:
     is the price by the last re-rating of the event: later refunds, voids and re-ratings take it, while every append of
     the event keeps ``price``. ``period`` is missing in claims of earlier versions. ``prior_period``: whether the event
     belongs to an earlier period, which is cut off. ``unlinked`` marks an event that an operator released, and that is
-    recorded without its reference to a sale.
+    recorded without its reference to a sale. ``attributes`` are those of the event that was claimed, as a retry may
+    have others.
     """
 
     identity: Identity
@@ -109,6 +110,7 @@ class Claim:
     prior_period: bool = False
     unlinked: bool = False
     rerated: Price | None = None
+    attributes: str | None = None
 
     @classmethod
     def of(cls, event: Event, now: datetime, terms: RecordingTerms, price: Price) -> Self:
@@ -126,6 +128,7 @@ class Claim:
             refundable,
             period=period,
             prior_period=prior,
+            attributes=event.attributes,
         )
 
     def moved(self, event: Event, now: datetime, terms: RecordingTerms) -> "Claim":
@@ -134,8 +137,10 @@ class Claim:
         return replace(self, partition=partition, position=position, period=period, prior_period=prior)
 
     def content(self, event: Event) -> Event:
-        """Return the event with the claimed amount and reference."""
+        """Return the event with the claimed amount, reference and attributes."""
         content = event.unlinked if self.unlinked else event
+        if content.attributes != self.attributes:
+            content = replace(content, attributes=self.attributes)
         return content if self.amount is None else replace(content, amount=self.amount)
 
     @property
@@ -201,6 +206,8 @@ def ledger_values(event: Event, claim: Claim) -> dict[str, str]:
         values["terms"] = claim.price.origin
     if claim.price.arithmetic:
         values["arithmetic"] = claim.price.arithmetic
+    if event.attributes:
+        values["attributes"] = event.attributes
     if event.time is not None:
         values["time"] = iso_exact(event.time)
     if claim.period:
@@ -237,10 +244,11 @@ class Outcome:
     problems: tuple[FieldProblem, ...] = ()
     reason: HeldReason | None = None
 
-    def as_dict(self, index: int) -> dict[str, Any]:
-        """Return the JSON object in the response for the item at this index of the request."""
+    def as_dict(self, index: int, line: int | None = None) -> dict[str, Any]:
+        """Return the JSON object in the response for the item at this index, and on this line, of the request."""
         values: dict[str, Any] = {
             "index": index,
+            **({"line": line} if line else {}),
             "source": self.source,
             "id": self.id,
             "verdict": self.verdict.value,

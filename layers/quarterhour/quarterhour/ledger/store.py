@@ -61,6 +61,7 @@ def claim_values(claim: Claim, request_id: str) -> dict[str, Any]:
         "rerated_rate": money.plain(rerated.commission_rate) if rerated else None,
         "rerated_terms": rerated.origin if rerated else None,
         "rerated_arithmetic": rerated.arithmetic or None if rerated else None,
+        "attributes": claim.attributes,
     }
 
 
@@ -85,6 +86,7 @@ def claim_of(item: Item) -> Claim:
         "prior_period" in item,
         "unlinked" in item,
         rerated_price(item),
+        _text(item, "attributes") or None,
     )
 
 

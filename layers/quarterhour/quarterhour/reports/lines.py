@@ -27,7 +27,7 @@ POSTING: Final = (*_AT, *_WHAT, *_MONEY)
 _FIRST: Final = (*POSTING, *_SENT, FLAG)
 _SECOND: Final = (*_FIRST, "category", "terms", "arithmetic")
 PERIOD: Final = "period"
-_THIRD: Final = (*_SECOND, "refers_to_source", "reason", PERIOD, "prior_period", "kind", "rerating")
+_THIRD: Final = (*_SECOND, "refers_to_source", "reason", PERIOD, "prior_period", "kind", "rerating", "attributes")
 COLUMNS: Final[Mapping[int, tuple[str, ...]]] = {1: _FIRST, 2: _SECOND, 3: _THIRD}
 """The columns by schema; sealed files never change, so a newer schema only adds columns."""
 

@@ -1,5 +1,6 @@
 """The JSON body of a request: checks of its content type, size and text."""
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 from quarterhour.model import exact_json
@@ -16,22 +17,43 @@ BODY: Final = "body"
 _CONTENT_TYPE: Final = "content-type"
 
 
-def read_json(content_type: str, body: bytes, accepted: dict[str, str], max_bytes: int) -> tuple[str, Any]:
+def read_json(content_type: str, body: bytes, accepted: Mapping[str, str], max_bytes: int) -> tuple[str, Any]:
     """Return the media type of a body and its parsed JSON, with numbers as exact decimals.
 
     ``accepted``: the media types that the route accepts, each with a description of its content.
     Raises ``UnsupportedMediaTypeError``, ``TooLargeError`` or ``MalformedError``.
     """
-    media_type, _, parameters = content_type.lower().partition(";")
+    kind = media_type(content_type)
+    if kind not in accepted:
+        raise unsupported(content_type, accepted)
+    check_size(body, max_bytes)
+    return kind, parse(body)
+
+
+def media_type(content_type: str) -> str:
+    """Return the media type of a content type in lower case; empty if its character set is not UTF-8."""
+    kind, _, parameters = content_type.lower().partition(";")
     charset = parameters.partition("charset=")[2].partition(";")[0].strip(' "')
-    if media_type.strip() not in accepted or charset not in {"", "utf-8"}:
-        problem = f"is {shown(content_type)}" if content_type else "is missing"
-        expected = " or ".join(f"{name} for {content}" for name, content in accepted.items())
-        raise refusal(UnsupportedMediaTypeError, problem, f"{expected}, in UTF-8", _CONTENT_TYPE)
+    return kind.strip() if charset in {"", "utf-8"} else ""
+
+
+def unsupported(content_type: str, accepted: Mapping[str, str]) -> RequestError:
+    """Return the error for a content type; ``accepted``: those that the route accepts, as in ``read_json``."""
+    problem = f"is {shown(content_type)}" if content_type else "is missing"
+    expected = " or ".join(f"{name} for {content}" for name, content in accepted.items())
+    return refusal(UnsupportedMediaTypeError, problem, f"{expected}, in UTF-8", _CONTENT_TYPE)
+
+
+def check_size(body: bytes, max_bytes: int) -> None:
+    """Raise ``TooLargeError`` for a body of more bytes."""
     if len(body) > max_bytes:
         raise refusal(TooLargeError, f"has {len(body)} bytes", f"at most {max_bytes} in one request")
+
+
+def parse(body: bytes) -> Any:  # noqa: ANN401 - JSON is any value
+    """Return the parsed JSON of a body, with numbers as exact decimals; raise ``MalformedError`` if it is not JSON."""
     try:
-        return media_type.strip(), exact_json.parse(body.decode())
+        return exact_json.parse(body.decode())
     except UnicodeDecodeError as error:
         raise refusal(MalformedError, f"is not JSON: byte {error.start} is not UTF-8", "JSON in UTF-8") from error
     except ValueError as error:

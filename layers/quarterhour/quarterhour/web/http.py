@@ -8,7 +8,8 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from quarterhour.aws.telemetry import Handler, logger
 from quarterhour.model import exact_json
-from quarterhour.model.errors import MalformedError, RequestError
+from quarterhour.model.errors import MalformedError, RequestError, UnsupportedMediaTypeError
+from quarterhour.model.fields import shown
 from quarterhour.web.bodies import refusal
 
 Response = dict[str, Any]
@@ -16,6 +17,8 @@ Response = dict[str, Any]
 
 REQUEST_ID: Final = "x-request-id"
 """The header with the request id, which the access log and the function's log hold, too."""
+
+_CODING: Final = "content-encoding"
 
 
 def answered(handler: Handler[Response]) -> Handler[Response]:
@@ -41,7 +44,13 @@ def refused(error: RequestError, request_id: str) -> Response:
 
 
 def body_of(event: dict[str, Any]) -> bytes:
-    """Return the body of an HTTP API event; raise ``MalformedError`` if its Base64 is invalid."""
+    """Return the body of an HTTP API event.
+
+    Raises ``MalformedError`` if its Base64 is invalid, and ``UnsupportedMediaTypeError`` if it is compressed.
+    """
+    coding = header(event, _CODING)
+    if coding.strip().lower() not in {"", "identity"}:
+        raise refusal(UnsupportedMediaTypeError, f"is {shown(coding)}", "the body uncompressed", _CODING)
     body = event.get("body") or ""
     if not event.get("isBase64Encoded"):
         return body.encode(errors="surrogatepass")
@@ -51,11 +60,15 @@ def body_of(event: dict[str, Any]) -> bytes:
         raise refusal(MalformedError, "is not Base64", "Base64, or text") from error
 
 
+def headers_of(event: dict[str, Any]) -> dict[str, str]:
+    """Return the headers of an HTTP API event by their names in lower case."""
+    # API Gateway converts header names to lower case, `sam local` does not.
+    return {name.lower(): str(value) for name, value in (event.get("headers") or {}).items()}
+
+
 def header(event: dict[str, Any], name: str) -> str:
     """Return a header of an HTTP API event by its name in lower case; empty if it is missing."""
-    # API Gateway converts header names to lower case, `sam local` does not.
-    headers = event.get("headers") or {}
-    return next((str(value) for key, value in headers.items() if key.lower() == name), "")
+    return headers_of(event).get(name, "")
 
 
 def response(status: int, body: dict[str, Any], headers: dict[str, str] | None = None) -> Response:
