@@ -15,6 +15,8 @@ from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 import pytest
+from cloudevents.core.bindings.http import to_binary_event, to_structured_event
+from cloudevents.core.v1.event import CloudEvent
 
 from quarterhour.model import clock
 from quarterhour.model.clock import ManualClock
@@ -47,7 +49,10 @@ def call(
     url: str, body: Any = None, kind: str = "application/cloudevents+json", method: str | None = None
 ) -> tuple[int, Any]:
     content = json.dumps(body).encode() if body else None
-    request = Request(url, content, {"content-type": kind}, method=method)  # noqa: S310 - our own
+    return answered(Request(url, content, {"content-type": kind}, method=method))  # noqa: S310 - our own
+
+
+def answered(request: Request) -> tuple[int, Any]:
     try:
         with urlopen(request) as answer:  # noqa: S310 - our own
             return answer.status, json.loads(answer.read())
@@ -73,6 +78,25 @@ def test_an_event_is_recorded_and_comes_to_the_counters_by_itself(up: tuple[Serv
     path = f"{server.url}/accounts/a%2Fb%20%C3%BC/GBP"
     account = until(lambda: (answer := call(path))[0] == 200 and answer[1])
     assert (account["events"], account["gross"]) == (1, "1.50")
+
+
+def test_an_event_of_the_sdk_goes_over_the_wire_in_every_mode(up: tuple[Server, Stack]) -> None:
+    server, _ = up
+
+    def send(headers: dict[str, str], body: bytes) -> tuple[int, Any]:
+        return answered(Request(f"{server.url}/events", body, headers))  # noqa: S310 - our own
+
+    attributes = {"id": "№ 1", "source": "shop", "type": "sale.recorded", "subject": "Zoë & Söhne", "note": '100 % "ü"'}
+    sent = CloudEvent({**attributes, "datacontenttype": "application/json"}, event(1, None)["data"])
+    for message, verdict in ((to_binary_event(sent), "recorded"), (to_structured_event(sent), "duplicate")):
+        status, answer = send(message.headers, message.body)
+        assert (status, answer["counts"]) == (202, {verdict: 1})
+    binary = to_binary_event(sent)
+    status, answer = send({**binary.headers, "ce-note": "x" * 8000}, binary.body)
+    assert (status, answer["items"][0]["errors"][0]["field"]) == (422, "attributes")
+    assert send({**binary.headers, "ce-note": "x" * 70_000}, binary.body)[0] == 431
+    status, answer = send({**binary.headers, "ce-note": "\u20ac".encode().decode("latin-1")}, binary.body)
+    assert (status, answer["items"][0]["errors"][0]["field"]) == (422, "ce-note")
 
 
 def test_the_schedule_fires_when_its_time_has_come() -> None:
