@@ -36,7 +36,7 @@ endef
 compile = $(WITH_LAMBDA_PYTHON) python3.13 -m compileall -qf --invalidation-mode unchecked-hash -s $(1) -p $(2) $(1)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test proof bench openapi lint format security sam validate build lock clean
+.PHONY: help setup demo test proof bench openapi lint format security sam validate build lock vendor clean
 
 help:  ## List the tasks
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -125,6 +125,9 @@ lock:  ## Lock the dependencies again (needs uv)
 	$(LOCK) requirements/sam.in -o requirements/sam.txt
 	$(LOCK) requirements/security.in -o requirements/security.txt
 	$(LOCK) requirements/runtime.in -o requirements/runtime.txt
+
+vendor: setup  ## Update the console's vendored libraries and their lock (needs npm)
+	@$(BIN)/python .ci/vendor.py
 
 clean:  ## Remove environments, builds and caches
 	rm -rf $(VENV) $(VENV_SAM) $(VENV_SECURITY) .aws-sam build *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis

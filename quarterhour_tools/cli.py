@@ -350,6 +350,7 @@ def _up(args: argparse.Namespace) -> int:
     with server, open_stack(args.engine, _parameters(args), s3_url=server.url, plain=plain, **logs) as stack:
         stack.start()
         rate = stack.template.parameters["ReportRate"]
+        print(f"Open {server.url} in a browser for the console.")
         print(f"Quarterhour on {server.url} - engine {stack.engine.name}, reports at {rate}")
         for function in stack.functions.values():
             for route in function.routes:

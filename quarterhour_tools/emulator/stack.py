@@ -4,7 +4,7 @@ import os
 import sys
 import time
 import traceback
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext, redirect_stdout
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -112,6 +112,7 @@ class Stack:
         self._machines = self._state_machines()
         self.functions = template.functions(self._attribute)
         self._people = self._authorizer()
+        self._open = template.open_routes()
         self._handlers: dict[str, Any] = {}
         streams = engine.streams()
         self.pumps = [
@@ -214,7 +215,9 @@ class Stack:
         self._handlers.pop(name, None)
 
     def request(self, request: Request) -> Response:
-        """Answer an HTTP request as the API does; a request with a token as the people's API does."""
+        """Answer an HTTP request as the API does; one with a token, or to an open route, as the people's API does."""
+        if self._matching(request, self._open):
+            return self._routed(request, self._open, {})
         token = bearer(request)
         if token is None:
             return self._routed(request, self._routes, MACHINE)
@@ -228,16 +231,20 @@ class Stack:
         return self._routed(request, self.template.people_routes(), authorized)
 
     def _routed(self, request: Request, routes: Mapping[Route, str], authorizer: Mapping[str, Any]) -> Response:
-        found = [
-            (route, name, parameters)
-            for route, name in routes.items()
-            if (parameters := path_parameters(route, request.path)) is not None
-        ]
-        # As in API Gateway, a full match precedes a greedy one.
-        for route, name, parameters in sorted(found, key=lambda one: (one[0].path.endswith("+}"), -len(one[0].path))):
-            if route.method in {request.method, "ANY"}:
-                return self._answer(name, event(route, parameters, request, authorizer, clock.now()))
+        for route in self._matching(request, routes):
+            parameters = path_parameters(route, request.path) or {}
+            return self._answer(routes[route], event(route, parameters, request, authorizer, clock.now()))
         return message(404, "Not Found")
+
+    @staticmethod
+    def _matching(request: Request, routes: Iterable[Route]) -> list[Route]:
+        """Return the routes that a request matches; as in API Gateway, a full match precedes a greedy one."""
+        found = [
+            route
+            for route in routes
+            if route.method in {request.method, "ANY"} and path_parameters(route, request.path) is not None
+        ]
+        return sorted(found, key=lambda route: (route.path.endswith("+}"), -len(route.path)))
 
     def _authorizer(self) -> JwtAuthorizer | None:
         """Return the authorizer of people's tokens; ``None`` if the parameters name no issuer."""

@@ -143,14 +143,23 @@ class Template:
         return [StateMachine(one["StateMachineName"], one["DefinitionString"]) for one in machines]
 
     def people_routes(self) -> dict[Route, str]:
-        """Return the routes of the people's API, each with the name of its function."""
+        """Return the routes of the people's API that need a token, each with the name of its function."""
+        return self._people_routes("JWT")
+
+    def open_routes(self) -> dict[Route, str]:
+        """Return the routes of the people's API that need no token, each with the name of its function."""
+        return self._people_routes("NONE")
+
+    def _people_routes(self, authorization: str) -> dict[Route, str]:
         folders = self.function_names()
         integrations = self.resources("AWS::ApiGatewayV2::Integration")
         routes = {}
         for route in self.resources("AWS::ApiGatewayV2::Route").values():
+            if route["AuthorizationType"] != authorization:
+                continue
             method, _, path = route["RouteKey"].partition(" ")
             target = _SUBSTITUTED.findall(route["Target"]["Fn::Sub"])[0]
-            routes[Route(method, path)] = folders[integrations[target]["IntegrationUri"]["Ref"].removesuffix(".Alias")]
+            routes[Route(method, path)] = folders[_invoked(integrations[target]["IntegrationUri"])]
         return routes
 
     def resolve(self, value: Any, attributes: Attributes) -> Any:  # noqa: ANN401 - a template holds any value
@@ -215,6 +224,11 @@ def table_request(name: str, properties: Properties) -> Properties:
     if "StreamSpecification" in properties:
         request["StreamSpecification"] = {"StreamEnabled": True, **properties["StreamSpecification"]}
     return request
+
+
+def _invoked(address: Properties) -> str:
+    """Return the logical id of the function that an integration invokes, by its alias or itself."""
+    return str(address["Fn::GetAtt"][0] if "Fn::GetAtt" in address else address["Ref"].removesuffix(".Alias"))
 
 
 def _events(events: list[Properties], kind: str) -> Iterator[Properties]:

@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import subprocess
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.resources import files
@@ -18,6 +19,11 @@ NEEDED: Final = ("chromium", "pdftotext")
 _END: Final = b"\0"
 _FREE: Final = 10
 """From this number on, file descriptors collide with neither standard streams nor the browser's 3 and 4."""
+_PATIENCE: Final = 20
+"""Seconds that a page may take to show something."""
+_PAUSE: Final = 0.05
+_WITH_TEXT: Final = "[...document.querySelectorAll('a, button')].find((one) => one.innerText.trim() === %s)"
+_CODES: Final = {"Tab": {"windowsVirtualKeyCode": 9}, "Enter": {"windowsVirtualKeyCode": 13}}
 _FLAGS: Final = ("--headless", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--remote-debugging-pipe")
 
 
@@ -36,17 +42,21 @@ class Tab:
         self._session: dict[str, str] = {}
         self.requested: list[str] = []
         """The addresses that pages requested since the last was opened."""
+        self.errors: list[str] = []
+        """What pages wrote to the console as an error since the last was opened."""
         target = self._call("Target.createTarget", url="about:blank")["targetId"]
         self._session = {"sessionId": self._call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]}
         self._call("Page.enable")
         self._call("Network.enable")
+        self._call("Log.enable")
+        self._call("Runtime.enable")
 
-    def open(self, path: Path, color_scheme: str = "light") -> None:
-        """Open a file; wait until it is loaded."""
-        self.requested = []
+    def open(self, page: Path | str, color_scheme: str = "light") -> None:
+        """Open a file or an address; wait until it is loaded."""
+        self.requested, self.errors = [], []
         scheme = {"name": "prefers-color-scheme", "value": color_scheme}
         self._call("Emulation.setEmulatedMedia", features=[scheme])
-        self._call("Page.navigate", url=path.as_uri())
+        self._call("Page.navigate", url=page.as_uri() if isinstance(page, Path) else page)
         while self._read().get("method") != "Page.loadEventFired":
             pass
 
@@ -62,6 +72,28 @@ class Tab:
         found = self.evaluate("axe.run().then(({violations, passes}) => ({violations, passes: passes.length}))")
         assert found["passes"], "axe-core checked nothing"
         return [f"{one['id']}: {node['html']}" for one in found["violations"] for node in one["nodes"]]
+
+    def until(self, expression: str) -> Any:
+        """Wait until an expression has a true value, and return it."""
+        ends = time.monotonic() + _PATIENCE
+        while not (value := self.evaluate(expression)):
+            assert time.monotonic() < ends, (expression, self.evaluate("document.body.innerText"))
+            time.sleep(_PAUSE)
+        return value
+
+    def click(self, text: str) -> None:
+        """Click the first link or button with a text, as soon as there is one."""
+        self.until(f"(() => {{ const one = {_WITH_TEXT % json.dumps(text)}; one?.click(); return Boolean(one); }})()")
+
+    def press(self, key: str) -> None:
+        """Press a key, such as Tab or Enter."""
+        text = {"text": "\r"} if key == "Enter" else {}
+        self._call("Input.dispatchKeyEvent", type="keyDown", key=key, code=key, **_CODES[key], **text)
+        self._call("Input.dispatchKeyEvent", type="keyUp", key=key, code=key, **_CODES[key])
+
+    def resize(self, width: int, height: int) -> None:
+        """Give the page another size, in pixels."""
+        self._call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
 
     def pdf(self, width: float, height: float) -> bytes:
         """Return the page printed on paper of a size in inches."""
@@ -93,7 +125,21 @@ class Tab:
         message: dict[str, Any] = json.loads(content)
         if message.get("method") == "Network.requestWillBeSent":
             self.requested.append(message["params"]["request"]["url"])
+        self.errors += _errors(message)
         return message
+
+
+def _errors(message: dict[str, Any]) -> list[str]:
+    """Return what an event of the browser reports as an error."""
+    match message:
+        case {"method": "Log.entryAdded", "params": {"entry": {"level": "error", **entry}}}:
+            return [f"{entry.get('text')} {entry.get('url', '')}"]
+        case {"method": "Runtime.exceptionThrown", "params": {"exceptionDetails": details}}:
+            return [str(details.get("exception", {}).get("description", details["text"]))]
+        case {"method": "Runtime.consoleAPICalled", "params": {"type": "error", "args": args}}:
+            return [str([one.get("value", one.get("description")) for one in args])]
+        case _:
+            return []
 
 
 @contextmanager

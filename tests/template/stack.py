@@ -48,7 +48,12 @@ def listed(value: object) -> list[Any]:
 
 
 def aliased(value: Properties) -> str:
-    """Return the logical id of the function whose alias a template as written, or as translated, names there."""
+    """Return the logical id of the function that a template as written, or as translated, names there.
+
+    It is named by its alias, or by its ARN.
+    """
+    if "Fn::GetAtt" in value:
+        return arn_of(value)
     name, written, _ = str(value["Ref"]).partition(".Alias")
     return name if written else name.removesuffix("Aliaslive")
 

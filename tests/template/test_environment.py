@@ -12,6 +12,7 @@ FUNCTIONS = [
     "schedule",
     "watch",
     "statements",
+    "console",
 ]
 LIBRARIES = ("AWS_", "POWERTOOLS_")
 

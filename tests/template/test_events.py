@@ -39,7 +39,11 @@ def test_every_route_has_a_sample_as_the_api_sends_it(template: Template) -> Non
         for function in template.functions(attribute).values()
         for route in function.routes
     }
-    requests = [(function_of(path.stem), one) for path in SAMPLES if "routeKey" in (one := sample(path.stem))]
+    requests = [
+        (function, one)
+        for path in SAMPLES
+        if "routeKey" in (one := sample(path.stem)) and (function := function_of(path.stem)) != "console"
+    ]
     assert {(function, request["routeKey"]) for function, request in requests} == routes
     for _, request in requests:
         method, _, route = request["routeKey"].partition(" ")

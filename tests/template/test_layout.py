@@ -78,7 +78,7 @@ def triggers(name: str) -> Iterator[str]:
     yield from machines(name)
     if logical_id(name, "Function") in of_people():
         yield "PeopleApi"
-    if "Events" not in function:
+    elif "Events" not in function:
         yield "an operator"
 
 

@@ -87,7 +87,7 @@ def grants(statements: list[Properties], call: Call) -> Iterator[Grant]:
 
 
 def test_the_functions_are_those_known_here(world: World) -> None:
-    assert sorted(world.functions) == sorted(FUNCTIONS)
+    assert sorted(world.functions) == sorted([*FUNCTIONS, "console"]), "the console calls nothing"
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)

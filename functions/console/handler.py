@@ -1,0 +1,41 @@
+"""Serves the console to browsers: its page at every address, and its files. They hold no data, so nobody signs in."""
+
+import base64
+from pathlib import Path
+from typing import Any, Final
+
+from aws_lambda_powertools.utilities.typing import LambdaContext
+
+from quarterhour.aws.settings import Environment
+from quarterhour.aws.telemetry import observed
+from quarterhour.console.plan import ASSETS, INDEX, PageSettings, origin, served_files
+from quarterhour.model.errors import NotFoundError
+from quarterhour.model.fields import shown
+from quarterhour.web import http
+
+FOLDER: Final = Path(__file__).parent / "static"
+
+env = Environment.of_process()
+issuer = env.variables.get("JWT_ISSUER", "")
+settings = PageSettings(env.text("BUSINESS_TIME_ZONE"), issuer)
+connect = [env.text("FILES_ORIGIN"), *([origin(issuer)] if issuer else [])]
+files = {path.relative_to(FOLDER).as_posix(): path.read_bytes() for path in FOLDER.rglob("*") if path.is_file()}
+served = served_files(files, settings, connect)
+
+
+@observed
+@http.answered
+def handler(event: dict[str, Any], _context: LambdaContext) -> http.Response:
+    """Return a file, or the page for every address that is not a file's; raise ``NotFoundError`` for a missing file."""
+    path = str(event["rawPath"])
+    file = served.get(path) if path.startswith(f"{ASSETS}/") else served[INDEX]
+    if file is None:
+        raise NotFoundError(f"there is no file {shown(path)}")
+    if "gzip" not in http.header(event, "accept-encoding"):
+        return {"statusCode": 200, "headers": {**file.headers}, "body": file.content.decode()}
+    return {
+        "statusCode": 200,
+        "headers": {**file.headers, "content-encoding": "gzip"},
+        "body": base64.b64encode(file.compressed).decode(),
+        "isBase64Encoded": True,
+    }

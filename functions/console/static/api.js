@@ -1,0 +1,51 @@
+/** Requests to the API. A refusal becomes a Problem, which holds the API's message and the id of the request. */
+import { headersOf } from "./session.js";
+
+/** A response that is not a success, or none at all (status 0). */
+export class Problem extends Error {
+  constructor(status, title, detail, requestId) {
+    super(detail || title);
+    Object.assign(this, { name: "Problem", status, title, detail, requestId });
+  }
+}
+
+/** Encodes a name for a path: twice, because API Gateway decodes once before it looks for the route. */
+export const segment = (name) => encodeURIComponent(encodeURIComponent(name));
+
+/** Returns the path of an account, or of a part of it. */
+export const accountPath = (agency, currency, part = "") =>
+  `/accounts/${segment(agency)}/${currency}${part && `/${part}`}`;
+
+/** Returns the path of a statement, or of a part of it. */
+export const statementPath = ({ agency, currency, period }, part = "") =>
+  `/statements/${segment(agency)}/${currency}/${period}${part && `/${part}`}`;
+
+/** Returns a path with those parameters that have a value. */
+export function withQuery(path, parameters) {
+  const query = new URLSearchParams(Object.entries(parameters).filter(([, value]) => value));
+  return query.size ? `${path}?${query}` : path;
+}
+
+/** Returns what the API holds at a path. */
+export const get = (path) => request("GET", path);
+
+/** Sends a body to a path; a second time changes nothing more. */
+export const put = (path, body) => request("PUT", path, body);
+
+/** Sends a body that creates something; a second time creates nothing more. */
+export const post = (path, body) => request("POST", path, body);
+
+async function request(method, path, body) {
+  const headers = await headersOf();
+  if (body) headers["content-type"] = "application/json";
+  let response;
+  try {
+    response = await fetch(path, { method, headers, body: body && JSON.stringify(body) });
+  } catch {
+    throw new Problem(0, "No response", "The API did not respond. Try again: nothing is done twice.", "");
+  }
+  const content = await response.json().catch(() => ({}));
+  if (response.ok) return content;
+  const id = content.request_id || response.headers.get("x-request-id") || response.headers.get("apigw-requestid");
+  throw new Problem(response.status, content.title || content.message || `Status ${response.status}`, content.detail, id);
+}

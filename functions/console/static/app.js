@@ -1,0 +1,52 @@
+/** The console: the frame around every page, and the page of the present address. */
+import { html, render, useEffect, useErrorBoundary, useRef, useState } from "./vendor/htm-preact.js";
+import { Accounts } from "./pages/accounts.js";
+import { Failure, Link } from "./parts.js";
+import { address, here } from "./routes.js";
+import { settings } from "./settings.js";
+
+const MENU = [["Accounts", []]];
+
+/** Returns the title and the content of the page at an address. */
+function pageAt({ parts }) {
+  if (!parts.length) return ["Accounts", html`<${Accounts} />`];
+  return ["No such page", html`<p>There is no page at this address. Begin with the menu above.</p>`];
+}
+
+function Page({ place }) {
+  const [error] = useErrorBoundary();
+  const [title, content] = pageAt(place);
+  useEffect(() => { document.title = `${title} · Quarterhour`; }, [title]);
+  return html`
+    <main id="main" tabindex="-1">
+      <h1><bdi>${title}</bdi></h1>
+      ${error ? html`<${Failure} problem=${error} />` : content}
+    </main>`;
+}
+
+function App() {
+  const [place, setPlace] = useState(here);
+  useEffect(() => {
+    const moved = () => setPlace(here());
+    window.addEventListener("popstate", moved);
+    return () => window.removeEventListener("popstate", moved);
+  }, []);
+  const shown = useRef(place);
+  useEffect(() => {
+    if (shown.current !== place) document.getElementById("main").focus();
+    shown.current = place;
+  }, [place]);
+  return html`
+    <a class="skip" href="#main">Skip to the content</a>
+    <header class="top">
+      <strong>Quarterhour</strong>
+      <nav aria-label="Pages">
+        ${MENU.map(([text, parts]) => html`
+          <${Link} to=${address(parts)} aria-current=${place.parts[0] === parts[0] ? "page" : undefined}>${text}<//>`)}
+      </nav>
+    </header>
+    <${Page} place=${place} key=${place.parts.join("/")} />
+    <footer>Times are in the time zone ${settings.time_zone}; point at one to see UTC.</footer>`;
+}
+
+render(html`<${App} />`, document.body);

@@ -1,0 +1,42 @@
+/** Figures, times and names as people read them, in the language of their browser. */
+import { settings } from "./settings.js";
+
+const formats = new Map();
+
+function cached(kind, options) {
+  const key = kind.name + JSON.stringify(options);
+  if (!formats.has(key)) formats.set(key, new kind(undefined, options));
+  return formats.get(key);
+}
+
+function digitsOf(currency) {
+  return cached(Intl.NumberFormat, { style: "currency", currency }).resolvedOptions().maximumFractionDigits;
+}
+
+/** Returns an exact decimal text with all its digits, and at least those of its currency. */
+export function money(text, currency) {
+  const scale = (text.split(".")[1] || "").length;
+  const digits = digitsOf(currency);
+  const options = { minimumFractionDigits: digits, maximumFractionDigits: Math.max(digits, scale) };
+  return cached(Intl.NumberFormat, options).format(text);
+}
+
+/** Returns a count. */
+export const count = (number) => cached(Intl.NumberFormat, {}).format(number);
+
+/** Returns a size in bytes. */
+export function size(bytes) {
+  const [unit, divisor] = bytes < 1e6 ? ["kilobyte", 1e3] : ["megabyte", 1e6];
+  return cached(Intl.NumberFormat, { style: "unit", unit, maximumFractionDigits: 1 }).format(bytes / divisor);
+}
+
+/** Returns an instant in a time zone, to the minute. */
+export const time = (text, timeZone = settings.time_zone) =>
+  cached(Intl.DateTimeFormat, { dateStyle: "medium", timeStyle: "short", timeZone }).format(new Date(text));
+
+/** Returns a period such as 2026-11 as its month's name and year. */
+export const month = (period) =>
+  cached(Intl.DateTimeFormat, { month: "long", year: "numeric", timeZone: "UTC" }).format(new Date(`${period}-01`));
+
+/** Returns a word of the API, such as not_issued, as text. */
+export const words = (name) => name.replaceAll("_", " ");

@@ -1,0 +1,27 @@
+/** Accounts: each agency and currency with its lifetime totals. */
+import { html } from "../vendor/htm-preact.js";
+import * as format from "../format.js";
+import { Money, More, Name, Table, usePages } from "../parts.js";
+
+const HEAD = [["Agency"], ["Currency"], ["Events", "n"], ["Net", "n"], ["Commission", "n"]];
+
+/** The page. */
+export function Accounts() {
+  const list = usePages("/accounts", {});
+  if (!list.items.length && !list.busy && !list.problem) {
+    return html`<p class="empty">No event is recorded yet. Send the first one with <code>POST /events</code>.</p>`;
+  }
+  return html`
+    ${list.items.length > 0 && html`
+      <${Table} caption="Lifetime totals" head=${HEAD}>
+        ${list.items.map((one) => html`
+          <tr key=${`${one.agency}#${one.currency}`}>
+            <th scope="row" class="long"><${Name}>${one.agency}<//></th>
+            <td>${one.currency}</td>
+            <td class="n">${format.count(one.events)}</td>
+            <${Money} value=${one.net} currency=${one.currency} />
+            <${Money} value=${one.commission} currency=${one.currency} />
+          </tr>`)}
+      <//>`}
+    <${More} list=${list} />`;
+}

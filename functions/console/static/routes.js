@@ -1,0 +1,27 @@
+/** The addresses of the pages, which can be shared and bookmarked. All but the first begin with /console/. */
+const ROOT = "/console/";
+
+/** Returns the address of a page: its parts, and those parameters that have a value. */
+export function address(parts, parameters = {}) {
+  const query = new URLSearchParams(Object.entries(parameters).filter(([, value]) => value));
+  const path = parts.length ? ROOT + parts.map(encodeURIComponent).join("/") : "/";
+  return query.size ? `${path}?${query}` : path;
+}
+
+/** Returns the parts and the parameters of the present address; no parts for one that no page can have. */
+export function here() {
+  const { pathname, search } = window.location;
+  const query = Object.fromEntries(new URLSearchParams(search));
+  if (pathname === "/") return { parts: [], query };
+  try {
+    return { parts: pathname.slice(ROOT.length).split("/").map(decodeURIComponent), query };
+  } catch {
+    return { parts: ["unreadable"], query };
+  }
+}
+
+/** Shows another page of the console. */
+export function navigate(to) {
+  window.history.pushState(null, "", to);
+  window.dispatchEvent(new PopStateEvent("popstate"));
+}

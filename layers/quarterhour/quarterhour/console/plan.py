@@ -1,0 +1,110 @@
+"""What the console's files are served as: their addresses, their types, and the headers that protect their reader."""
+
+import gzip
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from hashlib import sha256
+from html import escape
+from pathlib import PurePosixPath
+from string import Template
+from typing import Final
+from urllib.parse import urlsplit
+
+INDEX: Final = "index.html"
+ASSETS: Final = "/assets"
+TYPES: Final[Mapping[str, str]] = {
+    ".css": "text/css; charset=utf-8",
+    ".html": "text/html; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".svg": "image/svg+xml",
+}
+"""The content types of files that are served; a file with another ending is not served."""
+
+_HASH_DIGITS: Final = 16
+_PROTECTION: Final = {
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class PageSettings:
+    """What the page knows of its deployment: how people sign in, and the time zone of the periods.
+
+    Without an ``issuer``, nobody signs in.
+    """
+
+    time_zone: str
+    issuer: str = ""
+    client_id: str = ""
+    scope: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """A file as it is sent: its headers, its content, and the same content compressed by gzip."""
+
+    headers: Mapping[str, str]
+    content: bytes
+    compressed: bytes
+
+    @classmethod
+    def of(cls, name: str, content: bytes, headers: Mapping[str, str]) -> "Served":
+        """Return a file by its name and content, with more headers."""
+        kind = {"content-type": TYPES[PurePosixPath(name).suffix], "vary": "accept-encoding"}
+        return cls({**kind, **_PROTECTION, **headers}, content, gzip.compress(content, mtime=0))
+
+
+def tree_hash(files: Mapping[str, bytes]) -> str:
+    """Return the hash of files by name: 16 hexadecimal digits, another one if a name or a content changes."""
+    digest = sha256()
+    for name in sorted(files):
+        digest.update(f"{name}\0{sha256(files[name]).hexdigest()}\n".encode())
+    return digest.hexdigest()[:_HASH_DIGITS]
+
+
+def security_policy(connect: Sequence[str]) -> str:
+    """Return the content security policy of the page, which may connect to its own host and to these origins."""
+    return "; ".join(
+        (
+            "default-src 'none'",
+            "script-src 'self'",
+            "style-src 'self'",
+            "img-src 'self' data:",
+            " ".join(("connect-src 'self'", *connect)),
+            "frame-ancestors 'none'",
+            "base-uri 'none'",
+            "form-action 'none'",
+        )
+    )
+
+
+def origin(address: str) -> str:
+    """Return the origin of an address: its scheme, host and port."""
+    parts = urlsplit(address)
+    return f"{parts.scheme}://{parts.netloc}"
+
+
+def served_files(files: Mapping[str, bytes], settings: PageSettings, connect: Sequence[str]) -> dict[str, Served]:
+    """Return what is served by path, from the files by name; ``INDEX`` stands for every page.
+
+    Each file but the index is served under the hash of all of them, so it can be cached for ever. The index names that
+    hash, so browsers request it each time.
+    """
+    root = f"{ASSETS}/{tree_hash(files)}"
+    served = {
+        f"{root}/{name}": Served.of(name, content, {"cache-control": "public, max-age=31536000, immutable"})
+        for name, content in files.items()
+        if name != INDEX and PurePosixPath(name).suffix in TYPES
+    }
+    modules = sorted(path for path in served if path.endswith(".js"))
+    page = Template(files[INDEX].decode()).substitute(
+        assets=root,
+        settings=escape(json.dumps(asdict(settings))),
+        modules="\n".join(f'<link rel="modulepreload" href="{path}">' for path in modules),
+    )
+    headers = {"cache-control": "no-cache", "content-security-policy": security_policy(connect)}
+    return {INDEX: Served.of(INDEX, page.encode(), headers), **served}
