@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from itertools import islice
-from pathlib import Path
 from typing import Any, Final
 
 from quarterhour.ledger.event import Rejection, read_event
@@ -23,7 +22,7 @@ from quarterhour.model import money
 from quarterhour_tools.loading.csv_cells import Cells
 from quarterhour_tools.loading.csv_errors import CellError, EmptyCellError, FileError, MapError
 from quarterhour_tools.loading.csv_file import BROKEN, UTF_8, TextFile, open_text
-from quarterhour_tools.loading.csv_map import ROW, EventMap, Mapping, Value, load_mapping
+from quarterhour_tools.loading.csv_map import ROW, EventMap, Mapping, Value, load_mapping, read_map, shipped_maps
 from quarterhour_tools.loading.csv_numbers import NumberForm
 from quarterhour_tools.loading.csv_table import BadRow, Record, Table, read_table
 from quarterhour_tools.loading.csv_totals import Totals
@@ -141,7 +140,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `quarterhour csv`."""
     parser.add_argument("file", metavar="FILE", help="a CSV file, plain or gzipped; - for standard input")
     parser.add_argument(
-        "--map", required=True, metavar="MAP.toml", help="the map from columns to the fields of events (docs/csv.md)"
+        "--map",
+        required=True,
+        metavar="MAP",
+        help="the map from columns to the fields of events (docs/csv.md): a TOML file, or a map that comes with the "
+        f"tools: {', '.join(shipped_maps())}",
     )
     parser.add_argument(
         "--set",
@@ -179,7 +182,7 @@ def _count(text: str) -> int:
 def run(args: argparse.Namespace) -> int:
     """Write events to standard output, bad rows to standard error; return 0, 1 with bad rows, 2 after an error."""
     try:
-        mapping = load_mapping(_read_map(args.map))
+        mapping = load_mapping(read_map(args.map))
         settings = _settings(mapping, dict(args.set))
         with open_text(args.file, mapping.file.encoding) as file:
             if file.detected and file.encoding != UTF_8:
@@ -198,13 +201,6 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         _print_counts(Counter(), as_json=True)
     return 2
-
-
-def _read_map(name: str) -> str:
-    try:
-        return Path(name).read_text("utf-8")
-    except (OSError, UnicodeError) as error:
-        raise MapError("map", f"cannot be read: {error}") from None
 
 
 def _settings(mapping: Mapping, given: dict[str, str]) -> dict[str, str]:

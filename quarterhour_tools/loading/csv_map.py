@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
+from importlib import resources
+from pathlib import Path
 from typing import Final, ParamSpec, Self, TypeVar
 from zoneinfo import ZoneInfo
 
@@ -30,6 +32,7 @@ NUMBERS: Final = frozenset({"quantity", "unit_price", "commission_rate", "commis
 MONEY: Final = ("amount", "unit_price", "commission")
 """The numbers whose currency must be that of the event, if a sign names one."""
 _MOST_HEADER: Final = 1000
+_SHIPPED: Final = resources.files("quarterhour_tools") / "maps"
 ROW: Final = "row"
 """A column that every file has: the row's ordinal."""
 
@@ -115,6 +118,20 @@ def load_mapping(text: str) -> Mapping:
             events=events,
             total=total,
         )
+
+
+def shipped_maps() -> list[str]:
+    """Return the names of the maps that come with the tools."""
+    return sorted(map_.name.removesuffix(".toml") for map_ in _SHIPPED.iterdir())
+
+
+def read_map(name: str) -> str:
+    """Return the text of a map: a file, or the name of a map that comes with the tools; raise `MapError` if neither."""
+    try:
+        return ((_SHIPPED / f"{name}.toml") if name in shipped_maps() else Path(name)).read_text("utf-8")
+    except (OSError, UnicodeError) as error:
+        shipped = ", ".join(shipped_maps())
+        raise MapError("map", f"cannot be read: {error}; the maps that come with the tools are {shipped}") from None
 
 
 class _Section:
@@ -256,11 +273,11 @@ def _clean_ups(texts: _Section, columns: _Section, used_by: Iterable[str]) -> di
 
 
 def _event_map(event: _Section, compiler: "_Compiler") -> EventMap:
-    with event, event.section("when") as when, event.section("data") as data, data.section("extra") as extra:
+    with event, event.section("data") as data, data.section("extra") as extra:
         has_amount = "amount" in data or not event.is_text("type", VOID)
         compiler.money = set()
         return EventMap(
-            when=compiler.test(when),
+            when=compiler.tests(event, "when"),
             amount=compiler.money_amount(data.text("amount"), data.path("amount")) if has_amount else None,
             time=compiler.time(event) if "time" in event else None,
             envelope={name: compiler.value(event, name, compiler.text) for name in ENVELOPE},
@@ -275,11 +292,11 @@ def _event_map(event: _Section, compiler: "_Compiler") -> EventMap:
 
 
 def _total_map(total: _Section, compiler: "_Compiler") -> TotalMap:
-    with total, total.section("when") as when, total.section("sums") as sums:
+    with total, total.section("sums") as sums:
         if not sums.names():
             raise MapError(sums.name, "must name a column of the totals and the formula that it sums up")
         return TotalMap(
-            when=compiler.test(when),
+            when=compiler.tests(total, "when"),
             sums={
                 column: (
                     compiler.number(f"{{{column}}}", sums.path(column)),
@@ -368,6 +385,18 @@ class _Compiler:
                 return row_matches, amount_test(case.text("amount")) if "amount" in case else _always, text
             except ValueError as error:
                 raise MapError(case.path("amount"), str(error)) from None
+
+    def tests(self, section: _Section, key: str) -> Callable[[Cells], bool]:
+        """Compile the condition of a row: one test of a column, or a list of tests that must all be true."""
+        given, field = section.take(key, {}), section.path(key)
+        if not isinstance(given, list):
+            with _Section(given, field) as one:
+                return self.test(one)
+        tests = []
+        for n, each in enumerate(given, 1):
+            with _Section(each, f"{field}[{n}]") as one:
+                tests.append(self.test(one))
+        return lambda cells: all(test(cells) for test in tests)
 
     def test(self, section: _Section) -> Callable[[Cells], bool]:
         """Compile `column` with one of `equals`, `prefix`, `matches`; without a column every row passes."""
