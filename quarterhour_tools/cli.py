@@ -27,7 +27,7 @@ from quarterhour_tools.emulator.faults import Faults, Spec
 from quarterhour_tools.emulator.server import HOST, Server
 from quarterhour_tools.emulator.stack import open_stack
 from quarterhour_tools.errors import INTERRUPTED, INTERRUPTED_MESSAGE, ToolError
-from quarterhour_tools.loading import agencies, csv_events, event_import, exchange_rates, rate_cards
+from quarterhour_tools.loading import agencies, csv_events, event_import, event_send, exchange_rates, rate_cards
 from quarterhour_tools.loading.event_file import Source, open_source
 from quarterhour_tools.operations import bill, deployment, held, rerate, restore, statements
 from quarterhour_tools.output import as_json, counted, printable
@@ -276,6 +276,9 @@ def _add_loading(commands: Any) -> None:  # noqa: ANN401 - argparse does not nam
     )
     csv_events.configure(csv)
     csv.set_defaults(run=csv_events.run)
+
+    sent = commands.add_parser("send", help=event_send.HELP, description=event_send.DESCRIPTION)
+    event_send.configure(sent)
 
     imported = commands.add_parser(
         "import",

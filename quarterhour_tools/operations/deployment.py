@@ -5,6 +5,7 @@ import getpass
 import json
 from datetime import datetime
 from typing import Any, Final, Literal
+from urllib.parse import urlsplit
 
 import boto3
 from botocore.config import Config
@@ -164,12 +165,22 @@ def operator(args: argparse.Namespace) -> str:
     return str(boto3.client("sts").get_caller_identity()["Arn"])
 
 
-def api(args: argparse.Namespace) -> Remote:
+def api(args: argparse.Namespace, connections: int = 1) -> Remote:
     """Return the HTTP API of the deployed stack or the emulator that the arguments select.
 
-    Raises ``ToolError`` if the stack has none, or the machine has no credentials for AWS.
+    ``connections``: the most requests at a time. Raises ``ToolError`` if ``--url`` is no address, if the stack has no
+    API, or if the machine has no credentials for AWS.
     """
-    return Remote(args.url) if args.url else Remote.deployed(deployed(args.stack, "ApiUrl"))
+    if not args.url:
+        return Remote.deployed(deployed(args.stack, "ApiUrl"), connections)
+    try:
+        parts = urlsplit(args.url)
+        valid = parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0
+    except ValueError:
+        valid = False
+    if not valid:
+        raise ToolError(f"--url is {args.url!r}: expected an address such as http://127.0.0.1:8080")
+    return Remote(args.url, connections=connections)
 
 
 def invoke(args: argparse.Namespace, function: str, event: dict[str, Any]) -> Any:  # noqa: ANN401 - JSON is any value

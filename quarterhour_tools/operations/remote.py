@@ -1,7 +1,9 @@
 """A client of the HTTP API: a deployment's with requests signed for IAM, or an emulator's with unsigned ones."""
 
 import json
+import time
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Final
 from urllib.parse import quote, urlsplit
@@ -10,7 +12,10 @@ import boto3
 from botocore.auth import SigV4Auth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
+from botocore.exceptions import ConnectionError as NoConnectionError
+from botocore.exceptions import HTTPClientError
 from botocore.httpsession import URLLib3Session
+from urllib3.exceptions import HTTPError
 
 from quarterhour.model.errors import FieldProblem, in_words
 from quarterhour_tools.errors import ToolError
@@ -23,6 +28,9 @@ IN_LEDGER: Final = frozenset({"recorded", "duplicate"})
 _SERVICE: Final = "execute-api"
 _TIMEOUT: Final = 35
 """Seconds. API Gateway answers within 30."""
+_LARGEST_ANSWER: Final = 16 << 20
+"""Bytes. Lambda's limit is 6 MB."""
+_PIECE: Final = 1 << 16
 
 
 def segment(name: str) -> str:
@@ -36,22 +44,35 @@ def reasons(item: Mapping[str, Any]) -> str:
     return in_words(FieldProblem(**one) for one in problems)
 
 
+class NoAnswerError(ToolError):
+    """There was no whole answer to a request; whether it took effect is unknown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A whole answer to a request, not parsed; the names of headers are in lower case."""
+
+    status: int
+    headers: Mapping[str, str]
+    content: bytes
+
+
 class Remote:
     """The HTTP API at an address."""
 
-    def __init__(self, url: str, credentials: Credentials | None = None) -> None:
-        """Take the address, and the credentials that sign the requests (``None``: unsigned)."""
+    def __init__(self, url: str, credentials: Credentials | None = None, connections: int = 1) -> None:
+        """Take the address, the credentials that sign the requests (``None``: unsigned), and how many at a time."""
         self.url = url.rstrip("/")
         self._credentials = credentials
-        self._http = URLLib3Session(timeout=_TIMEOUT)
+        self._http = URLLib3Session(timeout=_TIMEOUT, max_pool_connections=connections)
 
     @classmethod
-    def deployed(cls, url: str) -> "Remote":
+    def deployed(cls, url: str, connections: int = 1) -> "Remote":
         """Return a deployment's API; raise ``ToolError`` if the machine has no credentials for AWS."""
         credentials = boto3.Session().get_credentials()
         if credentials is None:
             raise ToolError("there are no credentials for AWS to sign requests with")
-        return cls(url, credentials)
+        return cls(url, credentials, connections)
 
     def get(self, path: str, parameters: dict[str, str]) -> Json:
         """Send a GET and return the JSON of the response; raise ``ToolError`` if it fails."""
@@ -77,6 +98,24 @@ class Remote:
         headers = {"content-type": content_type}
         return self._send(AWSRequest("POST", self.url + path, headers, body))
 
+    def exchange(self, path: str, content_type: str, body: bytes) -> Answer:
+        """Send a POST and return the answer as it comes, whatever it is; may be called by several threads.
+
+        Raises ``NoAnswerError`` if there is no whole answer in time, or one that is too large.
+        """
+        request = AWSRequest("POST", self.url + path, {"content-type": content_type}, body, stream_output=True)
+        self._sign(request)
+        try:
+            response = self._http.send(request.prepare())
+            try:
+                content = _content(response.raw)
+            finally:
+                response.raw.release_conn()
+        except (HTTPClientError, NoConnectionError, HTTPError, OSError) as error:
+            raise NoAnswerError(str(error)) from error
+        headers = {name.lower(): value for name, value in response.headers.items()}
+        return Answer(response.status_code, headers, content)
+
     def put(self, path: str, body: Json) -> tuple[int, Json]:
         """Send a PUT and return the status and the JSON of the response."""
         return self.send("PUT", path, body)
@@ -88,14 +127,29 @@ class Remote:
         headers = {"content-type": "application/json"}
         return self._send(AWSRequest(method, self.url + path, headers, json.dumps(body).encode()))
 
-    def _send(self, request: AWSRequest) -> tuple[int, Json]:
+    def _sign(self, request: AWSRequest) -> None:
         if self._credentials:
             # https://<id>.execute-api.<region>.amazonaws.com
             _, _, region, *_ = urlsplit(self.url).netloc.split(".")
             SigV4Auth(self._credentials, _SERVICE, region).add_auth(request)
+
+    def _send(self, request: AWSRequest) -> tuple[int, Json]:
+        self._sign(request)
         response = self._http.send(request.prepare())
         try:
             # Figures in the content of a document stay exact.
             return response.status_code, json.loads(response.content, parse_float=Decimal)
         except ValueError as error:
             raise ToolError(f"{self.url} answered {response.status_code} without JSON") from error
+
+
+def _content(raw: Any) -> bytes:  # noqa: ANN401 - urllib3's response, which botocore does not type
+    """Read a body within the limits of time and size: a server may send bytes for ever."""
+    content, end = bytearray(), time.monotonic() + _TIMEOUT
+    while piece := raw.read1(_PIECE):
+        content += piece
+        if len(content) > _LARGEST_ANSWER:
+            raise NoAnswerError(f"the answer has more than {_LARGEST_ANSWER:,} bytes")
+        if time.monotonic() > end:
+            raise NoAnswerError(f"the answer takes longer than {_TIMEOUT} seconds")
+    return bytes(content)

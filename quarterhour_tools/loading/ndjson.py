@@ -1,0 +1,144 @@
+"""Lines of NDJSON, read in bounded memory from a file or from standard input, plain or gzip."""
+
+import gzip
+import io
+import stat
+import sys
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from hashlib import sha256
+from json import JSONDecodeError
+from pathlib import Path
+from typing import IO, Any, Final, cast
+
+from quarterhour.model import exact_json
+from quarterhour.model.errors import FieldProblem
+from quarterhour_tools.errors import ToolError
+
+STDIN: Final = "-"
+LONGEST: Final = 256 << 10
+"""The most bytes of a line that can be an event."""
+
+_MOST_UNUSED: Final = 64 << 20
+"""The most bytes in a row without the end of an event. More is no NDJSON, or made to use up memory or time."""
+_BLANKS: Final = b" \t\r\n"
+_BOM: Final = b"\xef\xbb\xbf"
+_GZIP: Final = b"\x1f\x8b"
+_PIECE: Final = 1 << 16
+_EXPECTED: Final = "one event as JSON in UTF-8"
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line that is not blank. ``text`` has no blanks at either end; it is empty if ``size`` is above ``LONGEST``.
+
+    ``chain`` is the SHA-256 of the line and of the ``chain`` of the line before: it identifies the input up to here.
+    """
+
+    number: int
+    text: bytes
+    chain: bytes
+    size: int
+
+
+class Lines:
+    """The lines of an input, one after the other. Reading never fails: ``problem`` says why it ended too early."""
+
+    def __init__(self, stream: IO[bytes], raw: IO[bytes] | None = None, size: int | None = None) -> None:
+        """Take the stream of lines; ``raw`` and ``size`` are those of the file on disk, if there is one."""
+        self._stream = stream
+        self._raw = raw
+        self._lines = self._read()
+        self.size = size
+        self.number = 0
+        """The number of the last line that was read."""
+        self.problem: str | None = None
+
+    def __iter__(self) -> Iterator[Line]:
+        return self._lines
+
+    def position(self) -> int:
+        """Return the number of bytes of the file on disk that were read."""
+        return self._raw.tell() if self._raw else 0
+
+    def _read(self) -> Iterator[Line]:
+        chain, unused = b"", 0
+        try:
+            while piece := self._stream.readline(LONGEST + len(b"\r\n")):
+                text, size = self._rest(piece) if len(piece) > LONGEST else (piece, len(piece))
+                if not self.number:
+                    text = text.removeprefix(_BOM)
+                self.number += 1
+                unused = _within(unused + size)
+                if text := text.strip(_BLANKS):
+                    chain, unused = sha256(chain + text).digest(), 0
+                    yield Line(self.number, text if size <= LONGEST else b"", chain, size)
+        except (OSError, EOFError, ValueError, zlib.error) as error:
+            self.problem = f"what follows line {self.number:,} cannot be read: {error}"
+
+    def _rest(self, piece: bytes) -> tuple[bytes, int]:
+        """Read on to the end of a line; return it and its size, or its digest in place of a line that is too long."""
+        text = piece.strip(_BLANKS)
+        if piece.endswith(b"\n") and len(text) <= LONGEST:
+            return text, len(text)
+        digest, size = sha256(piece), len(piece)
+        while not piece.endswith(b"\n") and (piece := self._stream.readline(_PIECE)):
+            digest.update(piece)
+            size = _within(size + len(piece))
+        return digest.hexdigest().encode(), max(size, LONGEST + 1)
+
+
+def _within(unused: int) -> int:
+    if unused > _MOST_UNUSED:
+        raise ValueError(f"there is no event in {_MOST_UNUSED >> 20} MB")
+    return unused
+
+
+@contextmanager
+def open_lines(name: str) -> Iterator[Lines]:
+    """Open a file of NDJSON, or standard input for ``-``; compressed content is recognized by its first bytes.
+
+    Raises ``ToolError`` if it cannot be opened or is no regular file.
+    """
+    if name == STDIN:
+        yield Lines(_unpacked(_standard_input()))
+        return
+    try:
+        found = Path(name).stat()
+        if not stat.S_ISREG(found.st_mode):
+            raise ToolError(f"{name} is no regular file: for a pipe, send it to standard input, and write -")
+        raw = Path(name).open("rb")  # noqa: SIM115 - closed by the block below
+    except OSError as error:
+        raise ToolError(f"{name}: {error.strerror}") from error
+    with raw:
+        yield Lines(_unpacked(raw), raw, found.st_size)
+
+
+def _standard_input() -> io.BufferedReader:
+    if sys.stdin is None:
+        raise ToolError("there is no standard input")
+    stream: Any = sys.stdin.buffer
+    return stream if isinstance(stream, io.BufferedReader) else io.BufferedReader(stream)
+
+
+def _unpacked(stream: io.BufferedReader) -> IO[bytes]:
+    if stream.peek(len(_GZIP))[: len(_GZIP)] != _GZIP:
+        return stream
+    return cast("IO[bytes]", gzip.GzipFile(fileobj=stream))
+
+
+def problem_of(line: Line) -> FieldProblem | None:
+    """Return why a line cannot be one item of a request, else ``None``."""
+    if line.size > LONGEST:
+        return FieldProblem("line", f"has {line.size:,} bytes", f"at most {LONGEST:,}")
+    try:
+        exact_json.parse(line.text.decode())
+    except UnicodeDecodeError as error:
+        return FieldProblem("line", f"is not JSON: byte {error.start + 1} is not UTF-8", _EXPECTED)
+    except JSONDecodeError as error:
+        return FieldProblem("line", f"is not JSON: {error.msg} at character {error.pos + 1}", _EXPECTED)
+    except ValueError as error:
+        return FieldProblem("line", f"is not JSON: {error}", _EXPECTED)
+    return None

@@ -1,0 +1,224 @@
+"""The receipts of an input: the verdict of each line, in a file that only grows, so that sending can be continued.
+
+The file is NDJSON. Its first line names the format and the address. Then come blocks: an entry for each line of a
+batch, then a mark with the number of the last line and the hash of the input up to it. An entry without a later mark
+is not counted: its lines are sent again, which is harmless.
+"""
+
+import fcntl
+import json
+import os
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any, Final
+
+from quarterhour_tools.errors import ToolError
+from quarterhour_tools.loading.ndjson import Line
+from quarterhour_tools.operations.remote import reasons
+
+Item = Mapping[str, Any]
+"""The outcome of a line, as the API shows that of an event."""
+
+IN_HAND: Final = ("recorded", "duplicate", "held")
+"""The verdicts of an event that the deployment has."""
+FINAL: Final = (*IN_HAND, "conflict", "rejected")
+UNAVAILABLE: Final = "unavailable"
+MOST: Final = 500
+"""The most lines of a batch, which is what the API takes in a request."""
+SHOWN: Final = 100
+"""The most reasons that are kept to be shown."""
+
+_FORMAT: Final = 1
+_KEPT: Final = ("source", "id", "verdict", "receipt", "held", "errors")
+_LONGEST: Final = 1 << 20
+"""The most bytes of a line of the file."""
+
+
+class ReceiptsError(ToolError):
+    """The receipts cannot be written any more; what was sent since is sent again by the next run."""
+
+
+@dataclass(slots=True)
+class Tally:
+    """What is known of the lines: how many have each final verdict, and which ones are to be sent again.
+
+    ``through``: the number of the last line with a verdict, and ``chain`` the hash of the input up to it. ``again``:
+    the lines up to it that are unavailable, each with its hash. ``shown``: the first reasons, by line.
+    """
+
+    through: int = 0
+    chain: str = ""
+    counts: Counter[str] = field(default_factory=Counter)
+    again: dict[int, str] = field(default_factory=dict)
+    shown: dict[int, str] = field(default_factory=dict)
+
+    def add(self, entry: Item) -> None:
+        """Add the outcome of a line; a final verdict replaces ``unavailable``."""
+        number, verdict = entry["line"], entry["verdict"]
+        self.again.pop(number, None)
+        self.shown.pop(number, None)
+        if verdict == UNAVAILABLE:
+            self.again[number] = entry["chain"]
+        else:
+            self.counts[verdict] += 1
+        if verdict not in IN_HAND and len(self.shown) < SHOWN:
+            self.shown[number] = f"{verdict}: {reasons(entry)}".rstrip(": ")
+
+    def mark(self, number: int, chain: str) -> None:
+        """Take note that every line up to a number has a verdict."""
+        if number > self.through:
+            self.through, self.chain = number, chain
+
+    @property
+    def all_in_hand(self) -> bool:
+        """Whether the deployment has every event so far."""
+        return not self.again and set(IN_HAND).issuperset(+self.counts)
+
+    def as_dict(self) -> dict[str, int]:
+        """Return the number of lines with each verdict, and of all."""
+        verdicts = {**{name: self.counts[name] for name in FINAL}, UNAVAILABLE: len(self.again)}
+        return {"sent": sum(verdicts.values()), **verdicts}
+
+
+class Receipts:
+    """The receipts of one input for one deployment; without a file, in memory only."""
+
+    def __init__(self, file: int | None = None, end: int = 0, tally: Tally | None = None) -> None:
+        """Take an open file, the number of its bytes that count, and what they say."""
+        self._file = file
+        self._end = end
+        self.tally = tally or Tally()
+
+    def add(self, lines: Sequence[Line], items: Mapping[int, Item]) -> None:
+        """Append the outcomes of lines in their order, by number; raise ``ReceiptsError`` if they cannot be written."""
+        entries = [_entry(line, items[line.number]) for line in lines]
+        last = lines[-1]
+        mark = {"through": last.number, "chain": last.chain.hex()}
+        self._append(entries, mark)
+        for entry in entries:
+            self.tally.add(entry)
+        self.tally.mark(last.number, last.chain.hex())
+
+    def _append(self, entries: Sequence[Item], mark: Item) -> None:
+        if self._file is None:
+            return
+        block = "".join([json.dumps(entry) + "\n" for entry in (*entries, mark)]).encode()
+        try:
+            _write(self._file, block)
+        except OSError as error:
+            with suppress(OSError):
+                os.ftruncate(self._file, self._end)
+            raise ReceiptsError(f"the receipts cannot be written: {error.strerror}") from error
+        self._end += len(block)
+
+    def save(self) -> None:
+        """Make sure that the receipts outlast a loss of power."""
+        if self._file is not None:
+            with suppress(OSError):  # not on every kind of file system; the next run finds what is missing
+                os.fsync(self._file)
+
+
+def _entry(line: Line, item: Item) -> Item:
+    entry = {"line": line.number, **{name: item[name] for name in _KEPT if name in item}}
+    return {**entry, "chain": line.chain.hex()} if item["verdict"] == UNAVAILABLE else entry
+
+
+@contextmanager
+def open_receipts(path: Path, address: str) -> Iterator[Receipts]:
+    """Open the receipts of an input for the deployment at an address, or begin new ones.
+
+    Raises ``ToolError`` if the file is of another deployment, is no file of receipts, cannot be written, or is in use
+    by another process.
+    """
+    try:
+        if path.exists() and not path.is_file():
+            raise ToolError(f"{path} is no regular file: name another one with --receipts")
+        file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666)
+    except OSError as error:
+        raise ToolError(f"{path}: {error.strerror}: name another file with --receipts") from error
+    try:
+        _lock(file, path)
+        yield _opened(file, path, address)
+    finally:
+        os.close(file)
+
+
+def _lock(file: int, path: Path) -> None:
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        raise ToolError(f"{path} is in use: another process sends this input; wait for its end") from error
+
+
+def _opened(file: int, path: Path, address: str) -> Receipts:
+    own = {"receipts": _FORMAT, "address": address}
+    header = json.dumps(own).encode() + b"\n"
+    with path.open("rb") as content:
+        first = content.readline(_LONGEST)
+        if not header.startswith(first) or not first.endswith(b"\n"):
+            _check(first, path, own, header)
+            return _begun(file, path, header)
+        tally = Tally()
+        end = _read(content, tally)
+    os.ftruncate(file, end)
+    return Receipts(file, end, tally)
+
+
+def _check(first: bytes, path: Path, own: Item, header: bytes) -> None:
+    """Raise ``ToolError`` if a file that does not begin with our header is anything else than empty or cut there."""
+    if header.startswith(first):
+        return
+    try:
+        found = json.loads(first)
+        kind, address = found["receipts"], found["address"]
+    except (ValueError, LookupError, TypeError) as error:
+        raise ToolError(f"{path} is no file of receipts: name another one with --receipts") from error
+    of = f"another deployment, {address}" if kind == own["receipts"] else "another version of quarterhour"
+    raise ToolError(f"{path} has the receipts of {of}: name another file with --receipts")
+
+
+def _begun(file: int, path: Path, header: bytes) -> Receipts:
+    try:
+        os.ftruncate(file, 0)
+        _write(file, header)
+    except OSError as error:
+        raise ToolError(f"{path}: {error.strerror}: name another file with --receipts") from error
+    return Receipts(file, len(header))
+
+
+def _read(content: IO[bytes], tally: Tally) -> int:
+    """Add the blocks that follow in a file to a tally, up to one that is not whole; return where it begins."""
+    entries: list[Item] = []
+    end = content.tell()
+    while (row := content.readline(_LONGEST)).endswith(b"\n"):
+        try:
+            found = json.loads(row)
+            if "through" not in found and len(entries) < MOST:
+                entries.append(_valid(found))
+                continue
+            number, chain = int(found["through"]), str(found["chain"])
+        except (ValueError, LookupError, TypeError, AttributeError):
+            break
+        for entry in entries:
+            tally.add(entry)
+        tally.mark(number, chain)
+        entries.clear()
+        end = content.tell()
+    return end
+
+
+def _valid(entry: Any) -> Item:  # noqa: ANN401 - JSON is any value
+    if entry["verdict"] not in {*FINAL, UNAVAILABLE} or not isinstance(entry["line"], int):
+        raise ValueError
+    if entry["verdict"] == UNAVAILABLE:
+        entry["chain"] = str(entry["chain"])
+    reasons(entry)  # raises for another shape
+    return dict(entry)
+
+
+def _write(file: int, content: bytes) -> None:
+    while content:
+        content = content[os.write(file, content) :]

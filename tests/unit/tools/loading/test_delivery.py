@@ -1,0 +1,212 @@
+"""A batch is sent until each of its lines has a final verdict, whatever the server does."""
+
+import io
+import json
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from quarterhour_tools.loading.delivery import (
+    Batch,
+    Delivery,
+    Retry,
+    Smaller,
+    StoppedError,
+    Verdicts,
+    batches,
+    interpret,
+    pause,
+    seconds_of,
+)
+from quarterhour_tools.loading.ndjson import Lines
+from quarterhour_tools.loading.receipts import Item
+from quarterhour_tools.operations.remote import Answer
+from tests.support.fake_api import FAULTS, FakeApi, Time, answer, in_turn
+
+NOW = datetime(2026, 10, 23, 1, 30, tzinfo=UTC)
+
+
+def event(number: int, **more: Any) -> dict[str, Any]:
+    return {"id": f"e{number}", **more}
+
+
+def batch_of(*events: Any) -> Batch:
+    (batch,) = batches(Lines(io.BytesIO(b"".join(json.dumps(one).encode() + b"\n" for one in events))))
+    return batch
+
+
+def deliver(api: FakeApi, batch: Batch, time: Time | None = None, give_up_after: float = 300) -> dict[int, Item]:
+    time = time or Time()
+    return Delivery(api.post, give_up_after, seconds=time.seconds, wait=time.wait, chance=lambda: 0.5).deliver(batch)
+
+
+def verdicts(items: dict[int, Item]) -> list[str]:
+    return [item["verdict"] for _, item in sorted(items.items())]
+
+
+# ---------------------------------------------------------------- batches
+
+
+def test_a_batch_has_at_most_500_lines_and_4_mb_and_never_a_line_that_is_not_json() -> None:
+    large = json.dumps({"id": "é" * 100_000}, ensure_ascii=False).encode()
+    content = b"\n".join([*[b"{}"] * 1100, b"no json", *[large] * 45])
+    found = list(batches(Lines(io.BytesIO(content))))
+    assert [line.number for batch in found for line in batch.lines] == list(range(1, 1147))
+    assert max(len(batch.lines) for batch in found) == 500
+    assert max(sum(len(line.text) + 1 for line in batch.sendable) for batch in found) < 4_000_000
+    assert {number: item["verdict"] for batch in found for number, item in batch.rejected.items()} == {1101: "rejected"}
+
+
+# ---------------------------------------------------------------- answers
+
+
+ITEM = {"index": 0, "verdict": "recorded"}
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        {},
+        [],
+        None,
+        {"items": {}},
+        {"items": []},
+        {"items": [ITEM, ITEM]},
+        {"items": [{**ITEM, "index": 1}]},
+        {"items": [{**ITEM, "verdict": "good"}]},
+        {"items": [{**ITEM, "verdict": []}]},
+        {"items": [{**ITEM, "errors": "none"}]},
+        {"items": [{**ITEM, "held": 1}]},
+        {"items": ["recorded"]},
+    ],
+)
+def test_an_answer_of_another_shape_is_no_verdict(content: Any) -> None:
+    assert isinstance(interpret(answer(202, content), 1, NOW), Retry)
+
+
+@pytest.mark.parametrize("status", [200, 202, 207, 409, 422, 503])
+def test_verdicts_count_with_any_status(status: int) -> None:
+    found = interpret(answer(status, {"items": [ITEM]}, **{"retry-after": "2"}), 1, NOW)
+    assert found == Verdicts([ITEM], 2.0)
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("7", 7),
+        ("Fri, 23 Oct 2026 01:30:09 GMT", 9),
+        ("Fri, 23 Oct 2026 01:29:09 GMT", 0),
+        ("-3", 0),
+        ("nan", 0),
+        ("soon", 0),
+        ("", 0),
+        ("9" * 400, float("inf")),
+    ],
+)
+def test_retry_after_is_seconds_or_a_date(text: str, seconds: float) -> None:
+    assert seconds_of(text, NOW) == seconds
+
+
+@given(st.binary(max_size=40).map(lambda one: one.decode("latin-1")))
+def test_no_text_of_retry_after_is_an_error(text: str) -> None:
+    assert seconds_of(text, NOW) >= 0
+
+
+def test_pauses_grow_with_jitter_up_to_half_a_minute() -> None:
+    assert [pause(attempt, 0, 1) for attempt in (1, 2, 3, 6, 7, 5000)] == [0.5, 1, 2, 16, 30, 30]
+    assert pause(3, 0, 0) == 1
+    assert pause(1, 20, 0) == 20.25
+
+
+@given(st.sampled_from([400, 413]), st.binary(max_size=60))
+def test_a_refusal_that_is_not_the_apis_names_no_problem_of_an_event(status: int, content: bytes) -> None:
+    found = interpret(Answer(status, {"content-type": "text/html"}, content), 2, NOW)
+    assert isinstance(found, Smaller)
+    assert found.problems == ()
+
+
+# ---------------------------------------------------------------- delivery
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_one_fault_of_any_kind_changes_no_verdict_but_recorded_to_duplicate(fault: str) -> None:
+    api = FakeApi(in_turn(fault))
+    found = verdicts(deliver(api, batch_of(event(1), event(2), event(2, more=1), [], event(3))))
+    expected = ["recorded", "recorded", "conflict", "rejected", "recorded"]
+    assert [one.replace("duplicate", "recorded") for one in found] == expected
+    assert set(api.recorded) == {"e1", "e2", "e3"}
+
+
+def test_the_server_chooses_how_long_it_is_left_alone() -> None:
+    deliver(FakeApi(in_turn("429", "429", "500")), batch_of(event(1)), time := Time())
+    assert time.waits == [7.375, 7.75, 1.5]
+
+
+def test_only_what_is_unavailable_is_sent_again() -> None:
+    api = FakeApi(in_turn("half unavailable", "half unavailable"))
+    assert verdicts(deliver(api, batch_of(*map(event, range(8))))) == ["recorded"] * 8
+    assert api.requests == [8, 4, 2]
+
+
+def test_an_event_that_the_api_does_not_take_is_found_among_others_and_rejected() -> None:
+    api = FakeApi()
+
+    def post(path: str, kind: str, body: bytes) -> Answer:
+        if b'"e5"' in body:
+            content = {"errors": [{"field": "body", "problem": "is not JSON", "expected": "JSON"}]}
+            return answer(400, content, **{"content-type": "application/problem+json"})
+        return api.post(path, kind, body)
+
+    time = Time()
+    found = Delivery(post, 300, seconds=time.seconds, wait=time.wait).deliver(batch_of(*map(event, range(8))))
+    assert verdicts(found) == [*["recorded"] * 5, "rejected", "recorded", "recorded"]
+    assert found[6]["errors"][0]["problem"] == "is not JSON"
+    assert time.waits == []
+
+
+@pytest.mark.parametrize("fault", ["401", "403", "404", "bare 413"])
+def test_a_server_that_refuses_the_sender_ends_sending_at_once(fault: str) -> None:
+    api, time = FakeApi(lambda: fault), Time()
+    delivery = Delivery(api.post, 300, seconds=time.seconds, wait=time.wait)
+    with pytest.raises(StoppedError):
+        delivery.deliver(batch_of(event(1), event(2)))
+    assert delivery.ended
+    assert fault.removeprefix("bare ") in delivery.ended
+    assert ("credentials" if fault in {"401", "403"} else "is this the address") in delivery.ended
+    assert time.waits == []
+    with pytest.raises(StoppedError):
+        delivery.deliver(batch_of(event(1)))
+
+
+@pytest.mark.parametrize("fault", ["lost request", "lost answer", "429", "500", "503", "HTML", "half an answer"])
+def test_a_fault_for_ever_ends_when_it_is_time_to_give_up(fault: str) -> None:
+    messages: list[str] = []
+    api, time = FakeApi(lambda: fault), Time()
+    delivery = Delivery(api.post, 300, messages.append, seconds=time.seconds, wait=time.wait, chance=lambda: 0.5)
+    found = delivery.deliver(batch_of(event(1), event(2)))
+    assert verdicts(found) == ["unavailable", "unavailable"]
+    assert 300 <= time.now < 340
+    assert delivery.ended == "no line got a verdict for 300 seconds: nothing more was sent"
+    (message,) = messages
+    assert message.startswith("POST /events ")
+    assert message.endswith("; trying again, up to 300 seconds without progress")
+
+
+def test_a_line_that_nothing_helps_is_left_while_others_get_through() -> None:
+    time = Time()
+    delivery: Delivery
+
+    def post(path: str, kind: str, body: bytes) -> Answer:
+        if b'"e1"' in body:
+            time.now += 1
+            delivery.moved()  # as another thread's batch would
+            return answer(500, {"message": "Internal Server Error"})
+        return FakeApi().post(path, kind, body)
+
+    delivery = Delivery(post, 300, seconds=time.seconds, wait=time.wait)
+    assert verdicts(delivery.deliver(batch_of(event(1)))) == ["unavailable"]
+    assert delivery.ended is None
+    assert len(time.waits) == 9

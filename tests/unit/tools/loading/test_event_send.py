@@ -1,0 +1,273 @@
+"""Sending a file: whatever fails and whenever it is killed, receipts and ledger agree in the end."""
+
+import errno
+import io
+import json
+import os
+import threading
+from contextlib import suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from quarterhour_tools.errors import ToolError
+from quarterhour_tools.loading import delivery
+from quarterhour_tools.loading.delivery import Delivery
+from quarterhour_tools.loading.event_send import send
+from quarterhour_tools.loading.ndjson import Lines
+from quarterhour_tools.loading.receipts import Receipts, Tally, open_receipts
+from tests.support.fake_api import FAULTS, FakeApi, Time
+from tests.support.laws import examples
+
+URL = "http://127.0.0.1:8080"
+
+
+class Killed(BaseException):
+    """The process dies here."""
+
+
+def run(content: bytes, path: Path, api: FakeApi, at_once: int = 2) -> tuple[Tally, str | None]:
+    """Send an input once, and return what is known of it then."""
+    time = Time()
+    sender = Delivery(api.post, 300, seconds=time.seconds, wait=time.wait)
+    with open_receipts(path, URL) as kept:
+        problem = send(Lines(io.BytesIO(content)), kept, sender, at_once)
+        return kept.tally, problem
+
+
+def input_of(events: list[Any]) -> bytes:
+    return b"\n".join(one if isinstance(one, bytes) else json.dumps(one).encode() for one in events)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "events.ndjson.receipts"
+
+
+def entries(path: Path) -> dict[int, str]:
+    """Return the last verdict of each line in a file of receipts."""
+    rows = [json.loads(row) for row in path.read_text().splitlines()]
+    return {row["line"]: row["verdict"] for row in rows if "line" in row}
+
+
+# ---------------------------------------------------------------- law
+
+
+EVENTS = st.one_of(
+    st.builds(
+        lambda number, more: {"id": f"e{number}", "more": more}, st.integers(0, 9), st.sampled_from([0, 0, 0, 1])
+    ),
+    st.just({"id": "r", "type": "sale.refunded"}),
+    st.sampled_from([b"", b"no json", b"[1]", b'{"id": "e1"}, {"id": "e2"}']),
+)
+
+
+@examples(200)
+@given(st.lists(EVENTS, max_size=12), st.data())
+def test_whatever_fails_and_is_killed_receipts_and_ledger_agree_in_the_end(
+    events: list[Any], data: st.DataObject
+) -> None:
+    content = input_of(events)
+    faults = data.draw(st.lists(st.sampled_from(["", *FAULTS]), max_size=30), "faults")
+    api = FakeApi(lambda: faults.pop(0) if faults else "")
+    with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        path = Path(folder) / "receipts"
+        patch.setattr(delivery, "MOST", 3)
+        for _ in range(data.draw(st.integers(0, 3), "kills")):
+            with patch.context() as dying:
+                die_at(data.draw(st.integers(0, 4), "write"), data.draw(st.floats(0, 1), "share"), dying)
+                with suppress(Killed):
+                    run(content, path, api, at_once=1)
+        run(content, path, api, at_once=1)
+        faults.clear()
+        tally, problem = run(content, path, api, at_once=1)
+    lines = [one for one in (line.strip() for line in content.split(b"\n")) if one]
+    assert problem is None
+    assert tally.as_dict()["sent"] == len(lines)
+    assert not tally.again
+    valid = [one for one in events if isinstance(one, dict) and one["id"] != "r"]
+    assert tally.counts["recorded"] + tally.counts["duplicate"] + tally.counts["conflict"] == len(valid)
+    assert tally.counts["held"] == sum(isinstance(one, dict) and one["id"] == "r" for one in events)
+    assert {one["id"] for one in valid} == set(api.recorded)
+    assert all(one in valid for one in api.recorded.values())
+    assert tally.counts["conflict"] == sum(api.recorded[one["id"]] != one for one in valid)
+    assert tally.all_in_hand == (not tally.counts["conflict"] and not tally.counts["rejected"])
+
+
+def die_at(number: int, share: float, patch: pytest.MonkeyPatch) -> None:
+    """Kill the process in the middle of a write to the receipts."""
+    write, left = os.write, [number]
+
+    def dying(file: int, content: bytes) -> int:
+        if not left[0]:
+            write(file, content[: int(share * len(content))])
+            raise Killed
+        left[0] -= 1
+        return write(file, content)
+
+    patch.setattr(os, "write", dying)
+
+
+# ---------------------------------------------------------------- resuming
+
+
+def test_a_second_run_sends_nothing_that_has_a_final_verdict(path: Path) -> None:
+    content = input_of([{"id": "a"}, b"no json", {"id": "a", "more": 1}, {"id": "b"}])
+    first, _ = run(content, path, api := FakeApi())
+    again, problem = run(content, path, api)
+    assert api.requests == [3]
+    assert first.as_dict() == again.as_dict()
+    assert problem is None
+    assert again.as_dict() == {
+        "sent": 4, "recorded": 2, "duplicate": 0, "held": 0, "conflict": 1, "rejected": 1, "unavailable": 0,
+    }  # fmt: skip
+    assert sorted(again.shown) == [2, 3]
+
+
+def test_what_was_unavailable_is_sent_by_the_next_run_and_nothing_else(path: Path) -> None:
+    content = input_of([{"id": f"e{number}"} for number in range(5)])
+    down, _ = run(content, path, FakeApi(lambda: "half unavailable"))
+    assert down.as_dict()["unavailable"] == 1, "line 1 is the first of each request"
+    tally, problem = run(content + b'\n{"id": "new"}', path, api := FakeApi())
+    assert (api.requests, problem) == ([1, 1], None)
+    assert tally.as_dict()["recorded"] == 6
+    assert entries(path) == dict.fromkeys(range(1, 7), "recorded")
+
+
+def test_a_file_that_has_grown_is_continued_and_one_that_has_changed_is_refused(path: Path) -> None:
+    content = input_of([{"id": "a"}, {"id": "b"}])
+    run(content, path, FakeApi())
+    tally, _ = run(content + b'\r\n{"id": "c"}\r\n', path, api := FakeApi())
+    assert (api.requests, tally.through) == ([1], 3)
+    for other in (input_of([{"id": "x"}, {"id": "b"}, {"id": "c"}]), content, b"", b"\n\n\n" + content):
+        with pytest.raises(ToolError, match="of another input"):
+            run(other, path, api)
+    assert api.requests == [1]
+
+
+def test_no_line_of_another_input_is_sent_even_if_some_were_unavailable(path: Path) -> None:
+    run(input_of([{"id": "a"}, {"id": "b"}]), path, FakeApi(lambda: "500"))
+    api = FakeApi()
+    with pytest.raises(ToolError, match="of another input"):
+        run(input_of([{"id": "x"}, {"id": "b"}]), path, api)
+    assert api.requests == []
+
+
+def test_receipts_of_another_deployment_or_version_and_other_files_are_refused(path: Path) -> None:
+    run(b"{}", path, FakeApi())
+    with pytest.raises(ToolError, match=f"of another deployment, {URL}"), open_receipts(path, "http://elsewhere"):
+        pass
+    for content, problem in (
+        (b'{"receipts": 2, "address": ""}\n', "another version of quarterhour"),
+        (b"id,amount\n", "is no file of receipts"),
+        (b"[1]\n", "is no file of receipts"),
+        (b"\xff" * 3_000_000, "is no file of receipts"),
+    ):
+        path.write_bytes(content)
+        with pytest.raises(ToolError, match=problem), open_receipts(path, URL):
+            pass
+        assert path.read_bytes() == content, "nothing of it is lost"
+    with pytest.raises(ToolError, match="no regular file"), open_receipts(path.parent, URL):
+        pass
+    with pytest.raises(ToolError, match="--receipts"), open_receipts(path / "below", URL):
+        pass
+
+
+def test_receipts_that_are_cut_or_damaged_count_up_to_there(path: Path) -> None:
+    content = input_of([{"id": f"e{number}"} for number in range(1200)])
+    run(content, path, api := FakeApi())
+    whole = path.read_bytes()
+    middle = whole.index(b'"through": 1000')
+    for damaged in (whole[:20], whole[:middle], whole[:middle] + b"\0" * 99 + whole[middle + 99 :], whole[:-1]):
+        path.write_bytes(damaged)
+        tally, problem = run(content, path, api)
+        assert (tally.as_dict()["sent"], tally.all_in_hand, problem) == (1200, True, None)
+        assert len(entries(path)) == 1200
+
+
+def test_of_two_senders_of_one_input_the_second_must_wait(path: Path) -> None:
+    with open_receipts(path, URL), pytest.raises(ToolError, match="another process sends this input"):
+        run(b"{}", path, FakeApi())
+
+
+def test_a_full_disk_ends_sending_and_the_next_run_continues(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    content = input_of([{"id": f"e{number}"} for number in range(1200)])
+    write, room = os.write, [40_000]
+
+    def full(file: int, block: bytes) -> int:
+        taken = min(room[0], len(block), 4096)
+        if not taken:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        room[0] -= taken
+        return write(file, block[:taken])
+
+    api = FakeApi()
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "write", full)
+        tally, problem = run(content, path, api)
+    assert problem == "the receipts cannot be written: No space left on device"
+    assert tally.through in {500, 1000}
+    assert len(entries(path)) == tally.through, "half a block is taken back"
+    tally, problem = run(content, path, api)
+    assert (tally.as_dict()["sent"], tally.all_in_hand, problem) == (1200, True, None)
+
+
+# ---------------------------------------------------------------- bounds
+
+
+def test_a_million_bad_lines_are_counted_and_the_first_hundred_kept() -> None:
+    tally = Tally()
+    for number in range(1, 100_001):
+        tally.add({"line": number, "verdict": "rejected", "errors": []})
+    assert (tally.counts["rejected"], sorted(tally.shown)) == (100_000, list(range(1, 101)))
+
+
+def test_few_batches_are_read_ahead_of_the_oldest_one() -> None:
+    """The first request hangs until it is time to give up; memory is bounded meanwhile."""
+    lines = Lines(io.BytesIO(b"{}\n" * 500 * 100))
+    kept, time = Receipts(), Time()
+    sender = Delivery(lambda *_: hang(), 300, seconds=time.seconds, wait=time.wait)
+
+    def hang() -> Any:
+        time.now += 0.5 if sender.is_over() else 10
+        return FakeApi(lambda: "500").post("/events", "application/cloudevents-batch+json", b"[{}]")
+
+    assert send(lines, kept, sender, 2) == "no line got a verdict for 300 seconds: nothing more was sent"
+    assert lines.number < 500 * 12
+    assert kept.tally.as_dict()["unavailable"] < 500 * 12
+
+
+def test_a_request_that_hangs_does_not_hang_the_sender() -> None:
+    released = threading.Event()
+    sender = Delivery(lambda *_: released.wait(60), 0.3)  # type: ignore[arg-type]
+    kept = Receipts()
+    try:
+        problem = send(Lines(io.BytesIO(b"{}\n" * 3)), kept, sender, 1)
+    finally:
+        released.set()
+    assert problem
+    assert "no line got a verdict" in problem
+    assert kept.tally.as_dict()["unavailable"] == 3
+
+
+def test_an_interrupt_leaves_receipts_that_the_next_run_continues(path: Path) -> None:
+    content = input_of([{"id": f"e{number}"} for number in range(2500)])
+    sender = Delivery((api := FakeApi()).post, 300)
+    calls = [0]
+
+    def interrupt() -> None:
+        calls[0] += 1
+        if calls[0] == 2:
+            raise KeyboardInterrupt
+
+    with open_receipts(path, URL) as kept, pytest.raises(KeyboardInterrupt):
+        send(Lines(io.BytesIO(content)), kept, sender, 1, interrupt)
+    sender.stop("interrupted")
+    tally, problem = run(content, path, api)
+    assert (tally.as_dict()["sent"], tally.all_in_hand, problem) == (2500, True, None)
+    assert tally.counts["recorded"] >= 1000
+    assert len(api.recorded) == 2500
