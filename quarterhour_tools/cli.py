@@ -185,8 +185,8 @@ def _parser() -> argparse.ArgumentParser:
     stated = commands.add_parser(
         "rates",
         help="state exchange rates from a CSV file",
-        description="State exchange rates from a CSV file, in the order of time. A second run changes nothing. "
-        "Exit code 1 if some were refused.",
+        description="State exchange rates from a CSV file, or from that of the European Central Bank, in the order of "
+        "time. A second run changes nothing. Exit code 1 if some were refused.",
     )
     exchange_rates.configure(stated)
 
@@ -396,7 +396,7 @@ def _replay(args: argparse.Namespace) -> int:
         )
         replay.prepare(documents)
         if args.rates:
-            replay.expect_exchange_rates(*exchange_rates.read(args.rates))
+            replay.expect_exchange_rates(exchange_rates.read(args.rates))
         for name, source in zip(args.files, sources, strict=True):
             _play(replay, name, source, bar)
         closing = bar.add_task("reporting", total=None, status="")

@@ -4,32 +4,44 @@ import argparse
 import csv
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
-from quarterhour.exchange_rates.exchange_rate import MAX_SOURCE
+from quarterhour.exchange_rates.exchange_rate import MAX_SOURCE, read_statement
+from quarterhour.exchange_rates.keys import CODE, parse_code
 from quarterhour.model import instants
 from quarterhour.model.clock import iso_millis
+from quarterhour.model.errors import InvalidError, in_words
 from quarterhour.web import parameters
 from quarterhour_tools.errors import ToolError
 from quarterhour_tools.loading.event_file import open_source
-from quarterhour_tools.operations.deployment import api, configure_target
-from quarterhour_tools.output import printable
+from quarterhour_tools.operations.deployment import api, configure_target, moment
+from quarterhour_tools.output import counted, printable
 
 STATED: Final = "stated"
 REFUSED: Final = "refused"
 AHEAD: Final = "ahead of the end"
 HELP: Final = (
     "CSV with the columns date (an instant, or a date for its midnight UTC), currency, units_per_base (or another name "
-    "that begins with units_per_) and optionally source; plain or .gz, - for standard input"
+    "that begins with units_per_) and optionally source; or the file eurofxref-hist.csv of the European Central Bank; "
+    "plain or .gz, - for standard input"
 )
+SHOWN: Final = 100
+"""How many refused rates are shown; the others are counted."""
+MOST: Final = 1_000_000
+"""The most exchange rates of a file; they are in memory."""
 
 _UNITS: Final = "units_per_"
+_DATE: Final = "date"
+_CURRENCY: Final = "currency"
+_SOURCE: Final = "source"
+_ECB: Final = "ECB"
+_NO_RATE: Final = frozenset({"", "N/A"})
 _TAKEN: Final = frozenset({200, 201})
-_SHOWN: Final = 200
+_LONGEST: Final = 200
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -61,79 +73,161 @@ class BadRow:
     problem: str
 
 
-def read(name: str) -> tuple[list[Row], list[BadRow]]:
-    """Return the exchange rates of a file in the order of time, and the bad lines.
+Cells = Sequence[str]
 
-    Raises ``ToolError`` if the file cannot be read or lacks a column.
+
+@dataclass(frozen=True, slots=True)
+class _Layout:
+    """The place of the date in a line, and what returns the line's rates: currency, units and source of each."""
+
+    date: int
+    rates: Callable[[Cells], Iterable[tuple[str, str, str]]]
+
+
+@dataclass(slots=True)
+class RateFile:
+    """The exchange rates of a file in the order of time, the first of its bad rows, and the number of all bad rows."""
+
+    rows: list[Row] = field(default_factory=list)
+    bad: list[BadRow] = field(default_factory=list)
+    refused: int = 0
+
+
+def read(name: str, start: datetime | None = None) -> RateFile:
+    """Return the exchange rates of a file, those as of ``start`` or later.
+
+    Raises ``ToolError`` if the file cannot be read to its end, lacks a column, or has more than ``MOST`` rates.
     """
-    rows: list[Row] = []
-    bad: list[BadRow] = []
+    found = RateFile()
     with open_source(name) as source:
-        for one in _rows(name, source.lines):
-            if isinstance(one, Row):
-                rows.append(one)
-            else:
-                bad.append(one)
-    return sorted(rows), bad
+        for one in _rates(name, source.lines):
+            if isinstance(one, BadRow):
+                found.refused += 1
+                if found.refused <= SHOWN:
+                    found.bad.append(one)
+            elif start is None or one.as_of >= start:
+                found.rows.append(one)
+                if len(found.rows) > MOST:
+                    raise ToolError(f"{name}: there are more than {MOST:,} exchange rates: split the file")
+    found.rows.sort()
+    return found
 
 
-def _rows(name: str, lines: Iterable[bytes]) -> Iterator[Row | BadRow]:
+def _rates(name: str, lines: Iterable[bytes]) -> Iterator[Row | BadRow]:
     try:
-        reader = csv.DictReader((line.decode("utf-8-sig") for line in lines), strict=True)
-        columns = list(reader.fieldnames or ())
-        named = [column for column in columns if column.startswith(_UNITS)]
-        if not named or not {"date", "currency"} <= set(columns):
-            found = printable(", ".join(columns), _SHOWN)
-            raise ToolError(f"{name}: the columns are {found}: expected date, currency, units_per_base")
-        if len(named) > 1:
-            raise ToolError(f"{name}: there are {printable(', '.join(named), _SHOWN)}: expected one of them")
-        units = named[0]
-        for row in reader:
-            try:
-                as_of = instants.moment(row["date"] or "")
-            except ValueError:
-                yield BadRow(
-                    reader.line_num, f"the date is {printable(repr(row['date']), _SHOWN)}: expected {parameters.MOMENT}"
-                )
-                continue
-            stated_by = row.get("source") or Path(name).name[-MAX_SOURCE:]
-            yield Row(as_of, row["currency"] or "", row[units] or "", stated_by, reader.line_num)
-    except (UnicodeDecodeError, csv.Error) as error:
+        reader = csv.reader((line.decode("utf-8-sig") for line in lines), strict=True)
+        columns = next(reader, [])
+        layout = _of_ecb(columns) or _of_lines(name, columns)
+        for cells in filter(None, reader):
+            yield from _of_line(layout, reader.line_num, cells, len(columns))
+    except UnicodeDecodeError as error:
+        raise ToolError(f"{name}: {error}: expected a CSV file in UTF-8; unpack a ZIP file first") from error
+    except csv.Error as error:
         raise ToolError(f"{name}: {error}") from error
+
+
+def _of_ecb(columns: Cells) -> _Layout | None:
+    """Return the layout of the European Central Bank's file: a column for each currency, per euro, and an empty one.
+
+    ``None`` if the columns are others.
+    """
+    codes = [code for code in columns[1:] if code]
+    if not codes or columns[0].lower() != _DATE or not all(map(_is_code, codes)):
+        return None
+
+    def rates(cells: Cells) -> Iterator[tuple[str, str, str]]:
+        named = zip(columns[1:], cells[1:], strict=True)
+        return ((code, units, _ECB) for code, units in named if units not in _NO_RATE)
+
+    return _Layout(0, rates)
+
+
+def _of_lines(name: str, columns: Cells) -> _Layout:
+    """Return the layout of a file with a line for each rate; raise ``ToolError`` if the columns are others."""
+    named = [column for column in columns if column.startswith(_UNITS)]
+    if not named or not {_DATE, _CURRENCY} <= set(columns):
+        found = printable(", ".join(columns), _LONGEST)
+        expected = "date, currency, units_per_base, or Date and a column for each currency"
+        raise ToolError(f"{name}: the columns are {found}: expected {expected}")
+    if len(named) > 1:
+        raise ToolError(f"{name}: there are {printable(', '.join(named), _LONGEST)}: expected one of them")
+    currency, units = columns.index(_CURRENCY), columns.index(named[0])
+    source = columns.index(_SOURCE) if _SOURCE in columns else None
+    file = Path(name).name[-MAX_SOURCE:]
+
+    def rates(cells: Cells) -> Iterator[tuple[str, str, str]]:
+        stated_by = "" if source is None else cells[source]
+        yield cells[currency], cells[units], stated_by or file
+
+    return _Layout(columns.index(_DATE), rates)
+
+
+def _of_line(layout: _Layout, number: int, cells: Cells, expected: int) -> Iterator[Row | BadRow]:
+    """Yield the rates of a line; a bad row for each that is invalid, and one for a line that cannot be read."""
+    if len(cells) != expected:
+        yield BadRow(number, f"has {counted(len(cells), 'cell')}: expected {expected}, as in the first line")
+        return
+    date = cells[layout.date]
+    try:
+        as_of = instants.moment(date)
+    except ValueError:
+        yield BadRow(number, f"the date is {printable(repr(date), _LONGEST)}: expected {parameters.MOMENT}")
+        return
+    for currency, units, source in layout.rates(cells):
+        row = Row(as_of, currency, units, source, number)
+        if not _is_code(currency):
+            yield BadRow(number, f"currency is {printable(repr(currency), _LONGEST)}: expected {CODE}")
+            continue
+        try:
+            read_statement(row.body, as_of)
+        except InvalidError as error:
+            yield BadRow(number, f"{currency}: {in_words(error.problems)}")
+        else:
+            yield row
+
+
+def _is_code(text: str) -> bool:
+    try:
+        return parse_code(text) == text
+    except ValueError:
+        return False
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``quarterhour rates``."""
     parser.add_argument("file", metavar="FILE", help=HELP)
+    parser.add_argument(
+        "--from",
+        dest="start",
+        type=moment,
+        metavar="INSTANT",
+        help="only the rates as of this instant, or date, or later",
+    )
     configure_target(parser)
     parser.set_defaults(run=_run)
 
 
 def _run(args: argparse.Namespace) -> int:
-    rows, bad = read(args.file)
+    file = read(args.file, args.start)
     remote = api(args)
-    found = state(rows, bad, remote.put, lambda line: print(printable(line)))
+    found = state(file, remote.put, lambda line: print(printable(line)))
     print(f"{found[STATED]:,} {STATED}, {found[REFUSED]:,} {REFUSED}")
     return 0 if not found[REFUSED] else 1
 
 
-def state(
-    rows: Iterable[Row],
-    bad: Iterable[BadRow],
-    put: Callable[[str, Any], tuple[int, Any]],
-    report: Callable[[str], None],
-) -> Counter[str]:
+def state(file: RateFile, put: Callable[[str, Any], tuple[int, Any]], report: Callable[[str], None]) -> Counter[str]:
     """Send exchange rates with ``put``, which returns status and body; return how many were stated and refused.
 
-    ``report`` gets a message for each refused exchange rate and for each bad line.
+    Bad rows are refused. ``report`` gets a message for each of the first ``SHOWN`` that are refused.
     """
-    found: Counter[str] = Counter()
-    for one in bad:
-        found[REFUSED] += 1
-        report(f"line {one.number}: {one.problem}")
-    for row in rows:
+    found = Counter({STATED: 0, REFUSED: file.refused})
+    for bad in file.bad:
+        report(f"line {bad.number}: {bad.problem}")
+    for row in file.rows:
         status, answer = put(row.path, row.body)
         found[STATED if status in _TAKEN else REFUSED] += 1
-        if status not in _TAKEN:
-            report(f"line {row.number}: {answer.get('detail', json.dumps(answer))}")
+        if status not in _TAKEN and found[REFUSED] <= SHOWN:
+            report(f"line {row.number}: {row.currency}: {answer.get('detail', json.dumps(answer))}")
+    if found[REFUSED] > SHOWN:
+        report(f"{found[REFUSED] - SHOWN:,} more are refused")
     return found

@@ -76,12 +76,13 @@ def configure_stack(parser: argparse.ArgumentParser) -> None:
 
 def configure_span(parser: argparse.ArgumentParser, of: str) -> None:
     """Add the arguments of a span of time; ``of`` completes the help text."""
-    moment: dict[str, Any] = {"type": _moment, "required": True, "metavar": "INSTANT"}
-    parser.add_argument("--from", dest="start", help=f"the first instant {of}, or a date", **moment)
-    parser.add_argument("--to", dest="end", help="the end of the span, not included, or a date", **moment)
+    instant: dict[str, Any] = {"type": moment, "required": True, "metavar": "INSTANT"}
+    parser.add_argument("--from", dest="start", help=f"the first instant {of}, or a date", **instant)
+    parser.add_argument("--to", dest="end", help="the end of the span, not included, or a date", **instant)
 
 
-def _moment(text: str) -> datetime:
+def moment(text: str) -> datetime:
+    """Parse an instant or a date of an argument; raise ``ArgumentTypeError`` for any other text."""
     try:
         return instants.moment(text)
     except ValueError as error:

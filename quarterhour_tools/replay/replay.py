@@ -5,7 +5,7 @@ import sys
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any, Final, NamedTuple
@@ -33,7 +33,7 @@ from quarterhour_tools.emulator.stack import Stack
 from quarterhour_tools.errors import ToolError
 from quarterhour_tools.loading.agencies import Row as AgencyRow
 from quarterhour_tools.loading.event_file import BadLine, Group, Line, grouped, read_lines
-from quarterhour_tools.loading.exchange_rates import AHEAD, BadRow, Row, state
+from quarterhour_tools.loading.exchange_rates import AHEAD, RateFile, Row, state
 from quarterhour_tools.loading.order_file import Purchase, purchases
 from quarterhour_tools.loading.rate_cards import RateCardFile
 from quarterhour_tools.operations.remote import reasons, segment
@@ -177,10 +177,10 @@ class Replay:
 
     # ------------------------------------------------------------ sending
 
-    def expect_exchange_rates(self, rows: Iterable[Row], bad: Iterable[BadRow]) -> None:
+    def expect_exchange_rates(self, file: RateFile) -> None:
         """Queue exchange rates; each is stated at its time, those before the first event together with it."""
-        self._exchange_rates.extend(rows)
-        self._state([], bad)
+        self._exchange_rates.extend(file.rows)
+        self._state(replace(file, rows=[]))
 
     def prepare(self, documents: Iterable[Prepared]) -> None:
         """Queue agencies and rate cards; they are written before the first event, at its time."""
@@ -194,12 +194,12 @@ class Replay:
                 raise ToolError(f"PUT {document.path} failed with {answer.status}: {_detail(answer)}")
         self._prepared.clear()
 
-    def _state(self, rows: Iterable[Row], bad: Iterable[BadRow] = ()) -> None:
+    def _state(self, file: RateFile) -> None:
         def put(path: str, body: Any) -> tuple[int, Any]:  # noqa: ANN401 - JSON is any value
             answer = self._send_until_answered("PUT", path, json.dumps(body).encode())
             return answer.status, answer.json()
 
-        self._exchange_rate_results += state(rows, bad, put, self._report)
+        self._exchange_rate_results += state(file, put, self._report)
 
     def play(self, lines: Iterable[bytes], progress: Callable[[], None] = lambda: None) -> None:
         """Send a file of events, each at its time; ``progress`` is called after each request."""
@@ -357,7 +357,7 @@ class Replay:
 
     def _state_due(self) -> None:
         while self._exchange_rates and self._exchange_rates[0].as_of <= self.clock.now():
-            self._state([self._exchange_rates.popleft()])
+            self._state(RateFile([self._exchange_rates.popleft()]))
 
     def _next_delivery(self) -> datetime | None:
         if self._undelivered:

@@ -47,6 +47,29 @@ def test_a_rate_that_is_refused_ends_in_an_exit_code(tmp_path: Path, capsys: pyt
     assert "line 2: currency is 'pounds'" in captured.err
 
 
+def test_the_file_of_the_ecb_is_stated_beside_the_rate_of_today(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rates = tmp_path / "eurofxref-hist.csv"
+    rates.write_text("Date,USD,GBP,\n2026-10-22,1.10,0.87,\n2026-10-21,N/A,0.86,\n2026-10-20,1.08,0.85,\n")
+    with opened({"BaseCurrency": "EUR"}) as world, serving(world) as url:
+        assert main(["rates", str(rates), "--url", url, "--from", "2026-10-22"]) == 0
+        assert main(["rates", str(rates), "--url", url]) == 0
+        assert capsys.readouterr().out == "2 stated, 0 refused\n5 stated, 0 refused\n"
+        found = {
+            (currency, one["as_of"][:10]): one["units_per_base"]
+            for currency in ("GBP", "USD")
+            for one in world.all(f"/exchange-rates/{currency}/history", last=9)
+        }
+        assert found == {
+            ("GBP", "2026-10-20"): "0.85",
+            ("GBP", "2026-10-21"): "0.86",
+            ("GBP", "2026-10-22"): "0.87",
+            ("USD", "2026-10-20"): "1.08",
+            ("USD", "2026-10-22"): "1.10",
+        }
+
+
 def test_rates_are_stated_in_a_system_that_is_up_and_again_change_nothing(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -59,5 +82,5 @@ def test_rates_are_stated_in_a_system_that_is_up_and_again_change_nothing(
         assert world.read("/exchange-rates/USD")["version"] == 1
         rates.write_text(HEADER + "2026-10-21,USD,1.2\n2026-10-22,USD,1.2\n")
         assert main(["rates", str(rates), "--url", url]) == 1
-        assert "line 3: as of 2026-10-22T00:00:00.000Z" in capsys.readouterr().out
+        assert "line 3: USD: as of 2026-10-22T00:00:00.000Z" in capsys.readouterr().out
         assert world.read("/exchange-rates/USD", at="2026-10-21T12:00:00Z")["units_per_base"] == "1.2"

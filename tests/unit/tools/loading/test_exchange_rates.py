@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from quarterhour_tools.errors import ToolError
-from quarterhour_tools.loading.exchange_rates import REFUSED, STATED, BadRow, Row, read, state
+from quarterhour_tools.loading.exchange_rates import REFUSED, SHOWN, STATED, BadRow, RateFile, Row, read, state
 
 
 def file(folder: Path, content: str, name: str = "rates.csv") -> str:
@@ -23,8 +23,9 @@ def test_exchange_rates_come_in_the_order_of_time(tmp_path: Path, name: str, uni
     content = (
         f"\ufeffdate,currency,{units}\n2011-01-03,GBP,0.86\n2010-12-31,USD,1.34\n2010-12-31T15:00:00+01:00,GBP,0.85\n"
     )
-    rows, bad = read(file(tmp_path, content, name))
-    assert not bad
+    found = read(file(tmp_path, content, name))
+    rows = found.rows
+    assert (found.bad, found.refused) == ([], 0)
     assert [(row.as_of, row.currency, row.units) for row in rows] == [
         (datetime(2010, 12, 31, tzinfo=UTC), "USD", "1.34"),
         (datetime(2010, 12, 31, 14, tzinfo=UTC), "GBP", "0.85"),
@@ -35,15 +36,87 @@ def test_exchange_rates_come_in_the_order_of_time(tmp_path: Path, name: str, uni
 
 
 def test_a_line_may_name_its_source(tmp_path: Path) -> None:
-    rows, _ = read(file(tmp_path, "source,date,units_per_base,currency\nECB,2011-01-03,0.86,GBP\n,2011-01-04,1,GBP\n"))
+    rows = read(
+        file(tmp_path, "source,date,units_per_base,currency\nECB,2011-01-03,0.86,GBP\n,2011-01-04,1,GBP\n")
+    ).rows
     assert [row.source for row in rows] == ["ECB", "rates.csv"]
 
 
-def test_lines_without_a_date_are_reported(tmp_path: Path) -> None:
-    rows, bad = read(file(tmp_path, "date,currency,units_per_base\n03/01/2011,GBP,1\n2011-01-03,GBP,1\n\n2011-1-3\n"))
-    assert [row.number for row in rows] == [3]
-    assert [one.number for one in bad] == [2, 5]
-    assert "'03/01/2011'" in bad[0].problem
+INVALID = {
+    "03/01/2011,GBP,1": "the date is '03/01/2011': expected",
+    "2011-1-3": "has 1 cell: expected 3, as in the first line",
+    "2011-01-03,GBP,1,2": "has 4 cells: expected 3",
+    "2011-01-03,pounds,1": "currency is 'pounds': expected three capital letters",
+    "2011-01-03,,1": "currency is '': expected",
+    "2011-01-03,GBP,": "GBP: units_per_base is '': expected a decimal above 0",
+    "2011-01-03,GBP,0": "GBP: units_per_base is '0'",
+    "2011-01-03,GBP,1;5": "GBP: units_per_base is '1;5'",
+    "2011-01-03,\x1b[2J,1": "currency is '\\x1b[2J'",
+}
+
+
+@pytest.mark.parametrize(("line", "problem"), INVALID.items())
+def test_an_invalid_line_is_reported_and_the_others_are_read(tmp_path: Path, line: str, problem: str) -> None:
+    found = read(file(tmp_path, f"date,currency,units_per_base\n{line}\n\n2011-01-03,GBP,1\n"))
+    assert [row.number for row in found.rows] == [4]
+    (bad,) = found.bad
+    assert (bad.number, found.refused) == (2, 1)
+    assert bad.problem.startswith(problem)
+    assert bad.problem.isprintable()
+
+
+ECB = """\
+Date,USD,GBP,ISK,
+2026-11-20,1.0842,0.8712,N/A,
+2026-11-19,1.0840,0.8700,150.1,
+1999-01-04,1.1789,0.7111,,
+"""
+
+
+@pytest.mark.parametrize("content", [ECB, "\ufeff" + ECB, ECB.replace("\n", "\r\n"), ECB.replace(",\n", "\n")])
+def test_the_file_of_the_ecb_is_read_as_it_is(tmp_path: Path, content: str) -> None:
+    """A column for each currency, the newest line first, N/A where there is no rate, and a comma at the end."""
+    found = read(file(tmp_path, content, "eurofxref-hist.csv.gz"))
+    assert (found.bad, found.refused) == ([], 0)
+    assert [(f"{row.as_of:%Y-%m-%d}", row.currency, row.units) for row in found.rows] == [
+        ("1999-01-04", "GBP", "0.7111"),
+        ("1999-01-04", "USD", "1.1789"),
+        ("2026-11-19", "GBP", "0.8700"),
+        ("2026-11-19", "ISK", "150.1"),
+        ("2026-11-19", "USD", "1.0840"),
+        ("2026-11-20", "GBP", "0.8712"),
+        ("2026-11-20", "USD", "1.0842"),
+    ]
+    assert {row.source for row in found.rows} == {"ECB"}
+
+
+def test_only_the_rates_from_an_instant_on_are_read(tmp_path: Path) -> None:
+    found = read(file(tmp_path, ECB), datetime(2026, 11, 20, tzinfo=UTC))
+    assert [(row.currency, row.number) for row in found.rows] == [("GBP", 2), ("USD", 2)]
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        ("2026-11-20,1.0842,0.87", "has 3 cells: expected 5"),
+        ("20 November 2026,1,1,1,", "the date is '20 November 2026'"),
+        ("2026-11-20,N/A,n/a,N/A,", "GBP: units_per_base is 'n/a'"),
+        ("2026-11-20,N/A,N/A,N/A,1.5", "currency is '': expected three capital letters"),
+    ],
+)
+def test_an_invalid_line_of_the_ecbs_layout_is_reported(tmp_path: Path, line: str, problem: str) -> None:
+    found = read(file(tmp_path, ECB + line + "\n"))
+    assert (len(found.rows), found.refused) == (7, 1)
+    assert [(bad.number, bad.problem[: len(problem)]) for bad in found.bad] == [(5, problem)]
+
+
+def test_of_many_bad_lines_the_first_are_kept_and_all_are_counted(tmp_path: Path) -> None:
+    found = read(file(tmp_path, "date,currency,units_per_base\n" + "x,GBP,1\n" * 20_000))
+    assert (len(found.bad), found.refused) == (SHOWN, 20_000)
+    messages: list[str] = []
+    assert state(found, lambda *_: (200, {}), messages.append)[REFUSED] == 20_000
+    assert len(messages) == SHOWN + 1
+    assert messages[-1] == "19,900 more are refused"
 
 
 @pytest.mark.parametrize(
@@ -67,6 +140,28 @@ def test_a_long_list_of_columns_is_cut_in_the_message(tmp_path: Path) -> None:
     assert len(str(refused.value)) < 1000
 
 
+BROKEN = {
+    "rates.csv.gz": (gzip.compress(ECB.encode())[:-10], "ended before"),
+    "cut.csv.gz": (ECB.encode(), "Not a gzipped file"),
+    "book.xlsx": (b"PK\x03\x04\xff\xfe", "unpack a ZIP file first"),
+    "utf-16.csv": (ECB.encode("utf-16"), "expected a CSV file in UTF-8"),
+    "zeros.csv": (bytes(1000), "expected date, currency"),
+    "page.html": (b"<!doctype html>\n<p>ECB</p>\n", "expected date, currency, units_per_base"),
+    "open.csv": ((ECB + '"' + "x" * 200_000).encode(), "field limit"),
+    "quote.csv": ((ECB + '2026-11-19,"1').encode(), "unexpected end"),
+    "bomb.csv.gz": (gzip.compress(ECB.encode() + bytes(70 << 20), 1), "larger than field limit|no event"),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_file_that_cannot_be_read_to_its_end_is_an_error(tmp_path: Path, name: str) -> None:
+    content, problem = BROKEN[name]
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(ToolError, match=problem) as refused:
+        read(str(tmp_path / name))
+    assert str(refused.value).startswith(str(tmp_path / name))
+
+
 def test_a_file_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(ToolError, match=r"none\.csv"):
         read(str(tmp_path / "none.csv"))
@@ -77,7 +172,7 @@ def test_a_file_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:
 
 
 def test_a_long_date_is_cut_in_the_message(tmp_path: Path) -> None:
-    _, (bad,) = read(file(tmp_path, f"date,currency,units_per_base\n{'x' * 100_000},GBP,1\n"))
+    (bad,) = read(file(tmp_path, f"date,currency,units_per_base\n{'x' * 100_000},GBP,1\n")).bad
     assert len(bad.problem) < 500
 
 
@@ -88,6 +183,6 @@ def test_a_refused_exchange_rate_is_reported_and_the_others_are_sent() -> None:
     def put(_path: str, body: Any) -> tuple[int, Any]:
         return (409, {"detail": "too late"}) if body["units_per_base"] == "4" else (200, {})
 
-    found = state(rows, [BadRow(9, "is nothing")], put, messages.append)
+    found = state(RateFile(rows, [BadRow(9, "is nothing")], 1), put, messages.append)
     assert found == {STATED: 2, REFUSED: 2}
-    assert messages == ["line 9: is nothing", "line 4: too late"]
+    assert messages == ["line 9: is nothing", "line 4: GBP: too late"]
