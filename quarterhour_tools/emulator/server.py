@@ -33,7 +33,12 @@ _RECORDS_A_TURN: Final = 20
 _PAUSE_SECONDS: Final = 0.002
 """Between two deliveries: they hold Python's global lock almost always, and connections need it too."""
 _SHOWN: Final = 120
-_TYPES: Final = {".json": "application/json", ".csv": "text/csv; charset=utf-8", ".gz": "application/gzip"}
+_TYPES: Final = {
+    ".json": "application/json",
+    ".csv": "text/csv; charset=utf-8",
+    ".gz": "application/gzip",
+    ".html": "text/html; charset=utf-8",
+}
 
 
 class Server(ThreadingHTTPServer):

@@ -1,37 +1,49 @@
 """The console in Chromium against `quarterhour up`: what people see and do, and what a hostile name cannot do."""
 
+import json
 from collections.abc import Iterator
+from datetime import UTC, datetime
+from urllib.parse import quote
 
 import pytest
 
+from quarterhour.model.clock import ManualClock, using
+from quarterhour_tools.emulator.http_api import Request
 from quarterhour_tools.emulator.server import Server
 from quarterhour_tools.emulator.stack import open_stack
-from tests.e2e.test_server import call, serving, until
+from quarterhour_tools.operations.remote import segment
+from tests.e2e.test_server import call, serving
 from tests.support.browser import Tab, missing, tab
-from tests.support.events import by_sign
-from tests.support.requests import events_request
+from tests.support.system import World
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(bool(missing()), reason=missing())]
 
 HOSTILE = "<img src=x onerror=document.title='ran'>"
 RIGHT_TO_LEFT = "שלום & Co"
+AGENCIES = (HOSTILE, RIGHT_TO_LEFT, "50% off / outlet")
 PHONE = (390, 844)
 SCREEN = (1280, 900)
 
 
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
-    """The address of a stack with sales of agencies that have difficult names."""
-    server = Server(0)
-    with open_stack("moto", s3_url=server.url) as stack, serving(server, stack):
-        events = [
-            by_sign(f"e{n}", "1234567.10", agency=agency, commission_rate="0.125")
-            for n, agency in enumerate((HOSTILE, RIGHT_TO_LEFT, "50% off / outlet"))
-        ]
+    """The address of a stack in November whose October is stated, with agencies that have difficult names."""
+    server, clock_ = Server(0), ManualClock(datetime(2026, 10, 30, 12, tzinfo=UTC))
+    tax = {"scheme": "standard", "percent": "20"}
+    with using(clock_), open_stack("moto", s3_url=server.url, virtual=True) as stack, serving(server, stack):
         with server.turns.taken():
-            answer = stack.request(events_request(events))
-        assert answer.status == 202
-        until(lambda: len(call(f"{server.url}/accounts")[1]["items"]) == len(events))
+            world = World(stack, clock_)
+            for agency in AGENCIES:
+                body = json.dumps({"seen": 0, "content": {"legal_name": agency, "tax": tax}}).encode()
+                kind = (("Content-Type", "application/json"),)
+                stack.request(Request("PUT", f"/agencies/{segment(agency)}", "", kind, body))
+                world.sell("1234567.10", agency, product=HOSTILE)
+                world.sell("10.00", agency, product="=cmd|' /C calc'!A0")
+            world.pass_time(days=5)
+            world.report()
+            stack.invoke("statements", {})
+            world.sell("20.00", "50% off / outlet")
+            world.drain()
         yield server.url
 
 
@@ -55,7 +67,7 @@ def shown(browser: Tab, text: str) -> None:
 def test_the_first_page_shows_the_accounts_and_axe_finds_nothing(browser: Tab, address: str, color_scheme: str) -> None:
     browser.open(address, color_scheme)
     shown(browser, "50% off / outlet")
-    shown(browser, "154,320.8875")
+    shown(browser, "154,322.1375")
     assert browser.violations() == []
     assert browser.errors == []
     assert [one for one in browser.requested if not one.startswith(address)] == []
@@ -96,3 +108,75 @@ def test_the_keyboard_reaches_the_content_and_the_menu(browser: Tab, address: st
     browser.press("Enter")
     shown(browser, "50% off / outlet")
     assert browser.evaluate("[document.activeElement.id, window.location.pathname]") == ["main", "/"]
+
+
+def statement(agency: str) -> str:
+    """Return the path of the page of an agency's statement of October."""
+    return f"/console/statements/2026-10/{quote(agency, safe='')}/GBP"
+
+
+def disputed(browser: Tab, reason: str) -> None:
+    """Write a reason into the dialog, and send it twice."""
+    browser.until("document.querySelector('dialog[open] input')")
+    browser.evaluate(f"document.querySelector('dialog input').value = {reason!r}")
+    browser.evaluate("[1, 2].forEach(() => document.querySelector('dialog button').click())")
+    browser.until("!document.querySelector('dialog')")
+
+
+@pytest.mark.parametrize("color_scheme", ["light", "dark"])
+@pytest.mark.parametrize("path", ["/console/statements", statement(HOSTILE)])
+def test_axe_finds_nothing_on_the_pages_of_statements(browser: Tab, address: str, path: str, color_scheme: str) -> None:
+    browser.open(f"{address}{path}", color_scheme)
+    shown(browser, "30,864.43" if path == "/console/statements" else "Closing balance")
+    assert browser.violations() == []
+    assert browser.errors == []
+    browser.resize(*PHONE)
+    assert browser.evaluate("document.documentElement.scrollWidth") <= PHONE[0]
+
+
+def test_statements_are_found_by_their_filter_and_its_address_can_be_shared(browser: Tab, address: str) -> None:
+    browser.open(f"{address}/console/statements")
+    shown(browser, "S-000003")
+    browser.evaluate("document.querySelector('input[name=agency]').value = '50% off / outlet'")
+    browser.click("Show")
+    browser.until("document.querySelectorAll('tbody tr').length === 1")
+    browser.open(browser.evaluate("window.location.href"))
+    browser.until("document.querySelectorAll('tbody tr').length === 1")
+    browser.open(f"{address}/console/statements?status=resolved")
+    shown(browser, "No statement fits")
+
+
+def test_a_person_disputes_a_line_of_a_statement(browser: Tab, address: str) -> None:
+    browser.open(f"{address}/console/statements")
+    browser.until("document.querySelectorAll('tbody tr').length === 3")
+    (name,) = (one for one in AGENCIES if one.startswith("50%"))
+    browser.open(f"{address}{statement(name)}")
+    browser.click("Show the 2 lines")
+    shown(browser, "The sealed lines")
+    browser.click("Dispute")
+    disputed(browser, "this sale was returned")
+    shown(browser, "this sale was returned")
+    assert browser.evaluate("document.querySelectorAll('ul.plain')[0].children.length") == 1, "sent twice, changed once"
+    path = f"/statements/{segment(name)}/GBP/2026-10"
+    assert call(f"{address}{path}")[1]["status"] == "disputed"
+    assert browser.errors == []
+
+
+def test_a_change_by_somebody_else_is_shown(browser: Tab, address: str) -> None:
+    path = f"{address}/statements/{segment(RIGHT_TO_LEFT)}/GBP/2026-10"
+    browser.open(f"{address}{statement(RIGHT_TO_LEFT)}")
+    browser.click("Accept")
+    browser.until("document.querySelector('dialog[open] input')")
+    body = {"status": "disputed", "reason": "not ours", "seen": 0}
+    assert call(f"{path}/status", body, "application/json", "PUT")[0] == 200
+    browser.evaluate("document.querySelector('dialog input').value = 'fine'")
+    browser.evaluate("document.querySelector('dialog button').click()")
+    browser.until("document.querySelector('dialog').innerText.includes('not ours')")
+    assert call(path)[1]["status"] == "disputed"
+
+
+def test_a_statement_that_is_not_there_says_why(browser: Tab, address: str) -> None:
+    browser.open(f"{address}/console/statements/2026-10/nobody/GBP")
+    browser.until("document.querySelector('[role=alert]')?.innerText.includes('Request')")
+    browser.open(f"{address}/console/statements/2026-11/50%25%20off%20%2F%20outlet/GBP")
+    shown(browser, "A preview as of")

@@ -22,7 +22,12 @@ _FREE: Final = 10
 _PATIENCE: Final = 20
 """Seconds that a page may take to show something."""
 _PAUSE: Final = 0.05
-_WITH_TEXT: Final = "[...document.querySelectorAll('a, button')].find((one) => one.innerText.trim() === %s)"
+_CLICK: Final = """((text) => {
+  const all = [...document.querySelectorAll("a, button")].map((one) => [one, one.innerText.trim()]);
+  const [one] = all.find(([, shown]) => shown === text) ?? all.find(([, shown]) => shown.startsWith(text)) ?? [];
+  one?.click();
+  return Boolean(one);
+})(%s)"""
 _CODES: Final = {"Tab": {"windowsVirtualKeyCode": 9}, "Enter": {"windowsVirtualKeyCode": 13}}
 _FLAGS: Final = ("--headless", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--remote-debugging-pipe")
 
@@ -73,17 +78,16 @@ class Tab:
         assert found["passes"], "axe-core checked nothing"
         return [f"{one['id']}: {node['html']}" for one in found["violations"] for node in one["nodes"]]
 
-    def until(self, expression: str) -> Any:
-        """Wait until an expression has a true value, and return it."""
+    def until(self, expression: str) -> None:
+        """Wait until an expression has a true value."""
         ends = time.monotonic() + _PATIENCE
-        while not (value := self.evaluate(expression)):
+        while not self.evaluate(f"Boolean({expression})"):
             assert time.monotonic() < ends, (expression, self.evaluate("document.body.innerText"))
             time.sleep(_PAUSE)
-        return value
 
     def click(self, text: str) -> None:
-        """Click the first link or button with a text, as soon as there is one."""
-        self.until(f"(() => {{ const one = {_WITH_TEXT % json.dumps(text)}; one?.click(); return Boolean(one); }})()")
+        """Click the first link or button with a text, or else whose text begins so, as soon as there is one."""
+        self.until(_CLICK % json.dumps(text))
 
     def press(self, key: str) -> None:
         """Press a key, such as Tab or Enter."""

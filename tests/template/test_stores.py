@@ -110,6 +110,13 @@ class TestTheSealedFiles:
         (rule,) = bucket["LifecycleConfiguration"]["Rules"]
         assert rule["Prefix"] == "work/", "what the steps of a statement run pass on is not sealed"
 
+    def test_are_read_by_scripts_of_the_console_alone(self, stack: Stack) -> None:
+        condition, configuration, otherwise = stack.of("AWS::S3::Bucket")["ReportBucket"]["CorsConfiguration"]["Fn::If"]
+        (rule,) = configuration["CorsRules"]
+        ((address,),) = (list(one.values()) for one in rule["AllowedOrigins"])
+        assert (condition, rule["AllowedMethods"], otherwise) == ("PeopleSignIn", ["GET"], {"Ref": "AWS::NoValue"})
+        assert address.startswith("https://${PeopleApi}.execute-api.")
+
     def test_are_written_over_by_nobody(self, stack: Stack) -> None:
         statement = statements(stack, "ReportBucket")["SealedOnce"]
         assert (statement["Effect"], statement["Principal"], statement["Action"]) == ("Deny", "*", "s3:PutObject")

@@ -1,15 +1,25 @@
 /** The console: the frame around every page, and the page of the present address. */
 import { html, render, useEffect, useErrorBoundary, useRef, useState } from "./vendor/htm-preact.js";
+import * as format from "./format.js";
 import { Accounts } from "./pages/accounts.js";
+import { Statement } from "./pages/statement.js";
+import { Statements } from "./pages/statements.js";
 import { Failure, Link } from "./parts.js";
 import { address, here } from "./routes.js";
 import { settings } from "./settings.js";
 
-const MENU = [["Accounts", []]];
+const MENU = [["Accounts", []], ["Statements", ["statements"]]];
 
 /** Returns the title and the content of the page at an address. */
-function pageAt({ parts }) {
+function pageAt({ parts, query }) {
+  const [first, ...rest] = parts;
   if (!parts.length) return ["Accounts", html`<${Accounts} />`];
+  if (first === "statements" && !rest.length) return ["Statements", html`<${Statements} query=${query} />`];
+  if (first === "statements" && rest.length === 3) {
+    const [period, agency, currency] = rest;
+    const title = `Statement of ${agency} in ${currency}, ${format.month(period)}`;
+    return [title, html`<${Statement} name=${{ period, agency, currency }} />`];
+  }
   return ["No such page", html`<p>There is no page at this address. Begin with the menu above.</p>`];
 }
 

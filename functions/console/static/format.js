@@ -34,9 +34,12 @@ export function size(bytes) {
 export const time = (text, timeZone = settings.time_zone) =>
   cached(Intl.DateTimeFormat, { dateStyle: "medium", timeStyle: "short", timeZone }).format(new Date(text));
 
-/** Returns a period such as 2026-11 as its month's name and year. */
-export const month = (period) =>
-  cached(Intl.DateTimeFormat, { month: "long", year: "numeric", timeZone: "UTC" }).format(new Date(`${period}-01`));
+/** Returns a period such as 2026-11 as its month's name and year; another text as it is. */
+export function month(period) {
+  const begins = new Date(`${period}-01`);
+  if (Number.isNaN(begins.valueOf())) return period;
+  return cached(Intl.DateTimeFormat, { month: "long", year: "numeric", timeZone: "UTC" }).format(begins);
+}
 
 /** Returns a word of the API, such as not_issued, as text. */
 export const words = (name) => name.replaceAll("_", " ");

@@ -50,13 +50,13 @@ export const Failure = ({ problem, retry }) => html`
 export const Pending = ({ problem, retry }) =>
   problem ? html`<${Failure} problem=${problem} retry=${retry} />` : html`<p role="status">Loading…</p>`;
 
-/** A dialog that asks once; a form of its own children, sent by its first button. */
+/** A dialog that asks once: a form of its own children. It closes when onSend has returned true. */
 export function Dialog({ title, action, busy, problem, onSend, onClose, children }) {
   const place = useRef();
   useEffect(() => place.current.showModal(), []);
-  const send = (event) => {
+  const send = async (event) => {
     event.preventDefault();
-    if (!busy) onSend(new FormData(event.target));
+    if (!busy && (await onSend(new FormData(event.target)))) place.current.close();
   };
   return html`
     <dialog ref=${place} aria-labelledby="dialog" onClose=${onClose}>
@@ -72,19 +72,19 @@ export function Dialog({ title, action, busy, problem, onSend, onClose, children
     </dialog>`;
 }
 
-/** Returns the state of a promise that `load` makes, again whenever `of` changes: value, problem, and again(). */
-export function useLoaded(load, of) {
+/** Returns the state of a promise that `load` makes, whenever `key` changes: value, problem, and again(). */
+export function useLoaded(load, key) {
   const [state, setState] = useState({});
   const [turn, setTurn] = useState(0);
+  useEffect(() => setState({}), [key]);
   useEffect(() => {
     let current = true;
-    setState({});
     load().then(
       (value) => current && setState({ value }),
       (problem) => current && setState({ problem }),
     );
     return () => { current = false; };
-  }, [...of, turn]);
+  }, [key, turn]);
   return { ...state, again: useCallback(() => setTurn((before) => before + 1), []) };
 }
 

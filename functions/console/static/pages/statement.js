@@ -1,0 +1,166 @@
+/** A statement as people see it: figures, status, history, files and lines; it can be accepted, or its lines disputed. */
+import { html, useState } from "../vendor/htm-preact.js";
+import { get, post, put, statementPath } from "../api.js";
+import * as format from "../format.js";
+import { Dialog, Failure, Money, Name, Pending, Status, Table, Time, useLoaded } from "../parts.js";
+import { sealedLines } from "../sealed.js";
+
+const FIGURES = [
+  ["opening", "Opening balance"],
+  ["sales", "Sales"], ["gross", "Sales"], ["voids", "Voids"], ["refunds", "Refunds"], ["adjustments", "Adjustments"],
+  ["net", "Net"],
+  ["commission_exact", "Commission, exact"], ["commission", "Commission"], ["tax", "Tax"], ["payments", "Payments"],
+  ["closing", "Closing balance"],
+];
+const FILES = { "statement.html": "The statement to print", "statement.json": "Its figures as JSON", "lines.csv.gz": "Its lines as CSV" };
+const LINES_HEAD = [["Recorded"], ["Event"], ["Type"], ["Order"], ["Product"], ["Amount", "n"], ["Commission", "n"], [""]];
+const LINES_SHOWN = 100;
+
+/** The page. */
+export function Statement({ name }) {
+  const loaded = useLoaded(() => get(statementPath(name)), statementPath(name));
+  const [asking, setAsking] = useState(null);
+  const { value: statement, again } = loaded;
+  if (!statement) return html`<${Pending} problem=${loaded.problem} retry=${again} />`;
+  const close = () => setAsking(null);
+  return html`
+    <p class="note">
+      ${statement.preview
+        ? html`A preview as of <${Time} at=${statement.as_of} />: the period is ${statement.state}.`
+        : html`<${Status} value=${statement.status} /> ${statement.number || "It has no number"}.
+            It holds what was recorded before <${Time} at=${statement.recorded_until} />.`}
+    </p>
+    ${!statement.preview && html`<${Actions} statement=${statement} ask=${setAsking} />`}
+    <${Figures} statement=${statement} />
+    ${!statement.preview && html`
+      <${History} changes=${statement.history} />
+      <${Files} statement=${statement} />
+      <${Lines} statement=${statement} dispute=${(line) => setAsking({ line })} />`}
+    ${asking?.status && html`<${Change} statement=${statement} status=${asking.status} onDone=${again} onClose=${close} />`}
+    ${asking?.line && html`<${Dispute} statement=${statement} line=${asking.line} onDone=${again} onClose=${close} />`}`;
+}
+
+const Actions = ({ statement, ask }) => statement.status === "issued" && html`
+  <p class="bar">
+    <button type="button" class="first" onClick=${() => ask({ status: "accepted" })}>Accept</button>
+    <button type="button" onClick=${() => ask({ status: "disputed" })}>Dispute the statement</button>
+  </p>`;
+
+const Figures = ({ statement }) => html`
+  <${Table} caption=${`Figures in ${statement.currency}`} head=${[["Figure"], ["Amount", "n"]]}>
+    ${FIGURES.filter(([name]) => statement[name] !== undefined).map(([name, text]) => html`
+      <tr key=${name} class=${name === "closing" ? "sum" : ""}>
+        <th scope="row">${text}</th>
+        <${Money} value=${statement[name]} currency=${statement.currency} />
+      </tr>`)}
+  <//>`;
+
+const History = ({ changes }) => changes.length > 0 && html`
+  <h2>History</h2>
+  <ul class="plain">
+    ${changes.map((one, index) => html`
+      <li key=${index}>
+        <${Time} at=${one.at} /> <${Status} value=${one.status} /> by the ${one.party}${one.by && html` (<${Name}>${one.by}<//>)`}:
+        ${" "}<${Name}>${one.reason}<//>${one.line && html`, of the line <${Name}>${one.line.source} ${one.line.id}<//>`}
+      </li>`)}
+  </ul>`;
+
+const Files = ({ statement }) => html`
+  <h2>Files</h2>
+  <ul class="plain">
+    ${statement.files.map((file) => html`
+      <li key=${file.key}>
+        <a href=${file.url} target="_blank" rel="noopener">${FILES[file.key.split("/").pop()] || file.key}</a>,
+        ${" "}${format.size(file.size)}, SHA-256 <code class="long">${file.sha256}</code>
+      </li>`)}
+  </ul>
+  <p class="note">Links are valid for ${statement.links_valid_seconds / 60} minutes. Reload the page for new ones.</p>`;
+
+function Lines({ statement, dispute }) {
+  const [state, setState] = useState({ shown: LINES_SHOWN });
+  const file = statement.files.find((one) => one.key.endsWith("/lines.csv.gz"));
+  const load = () => {
+    setState({ ...state, busy: true, problem: null });
+    sealedLines(file).then(
+      (lines) => setState({ lines, shown: LINES_SHOWN }),
+      (problem) => setState({ problem, shown: LINES_SHOWN }),
+    );
+  };
+  const disputable = ["issued", "disputed"].includes(statement.status);
+  const disputed = new Set(statement.history.filter((one) => one.line).map((one) => `${one.line.source}#${one.line.id}`));
+  const action = (line) => {
+    if (disputed.has(`${line.source}#${line.id}`)) return html`<${Status} value="disputed" />`;
+    return disputable && html`
+      <button type="button" aria-label=${`Dispute ${line.id}`} onClick=${() => dispute(line)}>Dispute</button>`;
+  };
+  return html`
+    <h2>Lines</h2>
+    ${state.problem && html`<${Failure} problem=${state.problem} retry=${load} />`}
+    ${!state.lines && !state.problem && html`
+      <p><button type="button" disabled=${state.busy} onClick=${load}>
+        ${state.busy ? "Loading…" : `Show the ${format.count(statement.lines)} lines (${format.size(file.size)})`}
+      </button></p>`}
+    ${state.lines && html`
+      <${Table} caption="The sealed lines; their file has the hash above" head=${LINES_HEAD}>
+        ${state.lines.slice(0, state.shown).map((line) => html`
+          <tr key=${`${line.source}#${line.id}`}>
+            <td><${Time} at=${line.recorded_at} /></td>
+            <td class="long"><${Name}>${line.source}<//> <${Name}>${line.id}<//></td>
+            <td>${line.type}</td>
+            <td class="long"><${Name}>${line.order_id}<//></td>
+            <td class="long"><${Name}>${line.product}<//></td>
+            <${Money} value=${line.amount} currency=${line.currency} />
+            <${Money} value=${line.commission} currency=${line.currency} />
+            <td>${action(line)}</td>
+          </tr>`)}
+      <//>
+      ${state.lines.length > state.shown && html`
+        <p><button type="button" onClick=${() => setState({ ...state, shown: state.shown + LINES_SHOWN })}>
+          Show more: ${format.count(state.lines.length - state.shown)} are left
+        </button></p>`}`}`;
+}
+
+/** Asks for a reason and sends a request once; the same request again changes nothing twice. */
+function Request({ title, action, note, send, onDone, onClose, statement }) {
+  const [state, setState] = useState({});
+  const sent = async (form) => {
+    setState({ busy: true });
+    try {
+      await send(form.get("reason").trim());
+      onDone();
+      return true;
+    } catch (problem) {
+      setState({ problem });
+      if (problem.status === 409) get(statementPath(statement)).then((now) => setState({ problem, now }), () => {});
+      return false;
+    }
+  };
+  return html`
+    <${Dialog} title=${title} action=${action} onSend=${sent} onClose=${onClose} ...${state}>
+      <p>${note}</p>
+      <label>Reason <input name="reason" required maxlength="200" autocomplete="off" autofocus /></label>
+      ${state.now && html`<${Conflict} seen=${statement} now=${state.now} />`}
+    <//>`;
+}
+
+const Conflict = ({ seen, now }) => html`
+  <p>You saw <${Status} value=${seen.status} /> after ${format.count(seen.changes)} changes.
+    It is <${Status} value=${now.status} /> after ${format.count(now.changes)} now. Since then:</p>
+  <${History} changes=${now.history.slice(seen.changes)} />
+  <p class="note">Cancel and reload the page to go on from there.</p>`;
+
+function Change({ statement, status, ...more }) {
+  const [title, action, note] = {
+    accepted: ["Accept the statement", "Accept", "The statement is then accepted for good. A later correction is on a later statement."],
+    disputed: ["Dispute the statement", "Dispute", "The marketplace then looks at the whole statement, and sets it to resolved."],
+  }[status];
+  const send = (reason) => put(statementPath(statement, "status"), { status, reason, seen: statement.changes });
+  return html`<${Request} ...${{ title, action, note, send, statement, ...more }} />`;
+}
+
+function Dispute({ statement, line, ...more }) {
+  const { source, id } = line;
+  const note = html`The line <${Name}>${source} ${id}<//> and with it the statement are then disputed.`;
+  const send = (reason) => post(statementPath(statement, "disputes"), { source, id, reason });
+  return html`<${Request} title="Dispute a line" action="Dispute" ...${{ note, send, statement, ...more }} />`;
+}

@@ -1,0 +1,78 @@
+/** Statements: all that the reader may see, by period, agency and status. */
+import { html } from "../vendor/htm-preact.js";
+import { get } from "../api.js";
+import { download, writeCsv } from "../csv.js";
+import * as format from "../format.js";
+import { Link, Money, More, Name, Status, Table, useLoaded, usePages } from "../parts.js";
+import { address, navigate } from "../routes.js";
+
+const HEAD = [
+  ["Number"], ["Period"], ["Agency"], ["Currency"], ["Net", "n"], ["Commission", "n"], ["Tax", "n"], ["Closing", "n"],
+  ["Status"],
+];
+const COLUMNS = ["number", "period", "agency", "currency", "net", "commission", "tax", "payments", "closing", "status"];
+const STATUSES = ["not_issued", "issued", "accepted", "disputed", "resolved"];
+
+/** Returns the address of a statement's page. */
+export const statementAddress = ({ period, agency, currency }) => address(["statements", period, agency, currency]);
+
+/** The page. */
+export function Statements({ query }) {
+  const { period, agency, status } = query;
+  const list = usePages("/statements", { period, agency, status });
+  return html`
+    <${Filter} query=${query} />
+    ${list.items.length > 0 && html`
+      <${Table} caption="Statements, the newest period first" head=${HEAD}>${list.items.map(row)}<//>
+      <p class="bar">
+        <button type="button" onClick=${() => download("statements.csv", writeCsv(COLUMNS, list.items))}>
+          Download what is shown as CSV
+        </button>
+      </p>`}
+    ${!list.items.length && !list.busy && !list.problem && !list.more && html`
+      <p class="empty">
+        ${period || agency || status
+          ? html`No statement fits. <${Link} to=${address(["statements"])}>Show all statements<//>.`
+          : "No period is stated yet. A period is stated some days after its end."}
+      </p>`}
+    <${More} list=${list} />`;
+}
+
+const row = (one) => html`
+  <tr key=${statementAddress(one)}>
+    <th scope="row"><${Link} to=${statementAddress(one)}>${one.number || "not issued"}<//></th>
+    <td>${one.period}</td>
+    <td class="long"><${Name}>${one.agency}<//></td>
+    <td>${one.currency}</td>
+    <${Money} value=${one.net} currency=${one.currency} />
+    <${Money} value=${one.commission} currency=${one.currency} />
+    <${Money} value=${one.tax} currency=${one.currency} />
+    <${Money} value=${one.closing} currency=${one.currency} />
+    <td><${Status} value=${one.status} /></td>
+  </tr>`;
+
+function Filter({ query }) {
+  const { value: periods } = useLoaded(() => get("/periods?limit=100"), "");
+  const stated = (periods?.items || []).filter((one) => one.state === "stated").map((one) => one.period);
+  const send = (event) => {
+    event.preventDefault();
+    navigate(address(["statements"], Object.fromEntries(new FormData(event.target))));
+  };
+  const options = (values, text) =>
+    values.map((value) => html`<option key=${value} value=${value}>${text(value)}</option>`);
+  return html`
+    <form class="bar" onSubmit=${send} key=${JSON.stringify([query, stated])}>
+      <label>Period
+        <select name="period" value=${query.period || ""}>
+          <option value="">All</option>${options(stated, format.month)}
+        </select>
+      </label>
+      <label>Status
+        <select name="status" value=${query.status || ""}>
+          <option value="">All</option>${options(STATUSES, format.words)}
+        </select>
+      </label>
+      <label>Agency <input name="agency" value=${query.agency || ""} autocomplete="off" /></label>
+      <button>Show</button>
+    </form>`;
+}

@@ -1,0 +1,24 @@
+/** Sealed files: read by their signed links, and compared with their hashes. */
+import { Problem } from "./api.js";
+import { readCsv, unescapeFormula } from "./csv.js";
+
+/** Returns the content of a sealed file; a Problem if it is not the file that was sealed. */
+export async function sealedContent({ url, sha256, key }) {
+  const response = await fetch(url, { credentials: "omit" }).catch(() => null);
+  if (!response?.ok) {
+    throw new Problem(response?.status ?? 0, "The file could not be read", "Its link may have expired. Reload the page.");
+  }
+  const content = await response.arrayBuffer();
+  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", content));
+  const found = [...digest].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+  if (found !== sha256) throw new Problem(0, "Not the sealed file", `${key} has the SHA-256 ${found}, not ${sha256}.`);
+  return content;
+}
+
+/** Returns the lines of a sealed file: texts by column. */
+export async function sealedLines(file) {
+  const packed = new Blob([await sealedContent(file)]).stream();
+  const lines = readCsv(await new Response(packed.pipeThrough(new DecompressionStream("gzip"))).text());
+  const texts = ["source", "id", "product", "order_id"];
+  return lines.map((line) => ({ ...line, ...Object.fromEntries(texts.map((name) => [name, unescapeFormula(line[name])])) }));
+}
