@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from hashlib import sha256
+from itertools import count
 from typing import Any
 from urllib.parse import quote
 
@@ -81,6 +82,8 @@ class Trial(World):
         self.outbox: list[Cloud] = []
         """What the client has to send again."""
         self.sent: dict[str, list[Cloud]] = {}
+        self._traces = count()
+        """A trace of its own for each request, as clients send it: that of a retry is another one."""
         self.sealed: dict[str, str] = {}
         self.lanes_a_stream = LANES
         self.lanes: dict[tuple[str, int], Lane] = {}
@@ -96,9 +99,10 @@ class Trial(World):
         """Send a batch once, as it comes; whatever has no final answer waits in the outbox. Returns the verdicts."""
         for event in events:
             self.sent.setdefault(event["id"], []).append(event)
+        trace = f"00-{next(self._traces):032x}"
         try:
             with self.faults.at_work():
-                answer = self.stack.request(events_request(events))
+                answer = self.stack.request(events_request([{**event, "traceparent": trace} for event in events]))
         except Killed:
             self.stack.cold_start("ingest")
             self.outbox += events
@@ -335,6 +339,7 @@ class Trial(World):
         self._none_held_is_lost(books)
         self._each_accepted_once(ledger, lines)
         self._nothing_else(books)
+        self._every_append_is_the_same(ledger)
         self.watch_sealed()
         books.check()
         self._periods_are_right(ledger)
@@ -372,12 +377,19 @@ class Trial(World):
         stored = [*books.ledger, *books.held, *books.discarded]
         assert sorted(self._identities()) == sorted("#".join(name) for name in stored), "identities differ"
 
-    def _identities(self) -> list[str]:
-        """Return the events that have a claim or a reservation."""
+    def _identities(self) -> dict[str, Any]:
+        """Return the claims and reservations by the names of their events."""
         pages = self.dynamodb.get_paginator("scan").paginate(
             TableName=self.stack.ref("IdentityTable"), ConsistentRead=True
         )
-        return [item["event"]["S"] for page in pages for item in page["Items"]]
+        return {item["event"]["S"]: item for page in pages for item in page["Items"]}
+
+    def _every_append_is_the_same(self, ledger: list[dict[str, str]]) -> None:
+        """Each posting has the attributes that its claim fixes, whichever request appended it."""
+        claims = self._identities()
+        for item in ledger:
+            claimed = claims[f"{item['source']}#{item['id']}"].get("attributes", {}).get("S")
+            assert item.get("attributes") == claimed, "an append took the attributes of another request"
 
     def _each_accepted_once(self, ledger: list[dict[str, str]], lines: list[dict[str, str]]) -> None:
         assert len(ledger) == len({item["id"] for item in ledger}), "an event is in the ledger twice"
