@@ -1,5 +1,6 @@
 """The entry point of the command `quarterhour`. It handles an interrupt before, during and after the other imports."""
 
+import gc
 import os
 import signal
 from typing import Final, NoReturn
@@ -18,6 +19,8 @@ def main() -> int:
         return run()
     finally:
         _leave_when_interrupted()
+        # The process ends: Python need not look for garbage among all objects of the embedded engine.
+        gc.freeze()
 
 
 def _leave_when_interrupted() -> None:

@@ -7,7 +7,8 @@ their results with moto's.
 - moto: a transaction copies each of its tables once per item, to be able to roll back.
   Here it saves only its own items, and restores them after a failure.
 - moto: a query sorts the whole table before it selects its partition.
-  Here it sees only that partition, and there only the selected keys; for an index, only the items that may be in it.
+  Here it sees only that partition, and there only the selected keys, which are found in order; for an index, only the
+  items that may be in it.
 - moto: a list for a dashboard keeps every object ever made, such as copies of items and stream records.
   Here the list keeps nothing.
 - moto: the size of an item is summed again for each of its attributes. Here it is summed once.
@@ -16,16 +17,24 @@ their results with moto's.
 - moto: PartiQL fails on parameters, and inserts an item whose key exists.
   Here a batch of ``INSERT`` answers as DynamoDB does. This one is compared with DynamoDB Local instead.
 - moto: the size of a stream record is that of its JSON, which is made for it. Here it is that of keys and images.
-- moto: each condition is split into its words again. Here that happens once for each condition.
+- moto: each condition is split into its words again, and each update is parsed again. Here that happens once for each
+  text. The tree of an update is copied node by node, not attribute by attribute.
+- moto: a name is compared with each reserved word. Here it is looked up in their set.
 - moto: each call to S3 compiles the module that holds its addresses again. Here that happens once for each setting.
+
+moto also keeps almost every object. So while the embedded engine is open, Python seldom looks for garbage among the
+older ones.
 """
 
 import copy
+import gc
 import os
+from bisect import bisect_left, bisect_right, insort
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import lru_cache
+from operator import attrgetter
 from threading import Lock
 from typing import Any, Final
 
@@ -41,6 +50,10 @@ from moto.dynamodb.models import DynamoDBBackend
 from moto.dynamodb.models.dynamo_type import DynamoType, Item, LimitedSizeDict
 from moto.dynamodb.models.table import StreamRecord, Table
 from moto.dynamodb.models.utilities import dynamo_to_dict
+from moto.dynamodb.parsing import validators
+from moto.dynamodb.parsing.ast_nodes import DepthFirstTraverser, Node  # type: ignore[attr-defined] # moto types neither
+from moto.dynamodb.parsing.expressions import UpdateExpressionParser  # type: ignore[attr-defined]
+from moto.dynamodb.parsing.reserved_keywords import ReservedKeywords
 from moto.dynamodbstreams.models import ShardIterator
 from moto.moto_api._internal import mock_random
 from moto.s3.models import S3Backend
@@ -55,6 +68,7 @@ _TEXT: Final = "S"
 _plain_size: Final = DynamoType.size
 _plain_cast: Final[Any] = vars(DynamoType)["cast_value"].fget
 _plain_copy: Final = DynamoType.__deepcopy__
+_plain_table: Final[Any] = Table.__init__
 _plain_query: Final = Table.query
 _plain_put: Final = Table.put_item
 _plain_update: Final = DynamoDBBackend.update_item
@@ -63,6 +77,10 @@ _one_transaction: Final = Lock()
 
 _plain_validate: Final = vars(Table)["_validate_item_types"]
 _plain_lex: Final = vars(ConditionExpressionParser)["_lex_condition_expression"]
+
+_plain_parse: Final[Any] = UpdateExpressionParser.make
+_plain_kinds: Final[Any] = DepthFirstTraverser.nodes_to_be_processed
+_known_kinds: Final[dict[type, tuple[type, ...]]] = {}
 
 _plain_urls: Final[Any] = vars(BaseBackend)["urls"]
 _known_urls: Final[dict[str, dict[str, Any]]] = {}
@@ -144,8 +162,9 @@ def _query(  # noqa: PLR0913, PLR0917 - as in moto
     else:
         partition: Any = table.items.get(hash_key)
         # With a limit, moto looks at the items beyond the selected ones to tell whether there is a next page.
-        if table.has_range_key and partition and limit is None and range_comparison in _SELECTS:
-            partition = _selected(partition, _SELECTS[range_comparison], range_objs)
+        of_texts = limit is None and range_comparison in _SELECTS and all(one.type == _TEXT for one in range_objs)
+        if table.has_range_key and partition and of_texts:
+            partition = partition.selected(range_comparison, range_objs)
         view.items = defaultdict(dict, {} if partition is None else {hash_key: partition})
     return _plain_query(
         view,
@@ -162,19 +181,43 @@ def _query(  # noqa: PLR0913, PLR0917 - as in moto
     )
 
 
-def _selected(partition: dict[DynamoType, Item], selects: Callable[..., bool], bounds: list[DynamoType]) -> Any:  # noqa: ANN401 - as in moto
-    """Return the items of a partition that a condition on text keys selects; moto compares and sorts all items."""
-    if any(bound.type != "S" for bound in bounds):
-        return partition
-    values = [bound.value for bound in bounds]
-    return {key: item for key, item in partition.items() if selects(key.value, *values)}
+class _Partition(dict[DynamoType, Item]):
+    """The items of a hash key by range key. It keeps the keys in order from the first query that needs it."""
+
+    _order: list[DynamoType] | None = None
+
+    def __setitem__(self, key: DynamoType, item: Item) -> None:
+        if self._order is not None and key not in self:
+            insort(self._order, key, key=_VALUE)
+        super().__setitem__(key, item)
+
+    def pop(self, key: DynamoType, *default: Any) -> Any:  # noqa: ANN401 - as in a dict
+        self._order = None
+        return super().pop(key, *default)
+
+    def selected(self, comparison: str, bounds: list[DynamoType]) -> dict[DynamoType, Item]:
+        """Return the items that a condition on text keys selects."""
+        if self._order is None:
+            self._order = sorted(self, key=_VALUE)
+        low, high = bounds[0].value, bounds[-1].value
+        compared = _beginning(len(low)) if comparison == "BEGINS_WITH" else _VALUE
+        first = bisect_left(self._order, low, key=compared)
+        last = bisect_right(self._order, high, first, key=compared)
+        return {key: self[key] for key in self._order[first:last]}
 
 
-_SELECTS: Final[dict[str | None, Callable[..., bool]]] = {
-    "=": str.__eq__,
-    "BEGINS_WITH": str.startswith,
-    "BETWEEN": lambda key, low, high: low <= key <= high,
-}
+def _beginning(length: int) -> Callable[[DynamoType], str]:
+    return lambda key: key.value[:length]
+
+
+_VALUE: Final = attrgetter("value")
+_SELECTS: Final = frozenset({"=", "BEGINS_WITH", "BETWEEN"})
+
+
+def _new_table(table: Table, *arguments: Any, **options: Any) -> None:  # noqa: ANN401 - as in moto
+    _plain_table(table, *arguments, **options)
+    if table.has_range_key:
+        table.items = defaultdict(_Partition)
 
 
 def _in_index(table: Table, attribute: str, value: DynamoType) -> Any:  # noqa: ANN401 - as in moto
@@ -334,6 +377,33 @@ def _lexed(parser: ConditionExpressionParser) -> deque[Any]:
 
 
 @lru_cache(maxsize=1000)
+def _parsed_update(expression: str) -> Any:  # noqa: ANN401 - untyped in moto
+    """Return the tree of an update expression; moto copies it before it changes it."""
+    return _plain_parse(expression)
+
+
+def _copied_tree(node: Any) -> Any:  # noqa: ANN401 - untyped in moto
+    """Return a copy of a tree, or of a value in it."""
+    if not isinstance(node, Node):
+        return copy.deepcopy(node)
+    copied = copy.copy(node)
+    if node.children is not None:
+        copied.children = [_copied_tree(child) for child in node.children]
+        for child in copied.children:
+            if isinstance(child, Node):
+                child.parent = copied
+    return copied
+
+
+def _kinds_of_nodes(traverser: Any) -> tuple[type, ...]:  # noqa: ANN401 - untyped in moto
+    """Return the kinds of nodes that a traverser processes: the same for all traversers of a type."""
+    kind = type(traverser)
+    if kind not in _known_kinds:
+        _known_kinds[kind] = _plain_kinds(traverser)
+    return _known_kinds[kind]
+
+
+@lru_cache(maxsize=1000)
 def _tokens(expression: str | None) -> tuple[Any, ...]:
     return tuple(_plain_lex(ConditionExpressionParser(expression, None, None)))
 
@@ -390,10 +460,15 @@ _REPLACED: Final[tuple[tuple[Any, str, Any], ...]] = (
     (DynamoDBBackend, "transact_write_items", _transact_write_items),
     (DynamoDBBackend, "update_item", _update_item),
     (DynamoDBBackend, "batch_execute_statement", _execute_statements),
+    (Table, "__init__", _new_table),
     (Table, "query", _query),
     (Table, "put_item", _put_item),
     (Table, "_validate_item_types", _validate_item_types),
     (StreamRecord, "__init__", _new_record),
+    (ReservedKeywords, "KEYWORDS", frozenset(ReservedKeywords.get_reserved_keywords())),
+    (UpdateExpressionParser, "make", _parsed_update),
+    (validators, "deepcopy", _copied_tree),
+    (DepthFirstTraverser, "nodes_to_be_processed", _kinds_of_nodes),
     (ConditionExpressionParser, "_lex_condition_expression", _lexed),
     (Item, "__init__", _new_item),
     (Item, "__deepcopy__", _copied_item),
@@ -405,12 +480,17 @@ _REPLACED: Final[tuple[tuple[Any, str, Any], ...]] = (
 _UNTRACKED: Final[tuple[Any, ...]] = (Item, StreamRecord, ShardIterator, Table)
 
 
+_YOUNG_COLLECTIONS: Final = 1000
+"""How often Python looks for garbage among new objects before it looks among older ones: moto keeps almost all."""
+
+
 class _Adjustments:
     """Installs the replacements while at least one user needs them."""
 
     def __init__(self) -> None:
         self._users = 0
         self._plain: list[tuple[Any, str, Any]] = []
+        self._thresholds = gc.get_threshold()
 
     def __enter__(self) -> None:
         self._users += 1
@@ -420,6 +500,8 @@ class _Adjustments:
                 setattr(owner, name, value)
             for kind in _UNTRACKED:
                 kind.instances_tracked = deque(maxlen=0)
+            self._thresholds = gc.get_threshold()
+            gc.set_threshold(self._thresholds[0], _YOUNG_COLLECTIONS)
 
     def __exit__(self, *_: object) -> None:
         self._users -= 1
@@ -428,6 +510,7 @@ class _Adjustments:
                 setattr(owner, name, value)
             for kind in _UNTRACKED:
                 kind.instances_tracked = []
+            gc.set_threshold(*self._thresholds)
 
 
 adjusted: Final = _Adjustments()

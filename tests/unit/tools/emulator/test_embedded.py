@@ -1,6 +1,7 @@
 """The embedded engine answers as moto does: the same random operations on both, compared answer by answer."""
 
 import copy
+import gc
 import io
 import random
 import time
@@ -258,6 +259,31 @@ def test_every_answer_about_an_object_is_as_with_plain_moto() -> None:
     }
 
 
+def test_a_query_follows_every_change_of_its_partition() -> None:
+    def found(condition: str, **values: str) -> list[str]:
+        answer = client.query(
+            TableName="ranged",
+            KeyConditionExpression=f"pk = :p AND {condition}",
+            ExpressionAttributeValues={":p": {"S": "a"}, **{f":{name}": {"S": one} for name, one in values.items()}},
+        )
+        return [one["sk"]["S"] for one in answer["Items"]]
+
+    def put(*sorts: str) -> None:
+        for sort in sorts:
+            client.put_item(TableName="ranged", Item={"pk": {"S": "a"}, "sk": {"S": sort}})
+
+    with engine(fast=True) as client:
+        put("b2", "a1", "c")
+        assert found("sk BETWEEN :low AND :high", low="a", high="b2") == ["a1", "b2"]
+        put("b1", "b", "a1", "bé", "b\U0010ffff")
+        assert found("begins_with(sk, :start)", start="b") == ["b", "b1", "b2", "bé", "b\U0010ffff"]
+        client.delete_item(TableName="ranged", Key={"pk": {"S": "a"}, "sk": {"S": "b1"}})
+        put("b0")
+        assert found("sk BETWEEN :low AND :high", low="b0", high="b2") == ["b0", "b2"]
+        assert found("sk = :one", one="b1") == []
+        assert found("sk = :one", one="b0") == ["b0"]
+
+
 def test_the_emulator_reads_the_objects_that_s3_returns() -> None:
     with engine(fast=True):
         s3: Any = MOTO.s3()
@@ -401,7 +427,7 @@ def records(arn: str, iterator: str = "") -> tuple[list[Any], str]:
 
 
 def test_moto_is_left_as_it_was_and_remembers_no_copies_meanwhile() -> None:
-    plain = vars(Item)["__init__"]
+    plain, thresholds = vars(Item)["__init__"], gc.get_threshold()
     with engine(fast=True) as client:
         client.put_item(TableName="hashed", Item={"pk": {"S": "a"}})
         assert len(vars(Item)["instances_tracked"]) == 0
@@ -409,3 +435,4 @@ def test_moto_is_left_as_it_was_and_remembers_no_copies_meanwhile() -> None:
             assert vars(Item)["__init__"] is not plain
         assert vars(Item)["__init__"] is not plain
     assert vars(Item)["__init__"] is plain
+    assert gc.get_threshold() == thresholds
