@@ -24,6 +24,8 @@ from benchmarks.peers import LOOP, OWN, POWERTOOLS, WRITES, comparison
 from benchmarks.replaying import DATA, DAYS, compare
 from benchmarks.responding import AGENCIES, BATCHES, longest_read
 from benchmarks.sealing import ACCOUNTS, sealing
+from benchmarks.sending import ANSWER_SECONDS
+from benchmarks.sending import measure as measure_sending
 from benchmarks.starting import starts
 from benchmarks.table import MISSED, Line, at_least, at_most, show
 from benchmarks.writing import cost, counting, indexing
@@ -89,6 +91,12 @@ STATED: Final = (
     "CPU time of both, in one process: a month of sealed files, one of each quarter-hour; the lines, list, manifest "
     "and pages are written, and AWS answers at once."
 )
+SENT: Final = (
+    "By the clock, in turns, on a quiet machine: 8 requests at a time to a server in a process of its own, which takes "
+    f"{ANSWER_SECONDS * 1000:.0f} ms for each, as recording does. The bare client posts bodies that are in memory, and "
+    "looks only at the status. Ours reads and checks the lines, and keeps a receipt of each."
+)
+LEAST_SENT: Final = 0.9
 LEAST_STATED: Final = 0.15
 LEAST: Final = {LOOP: 3, POWERTOOLS: 8, WRITES: 0}
 """How many times as fast as each peer recording must be; 0 without a budget."""
@@ -120,6 +128,8 @@ class Extent:
     """The calls to DynamoDB Local."""
     slow_orders: Sequence[int]
     """Items of the orders that are sent to a table of one write unit a second."""
+    sent: int
+    """The events that are sent."""
     days: int
     """Days of the events that are replayed."""
 
@@ -141,6 +151,7 @@ FULL: Final = Extent(
     stated=((10**6, 10**3), (10**6, 1), (10**4, 10**4)),
     calls=500,
     slow_orders=SIZES,
+    sent=100_000,
     days=DAYS,
 )
 QUICK: Final = Extent(
@@ -158,6 +169,7 @@ QUICK: Final = Extent(
     stated=((10**5, 10**2),),
     calls=100,
     slow_orders=SIZES[:-1],
+    sent=40_000,
     days=1,
 )
 
@@ -448,6 +460,19 @@ def replaying(extent: Extent) -> Iterator[Line]:
     )
 
 
+def sending(extent: Extent) -> Iterator[Line]:
+    """Time `quarterhour send` against a bare HTTP client that posts the same batches."""
+    measured = measure_sending(extent.sent, extent.rounds)
+    yield Line(
+        "events sent per second, against a bare HTTP client posting the same batches",
+        f"{measured['ratio']:.2f}x ({measured['rate']:,.0f}/s)",
+        f">= {LEAST_SENT}x",
+        at_least(LEAST_SENT, measured["ratio"]),
+        (SENT,),
+    )
+    yield Line("  CPU time of an event", f"{measured['microseconds']:.0f} µs", notes=(SENT,))
+
+
 def metering(extent: Extent) -> Iterator[Line]:
     """Compare the meter with DynamoDB Local, if that is available."""
     try:
@@ -490,6 +515,7 @@ MEASUREMENTS: Final[Sequence[Callable[[Extent], Iterator[Line]]]] = (
     stating,
     starting,
     replaying,
+    sending,
     metering,
 )
 

@@ -27,7 +27,7 @@ _ATTEMPTS: Final = 10
 """The most times that a line is sent while others get through: about two minutes."""
 _FIRST_PAUSE: Final = 0.5
 _LONGEST_PAUSE: Final = 30.0
-_SHOWN: Final = 200
+_SHOWN: Final = 120
 _VERDICTS: Final = frozenset({*FINAL, UNAVAILABLE})
 _PROBLEM: Final = "application/problem+json"
 _REDIRECTS: Final = 300
@@ -117,7 +117,9 @@ def interpret(answer: Answer, count: int, now: datetime) -> Verdicts | Retry | S
     if answer.status in {_BAD_REQUEST, _TOO_LARGE}:
         ours = answer.headers.get("content-type", "").startswith(_PROBLEM)
         return Smaller(said, _problems(content) if ours else ())
-    if answer.status in _LATER or answer.status >= _SERVER_ERROR or answer.status < _REDIRECTS:
+    if answer.status < _REDIRECTS:
+        return Retry(f"{said}, without the verdict of each event", after)
+    if answer.status in _LATER or answer.status >= _SERVER_ERROR:
         return Retry(said, after)
     raise RefusedError(f"POST /events {said}: is this the address of Quarterhour's API?")
 
@@ -197,7 +199,7 @@ class Delivery:
         attempt, began = 0, self._seconds()
         while waiting and not self.is_over():
             attempt += 1
-            result = self._attempt(waiting)
+            result = self._attempt(waiting, attempt)
             if isinstance(result, Smaller):
                 return {**found, **self._divided(waiting, result)}
             if isinstance(result, Retry):
@@ -215,7 +217,7 @@ class Delivery:
                 self._wait(min(self._give_up_after, pause(attempt, result.after, self._chance())))
         return {**{line.number: unanswered("was not sent") for line in waiting}, **found}
 
-    def _attempt(self, lines: Sequence[Line]) -> Verdicts | Retry | Smaller:
+    def _attempt(self, lines: Sequence[Line], attempt: int) -> Verdicts | Retry | Smaller:
         # The unchanged texts, so that numbers keep all their digits.
         body = b"[%b]" % b",".join([line.text for line in lines])
         try:
@@ -226,11 +228,12 @@ class Delivery:
             self.stop(str(error))
             raise StoppedError from error
         reason = _trouble(result)
-        if reason and not self._failing:
+        if reason and attempt > 1 and not self._failing:  # a single fault is no trouble
+            self._failing = True
             self._report(
                 f"POST /events {reason}; trying again, up to {self._give_up_after:,.0f} seconds without progress"
             )
-        self._failing = bool(reason)
+        self._failing = self._failing and bool(reason)
         return result
 
     def _divided(self, lines: Sequence[Line], refusal: Smaller) -> dict[int, Item]:
@@ -275,7 +278,8 @@ def _parsed(content: bytes) -> Any:  # noqa: ANN401 - JSON is any value
 
 def _is_outcome(index: int, item: Any) -> bool:  # noqa: ANN401 - JSON is any value
     try:
-        reasons(item)  # raises for another shape
+        if "errors" in item or "held" in item:
+            reasons(item)  # raises for another shape
         return bool(item["index"] == index and item["verdict"] in _VERDICTS)
     except (LookupError, TypeError, AttributeError):
         return False

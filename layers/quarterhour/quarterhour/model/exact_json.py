@@ -19,13 +19,7 @@ def parse(text: str | bytes) -> Any:  # noqa: ANN401 - JSON is any value
     Raises ``ValueError`` if the text is not JSON, repeats a key of an object or nests too deeply.
     """
     try:
-        return json.loads(
-            text,
-            parse_float=_decimal,
-            parse_int=_decimal,
-            parse_constant=lambda _: NOT_A_NUMBER,
-            object_pairs_hook=_no_key_twice,
-        )
+        return _DECODER.decode(text if isinstance(text, str) else text.decode(json.detect_encoding(text)))
     except RecursionError as error:
         raise ValueError(_TOO_DEEP) from error
 
@@ -83,3 +77,12 @@ def _no_key_twice(pairs: list[tuple[str, object]]) -> dict[str, object]:
         (repeated, _), *_ = Counter(key for key, _ in pairs).most_common(1)
         raise ValueError(f"the key {repeated[:_SHOWN]!a} appears twice in one object")
     return mapping
+
+
+_DECODER: Final = json.JSONDecoder(
+    parse_float=_decimal,
+    parse_int=_decimal,
+    parse_constant=lambda _: NOT_A_NUMBER,
+    object_pairs_hook=_no_key_twice,
+)
+"""Made once: that takes as long as parsing a small event."""

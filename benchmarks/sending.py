@@ -1,0 +1,162 @@
+"""Times `quarterhour send` against a bare HTTP client that posts the same batches, in turns, to a made-up API."""
+
+import http.client
+import json
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from statistics import median
+from tempfile import TemporaryDirectory
+from time import perf_counter, process_time, sleep
+from typing import Final
+
+from quarterhour_tools.loading.delivery import Delivery
+from quarterhour_tools.loading.event_file import BATCH
+from quarterhour_tools.loading.event_send import AT_ONCE, GIVE_UP_AFTER, send
+from quarterhour_tools.loading.ndjson import open_lines
+from quarterhour_tools.loading.receipts import MOST, open_receipts
+from quarterhour_tools.operations.remote import Remote
+
+ANSWER_SECONDS: Final = 0.08
+"""Seconds of a request of 500 events, as `benchmarks.latency` measures it with 8 calls at a time."""
+
+_KINDS: Final = {"content-type": BATCH}
+
+
+def measure(events: int, rounds: int) -> dict[str, float]:
+    """Send a file of events both ways; return our speed against the bare client's, our rate and an event's CPU time."""
+    with TemporaryDirectory() as folder, _api() as port:
+        file = Path(folder) / "events.ndjson"
+        texts = [_event(number) for number in range(events)]
+        file.write_bytes(b"".join(text + b"\n" for text in texts))
+        bodies = [b"[%b]" % b",".join(texts[at : at + MOST]) for at in range(0, events, MOST)]
+        _bare(port, bodies)
+        _ours(port, file, events)
+        found = []
+        for _ in range(rounds):
+            began = perf_counter()
+            _bare(port, bodies)
+            between, used = perf_counter(), process_time()
+            _ours(port, file, events)
+            took = perf_counter() - between
+            found.append(((between - began) / took, events / took, 1e6 * (process_time() - used) / events))
+    ratio, rate, microseconds = (median(column) for column in zip(*found, strict=True))
+    return {"ratio": ratio, "rate": rate, "microseconds": microseconds}
+
+
+def _ours(port: int, file: Path, events: int) -> None:
+    """Send the file as the command does, with receipts."""
+    remote = Remote(f"http://127.0.0.1:{port}", connections=AT_ONCE)
+    path = file.with_name("receipts")
+    with open_lines(str(file)) as lines, open_receipts(path, remote.url) as receipts:
+        problem = send(lines, receipts, Delivery(remote.exchange, GIVE_UP_AFTER), AT_ONCE)
+        receipts.save()
+    path.unlink()
+    if problem or receipts.tally.counts["recorded"] != events:
+        raise ValueError(problem or receipts.tally.counts)
+
+
+def _bare(port: int, bodies: list[bytes]) -> None:
+    """Post bodies that are in memory, over as many connections, and look only at the status of the answers."""
+    waiting: SimpleQueue[bytes] = SimpleQueue()
+    for body in bodies:
+        waiting.put(body)
+    statuses: list[int] = []
+
+    def post() -> None:
+        connection = http.client.HTTPConnection("127.0.0.1", port)
+        try:
+            while True:
+                connection.request("POST", "/events", waiting.get_nowait(), _KINDS)
+                response = connection.getresponse()
+                response.read()
+                statuses.append(response.status)
+        except Empty:
+            connection.close()
+
+    threads = [threading.Thread(target=post) for _ in range(AT_ONCE)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if statuses != [202] * len(bodies):
+        raise ValueError(statuses)
+
+
+def _event(number: int) -> bytes:
+    data = {"amount": "12.50", "currency": "GBP", "customer": f"c-{number % 1000}", "order_id": f"order-{number}"}
+    names = {"specversion": "1.0", "source": "shop-1", "id": f"order-{number}:1", "type": "sale.recorded"}
+    return json.dumps({**names, "subject": "42", "time": "2026-10-23T01:30:00Z", "data": data}).encode()
+
+
+@contextmanager
+def _api() -> Iterator[int]:
+    """Run the made-up API in a process of its own; yield its port."""
+    context = get_context("spawn")
+    ours, theirs = context.Pipe()
+    process = context.Process(target=_serve, args=(theirs,), daemon=True)
+    process.start()
+    try:
+        yield ours.recv()
+    finally:
+        process.kill()
+        process.join()
+
+
+def _serve(ready: Connection) -> None:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
+    ready.send(server.server_port)
+    server.serve_forever()
+
+
+class _Handler(BaseHTTPRequestHandler):
+    """Answers as the API does when it has recorded 500 events, after the time that it takes."""
+
+    protocol_version = "HTTP/1.1"
+    wbufsize = -1
+    answer = json.dumps(
+        {
+            "items": [
+                {
+                    "index": index,
+                    "source": "shop-1",
+                    "id": f"order-{index}:1",
+                    "verdict": "recorded",
+                    "receipt": {
+                        "recorded_at": "2026-10-23T01:30:02.345Z",
+                        "partition": "202610230130#00",
+                        "position": "2026-10-23T01:30:02.345Z.4JzHX4k3uVijmhMx",
+                    },
+                }
+                for index in range(MOST)
+            ],
+            "counts": {"recorded": MOST},
+        }
+    ).encode()
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["Content-Length"]))
+        sleep(ANSWER_SECONDS)
+        self.send_response(202)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(self.answer)))
+        self.end_headers()
+        self.wfile.write(self.answer)
+
+    def log_message(self, *_: object) -> None:
+        """Print nothing."""
+
+
+def main() -> None:
+    """Run the measurement, and print it."""
+    print(json.dumps(measure(*map(int, sys.argv[1:]))))
+
+
+if __name__ == "__main__":
+    main()
