@@ -17,10 +17,15 @@ FOLDER: Final = Path(__file__).parent / "static"
 
 env = Environment.of_process()
 issuer = env.variables.get("JWT_ISSUER", "")
-settings = PageSettings(env.text("BUSINESS_TIME_ZONE"), issuer)
-connect = [env.text("FILES_ORIGIN"), *([origin(issuer)] if issuer else [])]
+settings = PageSettings(
+    env.text("BUSINESS_TIME_ZONE"), issuer, env.variables.get("CONSOLE_CLIENT_ID", ""), env.text("CONSOLE_SCOPE")
+)
+origins = [
+    env.text("FILES_ORIGIN"),
+    *(origin(one) for one in (issuer, env.variables.get("CONSOLE_TOKEN_ORIGIN")) if one),
+]
 files = {path.relative_to(FOLDER).as_posix(): path.read_bytes() for path in FOLDER.rglob("*") if path.is_file()}
-served = served_files(files, settings, connect)
+served = served_files(files, settings, origins)
 
 
 @observed

@@ -95,6 +95,22 @@ def test_no_other_method_and_no_data_without_a_caller(world: World) -> None:
     assert answer["headers"]["content-type"] == "text/html; charset=utf-8"
 
 
+def test_the_page_may_connect_to_the_issuer_and_where_its_tokens_come_from() -> None:
+    parameters = {
+        "JwtIssuer": "https://issuer.example/tenant",
+        "JwtAudience": "quarterhour",
+        "ConsoleClientId": "console",
+        "ConsoleTokenOrigin": "https://tokens.example",
+    }
+    with opened(parameters) as world:
+        page = get(world, "/")
+    policy = dict(one.split(" ", 1) for one in page.headers["content-security-policy"].split("; "))
+    own, files, *others = policy["connect-src"].split()
+    assert (own, others) == ("'self'", ["https://issuer.example", "https://tokens.example"])
+    assert files.startswith("https://")
+    assert b"&quot;client_id&quot;: &quot;console&quot;" in page.body
+
+
 def test_a_compressed_file_reaches_api_gateway_in_base64(world: World) -> None:
     event = {"rawPath": "/", "requestContext": {"requestId": "r"}, "headers": {"accept-encoding": "gzip"}}
     answer = world.stack.invoke("console", event)

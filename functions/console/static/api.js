@@ -1,13 +1,6 @@
 /** Requests to the API. A refusal becomes a Problem, which holds the API's message and the id of the request. */
+import { Problem } from "./problem.js";
 import { headersOf } from "./session.js";
-
-/** A response that is not a success, or none at all (status 0). */
-export class Problem extends Error {
-  constructor(status, title, detail, requestId) {
-    super(detail || title);
-    Object.assign(this, { name: "Problem", status, title, detail, requestId });
-  }
-}
 
 /** Encodes a name for a path: twice, because API Gateway decodes once before it looks for the route. */
 export const segment = (name) => encodeURIComponent(encodeURIComponent(name));

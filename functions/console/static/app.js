@@ -6,6 +6,7 @@ import { Statement } from "./pages/statement.js";
 import { Statements } from "./pages/statements.js";
 import { Failure, Link } from "./parts.js";
 import { address, here } from "./routes.js";
+import * as session from "./session.js";
 import { settings } from "./settings.js";
 
 const MENU = [["Accounts", []], ["Statements", ["statements"]]];
@@ -54,9 +55,17 @@ function App() {
         ${MENU.map(([text, parts]) => html`
           <${Link} to=${address(parts)} aria-current=${place.parts[0] === parts[0] ? "page" : undefined}>${text}<//>`)}
       </nav>
+      ${session.person() && html`
+        <span><bdi>${session.person()}</bdi> <button type="button" onClick=${session.signOut}>Sign out</button></span>`}
     </header>
     <${Page} place=${place} key=${place.parts.join("/")} />
     <footer>Times are in the time zone ${settings.time_zone}; point at one to see UTC.</footer>`;
 }
 
-render(html`<${App} />`, document.body);
+try {
+  await session.begin();
+  render(html`<${App} />`, document.body);
+} catch (problem) {
+  const again = () => window.location.assign("/");
+  render(html`<main><h1>Sign in</h1><${Failure} problem=${problem} retry=${again} /></main>`, document.body);
+}

@@ -1,6 +1,6 @@
 /** Sealed files: read by their signed links, and compared with their hashes. */
-import { Problem } from "./api.js";
 import { readCsv, unescapeFormula } from "./csv.js";
+import { Problem } from "./problem.js";
 
 /** Returns the content of a sealed file; a Problem if it is not the file that was sealed. */
 export async function sealedContent({ url, sha256, key }) {

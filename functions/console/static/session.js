@@ -1,4 +1,154 @@
-/** Who uses the page. */
+/**
+ * Who uses the page: sign-in at the issuer, by the authorization code flow with PKCE.
+ *
+ * Tokens are kept in memory only. What must outlast the way to the issuer and back is no token, and is used once.
+ */
+import { Problem } from "./problem.js";
+import { settings } from "./settings.js";
 
-/** Returns the headers that authorize a request: none, because this deployment has no sign-in. */
-export const headersOf = async () => ({});
+const PENDING = "sign-in";
+const RENEWED_BEFORE = 60_000;
+const signsIn = Boolean(settings.issuer);
+const redirectUri = `${window.location.origin}/`;
+let endpoints;
+let tokens;
+let renewal;
+
+/** Returns when the reader is signed in; else the page goes to the issuer. Throws a Problem if that cannot work. */
+export async function begin() {
+  if (!signsIn) return;
+  if (!settings.client_id) {
+    throw new Problem(0, "No sign-in", "This deployment has no ConsoleClientId. An operator must set that parameter.");
+  }
+  endpoints = await configuration();
+  const response = new URLSearchParams(window.location.search);
+  if (window.location.pathname === "/" && response.has("state")) await finish(response);
+  else await start();
+}
+
+/** Returns the name of who is signed in; undefined without sign-in. */
+export const person = () => tokens?.name;
+
+/** Returns the headers that authorize a request. A token that is about to expire is renewed before. */
+export async function headersOf() {
+  if (!signsIn) return {};
+  if (Date.now() > tokens.expires - RENEWED_BEFORE) {
+    renewal ??= renew().finally(() => { renewal = undefined; });
+    await renewal;
+  }
+  return { authorization: `Bearer ${tokens.access}` };
+}
+
+/** Forgets the tokens, and signs out at the issuer if it has an address for that. */
+export function signOut() {
+  const { idToken } = tokens;
+  tokens = undefined;
+  if (!endpoints.end_session_endpoint) return window.location.assign(settings.issuer);
+  const query = { client_id: settings.client_id, id_token_hint: idToken, post_logout_redirect_uri: redirectUri };
+  return window.location.assign(withQuery(endpoints.end_session_endpoint, query));
+}
+
+async function configuration() {
+  const address = `${settings.issuer.replace(/\/$/, "")}/.well-known/openid-configuration`;
+  const found = await fetchJson(address);
+  if (found.issuer !== settings.issuer) {
+    throw new Problem(0, "Another issuer", `${address} is the configuration of ${found.issuer}, not of ${settings.issuer}.`);
+  }
+  return found;
+}
+
+/** Goes to the issuer; the page comes back as a new one. */
+async function start() {
+  const page = window.location.pathname + window.location.search;
+  const pending = { page, state: random(), nonce: random(), verifier: random() };
+  window.sessionStorage.setItem(PENDING, JSON.stringify(pending));
+  const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(pending.verifier));
+  window.location.replace(withQuery(endpoints.authorization_endpoint, {
+    response_type: "code",
+    client_id: settings.client_id,
+    redirect_uri: redirectUri,
+    scope: settings.scope,
+    state: pending.state,
+    nonce: pending.nonce,
+    code_challenge: base64url(new Uint8Array(digest)),
+    code_challenge_method: "S256",
+  }));
+  return new Promise(() => {});
+}
+
+/** Takes the issuer's response: gets the tokens for its code, and shows the page that was wanted. */
+async function finish(response) {
+  const pending = JSON.parse(window.sessionStorage.getItem(PENDING) || "{}");
+  window.sessionStorage.removeItem(PENDING);
+  if (!pending.state || response.get("state") !== pending.state) {
+    throw new Problem(0, "Not signed in", "This response of the issuer answers no sign-in of this tab. Sign in again.");
+  }
+  window.history.replaceState(null, "", pending.page);
+  if (response.has("iss") && response.get("iss") !== settings.issuer) {
+    throw new Problem(0, "Not signed in", "Another issuer has responded.");
+  }
+  if (!response.has("code")) {
+    throw new Problem(0, "Not signed in", response.get("error_description") || response.get("error"));
+  }
+  await request({
+    grant_type: "authorization_code",
+    code: response.get("code"),
+    redirect_uri: redirectUri,
+    code_verifier: pending.verifier,
+  }, pending.nonce);
+}
+
+async function renew() {
+  try {
+    if (!tokens.refresh) throw new Problem(0, "Expired", "The issuer gave no refresh token.");
+    await request({ grant_type: "refresh_token", refresh_token: tokens.refresh });
+  } catch {
+    await start();
+  }
+}
+
+/** Requests tokens. The first ones have the nonce of their sign-in; the connection to the issuer vouches for them. */
+async function request(parameters, nonce) {
+  const body = new URLSearchParams({ client_id: settings.client_id, ...parameters });
+  const found = await fetchJson(endpoints.token_endpoint, { method: "POST", body });
+  if (nonce) {
+    const claims = claimsOf(found.id_token);
+    const audiences = [claims.aud].flat();
+    if (claims.nonce !== nonce || claims.iss !== settings.issuer || !audiences.includes(settings.client_id)) {
+      throw new Problem(0, "Not signed in", "The issuer's token is not for this sign-in. Sign in again.");
+    }
+    tokens = { name: claims.name || claims.email || claims.sub };
+  }
+  tokens = {
+    ...tokens,
+    access: found.access_token,
+    idToken: found.id_token || tokens.idToken,
+    refresh: found.refresh_token || tokens.refresh,
+    expires: Date.now() + 1000 * (found.expires_in || 3600),
+  };
+}
+
+async function fetchJson(address, options = {}) {
+  const response = await fetch(address, { credentials: "omit", ...options }).catch(() => null);
+  const content = await response?.json().catch(() => ({}));
+  if (response?.ok) return content;
+  const reason = content?.error_description || content?.error || "it did not respond";
+  throw new Problem(response?.status ?? 0, "The issuer refused", `${new URL(address).origin}: ${reason}.`);
+}
+
+const random = () => base64url(crypto.getRandomValues(new Uint8Array(32)));
+
+const base64url = (bytes) =>
+  btoa(String.fromCharCode(...bytes)).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+
+function claimsOf(token) {
+  const part = (token || "").split(".")[1] || "e30";
+  const bytes = Uint8Array.from(atob(part.replaceAll("-", "+").replaceAll("_", "/")), (one) => one.charCodeAt(0));
+  return JSON.parse(new TextDecoder().decode(bytes));
+}
+
+function withQuery(address, query) {
+  const url = new URL(address);
+  for (const [name, value] of Object.entries(query)) if (value) url.searchParams.set(name, value);
+  return url.href;
+}

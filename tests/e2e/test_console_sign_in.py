@@ -1,0 +1,115 @@
+"""Signing in to the console in Chromium, at an issuer on this machine: the whole flow, and what must not work."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from quarterhour_tools.emulator.server import Server
+from quarterhour_tools.emulator.stack import open_stack
+from tests.e2e.test_server import call, serving, until
+from tests.support.browser import Tab, missing, tab
+from tests.support.events import by_sign
+from tests.support.openid import AUDIENCE, CLIENT, Issuer, signing_in
+
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(bool(missing()), reason=missing())]
+
+STORED = (
+    "JSON.stringify([{...sessionStorage}, {...localStorage}, document.cookie, window.location.href, history.state])"
+)
+
+
+@pytest.fixture(scope="module")
+def issuer() -> Iterator[Issuer]:
+    with signing_in() as issuer:
+        yield issuer
+
+
+@pytest.fixture(scope="module")
+def address(issuer: Issuer) -> Iterator[str]:
+    """The address of a stack whose people sign in, with accounts of two agencies."""
+    server = Server(0)
+    parameters = {"JwtIssuer": issuer.url, "JwtAudience": AUDIENCE, "ConsoleClientId": CLIENT}
+    with open_stack("moto", parameters, s3_url=server.url) as stack, serving(server, stack):
+        for number, agency in enumerate(("42", "43")):
+            assert call(f"{server.url}/events", by_sign(f"e{number}", "10.00", agency=agency))[0] == 202
+        until(lambda: len(call(f"{server.url}/accounts")[1]["items"]) == 2)
+        yield server.url
+
+
+@pytest.fixture(scope="module")
+def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tab]:
+    with tab(tmp_path_factory.mktemp("profile")) as opened:
+        yield opened
+
+
+@pytest.fixture
+def browser(opened: Tab, issuer: Issuer) -> Tab:
+    """The browser, and the issuer as it is at first."""
+    issuer.seconds, issuer.nonce = 3600, ""
+    issuer.grants.clear()
+    return opened
+
+
+def shown(browser: Tab, text: str) -> None:
+    browser.until(f"document.querySelector('main')?.innerText.includes({text!r})")
+
+
+def test_a_person_signs_in_and_sees_their_agency_at_the_address_of_the_link(
+    browser: Tab, address: str, issuer: Issuer
+) -> None:
+    browser.open(f"{address}/console/statements?agency=42")
+    shown(browser, "Show")
+    assert browser.evaluate("window.location.pathname + window.location.search") == "/console/statements?agency=42"
+    browser.click("Accounts")
+    shown(browser, "Lifetime totals")
+    agencies = browser.evaluate("[...document.querySelectorAll('tbody th')].map((one) => one.innerText)")
+    assert agencies == ["42"]
+    assert "Zoë Quine" in browser.evaluate("document.querySelector('header').innerText")
+    assert (issuer.grants, browser.errors) == (["authorization_code"], [])
+
+
+def test_no_token_is_stored_anywhere(browser: Tab, address: str) -> None:
+    browser.open(address)
+    shown(browser, "Lifetime totals")
+    assert browser.evaluate(STORED) == f'[{{}},{{}},"","{address}/",null]'
+
+
+def test_a_token_is_renewed_silently_before_it_expires(browser: Tab, address: str, issuer: Issuer) -> None:
+    issuer.seconds = 30
+    browser.open(address)
+    shown(browser, "Lifetime totals")
+    assert issuer.grants == ["authorization_code", "refresh_token"]
+
+
+@pytest.mark.parametrize("query", ["code=code-1&state=forged", "state=forged&error=access_denied", "state=&code=x"])
+def test_a_response_that_answers_no_sign_in_of_this_tab_is_refused(
+    browser: Tab, address: str, issuer: Issuer, query: str
+) -> None:
+    browser.open(f"{address}/?{query}")
+    shown(browser, "answers no sign-in of this tab")
+    assert issuer.grants == []
+
+
+def test_a_token_of_another_sign_in_is_refused(browser: Tab, address: str, issuer: Issuer) -> None:
+    issuer.nonce = "replayed"
+    browser.open(address)
+    shown(browser, "not for this sign-in")
+    assert [one for one in browser.requested if one.endswith("/accounts")] == []
+
+
+@pytest.mark.parametrize("page", ["//evil.example/", "https://evil.example/"])
+def test_no_stored_page_leads_to_another_host(browser: Tab, address: str, page: str) -> None:
+    browser.open(f"{address}/assets/none")
+    pending = f'{{state: "s", nonce: "n", verifier: "v", page: {page!r}}}'
+    browser.evaluate(f"sessionStorage.setItem('sign-in', JSON.stringify({pending}))")
+    browser.open(f"{address}/?state=s&code=x")
+    browser.until("document.querySelector('[role=alert]')")
+    assert browser.evaluate("window.location.origin") == address
+
+
+def test_a_person_signs_out_at_the_issuer_too(browser: Tab, address: str, issuer: Issuer) -> None:
+    browser.open(address)
+    shown(browser, "Lifetime totals")
+    browser.click("Sign out")
+    browser.until("window.location.pathname === '/sign-out'")
+    assert issuer.signed_out[-1]["post_logout_redirect_uri"] == f"{address}/"
