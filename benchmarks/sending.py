@@ -16,9 +16,9 @@ from tempfile import TemporaryDirectory
 from time import perf_counter, process_time, sleep
 from typing import Final
 
-from quarterhour_tools.loading.delivery import Delivery
+from quarterhour_tools.loading.delivery import GIVE_UP_AFTER, Delivery
 from quarterhour_tools.loading.event_file import BATCH
-from quarterhour_tools.loading.event_send import AT_ONCE, GIVE_UP_AFTER, send
+from quarterhour_tools.loading.event_send import AT_ONCE, send
 from quarterhour_tools.loading.ndjson import open_lines
 from quarterhour_tools.loading.receipts import MOST, open_receipts
 from quarterhour_tools.operations.remote import Remote

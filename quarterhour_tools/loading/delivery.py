@@ -22,6 +22,9 @@ from quarterhour_tools.output import printable
 Post = Callable[[str, str, bytes], Answer]
 """Sends a path, a content type and a body; raises ``NoAnswerError``."""
 
+GIVE_UP_AFTER: Final = 300
+"""Seconds without progress, unless a person chooses others."""
+
 _LARGEST_BODY: Final = 4_000_000
 _ATTEMPTS: Final = 10
 """The most times that a line is sent while others get through: about two minutes."""

@@ -20,12 +20,13 @@ from quarterhour.model.periods import ZONE, Calendar, time_zone
 from quarterhour.model.totals import Totals
 from quarterhour.orders.events import unreserved
 from quarterhour_tools.errors import ToolError
+from quarterhour_tools.loading.delivery import GIVE_UP_AFTER, Delivery, StoppedError, batches
 from quarterhour_tools.loading.event_file import BadLine, Line, open_source, read_lines
 from quarterhour_tools.loading.expected_totals import FIGURES, KEY, Place, expected_totals
 from quarterhour_tools.loading.import_progress import ProgressFile, digest_of, locked
-from quarterhour_tools.loading.sender import batches, send
+from quarterhour_tools.loading.ndjson import open_lines
 from quarterhour_tools.operations.deployment import api, configure_target
-from quarterhour_tools.operations.remote import IN_LEDGER, Remote
+from quarterhour_tools.operations.remote import IN_LEDGER, Remote, reasons
 from quarterhour_tools.output import counted, printable
 
 _SHOWN: Final = 20
@@ -90,7 +91,7 @@ def _import(args: argparse.Namespace, file: Path) -> int:
     _show(console, sums)
     problems = [] if expected is None else list(differences(sums, expected))
     for problem in problems[:_SHOWN]:
-        console.print(printable(problem), markup=False, soft_wrap=True)
+        _print(console, problem)
     if problems:
         console.print(f"{counted(len(problems), 'difference')}: nothing was sent", style="bold red")
         return 1
@@ -184,25 +185,28 @@ def differences(sums: Mapping[Place, Sums], expected: Mapping[Place, Mapping[str
 def _send(remote: Remote, file: Path, progress: ProgressFile, total: int, console: Console) -> None:
     """Send what is not in the ledger yet, and store the progress after each batch."""
     again = set(progress.missing)
-    with open_source(str(file)) as source, _bar(console) as bar:
+    with open_lines(str(file)) as lines, _bar(console) as bar:
+        delivery = Delivery(remote.exchange, GIVE_UP_AFTER, lambda text: _print(bar.console, text))
         task = bar.add_task(file.name, total=total)
-        unsent = (
-            line
-            for line in read_lines(source.lines)
-            if isinstance(line, Line) and (line.number > progress.done or line.number in again)
-        )
+        unsent = (line for line in lines if line.number > progress.done or line.number in again)
         for batch in batches(unsent):
-            answers = send(remote, batch)
-            for one in answers:
-                if one.verdict not in IN_LEDGER:
-                    text = f"line {one.number}: {one.verdict}: {one.reasons}".rstrip(": ")
-                    bar.console.print(printable(text), markup=False, soft_wrap=True)
-            sent = {one.number for one in answers}
-            refused = [one.number for one in answers if one.verdict not in IN_LEDGER]
-            progress.missing = sorted([*(number for number in progress.missing if number not in sent), *refused])
-            progress.done = max(progress.done, *sent)
+            try:
+                outcomes = delivery.deliver(batch)
+            except StoppedError as error:
+                raise ToolError(f"{delivery.ended}; run it again to continue") from error
+            refused = {number: item for number, item in outcomes.items() if item["verdict"] not in IN_LEDGER}
+            for number, item in sorted(refused.items()):
+                _print(bar.console, f"line {number}: {item['verdict']}: {reasons(item)}".rstrip(": "))
+            progress.missing = sorted({*progress.missing, *refused} - (outcomes.keys() - refused.keys()))
+            progress.done = max(progress.done, *outcomes)
             progress.save()
-            bar.advance(task, len(batch))
+            bar.advance(task, len(batch.lines))
+    if lines.problem:
+        raise ToolError(f"{file}: {lines.problem}")
+
+
+def _print(console: Console, text: str) -> None:
+    console.print(printable(text), markup=False, soft_wrap=True)
 
 
 def _bar(console: Console) -> Progress:

@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
 from quarterhour_tools.errors import ToolError
-from quarterhour_tools.loading.delivery import Batch, Delivery, StoppedError, batches, unanswered
+from quarterhour_tools.loading.delivery import GIVE_UP_AFTER, Batch, Delivery, StoppedError, batches, unanswered
 from quarterhour_tools.loading.ndjson import STDIN, Line, Lines, open_lines
 from quarterhour_tools.loading.receipts import Item, Receipts, ReceiptsError, Tally, open_receipts
 from quarterhour_tools.operations.deployment import api, configure_target
@@ -32,7 +32,6 @@ DESCRIPTION: Final = (
 AT_ONCE: Final = 8
 """Below the 10 executions at a time that a new AWS account has."""
 MOST_AT_ONCE: Final = 64
-GIVE_UP_AFTER: Final = 300
 
 _AHEAD: Final = 2
 """Batches for each request at a time that are read before the oldest one is done."""

@@ -91,12 +91,8 @@ class Remote:
 
     def post(self, path: str, content_type: str, body: Json) -> tuple[int, Json]:
         """Send a POST and return the status and the JSON of the response."""
-        return self.post_text(path, content_type, json.dumps(body).encode())
-
-    def post_text(self, path: str, content_type: str, body: bytes) -> tuple[int, Json]:
-        """Send a POST with the text of a body, and return the status and the JSON of the response."""
         headers = {"content-type": content_type}
-        return self._send(AWSRequest("POST", self.url + path, headers, body))
+        return self._send(AWSRequest("POST", self.url + path, headers, json.dumps(body).encode()))
 
     def exchange(self, path: str, content_type: str, body: bytes) -> Answer:
         """Send a POST and return the answer as it comes, whatever it is; may be called by several threads.

@@ -1,9 +1,11 @@
-"""Importing into a deployed stack: its API is found by CloudFormation, and every request is signed for IAM."""
+"""Importing and sending to a deployed stack: CloudFormation names its API, and every request is signed for IAM."""
 
 import os
 import re
 from collections.abc import Iterator
+from io import BytesIO
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -52,7 +54,8 @@ class Deployed:
         forwarded = Request(request.method, parts.path, parts.query, headers, request.body or b"")
         answer = self._world.stack.request(forwarded)
         self.answered.append(f"{request.method} {parts.path}")
-        return type("Answer", (), {"status_code": answer.status, "content": answer.body})
+        raw = SimpleNamespace(read1=BytesIO(answer.body).read1, release_conn=lambda: None)
+        return SimpleNamespace(status_code=answer.status, headers=answer.headers, content=answer.body, raw=raw)
 
 
 def is_signed(request: AWSPreparedRequest) -> bool:
@@ -111,6 +114,19 @@ def test_a_history_is_recorded_once_by_signed_requests(
     aws.outputs = {"ApiUrl": API.replace("q1h5", "p2k7")}
     assert run(file) == 2, "the stack was deleted, and another one has its name"
     assert "another deployment" in capsys.readouterr().err
+
+
+def test_a_file_is_sent_by_signed_requests_and_its_receipts_are_of_this_stack(
+    world: World, aws: Deployed, file: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for _ in range(2):
+        assert main(["send", file, "--stack", STACK]) == 0
+        assert "5 lines: 5 recorded" in capsys.readouterr().out
+    assert recorded(world) == ["a", "b", "c", "opening", "p"]
+    assert aws.answered == ["POST /events"]
+    aws.outputs = {"ApiUrl": API.replace("q1h5", "p2k7")}
+    assert main(["send", file, "--stack", STACK]) == 2
+    assert f"has the receipts of another deployment, {API}" in capsys.readouterr().err
 
 
 def test_a_stack_that_is_not_quarterhours_is_named(
