@@ -134,12 +134,12 @@ def test_a_character_that_unicode_calls_a_line_break_ends_no_line() -> None:
 @pytest.mark.parametrize(
     ("line", "problem"),
     [
-        (b"{", "Expecting property name"),
-        (b'{"id": "a"', "Expecting ',' delimiter"),
-        (b"{} {}", "Extra data"),
+        (b"{", "Expecting property name enclosed in double quotes: character 2 of the line"),
+        (b'{"id": "a"', "Expecting ',' delimiter: character 11 of the line"),
+        (b"{} {}", "Extra data: character 4 of the line"),
         (b'{"id": 1, "id": 2}', "the key 'id' appears twice"),
-        (b'{"id": "\xff"}', "byte 8 of the line is not UTF-8"),
-        (b"\xef\xbb\xbf{}", "Unexpected UTF-8 BOM"),
+        (b'{"id": "\xff"}', "byte 9 of the line is not UTF-8"),
+        (b"\xef\xbb\xbf{}", "Expecting value: character 1 of the line"),
         (b"[" * 200_000, "nested too deeply"),
         (b"amount=1", "Expecting value"),
     ],
@@ -245,6 +245,32 @@ def test_the_attributes_in_headers_have_the_rules_of_every_event(
     (event,) = sent("application/json", DATA, **{**HEADERS, name: value})
     assert isinstance(event, Rejection)
     assert [(one.field, one.problem) for one in event.problems] == [(field, problem)]
+
+
+def sent_or_refused(headers: dict[str, str], body: bytes) -> list[Event | Rejection] | int:
+    """Return the events of a request, or the status if it is refused."""
+    try:
+        return read_request(headers, body).events
+    except RequestError as refused:
+        return refused.status
+
+
+@given(st.dictionaries(st.text(), st.text()), st.binary())
+def test_any_headers_are_rejected_with_their_problems_and_any_data_that_is_not_json_is_refused(
+    headers: dict[str, str], body: bytes
+) -> None:
+    attributes = {f"ce-{name}": value for name, value in headers.items()}
+    for content in (DATA, body):
+        found = sent_or_refused({"content-type": "application/json", **attributes, "ce-id": "1"}, content)
+        assert found == 400 or (isinstance(found, list) and all(isinstance(one, Rejection) for one in found))
+        assert content is body or found != 400
+
+
+@given(st.binary())
+def test_any_bytes_give_an_event_or_a_problem_for_each_filled_line(body: bytes) -> None:
+    filled = [line for line in body.removeprefix(b"\xef\xbb\xbf").split(b"\n") if line.strip()]
+    found = sent_or_refused({"content-type": LINES}, body)
+    assert found == 400 if not filled else isinstance(found, list) and len(found) == len(filled)
 
 
 def test_headers_without_the_required_attributes_are_rejected_by_field() -> None:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
+from json import JSONDecodeError
 from typing import Any, Final
 from urllib.parse import unquote_to_bytes
 
@@ -106,11 +107,20 @@ def _event_of_line(line: bytes) -> Event | Rejection:
     try:
         item = exact_json.parse(line.decode())
     except ValueError as error:
-        problem = (
-            f"byte {error.start} of the line is not UTF-8" if isinstance(error, UnicodeDecodeError) else str(error)
-        )
-        return Rejection(None, None, (FieldProblem("", f"is not JSON: {problem}", "a CloudEvent as JSON in one line"),))
+        problem = FieldProblem("", f"is not JSON: {_why(error)}", "a CloudEvent as JSON in one line")
+        return Rejection(None, None, (problem,))
     return read_event(item)
+
+
+def _why(error: ValueError) -> str:
+    """Return why a line is not JSON, with the place in the line."""
+    match error:
+        case UnicodeDecodeError():
+            return f"byte {error.start + 1} of the line is not UTF-8"
+        case JSONDecodeError():
+            return f"{error.msg}: character {error.colno} of the line"
+        case _:
+            return str(error)
 
 
 def _event_of_headers(headers: Mapping[str, str], content_type: str, data: object) -> Event | Rejection:
