@@ -27,7 +27,7 @@ from quarterhour_tools.emulator.faults import Faults, Spec
 from quarterhour_tools.emulator.server import HOST, Server
 from quarterhour_tools.emulator.stack import open_stack
 from quarterhour_tools.errors import INTERRUPTED, INTERRUPTED_MESSAGE, ToolError
-from quarterhour_tools.loading import agencies, csv_events, event_import, event_send, exchange_rates, rate_cards
+from quarterhour_tools.loading import agencies, csv_command, event_import, event_send, exchange_rates, rate_cards
 from quarterhour_tools.loading.event_file import Source, open_source
 from quarterhour_tools.operations import bill, deployment, held, rerate, restore, statements
 from quarterhour_tools.output import as_json, counted, printable
@@ -272,10 +272,10 @@ def _add_loading(commands: Any) -> None:  # noqa: ANN401 - argparse does not nam
     csv = commands.add_parser(
         "csv",
         help="convert a CSV file of sales into events",
-        description="Convert a CSV file of sales into NDJSON of events, by a TOML map.",
+        description="Convert a CSV file of sales into NDJSON of events, by a TOML map; or propose a map for it.",
     )
-    csv_events.configure(csv)
-    csv.set_defaults(run=csv_events.run)
+    csv_command.configure(csv)
+    csv.set_defaults(run=csv_command.run)
 
     sent = commands.add_parser("send", help=event_send.HELP, description=event_send.DESCRIPTION)
     event_send.configure(sent)

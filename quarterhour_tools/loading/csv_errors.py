@@ -19,3 +19,7 @@ class MapError(Exception):
 
 class FileError(Exception):
     """The file is not a CSV file that can be read; the message says why, and what to do."""
+
+
+class EncodingError(FileError):
+    """The encoding of the file is in doubt; the message shows how encodings read it."""

@@ -14,12 +14,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Final, NamedTuple
 
-from quarterhour_tools.loading.csv_errors import FileError
+from quarterhour_tools.loading.csv_errors import EncodingError, FileError
 
 STDIN: Final = "-"
 LONGEST: Final = 1 << 18
 """The most characters of a line, and of a row."""
 UTF_8: Final = "utf-8"
+COMMONEST: Final = "cp1252"
+"""The encoding that most files that are not UTF-8 have."""
 BROKEN: Final = "\udcff"
 """Stands in a text for bytes that are not of its encoding."""
 
@@ -57,7 +59,6 @@ _KINDS: Final = (
 _PAGES: Final = (b"<!doctype", b"<html", b"<?xml", b"{\\rtf")
 _NUL_SHARE: Final = 5
 """A text in UTF-16 has a NUL in two bytes; one in 5 tells it from a damaged text."""
-_COMMONEST: Final = "cp1252"
 
 
 class Line(NamedTuple):
@@ -201,8 +202,8 @@ def _marked(sample: bytes) -> str | None:
 def detect(sample: bytes, *, whole: bool = True) -> str:
     """Return the encoding of the first bytes of a file, which are the `whole` file or not.
 
-    Raises `FileError` if there is doubt: if two encodings give two texts, or if the file goes on after a sample that
-    is not UTF-8.
+    Raises `EncodingError` if there is doubt: two encodings give two texts, or the file goes on after a sample that is
+    not UTF-8.
     """
     if sample.count(0) * _NUL_SHARE > len(sample):
         raise FileError('has many NUL bytes: if it is UTF-16, set encoding = "utf-16-le" or "utf-16-be" in [file]')
@@ -214,15 +215,15 @@ def detect(sample: bytes, *, whole: bool = True) -> str:
     readings: dict[str, str] = {}
     for match in from_bytes(unclear):
         names = match.could_be_from_charset
-        name = _COMMONEST if _COMMONEST in names else match.encoding
+        name = COMMONEST if COMMONEST in names else match.encoding
         readings.setdefault(unclear.decode(name, "replace"), name)
     if len(readings) == 1 and whole:
         return codecs.lookup(next(iter(readings.values()))).name
-    names = sorted({_COMMONEST, *readings.values()}, key=lambda name: (name != _COMMONEST, name))[:4]
+    names = sorted({COMMONEST, *readings.values()}, key=lambda name: (name != COMMONEST, name))[:4]
     lines = unclear.splitlines()[:200]
     line = max(lines, key=lambda one: len({one.decode(name, "replace") for name in names}))
     shown = ", ".join(f"{name} reads {line.decode(name, 'replace').strip()[:60]!r}" for name in names)
-    raise FileError(f'is not UTF-8: set encoding = "{_COMMONEST}" or another in [file]; {shown}')
+    raise EncodingError(f'is not UTF-8: set encoding = "{COMMONEST}" or another in [file]; {shown}')
 
 
 def _mostly_utf_8(sample: bytes) -> bool:

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quarterhour_tools.loading import agencies, csv_events, rate_cards
+from quarterhour_tools.loading import agencies, csv_command, rate_cards
 from quarterhour_tools.loading.csv_errors import MapError
 from quarterhour_tools.loading.csv_events import Event, events
 from quarterhour_tools.loading.csv_file import BROKEN, numbered
@@ -241,8 +241,8 @@ def command(tmp_path: Path, content: bytes, *options: str, toml: str = TILL, nam
     (tmp_path / "map.toml").write_text(toml, "utf-8")
     (tmp_path / name).write_bytes(content)
     parser = argparse.ArgumentParser()
-    csv_events.configure(parser)
-    return csv_events.run(parser.parse_args([str(tmp_path / name), "--map", str(tmp_path / "map.toml"), *options]))
+    csv_command.configure(parser)
+    return csv_command.run(parser.parse_args([str(tmp_path / name), "--map", str(tmp_path / "map.toml"), *options]))
 
 
 ROWS = (HEADER + "A,42,2026-10-23 01:00,1,\nB,42,2026-10-23 02:00,2,Zoë\n").encode()
@@ -277,8 +277,8 @@ def test_a_compressed_file_and_standard_input_are_read(
     compressed = capfd.readouterr().out
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(ROWS)))
     parser = argparse.ArgumentParser()
-    csv_events.configure(parser)
-    assert csv_events.run(parser.parse_args(["-", "--map", str(tmp_path / "map.toml")])) == 0
+    csv_command.configure(parser)
+    assert csv_command.run(parser.parse_args(["-", "--map", str(tmp_path / "map.toml")])) == 0
     assert capfd.readouterr().out == compressed
 
 

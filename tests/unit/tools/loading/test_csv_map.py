@@ -107,5 +107,5 @@ def test_the_formats_that_files_use_are_accepted() -> None:
 
 def test_the_map_in_the_documentation_is_a_good_one() -> None:
     page = (ROOT / "docs" / "csv.md").read_text("utf-8")
-    mapping = load_mapping(page.partition("```toml\n")[2].partition("```")[0])
+    mapping = load_mapping(page.partition("## The map\n\n```toml\n")[2].partition("```")[0])
     assert mapping.file.columns == ("a", "b")

@@ -1,0 +1,197 @@
+"""Proposals of maps: certain where the data decide, a question where they do not."""
+
+import argparse
+import io
+import json
+import re
+from datetime import date
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from quarterhour_tools.loading import csv_command
+from quarterhour_tools.loading.csv_errors import FileError, MapError
+from quarterhour_tools.loading.csv_events import Event, events
+from quarterhour_tools.loading.csv_file import numbered
+from quarterhour_tools.loading.csv_guess import guess
+from quarterhour_tools.loading.csv_map import load_mapping
+from quarterhour_tools.loading.csv_table import read_table
+from tests.support.repository import ROOT
+
+BANK = """Statement of account;;;;
+Made on 23.10.2026;;;;
+
+No;Datum;Seller;Betrag;Currency
+1;01.10.2026;42;1.259,80 €;EUR
+2;13.10.2026;43;12,00 €;eur
+3;14.10.2026;42;(5,00 €);EUR
+Total;;;1.266,80 €;
+"""
+
+
+def proposed(text: str, name: str = "sales.csv") -> str:
+    return guess(numbered(io.StringIO(text, newline="")), name, encoding=None, encoding_in_doubt=False)[0]
+
+
+def questions(toml: str) -> list[str]:
+    return re.findall(r"^(\S+) = \[?\"\?\"\]? # QUESTION", toml, re.MULTILINE)
+
+
+def answered(toml: str, **answers: str) -> str:
+    """Return a map with answers to its questions, or with the first answer of each."""
+    for name, answer in answers.items():
+        toml = re.sub(rf'^{name} = \[?"\?"\]? # QUESTION.*$', f"{name} = {answer}", toml, flags=re.MULTILINE)
+    return re.sub(r'= \[?"\?"\]? # QUESTION: (.+?)(?: or .*)?$', r"= \1", toml, flags=re.MULTILINE)
+
+
+def converted(text: str, toml: str) -> list[tuple[str, str, str, str, str, str]]:
+    mapping = load_mapping(toml)
+    found = list(events(read_table(numbered(io.StringIO(text, newline="")), mapping.file, mapping.used_by), mapping))
+    bodies = [one.body for one in found if isinstance(one, Event)]
+    assert len(bodies) == len(found)
+    return [
+        (one["id"], one["subject"], one["time"], one["type"], one["data"]["amount"], one["data"]["currency"])
+        for one in bodies
+    ]
+
+
+def test_a_map_without_questions_works_as_it_is() -> None:
+    toml = proposed(BANK)
+    assert questions(toml) == []
+    assert converted(BANK, toml) == [
+        ("1", "42", "2026-10-01T00:00:00Z", "sale.recorded", "1259.80", "EUR"),
+        ("2", "43", "2026-10-13T00:00:00Z", "sale.recorded", "12.00", "EUR"),
+        ("3", "42", "2026-10-14T00:00:00Z", "sale.refunded", "-5.00", "EUR"),
+    ]
+
+
+def test_the_proposal_shows_what_is_certain_and_three_rows_as_events() -> None:
+    toml = proposed(BANK)
+    for line in ("line 4 is the header", "numbers have the form 1.234,56", "'Seller' is the agency"):
+        assert f"# - {line}\n" in toml
+    samples = [json.loads(line[2:]) for line in toml.splitlines() if line.startswith("# {")]
+    assert [one["data"]["amount"] for one in samples] == ["1259.80", "12.00", "-5.00"]
+
+
+AMBIGUOUS = """order,seller,date,amount,currency
+A,42,03/04/2026,"1,234",EUR
+B,42,05/06/2026,"2,500",EUR
+"""
+
+
+def test_what_the_data_do_not_decide_is_a_question() -> None:
+    toml = proposed(AMBIGUOUS)
+    assert questions(toml) == ["decimal", "thousands", "formats"]
+    with pytest.raises(MapError, match=r'numbers.decimal: is still "\?"'):
+        load_mapping(toml)
+    point = answered(toml, decimal='"."', thousands='","', formats='["%d/%m/%Y"]')
+    comma = answered(toml, decimal='","', thousands='""', formats='["%m/%d/%Y"]')
+    assert [(row[2][:10], row[4]) for row in converted(AMBIGUOUS, point)] == [
+        ("2026-04-03", "1234"),
+        ("2026-06-05", "2500"),
+    ]
+    assert [(row[2][:10], row[4]) for row in converted(AMBIGUOUS, comma)] == [
+        ("2026-03-04", "1.234"),
+        ("2026-05-06", "2.500"),
+    ]
+
+
+def test_one_row_can_decide() -> None:
+    assert questions(proposed(AMBIGUOUS + 'C,42,13/06/2026,"2,5",EUR\n')) == []
+
+
+amounts = st.lists(st.decimals(0, 10**6, places=2) | st.integers(0, 10**7).map(Decimal), min_size=1, max_size=5)
+
+
+@given(amounts, st.sampled_from([(".", ""), (",", ""), (".", ","), (",", "."), (".", " "), (",", " "), (".", "'")]))
+def test_a_certain_form_of_numbers_reads_what_was_written(numbers: list[Decimal], form: tuple[str, str]) -> None:
+    swap = {",": form[1], ".": form[0]}
+    cells = ["".join(swap.get(one, one) for one in f"{number:,f}") for number in numbers]
+    text = "id|seller|amount|currency\n" + "".join(f"{n}|42|{cell}|EUR\n" for n, cell in enumerate(cells))
+    toml = proposed(text)
+    if "decimal" in questions(toml):
+        toml = answered(toml, decimal=json.dumps(form[0]), thousands=json.dumps(form[1]))
+    time = re.sub(r"^type.*$", r'\g<0>\ntime = "2026-10-01"', toml, flags=re.MULTILINE)
+    assert [Decimal(row[4]) for row in converted(text, time)] == numbers
+
+
+@given(
+    st.lists(st.dates(date(1990, 1, 1), date(2090, 1, 1)), min_size=1, max_size=4),
+    st.sampled_from(["%d/%m/%Y", "%m/%d/%Y", "%d.%m.%Y", "%m-%d-%Y", "%Y-%m-%d"]),
+)
+def test_a_certain_form_of_times_reads_what_was_written(days: list[date], form: str) -> None:
+    cells = [day.strftime(form) for day in days]
+    text = "id,seller,date,amount,currency\n" + "".join(f"{n},42,{cell},1.5,EUR\n" for n, cell in enumerate(cells))
+    toml = answered(proposed(text), formats=json.dumps([form]))
+    assert [row[2][:10] for row in converted(text, toml)] == [str(day) for day in days]
+
+
+def test_which_rows_count_is_a_question_where_rows_have_types() -> None:
+    toml = proposed("id,seller,amount,currency,type\n1,42,5.00,EUR,charge\n2,42,-4.00,EUR,payout\n")
+    assert "charge (1), payout (1)" in toml
+    assert questions(toml) == ["type"]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("id,amount,currency\n1,5.00,EUR\n", ["subject"]),
+        ("id,seller,amount\n1,42,5.00\n", ["currency"]),
+        ("id,seller,amount\n1,42,€5.00\n", []),
+        ("id,seller,Amount (EUR)\n1,42,5.00\n", []),
+        ("id,seller,amount\n1,42,$5.00\n", ['"$"', "currency"]),
+        ("id,seller,amount,currency\n1,42,$5.00,CAD\n", []),
+        ("id,seller,gross,net,currency\n1,42,5.00,4.00,EUR\n", ["amount"]),
+        ("id,seller,start,end,amount,currency\n1,42,2026-10-01,2026-10-02,5.00,EUR\n", ["time"]),
+        ("sku,seller,quantity,unit price,currency\nA,42,2,5.00,EUR\nA,42,1,5.00,EUR\n", []),
+    ],
+)
+def test_each_choice_is_a_question_and_nothing_else(text: str, expected: list[str]) -> None:
+    assert questions(proposed(text)) == expected
+
+
+def test_a_file_without_a_header_gets_names_by_number() -> None:
+    toml = proposed("1,2026-10-01,5.00\n2,2026-10-02,6.00\n")
+    assert 'columns = ["column 1", "column 2", "column 3"]' in toml
+    assert converted("1,2026-10-01,5.00\n", answered(toml))[0][2] == "2026-10-01T00:00:00Z"
+
+
+def test_the_export_of_a_provider_is_recognized() -> None:
+    assert "use --map stripe in place" in proposed((ROOT / "tests/support/exports/stripe.csv").read_text("utf-8"))
+
+
+@pytest.mark.parametrize("text", ["", "\n", "just text\n", ",,\n,,\n"])
+def test_what_is_no_table_is_refused(text: str) -> None:
+    with pytest.raises(FileError, match="is no table"):
+        proposed(text)
+
+
+def test_names_of_columns_are_shown_escaped() -> None:
+    toml = proposed('id,seller,amount,currency,"\x1b[2J"\n1,42,5.00,EUR,x\n', "\x1b.csv")
+    assert "\x1b" not in toml
+    load_mapping(toml)
+
+
+def command(*arguments: str) -> int:
+    parser = argparse.ArgumentParser()
+    csv_command.configure(parser)
+    return csv_command.run(parser.parse_args(arguments))
+
+
+def test_the_command_writes_a_map_that_it_takes(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "bank.csv").write_text(BANK, "utf-8")
+    assert command(str(tmp_path / "bank.csv"), "--guess") == 0
+    (tmp_path / "map.toml").write_text(capfd.readouterr().out, "utf-8")
+    assert command(str(tmp_path / "bank.csv"), "--map", str(tmp_path / "map.toml")) == 0
+    assert len(capfd.readouterr().out.splitlines()) == 3
+
+
+def test_an_encoding_in_doubt_is_a_question(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "bank.csv").write_bytes(BANK.encode("cp1252"))
+    assert command(str(tmp_path / "bank.csv"), "--guess") == 1
+    out, err = capfd.readouterr()
+    assert 'encoding = "?" # QUESTION: "cp1252"' in out
+    assert "cp1252 reads" in err
