@@ -44,7 +44,7 @@ _PROBLEMS: Final[Mapping[int, tuple[str, str]]] = {
     409: ("Conflict", "The request conflicts with the current state; nothing was changed."),
     410: ("Gone", "What it needs was kept for a limited time, which is over."),
     413: ("TooLarge", "The body is too large."),
-    415: ("UnsupportedMediaType", "The content type is not supported."),
+    415: ("UnsupportedMediaType", "The content type is not supported, or the body is compressed."),
     429: ("TooManyRequests", "There are too many requests: retry after a pause."),
     503: ("Unavailable", "The service is not available: retry after `Retry-After` seconds."),
 }
