@@ -11,13 +11,14 @@ from pathlib import Path
 from typing import Any, Final
 
 from quarterhour.exchange_rates.exchange_rate import MAX_SOURCE, read_statement
-from quarterhour.exchange_rates.keys import CODE, parse_code
+from quarterhour.exchange_rates.keys import CODE, is_code
 from quarterhour.model import instants
 from quarterhour.model.clock import iso_millis
 from quarterhour.model.errors import InvalidError, in_words
 from quarterhour.web import parameters
 from quarterhour_tools.errors import ToolError
-from quarterhour_tools.loading.event_file import open_source
+from quarterhour_tools.loading.csv_errors import FileError
+from quarterhour_tools.loading.csv_file import BROKEN, LONGEST, Line, TextFile, open_text
 from quarterhour_tools.operations.deployment import api, configure_target, moment
 from quarterhour_tools.output import counted, printable
 
@@ -39,6 +40,7 @@ _DATE: Final = "date"
 _CURRENCY: Final = "currency"
 _SOURCE: Final = "source"
 _ECB: Final = "ECB"
+_EURO: Final = "EUR"
 _NO_RATE: Final = frozenset({"", "N/A"})
 _TAKEN: Final = frozenset({200, 201})
 _LONGEST: Final = 200
@@ -46,13 +48,17 @@ _LONGEST: Final = 200
 
 @dataclass(frozen=True, slots=True, order=True)
 class Row:
-    """One exchange rate of the file: a currency's units per base currency, in force from an instant on."""
+    """One exchange rate of the file: a currency's units per base currency, in force from an instant on.
+
+    ``base`` is empty where the file does not name the base currency.
+    """
 
     as_of: datetime
     currency: str
     units: str
     source: str
     number: int
+    base: str = ""
 
     @property
     def path(self) -> str:
@@ -62,7 +68,8 @@ class Row:
     @property
     def body(self) -> dict[str, str]:
         """The body of its request."""
-        return {"units_per_base": self.units, "source": self.source, "as_of": iso_millis(self.as_of)}
+        base = {"base": self.base} if self.base else {}
+        return {"units_per_base": self.units, "source": self.source, "as_of": iso_millis(self.as_of), **base}
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +85,13 @@ Cells = Sequence[str]
 
 @dataclass(frozen=True, slots=True)
 class _Layout:
-    """The place of the date in a line, and what returns the line's rates: currency, units and source of each."""
+    """The place of the date in a line, and what returns the line's rates: currency, units and source of each.
+
+    ``base`` is the base currency; empty where the file does not name it.
+    """
 
     date: int
+    base: str
     rates: Callable[[Cells], Iterable[tuple[str, str, str]]]
 
 
@@ -99,31 +110,45 @@ def read(name: str, start: datetime | None = None) -> RateFile:
     Raises ``ToolError`` if the file cannot be read to its end, lacks a column, or has more than ``MOST`` rates.
     """
     found = RateFile()
-    with open_source(name) as source:
-        for one in _rates(name, source.lines):
-            if isinstance(one, BadRow):
-                found.refused += 1
-                if found.refused <= SHOWN:
-                    found.bad.append(one)
-            elif start is None or one.as_of >= start:
-                found.rows.append(one)
-                if len(found.rows) > MOST:
-                    raise ToolError(f"{name}: there are more than {MOST:,} exchange rates: split the file")
+    try:
+        with open_text(name, None) as file:
+            _collect(found, _rates(name, file), start)
+    except OSError as error:
+        raise ToolError(f"{name}: {error.strerror}") from error
+    except (FileError, csv.Error) as error:
+        raise ToolError(f"{name}: {error}") from error
     found.rows.sort()
     return found
 
 
-def _rates(name: str, lines: Iterable[bytes]) -> Iterator[Row | BadRow]:
-    try:
-        reader = csv.reader((line.decode("utf-8-sig") for line in lines), strict=True)
-        columns = next(reader, [])
-        layout = _of_ecb(columns) or _of_lines(name, columns)
-        for cells in filter(None, reader):
-            yield from _of_line(layout, reader.line_num, cells, len(columns))
-    except UnicodeDecodeError as error:
-        raise ToolError(f"{name}: {error}: expected a CSV file in UTF-8; unpack a ZIP file first") from error
-    except csv.Error as error:
-        raise ToolError(f"{name}: {error}") from error
+def _collect(found: RateFile, rates: Iterable[Row | BadRow], start: datetime | None) -> None:
+    for one in rates:
+        if isinstance(one, BadRow):
+            found.refused += 1
+            if found.refused <= SHOWN:
+                found.bad.append(one)
+        elif start is None or one.as_of >= start:
+            found.rows.append(one)
+            if len(found.rows) > MOST:
+                raise FileError(f"has more than {MOST:,} exchange rates: split the file")
+
+
+def _rates(name: str, file: TextFile) -> Iterator[Row | BadRow]:
+    reader = csv.reader(map(_text, file.lines()), strict=True)
+    columns = next(reader, [])
+    layout = _of_ecb(columns) or _of_lines(name, columns)
+    for cells in filter(None, reader):
+        yield from _of_line(layout, reader.line_num, cells, len(columns))
+    if file.problem:
+        raise FileError(f"cannot be read to its end: {file.problem}")
+
+
+def _text(line: Line) -> str:
+    if line.text is None:
+        raise FileError(f"line {line.number:,} has more than {LONGEST:,} characters")
+    if BROKEN in line.text:
+        raise FileError(f"line {line.number:,} has bytes that are no text: expected UTF-8")
+    return line.text
 
 
 def _of_ecb(columns: Cells) -> _Layout | None:
@@ -132,25 +157,25 @@ def _of_ecb(columns: Cells) -> _Layout | None:
     ``None`` if the columns are others.
     """
     codes = [code for code in columns[1:] if code]
-    if not codes or columns[0].lower() != _DATE or not all(map(_is_code, codes)):
+    if not codes or columns[0].lower() != _DATE or not all(map(is_code, codes)):
         return None
 
     def rates(cells: Cells) -> Iterator[tuple[str, str, str]]:
         named = zip(columns[1:], cells[1:], strict=True)
         return ((code, units, _ECB) for code, units in named if units not in _NO_RATE)
 
-    return _Layout(0, rates)
+    return _Layout(0, _EURO, rates)
 
 
 def _of_lines(name: str, columns: Cells) -> _Layout:
-    """Return the layout of a file with a line for each rate; raise ``ToolError`` if the columns are others."""
+    """Return the layout of a file with a line for each rate; raise ``FileError`` if the columns are others."""
     named = [column for column in columns if column.startswith(_UNITS)]
     if not named or not {_DATE, _CURRENCY} <= set(columns):
         found = printable(", ".join(columns), _LONGEST)
         expected = "date, currency, units_per_base, or Date and a column for each currency"
-        raise ToolError(f"{name}: the columns are {found}: expected {expected}")
+        raise FileError(f"the columns are {found}: expected {expected}")
     if len(named) > 1:
-        raise ToolError(f"{name}: there are {printable(', '.join(named), _LONGEST)}: expected one of them")
+        raise FileError(f"there are {printable(', '.join(named), _LONGEST)}: expected one of them")
     currency, units = columns.index(_CURRENCY), columns.index(named[0])
     source = columns.index(_SOURCE) if _SOURCE in columns else None
     file = Path(name).name[-MAX_SOURCE:]
@@ -159,7 +184,8 @@ def _of_lines(name: str, columns: Cells) -> _Layout:
         stated_by = "" if source is None else cells[source]
         yield cells[currency], cells[units], stated_by or file
 
-    return _Layout(columns.index(_DATE), rates)
+    base = named[0].removeprefix(_UNITS).upper()
+    return _Layout(columns.index(_DATE), base if is_code(base) else "", rates)
 
 
 def _of_line(layout: _Layout, number: int, cells: Cells, expected: int) -> Iterator[Row | BadRow]:
@@ -174,8 +200,8 @@ def _of_line(layout: _Layout, number: int, cells: Cells, expected: int) -> Itera
         yield BadRow(number, f"the date is {printable(repr(date), _LONGEST)}: expected {parameters.MOMENT}")
         return
     for currency, units, source in layout.rates(cells):
-        row = Row(as_of, currency, units, source, number)
-        if not _is_code(currency):
+        row = Row(as_of, currency, units, source, number, layout.base)
+        if not is_code(currency):
             yield BadRow(number, f"currency is {printable(repr(currency), _LONGEST)}: expected {CODE}")
             continue
         try:
@@ -184,13 +210,6 @@ def _of_line(layout: _Layout, number: int, cells: Cells, expected: int) -> Itera
             yield BadRow(number, f"{currency}: {in_words(error.problems)}")
         else:
             yield row
-
-
-def _is_code(text: str) -> bool:
-    try:
-        return parse_code(text) == text
-    except ValueError:
-        return False
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

@@ -391,6 +391,8 @@ class ExchangeRateStatement(Body):
     """The origin of the exchange rate."""
     as_of: Omittable[SentInstant]
     """The start of its validity: from 1970, not later than now; the default is now."""
+    base: Omittable[Currency]
+    """The base currency of the units. If the deployment has another, the rate is refused."""
 
 
 class SentMessage(Body):

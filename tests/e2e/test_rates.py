@@ -70,6 +70,20 @@ def test_the_file_of_the_ecb_is_stated_beside_the_rate_of_today(
         }
 
 
+def test_a_file_of_another_base_currency_states_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    ecb, dollars, any_base = (tmp_path / name for name in ("ecb.csv", "usd.csv", "any.csv"))
+    ecb.write_text("Date,USD,GBP,\n2026-10-22,1.10,0.87,\n")
+    dollars.write_text("date,currency,units_per_usd\n2026-10-22,GBP,0.8\n")
+    any_base.write_text("date,currency,units_per_base\n2026-10-22,CHF,0.8\n")
+    with opened({"BaseCurrency": "USD"}) as world, serving(world) as url:
+        assert main(["rates", str(ecb), "--url", url]) == 1
+        assert "line 2: GBP: base is EUR: expected USD, the base currency" in capsys.readouterr().out
+        assert world.missing("/exchange-rates/GBP")
+        for file in (dollars, any_base):
+            assert main(["rates", str(file), "--url", url]) == 0
+            assert capsys.readouterr().out == "1 stated, 0 refused\n"
+
+
 def test_rates_are_stated_in_a_system_that_is_up_and_again_change_nothing(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -78,6 +78,10 @@ def test_a_new_rate_is_201_and_a_repeated_one_200(world: World) -> None:
     assert put(world, "CHF", {"units_per_base": "1.5", "source": "bank"}).status == 200
 
 
+def test_a_rate_may_name_the_base_currency(world: World) -> None:
+    assert state(world, "0.82", base="EUR")["base"] == "EUR"
+
+
 def test_a_rate_stated_again_keeps_its_version(world: World) -> None:
     assert state(world, "0.79", as_of="2026-10-23T01:35:00Z")["version"] == 3
     assert state(world, "0.82")["version"] == 4
@@ -106,6 +110,8 @@ def test_stating_another_past_rate_is_a_conflict(world: World, body: dict[str, s
         ({"units_per_base": 1e-3, "source": ""}, ["source"]),
         ({"units_per_base": "1", "source": "ECB", "as_of": "2026-10-23T02:00:00.001Z"}, ["as_of"]),
         ({"units_per_base": "1", "source": "ECB", "as_of": "2026-10-23"}, ["as_of"]),
+        ({"units_per_base": "1", "source": "ECB", "base": "USD"}, ["base"]),
+        ({"units_per_base": "1", "source": "ECB", "base": "euro"}, ["base"]),
         ([], ["body"]),
         (b"{", ["body"]),
     ],

@@ -32,6 +32,7 @@ def test_a_statement_is_parsed_exactly_and_to_the_millisecond() -> None:
     assert found == Statement(Decimal("1.08420"), "ECB", AT.replace(hour=1, minute=0, second=0, microsecond=123_000))
     assert read_statement(body(as_of=None), AT).as_of is None
     assert read_statement(body(as_of=iso_millis(AT)), AT).as_of == AT
+    assert (read_statement(body(), AT).base, read_statement(body(base="EUR"), AT).base) == ("", "EUR")
 
 
 @pytest.mark.parametrize(
@@ -43,7 +44,8 @@ def test_a_statement_is_parsed_exactly_and_to_the_millisecond() -> None:
         *[({"source": bad}, "source") for bad in ("", "a\nb", "x" * 65, 7)],
         *[({"as_of": bad}, "as_of") for bad in ("2026-10-23", "now", 7, iso_millis(AT + MILLISECOND), "9999-01-01")],
         *[({"as_of": bad}, "as_of") for bad in ("0977-09-03T13:53:33Z", "1969-12-31T23:59:59Z")],
-        ({"base": "EUR"}, "base"),
+        *[({"base": bad}, "base") for bad in ("", "eur", "euro", 7)],
+        ({"rate": "1"}, "rate"),
     ],
 )
 def test_a_bad_statement_is_refused_with_its_field(changed: dict[str, Any], field: str) -> None:

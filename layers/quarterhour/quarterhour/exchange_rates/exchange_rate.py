@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Any, Final, Self
 
 from quarterhour.aws.entity import Values
-from quarterhour.exchange_rates.keys import RATES, currency_of
+from quarterhour.exchange_rates.keys import CODE, RATES, currency_of, is_code
 from quarterhour.model import fields, money
 from quarterhour.model.clock import iso_millis, parse_iso, truncated
 from quarterhour.model.fields import Fields
@@ -16,7 +16,7 @@ from quarterhour.snapshots.kind import EntityKind
 
 MAX_SOURCE: Final = 64
 
-_FIELDS: Final = frozenset({"units_per_base", "source", "as_of"})
+_FIELDS: Final = frozenset({"units_per_base", "source", "as_of", "base"})
 _UNITS: Final = f"a decimal above 0 of at most {money.MAX_DIGITS} digits, as a string or a number"
 _SOURCE: Final = f"1 to {MAX_SOURCE} printable characters: who states the rate"
 _AS_OF: Final = f"{fields.INSTANT}, of {YEARS[0]} or later, not ahead of now"
@@ -57,11 +57,15 @@ class ExchangeRate:
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A request to state an exchange rate; ``as_of`` is ``None`` for a rate from now on."""
+    """A request to state an exchange rate; ``as_of`` is ``None`` for a rate from now on.
+
+    ``base`` is the base currency that the sender means; empty where the request names none.
+    """
 
     units_per_base: Decimal
     source: str
     as_of: datetime | None
+    base: str = ""
 
 
 def read_statement(body: Mapping[str, Any], now: datetime) -> Statement:
@@ -71,8 +75,9 @@ def read_statement(body: Mapping[str, Any], now: datetime) -> Statement:
     units = sent.value("units_per_base", _UNITS, _units)
     source = sent.value("source", _SOURCE, _source)
     as_of = sent.value("as_of", _AS_OF, lambda value: _not_ahead(value, now), optional=True)
+    base = sent.value("base", CODE, _base, optional=True)
     fields.refuse(sent.problems, "an exchange rate as described")
-    return Statement(units, source, as_of)
+    return Statement(units, source, as_of, base or "")
 
 
 def shown(values: Values) -> dict[str, Any]:
@@ -99,6 +104,11 @@ EXCHANGE_RATE_STATES: Final = EntityKind(
 def _units(value: object) -> Decimal | None:
     units = money.parse_decimal(value)
     return units if units is not None and units > 0 else None
+
+
+def _base(value: object) -> str | None:
+    text = fields.text(value)
+    return text if text and is_code(text) else None
 
 
 def _source(value: object) -> str | None:

@@ -16,12 +16,17 @@ _AS_OF: Final = "AS_OF#"
 _CODE: Final = re.compile(r"[A-Z]{3}", re.ASCII)
 
 
-def parse_code(text: str) -> str:
-    """Parse a currency's code; raise ``ValueError`` for a malformed one.
+def is_code(text: str) -> bool:
+    """Return whether a text has the form of a currency's code.
 
     Currencies that have ended had rates, too, so no list is checked.
     """
-    if not _CODE.fullmatch(text):
+    return _CODE.fullmatch(text) is not None
+
+
+def parse_code(text: str) -> str:
+    """Parse a currency's code; raise ``ValueError`` for a malformed one."""
+    if not is_code(text):
         raise ValueError(text)
     return text
 

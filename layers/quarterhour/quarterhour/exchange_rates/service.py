@@ -23,11 +23,15 @@ class ExchangeRateService:
     def state(self, currency: str, statement: Statement) -> tuple[Values, bool]:
         """Put a rate into force, or add an earlier one; return its stored values, and whether this call stored them.
 
-        Raises ``InvalidError`` for the base currency, ``ConflictError`` if another rate was stated as of the same
-        instant or a report relies on later rates, ``UnavailableError`` if other writes keep conflicting.
+        Raises ``InvalidError`` for the base currency and for a rate of another base, ``ConflictError`` if another rate
+        was stated as of the same instant or a report relies on later rates, ``UnavailableError`` if other writes keep
+        conflicting.
         """
         if currency == self.base:
             raise invalid("currency", f"is {currency}, the base currency", "another: a unit of it is always worth one")
+
+        if statement.base and self.base and statement.base != self.base:
+            raise invalid("base", f"is {statement.base}", f"{self.base}, the base currency")
 
         def attempt() -> tuple[Values, bool]:
             latest = self.queries.latest(currency)
