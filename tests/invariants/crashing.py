@@ -7,7 +7,7 @@ from quarterhour_tools.emulator.faults import Kind
 from tests.invariants.trial import Trial
 
 DEATHS = (Kind.KILL_BEFORE, Kind.KILL_AFTER)
-CHECKED_EVERY = 8
+CHECKED_EVERY = 40
 
 Step = Callable[[Trial], None]
 Record = Callable[[str, object], None]
