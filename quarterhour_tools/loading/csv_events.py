@@ -9,6 +9,7 @@ from typing import Any
 
 from quarterhour.ledger.event import Rejection, read_event
 from quarterhour.model import money
+from quarterhour.orders.events import unreserved
 from quarterhour_tools.loading.csv_cells import Cells
 from quarterhour_tools.loading.csv_errors import CellError, EmptyCellError
 from quarterhour_tools.loading.csv_file import BROKEN
@@ -95,7 +96,7 @@ def _event(cells: Cells, event_map: EventMap, numbers: NumberForm) -> Event:
         _check_signs(cells, event_map.money, data["currency"], numbers)
     if extra := _filled(event_map.extra, cells, amount):
         data["extra"] = extra
-    read = read_event(body)
+    read = unreserved(read_event(body))
     if isinstance(read, Rejection):
         raise CellError("; ".join(f"{each.field} {each.problem}, not {each.expected}" for each in read.problems))
     return Event(read.time, body)

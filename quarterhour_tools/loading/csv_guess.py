@@ -14,6 +14,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Final
 
+from quarterhour.orders.events import SOURCE
 from quarterhour_tools.loading.csv_errors import FileError, MapError
 from quarterhour_tools.loading.csv_events import Event, events
 from quarterhour_tools.loading.csv_facts import PLACEHOLDERS, Column, columns, is_text
@@ -252,7 +253,8 @@ class _Guesser:
         self._header = header
         self._rows = rows
         self._columns = usable
-        self._stem = re.sub(r"[^\w.-]+", "-", stem)
+        name = re.sub(r"[^\w.-]+", "-", stem)
+        self._stem = f"{name}-csv" if name == SOURCE else name  # the source of billed orders is taken
 
     def fill(self, totals: list[list[str]]) -> None:
         """Fill the proposal: the form of numbers and times, then the event."""

@@ -130,6 +130,11 @@ def test_what_the_ledger_would_reject_is_a_bad_row(row: str, field: str) -> None
     assert reason.startswith(f"{field} is ")
 
 
+def test_a_sale_of_the_source_of_billed_orders_is_a_bad_row() -> None:
+    [(_, reason)] = bad(HEADER + "A1,42,2026-10-23,1,C7\n", TILL.replace('"till"', '"orders"'))
+    assert reason.startswith("source is 'orders'")
+
+
 def test_rows_after_one_that_is_not_csv_are_read() -> None:
     found = outcomes(HEADER + 'A,42,2026-10-23,1,"x"y\nB,42,2026-10-23,1,\n')
     assert [type(each) for each in found] == [BadRow, Event]

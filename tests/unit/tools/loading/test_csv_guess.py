@@ -68,6 +68,10 @@ def test_a_map_without_questions_works_as_it_is() -> None:
     ]
 
 
+def test_a_file_that_is_named_as_the_billed_orders_gets_another_source() -> None:
+    assert 'source = "orders-csv"' in proposed(BANK, "orders.csv")
+
+
 def test_the_proposal_shows_what_is_certain_and_three_rows_as_events() -> None:
     toml = proposed(BANK)
     for line in ("line 4 is the header", "numbers have the form 1.234,56", "'Seller' is the agency"):
