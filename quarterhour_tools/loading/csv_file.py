@@ -60,6 +60,9 @@ _PAGES: Final = (b"<!doctype", b"<html", b"<?xml", b"{\\rtf")
 _NUL_SHARE: Final = 5
 """A text in UTF-16 has a NUL in two bytes; one in 5 tells it from a damaged text."""
 
+_CONTROLS: Final = bytes(set(range(32)) - set(b"\t\n\r\f"))
+_CONTROL_SHARE: Final = 20
+
 
 class Line(NamedTuple):
     """A line of the file with its end, numbered from 1; `text` is `None` if it is longer than `LONGEST`."""
@@ -83,8 +86,11 @@ class TextFile:
 
     def lines(self) -> Iterator[Line]:
         """Yield the lines, until the end or a problem."""
-        yield from numbered(self._text)
-        self.problem = self._source.problem
+        try:
+            yield from numbered(self._text)
+        except UnicodeError as error:  # in place of the text, where UTF-16 has no byte order mark
+            self.problem = str(error)
+        self.problem = self._source.problem or self.problem
 
 
 def numbered(text: io.TextIOBase) -> Iterator[Line]:
@@ -209,6 +215,8 @@ def detect(sample: bytes, *, whole: bool = True) -> str:
         raise FileError('has many NUL bytes: if it is UTF-16, set encoding = "utf-16-le" or "utf-16-be" in [file]')
     if sample.isascii() or _mostly_utf_8(sample):
         return UTF_8
+    if len(sample) - len(sample.translate(None, _CONTROLS)) > len(sample) // _CONTROL_SHARE:
+        raise FileError("is no text: export the data as CSV")
     from charset_normalizer import from_bytes  # noqa: PLC0415 - few files need it
 
     unclear = b"".join(line for line in sample.splitlines(keepends=True) if not line.isascii())

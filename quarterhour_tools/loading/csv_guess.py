@@ -7,7 +7,7 @@ no command accepts. A decimal sign or the order of day and month is never taken 
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import chain, islice
@@ -40,8 +40,8 @@ from quarterhour_tools.loading.csv_table import (
 )
 from quarterhour_tools.output import printable
 
-ROWS: Final = 20_000
-"""The rows from which a map is made."""
+LINES: Final = 20_000
+"""The lines from which a map is made."""
 SAMPLES: Final = 3
 
 _AGENCIES: Final = ("agency", "agency id", "seller", "seller id", "vendor", "vendor id", "merchant", "merchant id")
@@ -107,6 +107,8 @@ _COMMON: Final = frozenset(
 )
 """The codes that count at the end of a column's name."""
 _LIKELY: Final = {"$": "USD", "¥": "JPY", "kr": "SEK", "R$": "BRL", "US$": "USD", "Kč": "CZK", "Fr": "CHF", "Ft": "HUF"}
+_CHARACTERS: Final = 1 << 24
+_MOST_COLUMNS: Final = 1000
 _NO_AGENCY: Final = "42"
 
 
@@ -158,7 +160,7 @@ def guess(lines: Iterable[Line], name: str, *, encoding: str | None, encoding_in
     `encoding` is the encoding to declare, `None` for UTF-8; it is a question if it is in doubt. Raises
     `FileError` if the lines are no table.
     """
-    read = list(islice(lines, ROWS))
+    read = list(_first(lines))
     proposal = Proposal()
     if encoding and encoding_in_doubt:
         proposal.ask(
@@ -170,13 +172,13 @@ def guess(lines: Iterable[Line], name: str, *, encoding: str | None, encoding_in
     delimiter, start = _layout(read)
     table, header_line = _table(read, delimiter, start, proposal)
     width = len(table.header)
+    if width > _MOST_COLUMNS:
+        raise FileError(f"has {width:,} columns: a map is proposed for at most {_MOST_COLUMNS:,}")
     cells = [row.cells for row in table.rows if isinstance(row, Record)]
     totals = [[*row, *[""] * (width - len(row))] for row in cells if _is_total(row)]
     rows = [row for row in cells if len(row) == width and not _is_total(row)]
-    found = columns(table.header, rows)
-    usable = [
-        one for one in found if one.filled and table.header.count(one.name) == 1 and not set("{}") & set(one.name)
-    ]
+    found, counts = columns(table.header, rows), Counter(table.header)
+    usable = [one for one in found if one.filled and counts[one.name] == 1 and not set("{}") & set(one.name)]
     _Guesser(proposal, table.header, rows, usable, Path(name).stem.split(".")[0] or "file").fill(totals)
     fitting = [one for one, used in _shipped_columns().items() if used <= set(table.header)]
     if fitting:
@@ -185,6 +187,16 @@ def guess(lines: Iterable[Line], name: str, *, encoding: str | None, encoding_in
     samples = _samples(read, proposal.toml(answered=True))
     text = _comments(proposal, name, len(rows), header_line, samples) + "\n" + proposal.toml(answered=False)
     return text, bool(proposal.questions)
+
+
+def _first(lines: Iterable[Line]) -> Iterator[Line]:
+    """Yield the first lines, until there are enough of them or of their characters."""
+    characters = 0
+    for line in islice(lines, LINES):
+        characters += len(line.text or "")
+        if characters > _CHARACTERS:
+            return
+        yield line
 
 
 def _layout(lines: list[Line]) -> tuple[str, int]:

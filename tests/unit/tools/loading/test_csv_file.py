@@ -4,12 +4,14 @@ import gzip
 import io
 import tracemalloc
 import zlib
+from encodings.aliases import aliases
 from pathlib import Path
 
 import pytest
 
-from quarterhour_tools.loading.csv_errors import FileError
+from quarterhour_tools.loading.csv_errors import FileError, MapError
 from quarterhour_tools.loading.csv_file import BROKEN, LONGEST, numbered, open_text
+from quarterhour_tools.loading.csv_map import load_mapping
 
 TEXT = "invoice,shop\nA,Zoë\n"
 
@@ -124,3 +126,30 @@ def test_a_bomb_ends_within_limits(tmp_path: Path) -> None:
     assert count == 10
     assert bomb.problem is not None
     assert "expands more than 250-fold" in bomb.problem
+
+
+def test_what_is_no_text_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(FileError, match="is no text"):
+        content(tmp_path / "f.csv", bytes(range(1, 256)) * 100)
+
+
+@pytest.mark.parametrize("encoding", sorted(set(aliases.values())))
+def test_every_encoding_of_a_map_gives_lines_or_an_error(tmp_path: Path, encoding: str) -> None:
+    toml = f"""
+[file]
+encoding = "{encoding}"
+
+[[event]]
+id = "{{id}}"
+source = "s"
+type = "sale.recorded"
+subject = "{{shop}}"
+data = {{ amount = "1", currency = "EUR" }}
+"""
+    try:
+        declared = load_mapping(toml).file.encoding
+    except MapError as error:
+        assert error.field == "file.encoding"  # noqa: PT017 - either is right
+        return
+    lines, _ = content(tmp_path / "f.csv", b"id,shop\nA,\xff\xfe\x81\nB,42", declared)
+    assert all(line is None or isinstance(line, str) for line in lines)

@@ -173,6 +173,11 @@ def test_what_is_no_table_is_refused(text: str) -> None:
         proposed(text)
 
 
+def test_too_many_columns_are_refused() -> None:
+    with pytest.raises(FileError, match="has 1,001 columns"):
+        proposed(",".join(f"c{n}" for n in range(1001)) + "\n")
+
+
 def test_names_of_columns_are_shown_escaped() -> None:
     toml = proposed('id,seller,amount,currency,"\x1b[2J"\n1,42,5.00,EUR,x\n', "\x1b.csv")
     assert "\x1b" not in toml
