@@ -192,7 +192,7 @@ class Delivery:
 
         Raises ``StoppedError`` if sending has ended before, or ends now because a person has to act.
         """
-        if self.is_over():
+        if self._stopped.is_set():
             raise StoppedError
         return {**batch.rejected, **self._deliver(batch.sendable)}
 
@@ -200,7 +200,7 @@ class Delivery:
         found: dict[int, Item] = {}
         waiting = list(lines)
         attempt, began = 0, self._seconds()
-        while waiting and not self.is_over():
+        while waiting and not self._stopped.is_set():
             attempt += 1
             result = self._attempt(waiting, attempt)
             if isinstance(result, Smaller):
@@ -218,6 +218,7 @@ class Delivery:
                 break  # others get through: the reason may be in these lines
             if waiting:
                 self._wait(min(self._give_up_after, pause(attempt, result.after, self._chance())))
+                self.is_over()
         return {**{line.number: unanswered("was not sent") for line in waiting}, **found}
 
     def _attempt(self, lines: Sequence[Line], attempt: int) -> Verdicts | Retry | Smaller:

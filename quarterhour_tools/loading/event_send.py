@@ -17,7 +17,7 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
 from quarterhour_tools.errors import ToolError
 from quarterhour_tools.loading.delivery import GIVE_UP_AFTER, Batch, Delivery, StoppedError, batches, unanswered
-from quarterhour_tools.loading.ndjson import STDIN, Line, Lines, open_lines
+from quarterhour_tools.loading.ndjson import NOT_JSON, STDIN, Line, Lines, open_lines
 from quarterhour_tools.loading.receipts import Item, Receipts, ReceiptsError, Tally, open_receipts
 from quarterhour_tools.operations.deployment import api, configure_target
 from quarterhour_tools.output import counted, printable
@@ -120,7 +120,7 @@ def send(
         advance()
         if len(receipts.tally.again) > _MOST_AGAIN:
             return f"more than {_MOST_AGAIN:,} lines are unavailable: nothing more was sent"
-    return delivery.ended or lines.problem
+    return "; ".join(reason for reason in (delivery.ended, lines.problem) if reason) or None
 
 
 def _unsent(lines: Lines, tally: Tally) -> Iterator[Batch]:
@@ -254,6 +254,8 @@ def _show(console: Console, tally: Tally, receipts: Path | None, problem: str | 
     if problem:
         _print(console, problem)
     _print(console, _advice(counts, receipts))
+    if tally.shown and counts["rejected"] == counts["sent"] and all(NOT_JSON in text for text in tally.shown.values()):
+        _print(console, "no line is an event: `quarterhour csv` converts CSV files")
     return 1
 
 

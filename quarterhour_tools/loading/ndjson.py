@@ -20,6 +20,8 @@ from quarterhour_tools.errors import ToolError
 STDIN: Final = "-"
 LONGEST: Final = 256 << 10
 """The most bytes of a line that can be an event."""
+NOT_JSON: Final = "is not JSON"
+"""How the problem of a line begins that is not JSON."""
 
 _MOST_UNUSED: Final = 64 << 20
 """The most bytes in a row without the end of an event. More is no NDJSON, or made to use up memory or time."""
@@ -136,9 +138,9 @@ def problem_of(line: Line) -> FieldProblem | None:
     try:
         exact_json.parse(line.text.decode())
     except UnicodeDecodeError as error:
-        return FieldProblem("line", f"is not JSON: byte {error.start + 1} is not UTF-8", _EXPECTED)
+        return FieldProblem("line", f"{NOT_JSON}: byte {error.start + 1} is not UTF-8", _EXPECTED)
     except JSONDecodeError as error:
-        return FieldProblem("line", f"is not JSON: {error.msg} at character {error.pos + 1}", _EXPECTED)
+        return FieldProblem("line", f"{NOT_JSON}: {error.msg} at character {error.pos + 1}", _EXPECTED)
     except ValueError as error:
-        return FieldProblem("line", f"is not JSON: {error}", _EXPECTED)
+        return FieldProblem("line", f"{NOT_JSON}: {error}", _EXPECTED)
     return None

@@ -87,7 +87,7 @@ def test_a_file_is_recorded_once_and_every_line_has_its_verdict(
         events, [*sales(700), b"", refund("r", "-1", of="none"), sale("s0", "7"), b"no json", b"{}", sale("s1", "1.25")]
     )
     with serving(world) as url:
-        first = send(capsys, events, "--url", url)
+        first = send(capsys, events, "--url", url, "--at-once", 1)  # in the order of the file: one line is a conflict
         assert send(capsys, events, "--url", url)[:2] == first[:2], "the second run finds everything sent"
         events.with_name("events.ndjson.receipts").unlink()
         code, again, _ = send(capsys, events, "--url", url, "--at-once", 1)
@@ -308,3 +308,4 @@ def test_a_hundred_reasons_are_shown_and_the_others_counted(
     assert captured.out.startswith("1,500 lines: 0 recorded, 0 duplicate, 0 held, 0 conflict, 1,500 rejected, 0 unav")
     assert "lines 1 to 100: rejected: line is not JSON" in captured.err
     assert "... and 1,400 more lines" in captured.err
+    assert "no line is an event: `quarterhour csv` converts CSV files" in captured.err

@@ -20,7 +20,7 @@ from quarterhour_tools.loading.delivery import Delivery
 from quarterhour_tools.loading.event_send import send
 from quarterhour_tools.loading.ndjson import Lines
 from quarterhour_tools.loading.receipts import Receipts, Tally, open_receipts
-from tests.support.fake_api import FAULTS, FakeApi, Time
+from tests.support.fake_api import FAULTS, FakeApi, Time, in_turn
 from tests.support.laws import examples
 
 URL = "http://127.0.0.1:8080"
@@ -30,10 +30,12 @@ class Killed(BaseException):
     """The process dies here."""
 
 
-def run(content: bytes, path: Path, api: FakeApi, at_once: int = 2) -> tuple[Tally, str | None]:
+def run(
+    content: bytes, path: Path, api: FakeApi, at_once: int = 2, give_up_after: float = 300
+) -> tuple[Tally, str | None]:
     """Send an input once, and return what is known of it then."""
     time = Time()
-    sender = Delivery(api.post, 300, seconds=time.seconds, wait=time.wait)
+    sender = Delivery(api.post, give_up_after, seconds=time.seconds, wait=time.wait)
     with open_receipts(path, URL) as kept:
         problem = send(Lines(io.BytesIO(content)), kept, sender, at_once)
         return kept.tally, problem
@@ -73,7 +75,15 @@ def test_whatever_fails_and_is_killed_receipts_and_ledger_agree_in_the_end(
 ) -> None:
     content = input_of(events)
     faults = data.draw(st.lists(st.sampled_from(["", *FAULTS]), max_size=30), "faults")
-    api = FakeApi(lambda: faults.pop(0) if faults else "")
+
+    def fault() -> str:
+        with suppress(IndexError):  # another thread may take the last one
+            return faults.pop()
+        return ""
+
+    api = FakeApi(fault)
+    at_once = data.draw(st.integers(1, 3), "at once")
+    patience = data.draw(st.sampled_from([1, 5, 300]), "give up after")
     with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
         path = Path(folder) / "receipts"
         patch.setattr(delivery, "MOST", 3)
@@ -81,10 +91,11 @@ def test_whatever_fails_and_is_killed_receipts_and_ledger_agree_in_the_end(
             with patch.context() as dying:
                 die_at(data.draw(st.integers(0, 4), "write"), data.draw(st.floats(0, 1), "share"), dying)
                 with suppress(Killed):
-                    run(content, path, api, at_once=1)
-        run(content, path, api, at_once=1)
+                    run(content, path, api, at_once, patience)
+        for _ in range(data.draw(st.integers(0, 3), "runs")):
+            run(content, path, api, at_once, patience)
         faults.clear()
-        tally, problem = run(content, path, api, at_once=1)
+        tally, problem = run(content, path, api, at_once)
     lines = [one for one in (line.strip() for line in content.split(b"\n")) if one]
     assert problem is None
     assert tally.as_dict()["sent"] == len(lines)
@@ -134,8 +145,11 @@ def test_what_was_unavailable_is_sent_by_the_next_run_and_nothing_else(path: Pat
     assert down.as_dict()["unavailable"] == 1, "line 1 is the first of each request"
     tally, problem = run(content + b'\n{"id": "new"}', path, api := FakeApi())
     assert (api.requests, problem) == ([1, 1], None)
-    assert tally.as_dict()["recorded"] == 6
     assert entries(path) == dict.fromkeys(range(1, 7), "recorded")
+    again, _ = run(content + b'\n{"id": "new"}', path, api)
+    assert api.requests == [1, 1], "the third run finds everything sent"
+    assert again.as_dict() == tally.as_dict()
+    assert (tally.as_dict()["recorded"], tally.all_in_hand) == (6, True)
 
 
 def test_a_file_that_has_grown_is_continued_and_one_that_has_changed_is_refused(path: Path) -> None:
@@ -239,6 +253,20 @@ def test_few_batches_are_read_ahead_of_the_oldest_one() -> None:
     assert send(lines, kept, sender, 2) == "no line got a verdict for 300 seconds: nothing more was sent"
     assert lines.number < 500 * 12
     assert kept.tally.as_dict()["unavailable"] < 500 * 12
+
+
+def test_the_time_in_which_an_input_is_silent_is_no_time_without_progress() -> None:
+    time = Time()
+
+    class Slow(io.BytesIO):
+        def readline(self, size: int | None = -1) -> bytes:
+            time.now += 1
+            return super().readline(size)
+
+    api = FakeApi(in_turn("500", "429"))
+    sender = Delivery(api.post, 300, seconds=time.seconds, wait=time.wait)
+    assert send(Lines(Slow(input_of([{"id": f"e{number}"} for number in range(400)]))), Receipts(), sender, 1) is None
+    assert len(api.recorded) == 400
 
 
 def test_a_request_that_hangs_does_not_hang_the_sender() -> None:
