@@ -20,7 +20,6 @@ their results with moto's.
 - moto: each condition is split into its words again, and each update is parsed again. Here that happens once for each
   text. The tree of an update is copied node by node, not attribute by attribute.
 - moto: a name is compared with each reserved word. Here it is looked up in their set.
-- moto: each call to S3 compiles the module that holds its addresses again. Here that happens once for each setting.
 
 moto also keeps almost every object. So while the embedded engine is open, Python seldom looks for garbage among the
 older ones.
@@ -28,7 +27,6 @@ older ones.
 
 import copy
 import gc
-import os
 from bisect import bisect_left, bisect_right, insort
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator
@@ -40,7 +38,6 @@ from typing import Any, Final
 
 from botocore.endpoint import Endpoint
 from botocore.regions import EndpointRulesetResolver
-from moto.core.base_backend import BaseBackend
 from moto.core.botocore_stubber import BotocoreStubber
 from moto.core.utils import utcnow
 from moto.dynamodb import responses
@@ -56,7 +53,6 @@ from moto.dynamodb.parsing.expressions import UpdateExpressionParser  # type: ig
 from moto.dynamodb.parsing.reserved_keywords import ReservedKeywords
 from moto.dynamodbstreams.models import ShardIterator
 from moto.moto_api._internal import mock_random
-from moto.s3.models import S3Backend
 
 from quarterhour_tools.emulator.direct import REGION, construct_endpoint, create_request, process_request
 from quarterhour_tools.emulator.partiql import insertion
@@ -82,8 +78,6 @@ _plain_parse: Final[Any] = UpdateExpressionParser.make
 _plain_kinds: Final[Any] = DepthFirstTraverser.nodes_to_be_processed
 _known_kinds: Final[dict[type, tuple[type, ...]]] = {}
 
-_plain_urls: Final[Any] = vars(BaseBackend)["urls"]
-_known_urls: Final[dict[str, dict[str, Any]]] = {}
 
 _LARGEST_ITEM: Final = 405_000
 """moto's limit for the size of an item, in bytes."""
@@ -439,23 +433,11 @@ _VIEWS: Final = {
 }
 
 
-# ---------------------------------------------------------------- S3
-
-
-def _s3_urls(backend: S3Backend) -> dict[str, Any]:
-    """Return the handlers by address; the custom endpoints are the only part that may change."""
-    endpoints = os.environ.get("MOTO_S3_CUSTOM_ENDPOINTS", "")
-    if endpoints not in _known_urls:
-        _known_urls[endpoints] = _plain_urls.__get__(backend)
-    return _known_urls[endpoints]
-
-
 # ---------------------------------------------------------------- replacements of moto's functions
 
 _REPLACED: Final[tuple[tuple[Any, str, Any], ...]] = (
     (EndpointRulesetResolver, "construct_endpoint", construct_endpoint),
     (Endpoint, "create_request", create_request),
-    (S3Backend, "urls", property(_s3_urls)),
     (BotocoreStubber, "process_request", process_request),
     (DynamoDBBackend, "transact_write_items", _transact_write_items),
     (DynamoDBBackend, "update_item", _update_item),
