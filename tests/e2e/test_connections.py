@@ -26,7 +26,7 @@ def serving(answer: Callable[[Request], Response]) -> Iterator[Server]:
     """Serve a stack that does nothing, with these answers; wait at the end until each connection has ended."""
     server = Server(0)
     server.answer = answer  # type: ignore[assignment, method-assign] # in place of the functions
-    idle = cast("Stack", SimpleNamespace(pumps=[], schedules=list, read_streams=str))
+    idle = cast("Stack", SimpleNamespace(pumps=[], schedules=list, read_streams=str, complete_executions=list))
     thread = threading.Thread(target=server.serve, args=(idle,))
     before = set(threading.enumerate())
     thread.start()

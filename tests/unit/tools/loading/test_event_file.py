@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quarterhour_tools.errors import ToolError
+from quarterhour_tools.loading import event_file
 from quarterhour_tools.loading.event_file import BATCH, ONE, BadLine, Group, Line, grouped, open_source, read_lines
 
 START = datetime(2026, 10, 23, 1, 30, tzinfo=UTC)
@@ -167,13 +168,16 @@ def test_a_line_that_is_too_long_is_bad_alone(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("filling", [b"\n", b" ", b"0"])
-def test_reading_ends_where_no_event_comes_for_long(tmp_path: Path, filling: bytes) -> None:
-    (tmp_path / "bomb.gz").write_bytes(gzip.compress(b"{}\n" + filling * (65 << 20), 1))
+def test_reading_ends_where_no_event_comes_for_long(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, filling: bytes
+) -> None:
+    monkeypatch.setattr(event_file, "_MOST_UNUSED", 1 << 20)
+    (tmp_path / "bomb.gz").write_bytes(gzip.compress(b"{}\n" + filling * (16 << 20), 1))
     with open_source(str(tmp_path / "bomb.gz")) as source:
         found = list(read_lines(source.lines))
     assert found[0] == Line(1, "{}", None)
     assert isinstance(found[-1], BadLine)
-    assert "there is no event in 64 MB" in found[-1].problem
+    assert "there is no event in 1 MB" in found[-1].problem
 
 
 def test_other_errors_are_not_reported_as_errors_of_the_file(tmp_path: Path) -> None:
