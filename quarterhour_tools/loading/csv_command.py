@@ -9,9 +9,10 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import datetime
 from itertools import islice
-from typing import Final
+from typing import BinaryIO, Final
 
 from quarterhour_tools.loading.csv_errors import EncodingError, FileError, MapError
 from quarterhour_tools.loading.csv_events import events
@@ -90,10 +91,12 @@ def run(args: argparse.Namespace) -> int:
             return _convert(file, mapping, settings, args)
     except MapError as error:
         print(f"{printable(args.map or args.file)}: {printable(error)}", file=sys.stderr)
-    except BrokenPipeError:
-        # The reader, such as `head`, has closed the pipe: write nothing more, not even at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except BrokenPipeError:  # the reader, such as `head`, has closed the pipe
+        _write_nothing_more()
         return 0
+    except _OutputError as error:
+        _write_nothing_more()
+        print(f"standard output: cannot be written: {printable(error)}", file=sys.stderr)
     except FileError as error:
         print(f"{printable(args.file)}: {printable(error)}", file=sys.stderr)
     except OSError as error:
@@ -101,6 +104,26 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         _print_counts(Counter(), as_json=True)
     return 2
+
+
+class _OutputError(Exception):
+    """Standard output cannot be written, for example because the disk is full."""
+
+
+@contextmanager
+def _writing() -> Iterator[BinaryIO]:
+    """Yield standard output; raise `_OutputError` if it cannot be written, and `BrokenPipeError` if nobody reads it."""
+    try:
+        yield sys.stdout.buffer
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise _OutputError(error) from None
+
+
+def _write_nothing_more() -> None:
+    """Discard what is still to be written, also at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _guess(name: str) -> int:
@@ -115,7 +138,9 @@ def _guess(name: str) -> int:
         print(f"{printable(name)}: {printable(error)}", file=sys.stderr)
         with open_text(name, COMMONEST) as file:
             text, questions = guess(file.lines(), name, encoding=COMMONEST, encoding_in_doubt=True)
-    sys.stdout.buffer.write(text.encode())
+    with _writing() as out:
+        out.write(text.encode())
+        out.flush()
     return 1 if questions else 0
 
 
@@ -144,15 +169,16 @@ def _convert(file: TextFile, mapping: Mapping, settings: dict[str, str], args: a
             yield row
 
     rows = Table(table.header, counted())
-    for outcome in events(rows, mapping, settings, whole=args.limit is None):
-        if isinstance(outcome, BadRow):
-            counts["bad"] += 1
-            if counts["bad"] <= MOST_SHOWN:
-                print(f"line {outcome.line}: {printable(outcome.reason)}", file=sys.stderr)
-        elif _within(outcome.time, start, end):
-            counts["events"] += 1
-            sys.stdout.buffer.write(encode(outcome.body).encode() + b"\n")
-    sys.stdout.buffer.flush()
+    with _writing() as out:  # the errors of reading are in file.problem
+        for outcome in events(rows, mapping, settings, whole=args.limit is None):
+            if isinstance(outcome, BadRow):
+                counts["bad"] += 1
+                if counts["bad"] <= MOST_SHOWN:
+                    print(f"line {outcome.line}: {printable(outcome.reason)}", file=sys.stderr)
+            elif _within(outcome.time, start, end):
+                counts["events"] += 1
+                out.write(encode(outcome.body).encode() + b"\n")
+        out.flush()
     if counts["bad"] > MOST_SHOWN:
         print(f"... and {counted_things(counts['bad'] - MOST_SHOWN, 'more bad row')}", file=sys.stderr)
     if file.problem:

@@ -550,3 +550,21 @@ def test_an_encoding_that_was_detected_is_named(tmp_path: Path, capfd: pytest.Ca
     out, err = capfd.readouterr()
     assert "sales.csv: read as cp1252, which was detected" in err
     assert "Straße" in out
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no full device")
+def test_a_full_disk_is_no_fault_of_the_file(tmp_path: Path) -> None:
+    (tmp_path / "sales.csv").write_bytes(ROWS)
+    (tmp_path / "map.toml").write_text(TILL, "utf-8")
+    code = "from quarterhour_tools.entry import main; raise SystemExit(main())"
+    with Path("/dev/full").open("wb") as full:
+        ended = subprocess.run(  # noqa: S603 - our own command
+            [sys.executable, "-c", code, "csv", str(tmp_path / "sales.csv"), "--map", str(tmp_path / "map.toml")],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            check=False,
+        )
+    assert (ended.returncode, ended.stderr.decode()) == (
+        2,
+        "standard output: cannot be written: [Errno 28] No space left on device\n",
+    )
