@@ -64,8 +64,8 @@ def shown(browser: Tab, text: str) -> None:
 
 
 @pytest.mark.parametrize("color_scheme", ["light", "dark"])
-def test_the_first_page_shows_the_accounts_and_axe_finds_nothing(browser: Tab, address: str, color_scheme: str) -> None:
-    browser.open(address, color_scheme)
+def test_the_page_of_accounts_shows_them_and_axe_finds_nothing(browser: Tab, address: str, color_scheme: str) -> None:
+    browser.open(f"{address}/console/accounts", color_scheme)
     shown(browser, "50% off / outlet")
     shown(browser, "154,322.1375")
     assert browser.violations() == []
@@ -74,7 +74,7 @@ def test_the_first_page_shows_the_accounts_and_axe_finds_nothing(browser: Tab, a
 
 
 def test_a_hostile_name_is_text(browser: Tab, address: str) -> None:
-    browser.open(address)
+    browser.open(f"{address}/console/accounts")
     browser.until("document.querySelectorAll('tbody tr').length === 3")
     assert HOSTILE in browser.evaluate("document.querySelector('main').innerText")
     assert browser.evaluate("document.images.length") == 0
@@ -84,7 +84,7 @@ def test_a_hostile_name_is_text(browser: Tab, address: str) -> None:
 
 
 def test_an_inline_script_would_not_run(browser: Tab, address: str) -> None:
-    browser.open(address)
+    browser.open(f"{address}/console/accounts")
     shown(browser, "Lifetime totals")
     browser.evaluate(
         "document.body.append(Object.assign(document.createElement('script'), {text: 'document.title = 1'}))"
@@ -103,11 +103,39 @@ def test_the_keyboard_reaches_the_content_and_the_menu(browser: Tab, address: st
     browser.open(f"{address}/console/none")
     shown(browser, "There is no page at this address")
     browser.press("Tab")
-    assert browser.evaluate("document.activeElement.innerText") == "Skip to the content"
+    browser.until("document.activeElement.innerText === 'Skip to the content'")
     browser.press("Tab")
+    browser.until("document.activeElement.innerText === 'Overview'")
     browser.press("Enter")
     shown(browser, "50% off / outlet")
     assert browser.evaluate("[document.activeElement.id, window.location.pathname]") == ["main", "/"]
+
+
+@pytest.mark.parametrize("color_scheme", ["light", "dark"])
+def test_the_overview_shows_two_periods_the_days_and_what_needs_attention(
+    browser: Tab, address: str, color_scheme: str
+) -> None:
+    browser.open(address, color_scheme)
+    shown(browser, "Commission by day")
+    text = browser.evaluate("document.querySelector('main').innerText")
+    assert "2.50\n\nNovember 2026 so far" in text
+    assert "October 2026: 462,966.4125" in text
+    assert "What needs attention" in text
+    browser.until("document.querySelector('.chart canvas')")
+    assert browser.evaluate("document.querySelector('.chart').clientHeight") > 100
+    browser.evaluate("document.querySelector('summary').click()")
+    shown(browser, "2026-10-30")
+    assert browser.violations() == []
+    assert browser.errors == []
+    browser.resize(*PHONE)
+    assert browser.evaluate("document.documentElement.scrollWidth") <= PHONE[0]
+
+
+def test_a_figure_of_the_overview_leads_to_its_statement(browser: Tab, address: str) -> None:
+    browser.open(address)
+    browser.click("154,322.1375")
+    shown(browser, "Closing balance")
+    assert browser.evaluate("document.querySelector('h1').innerText").endswith("in GBP, October 2026")
 
 
 def statement(agency: str) -> str:
@@ -160,6 +188,10 @@ def test_a_person_disputes_a_line_of_a_statement(browser: Tab, address: str) -> 
     path = f"/statements/{segment(name)}/GBP/2026-10"
     assert call(f"{address}{path}")[1]["status"] == "disputed"
     assert browser.errors == []
+    browser.click("Overview")
+    shown(browser, "1 line is disputed")
+    shown(browser, "this sale was returned")
+    assert browser.violations() == []
 
 
 def test_a_change_by_somebody_else_is_shown(browser: Tab, address: str) -> None:

@@ -69,14 +69,14 @@ def test_a_person_signs_in_and_sees_their_agency_at_the_address_of_the_link(
 
 
 def test_no_token_is_stored_anywhere(browser: Tab, address: str) -> None:
-    browser.open(address)
+    browser.open(f"{address}/console/accounts")
     shown(browser, "Lifetime totals")
-    assert browser.evaluate(STORED) == f'[{{}},{{}},"","{address}/",null]'
+    assert browser.evaluate(STORED) == f'[{{}},{{}},"","{address}/console/accounts",null]'
 
 
 def test_a_token_is_renewed_silently_before_it_expires(browser: Tab, address: str, issuer: Issuer) -> None:
     issuer.seconds = 30
-    browser.open(address)
+    browser.open(f"{address}/console/accounts")
     shown(browser, "Lifetime totals")
     assert issuer.grants == ["authorization_code", "refresh_token"]
 
@@ -108,7 +108,7 @@ def test_no_stored_page_leads_to_another_host(browser: Tab, address: str, page: 
 
 
 def test_a_person_signs_out_at_the_issuer_too(browser: Tab, address: str, issuer: Issuer) -> None:
-    browser.open(address)
+    browser.open(f"{address}/console/accounts")
     shown(browser, "Lifetime totals")
     browser.click("Sign out")
     browser.until("window.location.pathname === '/sign-out'")

@@ -28,6 +28,13 @@ export const put = (path, body) => request("PUT", path, body);
 /** Sends a body that creates something; a second time creates nothing more. */
 export const post = (path, body) => request("POST", path, body);
 
+/** Does something with each item, six at a time, as a browser connects; rejects at the first that fails. */
+export async function each(items, action) {
+  const left = [...items];
+  const worker = async () => { while (left.length) await action(left.shift()); };
+  await Promise.all(Array.from({ length: 6 }, worker));
+}
+
 async function request(method, path, body) {
   const headers = await headersOf();
   if (body) headers["content-type"] = "application/json";
@@ -40,5 +47,6 @@ async function request(method, path, body) {
   const content = await response.json().catch(() => ({}));
   if (response.ok) return content;
   const id = content.request_id || response.headers.get("x-request-id") || response.headers.get("apigw-requestid");
-  throw new Problem(response.status, content.title || content.message || `Status ${response.status}`, content.detail, id);
+  const title = content.title || content.message || `Status ${response.status}`;
+  throw new Problem(response.status, title, content.detail, id);
 }

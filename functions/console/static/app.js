@@ -2,6 +2,7 @@
 import { html, render, useEffect, useErrorBoundary, useRef, useState } from "./vendor/htm-preact.js";
 import * as format from "./format.js";
 import { Accounts } from "./pages/accounts.js";
+import { Overview } from "./pages/overview.js";
 import { Statement } from "./pages/statement.js";
 import { Statements } from "./pages/statements.js";
 import { Failure, Link } from "./parts.js";
@@ -9,12 +10,13 @@ import { address, here } from "./routes.js";
 import * as session from "./session.js";
 import { settings } from "./settings.js";
 
-const MENU = [["Accounts", []], ["Statements", ["statements"]]];
+const MENU = [["Overview", []], ["Accounts", ["accounts"]], ["Statements", ["statements"]]];
 
 /** Returns the title and the content of the page at an address. */
 function pageAt({ parts, query }) {
   const [first, ...rest] = parts;
-  if (!parts.length) return ["Accounts", html`<${Accounts} />`];
+  if (!parts.length) return ["Overview", html`<${Overview} />`];
+  if (first === "accounts" && !rest.length) return ["Accounts", html`<${Accounts} />`];
   if (first === "statements" && !rest.length) return ["Statements", html`<${Statements} query=${query} />`];
   if (first === "statements" && rest.length === 3) {
     const [period, agency, currency] = rest;

@@ -24,6 +24,9 @@ export function money(text, currency) {
 /** Returns a count. */
 export const count = (number) => cached(Intl.NumberFormat, {}).format(number);
 
+/** Returns a share as whole percent. */
+export const percent = (share) => cached(Intl.NumberFormat, { style: "percent" }).format(share);
+
 /** Returns a size in bytes. */
 export function size(bytes) {
   const [unit, divisor] = bytes < 1e6 ? ["kilobyte", 1e3] : ["megabyte", 1e6];
@@ -33,6 +36,10 @@ export function size(bytes) {
 /** Returns an instant in a time zone, to the minute. */
 export const time = (text, timeZone = settings.time_zone) =>
   cached(Intl.DateTimeFormat, { dateStyle: "medium", timeStyle: "short", timeZone }).format(new Date(text));
+
+/** Returns a day of UTC, in seconds, without its year. */
+export const shortDay = (seconds) =>
+  cached(Intl.DateTimeFormat, { day: "numeric", month: "short", timeZone: "UTC" }).format(new Date(seconds * 1000));
 
 /** Returns a period such as 2026-11 as its month's name and year; another text as it is. */
 export function month(period) {

@@ -6,7 +6,8 @@ import { Problem } from "./problem.js";
 export async function sealedContent({ url, sha256, key }) {
   const response = await fetch(url, { credentials: "omit" }).catch(() => null);
   if (!response?.ok) {
-    throw new Problem(response?.status ?? 0, "The file could not be read", "Its link may have expired. Reload the page.");
+    const detail = "Its link may have expired. Reload the page.";
+    throw new Problem(response?.status ?? 0, "The file could not be read", detail);
   }
   const content = await response.arrayBuffer();
   const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", content));
@@ -19,6 +20,8 @@ export async function sealedContent({ url, sha256, key }) {
 export async function sealedLines(file) {
   const packed = new Blob([await sealedContent(file)]).stream();
   const lines = readCsv(await new Response(packed.pipeThrough(new DecompressionStream("gzip"))).text());
-  const texts = ["source", "id", "product", "order_id"];
-  return lines.map((line) => ({ ...line, ...Object.fromEntries(texts.map((name) => [name, unescapeFormula(line[name])])) }));
+  for (const line of lines) {
+    for (const name of ["source", "id", "product", "order_id"]) line[name] = unescapeFormula(line[name]);
+  }
+  return lines;
 }

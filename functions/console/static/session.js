@@ -52,7 +52,8 @@ async function configuration() {
   const address = `${settings.issuer.replace(/\/$/, "")}/.well-known/openid-configuration`;
   const found = await fetchJson(address);
   if (found.issuer !== settings.issuer) {
-    throw new Problem(0, "Another issuer", `${address} is the configuration of ${found.issuer}, not of ${settings.issuer}.`);
+    const detail = `${address} is the configuration of ${found.issuer}, not of ${settings.issuer}.`;
+    throw new Problem(0, "Another issuer", detail);
   }
   return found;
 }

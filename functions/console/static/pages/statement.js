@@ -1,4 +1,4 @@
-/** A statement as people see it: figures, status, history, files and lines; it can be accepted, or its lines disputed. */
+/** A statement as people see it: figures, status, history, files and lines. It can be accepted, its lines disputed. */
 import { html, useState } from "../vendor/htm-preact.js";
 import { get, post, put, statementPath } from "../api.js";
 import * as format from "../format.js";
@@ -12,8 +12,14 @@ const FIGURES = [
   ["commission_exact", "Commission, exact"], ["commission", "Commission"], ["tax", "Tax"], ["payments", "Payments"],
   ["closing", "Closing balance"],
 ];
-const FILES = { "statement.html": "The statement to print", "statement.json": "Its figures as JSON", "lines.csv.gz": "Its lines as CSV" };
-const LINES_HEAD = [["Recorded"], ["Event"], ["Type"], ["Order"], ["Product"], ["Amount", "n"], ["Commission", "n"], [""]];
+const FILES = {
+  "statement.html": "The statement to print",
+  "statement.json": "Its figures as JSON",
+  "lines.csv.gz": "Its lines as CSV",
+};
+const LINES_HEAD = [
+  ["Recorded"], ["Event"], ["Type"], ["Order"], ["Product"], ["Amount", "n"], ["Commission", "n"], [""],
+];
 const LINES_SHOWN = 100;
 
 /** The page. */
@@ -22,7 +28,7 @@ export function Statement({ name }) {
   const [asking, setAsking] = useState(null);
   const { value: statement, again } = loaded;
   if (!statement) return html`<${Pending} problem=${loaded.problem} retry=${again} />`;
-  const close = () => setAsking(null);
+  const dialog = { statement, onDone: again, onClose: () => setAsking(null) };
   return html`
     <p class="note">
       ${statement.preview
@@ -36,8 +42,8 @@ export function Statement({ name }) {
       <${History} changes=${statement.history} />
       <${Files} statement=${statement} />
       <${Lines} statement=${statement} dispute=${(line) => setAsking({ line })} />`}
-    ${asking?.status && html`<${Change} statement=${statement} status=${asking.status} onDone=${again} onClose=${close} />`}
-    ${asking?.line && html`<${Dispute} statement=${statement} line=${asking.line} onDone=${again} onClose=${close} />`}`;
+    ${asking?.status && html`<${Change} status=${asking.status} ...${dialog} />`}
+    ${asking?.line && html`<${Dispute} line=${asking.line} ...${dialog} />`}`;
 }
 
 const Actions = ({ statement, ask }) => statement.status === "issued" && html`
@@ -60,8 +66,9 @@ const History = ({ changes }) => changes.length > 0 && html`
   <ul class="plain">
     ${changes.map((one, index) => html`
       <li key=${index}>
-        <${Time} at=${one.at} /> <${Status} value=${one.status} /> by the ${one.party}${one.by && html` (<${Name}>${one.by}<//>)`}:
-        ${" "}<${Name}>${one.reason}<//>${one.line && html`, of the line <${Name}>${one.line.source} ${one.line.id}<//>`}
+        <${Time} at=${one.at} /> <${Status} value=${one.status} /> by the ${one.party}
+        ${one.by && html` (<${Name}>${one.by}<//>)`}: <${Name}>${one.reason}<//>
+        ${one.line && html`, of the line <${Name}>${one.line.source} ${one.line.id}<//>`}
       </li>`)}
   </ul>`;
 
@@ -87,9 +94,10 @@ function Lines({ statement, dispute }) {
     );
   };
   const disputable = ["issued", "disputed"].includes(statement.status);
-  const disputed = new Set(statement.history.filter((one) => one.line).map((one) => `${one.line.source}#${one.line.id}`));
+  const identity = ({ source, id }) => `${source}#${id}`;
+  const disputed = new Set(statement.history.filter((one) => one.line).map((one) => identity(one.line)));
   const action = (line) => {
-    if (disputed.has(`${line.source}#${line.id}`)) return html`<${Status} value="disputed" />`;
+    if (disputed.has(identity(line))) return html`<${Status} value="disputed" />`;
     return disputable && html`
       <button type="button" aria-label=${`Dispute ${line.id}`} onClick=${() => dispute(line)}>Dispute</button>`;
   };
@@ -103,7 +111,7 @@ function Lines({ statement, dispute }) {
     ${state.lines && html`
       <${Table} caption="The sealed lines; their file has the hash above" head=${LINES_HEAD}>
         ${state.lines.slice(0, state.shown).map((line) => html`
-          <tr key=${`${line.source}#${line.id}`}>
+          <tr key=${identity(line)}>
             <td><${Time} at=${line.recorded_at} /></td>
             <td class="long"><${Name}>${line.source}<//> <${Name}>${line.id}<//></td>
             <td>${line.type}</td>
@@ -151,8 +159,14 @@ const Conflict = ({ seen, now }) => html`
 
 function Change({ statement, status, ...more }) {
   const [title, action, note] = {
-    accepted: ["Accept the statement", "Accept", "The statement is then accepted for good. A later correction is on a later statement."],
-    disputed: ["Dispute the statement", "Dispute", "The marketplace then looks at the whole statement, and sets it to resolved."],
+    accepted: [
+      "Accept the statement", "Accept",
+      "The statement is then accepted for good. A later correction is on a later statement.",
+    ],
+    disputed: [
+      "Dispute the statement", "Dispute",
+      "The marketplace then looks at the whole statement, and sets it to resolved.",
+    ],
   }[status];
   const send = (reason) => put(statementPath(statement, "status"), { status, reason, seen: statement.changes });
   return html`<${Request} ...${{ title, action, note, send, statement, ...more }} />`;

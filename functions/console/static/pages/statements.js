@@ -40,8 +40,8 @@ export function Statements({ query }) {
 
 const row = (one) => html`
   <tr key=${statementAddress(one)}>
-    <th scope="row"><${Link} to=${statementAddress(one)}>${one.number || "not issued"}<//></th>
-    <td>${one.period}</td>
+    <th scope="row" class="short"><${Link} to=${statementAddress(one)}>${one.number || "not issued"}<//></th>
+    <td class="short">${one.period}</td>
     <td class="long"><${Name}>${one.agency}<//></td>
     <td>${one.currency}</td>
     <${Money} value=${one.net} currency=${one.currency} />

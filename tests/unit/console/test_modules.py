@@ -1,0 +1,39 @@
+"""The console's modules follow the rules that the content security policy and the encoding of text rest on."""
+
+import re
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from tests.support.repository import ROOT
+
+STATIC = ROOT / "functions" / "console" / "static"
+MODULES = [path for path in STATIC.rglob("*.js") if path.parent.name != "vendor"]
+FORBIDDEN = r"innerHTML|outerHTML|insertAdjacentHTML|dangerouslySetInnerHTML|document\.write|\beval\(|localStorage"
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda path: path.name)
+class TestEachModule:
+    def test_begins_with_what_it_is_for_and_fits_the_line(self, module: Path) -> None:
+        text = module.read_text("utf-8")
+        assert text.startswith("/**")
+        assert [line for line in text.splitlines() if len(line) > 120] == []
+
+    def test_writes_no_html_and_keeps_nothing(self, module: Path) -> None:
+        assert re.findall(FORBIDDEN, module.read_text("utf-8")) == []
+
+    def test_imports_only_modules_that_are_there(self, module: Path) -> None:
+        for name in re.findall(r'^import (?:.* from )?"([^"]+)"', module.read_text("utf-8"), re.MULTILINE):
+            assert name.startswith("."), name
+            assert (module.parent / name).is_file(), name
+
+    def test_documents_what_it_exports(self, module: Path) -> None:
+        lines = module.read_text("utf-8").splitlines()
+        bare = [line for before, line in pairwise(lines) if line.startswith("export ") and "*/" not in before]
+        assert bare == []
+
+
+def test_the_page_has_no_inline_script_or_style() -> None:
+    page = (STATIC / "index.html").read_text("utf-8")
+    assert re.findall(r"<style|style=|\son\w+=|<script(?![^>]*\bsrc=)", page) == []
