@@ -7,12 +7,18 @@ from typing import Final, NoReturn
 
 from quarterhour_tools.errors import INTERRUPTED, INTERRUPTED_MESSAGE
 
+_YOUNG_COLLECTIONS: Final = 1000
+"""How often Python looks for garbage among new objects before it looks among older ones.
+
+The embedded engine keeps almost all of its objects, millions of them.
+"""
 _LINE: Final = f"{INTERRUPTED_MESSAGE}\n".encode()
 
 
 def main() -> int:
     """Run the command line; return its exit code."""
     _leave_when_interrupted()
+    gc.set_threshold(gc.get_threshold()[0], _YOUNG_COLLECTIONS)
     from quarterhour_tools.cli import main as run  # noqa: PLC0415 - takes a second, in which a signal may come
 
     try:

@@ -20,13 +20,9 @@ their results with moto's.
 - moto: each condition is split into its words again, and each update is parsed again. Here that happens once for each
   text. The tree of an update is copied node by node, not attribute by attribute.
 - moto: a name is compared with each reserved word. Here it is looked up in their set.
-
-moto also keeps almost every object. So while the embedded engine is open, Python seldom looks for garbage among the
-older ones.
 """
 
 import copy
-import gc
 from bisect import bisect_left, bisect_right, insort
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator
@@ -462,17 +458,12 @@ _REPLACED: Final[tuple[tuple[Any, str, Any], ...]] = (
 _UNTRACKED: Final[tuple[Any, ...]] = (Item, StreamRecord, ShardIterator, Table)
 
 
-_YOUNG_COLLECTIONS: Final = 1000
-"""How often Python looks for garbage among new objects before it looks among older ones: moto keeps almost all."""
-
-
 class _Adjustments:
     """Installs the replacements while at least one user needs them."""
 
     def __init__(self) -> None:
         self._users = 0
         self._plain: list[tuple[Any, str, Any]] = []
-        self._thresholds = gc.get_threshold()
 
     def __enter__(self) -> None:
         self._users += 1
@@ -482,8 +473,6 @@ class _Adjustments:
                 setattr(owner, name, value)
             for kind in _UNTRACKED:
                 kind.instances_tracked = deque(maxlen=0)
-            self._thresholds = gc.get_threshold()
-            gc.set_threshold(self._thresholds[0], _YOUNG_COLLECTIONS)
 
     def __exit__(self, *_: object) -> None:
         self._users -= 1
@@ -492,7 +481,6 @@ class _Adjustments:
                 setattr(owner, name, value)
             for kind in _UNTRACKED:
                 kind.instances_tracked = []
-            gc.set_threshold(*self._thresholds)
 
 
 adjusted: Final = _Adjustments()
