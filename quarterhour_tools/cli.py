@@ -22,12 +22,13 @@ from rich.text import Text
 from quarterhour.statements.proof.folder import verify_folder
 from quarterhour.statements.proof.verify import verify
 from quarterhour_tools.bucket import Bucket, Folder, prepare_folder
+from quarterhour_tools.csv import command as csv_command
 from quarterhour_tools.emulator.engines import DYNAMODB_LOCAL, MOTO
 from quarterhour_tools.emulator.faults import Faults, Spec
 from quarterhour_tools.emulator.server import HOST, Server
 from quarterhour_tools.emulator.stack import open_stack
 from quarterhour_tools.errors import INTERRUPTED, INTERRUPTED_MESSAGE, ToolError
-from quarterhour_tools.loading import agencies, csv_command, event_import, event_send, exchange_rates, rate_cards
+from quarterhour_tools.loading import agencies, event_import, event_send, exchange_rates, rate_cards
 from quarterhour_tools.loading.event_file import Source, open_source
 from quarterhour_tools.operations import bill, deployment, held, rerate, restore, statements
 from quarterhour_tools.output import as_json, counted, printable

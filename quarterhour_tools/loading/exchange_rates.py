@@ -16,9 +16,9 @@ from quarterhour.model import instants
 from quarterhour.model.clock import iso_millis
 from quarterhour.model.errors import InvalidError, in_words
 from quarterhour.web import parameters
+from quarterhour_tools.csv.errors import FileError
+from quarterhour_tools.csv.file import BROKEN, LONGEST, Line, TextFile, open_text
 from quarterhour_tools.errors import ToolError
-from quarterhour_tools.loading.csv_errors import FileError
-from quarterhour_tools.loading.csv_file import BROKEN, LONGEST, Line, TextFile, open_text
 from quarterhour_tools.operations.deployment import api, configure_target, moment
 from quarterhour_tools.output import counted, printable
 

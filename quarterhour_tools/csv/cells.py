@@ -15,8 +15,8 @@ from typing import Final, Generic, TypeVar
 from zoneinfo import ZoneInfo
 
 from quarterhour.model import money
-from quarterhour_tools.loading.csv_errors import CellError, EmptyCellError
-from quarterhour_tools.loading.csv_numbers import NumberForm
+from quarterhour_tools.csv.errors import CellError, EmptyCellError
+from quarterhour_tools.csv.numbers import NumberForm
 
 Cells = Mapping[str, str]
 """The cleaned cells of one row by column name; `row` is its ordinal. The empty text means: no value."""

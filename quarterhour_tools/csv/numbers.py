@@ -12,7 +12,7 @@ from functools import cached_property, lru_cache
 from typing import Final, NamedTuple
 
 from quarterhour.model import money
-from quarterhour_tools.loading.csv_errors import CellError
+from quarterhour_tools.csv.errors import CellError
 
 BRACKETS: Final = "brackets"
 """The form `(12.00)` of a negative number."""

@@ -14,12 +14,12 @@ from datetime import datetime
 from itertools import islice
 from typing import BinaryIO, Final
 
-from quarterhour_tools.loading.csv_errors import EncodingError, FileError, MapError
-from quarterhour_tools.loading.csv_events import events
-from quarterhour_tools.loading.csv_file import COMMONEST, STDIN, UTF_8, TextFile, open_text
-from quarterhour_tools.loading.csv_guess import guess
-from quarterhour_tools.loading.csv_map import Mapping, load_mapping, read_map, shipped_maps
-from quarterhour_tools.loading.csv_table import BadRow, Record, Table, read_table
+from quarterhour_tools.csv.errors import EncodingError, FileError, MapError
+from quarterhour_tools.csv.events import events
+from quarterhour_tools.csv.file import COMMONEST, STDIN, UTF_8, TextFile, open_text
+from quarterhour_tools.csv.guess import guess
+from quarterhour_tools.csv.map import Mapping, load_mapping, read_map, shipped_maps
+from quarterhour_tools.csv.table import BadRow, Record, Table, read_table
 from quarterhour_tools.output import counted as counted_things
 from quarterhour_tools.output import printable
 

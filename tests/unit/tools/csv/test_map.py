@@ -2,9 +2,9 @@
 
 import pytest
 
-from quarterhour_tools.loading.csv_errors import MapError
-from quarterhour_tools.loading.csv_map import load_mapping
-from quarterhour_tools.loading.csv_table import FileForm
+from quarterhour_tools.csv.errors import MapError
+from quarterhour_tools.csv.map import load_mapping
+from quarterhour_tools.csv.table import FileForm
 from tests.support.repository import ROOT
 
 EVENT = """

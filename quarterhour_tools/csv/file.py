@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Final, NamedTuple
 
-from quarterhour_tools.loading.csv_errors import EncodingError, FileError
+from quarterhour_tools.csv.errors import EncodingError, FileError
 
 STDIN: Final = "-"
 LONGEST: Final = 1 << 18

@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import Final
 
 from quarterhour.orders.events import SOURCE
-from quarterhour_tools.loading.csv_errors import FileError, MapError
-from quarterhour_tools.loading.csv_events import Event, events
-from quarterhour_tools.loading.csv_facts import PLACEHOLDERS, Column, columns, is_text
-from quarterhour_tools.loading.csv_file import Line
-from quarterhour_tools.loading.csv_map import load_mapping, read_map, shipped_maps
-from quarterhour_tools.loading.csv_numbers import (
+from quarterhour_tools.csv.errors import FileError, MapError
+from quarterhour_tools.csv.events import Event, events
+from quarterhour_tools.csv.facts import PLACEHOLDERS, Column, columns, is_text
+from quarterhour_tools.csv.file import Line
+from quarterhour_tools.csv.map import load_mapping, read_map, shipped_maps
+from quarterhour_tools.csv.numbers import (
     BRACKETS,
     NEGATIVE_FORMS,
     OPEN,
@@ -29,7 +29,7 @@ from quarterhour_tools.loading.csv_numbers import (
     code_of,
     signs,
 )
-from quarterhour_tools.loading.csv_table import (
+from quarterhour_tools.csv.table import (
     DELIMITERS,
     HEADER_LINES,
     Record,

@@ -10,13 +10,13 @@ from typing import Any
 from quarterhour.ledger.event import Rejection, read_event
 from quarterhour.model import money
 from quarterhour.orders.events import unreserved
-from quarterhour_tools.loading.csv_cells import Cells
-from quarterhour_tools.loading.csv_errors import CellError, EmptyCellError
-from quarterhour_tools.loading.csv_file import BROKEN
-from quarterhour_tools.loading.csv_map import ROW, EventMap, Mapping, Value
-from quarterhour_tools.loading.csv_numbers import NumberForm
-from quarterhour_tools.loading.csv_table import BadRow, Record, Table
-from quarterhour_tools.loading.csv_totals import Totals
+from quarterhour_tools.csv.cells import Cells
+from quarterhour_tools.csv.errors import CellError, EmptyCellError
+from quarterhour_tools.csv.file import BROKEN
+from quarterhour_tools.csv.map import ROW, EventMap, Mapping, Value
+from quarterhour_tools.csv.numbers import NumberForm
+from quarterhour_tools.csv.table import BadRow, Record, Table
+from quarterhour_tools.csv.totals import Totals
 
 
 @dataclass(frozen=True, slots=True)

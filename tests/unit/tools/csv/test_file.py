@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from quarterhour_tools.loading.csv_errors import FileError, MapError
-from quarterhour_tools.loading.csv_file import BROKEN, LONGEST, numbered, open_text
-from quarterhour_tools.loading.csv_map import load_mapping
+from quarterhour_tools.csv.errors import FileError, MapError
+from quarterhour_tools.csv.file import BROKEN, LONGEST, numbered, open_text
+from quarterhour_tools.csv.map import load_mapping
 
 TEXT = "invoice,shop\nA,Zoë\n"
 

@@ -13,12 +13,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quarterhour_tools.loading import agencies, csv_command, rate_cards
-from quarterhour_tools.loading.csv_errors import MapError
-from quarterhour_tools.loading.csv_events import Event, events
-from quarterhour_tools.loading.csv_file import BROKEN, numbered
-from quarterhour_tools.loading.csv_map import load_mapping
-from quarterhour_tools.loading.csv_table import BadRow, read_table
+from quarterhour_tools.csv import command as csv_command
+from quarterhour_tools.csv.errors import MapError
+from quarterhour_tools.csv.events import Event, events
+from quarterhour_tools.csv.file import BROKEN, numbered
+from quarterhour_tools.csv.map import load_mapping
+from quarterhour_tools.csv.table import BadRow, read_table
+from quarterhour_tools.loading import agencies, rate_cards
 from tests.support.repository import ROOT
 
 EXAMPLES = ROOT / "examples"

@@ -12,13 +12,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quarterhour_tools.loading import csv_command
-from quarterhour_tools.loading.csv_errors import FileError, MapError
-from quarterhour_tools.loading.csv_events import Event, events
-from quarterhour_tools.loading.csv_file import numbered
-from quarterhour_tools.loading.csv_guess import guess
-from quarterhour_tools.loading.csv_map import load_mapping
-from quarterhour_tools.loading.csv_table import read_table
+from quarterhour_tools.csv import command as csv_command
+from quarterhour_tools.csv.errors import FileError, MapError
+from quarterhour_tools.csv.events import Event, events
+from quarterhour_tools.csv.file import numbered
+from quarterhour_tools.csv.guess import guess
+from quarterhour_tools.csv.map import load_mapping
+from quarterhour_tools.csv.table import read_table
 from tests.support.repository import ROOT
 
 BANK = """Statement of account;;;;

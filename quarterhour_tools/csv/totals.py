@@ -6,10 +6,10 @@ from decimal import Decimal
 from typing import NamedTuple
 
 from quarterhour.model import money
-from quarterhour_tools.loading.csv_cells import Cells
-from quarterhour_tools.loading.csv_errors import EmptyCellError
-from quarterhour_tools.loading.csv_map import TotalMap
-from quarterhour_tools.loading.csv_table import BadRow
+from quarterhour_tools.csv.cells import Cells
+from quarterhour_tools.csv.errors import EmptyCellError
+from quarterhour_tools.csv.map import TotalMap
+from quarterhour_tools.csv.table import BadRow
 
 
 class _Line(NamedTuple):

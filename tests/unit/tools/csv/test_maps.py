@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from quarterhour_tools.loading.csv_errors import MapError
-from quarterhour_tools.loading.csv_events import Event, events
-from quarterhour_tools.loading.csv_file import numbered
-from quarterhour_tools.loading.csv_map import load_mapping, read_map, shipped_maps
-from quarterhour_tools.loading.csv_table import BadRow, read_table
+from quarterhour_tools.csv.errors import MapError
+from quarterhour_tools.csv.events import Event, events
+from quarterhour_tools.csv.file import numbered
+from quarterhour_tools.csv.map import load_mapping, read_map, shipped_maps
+from quarterhour_tools.csv.table import BadRow, read_table
 from tests.support.repository import ROOT
 
 EXPORTS = ROOT / "tests" / "support" / "exports"

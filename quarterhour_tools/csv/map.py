@@ -13,7 +13,7 @@ from zoneinfo import ZoneInfo
 
 from quarterhour.ledger.event import DETAILS, OF_CORRECTIONS, VOID
 from quarterhour.model import money
-from quarterhour_tools.loading.csv_cells import (
+from quarterhour_tools.csv.cells import (
     Cells,
     CleanUp,
     Expression,
@@ -23,16 +23,16 @@ from quarterhour_tools.loading.csv_cells import (
     formula,
     template,
 )
-from quarterhour_tools.loading.csv_errors import CellError, EmptyCellError, MapError
-from quarterhour_tools.loading.csv_numbers import OPEN, NumberForm
-from quarterhour_tools.loading.csv_table import DELIMITERS, FileForm
+from quarterhour_tools.csv.errors import CellError, EmptyCellError, MapError
+from quarterhour_tools.csv.numbers import OPEN, NumberForm
+from quarterhour_tools.csv.table import DELIMITERS, FileForm
 
 ENVELOPE: Final = ("id", "source", "type", "subject")
 NUMBERS: Final = frozenset({"quantity", "unit_price", "commission_rate", "commission"})
 MONEY: Final = ("amount", "unit_price", "commission")
 """The numbers whose currency must be that of the event, if a sign names one."""
 _MOST_HEADER: Final = 1000
-_SHIPPED: Final = resources.files("quarterhour_tools") / "maps"
+_SHIPPED: Final = resources.files("quarterhour_tools.csv") / "maps"
 ROW: Final = "row"
 """A column that every file has: the row's ordinal."""
 
