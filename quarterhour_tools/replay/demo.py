@@ -7,8 +7,10 @@ month and the next one are stated.
 import argparse
 import json
 import shlex
+import webbrowser
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from decimal import Decimal
@@ -23,6 +25,7 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Column, Table
 
+from quarterhour.model import clock
 from quarterhour.model.identifiers import Account
 from quarterhour.model.totals import Totals
 from quarterhour.reports.keys import MANIFEST, REPORTS, SUMMARY
@@ -30,6 +33,7 @@ from quarterhour.reports.lines import read_lines
 from quarterhour_tools.bucket import Objects, prepare_folder
 from quarterhour_tools.emulator.engines import MOTO
 from quarterhour_tools.emulator.http_api import Request, Response
+from quarterhour_tools.emulator.server import Server
 from quarterhour_tools.emulator.stack import Stack, open_stack
 from quarterhour_tools.errors import ToolError
 from quarterhour_tools.operations.statements import show
@@ -136,6 +140,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `quarterhour demo`."""
     parser.add_argument("--seed", type=int, default=7, metavar="N", help="the seed of the generated day (default 7)")
     parser.add_argument("--out", type=Path, metavar="DIR", help="write the sealed files into this new or empty folder")
+    parser.add_argument("--open", action="store_true", help="then show its month in the console, in the browser")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -153,7 +158,8 @@ def run(args: argparse.Namespace) -> int:
     morning = [line for line in day if line.sent < NOON]
     with (
         Progress(console=errors, transient=True, disable=not errors.is_terminal) as bar,
-        open_stack(MOTO, virtual=True) as stack,
+        Server(0) if args.open else nullcontext() as server,
+        open_stack(MOTO, virtual=True, s3_url=server.url if server else "") as stack,
     ):
         witness = _Witness(stack)
         with replaying(cast("Stack", witness)) as replay:
@@ -187,16 +193,31 @@ def run(args: argparse.Namespace) -> int:
             wrong.append(f"{corrected.disputes}: the void did not resolve the dispute")
         if args.out:
             stack.bucket.copy_to(args.out)
-    _show_end(console, len(day), first.outcome, (again.outcome, closed), wrong)
-    if args.out:
-        agency = corrected.account[0]
-        console.print(f"quarterhour verify {args.out} proves the sealed files again.", soft_wrap=True)
-        console.print(
-            f"quarterhour statements {args.out} --period {MONTH} --agency {shlex.quote(agency)} --open"
-            " opens the statements of an agency in the browser.",
-            soft_wrap=True,
-        )
+        _show_end(console, len(day), first.outcome, (again.outcome, closed), wrong)
+        if args.out:
+            _show_next(console, args.out, corrected.account[0])
+        if server:
+            _open(console, server, stack, replay.clock)
     return 1 if wrong else 0
+
+
+def _show_next(console: Console, out: Path, agency: str) -> None:
+    """Show the commands that go on from the files."""
+    opening = f"quarterhour statements {out} --period {MONTH} --agency {shlex.quote(agency)} --open"
+    for text in (
+        f"quarterhour verify {out} proves the sealed files again.",
+        f"{opening} opens the statements of an agency in the browser.",
+        "quarterhour demo --open runs the day once more, and shows its month in the browser.",
+    ):
+        console.print(text, soft_wrap=True)
+
+
+def _open(console: Console, server: Server, stack: Stack, at: clock.Clock) -> None:
+    """Serve the console and the API at the end of the demo's time, and open the month's statements, until Ctrl-C."""
+    console.print(f"\nThe console is on {server.url}. Ctrl-C stops it.", soft_wrap=True)
+    webbrowser.open(f"{server.url}/console/statements?period={MONTH}")
+    with clock.using(at), suppress(KeyboardInterrupt):
+        server.serve(stack)
 
 
 def _close_month(
