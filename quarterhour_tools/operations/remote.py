@@ -1,6 +1,7 @@
 """A client of the HTTP API: a deployment's with requests signed for IAM, or an emulator's with unsigned ones."""
 
 import json
+import socket
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -26,6 +27,8 @@ IN_LEDGER: Final = frozenset({"recorded", "duplicate"})
 """The verdicts of an event that is in the ledger."""
 
 _SERVICE: Final = "execute-api"
+_AT_ONCE: Final[Any] = [(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)]
+"""Without it, the body of a request waits 40 ms for the receipt of its headers, which comes late."""
 _TIMEOUT: Final = 35
 """Seconds. API Gateway answers within 30."""
 _LARGEST_ANSWER: Final = 16 << 20
@@ -64,7 +67,7 @@ class Remote:
         """Take the address, the credentials that sign the requests (``None``: unsigned), and how many at a time."""
         self.url = url.rstrip("/")
         self._credentials = credentials
-        self._http = URLLib3Session(timeout=_TIMEOUT, max_pool_connections=connections)
+        self._http = URLLib3Session(timeout=_TIMEOUT, max_pool_connections=connections, socket_options=_AT_ONCE)
 
     @classmethod
     def deployed(cls, url: str, connections: int = 1) -> "Remote":

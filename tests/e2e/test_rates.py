@@ -2,11 +2,14 @@
 
 import csv
 import json
+import socket
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from quarterhour_tools.cli import main
+from quarterhour_tools.operations.remote import Remote
 from tests.e2e.sales import event, lines
 from tests.e2e.test_rerate import serving
 from tests.support.system import opened
@@ -45,6 +48,15 @@ def test_a_rate_that_is_refused_ends_in_an_exit_code(tmp_path: Path, capsys: pyt
     captured = capsys.readouterr()
     assert "2 exchange rates refused, 1 exchange rates stated" in captured.out
     assert "line 2: currency is 'pounds'" in captured.err
+
+
+def test_no_request_waits_for_the_receipt_of_its_own_headers() -> None:
+    with opened() as world, serving(world) as url:
+        remote = Remote(url)
+        assert remote.put("/exchange-rates/GBP", {"units_per_base": "0.8", "source": "ECB"})[0] == 201
+        session: Any = remote._http
+        connections = session._manager.connection_from_url(url).pool.queue
+        assert [one.sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY) for one in connections if one] == [1]
 
 
 def test_the_file_of_the_ecb_is_stated_beside_the_rate_of_today(
