@@ -14,6 +14,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Final
 
+from quarterhour.model import money
 from quarterhour.orders.events import SOURCE
 from quarterhour_tools.csv.errors import FileError, MapError
 from quarterhour_tools.csv.events import Event, events
@@ -109,6 +110,8 @@ _COMMON: Final = frozenset(
 _LIKELY: Final = {"$": "USD", "¥": "JPY", "kr": "SEK", "R$": "BRL", "US$": "USD", "Kč": "CZK", "Fr": "CHF", "Ft": "HUF"}
 _CHARACTERS: Final = 1 << 24
 _MOST_COLUMNS: Final = 1000
+_ORDER: Final = ("[file]", "[numbers]", "[numbers", "[time]", "[text]", "[columns", "[total]", "[[event]]", "[event")
+"""The sections of a map, as they begin."""
 _NO_AGENCY: Final = "42"
 
 
@@ -143,7 +146,7 @@ class Proposal:
     def toml(self, *, answered: bool) -> str:
         """Return the map in TOML, with questions or with the first answer to each."""
         lines = []
-        for section, entries in self.sections.items():
+        for section, entries in sorted(self.sections.items(), key=lambda item: _ORDER.index(item[0].split(".")[0])):
             lines += ["", section]
             for one in entries:
                 if answered or not one.answers:
@@ -175,16 +178,16 @@ def guess(lines: Iterable[Line], name: str, *, encoding: str | None, encoding_in
     if width > _MOST_COLUMNS:
         raise FileError(f"has {width:,} columns: a map is proposed for at most {_MOST_COLUMNS:,}")
     cells = [row.cells for row in table.rows if isinstance(row, Record)]
-    totals = [[*row, *[""] * (width - len(row))] for row in cells if _is_total(row)]
+    totals = [[*row, *[""] * (width - len(row))] for row in cells if len(row) <= width and _is_total(row)]
     rows = [row for row in cells if len(row) == width and not _is_total(row)]
     found, counts = columns(table.header, rows), Counter(table.header)
-    usable = [one for one in found if one.filled and counts[one.name] == 1 and not set("{}") & set(one.name)]
+    usable = [one for one in found if one.filled and counts[one.name] == 1 and _can_be_named(one.name)]
     _Guesser(proposal, table.header, rows, usable, Path(name).stem.split(".")[0] or "file").fill(totals)
     fitting = [one for one, used in _shipped_columns().items() if used <= set(table.header)]
     if fitting:
         ways = " or ".join(f"--map {one}" for one in fitting)
         proposal.checks.insert(0, f"it has the columns of a map that comes with the tools: use {ways} in place of this")
-    samples = _samples(read, proposal.toml(answered=True))
+    samples = _samples(read, proposal, header_line)
     text = _comments(proposal, name, len(rows), header_line, samples) + "\n" + proposal.toml(answered=False)
     return text, bool(proposal.questions)
 
@@ -228,21 +231,17 @@ def _table(lines: list[Line], delimiter: str, start: int, proposal: Proposal) ->
     proposal.certain.append(f"{_quoted(delimiter)} separates the columns")
     header = names(top.cells)
     if all(is_text(cell) for cell in header if cell) and len(set(filter(None, header))) > 1:
-        if (
-            sum(
-                names(row.cells) == header
-                for row in records(iter(lines[:HEADER_LINES]), delimiter, '"')
-                if isinstance(row, Record)
-            )
-            > 1
-        ):
-            proposal.put("[file]", "header", str(top.line))
         return Table(header, rows), top.line
     header = [f"column {n}" for n in range(1, len(header) + 1)]
     proposal.put("[file]", "delimiter", _quoted(delimiter))
     proposal.put("[file]", "columns", json.dumps(header))
     proposal.checks.append("the file has no header: the columns are named by their number")
     return Table(header, chain([top], rows)), None
+
+
+def _can_be_named(name: str) -> bool:
+    """Return whether a map can name a column."""
+    return bool(name) and not set("{}") & set(name)
 
 
 def _is_total(cells: Sequence[str]) -> bool:
@@ -276,7 +275,6 @@ class _Guesser:
         self._numbers(read)
         times = self._times()
         self._placeholders()
-        self._clean_up()
         if totals and amount and len(money_columns) == 1:
             self._totals(totals, money_columns[0])
         self._envelope(times, any(one.negative for one in read))
@@ -295,6 +293,7 @@ class _Guesser:
         for name in ("product", "order_id", "customer", "category"):
             if column := self._named(name):
                 self._proposal.put(data, name, _braced(column))
+        self._clean_up()
 
     def _named(self, role: str, *, numeric: bool = False) -> Column | None:
         """Return the column with the best name for a role; `None` if there is none."""
@@ -371,8 +370,8 @@ class _Guesser:
                 for code, cell in zip(codes, self._cells(one), strict=True)
                 if sign in signs(cell)
             }
-            if len(beside) == 1 and "" not in beside:
-                return beside.pop()
+            if len(beside) == 1 and money.is_currency(code := beside.pop()):
+                return code
         return OPEN
 
     def _currency_column(self) -> Column | None:
@@ -430,15 +429,17 @@ class _Guesser:
             self._proposal.checks.append(f"these cells are empty: {', '.join(found)}")
 
     def _clean_up(self) -> None:
-        found = {one.name: one for role in ("id", "order_id", "subject") if (one := self._named(role))}
-        for name, column in found.items():
-            if column.all_numbered:
-                self._proposal.put(f"[columns.{_quoted(name)}]", "cut_prefix", '"#"')
+        """Cut the `#` of numbers such as `#1001`, which no id can hold."""
+        used = "\n".join(one.value for entries in self._proposal.sections.values() for one in entries)
+        for column in self._columns:
+            if column.all_numbered and _quoted(f"{{{column.name}}}")[1:-1] in used:
+                self._proposal.put(f"[columns.{_quoted(column.name)}]", "cut_prefix", '"#"')
 
     def _totals(self, totals: list[list[str]], amount: Column) -> None:
         place = next(n for n, cell in enumerate(totals[0]) if cell.strip().strip(":").casefold() in _TOTALS)
         text = totals[0][place].strip()
-        if not self._header[place] or any(row[place].strip() != text for row in totals):
+        usable = any(one.name == self._header[place] for one in self._columns)
+        if not usable or any(row[place].strip() != text for row in totals):
             return
         self._proposal.put(
             "[total]", "when", f"{{ column = {_quoted(self._header[place])}, equals = {_quoted(text)} }}"
@@ -493,13 +494,15 @@ class _Guesser:
         )
 
 
-def _samples(lines: list[Line], toml: str) -> list[str]:
-    """Return the first rows as events, in JSON, and what is wrong with the others before them."""
+def _samples(lines: list[Line], proposal: Proposal, header_line: int | None) -> list[str]:
+    """Return the first rows as events, in JSON, or why they give none."""
+    mapping = load_mapping(proposal.toml(answered=True))
     try:
-        mapping = load_mapping(toml)
         table = read_table(lines, mapping.file, mapping.used_by)
-    except MapError as error:
-        return [str(error)]
+    except MapError:  # another line has the columns too
+        proposal.put("[file]", "header", str(header_line))
+        mapping = load_mapping(proposal.toml(answered=True))
+        table = read_table(lines, mapping.file, mapping.used_by)
     shown = []
     for one in islice(events(table, mapping, whole=False), SAMPLES):
         if isinstance(one, Event):

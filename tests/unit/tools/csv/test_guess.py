@@ -1,9 +1,11 @@
 """Proposals of maps: certain where the data decide, a question where they do not."""
 
 import argparse
+import csv
 import io
 import json
 import re
+from contextlib import suppress
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
@@ -133,6 +135,49 @@ def test_a_certain_form_of_times_reads_what_was_written(days: list[date], form: 
     assert [row[2][:10] for row in converted(text, toml)] == [str(day) for day in days]
 
 
+cells = st.sampled_from(
+    [
+        "id",
+        "seller",
+        "amount",
+        "price",
+        "quantity",
+        "currency",
+        "date",
+        "type",
+        "Total",
+        'q"',
+        "a{b}",
+        "x\ty",
+        "\x07",
+        "",
+        "1",
+        "2",
+        "€5.00",
+        "$1,234.56",
+        "1.234",
+        "(3)",
+        "4-",
+        "EUR",
+        "2026-10-01",
+        "03/04/2026",
+        "NULL",
+        "#12",
+        "total",
+    ]
+)
+
+
+@given(st.lists(st.lists(cells, min_size=2, max_size=6), min_size=1, max_size=6), st.sampled_from(",;\t|"))
+def test_any_table_gives_a_map_that_its_answers_complete(table: list[list[str]], delimiter: str) -> None:
+    out = io.StringIO(newline="")
+    csv.writer(out, delimiter=delimiter).writerows(table)
+    with suppress(FileError):
+        toml = proposed(out.getvalue())
+        load_mapping(answered(toml))
+        assert all(one.isprintable() or one == "\n" for one in toml)
+
+
 def test_which_rows_count_is_a_question_where_rows_have_types() -> None:
     toml = proposed("id,seller,amount,currency,type\n1,42,5.00,EUR,charge\n2,42,-4.00,EUR,payout\n")
     assert "charge (1), payout (1)" in toml
@@ -165,6 +210,18 @@ def test_a_file_without_a_header_gets_names_by_number() -> None:
 
 def test_the_export_of_a_provider_is_recognized() -> None:
     assert "use --map stripe in place" in proposed((ROOT / "tests/support/exports/stripe.csv").read_text("utf-8"))
+
+
+def test_a_header_that_is_repeated_is_named() -> None:
+    text = "id,seller,amount,currency\n1,42,5.00,EUR\nid,seller,amount,currency\n"
+    assert "header = 1" in proposed(text)
+
+
+def test_the_sign_before_a_number_is_cut() -> None:
+    toml = proposed("order,seller,amount,currency\n#1,42,5.00,EUR\n#2,42,5.00,EUR\n").replace(
+        "[event.data]", 'time = "2026-10-01"\n\n[event.data]'
+    )
+    assert [row[0] for row in converted("order,seller,amount,currency\n#1,42,5.00,EUR\n", toml)] == ["1"]
 
 
 @pytest.mark.parametrize("text", ["", "\n", "just text\n", ",,\n,,\n"])
