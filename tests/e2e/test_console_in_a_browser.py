@@ -3,6 +3,8 @@
 import json
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from decimal import Decimal, localcontext
+from typing import Any
 from urllib.parse import quote
 
 import pytest
@@ -212,3 +214,44 @@ def test_a_statement_that_is_not_there_says_why(browser: Tab, address: str) -> N
     browser.until("document.querySelector('[role=alert]')?.innerText.includes('Request')")
     browser.open(f"{address}/console/statements/2026-11/50%25%20off%20%2F%20outlet/GBP")
     shown(browser, "A preview as of")
+
+
+def called(browser: Tab, module: str, function: str, *arguments: Any) -> Any:
+    """Return what a function of one of the page's modules returns."""
+    address = "document.querySelector('script[type=module]').src"
+    call_ = f"module.{function}(...{json.dumps(arguments)})"
+    return browser.evaluate(f"import({address}.replace('app.js', {module!r})).then((module) => {call_})")
+
+
+def test_a_saved_table_holds_no_formula_and_reads_as_it_was(browser: Tab, address: str) -> None:
+    browser.open(address)
+    names = ["=cmd|' /C calc'!A0", "+1", "@a", "\uff1da", "'a", 'a "quoted", b', "two\r\nlines", "-1.50", "plain", ""]
+    text = called(browser, "csv.js", "writeCsv", ["name", "n"], [{"name": one, "n": "1"} for one in names])
+    cells = [one["name"] for one in called(browser, "csv.js", "readCsv", text)]
+    assert cells[:5] == [f"'{one}" for one in names[:5]]
+    assert cells[5:] == names[5:]
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [[], ["0.1", "0.2"], ["-0.05", "0.04"], ["9" * 38, "0." + "9" * 38], ["5", "-5.00"], ["-1.5", "-2.25", "10"]],
+)
+def test_sums_are_exact(browser: Tab, address: str, texts: list[str]) -> None:
+    browser.open(address)
+    with localcontext() as context:
+        context.prec = 100
+        assert called(browser, "decimal.js", "sum", texts) == format(sum(map(Decimal, texts), Decimal(0)), "f")
+
+
+def test_a_file_that_is_not_the_sealed_one_is_refused(browser: Tab, address: str) -> None:
+    browser.open(f"{address}{statement(HOSTILE)}")
+    shown(browser, "Show the 2 lines")
+    _, one = call(f"{address}/statements/{segment(HOSTILE)}/GBP/2026-10")
+    file = next(one for one in one["files"] if one["key"].endswith("lines.csv.gz"))
+    assert len(called(browser, "sealed.js", "sealedLines", file)) == 2
+    forged = {**file, "sha256": "0" * 64}
+    problem = browser.evaluate(
+        "import(document.querySelector('script[type=module]').src.replace('app.js', 'sealed.js'))"
+        f".then((module) => module.sealedLines({json.dumps(forged)})).catch((problem) => problem.title)"
+    )
+    assert problem == "Not the sealed file"

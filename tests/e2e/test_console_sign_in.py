@@ -45,7 +45,7 @@ def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tab]:
 @pytest.fixture
 def browser(opened: Tab, issuer: Issuer) -> Tab:
     """The browser, and the issuer as it is at first."""
-    issuer.seconds, issuer.nonce = 3600, ""
+    issuer.seconds, issuer.nonce, issuer.ends_sessions = 3600, "", True
     issuer.grants.clear()
     return opened
 
@@ -113,3 +113,16 @@ def test_a_person_signs_out_at_the_issuer_too(browser: Tab, address: str, issuer
     browser.click("Sign out")
     browser.until("window.location.pathname === '/sign-out'")
     assert issuer.signed_out[-1]["post_logout_redirect_uri"] == f"{address}/"
+
+
+def test_a_person_stays_signed_out_where_the_issuer_has_no_address_for_that(
+    browser: Tab, address: str, issuer: Issuer
+) -> None:
+    issuer.ends_sessions = False
+    browser.open(f"{address}/console/accounts")
+    shown(browser, "Lifetime totals")
+    browser.click("Sign out")
+    shown(browser, "your session there may go on")
+    browser.click("Try again")
+    shown(browser, "Overview")
+    assert issuer.grants == ["authorization_code"] * 2

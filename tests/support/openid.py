@@ -31,6 +31,8 @@ class Issuer:
     nonce: str = ""
     """In place of the nonce that was sent."""
     grants: list[str] = field(default_factory=list)
+    ends_sessions: bool = True
+    """Whether it publishes an address at which people sign out."""
     signed_out: list[dict[str, str]] = field(default_factory=list)
     _key: RSAPrivateKey = field(default_factory=lambda: generate_private_key(65537, 2048))
     _codes: dict[str, dict[str, str]] = field(default_factory=dict)
@@ -38,7 +40,9 @@ class Issuer:
 
     def configuration(self) -> dict[str, str]:
         """Return the issuer's configuration (OpenID Connect Discovery)."""
-        ends = {"authorization": "authorize", "token": "token", "end_session": "sign-out"}
+        ends = {"authorization": "authorize", "token": "token"}
+        if self.ends_sessions:
+            ends["end_session"] = "sign-out"
         addresses = {f"{name}_endpoint": f"{self.url}/{path}" for name, path in ends.items()}
         return {"issuer": self.url, "jwks_uri": f"{self.url}/keys", **addresses}
 

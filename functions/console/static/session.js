@@ -7,6 +7,7 @@ import { Problem } from "./problem.js";
 import { settings } from "./settings.js";
 
 const PENDING = "sign-in";
+const SIGNED_OUT = "/console/signed-out";
 const RENEWED_BEFORE = 60_000;
 const signsIn = Boolean(settings.issuer);
 const redirectUri = `${window.location.origin}/`;
@@ -19,6 +20,9 @@ export async function begin() {
   if (!signsIn) return;
   if (!settings.client_id) {
     throw new Problem(0, "No sign-in", "This deployment has no ConsoleClientId. An operator must set that parameter.");
+  }
+  if (window.location.pathname === SIGNED_OUT) {
+    throw new Problem(0, "Signed out", "The issuer has no address for that, so your session there may go on.");
   }
   endpoints = await configuration();
   const response = new URLSearchParams(window.location.search);
@@ -43,7 +47,7 @@ export async function headersOf() {
 export function signOut() {
   const { idToken } = tokens;
   tokens = undefined;
-  if (!endpoints.end_session_endpoint) return window.location.assign(settings.issuer);
+  if (!endpoints.end_session_endpoint) return window.location.assign(SIGNED_OUT);
   const query = { client_id: settings.client_id, id_token_hint: idToken, post_logout_redirect_uri: redirectUri };
   return window.location.assign(withQuery(endpoints.end_session_endpoint, query));
 }
