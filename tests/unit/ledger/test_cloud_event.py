@@ -85,7 +85,7 @@ LONG = ("x" * 201, "x" * 60 + "... (201 characters)")
     [*((name, name) for name in ("Trace", "trace-parent", "trace_parent", "", " ", "a b")), ("ü", "\\xfc"), LONG],
 )
 def test_a_name_has_lower_case_letters_and_digits_alone(name: str, shown: str) -> None:
-    assert problems(sale(**{name: "x"})) == [(shown, "is no name of an attribute", NAMES)]
+    assert problems(sale(**{name: "x"})) == [(shown, "is not an attribute name", NAMES)]
 
 
 @pytest.mark.parametrize(

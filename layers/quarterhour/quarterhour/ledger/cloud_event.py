@@ -63,7 +63,7 @@ def read_attributes(item: Mapping[str, Any], read: Fields, of_data: frozenset[st
             read.problem(name, "is a field of data", f"data.{name}")
         elif not NAME.fullmatch(name):
             expected = f"1 to {MAX_TEXT} of the letters a to z and the digits 0 to 9; put your own into data.extra"
-            read.problem(named(name), "is no name of an attribute", expected)
+            read.problem(named(name), "is not an attribute name", expected)
         else:
             expected, reader = (_URI, _uri) if name == SCHEMA else (_EXTENSION, _extension)
             value = read.value(name, expected, reader, optional=True)
