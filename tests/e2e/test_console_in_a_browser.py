@@ -23,6 +23,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.skipif(bool(missing()), reason=missi
 HOSTILE = "<img src=x onerror=document.title='ran'>"
 RIGHT_TO_LEFT = "שלום & Co"
 AGENCIES = (HOSTILE, RIGHT_TO_LEFT, "50% off / outlet")
+ZONE = {"BusinessTimeZone": "Asia/Tokyo"}
 PHONE = (390, 844)
 SCREEN = (1280, 900)
 
@@ -32,7 +33,7 @@ def address() -> Iterator[str]:
     """The address of a stack in November whose October is stated, with agencies that have difficult names."""
     server, clock_ = Server(0), ManualClock(datetime(2026, 10, 30, 12, tzinfo=UTC))
     tax = {"scheme": "standard", "percent": "20"}
-    with using(clock_), open_stack("moto", s3_url=server.url, virtual=True) as stack, serving(server, stack):
+    with using(clock_), open_stack("moto", ZONE, s3_url=server.url, virtual=True) as stack, serving(server, stack):
         with server.turns.taken():
             world = World(stack, clock_)
             for agency in AGENCIES:
@@ -255,3 +256,12 @@ def test_a_file_that_is_not_the_sealed_one_is_refused(browser: Tab, address: str
         f".then((module) => module.sealedLines({json.dumps(forged)})).catch((problem) => problem.title)"
     )
     assert problem == "Not the sealed file"
+
+
+def test_times_are_those_of_the_marketplace_or_of_utc(browser: Tab, address: str) -> None:
+    browser.open(f"{address}{statement(HOSTILE)}")
+    shown(browser, "Nov 4, 2026, 8:45 PM")
+    browser.click("Show UTC")
+    shown(browser, "Nov 4, 2026, 11:45 AM")
+    browser.click("Show Asia/Tokyo")
+    shown(browser, "Nov 4, 2026, 8:45 PM")

@@ -37,8 +37,20 @@ function Page({ place }) {
     </main>`;
 }
 
+/** Which time zone is shown, and the change to the other one. */
+function Zone({ utc, setUtc }) {
+  const change = () => { format.showUtc(!utc); setUtc(!utc); };
+  return html`
+    <footer>
+      Times are in ${utc ? "UTC" : settings.time_zone}.
+      ${settings.time_zone !== "UTC" && html`
+        ${" "}<button type="button" onClick=${change}>Show ${utc ? settings.time_zone : "UTC"}</button>`}
+    </footer>`;
+}
+
 function App() {
   const [place, setPlace] = useState(here);
+  const [utc, setUtc] = useState(false);
   useEffect(() => {
     const moved = () => setPlace(here());
     window.addEventListener("popstate", moved);
@@ -61,7 +73,7 @@ function App() {
         <span><bdi>${session.person()}</bdi> <button type="button" onClick=${session.signOut}>Sign out</button></span>`}
     </header>
     <${Page} place=${place} key=${place.parts.join("/")} />
-    <footer>Times are in the time zone ${settings.time_zone}; point at one to see UTC.</footer>`;
+    <${Zone} utc=${utc} setUtc=${setUtc} />`;
 }
 
 try {

@@ -33,8 +33,13 @@ export function size(bytes) {
   return cached(Intl.NumberFormat, { style: "unit", unit, maximumFractionDigits: 1 }).format(bytes / divisor);
 }
 
+let zone = settings.time_zone;
+
+/** Makes every time that is formatted from now on one of UTC, or of the marketplace's zone. */
+export const showUtc = (utc) => { zone = utc ? "UTC" : settings.time_zone; };
+
 /** Returns an instant in a time zone, to the minute. */
-export const time = (text, timeZone = settings.time_zone) =>
+export const time = (text, timeZone = zone) =>
   cached(Intl.DateTimeFormat, { dateStyle: "medium", timeStyle: "short", timeZone }).format(new Date(text));
 
 /** Returns a day of UTC, in seconds, without its year. */
