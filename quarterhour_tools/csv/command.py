@@ -20,11 +20,11 @@ from quarterhour_tools.csv.file import COMMONEST, STDIN, UTF_8, TextFile, open_t
 from quarterhour_tools.csv.guess import guess
 from quarterhour_tools.csv.map import Mapping, load_mapping, read_map, shipped_maps
 from quarterhour_tools.csv.table import BadRow, Record, Table, read_table
-from quarterhour_tools.output import counted as counted_things
-from quarterhour_tools.output import printable
+from quarterhour_tools.output import counted, printable
 
 MOST_SHOWN: Final = 100
 """How many bad rows are shown; the others are counted."""
+_COUNTED: Final = {"rows": "row", "events": "event", "bad": "bad row"}
 _NEED_NO_NAME: Final = frozenset({UTF_8, "utf-16", "utf-32"})
 """The encodings that a file shows by itself."""
 
@@ -163,12 +163,12 @@ def _convert(file: TextFile, mapping: Mapping, settings: dict[str, str], args: a
     counts = Counter[str]()
     table = read_table(file.lines(), mapping.file, mapping.used_by)
 
-    def counted() -> Iterator[Record | BadRow]:
+    def counted_rows() -> Iterator[Record | BadRow]:
         for row in islice(table.rows, args.limit):
             counts["rows"] += 1
             yield row
 
-    rows = Table(table.header, counted())
+    rows = Table(table.header, counted_rows())
     with _writing() as out:  # the errors of reading are in file.problem
         for outcome in events(rows, mapping, settings, whole=args.limit is None):
             if isinstance(outcome, BadRow):
@@ -180,9 +180,9 @@ def _convert(file: TextFile, mapping: Mapping, settings: dict[str, str], args: a
                 out.write(encode(outcome.body).encode() + b"\n")
         out.flush()
     if counts["bad"] > MOST_SHOWN:
-        print(f"... and {counted_things(counts['bad'] - MOST_SHOWN, 'more bad row')}", file=sys.stderr)
+        print(f"... and {counted(counts['bad'] - MOST_SHOWN, 'more bad row')}", file=sys.stderr)
     if file.problem:
-        read = counted_things(counts["rows"], "row")
+        read = counted(counts["rows"], "row")
         print(
             f"{printable(args.file)}: cannot be read further, after {read}: {printable(file.problem)}", file=sys.stderr
         )
@@ -192,9 +192,9 @@ def _convert(file: TextFile, mapping: Mapping, settings: dict[str, str], args: a
 
 def _print_counts(counts: Counter[str], *, as_json: bool) -> None:
     if as_json:
-        text = json.dumps({name: counts[name] for name in ("rows", "events", "bad")})
+        text = json.dumps({name: counts[name] for name in _COUNTED})
     else:
-        text = f"{counts['rows']} rows, {counts['events']} events, {counts['bad']} bad rows"
+        text = ", ".join(counted(counts[name], thing) for name, thing in _COUNTED.items())
     print(text, file=sys.stderr)
 
 

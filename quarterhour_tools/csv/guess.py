@@ -16,9 +16,9 @@ from typing import Final
 
 from quarterhour.model import money
 from quarterhour.orders.events import SOURCE
+from quarterhour_tools.csv.columns import PLACEHOLDERS, Column, columns, is_text
 from quarterhour_tools.csv.errors import FileError, MapError
 from quarterhour_tools.csv.events import Event, events
-from quarterhour_tools.csv.facts import PLACEHOLDERS, Column, columns, is_text
 from quarterhour_tools.csv.file import Line
 from quarterhour_tools.csv.map import load_mapping, read_map, shipped_maps
 from quarterhour_tools.csv.numbers import (

@@ -1,7 +1,7 @@
 """Splits the lines of a CSV file into a header and rows.
 
 The header is the line that holds the names of the columns that the map uses, so lines before it are skipped. A row that
-is not CSV spoils its first line alone: the lines after it are read again.
+is not CSV loses its first line alone: the lines after it are read again.
 """
 
 import csv
@@ -145,8 +145,8 @@ class _LongRowError(Exception):
 def records(lines: Iterator[Line], delimiter: str, quote: str | None) -> Iterator[Record | BadRow]:
     """Split lines into rows. A quoted cell may hold line ends; blank lines are skipped.
 
-    If a row is not CSV, it is bad with its first line, and its other lines are read again: a quote that nobody closed
-    takes no other row with it.
+    If a row is not CSV, its first line is a bad row, and its other lines are read again: an unclosed quote loses no
+    other row.
     """
     feed = _Feed(lines)
     reader = _reader(feed.texts(), delimiter, quote)

@@ -1,4 +1,4 @@
-"""Delivers batches of lines to `POST /events`: again and again, until each line has a final verdict or time is up."""
+"""Delivers batches of lines to `POST /events`: repeatedly, until each line has a final verdict or time is up."""
 
 import json
 import random
@@ -42,7 +42,7 @@ _SERVER_ERROR: Final = 500
 
 
 class RefusedError(ToolError):
-    """The server takes no request from here: sending on is useless until a person has acted."""
+    """The server refuses all requests of this sender: more of them are useless until a person has acted."""
 
 
 class StoppedError(Exception):
@@ -64,7 +64,7 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class Verdicts:
-    """An answer with the outcome of each event, and the seconds that the server wants to be left alone."""
+    """An answer with the outcome of each event; ``after``: the seconds that the server asks the sender to wait."""
 
     items: Sequence[Item]
     after: float
@@ -72,7 +72,7 @@ class Verdicts:
 
 @dataclass(frozen=True, slots=True)
 class Retry:
-    """No usable answer, for a reason that passes; ``after``: the seconds that the server wants to be left alone."""
+    """No usable answer, for a temporary reason; ``after``: the seconds that the server asks the sender to wait."""
 
     reason: str
     after: float = 0.0
@@ -138,7 +138,7 @@ def seconds_of(text: str, now: datetime) -> float:
 
 
 def pause(attempt: int, after: float, chance: float) -> float:
-    """Return the seconds before another attempt: twice as long each time, with jitter, and as the server wants."""
+    """Return the seconds before another attempt: the server's ``after``, and a pause that doubles, with jitter."""
     longest = min(_LONGEST_PAUSE, _FIRST_PAUSE * 2.0 ** min(attempt - 1, _ATTEMPTS))
     return after + longest * (1 + chance) / 2
 
@@ -177,8 +177,8 @@ class Delivery:
         self.ended = self.ended or reason
         self._stopped.set()
 
-    def moved(self) -> None:
-        """Take note of progress."""
+    def note_progress(self) -> None:
+        """Record that there is progress now."""
         self._progress = self._seconds()
 
     def is_over(self) -> bool:
@@ -211,7 +211,7 @@ class Delivery:
                 found |= {line.number: item for line, item in zip(waiting, result.items, strict=True)}
                 left = [line for line in waiting if found[line.number]["verdict"] == UNAVAILABLE]
                 if len(left) < len(waiting):
-                    self.moved()
+                    self.note_progress()
                     attempt, began = 1, self._seconds()
                 waiting = left
             if attempt >= _ATTEMPTS and self._progress > began:
@@ -263,7 +263,7 @@ def _outcome(verdict: str, *problems: FieldProblem) -> Item:
 
 
 def _trouble(result: Verdicts | Retry | Smaller) -> str:
-    """Return why nothing of a request was recorded though it may be later, else an empty text."""
+    """Return the temporary reason for which nothing of a request was recorded; an empty text if something was."""
     if isinstance(result, Retry):
         return result.reason
     if isinstance(result, Verdicts) and all(item["verdict"] == UNAVAILABLE for item in result.items):

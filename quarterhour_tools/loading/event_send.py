@@ -118,7 +118,7 @@ def send(
         except ReceiptsError as error:
             return str(error)
         advance()
-        if len(receipts.tally.again) > _MOST_AGAIN:
+        if len(receipts.tally.unavailable) > _MOST_AGAIN:
             return f"more than {_MOST_AGAIN:,} lines are unavailable: nothing more was sent"
     return "; ".join(reason for reason in (delivery.ended, lines.problem) if reason) or None
 
@@ -132,11 +132,11 @@ def _unsent(lines: Lines, tally: Tally) -> Iterator[Batch]:
 
 def _again(coming: Iterator[Line], lines: Lines, tally: Tally) -> Iterator[Line]:
     """Yield the lines to send again, up to the last one with a receipt; raise ``ToolError`` if the input differs."""
-    through, expected = tally.through, {**tally.again, tally.through: tally.chain}
+    through, expected = tally.through, {**tally.unavailable, tally.through: tally.chain}
     while lines.number < through and (line := next(coming, None)):
         if line.number > through or expected.get(line.number, line.chain.hex()) != line.chain.hex():
             raise ToolError(_OTHER)
-        if line.number in tally.again:
+        if line.number in tally.unavailable:
             yield line
     if lines.number < through and not lines.problem:
         raise ToolError(_OTHER)
@@ -157,7 +157,7 @@ def _delivered(delivery: Delivery, unsent: Iterable[Batch], at_once: int) -> Ite
     with _workers(delivery, at_once) as begin, suppress(StoppedError):
         for batch in unsent:
             if all(task.is_done() for task in window):
-                delivery.moved()  # the time without work does not count
+                delivery.note_progress()  # the time without work does not count
             window.append(begin(batch))
             while window and (window[0].is_done() or len(window) >= _AHEAD * at_once):
                 yield window[0].batch, window.popleft().outcomes(delivery)
@@ -198,7 +198,7 @@ class _Task:
 
 @contextmanager
 def _workers(delivery: Delivery, at_once: int) -> Iterator[Callable[[Batch], _Task]]:
-    """Yield what begins to deliver a batch. The threads do not keep the process alive: a request may hang."""
+    """Yield a function that begins a delivery. The threads do not keep the process alive: a request may hang."""
     tasks: queue.SimpleQueue[_Task | None] = queue.SimpleQueue()
     threads: list[threading.Thread] = []
 
@@ -234,7 +234,7 @@ def _print(console: Console, text: str) -> None:
 
 def _show(console: Console, tally: Tally, receipts: Path | None, problem: str | None, *, as_json: bool) -> int:
     """Print the counts, the first reasons and where the others are; return the exit code."""
-    complete = tally.all_in_hand and problem is None
+    complete = tally.all_stored and problem is None
     counts = tally.as_dict()
     if as_json:
         print(json.dumps({**counts, "complete": complete}))

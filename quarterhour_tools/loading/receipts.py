@@ -22,9 +22,9 @@ from quarterhour_tools.operations.remote import reasons
 Item = Mapping[str, Any]
 """The outcome of a line, as the API shows that of an event."""
 
-IN_HAND: Final = ("recorded", "duplicate", "held")
-"""The verdicts of an event that the deployment has."""
-FINAL: Final = (*IN_HAND, "conflict", "rejected")
+STORED: Final = ("recorded", "duplicate", "held")
+"""The verdicts of an event that the deployment has stored."""
+FINAL: Final = (*STORED, "conflict", "rejected")
 UNAVAILABLE: Final = "unavailable"
 MOST: Final = 500
 """The most lines of a batch, which is what the API takes in a request."""
@@ -38,48 +38,49 @@ _LONGEST: Final = 1 << 20
 
 
 class ReceiptsError(ToolError):
-    """The receipts cannot be written any more; what was sent since is sent again by the next run."""
+    """The receipts cannot be written any more; the next run sends again what has no receipt."""
 
 
 @dataclass(slots=True)
 class Tally:
-    """What is known of the lines: how many have each final verdict, and which ones are to be sent again.
+    """The verdicts of the lines so far: how many have each final one, and which lines are to be sent again.
 
-    ``through``: the number of the last line with a verdict, and ``chain`` the hash of the input up to it. ``again``:
-    the lines up to it that are unavailable, each with its hash. ``shown``: the first reasons, by line.
+    ``through``: the number of the last line with a verdict, and ``chain`` the hash of the input up to it.
+    ``unavailable``: the lines up to it that are to be sent again, each with its hash. ``shown``: the first reasons, by
+    line.
     """
 
     through: int = 0
     chain: str = ""
     counts: Counter[str] = field(default_factory=Counter)
-    again: dict[int, str] = field(default_factory=dict)
+    unavailable: dict[int, str] = field(default_factory=dict)
     shown: dict[int, str] = field(default_factory=dict)
 
     def add(self, entry: Item) -> None:
         """Add the outcome of a line; a final verdict replaces ``unavailable``."""
         number, verdict = entry["line"], entry["verdict"]
-        self.again.pop(number, None)
+        self.unavailable.pop(number, None)
         self.shown.pop(number, None)
         if verdict == UNAVAILABLE:
-            self.again[number] = entry["chain"]
+            self.unavailable[number] = entry["chain"]
         else:
             self.counts[verdict] += 1
-        if verdict not in IN_HAND and len(self.shown) < SHOWN:
+        if verdict not in STORED and len(self.shown) < SHOWN:
             self.shown[number] = f"{verdict}: {reasons(entry)}".rstrip(": ")
 
     def mark(self, number: int, chain: str) -> None:
-        """Take note that every line up to a number has a verdict."""
+        """Record that every line up to a number has a verdict."""
         if number > self.through:
             self.through, self.chain = number, chain
 
     @property
-    def all_in_hand(self) -> bool:
-        """Whether the deployment has every event so far."""
-        return not self.again and set(IN_HAND).issuperset(+self.counts)
+    def all_stored(self) -> bool:
+        """Whether the deployment has stored every event so far."""
+        return not self.unavailable and set(STORED).issuperset(+self.counts)
 
     def as_dict(self) -> dict[str, int]:
         """Return the number of lines with each verdict, and of all."""
-        verdicts = {**{name: self.counts[name] for name in FINAL}, UNAVAILABLE: len(self.again)}
+        verdicts = {**{name: self.counts[name] for name in FINAL}, UNAVAILABLE: len(self.unavailable)}
         return {"sent": sum(verdicts.values()), **verdicts}
 
 
@@ -87,7 +88,7 @@ class Receipts:
     """The receipts of one input for one deployment; without a file, in memory only."""
 
     def __init__(self, file: int | None = None, end: int = 0, tally: Tally | None = None) -> None:
-        """Take an open file, the number of its bytes that count, and what they say."""
+        """Take an open file, the number of its bytes that count, and the tally of those."""
         self._file = file
         self._end = end
         self.tally = tally or Tally()
@@ -168,7 +169,7 @@ def _opened(file: int, path: Path, address: str) -> Receipts:
 
 
 def _check(first: bytes, path: Path, own: Item, header: bytes) -> None:
-    """Raise ``ToolError`` if a file that does not begin with our header is anything else than empty or cut there."""
+    """Raise ``ToolError`` unless a file without our header is empty, or holds only the beginning of that header."""
     if header.startswith(first):
         return
     try:

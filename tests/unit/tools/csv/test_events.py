@@ -266,7 +266,7 @@ def test_events_go_to_standard_output_and_the_counts_to_standard_error(
 
 def test_bad_rows_are_printed_and_counted_with_exit_code_1(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert command(tmp_path, ROWS + b"C,42\n") == 1
-    assert capfd.readouterr().err == "line 4: has 2 columns instead of 5\n3 rows, 2 events, 1 bad rows\n"
+    assert capfd.readouterr().err == "line 4: has 2 columns instead of 5\n3 rows, 2 events, 1 bad row\n"
 
 
 def test_a_byte_that_is_no_utf_8_spoils_its_row_alone(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -532,7 +532,7 @@ def test_many_bad_rows_are_counted_and_the_first_hundred_shown(
     assert command(tmp_path, ROWS + b"x\n" * 1234) == 1
     lines = capfd.readouterr().err.splitlines()
     assert len(lines) == 102
-    assert lines[-2:] == ["... and 1,134 more bad rows", "1236 rows, 2 events, 1234 bad rows"]
+    assert lines[-2:] == ["... and 1,134 more bad rows", "1,236 rows, 2 events, 1,234 bad rows"]
 
 
 def test_what_can_be_read_of_a_truncated_file_is_converted(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

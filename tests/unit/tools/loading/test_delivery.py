@@ -202,7 +202,7 @@ def test_a_line_that_nothing_helps_is_left_while_others_get_through() -> None:
     def post(path: str, kind: str, body: bytes) -> Answer:
         if b'"e1"' in body:
             time.now += 1
-            delivery.moved()  # as another thread's batch would
+            delivery.note_progress()  # as another thread's batch would
             return answer(500, {"message": "Internal Server Error"})
         return FakeApi().post(path, kind, body)
 

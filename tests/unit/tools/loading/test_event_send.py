@@ -99,14 +99,14 @@ def test_whatever_fails_and_is_killed_receipts_and_ledger_agree_in_the_end(
     lines = [one for one in (line.strip() for line in content.split(b"\n")) if one]
     assert problem is None
     assert tally.as_dict()["sent"] == len(lines)
-    assert not tally.again
+    assert not tally.unavailable
     valid = [one for one in events if isinstance(one, dict) and one["id"] != "r"]
     assert tally.counts["recorded"] + tally.counts["duplicate"] + tally.counts["conflict"] == len(valid)
     assert tally.counts["held"] == sum(isinstance(one, dict) and one["id"] == "r" for one in events)
     assert {one["id"] for one in valid} == set(api.recorded)
     assert all(one in valid for one in api.recorded.values())
     assert tally.counts["conflict"] == sum(api.recorded[one["id"]] != one for one in valid)
-    assert tally.all_in_hand == (not tally.counts["conflict"] and not tally.counts["rejected"])
+    assert tally.all_stored == (not tally.counts["conflict"] and not tally.counts["rejected"])
 
 
 def die_at(number: int, share: float, patch: pytest.MonkeyPatch) -> None:
@@ -149,7 +149,7 @@ def test_what_was_unavailable_is_sent_by_the_next_run_and_nothing_else(path: Pat
     again, _ = run(content + b'\n{"id": "new"}', path, api)
     assert api.requests == [1, 1], "the third run finds everything sent"
     assert again.as_dict() == tally.as_dict()
-    assert (tally.as_dict()["recorded"], tally.all_in_hand) == (6, True)
+    assert (tally.as_dict()["recorded"], tally.all_stored) == (6, True)
 
 
 def test_a_file_that_has_grown_is_continued_and_one_that_has_changed_is_refused(path: Path) -> None:
@@ -199,7 +199,7 @@ def test_receipts_that_are_cut_or_damaged_count_up_to_there(path: Path) -> None:
     for damaged in (whole[:20], whole[:middle], whole[:middle] + b"\0" * 99 + whole[middle + 99 :], whole[:-1]):
         path.write_bytes(damaged)
         tally, problem = run(content, path, api)
-        assert (tally.as_dict()["sent"], tally.all_in_hand, problem) == (1200, True, None)
+        assert (tally.as_dict()["sent"], tally.all_stored, problem) == (1200, True, None)
         assert len(entries(path)) == 1200
 
 
@@ -227,7 +227,7 @@ def test_a_full_disk_ends_sending_and_the_next_run_continues(path: Path, monkeyp
     assert tally.through in {500, 1000}
     assert len(entries(path)) == tally.through, "half a block is taken back"
     tally, problem = run(content, path, api)
-    assert (tally.as_dict()["sent"], tally.all_in_hand, problem) == (1200, True, None)
+    assert (tally.as_dict()["sent"], tally.all_stored, problem) == (1200, True, None)
 
 
 # ---------------------------------------------------------------- bounds
@@ -296,6 +296,6 @@ def test_an_interrupt_leaves_receipts_that_the_next_run_continues(path: Path) ->
         send(Lines(io.BytesIO(content)), kept, sender, 1, interrupt)
     sender.stop("interrupted")
     tally, problem = run(content, path, api)
-    assert (tally.as_dict()["sent"], tally.all_in_hand, problem) == (2500, True, None)
+    assert (tally.as_dict()["sent"], tally.all_stored, problem) == (2500, True, None)
     assert tally.counts["recorded"] >= 1000
     assert len(api.recorded) == 2500
