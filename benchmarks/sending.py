@@ -16,11 +16,11 @@ from tempfile import TemporaryDirectory
 from time import perf_counter, process_time, sleep
 from typing import Final
 
+from quarterhour.ledger.http import BATCH, MAX_BATCH
 from quarterhour_tools.loading.delivery import GIVE_UP_AFTER, Delivery
-from quarterhour_tools.loading.event_file import BATCH
 from quarterhour_tools.loading.event_send import AT_ONCE, send
 from quarterhour_tools.loading.ndjson import open_lines
-from quarterhour_tools.loading.receipts import MOST, open_receipts
+from quarterhour_tools.loading.receipts import open_receipts
 from quarterhour_tools.operations.remote import Remote
 
 ANSWER_SECONDS: Final = 0.08
@@ -35,7 +35,7 @@ def measure(events: int, rounds: int) -> dict[str, float]:
         file = Path(folder) / "events.ndjson"
         texts = [_event(number) for number in range(events)]
         file.write_bytes(b"".join(text + b"\n" for text in texts))
-        bodies = [b"[%b]" % b",".join(texts[at : at + MOST]) for at in range(0, events, MOST)]
+        bodies = [b"[%b]" % b",".join(texts[at : at + MAX_BATCH]) for at in range(0, events, MAX_BATCH)]
         _bare(port, bodies)
         _ours(port, file, events)
         found = []
@@ -134,9 +134,9 @@ class _Handler(BaseHTTPRequestHandler):
                         "position": "2026-10-23T01:30:02.345Z.4JzHX4k3uVijmhMx",
                     },
                 }
-                for index in range(MOST)
+                for index in range(MAX_BATCH)
             ],
-            "counts": {"recorded": MOST},
+            "counts": {"recorded": MAX_BATCH},
         }
     ).encode()
 

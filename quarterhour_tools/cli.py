@@ -19,6 +19,7 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TaskProgressColumn
 from rich.table import Column, Table
 from rich.text import Text
 
+from quarterhour.ledger.http import MAX_BATCH
 from quarterhour.statements.proof.folder import verify_folder
 from quarterhour.statements.proof.verify import verify
 from quarterhour_tools.bucket import Bucket, Folder, prepare_folder
@@ -33,7 +34,7 @@ from quarterhour_tools.loading.event_file import Source, open_source
 from quarterhour_tools.operations import bill, deployment, held, rerate, restore, statements
 from quarterhour_tools.output import as_json, counted, printable
 from quarterhour_tools.replay import demo
-from quarterhour_tools.replay.replay import MOST, VERDICTS, Accounts, Outcome, Replay, replaying
+from quarterhour_tools.replay.replay import VERDICTS, Accounts, Outcome, Replay, replaying
 
 _CANNOT: Final = 2
 _FIGURES: Final = ("events", "gross", "refunds", "commission", "payments")
@@ -100,9 +101,9 @@ def _parser() -> argparse.ArgumentParser:
     replay.add_argument(
         "--batch",
         type=int,
-        default=MOST,
+        default=MAX_BATCH,
         metavar="N",
-        help=f"the most events of one request, 1 to {MOST} (default {MOST})",
+        help=f"the most events of one request, 1 to {MAX_BATCH} (default {MAX_BATCH})",
     )
     replay.add_argument(
         "--orders",
@@ -370,8 +371,8 @@ def _up(args: argparse.Namespace) -> int:
 
 
 def _replay(args: argparse.Namespace) -> int:
-    if not 1 <= args.batch <= MOST:
-        raise ToolError(f"--batch must be between 1 and {MOST}")
+    if not 1 <= args.batch <= MAX_BATCH:
+        raise ToolError(f"--batch must be between 1 and {MAX_BATCH}")
     documents = [
         *(agencies.read_valid(args.agencies) if args.agencies else ()),
         *(rate_cards.read(args.cards) if args.cards else ()),

@@ -10,12 +10,12 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any, Final
 
+from quarterhour.ledger.http import BATCH, MAX_BATCH, MAX_BODY
 from quarterhour.model import clock
 from quarterhour.model.errors import FieldProblem
 from quarterhour_tools.errors import ToolError
-from quarterhour_tools.loading.event_file import BATCH
 from quarterhour_tools.loading.ndjson import Line, problem_of
-from quarterhour_tools.loading.receipts import FINAL, MOST, UNAVAILABLE, Item
+from quarterhour_tools.loading.receipts import FINAL, UNAVAILABLE, Item
 from quarterhour_tools.operations.remote import Answer, NoAnswerError, reasons
 from quarterhour_tools.output import printable
 
@@ -25,7 +25,6 @@ Post = Callable[[str, str, bytes], Answer]
 GIVE_UP_AFTER: Final = 300
 """Seconds without progress, unless a person chooses others."""
 
-_LARGEST_BODY: Final = 4_000_000
 _ATTEMPTS: Final = 10
 """The most times that a line is sent while others get through: about two minutes."""
 _FIRST_PAUSE: Final = 0.5
@@ -92,7 +91,7 @@ def batches(lines: Iterable[Line]) -> Iterator[Batch]:
     rejected: dict[int, Item] = {}
     size = 0
     for line in lines:
-        if len(taken) == MOST or size + len(line.text) + 2 > _LARGEST_BODY:
+        if len(taken) == MAX_BATCH or size + len(line.text) + 2 > MAX_BODY:
             yield Batch(tuple(taken), rejected)
             taken, rejected, size = [], {}, 0
         taken.append(line)

@@ -12,14 +12,12 @@ from itertools import chain
 from pathlib import Path
 from typing import IO, Final
 
+from quarterhour.ledger.http import BATCH, MAX_BODY, ONE
 from quarterhour.model.clock import parse_iso
 from quarterhour_tools.errors import ToolError
 
 STDIN: Final = "-"
-ONE: Final = "application/cloudevents+json"
-BATCH: Final = "application/cloudevents-batch+json"
 
-_LARGEST_BODY: Final = 4_000_000
 _MOST_UNUSED: Final = 64 << 20
 """The most bytes in a row without a line that can be an event: more is no NDJSON, or made to use up time."""
 _YEARS: Final = range(1900, 9000)
@@ -101,8 +99,8 @@ def _readable(name: str, stream: IO[bytes] | gzip.GzipFile) -> Iterator[bytes]:
 def _bounded(stream: IO[bytes] | gzip.GzipFile) -> Iterator[bytes]:
     """Yield lines; one that is longer than a request is cut. Raises ``ValueError`` if no event comes for long."""
     unused = 0
-    while line := stream.readline(_LARGEST_BODY + 1):
-        is_whole = len(line) <= _LARGEST_BODY
+    while line := stream.readline(MAX_BODY + 1):
+        is_whole = len(line) <= MAX_BODY
         yield line
         if is_whole and line.strip():
             unused = 0
@@ -112,7 +110,7 @@ def _bounded(stream: IO[bytes] | gzip.GzipFile) -> Iterator[bytes]:
             unused += len(rest)
             if unused > _MOST_UNUSED:
                 raise ValueError(f"there is no event in {_MOST_UNUSED >> 20} MB")
-            rest = b"" if is_whole or rest.endswith(b"\n") else stream.readline(_LARGEST_BODY)
+            rest = b"" if is_whole or rest.endswith(b"\n") else stream.readline(MAX_BODY)
 
 
 def read_lines(lines: Iterable[bytes]) -> Iterator[Line | BadLine]:
@@ -127,8 +125,8 @@ def read_lines(lines: Iterable[bytes]) -> Iterator[Line | BadLine]:
 
 
 def _line(number: int, line: bytes) -> Line | BadLine | None:
-    if len(line) > _LARGEST_BODY:
-        return BadLine(number, f"has more than {_LARGEST_BODY:,} bytes")
+    if len(line) > MAX_BODY:
+        return BadLine(number, f"has more than {MAX_BODY:,} bytes")
     try:
         text = line.decode("utf-8-sig" if number == 1 else "utf-8").strip()
         return Line(number, text, _time(json.loads(text, parse_constant=_refuse))) if text else None
@@ -147,7 +145,7 @@ def grouped(
     start, lines = (now, lines) if now else _start(lines)
     instant = start
     waiting: list[Line] = []
-    room = _LARGEST_BODY
+    room = MAX_BODY
     for line in lines:
         if isinstance(line, BadLine):
             yield line
@@ -156,7 +154,7 @@ def grouped(
         size = len(line.text)
         if waiting and (ahead or len(waiting) == most or size > room):
             yield Group(instant, tuple(waiting))
-            waiting, room = [], _LARGEST_BODY
+            waiting, room = [], MAX_BODY
         if ahead and line.time:
             instant = line.time
         waiting.append(line)

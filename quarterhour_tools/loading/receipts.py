@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, Final
 
+from quarterhour.ledger.http import MAX_BATCH
 from quarterhour_tools.errors import ToolError
 from quarterhour_tools.loading.ndjson import Line
 from quarterhour_tools.operations.remote import reasons
@@ -26,8 +27,6 @@ STORED: Final = ("recorded", "duplicate", "held")
 """The verdicts of an event that the deployment has stored."""
 FINAL: Final = (*STORED, "conflict", "rejected")
 UNAVAILABLE: Final = "unavailable"
-MOST: Final = 500
-"""The most lines of a batch, which is what the API takes in a request."""
 SHOWN: Final = 100
 """The most reasons that are kept to be shown."""
 
@@ -197,7 +196,7 @@ def _read(content: IO[bytes], tally: Tally) -> int:
     while (row := content.readline(_LONGEST)).endswith(b"\n"):
         try:
             found = json.loads(row)
-            if "through" not in found and len(entries) < MOST:
+            if "through" not in found and len(entries) < MAX_BATCH:
                 entries.append(_valid(found))
                 continue
             number, chain = int(found["through"]), str(found["chain"])

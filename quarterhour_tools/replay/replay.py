@@ -16,6 +16,7 @@ from quarterhour.counters.keys import ACCOUNTS, account_of, account_pk, period_s
 from quarterhour.counters.keys import period_of as period_of_counter
 from quarterhour.ledger.event import PAYMENT
 from quarterhour.ledger.held_events import HeldStatus, held_partitions
+from quarterhour.ledger.http import MAX_BATCH
 from quarterhour.model import clock, exact_json
 from quarterhour.model.clock import ManualClock
 from quarterhour.model.identifiers import Account
@@ -39,8 +40,6 @@ from quarterhour_tools.loading.rate_cards import RateCardFile
 from quarterhour_tools.operations.remote import reasons, segment
 from quarterhour_tools.statement_files import ListedStatement, read_statements
 
-MOST: Final = 500
-"""The most events of one request."""
 LEAP: Final = timedelta(days=366)
 """The longest step of the clock to an event's time."""
 VERDICTS: Final = ("recorded", "duplicate", "conflict", "rejected", "unavailable", "held")
@@ -520,7 +519,7 @@ class _Firing:
 def replaying(
     stack: Stack,
     report: Callable[[str], None] = lambda _: None,
-    most: int = MOST,
+    most: int = MAX_BATCH,
     *,
     orders: bool = False,
     statements: bool = False,

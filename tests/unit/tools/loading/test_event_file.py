@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from quarterhour.ledger.http import BATCH, ONE
 from quarterhour_tools.errors import ToolError
 from quarterhour_tools.loading import event_file
-from quarterhour_tools.loading.event_file import BATCH, ONE, BadLine, Group, Line, grouped, open_source, read_lines
+from quarterhour_tools.loading.event_file import BadLine, Group, Line, grouped, open_source, read_lines
 
 START = datetime(2026, 10, 23, 1, 30, tzinfo=UTC)
 LEAP = timedelta(days=366)

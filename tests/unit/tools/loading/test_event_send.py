@@ -86,7 +86,7 @@ def test_whatever_fails_and_is_killed_receipts_and_ledger_agree_in_the_end(
     patience = data.draw(st.sampled_from([1, 5, 300]), "give up after")
     with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
         path = Path(folder) / "receipts"
-        patch.setattr(delivery, "MOST", 3)
+        patch.setattr(delivery, "MAX_BATCH", 3)
         for _ in range(data.draw(st.integers(0, 3), "kills")):
             with patch.context() as dying:
                 die_at(data.draw(st.integers(0, 4), "write"), data.draw(st.floats(0, 1), "share"), dying)
