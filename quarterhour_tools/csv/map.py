@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final, ParamSpec, Self, TypeVar
 from zoneinfo import ZoneInfo
 
-from quarterhour.ledger.event import DETAILS, OF_CORRECTIONS, VOID
+from quarterhour.ledger.event import DETAILS, OF_CORRECTIONS, VIEW, VOID
 from quarterhour.model import money
 from quarterhour_tools.csv.cells import (
     Cells,
@@ -274,7 +274,8 @@ def _clean_ups(texts: _Section, columns: _Section, used_by: Iterable[str]) -> di
 
 def _event_map(event: _Section, compiler: "_Compiler") -> EventMap:
     with event, event.section("data") as data, data.section("extra") as extra:
-        has_amount = "amount" in data or not event.is_text("type", VOID)
+        is_view = event.is_text("type", VIEW)
+        has_amount = "amount" in data or not (is_view or event.is_text("type", VOID))
         compiler.money = set()
         return EventMap(
             when=compiler.tests(event, "when"),
@@ -284,7 +285,7 @@ def _event_map(event: _Section, compiler: "_Compiler") -> EventMap:
             data={
                 name: compiler.value(data, name, compiler.maker(name))
                 for name in ("currency", "commission_rate", "commission", "kind", *DETAILS, *OF_CORRECTIONS)
-                if name in data or name == "currency"
+                if name in data or (name == "currency" and not is_view)
             },
             extra={name: compiler.value(extra, name, compiler.text) for name in extra.names()},
             money=frozenset(compiler.money),

@@ -214,6 +214,12 @@ def test_the_retail_example_tells_sales_refunds_and_adjustments_apart() -> None:
     ]
 
 
+def test_the_example_of_a_web_log_makes_views_without_money() -> None:
+    text = "line,ts_utc,host,method,url,status,bytes\n1,2026-10-23 01:30:00,192.0.2.1,GET,/a,200,6\n"
+    (view,) = good(text, (EXAMPLES / "web_views.toml").read_text("utf-8"))
+    assert (view["type"], view["subject"], view["data"]) == ("view.recorded", "/a", {"customer": "192.0.2.1"})
+
+
 def test_the_hotel_example_voids_cancelled_bookings_and_has_a_rate_card_for_each_group(tmp_path: Path) -> None:
     columns = "hotel,is_canceled,lead_time,arrival_date_year,arrival_date_month,arrival_date_day_of_month"
     columns += ",stays_in_weekend_nights,stays_in_week_nights,reserved_room_type,market_segment,meal,agent,adr"
