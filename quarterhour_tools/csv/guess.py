@@ -16,6 +16,7 @@ from typing import Final
 
 from quarterhour.model import money
 from quarterhour.orders.events import SOURCE
+from quarterhour_tools.csv.column_names import LIKELY_CURRENCIES, ROLES, code_at_end, names_a_total, plain, without_code
 from quarterhour_tools.csv.columns import PLACEHOLDERS, Column, columns, is_text
 from quarterhour_tools.csv.errors import FileError, MapError
 from quarterhour_tools.csv.events import Event, events
@@ -45,69 +46,6 @@ LINES: Final = 20_000
 """The lines from which a map is made."""
 SAMPLES: Final = 3
 
-_AGENCIES: Final = ("agency", "agency id", "seller", "seller id", "vendor", "vendor id", "merchant", "merchant id")
-_AGENCIES_TOO: Final = ("merchant account", "partner", "affiliate", "agent", "shop", "store", "händler", "vendedor")
-_ROLES: Final = {
-    "subject": (*_AGENCIES, *_AGENCIES_TOO, "tienda", "vendeur"),
-    "id": (
-        *("transaction id", "balance transaction id", "event id", "payment id", "sale id", "line id", "id"),
-        *("transaction", "receipt", "invoice no", "invoice number", "invoice", "order id", "order number", "order no"),
-        *(
-            "order",
-            "reference",
-            "no",
-            "nr",
-            "number",
-            "beleg",
-            "belegnummer",
-            "rechnungsnummer",
-            "bestellnummer",
-            "pedido",
-            "factura",
-        ),
-    ),
-    "time": (
-        *("created utc", "created at", "created", "transaction date", "sale date", "order date", "invoice date"),
-        *("paid at", "booking date", "date", "datetime", "time", "timestamp", "datum", "fecha", "data"),
-    ),
-    "amount": (
-        *("amount", "gross", "gross amount", "total amount", "line total", "total", "net", "net amount", "sum"),
-        *("betrag", "brutto", "netto", "umsatz", "importe", "montant", "valor"),
-    ),
-    "unit_price": ("unit price", "price", "preis", "einzelpreis", "precio", "prix"),
-    "quantity": ("quantity", "qty", "menge", "anzahl", "cantidad", "quantité"),
-    "kind": ("type", "transaction type", "reporting category", "kind", "status", "art", "typ", "tipo"),
-    "product": ("product", "product id", "sku", "item", "stock code", "artikel", "artículo", "article"),
-    "order_id": ("order id", "order number", "order no", "order", "bestellnummer", "pedido", "commande"),
-    "customer": ("customer id", "buyer id", "client id"),
-    "category": ("category", "product category", "kategorie", "categoría", "catégorie"),
-}
-"""The names of columns for each part of an event, the best first, in small letters with single blanks."""
-_TOTALS: Final = frozenset({"total", "totals", "sum", "summe", "gesamt", "suma", "totale", "totaal"})
-_CODE: Final = re.compile(r"(?:^|[ _(])([A-Z]{3})\)?$")
-_COMMON: Final = frozenset(
-    {
-        "AUD",
-        "BRL",
-        "CAD",
-        "CHF",
-        "CZK",
-        "DKK",
-        "EUR",
-        "GBP",
-        "HUF",
-        "INR",
-        "JPY",
-        "MXN",
-        "NOK",
-        "NZD",
-        "PLN",
-        "SEK",
-        "USD",
-    }
-)
-"""The codes that count at the end of a column's name."""
-_LIKELY: Final = {"$": "USD", "¥": "JPY", "kr": "SEK", "R$": "BRL", "US$": "USD", "Kč": "CZK", "Fr": "CHF", "Ft": "HUF"}
 _CHARACTERS: Final = 1 << 24
 _MOST_COLUMNS: Final = 1000
 _ORDER: Final = ("[file]", "[numbers]", "[numbers", "[time]", "[text]", "[columns", "[total]", "[[event]]", "[event")
@@ -245,7 +183,7 @@ def _can_be_named(name: str) -> bool:
 
 
 def _is_total(cells: Sequence[str]) -> bool:
-    return any(cell.strip().strip(":").casefold() in _TOTALS for cell in cells)
+    return any(map(names_a_total, cells))
 
 
 @cache
@@ -297,16 +235,16 @@ class _Guesser:
 
     def _named(self, role: str, *, numeric: bool = False) -> Column | None:
         """Return the column with the best name for a role; `None` if there is none."""
-        for name in _ROLES[role]:
+        for name in ROLES[role]:
             for one in self._columns:
-                if _plain(one.name) == name and (one.is_number or not numeric):
+                if plain(one.name) == name and (one.is_number or not numeric):
                     return one
         return None
 
     def _amount(self) -> tuple[str | None, list[Column]]:
         """Return the formula of the amount, `None` if there is a choice, and the columns of money."""
         numbers = [one for one in self._columns if one.is_number]
-        fitting = [one for one in numbers if _without_code(one.name) in _ROLES["amount"]]
+        fitting = [one for one in numbers if without_code(one.name) in ROLES["amount"]]
         if len(fitting) == 1:
             self._proposal.certain.append(f"{fitting[0].name!r} is the amount")
             return "{" + fitting[0].name + "}", fitting
@@ -350,7 +288,7 @@ class _Guesser:
             place = "[numbers.currencies]"
             if code == OPEN:
                 question = f"Which currency is {sign!r}?"
-                self._proposal.ask(place, _quoted(sign), question, [_quoted(_LIKELY.get(sign, "USD"))])
+                self._proposal.ask(place, _quoted(sign), question, [_quoted(LIKELY_CURRENCIES.get(sign, "USD"))])
             else:
                 self._proposal.put(place, _quoted(sign), _quoted(code))
 
@@ -376,7 +314,7 @@ class _Guesser:
 
     def _currency_column(self) -> Column | None:
         fitting = [one for one in self._columns if one.is_currency]
-        return next((one for one in fitting if _plain(one.name) == "currency"), fitting[0] if fitting else None)
+        return next((one for one in fitting if plain(one.name) == "currency"), fitting[0] if fitting else None)
 
     def _currency(self, money_columns: list[Column]) -> None:
         data = "[event.data]"
@@ -384,15 +322,14 @@ class _Guesser:
             self._proposal.certain.append(f"{column.name!r} is the currency")
             self._proposal.put(data, "currency", _braced(column))
             return
-        codes = {_CODE.search(one.name) for one in money_columns}
-        named = {match[1] for match in codes if match and match[1] in _COMMON}
+        named = {code for one in money_columns if (code := code_at_end(one.name))}
         stated = {code_of(sign) for one in money_columns for sign in one.signs} - {OPEN}
         if len(named | stated) == 1:
             code = (named | stated).pop()
             self._proposal.checks.append(f"all amounts are in {code}")
             self._proposal.put(data, "currency", _quoted(code))
         else:
-            opened = {_LIKELY.get(sign, "") for one in money_columns for sign in one.signs} - {""}
+            opened = {LIKELY_CURRENCIES.get(sign, "") for one in money_columns for sign in one.signs} - {""}
             likely = sorted(named | stated | opened) or ["EUR", "USD", "GBP"]
             self._proposal.ask(
                 data, "currency", "Which currency do the amounts have?", [_quoted(one) for one in likely]
@@ -401,7 +338,7 @@ class _Guesser:
     def _times(self) -> list[Column]:
         """Declare the form of the times; return the columns that may be the time of a sale, one if that is certain."""
         times = [one for one in self._columns if one.is_time]
-        best = [one for name in _ROLES["time"] for one in times if _plain(one.name) == name]
+        best = [one for name in ROLES["time"] for one in times if plain(one.name) == name]
         found = best[:1] or times
         if not found:
             return []
@@ -415,7 +352,7 @@ class _Guesser:
         else:
             self._proposal.certain.append(f"{column.name!r} has times of the form {choices[0]}")
             self._proposal.put("[time]", "formats", json.dumps(choices))
-        if not column.all_offsets and "utc" not in _plain(column.name):
+        if not column.all_offsets and "utc" not in plain(column.name):
             self._proposal.put("[time]", "zone", '"UTC"')
             self._proposal.checks.append(
                 'the times have no offset: write their zone, such as "Europe/Madrid"; it is UTC here'
@@ -436,7 +373,7 @@ class _Guesser:
                 self._proposal.put(f"[columns.{_quoted(column.name)}]", "cut_prefix", '"#"')
 
     def _totals(self, totals: list[list[str]], amount: Column) -> None:
-        place = next(n for n, cell in enumerate(totals[0]) if cell.strip().strip(":").casefold() in _TOTALS)
+        place = next(n for n, cell in enumerate(totals[0]) if names_a_total(cell))
         text = totals[0][place].strip()
         usable = any(one.name == self._header[place] for one in self._columns)
         if not usable or any(row[place].strip() != text for row in totals):
@@ -481,7 +418,7 @@ class _Guesser:
             self._proposal.checks.append("no column holds times of one form: the events have no time")
 
     def _id(self) -> None:
-        fitting = [one for name in _ROLES["id"] for one in self._columns if _plain(one.name) == name]
+        fitting = [one for name in ROLES["id"] for one in self._columns if plain(one.name) == name]
         unique = [one for one in fitting if not one.repeated]
         if unique:
             self._proposal.certain.append(f"{unique[0].name!r} is the key of a row: no value repeats")
@@ -527,18 +464,6 @@ def _comments(proposal: Proposal, name: str, rows: int, header_line: int | None,
         ],
     ]
     return "".join(f"# {printable(line, 1000)}\n" for part in parts for line in part)
-
-
-def _plain(name: str) -> str:
-    """Return a column's name in small letters with single blanks: `OrderID` and `order_id` are `order id`."""
-    spaced = re.sub(r"(?<=[a-zß-ÿ])(?=[A-Z])", " ", name)
-    return " ".join(re.split(r"[\s_.-]+", spaced.casefold())).strip()
-
-
-def _without_code(name: str) -> str:
-    """Return a column's name as `_plain` does, without a currency code at its end."""
-    match = _CODE.search(name)
-    return _plain(name[: match.start()] if match and match[1] in _COMMON else name)
 
 
 def _value(form: NumberForm, cell: str) -> object:
