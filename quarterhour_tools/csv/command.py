@@ -25,6 +25,8 @@ from quarterhour_tools.output import counted, printable
 MOST_SHOWN: Final = 100
 """How many bad rows are shown; the others are counted."""
 _COUNTED: Final = {"rows": "row", "events": "event", "bad": "bad row"}
+_MOST_DIGITS: Final = 12
+"""The most digits of a number of rows."""
 _NEED_NO_NAME: Final = frozenset({UTF_8, "utf-16", "utf-32"})
 """The encodings that a file shows by itself."""
 
@@ -69,12 +71,15 @@ def _setting(text: str) -> tuple[str, str]:
 
 
 def _time(text: str) -> datetime:
-    return datetime.fromisoformat(text)
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError("expected an ISO 8601 date or time, such as 2026-10-23T02:00") from error
 
 
 def _count(text: str) -> int:
-    if not text.isdecimal():
-        raise ValueError(text)
+    if not text.isdecimal() or len(text) > _MOST_DIGITS:
+        raise argparse.ArgumentTypeError(f"expected a whole number of at most {_MOST_DIGITS} digits")
     return int(text)
 
 
@@ -91,9 +96,8 @@ def run(args: argparse.Namespace) -> int:
             return _convert(file, mapping, settings, args)
     except MapError as error:
         print(f"{printable(args.map or args.file)}: {printable(error)}", file=sys.stderr)
-    except BrokenPipeError:  # the reader, such as `head`, has closed the pipe
+    except BrokenPipeError:  # the reader, such as `head`, has closed the pipe: it needs no message
         _write_nothing_more()
-        return 0
     except _OutputError as error:
         _write_nothing_more()
         print(f"standard output: cannot be written: {printable(error)}", file=sys.stderr)

@@ -23,6 +23,7 @@ from quarterhour_tools.output import counted
 
 _LONGEST_RUN = 905
 """Seconds: slightly more than the functions' timeout."""
+_EXPECTED_ADDRESS: Final = "expected an address such as http://127.0.0.1:8080"
 _POLL_SECONDS: Final = 5
 _STACK: Final[dict[str, Any]] = {
     "metavar": "NAME",
@@ -174,13 +175,15 @@ def api(args: argparse.Namespace, connections: int = 1) -> Remote:
     """
     if not args.url:
         return Remote.deployed(deployed(args.stack, "ApiUrl"), connections)
+    if not set("@?#").isdisjoint(args.url):  # not shown, because it may hold a password
+        raise ToolError(f"--url has a user, a query or a fragment: {_EXPECTED_ADDRESS}")
     try:
         parts = urlsplit(args.url)
         valid = parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0
     except ValueError:
         valid = False
     if not valid:
-        raise ToolError(f"--url is {args.url!r}: expected an address such as http://127.0.0.1:8080")
+        raise ToolError(f"--url is {args.url!r}: {_EXPECTED_ADDRESS}")
     return Remote(args.url, connections=connections)
 
 

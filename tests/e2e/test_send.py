@@ -141,6 +141,7 @@ def test_an_empty_file_is_complete_and_a_truncated_one_is_not(
         ([".", "--url", "http://127.0.0.1:1"], "is no regular file"),
         (["events.ndjson", "--url", "localhost:8080"], "--url is 'localhost:8080': expected an address such as"),
         (["events.ndjson", "--url", "http://[::1"], "--url is"),
+        (["events.ndjson", "--url", "http://127.0.0.1:1/?stage=1"], "--url has a user, a query or a fragment"),
         (["events.ndjson", "--url", "http://127.0.0.1:1", "--receipts", "."], "name another one with --receipts"),
     ],
 )
@@ -155,6 +156,15 @@ def test_what_cannot_be_sent_is_said_at_once(
     monkeypatch.chdir(events.parent)
     assert main(["send", *arguments]) == 2
     assert problem in capsys.readouterr().err
+
+
+def test_a_password_in_the_address_is_refused_and_written_nowhere(
+    events: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(events, sales(1))
+    assert main(["send", str(events), "--url", "http://ann:secret@127.0.0.1:1"]) == 2
+    assert "secret" not in capsys.readouterr().err
+    assert list(events.parent.iterdir()) == [events]
 
 
 @pytest.mark.parametrize("option", [["--at-once", "0"], ["--at-once", "x"], ["--give-up-after", "9" * 5000]])

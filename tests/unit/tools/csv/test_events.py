@@ -4,6 +4,7 @@ import argparse
 import gzip
 import io
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -313,6 +314,25 @@ def test_a_span_of_time_or_a_number_of_rows_can_be_chosen(
 
 
 @pytest.mark.parametrize(
+    ("option", "expected"),
+    [
+        (["--from", "2026-13"], "expected an ISO 8601 date or time"),
+        (["--to", "tomorrow"], "expected an ISO 8601 date or time"),
+        (["--limit", "-1"], "expected a whole number"),
+        (["--limit", "9" * 20], "expected a whole number"),
+        (["--limit", "9" * 5000], "expected a whole number"),
+    ],
+)
+def test_an_option_that_cannot_be_read_is_refused(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], option: list[str], expected: str
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        command(tmp_path, ROWS, *option)
+    assert ended.value.code == 2
+    assert expected in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(
     ("content", "toml", "name", "message"),
     [
         (ROWS, "[[event]]", "sales.csv", "map.toml: event[1]."),
@@ -559,19 +579,32 @@ def test_an_encoding_that_was_detected_is_named(tmp_path: Path, capfd: pytest.Ca
     assert "Straße" in out
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no full device")
-def test_a_full_disk_is_no_fault_of_the_file(tmp_path: Path) -> None:
+def command_into(out: int, tmp_path: Path) -> subprocess.CompletedProcess[bytes]:
+    """Convert ``ROWS`` in a process of its own, with an open file as its standard output."""
     (tmp_path / "sales.csv").write_bytes(ROWS)
     (tmp_path / "map.toml").write_text(TILL, "utf-8")
     code = "from quarterhour_tools.entry import main; raise SystemExit(main())"
+    return subprocess.run(  # noqa: S603 - our own command
+        [sys.executable, "-c", code, "csv", str(tmp_path / "sales.csv"), "--map", str(tmp_path / "map.toml")],
+        stdout=out,
+        stderr=subprocess.PIPE,
+        check=False,
+    )
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no full device")
+def test_a_full_disk_is_no_fault_of_the_file(tmp_path: Path) -> None:
     with Path("/dev/full").open("wb") as full:
-        ended = subprocess.run(  # noqa: S603 - our own command
-            [sys.executable, "-c", code, "csv", str(tmp_path / "sales.csv"), "--map", str(tmp_path / "map.toml")],
-            stdout=full,
-            stderr=subprocess.PIPE,
-            check=False,
-        )
+        ended = command_into(full.fileno(), tmp_path)
     assert (ended.returncode, ended.stderr.decode()) == (
         2,
         "standard output: cannot be written: [Errno 28] No space left on device\n",
     )
+
+
+def test_a_reader_that_takes_only_a_part_gets_no_success(tmp_path: Path) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    ended = command_into(writer, tmp_path)
+    os.close(writer)
+    assert (ended.returncode, ended.stderr) == (2, b"")
