@@ -8,7 +8,7 @@ from typing import Final, NoReturn
 from quarterhour_tools.errors import INTERRUPTED, INTERRUPTED_MESSAGE
 
 _YOUNG_COLLECTIONS: Final = 1000
-"""How often Python looks for garbage among new objects before it looks among older ones.
+"""How many times the garbage collector examines new objects before it examines older ones.
 
 The embedded engine keeps almost all of its objects, millions of them.
 """
@@ -25,7 +25,7 @@ def main() -> int:
         return run()
     finally:
         _leave_when_interrupted()
-        # The process ends: Python need not look for garbage among all objects of the embedded engine.
+        # The process ends: a last collection would examine all objects of the embedded engine, for nothing.
         gc.freeze()
 
 

@@ -196,9 +196,9 @@ class _Counted(io.RawIOBase):
 def _check_kind(sample: bytes) -> None:
     for magic, kind in _KINDS:
         if sample.startswith(magic):
-            raise FileError(f"is no CSV file but {kind}")
+            raise FileError(f"is not a CSV file but {kind}")
     if sample[:100].removeprefix(codecs.BOM_UTF8).lstrip().lower().startswith(_PAGES):
-        raise FileError("is no CSV file but a page or a document (HTML, XML, RTF): export the data as CSV")
+        raise FileError("is not a CSV file but a page or a document (HTML, XML, RTF): export the data as CSV")
 
 
 def _marked(sample: bytes) -> str | None:
@@ -216,7 +216,7 @@ def detect(sample: bytes, *, whole: bool = True) -> str:
     if sample.isascii() or _mostly_utf_8(sample):
         return UTF_8
     if len(sample) - len(sample.translate(None, _CONTROLS)) > len(sample) // _CONTROL_SHARE:
-        raise FileError("is no text: export the data as CSV")
+        raise FileError("is not text: export the data as CSV")
     from charset_normalizer import from_bytes  # noqa: PLC0415 - few files need it
 
     unclear = b"".join(line for line in sample.splitlines(keepends=True) if not line.isascii())

@@ -151,7 +151,7 @@ def _layout(lines: list[Line]) -> tuple[str, int]:
             if first:
                 best, place = score, (delimiter, first - 1)
     if place is None:
-        raise FileError("is no table: no delimiter gives more than one column")
+        raise FileError("is not a table: no delimiter gives more than one column")
     return place
 
 
@@ -165,7 +165,7 @@ def _table(lines: list[Line], delimiter: str, start: int, proposal: Proposal) ->
     rows = records(iter(lines[start:]), delimiter, '"')
     top = next(rows)
     if not isinstance(top, Record):
-        raise FileError("is no table: its first row is not CSV")
+        raise FileError("is not a table: its first row is not CSV")
     proposal.certain.append(f"{_quoted(delimiter)} separates the columns")
     header = names(top.cells)
     if all(is_text(cell) for cell in header if cell) and len(set(filter(None, header))) > 1:

@@ -32,11 +32,11 @@ class Totals:
         return self._total.when(cells)
 
     def state(self, line: int, cells: Cells) -> None:
-        """Take the totals of a line; raise `CellError` if one is no number."""
+        """Take the totals of a line; raise `CellError` if one is not a number."""
         self._stated.append(_Line(line, {column: stated(cells) for column, (stated, _) in self._total.sums.items()}))
 
     def add(self, cells: Cells) -> None:
-        """Add a row to the sums; an empty cell adds nothing. Raises `CellError` if a cell is no number."""
+        """Add a row to the sums; an empty cell adds nothing. Raises `CellError` if a cell is not a number."""
         for column, (_, part) in self._total.sums.items():
             with suppress(EmptyCellError):
                 self._sums[column] = money.add(self._sums[column], part(cells))

@@ -119,7 +119,7 @@ def _csv(name: str, lines: Iterable[str]) -> Iterator[tuple[int, Any]]:
 
 def _row(number: int, values: Any) -> Row | BadLine:  # noqa: ANN401 - a line is any JSON
     if not isinstance(values, Mapping):
-        return BadLine(number, "is no object")
+        return BadLine(number, "is not an object")
     content = {name: value for name, value in values.items() if name != "agency"}
     agency, problems = values.get("agency"), []
     if not isinstance(agency, str) or not is_agency(agency):

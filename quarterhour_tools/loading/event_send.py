@@ -25,9 +25,9 @@ from quarterhour_tools.output import counted, printable
 HELP: Final = "send a file of events to a running stack"
 DESCRIPTION: Final = (
     "Send NDJSON of events, as `quarterhour csv` writes it, to a running stack: 500 in a request, several requests "
-    "at a time, each again until there is an answer. FILE.receipts keeps the verdict of each line. After an "
-    "interruption, run the same command again: it goes on where it stopped, and nothing is recorded twice. Exit code 0 "
-    "if every line is recorded, a duplicate or held, else 1."
+    "at a time. A request without an answer is sent again. FILE.receipts keeps the verdict of each line. After an "
+    "interruption, run the same command again: it continues where it stopped, and nothing is recorded twice. "
+    "Exit code 0 if every line is recorded, a duplicate or held, otherwise 1."
 )
 AT_ONCE: Final = 8
 """Below the 10 executions at a time that a new AWS account has."""
@@ -66,7 +66,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="SECONDS",
         help=f"stop after so many seconds in which no line got a verdict (default {GIVE_UP_AFTER})",
     )
-    parser.add_argument("--json", action="store_true", help="print one JSON object with the counts in place of a text")
+    parser.add_argument("--json", action="store_true", help="print the counts as one JSON object")
     parser.set_defaults(run=_run)
 
 

@@ -102,7 +102,7 @@ def _within(unused: int) -> int:
 def open_lines(name: str) -> Iterator[Lines]:
     """Open a file of NDJSON, or standard input for ``-``; compressed content is recognized by its first bytes.
 
-    Raises ``ToolError`` if it cannot be opened or is no regular file.
+    Raises ``ToolError`` if it cannot be opened or is not a regular file.
     """
     if name == STDIN:
         yield Lines(_unpacked(_standard_input()))
@@ -110,7 +110,7 @@ def open_lines(name: str) -> Iterator[Lines]:
     try:
         found = Path(name).stat()
         if not stat.S_ISREG(found.st_mode):
-            raise ToolError(f"{name} is no regular file: for a pipe, send it to standard input, and write -")
+            raise ToolError(f"{name} is not a regular file: for a pipe, send it to standard input, and write -")
         raw = Path(name).open("rb")  # noqa: SIM115 - closed by the block below
     except OSError as error:
         raise ToolError(f"{name}: {error.strerror}") from error

@@ -130,12 +130,12 @@ def _entry(line: Line, item: Item) -> Item:
 def open_receipts(path: Path, address: str) -> Iterator[Receipts]:
     """Open the receipts of an input for the deployment at an address, or begin new ones.
 
-    Raises ``ToolError`` if the file is of another deployment, is no file of receipts, cannot be written, or is in use
-    by another process.
+    Raises ``ToolError`` if the file is of another deployment, is not a file of receipts, cannot be written, or is in
+    use by another process.
     """
     try:
         if path.exists() and not path.is_file():
-            raise ToolError(f"{path} is no regular file: name another one with --receipts")
+            raise ToolError(f"{path} is not a regular file: name another one with --receipts")
         file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666)
     except OSError as error:
         raise ToolError(f"{path}: {error.strerror}: name another file with --receipts") from error
@@ -175,7 +175,7 @@ def _check(first: bytes, path: Path, own: Item, header: bytes) -> None:
         found = json.loads(first)
         kind, address = found["receipts"], found["address"]
     except (ValueError, LookupError, TypeError) as error:
-        raise ToolError(f"{path} is no file of receipts: name another one with --receipts") from error
+        raise ToolError(f"{path} is not a file of receipts: name another one with --receipts") from error
     of = f"another deployment, {address}" if kind == own["receipts"] else "another version of quarterhour"
     raise ToolError(f"{path} has the receipts of {of}: name another file with --receipts")
 

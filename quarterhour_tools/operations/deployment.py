@@ -170,8 +170,8 @@ def operator(args: argparse.Namespace) -> str:
 def api(args: argparse.Namespace, connections: int = 1) -> Remote:
     """Return the HTTP API of the deployed stack or the emulator that the arguments select.
 
-    ``connections``: the most requests at a time. Raises ``ToolError`` if ``--url`` is no address, if the stack has no
-    API, or if the machine has no credentials for AWS.
+    ``connections``: the most requests at a time. Raises ``ToolError`` if ``--url`` is not an address, if the stack has
+    no API, or if the machine has no credentials for AWS.
     """
     if not args.url:
         return Remote.deployed(deployed(args.stack, "ApiUrl"), connections)

@@ -138,7 +138,7 @@ def test_an_empty_file_is_complete_and_a_truncated_one_is_not(
     ("arguments", "problem"),
     [
         (["none.ndjson", "--url", "http://127.0.0.1:1"], "none.ndjson: No such file"),
-        ([".", "--url", "http://127.0.0.1:1"], "is no regular file"),
+        ([".", "--url", "http://127.0.0.1:1"], "is not a regular file"),
         (["events.ndjson", "--url", "localhost:8080"], "--url is 'localhost:8080': expected an address such as"),
         (["events.ndjson", "--url", "http://[::1"], "--url is"),
         (["events.ndjson", "--url", "http://127.0.0.1:1/?stage=1"], "--url has a user, a query or a fragment"),

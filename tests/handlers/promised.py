@@ -46,7 +46,7 @@ Case = schemathesis.Case[Any]
 
 @schemathesis.serializer(LINES)
 def lines(_: object, value: object) -> bytes:
-    """Return a body of lines; one that is no text, as a negative example may be, is its JSON."""
+    """Return a body of lines; one that is not text, as a negative example may be, is its JSON."""
     return (value if isinstance(value, str) else json.dumps(value)).encode()
 
 

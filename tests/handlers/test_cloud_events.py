@@ -229,7 +229,7 @@ REFUSED: dict[str, tuple[tuple[tuple[str, str], ...], bytes, int, str]] = {
         415,
         "content-type",
     ),
-    "headers with data that is no JSON": ((("ce-id", "1"), ("content-type", "application/json")), b"{", 400, "body"),
+    "headers with data that is not JSON": ((("ce-id", "1"), ("content-type", "application/json")), b"{", 400, "body"),
     "headers with no data": ((("ce-id", "1"), ("content-type", "application/json")), b"", 400, "body"),
 }
 

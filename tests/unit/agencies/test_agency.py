@@ -55,7 +55,7 @@ BAD: dict[str, tuple[Any, str]] = {
     "an unknown country": ({"country": "UK"}, "content.country"),
     "a country in lower case": ({"country": "gb"}, "content.country"),
     "an unknown currency": ({"currency": "GPB"}, "content.currency"),
-    "a tax profile that is no object": ({"tax": "20"}, "content.tax"),
+    "a tax profile that is not an object": ({"tax": "20"}, "content.tax"),
     "no scheme": (tax(scheme=None), "content.tax.scheme"),
     "an unknown scheme": (tax(scheme="reduced"), "content.tax.scheme"),
     "no percentage": (tax(percent=None), "content.tax.percent"),

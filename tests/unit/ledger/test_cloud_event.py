@@ -172,7 +172,7 @@ BAD_DATA: dict[str, tuple[object, str]] = {
     "no JSON": (in_base64(b"amount=1"), "is not JSON in Base64"),
     "not UTF-8": (in_base64(b"\xff"), "is not JSON in Base64"),
     "nested too deeply": (in_base64(b"[" * 100_000), "is not JSON in Base64"),
-    "a list": (in_base64([1]), "is no object"),
+    "a list": (in_base64([1]), "is not an object"),
     "a number": (Decimal(5), "is 5"),
 }
 

@@ -112,8 +112,8 @@ BAD = {
     "another content": (sale(datacontenttype="text/xml"), "datacontenttype", "is 'text/xml'", JSON),
     "no data": (sale(data=ABSENT), "data", "is missing", DATA),
     "empty data": (sale(data={}), "data", "is an object of 0", DATA),
-    "data as text": (sale(data="12.50 GBP"), "data", "is no object", DATA),
-    "data as a list": (sale(data=[{}]), "data", "is no object", DATA),
+    "data as text": (sale(data="12.50 GBP"), "data", "is not an object", DATA),
+    "data as a list": (sale(data=[{}]), "data", "is not an object", DATA),
     "no amount": (sale_of(amount=ABSENT), "data.amount", "is missing", AMOUNT),
     "amount null": (sale_of(amount=None), "data.amount", "is missing", AMOUNT),
     "amount as a word": (sale_of(amount="twelve"), "data.amount", "is 'twelve'", AMOUNT),
@@ -243,7 +243,7 @@ def test_an_invalid_event_is_rejected_with_field_problem_and_expectation(
 
 @pytest.mark.parametrize("item", [None, "sale", Decimal(1), True, [], [sale()]], ids=repr)
 def test_an_item_that_is_no_object_is_rejected(item: object) -> None:
-    assert problems(item) == [("", "is no JSON object", "a CloudEvent")]
+    assert problems(item) == [("", "is not a JSON object", "a CloudEvent")]
 
 
 def test_a_rejection_names_every_problem_of_an_item() -> None:

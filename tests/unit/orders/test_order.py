@@ -79,7 +79,7 @@ EXPECTED_PLACED = "an RFC 3339 instant such as 2026-10-23T01:30:00Z, of the year
         (body(items=[]), ("items", "is a list of 0", EXPECTED_ITEMS)),
         (body(*[item()] * 1001), ("items", "is a list of 1001", EXPECTED_ITEMS)),
         (body(items={"0": item()}), ("items", "is an object of 1", EXPECTED_ITEMS)),
-        (body(item(), "tea"), ("items[1]", "is no object", "an object with agency, product and amount")),
+        (body(item(), "tea"), ("items[1]", "is not an object", "an object with agency, product and amount")),
         (body(item(agency=ABSENT)), ("items[0].agency", "is missing", NO_AGENCY)),
         (body(item(product=ABSENT)), ("items[0].product", "is missing", EXPECTED_ID)),
         (body(item(product="A#7")), ("items[0].product", "is 'A#7'", EXPECTED_ID)),

@@ -43,7 +43,7 @@ BAD: dict[str, tuple[Any, str]] = {
     "too many rules": (content(*[{"percent": "1", "category": str(n)} for n in range(MAX_RULES + 1)]), "content.rules"),
     "an instant without an offset": (content(valid_from="2026-10-01T00:00:00"), "content.valid_from"),
     "a field more": (content() | {"name": "autumn"}, "content.name"),
-    "a rule that is no object": (content() | {"rules": ["10 %"]}, "content.rules[0]"),
+    "a rule that is not an object": (content() | {"rules": ["10 %"]}, "content.rules[0]"),
     "no percent": (content({"category": "books"}), "content.rules[0].percent"),
     "more than everything": (content({"percent": "100.1"}), "content.rules[0].percent"),
     "less than nothing": (content({"percent": "-1"}), "content.rules[0].percent"),

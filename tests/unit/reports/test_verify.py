@@ -339,17 +339,17 @@ TAMPERINGS = {
     "another object put among the lines": Tampering(
         put("ledger/dt=2026-10-23/notes.txt", b""), "ledger/dt=2026-10-23/notes.txt", "is in no manifest"
     ),
-    "a manifest that is no JSON": Tampering(put(MIDDLE, b"{"), MIDDLE, "cannot be read: "),
+    "a manifest that is not JSON": Tampering(put(MIDDLE, b"{"), MIDDLE, "cannot be read: "),
     "a manifest that is a list": Tampering(put(MIDDLE, b"[]"), MIDDLE, "cannot be read: "),
-    "a manifest that is no text": Tampering(put(MIDDLE, b"\xff\xfe\xff"), MIDDLE, "cannot be read: "),
+    "a manifest that is not text": Tampering(put(MIDDLE, b"\xff\xfe\xff"), MIDDLE, "cannot be read: "),
     # manifests, covered up
     "a manifest taken out, the chain repaired": Tampering(
         removed_and_covered_up(MIDDLE), LAST, "from: 2026-10-23T02:30:00Z where 2026-10-23T02:00:00Z"
     ),
     "its lines are found then": Tampering(removed_and_covered_up(MIDDLE), LINES_0200, "is in no manifest"),
     "a manifest without its accounts": Tampering(document(LAST, lambda m: m.pop("accounts")), LAST, "cannot be read: "),
-    "a sum that is no number": Tampering(document(LAST, account("gross", "one")), LAST, "cannot be read: "),
-    "a count that is no number": Tampering(document(LAST, lambda m: m.update(lines="1")), LAST, "lines: 1 where 1"),
+    "a sum that is not a number": Tampering(document(LAST, account("gross", "one")), LAST, "cannot be read: "),
+    "a count that is not a number": Tampering(document(LAST, lambda m: m.update(lines="1")), LAST, "lines: 1 where 1"),
     "a sum changed": Tampering(document(MIDDLE, account("commission", "0.01")), MIDDLE, "accounts: "),
     "an account left out": Tampering(document(MIDDLE, lambda m: m["accounts"].pop()), MIDDLE, "accounts: "),
     "the number of lines changed": Tampering(document(MIDDLE, lambda m: m.update(lines=4)), MIDDLE, "lines: 4 where 3"),
@@ -417,7 +417,7 @@ TAMPERINGS = {
     "a partition of another quarter-hour": Tampering(
         text(LINES_0200, replaced("202610230200#", "202610230215#")), LINES_0200, "is of another quarter-hour"
     ),
-    "an amount that is no number": Tampering(
+    "an amount that is not a number": Tampering(
         text(LINES_0200, replaced(",12.50,", ",much,")), LINES_0200, "cannot be read: "
     ),
     "an amount beyond all sums": Tampering(
@@ -551,11 +551,11 @@ def test_an_object_that_cannot_be_opened_is_named_with_the_reason(key: str) -> N
 
     def open_object(name: str) -> IO[bytes]:
         if name == key:
-            raise FileNotFoundError(ENOENT, "is no regular file", name)
+            raise FileNotFoundError(ENOENT, "is not a regular file", name)
         return plain(name)
 
     found = verify(open_object, objects)
-    assert f"{key}: is no regular file" in found.problems
+    assert f"{key}: is not a regular file" in found.problems
     assert not found.proven
 
 

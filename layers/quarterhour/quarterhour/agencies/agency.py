@@ -58,7 +58,7 @@ def read_agency(content: object, prefix: str = "content.") -> Agency | tuple[Fie
     Without ``valid_from``, the content is valid from the beginning of time.
     """
     if not isinstance(content, Mapping):
-        return (FieldProblem(prefix.rstrip("."), "is no object", f"an object with {', '.join(FIELDS)}"),)
+        return (FieldProblem(prefix.rstrip("."), "is not an object", f"an object with {', '.join(FIELDS)}"),)
     outer = Fields(content, prefix)
     outer.report_unknown(frozenset(FIELDS))
     legal_name = outer.value("legal_name", fields.TEXT, fields.text, optional=True)

@@ -87,7 +87,7 @@ def read_data(item: Mapping[str, Any], read: Fields) -> dict[str, Any] | None:
     else:
         name, data = DATA, read.value(DATA, _OBJECT, lambda value: value or None)
     if data is not None and not isinstance(data, dict):
-        read.problem(name, "is no object", _OBJECT)
+        read.problem(name, "is not an object", _OBJECT)
         return None
     return data
 

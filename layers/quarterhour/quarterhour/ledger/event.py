@@ -169,7 +169,7 @@ def without_operator(facts: Mapping[str, str]) -> Mapping[str, str]:
 def read_event(item: object) -> Event | Rejection:
     """Return the event in one item of a request, or its rejection with every problem in it."""
     if not isinstance(item, dict):
-        return Rejection(None, None, (FieldProblem("", "is no JSON object", "a CloudEvent"),))
+        return Rejection(None, None, (FieldProblem("", "is not a JSON object", "a CloudEvent"),))
     read = Fields(item)
     event = _read(item, read)
     return rejection(item, read.problems) if event is None else event

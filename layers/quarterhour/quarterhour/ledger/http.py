@@ -82,7 +82,7 @@ def _parsed(body: bytes) -> Any:  # noqa: ANN401 - JSON is any value
 
 def _batch(parsed: object) -> list[object]:
     if not isinstance(parsed, list):
-        raise refusal(MalformedError, "is no list", f"a single event as {ONE}")
+        raise refusal(MalformedError, "is not a list", f"a single event as {ONE}")
     _check_number(len(parsed))
     return parsed
 
@@ -153,7 +153,7 @@ def _decoded(value: str) -> str:
     try:
         return unquote_to_bytes(value).decode()
     except UnicodeDecodeError as error:
-        raise ValueError("is no percent-encoded UTF-8") from error
+        raise ValueError("is not percent-encoded UTF-8") from error
 
 
 def response_parts(

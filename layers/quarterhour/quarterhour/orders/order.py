@@ -78,7 +78,7 @@ def read_order(body: Mapping[str, Any]) -> Order:
 def _item(sent: object, name: str, problems: list[FieldProblem]) -> dict[str, str] | None:
     """Parse an item as its sale, so that an order holds only what the ledger accepts."""
     if not isinstance(sent, dict):
-        problems.append(FieldProblem(name, "is no object", "an object with agency, product and amount"))
+        problems.append(FieldProblem(name, "is not an object", "an object with agency, product and amount"))
         return None
     item = Fields(sent, f"{name}.", problems)
     item.report_unknown(ITEM_FIELDS)

@@ -99,7 +99,7 @@ class RateCard(NamedTuple):
 def read_rate_card(content: object) -> RateCard | tuple[FieldProblem, ...]:
     """Return the rate card in a document's content, or every problem in it."""
     if not isinstance(content, Mapping):
-        return (FieldProblem("content", "is no object", "an object with valid_from and rules"),)
+        return (FieldProblem("content", "is not an object", "an object with valid_from and rules"),)
     outer = Fields(content, "content.")
     outer.report_unknown(_FIELDS)
     valid_from = outer.value("valid_from", fields.INSTANT, fields.instant)
@@ -133,7 +133,7 @@ def rate_card_of(version: Mapping[str, Any]) -> RateCard:
 
 def _read_rule(value: object, prefix: str, outer: Fields) -> Rule | None:
     if not isinstance(value, Mapping):
-        outer.problems.append(FieldProblem(prefix.rstrip("."), "is no object", "an object with percent"))
+        outer.problems.append(FieldProblem(prefix.rstrip("."), "is not an object", "an object with percent"))
         return None
     before = len(outer.problems)
     inner = Fields(value, prefix, outer.problems)

@@ -233,7 +233,7 @@ class Tallier:
 
 
 def _no_numbers(line: Line) -> ValueError:
-    return ValueError(f"the amount {line['amount']!r} or the commission {line['commission']!r} is no number")
+    return ValueError(f"the amount {line['amount']!r} or the commission {line['commission']!r} is not a number")
 
 
 def tally_lines(lines: Iterable[Line]) -> LineTotals:

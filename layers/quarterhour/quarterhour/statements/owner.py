@@ -42,7 +42,7 @@ class Owner(NamedTuple):
 def read_owner(content: object) -> Owner | tuple[FieldProblem, ...]:
     """Return the owner in a document's content, or every problem in it."""
     if not isinstance(content, Mapping):
-        return (FieldProblem("content", "is no object", f"an object with {', '.join(FIELDS)}"),)
+        return (FieldProblem("content", "is not an object", f"an object with {', '.join(FIELDS)}"),)
     read = Fields(content, "content.")
     read.report_unknown(frozenset(FIELDS))
     legal_name = read.value("legal_name", fields.TEXT, fields.text)

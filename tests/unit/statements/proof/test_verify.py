@@ -88,7 +88,7 @@ def flipped(value: Any) -> Any:
 
 
 def leaves(value: Any, path: str = "") -> list[str]:
-    """Return the path of every value in JSON that is no object or list."""
+    """Return the path of every value in JSON that is not an object or list."""
     if isinstance(value, dict):
         return [leaf for name, one in value.items() for leaf in leaves(one, f"{path}.{name}" if path else name)]
     if isinstance(value, list):

@@ -80,9 +80,9 @@ def test_a_character_on_the_edge_of_the_sample_is_read(tmp_path: Path) -> None:
     ],
 )
 def test_a_file_of_another_kind_is_named(tmp_path: Path, start: bytes, kind: str) -> None:
-    with pytest.raises(FileError, match=f"is no CSV file but .*{kind}"):
+    with pytest.raises(FileError, match=f"is not a CSV file but .*{kind}"):
         content(tmp_path / "f.csv", start + b"\x00\x01 of it")
-    with pytest.raises(FileError, match=f"is no CSV file but .*{kind}"):
+    with pytest.raises(FileError, match=f"is not a CSV file but .*{kind}"):
         content(tmp_path / "f.csv.gz", gzip.compress(start + b" of it"))
 
 
@@ -129,7 +129,7 @@ def test_a_bomb_ends_within_limits(tmp_path: Path) -> None:
 
 
 def test_what_is_no_text_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(FileError, match="is no text"):
+    with pytest.raises(FileError, match="is not text"):
         content(tmp_path / "f.csv", bytes(range(1, 256)) * 100)
 
 

@@ -226,7 +226,7 @@ def test_the_sign_before_a_number_is_cut() -> None:
 
 @pytest.mark.parametrize("text", ["", "\n", "just text\n", ",,\n,,\n"])
 def test_what_is_no_table_is_refused(text: str) -> None:
-    with pytest.raises(FileError, match="is no table"):
+    with pytest.raises(FileError, match="is not a table"):
         proposed(text)
 
 

@@ -57,7 +57,7 @@ def test_agencies_are_read_from_ndjson_or_csv(tmp_path: Path, content: str, name
     ("line", "problems"),
     [
         ("{", ["is not JSON"]),
-        ("[]", ["is no object"]),
+        ("[]", ["is not an object"]),
         ('{"legal_name": "x"}', ["agency is missing"]),
         ('{"agency": 42}', ["agency is 42"]),
         ('{"agency": "42 "}', ["agency is '42 '"]),

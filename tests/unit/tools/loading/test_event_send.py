@@ -177,15 +177,15 @@ def test_receipts_of_another_deployment_or_version_and_other_files_are_refused(p
         pass
     for content, problem in (
         (b'{"receipts": 2, "address": ""}\n', "another version of quarterhour"),
-        (b"id,amount\n", "is no file of receipts"),
-        (b"[1]\n", "is no file of receipts"),
-        (b"\xff" * 3_000_000, "is no file of receipts"),
+        (b"id,amount\n", "is not a file of receipts"),
+        (b"[1]\n", "is not a file of receipts"),
+        (b"\xff" * 3_000_000, "is not a file of receipts"),
     ):
         path.write_bytes(content)
         with pytest.raises(ToolError, match=problem), open_receipts(path, URL):
             pass
         assert path.read_bytes() == content, "nothing of it is lost"
-    with pytest.raises(ToolError, match="no regular file"), open_receipts(path.parent, URL):
+    with pytest.raises(ToolError, match="not a regular file"), open_receipts(path.parent, URL):
         pass
     with pytest.raises(ToolError, match="--receipts"), open_receipts(path / "below", URL):
         pass

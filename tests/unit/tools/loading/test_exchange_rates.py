@@ -152,7 +152,7 @@ BROKEN = {
     "book.xlsx": (b"PK\x03\x04\xff\xfe", "a spreadsheet or another ZIP file"),
     "zeros.csv": (bytes(1000), "many NUL bytes"),
     "broken.csv": (ECB.encode() + b"\xff\xfe" + "é".encode() * 9, "line 5 has bytes that are no text"),
-    "page.html": (b"<!doctype html>\n<p>ECB</p>\n", "no CSV file but a page"),
+    "page.html": (b"<!doctype html>\n<p>ECB</p>\n", "not a CSV file but a page"),
     "page.csv": (b"The rates of today\n", "expected date, currency, units_per_base"),
     "open.csv": ((ECB + '"' + "x" * 200_000).encode(), "field limit"),
     "quote.csv": ((ECB + '2026-11-19,"1').encode(), "unexpected end"),

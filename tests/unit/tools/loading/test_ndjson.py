@@ -100,7 +100,7 @@ def test_what_can_be_read_of_a_truncated_or_broken_file_is_read_and_the_rest_rep
 
 def test_another_thing_than_a_regular_file_is_refused(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "fifo")
-    for name, problem in (("fifo", "write -"), (".", "no regular file"), ("none", "No such file")):
+    for name, problem in (("fifo", "write -"), (".", "not a regular file"), ("none", "No such file")):
         with pytest.raises(ToolError, match=problem), open_lines(str(tmp_path / name)):
             pass
 

@@ -238,7 +238,7 @@ def profile_problems(profile: Json | None) -> Iterator[str]:
     if profile["scheme"] not in SCHEMES:
         yield f"tax_profile.scheme: {_short(profile['scheme'])} where one of {', '.join(SCHEMES)} is right"
     elif profile["scheme"] == STANDARD and not 0 <= percent <= 100:  # noqa: PLR2004 - a percentage
-        yield f"tax_profile.percent: {_short(profile['percent'])} is no percentage"
+        yield f"tax_profile.percent: {_short(profile['percent'])} is not a percentage"
     elif profile["scheme"] != STANDARD and percent:
         yield f"tax_profile.percent: {_short(profile['percent'])} where 0 is right"
     if not profile["note"]:
