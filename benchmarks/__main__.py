@@ -446,7 +446,7 @@ def replaying(extent: Extent) -> Iterator[Line]:
     try:
         found = compare(Path(data), days=extent.days) if data else None
     except (ToolError, OSError) as error:
-        yield Line(what, "not measured", notes=(str(error),))
+        yield Line(what, "failed", ">= 2x", MISSED, (str(error),))
     else:
         measured = f"{found.ratio:.2f}x ({found.own[0].seconds:.0f} CPU s)" if found else "not measured"
         verdict = at_least(2.0, found.ratio) if found else ""

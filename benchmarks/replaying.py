@@ -28,6 +28,9 @@ DATA: Final = "QUARTERHOUR_REPLAY_DATA"
 
 _KIB_A_MIB: Final = 1024
 
+Outcome = dict[str, Any]
+"""What `quarterhour replay --json` printed."""
+
 
 @dataclass(frozen=True, slots=True)
 class Run:
@@ -35,7 +38,7 @@ class Run:
 
     seconds: float
     mib: float
-    outcome: dict[str, Any]
+    outcome: Outcome
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,10 +67,19 @@ def compare(data: Path, released: str = RELEASED, days: int = DAYS, rounds: int 
         for _ in range(rounds):
             before.append(replay(old, events))
             own.append(replay(ROOT, events))
-    compared = [(run.outcome["verified"], run.outcome["accounts"], run.outcome["lines"]) for run in (*own, *before)]
-    if any(one != (True, compared[0][1], number) for one in compared):
+    if not all(agree(new.outcome, old.outcome, number) for new, old in zip(own, before, strict=True)):
         raise ToolError("the versions differ in what they recorded")
     return Comparison(number, own, before)
+
+
+def agree(new: Outcome, old: Outcome, lines: int) -> bool:
+    """Whether two versions sealed and verified all lines, and agree in every figure that the older one has."""
+    accounts = new["accounts"]
+    return (
+        all(one["verified"] and one["lines"] == lines for one in (new, old))
+        and accounts.keys() == old["accounts"].keys()
+        and all(figures.items() <= accounts[name].items() for name, figures in old["accounts"].items())
+    )
 
 
 @contextmanager
