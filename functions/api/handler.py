@@ -149,11 +149,13 @@ def window(layer: str, start: str) -> http.Response:
     return _ok(kind.window(with_windows, at, paging))
 
 
-@routes.get("/reports", allow=machines, query=PAGE)
+@routes.get("/reports", allow=machines, query=("date", *PAGE))
 def report_runs() -> http.Response:
     """Return the report runs, the newest first."""
-    paging = routes.parameters().paging()
-    return _ok(paging.body(reports.runs(paging)))
+    query = routes.parameters()
+    day = query.optional("date", DAY, instants.day, None)
+    paging = query.paging()
+    return _ok(paging.body(reports.runs(day, paging)))
 
 
 @routes.get("/reports/<run>", allow=everyone)

@@ -142,3 +142,10 @@ def test_only_runs_are_listed_among_the_runs(reported: World) -> None:
 def test_a_run_takes_no_parameters_and_the_list_no_others(reported: World) -> None:
     assert reported.refused(f"/reports/{FIRST}", limit=1)["field"] == "limit"
     assert reported.refused("/reports", from_="2026-10-23")["field"] == "from"
+
+
+def test_the_runs_of_a_day_are_listed_by_its_date(reported: World) -> None:
+    assert [item["run"] for item in reported.all("/reports", date="2026-10-23", limit=1)] == [SECOND, FIRST]
+    assert reported.read("/reports", date="2026-10-22")["items"] == []
+    assert reported.read("/reports", date="2026-10-24")["items"] == []
+    assert reported.refused("/reports", date="yesterday")["field"] == "date"

@@ -3,6 +3,8 @@ import { html, render, useEffect, useErrorBoundary, useRef, useState } from "./v
 import * as format from "./format.js";
 import { Accounts } from "./pages/accounts.js";
 import { Overview } from "./pages/overview.js";
+import { Report } from "./pages/report.js";
+import { Reports } from "./pages/reports.js";
 import { Statement } from "./pages/statement.js";
 import { Statements } from "./pages/statements.js";
 import { Failure, Link } from "./parts.js";
@@ -10,7 +12,7 @@ import { address, here } from "./routes.js";
 import * as session from "./session.js";
 import { settings } from "./settings.js";
 
-const MENU = [["Overview", []], ["Accounts", ["accounts"]], ["Statements", ["statements"]]];
+const MENU = [["Overview", []], ["Accounts", ["accounts"]], ["Statements", ["statements"]], ["Reports", ["reports"]]];
 
 /** Returns the title and the content of the page at an address. */
 function pageAt({ parts, query }) {
@@ -23,6 +25,8 @@ function pageAt({ parts, query }) {
     const title = `Statement of ${agency} in ${currency}, ${format.month(period)}`;
     return [title, html`<${Statement} name=${{ period, agency, currency }} />`];
   }
+  if (first === "reports" && !rest.length) return ["Reports", html`<${Reports} query=${query} />`];
+  if (first === "reports" && rest.length === 1) return [`Run ${rest[0]}`, html`<${Report} run=${rest[0]} />`];
   return ["No such page", html`<p>There is no page at this address. Begin with the menu above.</p>`];
 }
 

@@ -12,6 +12,9 @@ export function sum(texts) {
 /** Returns the exact difference of two decimal texts. */
 export const difference = (text, from) => sum([text, from.startsWith("-") ? from.slice(1) : `-${from}`]);
 
+/** Returns whether two decimal texts are the same number. */
+export const same = (text, other) => !/[1-9]/.test(difference(text, other));
+
 const scaleOf = (text) => (text.split(".")[1] || "").length;
 
 const scaled = (text, scale) => BigInt(text.replace(".", "") + "0".repeat(scale - scaleOf(text)));

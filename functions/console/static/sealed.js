@@ -2,6 +2,12 @@
 import { readCsv, unescapeFormula } from "./csv.js";
 import { Problem } from "./problem.js";
 
+/** The columns whose text senders choose; it is escaped in the file. */
+const TEXTS = [
+  "source", "id", "agency", "product", "customer", "order_id", "line", "location", "refers_to", "refers_to_source",
+  "extra", "category", "reason",
+];
+
 /** Returns the content of a sealed file; a Problem if it is not the file that was sealed. */
 export async function sealedContent({ url, sha256, key }) {
   const response = await fetch(url, { credentials: "omit" }).catch(() => null);
@@ -21,7 +27,7 @@ export async function sealedLines(file) {
   const packed = new Blob([await sealedContent(file)]).stream();
   const lines = readCsv(await new Response(packed.pipeThrough(new DecompressionStream("gzip"))).text());
   for (const line of lines) {
-    for (const name of ["source", "id", "product", "order_id"]) line[name] = unescapeFormula(line[name]);
+    for (const name of TEXTS) if (name in line) line[name] = unescapeFormula(line[name]);
   }
   return lines;
 }

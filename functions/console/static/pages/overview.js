@@ -6,6 +6,7 @@ import { difference, sum } from "../decimal.js";
 import * as format from "../format.js";
 import { Failure, Link, Money, More, Name, Pending, Table, useLoaded, usePages } from "../parts.js";
 import { address } from "../routes.js";
+import { reportAddress } from "./reports.js";
 import { statementAddress } from "./statements.js";
 
 const ACCOUNTS = 100;
@@ -151,6 +152,7 @@ function Attention({ accounts }) {
   const unregistered = accounts.filter((one) => one.registered === false);
   const due = periods.items.filter((one) => ["closed", "running"].includes(one.state));
   const [run] = reports.items;
+  const lastRun = run && html`<${Link} to=${reportAddress(run.run)}>${run.run}<//>`;
   const many = ({ items, next }, one, more) =>
     items.length ? `${format.count(items.length)}${next ? " or more" : ""} ${items.length === 1 ? one : more}` : "";
   const listed = [
@@ -165,7 +167,7 @@ function Attention({ accounts }) {
       unregistered.slice(0, 5).map((one) => html`<${Name}>${one.agency}<//> ${one.currency}`)],
     [many({ items: due }, "period is over and not stated yet", "periods are over and not stated yet"),
       due.map((one) => html`${format.month(one.period)}: ${one.state}`)],
-    [run?.counters === "drift" && "The live counters differ from the last run", [html`Run <code>${run?.run}</code>`]],
+    [run?.counters === "drift" && "The live counters differ from the last run", [lastRun]],
   ].filter(([text]) => text);
   return html`
     <section aria-label="What needs attention" class="card">
@@ -175,6 +177,6 @@ function Attention({ accounts }) {
         ${listed.map(([text, examples]) => html`
           <li key=${text}>${text}<ul>${examples.map((one, index) => html`<li key=${index}>${one}</li>`)}</ul></li>`)}
       </ul>
-      ${run && html`<p class="note">Proof: the counters of the last run, ${run.run}, are ${run.counters}.</p>`}
+      ${run && html`<p class="note">Proof: the counters of the last run, ${lastRun}, are ${run.counters}.</p>`}
     </section>`;
 }

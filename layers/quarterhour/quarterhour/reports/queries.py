@@ -3,18 +3,28 @@
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
-from quarterhour.aws.entity import Values
+from quarterhour.aws.entity import Range, Values
 from quarterhour.aws.entity_table import EntityReader
 from quarterhour.aws.items import Request
 from quarterhour.aws.retries import with_retries
 from quarterhour.model.clock import iso_seconds
 from quarterhour.model.errors import NotFoundError
 from quarterhour.model.fields import shown
-from quarterhour.reports.keys import ALL_RUNS, MANIFEST, files_of, is_run_id, run_bounds, run_key, run_prefix
-from quarterhour.web.paging import Page, Paging
+from quarterhour.reports.keys import (
+    ALL_RUNS,
+    MANIFEST,
+    RUNS,
+    files_of,
+    is_run_id,
+    run_bounds,
+    run_key,
+    run_prefix,
+    runs_between,
+)
+from quarterhour.web.paging import Page, Paging, within
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -72,10 +82,11 @@ class ReportQueries:
     s3: "S3Client"
     bucket: str
 
-    def runs(self, paging: Paging) -> Page:
-        """Return the runs, the newest first."""
-        after = paging.start(_known_run, None)
-        entries = self.entities.read(replace(ALL_RUNS, descending=True, after=after), paging.limit + 1)
+    def runs(self, day: date | None, paging: Paging) -> Page:
+        """Return the runs, the newest first: all, or those of a day of UTC."""
+        listed = ALL_RUNS if day is None else Range(RUNS, *runs_between(day, day))
+        after = paging.start(lambda run: within(listed.low, _known_run(run), listed.high), None)
+        entries = self.entities.read(replace(listed, descending=True, after=after), paging.limit + 1)
         return paging.cut(entries, shown_run, lambda values: values["sk"])
 
     def run(self, run: str) -> dict[str, Any]:

@@ -1,0 +1,61 @@
+/** Reports: the runs by day, the newest first. */
+import { html } from "../vendor/htm-preact.js";
+import { download, writeCsv } from "../csv.js";
+import * as format from "../format.js";
+import { Link, More, Status, Table, Time, usePages } from "../parts.js";
+import { address, navigate } from "../routes.js";
+
+const HEAD = [["Run"], ["From"], ["To"], ["Quarter-hours", "n"], ["Lines", "n"], ["Counters"]];
+const COLUMNS = ["run", "from", "to", "planned_at", "buckets", "lines", "counters", "manifest_sha256"];
+
+/** Returns the address of a run's page. */
+export const reportAddress = (run) => address(["reports", run]);
+
+/** Returns the day of a run, in UTC. No run crosses midnight. */
+const dayOf = ({ run }) => run.slice(0, "2026-10-23".length);
+
+/** The page. */
+export function Reports({ query }) {
+  const { date } = query;
+  const list = usePages("/reports", { date });
+  const days = [...new Set(list.items.map(dayOf))];
+  const send = (event) => {
+    event.preventDefault();
+    navigate(address(["reports"], Object.fromEntries(new FormData(event.target))));
+  };
+  return html`
+    <form class="bar" onSubmit=${send} key=${date}>
+      <label>Day, in UTC <input name="date" type="date" value=${date || ""} /></label>
+      <button>Show</button>
+    </form>
+    ${days.map((day) => html`<${Day} key=${day} day=${day} runs=${list.items.filter((one) => dayOf(one) === day)} />`)}
+    ${days.length > 0 && html`
+      <p class="bar">
+        <button type="button" onClick=${() => download("reports.csv", writeCsv(COLUMNS, list.items))}>
+          Download what is shown as CSV
+        </button>
+      </p>`}
+    ${!days.length && !list.busy && !list.problem && html`
+      <p class="empty">
+        ${date
+          ? html`No run sealed a quarter-hour of this day. <${Link} to=${address(["reports"])}>Show all runs<//>.`
+          : "Nothing is sealed yet. A report seals each quarter-hour after its end, as often as the schedule says."}
+      </p>`}
+    <${More} list=${list} />`;
+}
+
+function Day({ day, runs }) {
+  const lines = runs.reduce((many, one) => many + one.lines, 0);
+  return html`
+    <${Table} caption=${`${day}, UTC: ${format.count(lines)} lines`} head=${HEAD}>
+      ${runs.map((one) => html`
+        <tr key=${one.run}>
+          <th scope="row" class="short"><${Link} to=${reportAddress(one.run)}>${one.run}<//></th>
+          <td><${Time} at=${one.from} /></td>
+          <td><${Time} at=${one.to} /></td>
+          <td class="n">${format.count(one.buckets)}</td>
+          <td class="n">${format.count(one.lines)}</td>
+          <td><${Status} value=${one.counters} /></td>
+        </tr>`)}
+    <//>`;
+}

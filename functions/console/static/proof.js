@@ -1,0 +1,178 @@
+/**
+ * The proof of a run, made from its files alone: their hashes, the sums of their lines, and the chain of manifests.
+ *
+ * It yields one step after the other. Each has a text, an outcome (passed, failed or unknown), and a detail.
+ */
+import { get, segment } from "./api.js";
+import { same, sum } from "./decimal.js";
+import { Problem } from "./problem.js";
+import { sealedContent, sealedLines } from "./sealed.js";
+
+const PAYMENT = "payment.recorded";
+const FIGURES = ["gross", "refunds", "commission", "payments"];
+const QUARTER_HOUR = 15 * 60 * 1000;
+
+/** Returns the path of a run. */
+export const runPath = (run) => `/reports/${segment(run)}`;
+
+/** Returns the files of a quarter-hour in a manifest; one without lines has none. */
+export const filesOf = (bucket) => bucket.files ?? (bucket.file ? [bucket.file] : []);
+
+/** Yields the steps that prove a run; the last ones, with `linked`, follow the chain of manifests to the first run. */
+export async function* proofOf(run) {
+  const { files, manifest_sha256: sha256 } = await get(runPath(run));
+  const withLink = (sealed) => ({ ...sealed, url: files.find((file) => file.key === sealed.key)?.url });
+  let manifest;
+  yield await step("The manifest is the file that was sealed", async () => {
+    manifest = await readManifest(files, sha256);
+    expect("The name of the run", manifest.run, run);
+    return `SHA-256 ${sha256}`;
+  });
+  if (!manifest) return;
+  yield await step("The quarter-hours cover the run without a gap", () => {
+    const names = quarterHours(manifest);
+    expect("The quarter-hours", manifest.buckets.map((one) => one.bucket).join(" "), names.join(" "));
+    return `${names.length} from ${manifest.from} to ${manifest.to}`;
+  });
+  for (const file of manifest.files) {
+    yield await step(`${file.key.split("/").pop()} is the file that was sealed`, async () => {
+      await sealedContent(withLink(file));
+      return `SHA-256 ${file.sha256}`;
+    });
+  }
+  const totals = new Map();
+  for (const bucket of manifest.buckets) {
+    const sealed = filesOf(bucket).map(withLink);
+    if (!sealed.length && !bucket.lines) continue;
+    yield await step(`The lines of ${bucket.bucket} are those that were sealed`, async () => {
+      let count = 0;
+      for (const file of sealed) {
+        const lines = await sealedLines(file);
+        checkPlaces(lines, bucket.bucket);
+        add(totals, lines);
+        count += lines.length;
+      }
+      expect("The number of lines", count, bucket.lines);
+      return `${count} lines in their order; SHA-256 ${sealed.map((file) => file.sha256).join(", ")}`;
+    });
+  }
+  yield await step("The sums of the manifest are those of the lines", () => checkSums(manifest, totals));
+  yield* chainOf(manifest);
+}
+
+/** Yields a step for each manifest before one, each named with its hash by the next. */
+async function* chainOf(manifest) {
+  for (let later = manifest; later.previous;) {
+    const { run, sha256 } = later.previous;
+    const text = `${later.run} names the manifest of ${run}`;
+    let found;
+    try {
+      found = await get(runPath(run));
+    } catch (problem) {
+      if (![403, 404].includes(problem.status)) throw problem;
+      yield { text, outcome: "unknown", detail: `${run} is gone, or you may not read it.`, linked: true };
+      return;
+    }
+    let earlier;
+    yield {
+      ...(await step(text, async () => {
+        const read = await readManifest(found.files, sha256);
+        expect("The name of the run", read.run, run);
+        expect("The end of the run", read.to, later.from);
+        earlier = read;
+        return `SHA-256 ${sha256}`;
+      })),
+      linked: true,
+    };
+    if (!earlier) return;
+    later = earlier;
+  }
+}
+
+/** Returns a step: passed with what the check returns, or failed with why. */
+async function step(text, check) {
+  try {
+    return { text, outcome: "passed", detail: await check() };
+  } catch (problem) {
+    return { text, outcome: "failed", detail: problem.message };
+  }
+}
+
+function expect(what, found, expected) {
+  if (found !== expected) throw new Problem(0, "Not proven", `${what}: ${found} where ${expected} is right.`);
+}
+
+async function readManifest(files, sha256) {
+  const file = files.find((one) => one.key.endsWith("/manifest.json"));
+  return JSON.parse(new TextDecoder().decode(await sealedContent({ ...file, sha256 })));
+}
+
+function quarterHours({ from, to }) {
+  const names = [];
+  for (let at = Date.parse(from); at < Date.parse(to); at += QUARTER_HOUR) {
+    names.push(new Date(at).toISOString().slice(0, 16).replace(/[-T:]/g, ""));
+  }
+  return names;
+}
+
+/** Checks that lines are of a quarter-hour and in the order of their positions. */
+function checkPlaces(lines, bucket) {
+  let last = "";
+  for (const { quarter_hour: partition, position } of lines) {
+    if (!partition.startsWith(`${bucket}#`)) expect("The quarter-hour of a line", partition, bucket);
+    if (position <= last) throw new Problem(0, "Not proven", `${position} is not after ${last}.`);
+    last = position;
+  }
+}
+
+const rowOf = (agency, currency, period) => JSON.stringify([agency, currency, period]);
+
+/** Adds lines to the totals by agency, currency and period. */
+function add(totals, lines) {
+  const texts = new Map();
+  for (const line of lines) {
+    const row = rowOf(line.agency, line.currency, line.period || line.recorded_at.slice(0, "2026-11".length));
+    if (!texts.has(row)) texts.set(row, Object.fromEntries(FIGURES.map((name) => [name, []])));
+    const figures = texts.get(row);
+    const sold = line.amount.startsWith("-") ? "refunds" : "gross";
+    figures[line.type === PAYMENT ? "payments" : sold].push(line.amount);
+    figures.commission.push(line.commission);
+  }
+  for (const [row, figures] of texts) {
+    const before = totals.get(row) ?? { events: 0, ...Object.fromEntries(FIGURES.map((name) => [name, "0"])) };
+    const now = FIGURES.map((name) => [name, sum([before[name], ...figures[name]])]);
+    totals.set(row, { events: before.events + figures.commission.length, ...Object.fromEntries(now) });
+  }
+}
+
+/** Compares the sums in a manifest, by account and by period, with the totals of the lines. */
+function checkSums(manifest, totals) {
+  const left = new Map(totals);
+  for (const account of manifest.accounts) {
+    const { agency, currency } = account;
+    // Manifests of older schemas have no periods: their lines count in the month of the run.
+    const periods = account.periods ?? { [manifest.from.slice(0, "2026-11".length)]: account };
+    const found = Object.keys(periods).map((period) => {
+      const row = rowOf(agency, currency, period);
+      const one = left.get(row);
+      if (!one) throw new Problem(0, "Not proven", `${agency} in ${currency} has no line of ${period}.`);
+      left.delete(row);
+      compare(`${agency} in ${currency}, ${period}`, periods[period], [one]);
+      return one;
+    });
+    compare(`${agency} in ${currency}`, account, found);
+  }
+  const rest = [...left.keys()].join(", ");
+  if (rest) throw new Problem(0, "Not proven", `${rest}: in the lines, not in the manifest.`);
+  expect("The number of lines", manifest.lines, [...totals.values()].reduce((many, one) => many + one.events, 0));
+  return `${manifest.accounts.length} accounts, ${manifest.lines} lines, to the last decimal`;
+}
+
+function compare(what, named, totals) {
+  expect(`${what}: events`, named.events, totals.reduce((many, one) => many + one.events, 0));
+  for (const name of FIGURES) {
+    if (named[name] === undefined) continue;
+    const right = sum(totals.map((one) => one[name]));
+    if (!same(named[name], right)) expect(`${what}: ${name}`, named[name], right);
+  }
+}

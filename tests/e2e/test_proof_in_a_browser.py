@@ -1,0 +1,222 @@
+"""Reports and their proof in Chromium: what a run's page shows, and that no changed file passes."""
+
+import gzip
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from hashlib import sha256
+
+import pytest
+
+from quarterhour.model.clock import ManualClock, using
+from quarterhour_tools.emulator.server import Server
+from quarterhour_tools.emulator.stack import open_stack
+from tests.e2e.test_console_in_a_browser import HOSTILE, PHONE, RIGHT_TO_LEFT, SCREEN, called, shown
+from tests.e2e.test_server import serving
+from tests.support.browser import Tab, missing, tab
+from tests.support.events import payment, refund
+from tests.support.requests import post, verdicts
+from tests.support.system import World
+
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(bool(missing()), reason=missing())]
+
+RUNS = 13
+"""More than the page follows at once: the proven one and eleven before it, and one after it."""
+PROVEN = "2026-10-30T1445-1500"
+VERDICT = "document.querySelector('main [role=status] p')?.innerText"
+
+
+@pytest.fixture(scope="module")
+def world() -> Iterator[tuple[World, Server]]:
+    """A stack with a run for each quarter-hour from noon, and accounts with difficult names."""
+    server, clock_ = Server(0), ManualClock(datetime(2026, 10, 30, 12, tzinfo=UTC))
+    zone = {"BusinessTimeZone": "Asia/Tokyo"}
+    with using(clock_), open_stack("moto", zone, s3_url=server.url, virtual=True) as stack, serving(server, stack):
+        with server.turns.taken():
+            world = World(stack, clock_)
+            for number in range(RUNS):
+                world.sell("0.1", RIGHT_TO_LEFT)
+                if number == RUNS - 2:
+                    world.sell("1234567.10", HOSTILE, customer="'=1+1", order_id="-7", product='a "b", c')
+                    world.sell("-34567.1", HOSTILE, product=HOSTILE)
+                    paid = payment("paid", "12.345", agency=HOSTILE)
+                    back = refund("back", "-100.10", "e12", agency=HOSTILE)
+                    assert verdicts(post(world, [paid, back])) == ["recorded"] * 2
+                world.pass_time(minutes=18 if number == 0 else 15)
+                world.report()
+            world.drain()
+        yield world, server
+
+
+@pytest.fixture(scope="module")
+def address(world: tuple[World, Server]) -> str:
+    return world[1].url
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tab]:
+    with tab(tmp_path_factory.mktemp("profile")) as opened:
+        opened.resize(*SCREEN)
+        yield opened
+
+
+@contextmanager
+def replaced(world: tuple[World, Server], contents: Mapping[str, bytes], digest: str = "") -> Iterator[None]:
+    """Replace objects of the bucket, and the stored hash of the manifest of the proven run; put all back at the end."""
+    system, server = world
+    s3, bucket = system.stack.engine.s3(), system.stack.ref("ReportBucket")
+
+    def put(objects: Mapping[str, bytes], named: str) -> None:
+        for key, content in objects.items():
+            s3.put_object(Bucket=bucket, Key=key, Body=content)
+        system.stack.dynamodb.update_item(
+            TableName=system.stack.ref("EntityTable"),
+            Key={"pk": {"S": "RUN"}, "sk": {"S": PROVEN}},
+            UpdateExpression="SET manifest_sha256 = :digest",
+            ExpressionAttributeValues={":digest": {"S": named}},
+        )
+
+    with server.turns.taken():
+        before = {key: s3.get_object(Bucket=bucket, Key=key)["Body"].read() for key in contents}
+        sealed = system.read(f"/reports/{PROVEN}")["manifest_sha256"]
+        put(contents, digest or sealed)
+    try:
+        yield
+    finally:
+        with server.turns.taken():
+            put(before, sealed)
+
+
+def stored(world: tuple[World, Server], key: str) -> bytes:
+    system, server = world
+    with server.turns.taken():
+        bucket = system.stack.ref("ReportBucket")
+        return system.stack.engine.s3().get_object(Bucket=bucket, Key=key)["Body"].read()
+
+
+def proven(browser: Tab, address: str) -> tuple[str, list[list[str]]]:
+    """Verify the run in the browser; return the verdict, and the steps that did not pass."""
+    browser.open(f"{address}/console/reports/{PROVEN}")
+    browser.click("Verify this run")
+    browser.until(VERDICT)
+    others = "[...document.querySelectorAll('tr')].filter((one) => one.querySelector('.tag.failed, .tag.unknown'))"
+    steps = browser.evaluate(f"{others}.map((one) => [...one.children].map((cell) => cell.innerText))")
+    return browser.evaluate(VERDICT), steps
+
+
+@pytest.mark.parametrize("color_scheme", ["light", "dark"])
+def test_the_runs_are_listed_by_day_and_lead_to_their_pages(browser: Tab, address: str, color_scheme: str) -> None:
+    browser.open(f"{address}/console/reports?date=2026-10-30", color_scheme)
+    shown(browser, "2026-10-30, UTC: 17 lines")
+    assert browser.evaluate("document.querySelectorAll('tbody tr').length") == RUNS
+    assert browser.violations() == []
+    browser.click(PROVEN)
+    shown(browser, "Exact sums by account")
+    text = browser.evaluate("document.querySelector('main').innerText")
+    assert "-34,667.20" in text
+    assert "12.345" in text
+    assert HOSTILE in text
+    assert browser.violations() == []
+    assert browser.errors == []
+    browser.resize(*PHONE)
+    assert browser.evaluate("document.documentElement.scrollWidth") <= PHONE[0]
+    browser.resize(*SCREEN)
+
+
+def test_a_day_without_a_run_says_what_to_do(browser: Tab, address: str) -> None:
+    browser.open(f"{address}/console/reports?date=2026-10-29")
+    browser.click("Show all runs")
+    browser.until(f"document.querySelectorAll('tbody tr').length === {RUNS}")
+
+
+def test_a_run_is_proven_back_to_the_first(browser: Tab, address: str) -> None:
+    verdict, others = proven(browser, address)
+    assert verdict.startswith("Proven. The last 10 runs before it")
+    assert others == []
+    assert "2 accounts, 5 lines, to the last decimal" in browser.evaluate("document.querySelector('main').innerText")
+    assert browser.violations() == []
+    browser.click("Follow the chain further")
+    shown(browser, "Proven. The chain leads to the first run.")
+    assert browser.errors == []
+
+
+def test_changed_lines_are_not_proven(browser: Tab, address: str, world: tuple[World, Server]) -> None:
+    key = "ledger/dt=2026-10-30/quarter=1445/lines.csv.gz"
+    forged = gzip.compress(gzip.decompress(stored(world, key)).replace(b"1234567.10", b"1234567.00"))
+    with replaced(world, {key: forged}):
+        verdict, (lines, sums) = proven(browser, address)
+    assert verdict == "Not proven. Steps that failed: 2."
+    assert lines[:2] == ["The lines of 202610301445 are those that were sealed", "failed"]
+    assert sha256(forged).hexdigest() in lines[2], "the hash that was found"
+    assert sums[:2] == ["The sums of the manifest are those of the lines", "failed"]
+
+
+def test_a_changed_manifest_is_not_proven(browser: Tab, address: str, world: tuple[World, Server]) -> None:
+    key = "reports/2026/10/30/1445-1500/manifest.json"
+    with replaced(world, {key: stored(world, key).replace(b"1234567.10", b"1234567.00")}):
+        verdict, (step,) = proven(browser, address)
+    assert verdict == "Not proven. Steps that failed: 1."
+    assert step[:2] == ["The manifest is the file that was sealed", "failed"]
+
+
+def test_a_changed_manifest_of_an_earlier_run_breaks_the_chain(
+    browser: Tab, address: str, world: tuple[World, Server]
+) -> None:
+    key = "reports/2026/10/30/1400-1415/manifest.json"
+    with replaced(world, {key: stored(world, key) + b"\n"}):
+        verdict, (step,) = proven(browser, address)
+    assert verdict == "Not proven. Steps that failed: 1."
+    assert step[:2] == ["2026-10-30T1415-1430 names the manifest of 2026-10-30T1400-1415", "failed"]
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ((b"12.345,", b"12.346,"), "payments: 12.345 where 12.346 is right"),
+        ((b",-34567.1,", b",-34567.10000000000000000001,"), "refunds: "),
+        ((b"\n202610301445", b"\n202610301430"), "The quarter-hour of a line"),
+    ],
+)
+def test_lines_that_disagree_with_the_manifest_are_not_proven_whatever_the_hashes_say(
+    browser: Tab, address: str, world: tuple[World, Server], change: tuple[bytes, bytes], problem: str
+) -> None:
+    """Somebody who may write files and table can make the hashes agree: the sums and the places still do not."""
+    lines_key = "ledger/dt=2026-10-30/quarter=1445/lines.csv.gz"
+    manifest_key = "reports/2026/10/30/1445-1500/manifest.json"
+    lines, manifest = stored(world, lines_key), stored(world, manifest_key)
+    assert change[0] in gzip.decompress(lines)
+    forged = gzip.compress(gzip.decompress(lines).replace(*change))
+    document = manifest.replace(sha256(lines).hexdigest().encode(), sha256(forged).hexdigest().encode())
+    with replaced(world, {lines_key: forged, manifest_key: document}, sha256(document).hexdigest()):
+        verdict, others = proven(browser, address)
+    assert verdict.startswith("Not proven.")
+    assert any(problem in detail for _, _, detail in others), others
+
+
+def test_a_missing_earlier_run_is_not_called_proven(browser: Tab, address: str, world: tuple[World, Server]) -> None:
+    system, server = world
+    table, key = system.stack.ref("EntityTable"), {"pk": {"S": "RUN"}, "sk": {"S": "2026-10-30T1400-1415"}}
+    with server.turns.taken():
+        item = system.stack.dynamodb.get_item(TableName=table, Key=key)["Item"]
+        system.stack.dynamodb.delete_item(TableName=table, Key=key)
+    try:
+        verdict, (step,) = proven(browser, address)
+    finally:
+        with server.turns.taken():
+            system.stack.dynamodb.put_item(TableName=table, Item=item)
+    assert verdict == "Proven as far as you may read."
+    assert step[1] == "not checked"
+
+
+@pytest.mark.parametrize(
+    ("texts", "equal"),
+    [
+        (("0", "0.00"), True),
+        (("-0.10", "-0.1"), True),
+        (("1", "-1"), False),
+        (("0.1", "0.10000000000000000001"), False),
+    ],
+)
+def test_numbers_are_compared_exactly(browser: Tab, address: str, texts: tuple[str, str], *, equal: bool) -> None:
+    browser.open(address)
+    assert called(browser, "decimal.js", "same", *texts) is equal
