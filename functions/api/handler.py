@@ -40,7 +40,7 @@ from quarterhour.snapshots.queries import Layers, SnapshotQueries
 from quarterhour.snapshots.requests import PARAMETERS as STATES
 from quarterhour.snapshots.requests import states
 from quarterhour.web import http, parameters
-from quarterhour.web.access import everyone, machines, own_agency
+from quarterhour.web.access import everyone, own_agency, staff
 from quarterhour.web.parameters import MOMENT, PAGE, among, one_of
 from quarterhour.web.routing import Routes
 
@@ -138,7 +138,7 @@ def account_trend(agency: Names, currency: str) -> http.Response:
     return _ok(snapshots.trend(layer, latest))
 
 
-@routes.get("/windows/<layer>/<start>", allow=machines, query=("kind", *PAGE))
+@routes.get("/windows/<layer>/<start>", allow=staff, query=("kind", *PAGE))
 def window(layer: str, start: str) -> http.Response:
     """Return all accounts, or exchange rates, that changed in a window, with their states at its end."""
     query = routes.parameters()
@@ -149,7 +149,7 @@ def window(layer: str, start: str) -> http.Response:
     return _ok(kind.window(with_windows, at, paging))
 
 
-@routes.get("/reports", allow=machines, query=("date", *PAGE))
+@routes.get("/reports", allow=staff, query=("date", *PAGE))
 def report_runs() -> http.Response:
     """Return the report runs, the newest first."""
     query = routes.parameters()
@@ -207,7 +207,7 @@ def story(source: str, event: str) -> http.Response:
     return _ok(stories.story(_identities(source, event), routes.caller(), routes.parameters().paging()))
 
 
-@routes.get("/sources/<source>/events", allow=machines, query=SOURCE_EVENTS)
+@routes.get("/sources/<source>/events", allow=staff, query=SOURCE_EVENTS)
 def source_events(source: str) -> http.Response:
     """Return the events of a source recorded in a span, after an instant, or before one, in the order of time."""
     query = routes.parameters()
@@ -217,13 +217,13 @@ def source_events(source: str) -> http.Response:
     return _ok(paging.body(ledger.events(start, end, {"source": name}, paging, routes.seconds_left, routes.caller())))
 
 
-@routes.get("/locations", allow=machines, query=("from", "to", "level", *PAGE))
+@routes.get("/locations", allow=staff, query=("from", "to", "level", *PAGE))
 def sales_everywhere() -> http.Response:
     """Return the sales of each day, by country or by the places at a deeper level."""
     return _sales("")
 
 
-@routes.get("/locations/<place>", allow=machines, query=("from", "to", "level", *PAGE))
+@routes.get("/locations/<place>", allow=staff, query=("from", "to", "level", *PAGE))
 def sales_at_a_place(place: str) -> http.Response:
     """Return the sales of each day at a place and within it, in total or by the places at a deeper level."""
     return _sales(parameters.parsed("place", parameters.decoded(place), fields.PLACE, read_place))

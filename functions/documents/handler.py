@@ -21,7 +21,7 @@ from quarterhour.documents.keys import (
     document_name,
     version_number,
 )
-from quarterhour.documents.permissions import read_permissions
+from quarterhour.documents.permissions import check_writer, read_permissions
 from quarterhour.documents.plan import DOCUMENT, read_draft, shown_version
 from quarterhour.documents.queries import DocumentQueries
 from quarterhour.documents.service import DocumentService
@@ -30,7 +30,7 @@ from quarterhour.model import instants
 from quarterhour.rate_cards.rate_card import RATE_CARDS
 from quarterhour.statements.owner import OWNERS
 from quarterhour.web import http, parameters
-from quarterhour.web.access import everyone, machines, own_agency
+from quarterhour.web.access import Role, everyone, machines, own_agency, people, staff
 from quarterhour.web.parameters import INSTANT, PAGE
 from quarterhour.web.routing import Routes
 
@@ -49,7 +49,7 @@ LISTS = {name: name for name in (DOCUMENT, *(kind.name for kind in KINDS))}
 """The names of all kinds of document."""
 
 
-@routes.get("/documents", allow=machines, query=("kind", *PAGE))
+@routes.get("/documents", allow=staff, query=("kind", *PAGE))
 def list_documents() -> http.Response:
     """Return the documents of a kind, in the order of their names."""
     query = routes.parameters()
@@ -58,11 +58,16 @@ def list_documents() -> http.Response:
     return http.response(200, paging.body(documents.of_kind(kind, paging)))
 
 
-@routes.put("/documents/<document>", allow=machines)
+@routes.put("/documents/<document>", allow=people(Role.FINANCE))
 def write(document: str) -> http.Response:
-    """Write a new version after the one that was seen; the first version creates the document."""
-    draft = read_draft(_name(document), routes.body(), KINDS)
-    values, is_new = service.write(draft, routes.caller().name)
+    """Write a new version after the one that was seen; the first version creates the document.
+
+    People of finance write rate cards only.
+    """
+    name, caller = _name(document), routes.caller()
+    check_writer(name, caller)
+    draft = read_draft(name, routes.body(), KINDS)
+    values, is_new = service.write(draft, caller.name)
     return http.response(201 if is_new else 200, shown_version(draft.document, values))
 
 
@@ -102,13 +107,13 @@ def permit(document: str) -> http.Response:
     return http.response(200, permissions.as_dict())
 
 
-@routes.get("/documents/<document>/permissions", allow=machines)
+@routes.get("/documents/<document>/permissions", allow=staff)
 def permitted(document: str) -> http.Response:
     """Return the document's permissions."""
     return http.response(200, documents.permissions(_name(document)).as_dict())
 
 
-@routes.put("/agencies/<agency>", allow=machines)
+@routes.put("/agencies/<agency>", allow=people(Role.FINANCE))
 def register(agency: str) -> http.Response:
     """Write a new version of an agency's registration after the one that was seen; the first one registers it."""
     name = parameters.parsed("agency", parameters.decoded(agency), AGENCY_NAME, agency_name)
@@ -116,7 +121,7 @@ def register(agency: str) -> http.Response:
     return http.response(201 if is_new else 200, shown_agency(name, values))
 
 
-@routes.get("/agencies", allow=machines, query=PAGE)
+@routes.get("/agencies", allow=staff, query=PAGE)
 def list_agencies() -> http.Response:
     """Return the registered agencies, in the order of their names."""
     paging = routes.parameters().paging()

@@ -18,7 +18,7 @@ from quarterhour.orders.queries import OrderQueries
 from quarterhour.orders.service import OrderService
 from quarterhour.orders.store import OrderStore
 from quarterhour.web import http, parameters
-from quarterhour.web.access import machines
+from quarterhour.web.access import machines, staff
 from quarterhour.web.parameters import MOMENT, PAGE
 from quarterhour.web.routing import Routes
 
@@ -44,7 +44,7 @@ def create() -> http.Response:
     return http.response(201 if is_new else 200, shown_order(header))
 
 
-@routes.get("/orders", allow=machines, query=("status", "from", "to", *PAGE))
+@routes.get("/orders", allow=staff, query=("status", "from", "to", *PAGE))
 def list_by_status() -> http.Response:
     """Return the orders in a status, the oldest first."""
     query = routes.parameters()
@@ -54,7 +54,7 @@ def list_by_status() -> http.Response:
     return http.response(200, paging.body(queries.queue(status, start, end, paging)))
 
 
-@routes.get("/orders/<order>", allow=machines, query=PAGE)
+@routes.get("/orders/<order>", allow=staff, query=PAGE)
 def read(order: str) -> http.Response:
     """Return an order with its items."""
     paging = routes.parameters().paging()
@@ -68,7 +68,7 @@ def change_status(order: str) -> http.Response:
     return http.response(200, shown_order(service.change(name, StatusChange.of(routes.body()))))
 
 
-@routes.get("/customers/<customer>/orders", allow=machines, query=("from", "to", *PAGE))
+@routes.get("/customers/<customer>/orders", allow=staff, query=("from", "to", *PAGE))
 def list_customer_orders(customer: str) -> http.Response:
     """Return a customer's orders by date."""
     query = routes.parameters()
@@ -78,7 +78,7 @@ def list_customer_orders(customer: str) -> http.Response:
     return http.response(200, paging.body(page))
 
 
-@routes.get("/customers/<customer>/items", allow=machines, query=("product", *PAGE))
+@routes.get("/customers/<customer>/items", allow=staff, query=("product", *PAGE))
 def list_customer_items(customer: str) -> http.Response:
     """Return the items that a customer has ordered, of one product or of all, ordered by product."""
     query = routes.parameters()

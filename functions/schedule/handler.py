@@ -11,7 +11,7 @@ from quarterhour.schedule.plan import ScheduleRequest
 from quarterhour.schedule.service import ScheduleReconciler
 from quarterhour.schedule.store import ScheduleStore
 from quarterhour.web import http
-from quarterhour.web.access import machines
+from quarterhour.web.access import machines, staff
 from quarterhour.web.parameters import PAGE
 from quarterhour.web.routing import Routes
 
@@ -22,7 +22,7 @@ reconciler = ScheduleReconciler(store, env.parsed("REPORT_RATE", EXPECTED, check
 routes = Routes(env)
 
 
-@routes.get("/schedule", allow=machines, query=PAGE)
+@routes.get("/schedule", allow=staff, query=PAGE)
 def show_schedule() -> http.Response:
     """Return the actual and the desired schedule, and its changes, newest first."""
     paging = routes.parameters().paging()

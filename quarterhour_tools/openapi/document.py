@@ -91,7 +91,10 @@ _SECURITY_SCHEMES: Final[Json] = {
         "type": "http",
         "scheme": "bearer",
         "bearerFormat": "JWT",
-        "description": "For people of an agency: a token of the deployment's issuer, for the API at `PeopleApiUrl`.",
+        "description": (
+            "For people: a token of the deployment's issuer, for the API at `PeopleApiUrl`. Each route names in "
+            "`x-roles` the roles of those who may use it."
+        ),
     },
 }
 
@@ -194,7 +197,8 @@ class _Writer:
                 "tags": [operation.rule.split("/")[1]],
                 "summary": summary,
                 "description": "\n\n".join([*filter(None, [more]), *retries]),
-                "security": [{_SIGNED: []}, *([] if operation.allow is machines else [{_TOKEN: []}])],
+                "security": [{_SIGNED: []}, *([{_TOKEN: []}] if operation.allow.roles else [])],
+                "x-roles": sorted(operation.allow.roles),
                 "parameters": [self._parameter(*one) for one in route.parameters()],
                 "requestBody": self._body(description),
                 "responses": self._responses(description),

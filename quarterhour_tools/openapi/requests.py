@@ -372,7 +372,7 @@ class Registration(Body):
 
 
 class SentReaders(Body):
-    """The agencies and people who may read a document; machines always may."""
+    """The agencies and people who may read a document; machines and staff always may."""
 
     agencies: Names
     people: Annotated[list[Text], Field(max_length=MOST)]

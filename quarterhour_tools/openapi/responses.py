@@ -576,7 +576,7 @@ class RecordedRerating(Answer):
     rate_card: str
     version: Count
     by: Maybe[Text]
-    """Its operator, whom people do not see."""
+    """Its operator, whom people of agencies do not see."""
 
 
 class Event(Receipt):
@@ -733,7 +733,7 @@ class EventTerms(Answer):
     """The name of the rate card."""
     version: Maybe[Count]
     by: Maybe[Text]
-    """The operator of a re-rating, whom people do not see."""
+    """The operator of a re-rating, whom people of agencies do not see."""
     reason: Maybe[Text]
     """Why the sale was rerated."""
     looked_at: Maybe[list[LookedAt]]
@@ -925,7 +925,7 @@ class ListedAgency(Answer):
 
 
 class Readers(Answer):
-    """The agencies and people who may read a document; machines always may."""
+    """The agencies and people who may read a document; machines and staff always may."""
 
     agencies: list[Name]
     people: list[Text]

@@ -42,7 +42,7 @@ from quarterhour.web.paging import Paging
 from quarterhour_tools.emulator.engines import environment
 from tests.contract.paging import everything
 from tests.contract.storage import Storage, only_dynamodb_local
-from tests.support.builders import event, rerating, terms
+from tests.support.builders import event, person, rerating, terms
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
 Record = Callable[[str, object], None]
 MACHINE = Caller("shop", None)
-ANN = Caller("ann", "42")
+ANN = person("42")
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,7 +304,7 @@ def test_a_price_by_rate_card_costs_no_more_writes_and_is_explained_with_three_r
     explain = archive.bill(lambda: explainer.explain([Identity("shop", f"{own}-7")], MACHINE))
     record_property("explain a commission", costs(explain))
     assert (explain.write_units, explain.read_units, explain.calls.total()) == (0, 3, 3)
-    for caller in (MACHINE, Caller("ann", own)):
+    for caller in (MACHINE, person(own)):
         found = explainer.explain([Identity("shop", f"{own}-7")], caller)
         assert (found["commission"], found["terms"]["rule"]) == ("8.30", rules[0])
     with pytest.raises(NotFoundError):

@@ -1,4 +1,4 @@
-"""Authorization: machines see everything, people see their own agency's data, an invalid token sees nothing."""
+"""Authorization: machines may do everything, people what their roles allow, an invalid token sees nothing."""
 
 import hmac
 import json
@@ -19,6 +19,7 @@ from botocore.client import BaseClient
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, generate_private_key
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
+from quarterhour.web.access import STAFF, Role
 from quarterhour_tools.emulator.authorizer import JwtAuthorizer
 from quarterhour_tools.emulator.http_api import Request, Response, path_parameters
 from quarterhour_tools.emulator.template import Route
@@ -30,9 +31,11 @@ from tests.support.requests import post
 from tests.support.stated import keep_stated, listed, plan_of
 from tests.support.system import World, opened
 from tests.support.tables import items
+from tests.unit.rate_cards.builders import content
 
 AUDIENCE: Final = "quarterhour"
 CLAIM: Final = "custom:agency"
+ROLE: Final = "custom:role"
 SPAN: Final = "from=2026-10-23&to=2026-10-24"
 
 OWN = {
@@ -88,34 +91,52 @@ COMMON = {
     "GET /exchange-rates/{currency}/trend": "/exchange-rates/USD/trend",
 }
 """Routes of data that all agencies may see."""
-CLOSED = {
-    "POST /events": "/events",
+STAFF_READS = {
     "GET /windows/{layer}/{start}": "/windows/5m/2026-10-23T01:30:00Z",
     "GET /reports": "/reports",
     "GET /locations": f"/locations?{SPAN}",
     "GET /locations/{place}": f"/locations/GB?{SPAN}",
     "GET /sources/{source}/events": f"/sources/shop/events?{SPAN}",
-    "POST /orders": "/orders",
     "GET /orders": "/orders?status=open",
     "GET /orders/{order}": "/orders/1001",
-    "PUT /orders/{order}/status": "/orders/1001/status",
     "GET /customers/{customer}/orders": "/customers/c-1/orders",
     "GET /customers/{customer}/items": "/customers/c-1/items",
     "GET /agencies": "/agencies",
-    "PUT /agencies/{agency}": "/agencies/42",
     "GET /documents": "/documents",
-    "PUT /documents/{document}": "/documents/terms",
-    "PUT /documents/{document}/permissions": "/documents/terms/permissions",
     "GET /documents/{document}/permissions": "/documents/terms/permissions",
-    "PUT /exchange-rates/{currency}": "/exchange-rates/USD",
     "GET /schedule": "/schedule",
-    "PUT /schedule": "/schedule",
+}
+"""Routes that show all agencies: staff use them."""
+FINANCE_WRITES = {
+    "PUT /agencies/{agency}": "/agencies/42",
+    "PUT /documents/{document}": "/documents/rate-card:42",
     "PUT /statements/{agency}/{currency}/{period}/disputes/{source}/{event}": (
         "/statements/42/GBP/2026-10/disputes/shop/e0"
     ),
 }
+"""Routes on which finance writes."""
+MACHINES = {
+    "POST /events": "/events",
+    "POST /orders": "/orders",
+    "PUT /orders/{order}/status": "/orders/1001/status",
+    "PUT /documents/{document}/permissions": "/documents/terms/permissions",
+    "PUT /exchange-rates/{currency}": "/exchange-rates/USD",
+    "PUT /schedule": "/schedule",
+}
 """Routes for machines only."""
+CLOSED = STAFF_READS | FINANCE_WRITES | MACHINES
+"""Routes that people of agencies cannot use."""
 ROUTES = OWN | LINES | EVENT | ACCEPT | NARROWED | PERMITTED | COMMON | CLOSED
+ROLES: Final[dict[str, frozenset[Role]]] = {
+    **dict.fromkeys(OWN | EVENT | NARROWED | PERMITTED | COMMON | {f"GET {TALK}": ""}, frozenset(Role)),
+    **dict.fromkeys(STAFF_READS, STAFF),
+    **dict.fromkeys(FINANCE_WRITES, frozenset({Role.FINANCE})),
+    **dict.fromkeys(MACHINES, frozenset()),
+    f"POST {TALK}": frozenset({Role.AGENCY, Role.SUPPORT}),
+    "PUT /statements/{agency}/{currency}/{period}/status": frozenset({Role.AGENCY, Role.FINANCE}),
+    "POST /statements/{agency}/{currency}/{period}/disputes": frozenset({Role.AGENCY}),
+}
+"""The roles of people who may use each route."""
 
 
 @dataclass(slots=True)
@@ -134,9 +155,9 @@ class Issuer:
 
     def claims(self, **others: Any) -> dict[str, Any]:
         """Return the claims of a person of agency 42; ``None`` leaves one out."""
-        now = datetime.now(UTC)
-        usual = {"iss": self.url, "aud": AUDIENCE, "sub": "ann", CLAIM: "42", "exp": now + timedelta(hours=1)}
-        return {name: value for name, value in {**usual, **others}.items() if value is not None}
+        expires = datetime.now(UTC) + timedelta(hours=1)
+        usual = {"iss": self.url, "aud": AUDIENCE, "sub": "ann", CLAIM: "42", ROLE: "agency"}
+        return {name: value for name, value in {**usual, "exp": expires, **others}.items() if value is not None}
 
     def token(self, **others: Any) -> str:
         """Return a good token, but for the claims given."""
@@ -169,7 +190,7 @@ def issuer() -> Iterator[Issuer]:
 @pytest.fixture(scope="module")
 def world(issuer: Issuer) -> Iterator[World]:
     """The system with two agencies' sales, reported, and people who sign in."""
-    parameters = {"JwtIssuer": issuer.url, "JwtAudience": AUDIENCE, "JwtAgencyClaim": CLAIM}
+    parameters = {"JwtIssuer": issuer.url, "JwtAudience": AUDIENCE, "JwtAgencyClaim": CLAIM, "JwtRoleClaim": ROLE}
     with opened(parameters) as world:
         for agency, amount in (("42", "100.00"), ("43", "7.00"), ("50% off", "1.00"), ("50%25 off", "2.00")):
             world.sell(amount, agency=agency)
@@ -232,7 +253,7 @@ def test_every_route_is_known_here(world: World) -> None:
 
 def test_the_openapi_document_says_which_routes_people_may_use() -> None:
     opened_ = {route for route, one in OPERATIONS.items() if {"token": []} in one["security"]}
-    assert opened_ == ROUTES.keys() - CLOSED.keys()
+    assert opened_ == {route for route, roles in ROLES.items() if roles}
 
 
 # ---------------------------------------------------------------- valid tokens
@@ -413,6 +434,117 @@ def test_a_machine_may_use_every_route_of_the_template(world: World, route: str)
     assert "no route" not in str(response.json())
 
 
+# ---------------------------------------------------------------- roles
+
+
+def written(world: World, token: str, method: str, path: str, body: Any) -> Response:
+    """Send a body with a token."""
+    headers = (("Authorization", f"Bearer {token}"), ("Content-Type", "application/json"))
+    return world.stack.request(Request(method, path, "", headers, json.dumps(body).encode()))
+
+
+def is_refused(response: Response) -> bool:
+    """Return whether a caller was not admitted to a route, or the people's API has no such route."""
+    return response.status in {401, 403} or response.json() == {"message": "Not Found"}
+
+
+def test_the_openapi_document_names_the_roles_of_each_route() -> None:
+    named = {route: set(one.get("x-roles", [])) for route, one in OPERATIONS.items()}
+    assert named == {route: set(roles) for route, roles in ROLES.items()}
+
+
+@pytest.mark.parametrize("role", Role)
+@pytest.mark.parametrize("route", ROUTES)
+def test_each_role_may_use_its_routes_and_no_other(world: World, issuer: Issuer, route: str, role: Role) -> None:
+    token = issuer.token(**{ROLE: role, CLAIM: "42" if role is Role.AGENCY else None})
+    response = send(world, token, route)
+    assert is_refused(response) == (role not in ROLES[route]), response.body
+
+
+@pytest.mark.parametrize("route", OWN | EVENT | NARROWED | COMMON | STAFF_READS)
+def test_staff_see_what_machines_see(world: World, issuer: Issuer, route: str) -> None:
+    seen = world.stack.request(Request("GET", *ROUTES[route].partition("?")[::2]))
+    for role in STAFF:
+        response = send(world, issuer.token(**{ROLE: role, CLAIM: None}), route)
+        if response.status == 200:
+            assert response.body == seen.body
+        else:
+            assert (response.status, response.json()["detail"]) == (seen.status, seen.json()["detail"])
+
+
+@pytest.mark.parametrize("route", PERMITTED)
+def test_staff_read_documents_and_reports_without_a_permission(world: World, issuer: Issuer, route: str) -> None:
+    for role in STAFF:
+        assert send(world, issuer.token(**{ROLE: role}), route).status == 200
+
+
+def test_an_agency_in_the_token_of_staff_narrows_nothing(world: World, issuer: Issuer) -> None:
+    shown = send(world, issuer.token(**{ROLE: "support", CLAIM: "43"}), "GET /accounts").json()["items"]
+    assert {"42", "43"} <= {account["agency"] for account in shown}
+
+
+def test_roles_of_staff_add_up(world: World, issuer: Issuer) -> None:
+    both = issuer.token(**{ROLE: ["finance", "support"], CLAIM: None})
+    for route, roles in ROLES.items():
+        assert is_refused(send(world, both, route)) == roles.isdisjoint({Role.FINANCE, Role.SUPPORT}), route
+
+
+def test_a_person_of_several_agencies_sees_each_and_no_other(world: World, issuer: Issuer) -> None:
+    token = issuer.token(**{CLAIM: ["42", "43"]})
+    for agency, status in (("42", 200), ("43", 200), ("50% off", 403)):
+        name = quote(agency)
+        assert send(world, token, "GET /accounts", f"/accounts?agency={name}").status == status
+        assert send(world, token, "GET /accounts", f"/accounts/{quote(name)}/GBP").status == status
+    response = send(world, token, "GET /accounts")
+    assert (response.status, response.json()["errors"][0]["expected"]) == (400, "one of your agencies: 42, 43")
+
+
+def test_finance_issues_a_statement_and_resolves_its_dispute(world: World, issuer: Issuer) -> None:
+    keep_stated(world, plan_of("2026-06", bound="202610230200"), listed("43", issued=False))
+    fay = issuer.token(sub="fay", **{ROLE: "finance", CLAIM: None})
+    bob = issuer.token(sub="bob", **{CLAIM: "43"})
+    path = "/statements/43/GBP/2026-06/status"
+    for seen, (token, status) in enumerate(((fay, "issued"), (bob, "disputed"), (fay, "resolved"))):
+        body = {"status": status, "reason": f"it is {status}", "seen": seen}
+        assert written(world, token, "PUT", path, body).json()["status"] == status
+    changes = send(world, fay, "GET /statements", "/statements/43/GBP/2026-06").json()["history"]
+    assert [(one["party"], one["by"]) for one in changes] == [
+        ("marketplace", "fay"),
+        ("agency", "bob"),
+        ("marketplace", "fay"),
+    ]
+    changes = send(world, bob, "GET /statements", "/statements/43/GBP/2026-06").json()["history"]
+    assert [one.get("by") for one in changes] == [None, "bob", None], "an agency does not see who of staff it was"
+
+
+def test_an_agency_cannot_issue_a_statement(world: World, issuer: Issuer) -> None:
+    keep_stated(world, plan_of("2026-05", bound="202610230200"), listed("42", issued=False))
+    body = {"status": "issued", "reason": "hurry", "seen": 0}
+    response = written(world, issuer.token(), "PUT", "/statements/42/GBP/2026-05/status", body)
+    assert (response.status, "ask the marketplace" in response.json()["detail"]) == (403, True)
+
+
+def test_finance_registers_agencies_and_writes_rate_cards_and_no_other_document(world: World, issuer: Issuer) -> None:
+    fay = issuer.token(sub="fay", **{ROLE: "finance", CLAIM: None})
+    registration = {"seen": 0, "content": {"legal_name": "Agency 44"}}
+    assert written(world, fay, "PUT", "/agencies/44", registration).status == 201
+    rate_card = {"seen": 0, "content": content({"percent": "12.5"}, valid_from="2026-10-01T00:00:00Z")}
+    for name, status in (("rate-card:44", 201), ("terms-2", 403), ("agency:45", 403), ("owner:default", 403)):
+        response = written(world, fay, "PUT", f"/documents/{name}", rate_card)
+        assert response.status == status, (name, response.body)
+    metadata = send(world, fay, "GET /documents", "/documents/rate-card:44/metadata").json()
+    assert metadata["created_by"] == "fay"
+
+
+def test_support_writes_messages_on_any_agencys_lines_under_its_own_name(world: World, issuer: Issuer) -> None:
+    sue = issuer.token(sub="sue", **{ROLE: "support", CLAIM: None})
+    path = "/threads/lines/shop%23e1/messages"
+    assert written(world, sue, "POST", path, {"id": "s-1", "text": "We are looking at it."}).status == 201
+    assert written(world, sue, "POST", path, {"id": "s-2", "text": "Hello", "user": "ann"}).status == 403
+    shown = send(world, issuer.token(**{CLAIM: "43"}), f"GET {TALK}", path).json()["items"]
+    assert [(one["user"], one["text"]) for one in shown] == [("sue", "We are looking at it.")]
+
+
 # ---------------------------------------------------------------- invalid tokens
 
 Bad = Callable[[Issuer], str]
@@ -476,14 +608,18 @@ UNNAMED: dict[str, Bad] = {
     "of an agency without a name": lambda issuer: issuer.token(**{CLAIM: ""}),
     "of an invalid agency": lambda issuer: issuer.token(**{CLAIM: "42#GBP"}),
     "with the agency in another claim": lambda issuer: issuer.token(**{CLAIM: None, "agency": "42"}),
+    "of a list of agencies with an invalid one": lambda issuer: issuer.token(**{CLAIM: ["42", ""]}),
+    "of no role": lambda issuer: issuer.token(**{ROLE: None}),
+    "of an unknown role": lambda issuer: issuer.token(**{ROLE: "admin"}),
+    "of an unknown role beside a known one": lambda issuer: issuer.token(**{ROLE: ["finance", "admin"]}),
+    "of an agency's person who is of staff, too": lambda issuer: issuer.token(**{ROLE: ["agency", "finance"]}),
     "of nobody": lambda issuer: issuer.token(sub=None),
     "of somebody without a name": lambda issuer: issuer.token(sub=""),
 }
-"""Verified tokens without a person or without an agency."""
+"""Verified tokens without a person, an agency or a role, or with roles that do not go together."""
 
 FOREIGN: dict[str, Bad] = {
     "of another agency": lambda issuer: issuer.token(**{CLAIM: "43"}),
-    "of a list of agencies": lambda issuer: issuer.token(**{CLAIM: ["42", "43"]}),
     "of every agency": lambda issuer: issuer.token(**{CLAIM: "*"}),
 }
 """Verified tokens of other agencies than 42."""
@@ -500,7 +636,7 @@ def test_an_invalid_token_is_refused_on_every_route(
     record_property("bad tokens", f"{len(UNAUTHORIZED)} kinds refused on {len(ROUTES)} routes each")
 
 
-def test_a_token_without_a_person_or_an_agency_is_refused_on_every_route(
+def test_a_token_without_a_person_an_agency_or_a_role_is_refused_on_every_route(
     world: World, issuer: Issuer, record_property: Callable[[str, object], None]
 ) -> None:
     authorizer = JwtAuthorizer(issuer.url, (AUDIENCE,))
@@ -545,7 +681,7 @@ def test_a_function_refuses_an_unauthenticated_event(world: World, route: str, a
 
 @pytest.mark.parametrize("route", CLOSED)
 def test_a_function_refuses_a_person_on_a_route_for_machines(world: World, route: str) -> None:
-    person = {"jwt": {"claims": {"sub": "ann", CLAIM: "42"}, "scopes": None}}
+    person = {"jwt": {"claims": {"sub": "ann", CLAIM: "42", ROLE: "agency"}, "scopes": None}}
     response = invoked(world, route, person)
     assert (response["statusCode"], json.loads(response["body"])["title"]) == (403, "Forbidden")
 

@@ -20,7 +20,7 @@ from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.model.totals import PeriodTotals, Totals
 from quarterhour.rate_cards.plan import Version
 from quarterhour.rate_cards.rate_card import RateCard
-from quarterhour.web.access import Caller
+from quarterhour.web.access import Caller, Role
 from tests.support import events
 from tests.support.events import ABSENT, present
 
@@ -28,6 +28,16 @@ AT: Final = datetime(2026, 10, 23, 1, 30, 12, 345000, tzinfo=UTC)
 """When things happen here, unless they say otherwise: in the quarter-hour 202610230130."""
 QUARTER_HOUR: Final = QuarterHour.parse("202610230130")
 MACHINE: Final = Caller("shop", None)
+
+
+def person(*agencies: str, name: str = "ann") -> Caller:
+    """Return a person of these agencies."""
+    return Caller(name, frozenset({Role.AGENCY}), frozenset(agencies))
+
+
+def one_of_staff(*roles: Role) -> Caller:
+    """Return a person of the marketplace with these roles."""
+    return Caller("fay", frozenset(roles))
 
 
 def utc(text: str) -> datetime:

@@ -27,13 +27,13 @@ from quarterhour.model.errors import ConflictError, ForbiddenError
 from quarterhour.model.identifiers import Account, Identity
 from quarterhour.model.periods import Period
 from quarterhour.model.quarter_hours import QuarterHour
-from quarterhour.web.access import Caller
-from tests.support.builders import MACHINE
+from quarterhour.web.access import Role
+from tests.support.builders import MACHINE, one_of_staff, person
 from tests.support.stated import listed, plan_of
 
 NAME = StatementName(Period(2026, 10), Account("42", "GBP"))
 LINE = Identity("shop", "e-1")
-ANN = Caller("ann", "42")
+ANN = person("42")
 BY_ANN = Decision("ann", Party.AGENCY, "2026-11-05T10:00:00.000Z", "returned")
 BY_US = Decision("arn:shop", Party.MARKETPLACE, "2026-11-06T10:00:00.000Z", "agreed")
 
@@ -75,6 +75,7 @@ def test_a_status_is_followed_by_those_that_the_table_allows(before: Status, aft
 @pytest.mark.parametrize("status", Status)
 def test_people_set_only_what_is_theirs(status: Status) -> None:
     check_party(status, MACHINE)
+    check_party(status, one_of_staff(Role.FINANCE))
     if status in OF_AGENCY:
         check_party(status, ANN)
     else:

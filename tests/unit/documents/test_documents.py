@@ -24,8 +24,8 @@ from quarterhour.documents.timeline import Start, start_at, timeline_of, timelin
 from quarterhour.model.clock import iso_exact
 from quarterhour.model.errors import ConflictError, InvalidError
 from quarterhour.rate_cards.rate_card import RATE_CARDS
-from quarterhour.web.access import Caller
-from tests.support.builders import AT, names
+from quarterhour.web.access import STAFF, Caller
+from tests.support.builders import AT, names, one_of_staff, person
 from tests.unit.rate_cards.builders import content
 
 versions = st.integers(1, MAX_VERSION)
@@ -131,11 +131,12 @@ def test_a_draft_is_a_retry_only_of_an_existing_version_with_the_same_content() 
 
 
 @given(st.sets(names, max_size=3), st.sets(names, max_size=3), names, names)
-def test_people_may_read_what_names_them_or_their_agency_and_machines_everything(
+def test_people_may_read_what_names_them_or_their_agency_and_the_marketplace_everything(
     agencies: set[str], people: set[str], name: str, agency: str
 ) -> None:
     permissions = Permissions(tuple(agencies), tuple(people))
-    assert may_read(permissions, Caller(name, agency)) == (name in people or agency in agencies)
+    assert may_read(permissions, person(agency, name=name)) == (name in people or agency in agencies)
     assert may_read(permissions, Caller(name, None))
+    assert all(may_read(Permissions.of(None), one_of_staff(role)) for role in STAFF)
     assert Permissions.of(permissions_values("a", permissions, "shop", AT)) == permissions
-    assert not may_read(Permissions.of(None), Caller(name, agency))
+    assert not may_read(Permissions.of(None), person(agency, name=name))

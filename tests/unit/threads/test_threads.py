@@ -10,10 +10,11 @@ from quarterhour.model.errors import ForbiddenError, InvalidError
 from quarterhour.threads.keys import MessageKey, SubjectKind, Thread, bounds_by_time, bounds_by_user, claim_hash
 from quarterhour.threads.message import MAX_TEXT, period, read_message
 from quarterhour.web.access import Caller
+from tests.support.builders import person
 
 THREAD = Thread(SubjectKind.ORDERS, "1001")
 MACHINE = Caller("arn:aws:iam::123456789012:user/shop", None)
-PERSON = Caller("ann", "42")
+PERSON = person("42")
 GOOD = {"id": "m-1", "user": "ann", "text": "Where is it?\n\tStill waiting."}
 
 names = st.text(st.characters(categories=["L", "N", "P", "S"], exclude_characters="#"), min_size=1, max_size=30)

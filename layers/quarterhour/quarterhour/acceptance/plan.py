@@ -16,7 +16,7 @@ from quarterhour.model.identifiers import Account, Identity
 from quarterhour.model.periods import Period
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.statements.plan import StatementPlan
-from quarterhour.web.access import Caller
+from quarterhour.web.access import Caller, Role
 
 MOST_CHANGES_BEFORE_DISPUTE: Final = 400
 """With this many changes of its status, a statement takes no further dispute; those that are open can be resolved."""
@@ -41,7 +41,7 @@ class DisputeStatus(StrEnum):
 
 
 class Party(StrEnum):
-    """Who made a change: a person of the agency, or the marketplace (its machines and operators)."""
+    """Who made a change: a person of the agency, or the marketplace (its machines and staff)."""
 
     AGENCY = "agency"
     MARKETPLACE = "marketplace"
@@ -49,7 +49,7 @@ class Party(StrEnum):
     @classmethod
     def of(cls, caller: Caller) -> Self:
         """Return the party of a caller."""
-        return cls.MARKETPLACE if caller.is_machine else cls.AGENCY
+        return cls.MARKETPLACE if caller.is_of_marketplace else cls.AGENCY
 
 
 FOLLOWING: Final[Mapping[Status, tuple[Status, ...]]] = {
@@ -107,9 +107,9 @@ class Decision:
         return cls(values["by"], Party(values["party"]), values["at"], values["reason"])
 
     def shown_to(self, caller: Caller) -> dict[str, str]:
-        """Return the decision as a caller may see it: people do not see the marketplace's operators."""
+        """Return the decision as a caller may see it: people of agencies do not see the marketplace's operators."""
         values = self.as_dict()
-        if not caller.is_machine and self.party is Party.MARKETPLACE:
+        if not caller.is_of_marketplace and self.party is Party.MARKETPLACE:
             del values["by"]
         return values
 
@@ -204,7 +204,7 @@ class StatusRequest:
 
 def check_party(status: Status, caller: Caller) -> None:
     """Raise ``ForbiddenError`` if a caller may never set a status."""
-    if not caller.is_machine and status not in OF_AGENCY:
+    if status not in OF_AGENCY and not caller.has(frozenset({Role.FINANCE})):
         raise ForbiddenError(f"people of an agency set a statement to {_listed(OF_AGENCY)}: ask the marketplace")
 
 

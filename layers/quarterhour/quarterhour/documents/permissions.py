@@ -1,13 +1,14 @@
-"""Permissions to read a document or a report: machines read everything, people what they or their agency may read."""
+"""Permissions to read a document or a report: the marketplace reads all, people of agencies what they may read."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, Self
 
-from quarterhour.documents.keys import permissions_key
+from quarterhour.documents.keys import RATE_CARD, permissions_key
 from quarterhour.model import fields
 from quarterhour.model.clock import iso_millis
+from quarterhour.model.errors import ForbiddenError
 from quarterhour.model.fields import NAME, TEXT, Fields
 from quarterhour.web.access import Caller
 
@@ -35,7 +36,15 @@ class Permissions:
 
 def may_read(permissions: Permissions, caller: Caller) -> bool:
     """Return whether these permissions let a caller read."""
-    return caller.is_machine or any(map(caller.may_see, permissions.agencies)) or caller.name in permissions.people
+    return (
+        caller.is_of_marketplace or any(map(caller.may_see, permissions.agencies)) or caller.name in permissions.people
+    )
+
+
+def check_writer(document: str, caller: Caller) -> None:
+    """Raise ``ForbiddenError`` if a caller may not write a document: people write rate cards only."""
+    if not caller.is_machine and not document.startswith(RATE_CARD):
+        raise ForbiddenError(f"people write rate cards here ({RATE_CARD}…): sign the request with IAM")
 
 
 def read_permissions(body: Mapping[str, Any]) -> Permissions:

@@ -42,8 +42,8 @@ class DocumentQueries:
     entities: EntityReader
 
     def may_read(self, document: str, caller: Caller) -> bool:
-        """Return whether a caller may read a document, whether it exists or not; for a machine, without a read."""
-        return caller.is_machine or may_read(self.permissions(document), caller)
+        """Return whether a caller may read a document, existing or not; for the marketplace, without a read."""
+        return caller.is_of_marketplace or may_read(self.permissions(document), caller)
 
     def check(self, document: str, caller: Caller) -> None:
         """Raise ``NotFoundError`` if a caller may not read a document."""

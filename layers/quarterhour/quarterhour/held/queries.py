@@ -69,7 +69,7 @@ class HeldQueries:
 def shown(held: HeldEvent, caller: Caller) -> dict[str, Any]:
     """Return the JSON object of a held event; people do not see which operator decided about it."""
     event = held.event
-    details = event.details if caller.is_machine else without_operator(event.details)
+    details = event.details if caller.is_of_marketplace else without_operator(event.details)
     figures = {
         "amount": event.amount,
         "commission_rate": event.commission_rate,
@@ -97,4 +97,4 @@ def shown(held: HeldEvent, caller: Caller) -> dict[str, Any]:
 
 
 def _decision(decision: Decision, caller: Caller) -> dict[str, str]:
-    return {name: text for name, text in asdict(decision).items() if name != "by" or caller.is_machine}
+    return {name: text for name, text in asdict(decision).items() if name != "by" or caller.is_of_marketplace}

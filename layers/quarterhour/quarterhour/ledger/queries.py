@@ -83,7 +83,7 @@ def events_request(
 
 def seen_by(caller: Caller, facts: Facts) -> Facts:
     """Return the facts of an event as a caller may see them."""
-    return facts if caller.is_machine else without_operator(facts)
+    return facts if caller.is_of_marketplace else without_operator(facts)
 
 
 class Recorded(NamedTuple):

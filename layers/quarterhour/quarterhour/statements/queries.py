@@ -76,7 +76,7 @@ def shown_statement(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def shown_stated(values: Mapping[str, Any], caller: Caller) -> dict[str, Any]:
-    """Return a stated period as a caller may see it: machines see its totals, too."""
+    """Return a stated period as a caller may see it: the marketplace sees its totals, too."""
     plan = StatementPlan.of(values)
     dates = {"from": plan.starts, "to": plan.ends, "cut_off": plan.cut_off, "recorded_until": plan.bound.end}
     shown_to_all = {
@@ -85,7 +85,7 @@ def shown_stated(values: Mapping[str, Any], caller: Caller) -> dict[str, Any]:
         **{name: iso_seconds(at) for name, at in dates.items()},
         "time_zone": plan.zone,
     }
-    if not caller.is_machine:
+    if not caller.is_of_marketplace:
         return shown_to_all
     counts = {name: int(values[name]) for name in _COUNTS}
     return {

@@ -28,8 +28,8 @@ class Subjects:
     def thread(self, kind: str, names: Sequence[str], caller: Caller) -> Thread:
         """Return the thread about the first subject that exists, of these spellings of its name.
 
-        Raises ``NotFoundError`` if none exists. For a person it raises ``ForbiddenError`` instead, which is also the
-        error for subjects that the person may not see.
+        Raises ``NotFoundError`` if none exists. For a person of an agency it raises ``ForbiddenError`` instead. That is
+        also the error for subjects that the person may not see.
         """
         if kind not in set(SubjectKind):
             raise NotFoundError(f"there are no threads on {shown(kind)}: expected one of {', '.join(SubjectKind)}")
@@ -38,14 +38,14 @@ class Subjects:
         for name in names:
             if is_visible(name, caller):
                 return Thread(SubjectKind(kind), name)
-        if not caller.is_machine:
+        if not caller.is_of_marketplace:
             # The same error whether the subject exists or not: a person must not learn which.
             raise ForbiddenError(f"your token opens none of the {kind} {shown(names[0])}")
         raise NotFoundError(f"there is none of the {kind} {shown(names[0])}")
 
     def _order(self, name: str, caller: Caller) -> bool:
-        """Return whether an order exists; only for machines, as its items can be of several agencies."""
-        values = self.entities.get(header_key(name)) if caller.is_machine and is_stored_name(name) else None
+        """Return whether an order exists; only for the marketplace, as its items can be of several agencies."""
+        values = self.entities.get(header_key(name)) if caller.is_of_marketplace and is_stored_name(name) else None
         return values is not None and OrderHeader.of(values).is_complete
 
     def _line(self, name: str, caller: Caller) -> bool:
