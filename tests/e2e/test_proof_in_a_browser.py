@@ -1,10 +1,11 @@
-"""Reports and their proof in Chromium: what a run's page shows, and that no changed file passes."""
+"""Events, reports and their proof in Chromium: what their pages show, and that no changed file passes."""
 
 import gzip
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from hashlib import sha256
+from urllib.parse import quote, urlencode
 
 import pytest
 
@@ -13,8 +14,9 @@ from quarterhour_tools.emulator.server import Server
 from quarterhour_tools.emulator.stack import open_stack
 from tests.e2e.test_console_in_a_browser import HOSTILE, PHONE, RIGHT_TO_LEFT, SCREEN, called, shown
 from tests.e2e.test_server import serving
+from tests.handlers.desk import send
 from tests.support.browser import Tab, missing, tab
-from tests.support.events import payment, refund
+from tests.support.events import ABSENT, payment, refund
 from tests.support.requests import post, verdicts
 from tests.support.system import World
 
@@ -44,6 +46,10 @@ def world() -> Iterator[tuple[World, Server]]:
                     assert verdicts(post(world, [paid, back])) == ["recorded"] * 2
                 world.pass_time(minutes=18 if number == 0 else 15)
                 world.report()
+            rules = [{"percent": "8", "fixed": "0.30", "maximum": "9", "currency": "GBP"}]
+            content = {"valid_from": "2026-10-01T00:00:00Z", "rules": rules}
+            assert send(world, "PUT", "/documents/rate-card:default", {"seen": 0, "content": content}).status == 201
+            world.sell("100", commission_rate=ABSENT, quantity=2)
             world.drain()
         yield world, server
 
@@ -131,7 +137,7 @@ def test_a_day_without_a_run_says_what_to_do(browser: Tab, address: str) -> None
 
 def test_a_run_is_proven_back_to_the_first(browser: Tab, address: str) -> None:
     verdict, others = proven(browser, address)
-    assert verdict.startswith("Proven. The last 10 runs before it")
+    assert verdict.startswith("Proven. Its chain was followed through the last 10 runs")
     assert others == []
     assert "2 accounts, 5 lines, to the last decimal" in browser.evaluate("document.querySelector('main').innerText")
     assert browser.violations() == []
@@ -220,3 +226,76 @@ def test_a_missing_earlier_run_is_not_called_proven(browser: Tab, address: str, 
 def test_numbers_are_compared_exactly(browser: Tab, address: str, texts: tuple[str, str], *, equal: bool) -> None:
     browser.open(address)
     assert called(browser, "decimal.js", "same", *texts) is equal
+
+
+def event_page(source: str, id_: str) -> str:
+    return f"/console/events/{quote(source, safe='')}/{quote(id_, safe='')}"
+
+
+@pytest.mark.parametrize("color_scheme", ["light", "dark"])
+def test_events_are_found_by_agency_and_customer_and_lead_to_their_story(
+    browser: Tab, address: str, color_scheme: str
+) -> None:
+    query = urlencode({"from": "2026-10-30", "to": "2026-10-31", "agency": HOSTILE})
+    browser.open(f"{address}/console/events?{query}", color_scheme)
+    browser.until("document.querySelectorAll('tbody tr').length === 4")
+    assert browser.violations() == []
+    browser.evaluate("""document.querySelector('input[name=customer]').value = "'=1+1" """)
+    browser.click("Show")
+    browser.until("document.querySelectorAll('tbody tr').length === 1")
+    browser.open(browser.evaluate("window.location.href"))
+    browser.until("document.querySelectorAll('tbody tr').length === 1")
+    browser.click("shop e12")
+    shown(browser, "Commission so far")
+    shown(browser, "Run 2026-10-30T1445-1500 sealed it.")
+    assert browser.violations() == []
+    assert browser.errors == []
+    browser.resize(*PHONE)
+    assert browser.evaluate("document.documentElement.scrollWidth") <= PHONE[0]
+    browser.resize(*SCREEN)
+
+
+def test_the_story_of_a_refund_is_its_sale_and_each_step_of_its_share(browser: Tab, address: str) -> None:
+    browser.open(f"{address}/console/events")
+    browser.until("document.querySelector('form[aria-label=\"One event\"]')")
+    browser.evaluate("document.querySelector('form input[name=source]').value = 'shop'")
+    browser.evaluate("document.querySelector('form input[name=id]').value = 'back'")
+    browser.click("Open the event")
+    shown(browser, "Commission so far")
+    text = browser.evaluate("document.querySelector('main').innerText")
+    assert "The terms are those of its sale." in text
+    assert "1,234,467.00" in text, "what is left of the sale"
+    assert "-12.5125" in text, "the commission that is given back"
+    assert "154,308.375" in text, "the commission after both"
+    assert browser.evaluate("document.querySelector('tr[aria-current] th').innerText") == "shop back"
+
+
+def test_an_event_is_compared_with_its_sealed_line(browser: Tab, address: str, world: tuple[World, Server]) -> None:
+    browser.open(f"{address}{event_page('shop', 'e12')}")
+    browser.click("Compare with the sealed line")
+    shown(browser, "The sealed line and the ledger say the same.")
+    assert browser.violations() == []
+    key = "ledger/dt=2026-10-30/quarter=1445/lines.csv.gz"
+    with replaced(world, {key: gzip.compress(gzip.decompress(stored(world, key)).replace(b"1234567.10", b"1.00"))}):
+        browser.open(f"{address}{event_page('shop', 'e12')}")
+        browser.click("Compare with the sealed line")
+        shown(browser, "Not the sealed file")
+
+
+def test_an_event_that_is_not_sealed_yet_says_so_and_shows_its_rate_card(browser: Tab, address: str) -> None:
+    browser.open(f"{address}{event_page('shop', 'e15')}")
+    shown(browser, "It is not sealed yet.")
+    text = browser.evaluate("document.querySelector('main').innerText")
+    assert "rate-card:default, version 1." in text
+    assert "percent 8" in text
+    for step in ("8 % of 100", "0.30 for each of 2", "both together", "9 at most"):
+        assert step in text
+
+
+def test_what_is_not_there_says_why(browser: Tab, address: str) -> None:
+    browser.open(f"{address}{event_page('shop', 'a/b %')}")
+    browser.until("document.querySelector('[role=alert]')?.innerText.includes('Request')")
+    browser.open(f"{address}/console/events?from=2026-10-29&to=2026-10-30")
+    shown(browser, "No event of this kind was recorded from 2026-10-29 to before 2026-10-30, UTC.")
+    browser.open(f"{address}/console/events?from=yesterday&to=2026-10-30")
+    browser.until("document.querySelector('[role=alert]')?.innerText.includes('from')")

@@ -2,6 +2,8 @@
 import { html, render, useEffect, useErrorBoundary, useRef, useState } from "./vendor/htm-preact.js";
 import * as format from "./format.js";
 import { Accounts } from "./pages/accounts.js";
+import { Event } from "./pages/event.js";
+import { Events } from "./pages/events.js";
 import { Overview } from "./pages/overview.js";
 import { Report } from "./pages/report.js";
 import { Reports } from "./pages/reports.js";
@@ -12,13 +14,24 @@ import { address, here } from "./routes.js";
 import * as session from "./session.js";
 import { settings } from "./settings.js";
 
-const MENU = [["Overview", []], ["Accounts", ["accounts"]], ["Statements", ["statements"]], ["Reports", ["reports"]]];
+const MENU = [
+  ["Overview", []],
+  ["Accounts", ["accounts"]],
+  ["Events", ["events"]],
+  ["Statements", ["statements"]],
+  ["Reports", ["reports"]],
+];
 
 /** Returns the title and the content of the page at an address. */
 function pageAt({ parts, query }) {
   const [first, ...rest] = parts;
   if (!parts.length) return ["Overview", html`<${Overview} />`];
   if (first === "accounts" && !rest.length) return ["Accounts", html`<${Accounts} />`];
+  if (first === "events" && !rest.length) return ["Events", html`<${Events} query=${query} />`];
+  if (first === "events" && rest.length === 2) {
+    const [source, id] = rest;
+    return [`Event ${id} of ${source}`, html`<${Event} source=${source} id=${id} />`];
+  }
   if (first === "statements" && !rest.length) return ["Statements", html`<${Statements} query=${query} />`];
   if (first === "statements" && rest.length === 3) {
     const [period, agency, currency] = rest;

@@ -5,6 +5,7 @@ import { download, writeCsv } from "../csv.js";
 import * as format from "../format.js";
 import { Failure, Link, Money, Name, Pending, Status, Table, Time, useLoaded } from "../parts.js";
 import { proofOf, runPath } from "../proof.js";
+import { address } from "../routes.js";
 import { reportAddress } from "./reports.js";
 
 const LINKS = 10;
@@ -30,7 +31,7 @@ export function Report({ run }) {
     ${manifest?.previous && html`
       <p>The run before: <${Link} to=${reportAddress(manifest.previous.run)}>${manifest.previous.run}<//></p>`}
     <${Proof} run=${run} />
-    ${manifest && html`<${Sums} run=${run} accounts=${manifest.accounts} />`}
+    ${manifest && html`<${Sums} manifest=${manifest} />`}
     <${Files} report=${report} />`;
 }
 
@@ -93,11 +94,12 @@ function Verdict({ steps, done }) {
     <p class="proven"><strong>Proven.</strong>
       ${done
         ? " The chain leads to the first run."
-        : ` The last ${format.count(linked)} runs before it are its chain; further ones precede them.`}
+        : ` Its chain was followed through the last ${format.count(linked)} runs before it.`}
     </p>`;
 }
 
-function Sums({ run, accounts }) {
+function Sums({ manifest }) {
+  const { run, accounts, from, to } = manifest;
   const [shown, setShown] = useState(SHOWN);
   if (!accounts.length) return html`<p class="empty">Nothing was recorded in these quarter-hours.</p>`;
   const save = () => download(`${run}.csv`, writeCsv(["agency", "currency", "events", ...FIGURES], accounts));
@@ -108,7 +110,9 @@ function Sums({ run, accounts }) {
         <tr key=${`${one.currency}#${one.agency}`}>
           <th scope="row" class="long"><${Name}>${one.agency}<//></th>
           <td>${one.currency}</td>
-          <td class="n">${format.count(one.events)}</td>
+          <td class="n">
+            <${Link} to=${address(["events"], { agency: one.agency, from, to })}>${format.count(one.events)}<//>
+          </td>
           ${FIGURES.map((name) => html`<${Money} key=${name} value=${one[name]} currency=${one.currency} />`)}
         </tr>`)}
     <//>

@@ -2,8 +2,9 @@
 import { html, useState } from "../vendor/htm-preact.js";
 import { get, post, put, statementPath } from "../api.js";
 import * as format from "../format.js";
-import { Dialog, Failure, Money, Name, Pending, Status, Table, Time, useLoaded } from "../parts.js";
+import { Dialog, Failure, Link, Money, Name, Pending, Status, Table, Time, useLoaded } from "../parts.js";
 import { sealedLines } from "../sealed.js";
+import { eventAddress } from "./events.js";
 
 const FIGURES = [
   ["opening", "Opening balance"],
@@ -113,7 +114,9 @@ function Lines({ statement, dispute }) {
         ${state.lines.slice(0, state.shown).map((line) => html`
           <tr key=${identity(line)}>
             <td><${Time} at=${line.recorded_at} /></td>
-            <td class="long"><${Name}>${line.source}<//> <${Name}>${line.id}<//></td>
+            <td class="long">
+              <${Link} to=${eventAddress(line)}><${Name}>${line.source}<//> <${Name}>${line.id}<//><//>
+            </td>
             <td>${line.type}</td>
             <td class="long"><${Name}>${line.order_id}<//></td>
             <td class="long"><${Name}>${line.product}<//></td>

@@ -1,0 +1,177 @@
+/** One event: its story with the figures after each step, how its commission was computed, and its sealed line. */
+import { html, useState } from "../vendor/htm-preact.js";
+import { get, segment, withQuery } from "../api.js";
+import * as format from "../format.js";
+import { Failure, Link, Money, More, Name, Pending, Table, Time, useLoaded, usePages } from "../parts.js";
+import { runPath } from "../proof.js";
+import { sealedLines } from "../sealed.js";
+import { eventAddress } from "./events.js";
+import { reportAddress } from "./reports.js";
+
+const STORY_HEAD = [
+  ["Recorded"], ["Event"], ["Type"], ["Amount", "n"], ["Left of the sale", "n"], ["Commission", "n"],
+  ["Commission so far", "n"],
+];
+const TERMS = {
+  event: "The event names its rate or its commission.",
+  sale: "The terms are those of its sale.",
+  rerating: "The terms are those of the rate card that the re-rating names.",
+  card: "A rate card's rule covers the event.",
+  default: "No rate card covers the event, so the default rate applies.",
+  payment: "A payment bears no commission.",
+};
+const FACTS = ["agency", "order_id", "customer", "product", "category", "location", "refers_to", "period", "reason"];
+const SEALED = [
+  "quarter_hour", "position", "recorded_at", "source", "id", "type", "agency", "currency", "amount", "commission_rate",
+  "commission",
+];
+
+/** The page. */
+export function Event({ source, id }) {
+  const path = `/events/${segment(source)}/${segment(id)}`;
+  const loaded = useLoaded(() => Promise.all([get(path), get(`${path}/explain`)]), path);
+  if (!loaded.value) return html`<${Pending} problem=${loaded.problem} retry=${loaded.again} />`;
+  const [event, explanation] = loaded.value;
+  return html`
+    <p class="note">${event.type}, recorded <${Time} at=${event.recorded_at} /></p>
+    <${Facts} event=${event} />
+    <${Story} path=${path} event=${event} />
+    <h2>Commission</h2>
+    <${Computation} caption="How the commission was computed" of=${explanation} currency=${event.currency} />
+    ${explanation.in_force && html`
+      <h2>In force after a re-rating</h2>
+      <${Computation} caption="The commission of the whole amount" of=${explanation.in_force}
+        currency=${event.currency} />`}
+    <${Sealed} event=${event} />`;
+}
+
+const Facts = ({ event }) => html`
+  <ul class="plain">
+    ${FACTS.filter((name) => event[name]).map((name) => html`
+      <li key=${name}><span class="note">${format.words(name)}</span> <${Name}>${event[name]}<//></li>`)}
+  </ul>`;
+
+function Story({ path, event }) {
+  const list = usePages(`${path}/story`, {});
+  const isThis = (one) => one.source === event.source && one.id === event.id;
+  return html`
+    <h2>Story</h2>
+    ${list.items.length > 0 && html`
+      <${Table} caption=${`The sale and what refers to it, in ${event.currency}`} head=${STORY_HEAD}>
+        ${list.items.map((one) => html`
+          <tr key=${one.partition + one.position} aria-current=${isThis(one) ? "true" : undefined}>
+            <td class="short"><${Time} at=${one.recorded_at} /></td>
+            <th scope="row" class="long">
+              <${Link} to=${eventAddress(one)}><${Name}>${one.source}<//> <${Name}>${one.id}<//><//>
+            </th>
+            <td>${one.type}</td>
+            <${Money} value=${one.amount} currency=${one.currency} />
+            <${Money} value=${one.left_after} currency=${one.currency} />
+            <${Money} value=${one.commission} currency=${one.currency} />
+            <${Money} value=${one.commission_after} currency=${one.currency} />
+          </tr>`)}
+      <//>`}
+    <${More} list=${list} />`;
+}
+
+const ruleText = (rule) => Object.entries(rule).map(([name, value]) => `${name} ${value}`).join(", ");
+
+/** Where the terms of a commission come from, and the steps that compute it. */
+function Computation({ caption, of, currency }) {
+  const { terms, steps } = of;
+  return html`
+    <p>${TERMS[terms.from] || "The ledger held no terms yet when the event was recorded."}
+      ${terms.document && html` <${Name}>${terms.document}<//>, version ${terms.version}.`}
+      ${terms.note && html` ${terms.note}.`}
+    </p>
+    ${terms.looked_at && html`
+      <ul class="plain">
+        ${terms.looked_at.map((one) => html`
+          <li key=${one.document}>
+            <${Name}>${one.document}<//>${one.version ? `, version ${one.version}` : ""}: ${one.result}
+          </li>`)}
+      </ul>`}
+    ${terms.rule && html`
+      <p class="note">The rule: <${Name}>${ruleText(terms.rule)}<//></p>`}
+    <${Table} caption=${`${caption}, in ${currency}`} head=${[["Step"], ["Computation"], ["Gives", "n"]]}>
+      ${steps.map((one, index) => html`
+        <tr key=${index}>
+          <th scope="row">${one.name}</th><td>${one.says}</td><${Money} value=${one.gives} currency=${currency} />
+        </tr>`)}
+      <tr class="sum">
+        <th scope="row">Commission</th><td></td><${Money} value=${of.commission} currency=${currency} />
+      </tr>
+    <//>`;
+}
+
+/** Returns the instant at which the quarter-hour of a partition such as 202610230130#00 begins. */
+function startOf(partition) {
+  const [, year, month, day, hour, minute] = /^(\d{4})(\d{2})(\d{2})(\d{2})(\d{2})#/.exec(partition);
+  return `${year}-${month}-${day}T${hour}:${minute}:00Z`;
+}
+
+/** Returns the run that sealed a quarter-hour: null if none did yet, nothing if the reader may not see the runs. */
+async function runAt(start) {
+  try {
+    const { items } = await get(withQuery("/reports", { date: start.slice(0, "2026-10-23".length) }));
+    return items.find((one) => one.from <= start && start < one.to) ?? null;
+  } catch (problem) {
+    if (problem.status === 403) return undefined;
+    throw problem;
+  }
+}
+
+/** Returns the sealed line of an event. */
+async function sealedLine(run, event) {
+  const { files } = await get(runPath(run));
+  const start = startOf(event.partition);
+  const folder = `ledger/dt=${start.slice(0, 10)}/quarter=${start.slice(11, 16).replace(":", "")}/`;
+  for (const file of files.filter((one) => one.key.startsWith(folder))) {
+    const line = (await sealedLines(file)).find((one) => one.source === event.source && one.id === event.id);
+    if (line) return { file, line };
+  }
+  return { line: null };
+}
+
+function Sealed({ event }) {
+  const start = startOf(event.partition);
+  const { value: run, problem, again } = useLoaded(() => runAt(start).then((found) => ({ found })), start);
+  const [state, setState] = useState({});
+  if (!run) return html`<h2>Sealed line</h2><${Pending} problem=${problem} retry=${again} />`;
+  if (run.found === undefined) return null;
+  if (!run.found) {
+    return html`<h2>Sealed line</h2><p class="empty">It is not sealed yet. The next report seals its quarter-hour.</p>`;
+  }
+  const load = () => {
+    setState({ busy: true });
+    sealedLine(run.found.run, event).then(setState, (failure) => setState({ failure }));
+  };
+  return html`
+    <h2>Sealed line</h2>
+    <p>Run <${Link} to=${reportAddress(run.found.run)}>${run.found.run}<//> sealed it. Its page proves the file.</p>
+    ${state.failure && html`<${Failure} problem=${state.failure} retry=${load} />`}
+    ${state.line === undefined && !state.failure && html`
+      <p><button type="button" disabled=${state.busy} onClick=${load}>
+        ${state.busy ? "Loading…" : "Compare with the sealed line"}
+      </button></p>`}
+    ${state.line === null && html`<p class="mark" role="alert">The sealed lines of its quarter-hour lack it.</p>`}
+    ${state.line && html`<${Comparison} event=${event} ...${state} />`}`;
+}
+
+function Comparison({ event, line, file }) {
+  const recorded = { ...event, quarter_hour: event.partition };
+  const rows = SEALED.map((name) => [name, recorded[name], line[name]]);
+  const equal = rows.every(([, one, other]) => one === other);
+  return html`
+    <p class=${equal ? "proven" : "mark"} role="status">
+      ${equal ? "The sealed line and the ledger say the same." : "The sealed line and the ledger differ."}
+    </p>
+    <${Table} caption=${file.key} head=${[["Column"], ["Ledger"], ["Sealed line"]]}>
+      ${rows.map(([name, one, other]) => html`
+        <tr key=${name}>
+          <th scope="row">${format.words(name)}</th>
+          <td class="long"><${Name}>${one}<//></td><td class="long"><${Name}>${other}<//></td>
+        </tr>`)}
+    <//>
+    <p class="note">The file has the SHA-256 <code class="long">${file.sha256}</code>.</p>`;
+}

@@ -1,0 +1,92 @@
+/** Events: those recorded in a span, by agency, source, order, customer and type; or one by its source and id. */
+import { html } from "../vendor/htm-preact.js";
+import { download, writeCsv } from "../csv.js";
+import { Link, Money, More, Name, Table, Time, usePages } from "../parts.js";
+import { address, navigate } from "../routes.js";
+
+const DAYS_SHOWN = 7;
+const DAY = 24 * 60 * 60 * 1000;
+const HEAD = [
+  ["Recorded"], ["Event"], ["Type"], ["Agency"], ["Order"], ["Customer"], ["Currency"], ["Amount", "n"],
+  ["Commission", "n"],
+];
+const COLUMNS = [
+  "recorded_at", "source", "id", "type", "agency", "currency", "amount", "commission_rate", "commission", "order_id",
+  "customer", "refers_to", "period",
+];
+const TYPES = [
+  "sale.recorded", "sale.refunded", "sale.voided", "adjustment.recorded", "payment.recorded", "view.recorded",
+];
+const TEXTS = [["agency", "Agency"], ["source", "Source"], ["order", "Order"], ["customer", "Customer"]];
+
+/** Returns the address of the page of an event. */
+export const eventAddress = ({ source, id }) => address(["events", source, id]);
+
+/** Returns the last days until tomorrow, as dates of UTC. */
+function lastDays() {
+  const day = (offset) => new Date(Date.now() + offset * DAY).toISOString().slice(0, "2026-10-23".length);
+  return { from: day(1 - DAYS_SHOWN), to: day(1) };
+}
+
+/** The page. */
+export function Events({ query }) {
+  const { from, to } = { ...lastDays(), ...query };
+  const { agency, source, order, customer, type } = query;
+  const only = { agency, source, order, customer, type };
+  const list = usePages("/events", { ...only, from, to });
+  return html`
+    <${One} />
+    <${Filter} query=${{ ...only, from, to }} />
+    ${list.items.length > 0 && html`
+      <${Table} caption="Events in the order of recording" head=${HEAD}>${list.items.map(row)}<//>
+      <p class="bar">
+        <button type="button" onClick=${() => download("events.csv", writeCsv(COLUMNS, list.items))}>
+          Download what is shown as CSV
+        </button>
+      </p>`}
+    ${!list.items.length && !list.busy && !list.problem && !list.more && html`
+      <p class="empty">No event of this kind was recorded from ${from} to before ${to}, UTC. Choose another span.</p>`}
+    <${More} list=${list} />`;
+}
+
+const row = (one) => html`
+  <tr key=${one.partition + one.position}>
+    <td class="short"><${Time} at=${one.recorded_at} /></td>
+    <th scope="row" class="long">
+      <${Link} to=${eventAddress(one)}><${Name}>${one.source}<//> <${Name}>${one.id}<//><//>
+    </th>
+    <td>${one.type}</td>
+    <td class="long"><${Name}>${one.agency}<//></td>
+    <td class="long"><${Name}>${one.order_id}<//></td>
+    <td class="long"><${Name}>${one.customer}<//></td>
+    <td>${one.currency}</td>
+    <${Money} value=${one.amount} currency=${one.currency} />
+    <${Money} value=${one.commission} currency=${one.currency} />
+  </tr>`;
+
+const fieldsOf = (event) => {
+  event.preventDefault();
+  return Object.fromEntries(new FormData(event.target));
+};
+
+const One = () => html`
+  <form class="bar" aria-label="One event" onSubmit=${(event) => navigate(eventAddress(fieldsOf(event)))}>
+    <label>Its source <input name="source" required autocomplete="off" /></label>
+    <label>Its id <input name="id" required autocomplete="off" /></label>
+    <button>Open the event</button>
+  </form>`;
+
+const Filter = ({ query }) => html`
+  <form class="bar" aria-label="Events of a span" key=${JSON.stringify(query)}
+    onSubmit=${(event) => navigate(address(["events"], fieldsOf(event)))}>
+    <label>From, in UTC <input name="from" required value=${query.from} autocomplete="off" /></label>
+    <label>To before <input name="to" required value=${query.to} autocomplete="off" /></label>
+    ${TEXTS.map(([name, text]) => html`
+      <label key=${name}>${text} <input name=${name} value=${query[name] || ""} autocomplete="off" /></label>`)}
+    <label>Type
+      <select name="type" value=${query.type || ""}>
+        <option value="">All</option>${TYPES.map((one) => html`<option key=${one} value=${one}>${one}</option>`)}
+      </select>
+    </label>
+    <button>Show</button>
+  </form>`;
