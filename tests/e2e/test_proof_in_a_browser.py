@@ -25,6 +25,8 @@ pytestmark = [pytest.mark.slow, pytest.mark.skipif(bool(missing()), reason=missi
 RUNS = 13
 """More than the page follows at once: the proven one and eleven before it, and one after it."""
 PROVEN = "2026-10-30T1445-1500"
+FOLDER = "reports/2026/10/30/1445-1500/"
+LINES = "ledger/dt=2026-10-30/quarter=1445/lines.csv.gz"
 VERDICT = "document.querySelector('main [role=status] p')?.innerText"
 
 
@@ -147,9 +149,8 @@ def test_a_run_is_proven_back_to_the_first(browser: Tab, address: str) -> None:
 
 
 def test_changed_lines_are_not_proven(browser: Tab, address: str, world: tuple[World, Server]) -> None:
-    key = "ledger/dt=2026-10-30/quarter=1445/lines.csv.gz"
-    forged = gzip.compress(gzip.decompress(stored(world, key)).replace(b"1234567.10", b"1234567.00"))
-    with replaced(world, {key: forged}):
+    forged = gzip.compress(gzip.decompress(stored(world, LINES)).replace(b"1234567.10", b"1234567.00"))
+    with replaced(world, {LINES: forged}):
         verdict, (lines, sums) = proven(browser, address)
     assert verdict == "Not proven. Steps that failed: 2."
     assert lines[:2] == ["The lines of 202610301445 are those that were sealed", "failed"]
@@ -158,7 +159,7 @@ def test_changed_lines_are_not_proven(browser: Tab, address: str, world: tuple[W
 
 
 def test_a_changed_manifest_is_not_proven(browser: Tab, address: str, world: tuple[World, Server]) -> None:
-    key = "reports/2026/10/30/1445-1500/manifest.json"
+    key = f"{FOLDER}manifest.json"
     with replaced(world, {key: stored(world, key).replace(b"1234567.10", b"1234567.00")}):
         verdict, (step,) = proven(browser, address)
     assert verdict == "Not proven. Steps that failed: 1."
@@ -175,6 +176,21 @@ def test_a_changed_manifest_of_an_earlier_run_breaks_the_chain(
     assert step[:2] == ["2026-10-30T1415-1430 names the manifest of 2026-10-30T1400-1415", "failed"]
 
 
+def test_a_missing_file_is_not_proven(browser: Tab, address: str, world: tuple[World, Server]) -> None:
+    system, server = world
+    s3, bucket, key = system.stack.engine.s3(), system.stack.ref("ReportBucket"), f"{FOLDER}summary.csv"
+    content = stored(world, key)
+    with server.turns.taken():
+        s3.delete_object(Bucket=bucket, Key=key)
+    try:
+        verdict, (step,) = proven(browser, address)
+    finally:
+        with server.turns.taken():
+            s3.put_object(Bucket=bucket, Key=key, Body=content)
+    assert verdict == "Not proven. Steps that failed: 1."
+    assert step == ["summary.csv is the file that was sealed", "failed", f"{key} is gone."]
+
+
 @pytest.mark.parametrize(
     ("change", "problem"),
     [
@@ -187,13 +203,12 @@ def test_lines_that_disagree_with_the_manifest_are_not_proven_whatever_the_hashe
     browser: Tab, address: str, world: tuple[World, Server], change: tuple[bytes, bytes], problem: str
 ) -> None:
     """Somebody who may write files and table can make the hashes agree: the sums and the places still do not."""
-    lines_key = "ledger/dt=2026-10-30/quarter=1445/lines.csv.gz"
-    manifest_key = "reports/2026/10/30/1445-1500/manifest.json"
-    lines, manifest = stored(world, lines_key), stored(world, manifest_key)
+    manifest_key = f"{FOLDER}manifest.json"
+    lines, manifest = stored(world, LINES), stored(world, manifest_key)
     assert change[0] in gzip.decompress(lines)
     forged = gzip.compress(gzip.decompress(lines).replace(*change))
     document = manifest.replace(sha256(lines).hexdigest().encode(), sha256(forged).hexdigest().encode())
-    with replaced(world, {lines_key: forged, manifest_key: document}, sha256(document).hexdigest()):
+    with replaced(world, {LINES: forged, manifest_key: document}, sha256(document).hexdigest()):
         verdict, others = proven(browser, address)
     assert verdict.startswith("Not proven.")
     assert any(problem in detail for _, _, detail in others), others
@@ -275,11 +290,22 @@ def test_an_event_is_compared_with_its_sealed_line(browser: Tab, address: str, w
     browser.click("Compare with the sealed line")
     shown(browser, "The sealed line and the ledger say the same.")
     assert browser.violations() == []
-    key = "ledger/dt=2026-10-30/quarter=1445/lines.csv.gz"
-    with replaced(world, {key: gzip.compress(gzip.decompress(stored(world, key)).replace(b"1234567.10", b"1.00"))}):
+    with replaced(world, {LINES: gzip.compress(gzip.decompress(stored(world, LINES)).replace(b"1234567.10", b"1.00"))}):
         browser.open(f"{address}{event_page('shop', 'e12')}")
         browser.click("Compare with the sealed line")
         shown(browser, "Not the sealed file")
+
+
+def test_who_may_not_list_the_runs_sees_the_story_without_the_sealed_line(browser: Tab, address: str) -> None:
+    browser.open(f"{address}/console/events?from=2026-10-30&to=2026-10-31")
+    browser.until("document.querySelectorAll('tbody tr').length > 1")
+    refused = "/^.reports/.test(path) ? Promise.resolve(new Response('{}', {status: 403})) : before(path, options)"
+    browser.evaluate(f"{{ const before = fetch; window.fetch = (path, options) => {refused}; }} 0")
+    browser.click("shop e12")
+    shown(browser, "Commission so far")
+    browser.until("!document.querySelector('main').innerText.includes('Loading')")
+    assert "Sealed line" not in browser.evaluate("document.querySelector('main').innerText")
+    assert browser.evaluate("document.querySelector('[role=alert]')") is None
 
 
 def test_an_event_that_is_not_sealed_yet_says_so_and_shows_its_rate_card(browser: Tab, address: str) -> None:

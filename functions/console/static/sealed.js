@@ -12,7 +12,8 @@ const TEXTS = [
 export async function sealedContent({ url, sha256, key }) {
   const response = await fetch(url, { credentials: "omit" }).catch(() => null);
   if (!response?.ok) {
-    const detail = "Its link may have expired. Reload the page.";
+    const gone = response?.status === 404;
+    const detail = gone ? `${key} is gone.` : `The link of ${key} may have expired. Reload the page.`;
     throw new Problem(response?.status ?? 0, "The file could not be read", detail);
   }
   const content = await response.arrayBuffer();

@@ -24,7 +24,7 @@ export function Report({ run }) {
   const { manifest } = report;
   return html`
     <p class="note">
-      ${format.count(report.lines)} lines of ${format.count(report.buckets)} quarter-hours,
+      Lines: ${format.count(report.lines)}. Quarter-hours: ${format.count(report.buckets)},
       from <${Time} at=${report.from} /> to <${Time} at=${report.to} />.
       Planned <${Time} at=${report.planned_at} />. The live counters: <${Status} value=${report.counters} />
     </p>
