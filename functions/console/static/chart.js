@@ -1,58 +1,85 @@
-/** A chart of one figure by day, with its numbers as a table for those who do not see it. */
+/** Charts: bars of a figure by spans of time, and a line of a rate that changes at instants. */
 import uPlot from "./vendor/uplot.js";
 import { html, useEffect, useRef } from "./vendor/htm-preact.js";
-import { money, shortDay } from "./format.js";
+import { days as daysOf, seconds } from "./calendar.js";
+import { count, money, shortDay, shortMonth, shortTime } from "./format.js";
 import { Money, Table } from "./parts.js";
 
 const HEIGHT = 220;
+const QUARTER_HOUR = 900;
 const DAY = 86_400;
+const MONTH = 30 * DAY;
 
-/** Bars of the days from one to before another: `days` are pairs of a day and a decimal text, in the order of time. */
-export function DailyChart({ label, currency, days, from, to }) {
+/** The spans that bars can have: their length in seconds, the distances of ticks, and how a tick is written. */
+const SPANS = {
+  period: { length: MONTH, distances: [1, 2, 3, 6, 12].map((many) => many * MONTH), tick: shortMonth },
+  day: { length: DAY, distances: [1, 2, 7, 14].map((many) => many * DAY), tick: shortDay },
+  quarter_hour: { length: QUARTER_HOUR, distances: [4, 8, 12, 24].map((many) => many * QUARTER_HOUR), tick: shortTime },
+};
+
+/**
+ * Bars: `starts` are the beginnings of all spans, texts in the order of time; `values` are pairs of a beginning and a
+ * decimal text, for those spans that have one.
+ */
+export function BarChart({ label, currency, span, starts, values }) {
+  const { length, distances, tick } = SPANS[span];
+  const found = new Map(values.map(([start, value]) => [seconds(start), Number(value)]));
+  const all = starts.map(seconds);
+  return html`
+    <${Plot} label=${label} columns=${[all, all.map((start) => found.get(start) ?? null)]}
+      range=${[all[0] - length / 2, all[all.length - 1] + length / 2]} distances=${distances} tick=${tick}
+      figure=${(value) => money(value, currency)} bars />`;
+}
+
+/** Bars of the days from one to before another, and a table of them: `days` are pairs of a day and a decimal text. */
+export const DailyChart = ({ label, currency, days, from, to }) => html`
+  <${BarChart} ...${{ label, currency, span: "day", starts: daysOf(from, to), values: days }} />
+  <details>
+    <summary>The same as a table</summary>
+    <${Table} caption=${label} head=${[["Day"], [currency, "n"]]}>
+      ${days.map(([day, value]) => html`
+        <tr key=${day}><th scope="row">${day}</th><${Money} value=${value} currency=${currency} /></tr>`)}
+    <//>
+  </details>`;
+
+/** A line of steps: `values` are pairs of an instant and a decimal text that holds from then on, up to `until`. */
+export function StepChart({ label, values, until }) {
+  const points = [...values, [until, values[values.length - 1][1]]];
+  const columns = [points.map(([at]) => seconds(at)), points.map(([, value]) => Number(value))];
+  const distances = [1, 2, 7, 14, 30, 60, 90, 180, 365].map((many) => many * DAY);
+  return html`
+    <${Plot} label=${label} columns=${columns} range=${[columns[0][0], seconds(until)]} distances=${distances}
+      tick=${shortDay} figure=${(value) => count(value, 6)} />`;
+}
+
+const fromZero = (_, least, most) => uPlot.rangeNum(Math.min(0, least), Math.max(0, most), 0.1, true);
+
+function Plot({ label, columns, range, distances, tick, figure, bars }) {
   const place = useRef();
   useEffect(() => {
-    const shown = options(place.current, label, currency, seconds(from), seconds(to));
-    const chart = new uPlot(shown, columns(days, seconds(from), seconds(to)), place.current);
+    const style = getComputedStyle(document.documentElement);
+    const colour = (name) => style.getPropertyValue(name).trim();
+    const axis = { stroke: colour("--soft"), grid: { stroke: colour("--line") }, ticks: { stroke: colour("--line") } };
+    const accent = colour("--accent");
+    const shape = bars
+      ? { fill: accent, stroke: accent, paths: uPlot.paths.bars({ size: [0.7, 40] }), points: { show: false } }
+      : { stroke: accent, width: 2, paths: uPlot.paths.stepped({ align: 1 }), points: { show: false } };
+    const chart = new uPlot({
+      width: place.current.clientWidth,
+      height: HEIGHT,
+      legend: { show: false },
+      cursor: { show: false },
+      tzDate: (instant) => uPlot.tzDate(new Date(instant * 1000), "Etc/UTC"),
+      scales: { x: { range }, ...(bars && { y: { range: fromZero } }) },
+      axes: [
+        { ...axis, incrs: distances, values: (_, ticks) => ticks.map(tick) },
+        { ...axis, size: 80, values: (_, ticks) => ticks.map((one) => figure(String(one))) },
+      ],
+      series: [{}, { label, ...shape }],
+    }, columns, place.current);
     const watch = new ResizeObserver(() => chart.setSize({ width: place.current.clientWidth, height: HEIGHT }));
     watch.observe(place.current);
     return () => { watch.disconnect(); chart.destroy(); };
-  }, [label, from, to, JSON.stringify(days)]);
-  return html`
-    <div class="chart" role="img" aria-label=${label} ref=${place}></div>
-    <details>
-      <summary>The same as a table</summary>
-      <${Table} caption=${label} head=${[["Day"], [currency, "n"]]}>
-        ${days.map(([day, value]) => html`
-          <tr key=${day}><th scope="row">${day}</th><${Money} value=${value} currency=${currency} /></tr>`)}
-      <//>
-    </details>`;
-}
-
-const seconds = (day) => Date.parse(day) / 1000;
-
-/** Returns every day of the span, and its figure; null for a day without one, so that bars are a day wide. */
-function columns(days, from, to) {
-  const values = new Map(days.map(([day, value]) => [seconds(day), Number(value)]));
-  const all = Array.from({ length: (to - from) / DAY }, (_, index) => from + index * DAY);
-  return [all, all.map((day) => values.get(day) ?? null)];
-}
-
-function options(place, label, currency, from, to) {
-  const style = getComputedStyle(document.documentElement);
-  const colour = (name) => style.getPropertyValue(name).trim();
-  const axis = { stroke: colour("--soft"), grid: { stroke: colour("--line") }, ticks: { stroke: colour("--line") } };
-  const fill = colour("--accent");
-  return {
-    width: place.clientWidth,
-    height: HEIGHT,
-    legend: { show: false },
-    cursor: { show: false },
-    tzDate: (instant) => uPlot.tzDate(new Date(instant * 1000), "Etc/UTC"),
-    scales: { x: { range: [from - DAY / 2, to - DAY / 2] } },
-    axes: [
-      { ...axis, incrs: [1, 2, 7, 14].map((many) => many * DAY), values: (_, ticks) => ticks.map(shortDay) },
-      { ...axis, size: 80, values: (_, ticks) => ticks.map((tick) => money(String(tick), currency)) },
-    ],
-    series: [{}, { label, fill, stroke: fill, paths: uPlot.paths.bars({ size: [0.7, 40] }), points: { show: false } }],
-  };
+  }, [label, JSON.stringify(columns)]);
+  return html`<div class="chart" role="img" aria-label=${label} ref=${place}></div>`;
 }

@@ -1,16 +1,34 @@
-/** Exact sums of decimal texts, as the API writes sums of money. */
+/** Exact arithmetic of decimal texts, as the API writes sums of money. */
 
 /** Returns the exact sum of decimal texts. */
 export function sum(texts) {
   const scale = texts.reduce((most, text) => Math.max(most, scaleOf(text)), 0);
-  const total = texts.reduce((before, text) => before + scaled(text, scale), 0n);
-  const digits = (total < 0n ? -total : total).toString().padStart(scale + 1, "0");
-  const whole = digits.slice(0, digits.length - scale);
-  return `${total < 0n ? "-" : ""}${whole}${scale ? `.${digits.slice(-scale)}` : ""}`;
+  return written(texts.reduce((before, text) => before + scaled(text, scale), 0n), scale);
 }
 
 /** Returns the exact difference of two decimal texts. */
-export const difference = (text, from) => sum([text, from.startsWith("-") ? from.slice(1) : `-${from}`]);
+export const difference = (text, from) => sum([text, negative(from)]);
+
+/** Returns the exact product of two decimal texts. */
+export function product(text, other) {
+  const [scale, more] = [scaleOf(text), scaleOf(other)];
+  return written(scaled(text, scale) * scaled(other, more), scale + more);
+}
+
+/** Returns the negative of a decimal text; zero has no sign. */
+export function negative(text) {
+  if (text.startsWith("-")) return text.slice(1);
+  return /[1-9]/.test(text) ? `-${text}` : text;
+}
+
+/** Returns the larger of two decimal texts; the first if they are equal. */
+export const larger = (text, other) => (difference(text, other).startsWith("-") ? other : text);
+
+function written(value, scale) {
+  const digits = (value < 0n ? -value : value).toString().padStart(scale + 1, "0");
+  const whole = digits.slice(0, digits.length - scale);
+  return `${value < 0n ? "-" : ""}${whole}${scale ? `.${digits.slice(-scale)}` : ""}`;
+}
 
 /** Returns whether two decimal texts are the same number. */
 export const same = (text, other) => !/[1-9]/.test(difference(text, other));

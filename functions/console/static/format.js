@@ -21,8 +21,13 @@ export function money(text, currency) {
   return cached(Intl.NumberFormat, options).format(text);
 }
 
-/** Returns a count. */
-export const count = (number) => cached(Intl.NumberFormat, {}).format(number);
+/** Returns a count, or a number with at most some decimal places. */
+export const count = (number, maximumFractionDigits = 0) =>
+  cached(Intl.NumberFormat, { maximumFractionDigits }).format(number);
+
+/** Returns an exact decimal text with all its digits. */
+export const exact = (text) =>
+  cached(Intl.NumberFormat, { minimumFractionDigits: (text.split(".")[1] || "").length }).format(text);
 
 /** Returns a share as whole percent. */
 export const percent = (share) => cached(Intl.NumberFormat, { style: "percent" }).format(share);
@@ -46,12 +51,23 @@ export const time = (text, timeZone = zone) =>
 export const shortDay = (seconds) =>
   cached(Intl.DateTimeFormat, { day: "numeric", month: "short", timeZone: "UTC" }).format(new Date(seconds * 1000));
 
+/** Returns a month of UTC, in seconds, in short. */
+export const shortMonth = (seconds) =>
+  cached(Intl.DateTimeFormat, { month: "short", year: "numeric", timeZone: "UTC" }).format(new Date(seconds * 1000));
+
+/** Returns the time of day of an instant, in seconds. */
+export const shortTime = (seconds) =>
+  cached(Intl.DateTimeFormat, { timeStyle: "short", timeZone: zone }).format(new Date(seconds * 1000));
+
 /** Returns a period such as 2026-11 as its month's name and year; another text as it is. */
 export function month(period) {
   const begins = new Date(`${period}-01`);
   if (Number.isNaN(begins.valueOf())) return period;
   return cached(Intl.DateTimeFormat, { month: "long", year: "numeric", timeZone: "UTC" }).format(begins);
 }
+
+/** Returns a name that others have given for use within a text: its direction changes nothing around it. */
+export const isolated = (name) => `\u2068${name}\u2069`;
 
 /** Returns a word of the API, such as not_issued, as text. */
 export const words = (name) => name.replaceAll("_", " ");

@@ -1,6 +1,7 @@
 /** The overview: this period and the last by currency and agency, commission by day, and what needs attention. */
 import { html, useEffect, useRef, useState } from "../vendor/htm-preact.js";
 import { accountPath, each, get, withQuery } from "../api.js";
+import { laterMonth } from "../calendar.js";
 import { DailyChart } from "../chart.js";
 import { difference, sum } from "../decimal.js";
 import * as format from "../format.js";
@@ -29,12 +30,6 @@ export function Overview() {
     <${More} list=${list} />`;
 }
 
-/** Returns the period that is some months after another. */
-function later(period, months) {
-  const [year, month] = period.split("-").map(Number);
-  return new Date(Date.UTC(year, month - 1 + months)).toISOString().slice(0, 7);
-}
-
 /** Returns the months of each account as they arrive: commission by period, by the account's path. */
 function useMonths(accounts, from, to) {
   const [state, setState] = useState({ months: {} });
@@ -55,8 +50,8 @@ function useMonths(accounts, from, to) {
 const keyOf = ({ agency, currency }) => `${currency}#${agency}`;
 
 function Figures({ accounts, period, partly }) {
-  const last = later(period, -1);
-  const { months, problem } = useMonths(accounts, last, later(period, 1));
+  const last = laterMonth(period, -1);
+  const { months, problem } = useMonths(accounts, last, laterMonth(period, 1));
   const rows = accounts
     .filter((one) => months[keyOf(one)])
     .map((one) => {
@@ -77,7 +72,8 @@ function Figures({ accounts, period, partly }) {
           rows=${rows.filter((one) => one.currency === currency)} />`)}
     </div>
     ${whole && currencies.length > 0 && html`
-      <${Days} accounts=${accounts} currencies=${currencies} from=${`${last}-01`} to=${`${later(period, 1)}-01`} />`}
+      <${Days} accounts=${accounts} currencies=${currencies}
+        from=${`${last}-01`} to=${`${laterMonth(period, 1)}-01`} />`}
     ${rows.length > 0 && html`
       <h2>Agencies by change</h2>
       <${Table} caption=${`Commission in ${format.month(last)} and, so far, in ${format.month(period)}`} head=${HEAD}>
