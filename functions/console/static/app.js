@@ -2,8 +2,12 @@
 import { html, render, useEffect, useErrorBoundary, useRef, useState } from "./vendor/htm-preact.js";
 import * as format from "./format.js";
 import { Accounts } from "./pages/accounts.js";
+import { Agencies } from "./pages/agencies.js";
+import { Agency } from "./pages/agency.js";
 import { Event } from "./pages/event.js";
 import { Events } from "./pages/events.js";
+import { ExchangeRate, ExchangeRates } from "./pages/exchange-rates.js";
+import { Locations } from "./pages/locations.js";
 import { Overview } from "./pages/overview.js";
 import { Report } from "./pages/report.js";
 import { Reports } from "./pages/reports.js";
@@ -17,9 +21,12 @@ import { settings } from "./settings.js";
 const MENU = [
   ["Overview", []],
   ["Accounts", ["accounts"]],
+  ["Agencies", ["agencies"]],
   ["Events", ["events"]],
   ["Statements", ["statements"]],
   ["Reports", ["reports"]],
+  ["Locations", ["locations"]],
+  ["Exchange rates", ["exchange-rates"]],
 ];
 
 /** Returns the title and the content of the page at an address. */
@@ -40,6 +47,15 @@ function pageAt({ parts, query }) {
   }
   if (first === "reports" && !rest.length) return ["Reports", html`<${Reports} query=${query} />`];
   if (first === "reports" && rest.length === 1) return [`Run ${rest[0]}`, html`<${Report} run=${rest[0]} />`];
+  if (first === "agencies" && !rest.length) return ["Agencies", html`<${Agencies} />`];
+  if (first === "agencies" && rest.length === 1) {
+    return [`Agency ${rest[0]}`, html`<${Agency} agency=${rest[0]} query=${query} />`];
+  }
+  if (first === "exchange-rates" && !rest.length) return ["Exchange rates", html`<${ExchangeRates} />`];
+  if (first === "exchange-rates" && rest.length === 1) {
+    return [`Exchange rate of ${rest[0]}`, html`<${ExchangeRate} currency=${rest[0]} />`];
+  }
+  if (first === "locations" && !rest.length) return ["Locations", html`<${Locations} query=${query} />`];
   return ["No such page", html`<p>There is no page at this address. Begin with the menu above.</p>`];
 }
 

@@ -1,7 +1,8 @@
 /** Accounts: each agency and currency with its lifetime totals. */
 import { html } from "../vendor/htm-preact.js";
 import * as format from "../format.js";
-import { Money, More, Name, Table, usePages } from "../parts.js";
+import { Money, More, Table, usePages } from "../parts.js";
+import { AgencyLink } from "./agency.js";
 
 const HEAD = [["Agency"], ["Currency"], ["Events", "n"], ["Net", "n"], ["Commission", "n"]];
 
@@ -16,7 +17,7 @@ export function Accounts() {
       <${Table} caption="Lifetime totals" head=${HEAD}>
         ${list.items.map((one) => html`
           <tr key=${`${one.agency}#${one.currency}`}>
-            <th scope="row" class="long"><${Name}>${one.agency}<//></th>
+            <th scope="row" class="long"><${AgencyLink} ...${one} /></th>
             <td>${one.currency}</td>
             <td class="n">${format.count(one.events)}</td>
             <${Money} value=${one.net} currency=${one.currency} />

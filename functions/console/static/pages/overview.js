@@ -7,6 +7,7 @@ import { difference, sum } from "../decimal.js";
 import * as format from "../format.js";
 import { Failure, Link, Money, More, Name, Pending, Table, useLoaded, usePages } from "../parts.js";
 import { address } from "../routes.js";
+import { AgencyLink } from "./agency.js";
 import { reportAddress } from "./reports.js";
 import { statementAddress } from "./statements.js";
 
@@ -79,7 +80,7 @@ function Figures({ accounts, period, partly }) {
       <${Table} caption=${`Commission in ${format.month(last)} and, so far, in ${format.month(period)}`} head=${HEAD}>
         ${rows.map((one) => html`
           <tr key=${keyOf(one)}>
-            <th scope="row" class="long"><${Name}>${one.agency}<//></th>
+            <th scope="row" class="long"><${AgencyLink} ...${one} /></th>
             <td>${one.currency}</td>
             <${Figure} value=${one.before} of=${one} period=${last} />
             <${Figure} value=${one.now} of=${one} period=${period} />

@@ -23,7 +23,7 @@ export function Statements({ query }) {
   return html`
     <${Filter} query=${query} />
     ${list.items.length > 0 && html`
-      <${Table} caption="Statements, the newest period first" head=${HEAD}>${list.items.map(row)}<//>
+      <${StatementTable} items=${list.items} />
       <p class="bar">
         <button type="button" onClick=${() => download("statements.csv", writeCsv(COLUMNS, list.items))}>
           Download what is shown as CSV
@@ -37,6 +37,10 @@ export function Statements({ query }) {
       </p>`}
     <${More} list=${list} />`;
 }
+
+/** A table of statements. */
+export const StatementTable = ({ items }) => html`
+  <${Table} caption="Statements, the newest period first" head=${HEAD}>${items.map(row)}<//>`;
 
 const row = (one) => html`
   <tr key=${statementAddress(one)}>

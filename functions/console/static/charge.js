@@ -1,0 +1,44 @@
+/** What a rate card charges for a sale: the rule that covers it, and the commission step by step. */
+import { larger, negative, product, sum } from "./decimal.js";
+
+/**
+ * Returns the most specific rule that covers a sale, or undefined.
+ *
+ * A sale has `amount`, `currency`, `quantity`, `category` and `location`, all texts; the last two may be empty.
+ */
+export function ruleFor(rules, sale) {
+  const covering = rules.filter((rule) => covers(rule, sale));
+  return covering.sort((one, other) => rank(other) - rank(one))[0];
+}
+
+const covers = (rule, sale) =>
+  [undefined, null, sale.category].includes(rule.category) &&
+  [undefined, null, sale.currency].includes(rule.currency) &&
+  (!rule.location || `${sale.location}#`.startsWith(`${rule.location}#`));
+
+const rank = ({ category, location, currency }) =>
+  (category ? 1e6 : 0) + (location ? location.split("#").length * 2 : 0) + (currency ? 1 : 0);
+
+/** Returns the steps of the commission by a rule: pairs of words and the exact value after the step. */
+export function charge(rule, { amount, quantity }) {
+  const [percent, fixed, least, most] = ["percent", "fixed", "minimum", "maximum"].map((name) => text(rule[name]));
+  const back = amount.startsWith("-");
+  const signed = (value) => (back ? negative(value) : value);
+  let value = product(product(amount, percent), "0.01");
+  const steps = [[`${percent} % of ${amount}`, value]];
+  if (!/[1-9]/.test(amount)) return steps;
+  const step = (words, next) => {
+    value = next;
+    steps.push([words, value]);
+  };
+  if (fixed) step(`and ${fixed} for each of ${quantity}`, sum([value, signed(product(fixed, quantity))]));
+  if (least) step(`${least} at least`, signed(larger(signed(value), least)));
+  if (most) step(`${most} at most`, signed(negative(larger(negative(signed(value)), negative(most)))));
+  return steps;
+}
+
+/** Returns a figure of a rate card, a decimal text or a JSON number, as text; empty if there is none. */
+export const text = (figure) =>
+  typeof figure === "number"
+    ? figure.toLocaleString("en", { useGrouping: false, maximumFractionDigits: 20 })
+    : figure ?? "";

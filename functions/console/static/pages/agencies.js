@@ -1,0 +1,42 @@
+/** Agencies: all that are registered. */
+import { html } from "../vendor/htm-preact.js";
+import { download, writeCsv } from "../csv.js";
+import { Link, More, Name, Status, Table, usePages } from "../parts.js";
+import { address } from "../routes.js";
+import { AgencyLink } from "./agency.js";
+
+const HEAD = [["Agency"], ["Legal name"], ["Country"], ["Currency"], ["Group"], ["Status"]];
+const COLUMNS = ["agency", "legal_name", "country", "currency", "group", "status", "valid_from"];
+
+/** The page. */
+export function Agencies() {
+  const list = usePages("/agencies", {});
+  if (list.problem?.status === 403) {
+    return html`<p class="empty">Only staff see all agencies. <${Link} to=${address(["accounts"])}>Your accounts<//>
+      lead to your own agency.</p>`;
+  }
+  return html`
+    ${list.items.length > 0 && html`
+      <${Table} caption="Registered agencies" head=${HEAD}>${list.items.map(row)}<//>
+      <p class="bar">
+        <button type="button" onClick=${() => download("agencies.csv", writeCsv(COLUMNS, list.items))}>
+          Download what is shown as CSV
+        </button>
+      </p>`}
+    ${!list.items.length && !list.busy && !list.problem && !list.more && html`
+      <p class="empty">
+        No agency is registered. Register one with <code>PUT /agencies/{agency}</code>.
+        ${" "}<${Link} to=${address(["accounts"])}>Accounts<//> shows all agencies that have events.
+      </p>`}
+    <${More} list=${list} />`;
+}
+
+const row = (one) => html`
+  <tr key=${one.agency}>
+    <th scope="row" class="long"><${AgencyLink} agency=${one.agency} /></th>
+    <td class="long"><${Name}>${one.legal_name}<//></td>
+    <td>${one.country}</td>
+    <td>${one.currency}</td>
+    <td class="long"><${Name}>${one.group}<//></td>
+    <td><${Status} value=${one.status} /></td>
+  </tr>`;

@@ -1,0 +1,229 @@
+/** An agency: who it is, its figures now and by period, day and quarter-hour, its statements and its rate cards. */
+import { html } from "../vendor/htm-preact.js";
+import { accountPath, get, segment, withQuery } from "../api.js";
+import { days, isDay, isMonth, laterDay, laterMonth, months, quarterHours } from "../calendar.js";
+import { BarChart } from "../chart.js";
+import { download, writeCsv } from "../csv.js";
+import * as format from "../format.js";
+import { Failure, Link, Money, More, Name, Pending, Status, Table, Time, useLoaded, usePages } from "../parts.js";
+import { address } from "../routes.js";
+import { RateCards } from "./rate-cards.js";
+import { StatementTable, statementAddress } from "./statements.js";
+
+const FIGURES = ["gross", "refunds", "net", "commission", "payments"];
+const HEAD = [["Events", "n"], ["Sales", "n"], ["Refunds", "n"], ["Net", "n"], ["Commission", "n"], ["Payments", "n"]];
+const PERIODS_SHOWN = 24;
+const QUARTER_HOUR = 15 * 60 * 1000;
+
+/** Returns the address of an agency's page; the parameters choose a currency, and a month or a day to look into. */
+export const agencyAddress = (agency, parameters = {}) => address(["agencies", agency], parameters);
+
+/** A link to the page of an agency, or of one of its accounts. */
+export const AgencyLink = ({ agency, currency }) => html`
+  <${Link} to=${agencyAddress(agency, { currency })}><${Name}>${agency}<//><//>`;
+
+/** The page. */
+export function Agency({ agency, query }) {
+  const { value, problem, again } = useLoaded(() => known(agency), agency);
+  if (!value) return html`<${Pending} problem=${problem} retry=${again} />`;
+  const [accounts, registration] = value;
+  const account = accounts.find((one) => one.currency === query.currency) || accounts[0];
+  const spans = { day: isDay(query.day) && query.day, month: isMonth(query.month) && query.month };
+  const { group, currency = account?.currency } = registration?.content || {};
+  return html`
+    <${Registration} registration=${registration} />
+    ${problem && html`<${Failure} problem=${problem} />`}
+    ${account
+      ? html`<${Account} ...${{ accounts, account, spans, again }} key=${`${account.currency} ${account.version}`} />`
+      : html`<p class="empty">No event of this agency is recorded yet. Send one with <code>POST /events</code>.</p>`}
+    <${Statements} agency=${agency} />
+    <${RateCards} agency=${agency} group=${group} currency=${currency} />`;
+}
+
+/** Returns the accounts of an agency, and its registration if there is one. */
+async function known(agency) {
+  const { items } = await get(withQuery("/accounts", { agency }));
+  if (items.some((one) => one.registered === false)) return [items, null];
+  const registration = await get(`/agencies/${segment(agency)}`).catch((problem) => {
+    if (problem.status === 404) return null;
+    throw problem;
+  });
+  return [items, registration];
+}
+
+function Registration({ registration }) {
+  if (!registration) {
+    return html`<p class="note">This agency is not registered. Staff register it with
+      <code>PUT /agencies/{agency}</code>.</p>`;
+  }
+  const { version, written_at: writtenAt, content } = registration;
+  const facts = [
+    ["Legal name", content.legal_name], ["Address", content.address], ["Country", content.country],
+    ["Tax", content.tax && words(content.tax)], ["Group", content.group], ["Contact", content.contact],
+  ].filter(([, fact]) => fact);
+  return html`
+    <p class="note">
+      <${Status} value=${content.status || "active"} /> Version ${format.count(version)} of the registration,
+      written <${Time} at=${writtenAt} />.
+    </p>
+    <dl class="facts">
+      ${facts.map(([name, fact]) => html`<div key=${name}><dt>${name}</dt><dd><${Name}>${fact}<//></dd></div>`)}
+    </dl>`;
+}
+
+const words = ({ scheme, percent, vat_id: vatId }) =>
+  [format.words(scheme), percent && `${percent} %`, vatId].filter(Boolean).join(", ");
+
+/** The figures of one currency: now, and by the spans that the address names. */
+function Account({ accounts, account, spans, again }) {
+  const { agency, currency } = account;
+  const load = () => Promise.all([get(accountPath(agency, currency)), get(accountPath(agency, currency, "balance"))]);
+  const now = useLoaded(load, "");
+  return html`
+    <h2>Figures</h2>
+    ${accounts.length > 1 && html`
+      <nav class="bar" aria-label="Currencies">
+        ${accounts.map((one) => html`
+          <${Link} key=${one.currency} to=${agencyAddress(agency, { currency: one.currency })}
+            aria-current=${one === account ? "true" : undefined}>${one.currency}<//>`)}
+      </nav>`}
+    ${now.value
+      ? html`<${Now} account=${now.value[0]} balance=${now.value[1]} again=${again} />`
+      : html`<${Pending} problem=${now.problem} retry=${now.again} />`}
+    <${Spans} account=${account} spans=${spans} key=${JSON.stringify(spans)} />`;
+}
+
+function Now({ account, balance, again }) {
+  const { currency, last_updated: updated } = account;
+  const { statement } = balance;
+  return html`
+    <div class="cards">
+      <section class="card">
+        <h3>Balance in ${currency}</h3>
+        <p class="figure">${format.money(balance.balance, currency)}</p>
+        <p class="note">
+          ${statement && html`
+            <${Link} to=${statementAddress({ ...account, period: statement.period })}>${statement.number}<//> closed at
+            ${" "}${format.money(statement.closing, currency)}; `}
+          on no statement yet: commission ${format.money(balance.unbilled.commission, currency)},
+          payments ${format.money(balance.unbilled.payments, currency)}
+        </p>
+      </section>
+      <section class="card">
+        <h3>Commission, lifetime</h3>
+        <p class="figure">${format.money(account.commission, currency)}</p>
+        <p class="note">of ${format.money(account.net, currency)} net</p>
+      </section>
+      <section class="card">
+        <h3>Events</h3>
+        <p class="figure">${format.count(account.events)}</p>
+        <p class="note">of ${format.count(account.customers)} customers</p>
+      </section>
+    </div>
+    <p class="bar"><span class="note">The newest event was recorded <${Time} at=${updated} />.</span>
+      <button type="button" onClick=${again}>Update</button></p>`;
+}
+
+/** Returns what the address asks for: the quarter-hours of a day, the days of a month, or the periods. */
+function spansOf({ day, month }, updated) {
+  if (day) return { span: "quarter_hour", part: "quarter-hours", from: day, to: laterDay(day, 1), name: "start" };
+  if (month) {
+    return { span: "day", part: "days", from: `${month}-01`, to: `${laterMonth(month, 1)}-01`, name: "day" };
+  }
+  const last = updated.slice(0, 7);
+  return { span: "period", part: "periods", from: "", to: laterMonth(last, 1), name: "period" };
+}
+
+const LABELS = {
+  quarter_hour: ["Quarter-hour", "by quarter-hour"], day: ["Day", "by day of UTC"], period: ["Period", "by period"],
+};
+
+function Spans({ account, spans }) {
+  const { agency, currency, last_updated: updated } = account;
+  const chosen = spansOf(spans, updated);
+  const { span, part, from, name } = chosen;
+  const parameters = span === "period" ? { limit: 1000 } : { from, to: chosen.to, limit: 1000 };
+  const path = withQuery(accountPath(agency, currency, part), parameters);
+  const { value, problem, again } = useLoaded(() => get(path), path);
+  const to = (more) => agencyAddress(agency, { currency, ...more });
+  const items = value?.items || [];
+  const [head, by] = LABELS[span];
+  const title = `Commission in ${currency} ${by}`;
+  const save = () => download(`${part}.csv`, writeCsv([name, "events", ...FIGURES], items));
+  return html`
+    <nav class="bar" aria-label="Spans">
+      <${Link} to=${to({})} aria-current=${span === "period" ? "true" : undefined}>All periods<//>
+      ${span === "period"
+        ? html`
+          <${Link} to=${to({ month: updated.slice(0, 7) })}>${format.month(updated.slice(0, 7))} by day<//>
+          <${Link} to=${to({ day: updated.slice(0, 10) })}>${updated.slice(0, 10)} by quarter-hour<//>`
+        : html`<${Nearby} ...${spans} to=${to} />`}
+    </nav>
+    ${!value && html`<${Pending} problem=${problem} retry=${again} />`}
+    ${value && !items.length && html`
+      <p class="empty">There are no figures in this span, or they are kept no longer.
+        ${" "}<${Link} to=${to({})}>Show all periods<//>.</p>`}
+    ${items.length > 0 && html`
+      <${BarChart} label=${title} currency=${currency} span=${span} starts=${startsOf(chosen, items)}
+        values=${items.map((one) => [one[name], one.commission])} />
+      <${Table} caption=${title} head=${[[head], ...HEAD, ["Made of"]]}>
+        ${items.toReversed().map((one) => html`
+          <tr key=${one[name]}>
+            <th scope="row" class="short"><${Start} span=${span} start=${one[name]} to=${to} /></th>
+            <td class="n">${format.count(one.events)}</td>
+            ${FIGURES.map((figure) => html`<${Money} key=${figure} value=${one[figure]} currency=${currency} />`)}
+            <td class="short"><${MadeOf} account=${account} span=${span} start=${one[name]} /></td>
+          </tr>`)}
+      <//>
+      <p class="bar"><button type="button" onClick=${save}>Download what is shown as CSV</button></p>`}`;
+}
+
+/** Links to the span that holds the one shown, and to those before and after it. */
+function Nearby({ day, month, to }) {
+  if (day) {
+    const [before, after] = [laterDay(day, -1), laterDay(day, 1)];
+    return html`
+      <${Link} to=${to({ month: day.slice(0, 7) })}>${format.month(day.slice(0, 7))}<//>
+      <${Link} to=${to({ day: before })}>${before}<//> <strong>${day}</strong>
+      <${Link} to=${to({ day: after })}>${after}<//>`;
+  }
+  const [before, after] = [laterMonth(month, -1), laterMonth(month, 1)];
+  return html`
+    <${Link} to=${to({ month: before })}>${format.month(before)}<//> <strong>${format.month(month)}</strong>
+    <${Link} to=${to({ month: after })}>${format.month(after)}<//>`;
+}
+
+/** The beginning of a span, linked to the spans within it. */
+function Start({ span, start, to }) {
+  if (span === "quarter_hour") return html`<${Time} at=${start} />`;
+  if (span === "day") return html`<${Link} to=${to({ day: start })}>${start}<//>`;
+  return html`<${Link} to=${to({ month: start })}>${format.month(start)}<//>`;
+}
+
+/** A link to what the figures of a span are made of: the events of a quarter-hour, a period's statement. */
+function MadeOf({ account: { agency, currency }, span, start }) {
+  if (span === "period") {
+    return html`<${Link} to=${statementAddress({ agency, currency, period: start })}>Statement<//>`;
+  }
+  if (span === "day") return html`<${Link} to=${agencyAddress(agency, { currency, day: start })}>Quarter-hours<//>`;
+  const to = new Date(Date.parse(start) + QUARTER_HOUR).toISOString();
+  return html`<${Link} to=${address(["events"], { agency, from: start, to })}>Events<//>`;
+}
+
+/** Returns the beginnings of all spans of a chart, those without figures included. */
+function startsOf({ span, from, to }, items) {
+  if (span === "quarter_hour") return quarterHours(from);
+  if (span === "day") return days(from, to);
+  const last = laterMonth(items[items.length - 1].period, 1);
+  return months(items[Math.max(0, items.length - PERIODS_SHOWN)].period, last);
+}
+
+function Statements({ agency }) {
+  const list = usePages("/statements", { agency, limit: 12 });
+  return html`
+    <h2>Statements</h2>
+    ${list.items.length > 0 && html`<${StatementTable} items=${list.items} />`}
+    ${!list.items.length && !list.busy && !list.problem && html`
+      <p class="note">No period of this agency is stated yet. A period is stated some days after its end.</p>`}
+    <${More} list=${list} />`;
+}

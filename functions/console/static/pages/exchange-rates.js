@@ -1,0 +1,70 @@
+/** Exchange rates: those in force, and the history of one with a chart. */
+import { html } from "../vendor/htm-preact.js";
+import { segment } from "../api.js";
+import { StepChart } from "../chart.js";
+import { download, writeCsv } from "../csv.js";
+import * as format from "../format.js";
+import { Link, More, Name, Table, Time, usePages } from "../parts.js";
+import { address } from "../routes.js";
+
+const HEAD = [["Currency"], ["Units", "n"], ["For one"], ["Since"], ["Source"]];
+const HISTORY_HEAD = [["Since"], ["Units", "n"], ["For one"], ["Source"]];
+const COLUMNS = ["units_per_base", "base", "as_of", "source"];
+const HISTORY_SHOWN = 366;
+
+/** The page of all rates. */
+export function ExchangeRates() {
+  const list = usePages("/exchange-rates", {});
+  const items = list.items.toSorted((one, other) => (one.currency < other.currency ? -1 : 1));
+  return html`
+    ${items.length > 0 && html`
+      <${Table} caption="Exchange rates in force" head=${HEAD}>
+        ${items.map((one) => html`
+          <tr key=${one.currency}>
+            <th scope="row"><${Link} to=${address(["exchange-rates", one.currency])}>${one.currency}<//></th>
+            <${Facts} rate=${one} />
+            <td class="short"><${Time} at=${one.as_of} /></td>
+            <td class="long"><${Name}>${one.source}<//></td>
+          </tr>`)}
+      <//>
+      <${Save} name="exchange-rates" columns=${["currency", ...COLUMNS]} items=${items} />`}
+    ${!items.length && !list.busy && !list.problem && !list.more && html`
+      <p class="empty">No exchange rate is stated yet. State one with
+        <code>PUT /exchange-rates/{currency}</code>.</p>`}
+    <${More} list=${list} />`;
+}
+
+/** The page of one currency: all its rates, the newest first. */
+export function ExchangeRate({ currency }) {
+  const list = usePages(`/exchange-rates/${segment(currency)}/history`, { last: HISTORY_SHOWN });
+  const { items } = list;
+  // Rates of different base currencies do not compare, so the line begins with the first rate of the present base.
+  const other = items.findIndex((one) => one.base !== items[0].base);
+  const shown = items.slice(0, other < 0 ? items.length : other).toReversed();
+  return html`
+    ${items.length > 0 && html`
+      <${StepChart} label=${`Units of ${currency} for one ${baseOf(items[0])}`} until=${new Date().toISOString()}
+        values=${shown.map((one) => [one.as_of, one.units_per_base])} />
+      <${Table} caption=${`Rates of ${currency}, the newest first`} head=${HISTORY_HEAD}>
+        ${items.map((one) => html`
+          <tr key=${one.as_of}>
+            <th scope="row" class="short"><${Time} at=${one.as_of} /></th>
+            <${Facts} rate=${one} />
+            <td class="long"><${Name}>${one.source}<//></td>
+          </tr>`)}
+      <//>
+      <${Save} name=${currency} columns=${COLUMNS} items=${items} />`}
+    <${More} list=${list} />`;
+}
+
+/** Returns the base currency of a rate; it has none if the deployment named none. */
+const baseOf = ({ base }) => base || "unit of the base currency";
+
+const Facts = ({ rate }) => html`<td class="n">${format.exact(rate.units_per_base)}</td><td>${baseOf(rate)}</td>`;
+
+const Save = ({ name, columns, items }) => html`
+  <p class="bar">
+    <button type="button" onClick=${() => download(`${name}.csv`, writeCsv(columns, items))}>
+      Download what is shown as CSV
+    </button>
+  </p>`;

@@ -1,0 +1,142 @@
+/** Sales by place: from countries down to the most exact places that events name. */
+import { html } from "../vendor/htm-preact.js";
+import { get, segment, withQuery } from "../api.js";
+import { days, isDay, laterDay, laterMonth } from "../calendar.js";
+import { BarChart } from "../chart.js";
+import { download, writeCsv } from "../csv.js";
+import { sum } from "../decimal.js";
+import * as format from "../format.js";
+import { Link, Money, Name, Pending, Table, useLoaded } from "../parts.js";
+import { Problem } from "../problem.js";
+import { address, navigate } from "../routes.js";
+
+const MOST_DAYS = 366;
+const FIGURES = ["gross", "refunds", "net", "commission"];
+const HEAD = [
+  ["Place"], ["Currency"], ["Events", "n"], ["Sales", "n"], ["Refunds", "n"], ["Net", "n"], ["Commission", "n"],
+];
+const COLUMNS = ["place", "currency", "events", ...FIGURES];
+
+/** The page: the present period and the one before, unless the address names days. */
+export function Locations({ query }) {
+  const { value: span, problem, again } = useLoaded(() => spanOf(query), `${query.from} ${query.to}`);
+  if (!span) return html`<${Pending} problem=${problem} retry=${again} />`;
+  return html`
+    <${Path} query=${query} />
+    <${Days} query=${query} span=${span} />
+    <${Sales} query=${query} span=${span} key=${JSON.stringify([query.place, span])} />`;
+}
+
+/** Returns the first and the last day of the address; without them, those of two periods. */
+async function spanOf({ from, to }) {
+  if (from && to) return { from, to };
+  const { items: [current] } = await get("/periods?limit=1");
+  const period = current?.period || new Date().toISOString().slice(0, 7);
+  return { from: `${laterMonth(period, -1)}-01`, to: laterDay(`${laterMonth(period, 1)}-01`, -1) };
+}
+
+/** Links to the places that hold the one shown. */
+function Path({ query: { place = "", ...span } }) {
+  const names = place ? place.split("#") : [];
+  return html`
+    <nav class="bar" aria-label="Places">
+      <${Link} to=${address(["locations"], span)} aria-current=${place ? undefined : "true"}>All countries<//>
+      ${names.map((name, index) => {
+        const to = names.slice(0, index + 1).join("#");
+        return html`
+          <${Link} key=${to} to=${address(["locations"], { ...span, place: to })}
+            aria-current=${to === place ? "true" : undefined}><${Name}>${name}<//><//>`;
+      })}
+    </nav>`;
+}
+
+function Days({ query, span }) {
+  const send = (event) => {
+    event.preventDefault();
+    navigate(address(["locations"], { ...query, ...Object.fromEntries(new FormData(event.target)) }));
+  };
+  return html`
+    <form class="bar" onSubmit=${send} key=${JSON.stringify(span)}>
+      <label>First day (UTC) <input type="date" name="from" value=${span.from} required /></label>
+      <label>Last day <input type="date" name="to" value=${span.to} required /></label>
+      <button>Show</button>
+    </form>`;
+}
+
+/** Returns the sales of each day and place of a span, from all pages. */
+async function salesOf(place, { from, to }) {
+  if (!isDay(from) || !isDay(to) || from > to || to > laterDay(from, MOST_DAYS - 1)) {
+    const detail = `Choose a first and a last day, at most ${MOST_DAYS} days in all.`;
+    throw new Problem(0, "These are not days to show", detail);
+  }
+  const path = place ? `/locations/${segment(place)}` : "/locations";
+  const level = place ? String(place.split("#").length + 1) : "1";
+  const all = [];
+  let next;
+  do {
+    const page = await get(withQuery(path, { from, to: laterDay(to, 1), level, limit: 1000, next }));
+    for (const { day, place: at, sales } of page.items) {
+      all.push(...sales.map((one) => ({ ...one, day, place: at })));
+    }
+    next = page.next;
+  } while (next);
+  return all;
+}
+
+/** Returns the exact sums of sales by a key, in the order in which the keys first occur. */
+function summed(sales, key) {
+  const groups = new Map();
+  for (const one of sales) groups.set(key(one), [...(groups.get(key(one)) || []), one]);
+  return [...groups.values()].map((group) => ({
+    ...group[0],
+    events: group.reduce((before, one) => before + one.events, 0),
+    ...Object.fromEntries(FIGURES.map((name) => [name, sum(group.map((one) => one[name]))])),
+  }));
+}
+
+function Sales({ query, span }) {
+  const { place = "" } = query;
+  const { value, problem, again } = useLoaded(() => salesOf(place, span), `${place} ${JSON.stringify(span)}`);
+  if (!value) return html`<${Pending} problem=${problem} retry=${again} />`;
+  if (!value.length) {
+    return html`<p class="empty">No sale of these days names a place here. Events name it in <code>location</code>;
+      a report writes the figures when it seals a quarter-hour. Choose other days, or
+      ${" "}<${Link} to=${address(["locations"])}>show all countries<//>.</p>`;
+  }
+  const currencies = [...new Set(value.map((one) => one.currency))].sort();
+  const currency = currencies.includes(query.currency) ? query.currency : currencies[0];
+  const daily = summed(value.filter((one) => one.currency === currency), (one) => one.day);
+  const rows = summed(value, (one) => `${one.currency}#${one.place}`)
+    .sort((one, other) => (one.currency === other.currency
+      ? Number(other.net) - Number(one.net) : one.currency < other.currency ? -1 : 1));
+  const to = (more) => address(["locations"], { ...query, ...more });
+  return html`
+    ${currencies.length > 1 && html`
+      <nav class="bar" aria-label="Currencies of the chart">
+        ${currencies.map((one) => html`
+          <${Link} key=${one} to=${to({ currency: one })} aria-current=${one === currency ? "true" : undefined}>
+            ${one}<//>`)}
+      </nav>`}
+    <${BarChart} label=${`Net sales in ${currency} by day of UTC`} currency=${currency} span="day"
+      starts=${days(span.from, laterDay(span.to, 1))} values=${daily.map((one) => [one.day, one.net])} />
+    <${Table} caption="Sales by place, of the quarter-hours that are sealed" head=${HEAD}>
+      ${rows.map((one) => html`
+        <tr key=${`${one.currency}#${one.place}`}>
+          <th scope="row" class="long"><${Place} shown=${place} place=${one.place} to=${to} /></th>
+          <td>${one.currency}</td>
+          <td class="n">${format.count(one.events)}</td>
+          ${FIGURES.map((name) => html`<${Money} key=${name} value=${one[name]} currency=${one.currency} />`)}
+        </tr>`)}
+    <//>
+    <p class="bar">
+      <button type="button" onClick=${() => download("locations.csv", writeCsv(COLUMNS, rows))}>
+        Download what is shown as CSV
+      </button>
+    </p>`;
+}
+
+/** A place, linked to the places within it; sales that name nothing below the place shown are its own. */
+const Place = ({ shown, place, to }) =>
+  place === shown
+    ? html`<${Name}>${place.split("#").pop()}<//> itself`
+    : html`<${Link} to=${to({ place })}><${Name}>${place.split("#").pop()}<//><//>`;

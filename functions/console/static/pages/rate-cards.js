@@ -1,0 +1,120 @@
+/** The rate cards that an agency's events can pay, the history of each, and a calculator. */
+import { html, useState } from "../vendor/htm-preact.js";
+import { get, segment, withQuery } from "../api.js";
+import { charge, ruleFor, text } from "../charge.js";
+import * as format from "../format.js";
+import { More, Name, Pending, Table, Time, useLoaded, usePages } from "../parts.js";
+
+const HEAD = [
+  ["Category"], ["Place"], ["Currency"], ["Percent", "n"], ["For each item", "n"], ["At least", "n"], ["At most", "n"],
+];
+const HISTORY_HEAD = [["Version"], ["Valid from"], ["Written"], ["By"]];
+const DECIMAL = "[0-9]{1,20}([.][0-9]{1,10})?";
+const FORM = {
+  amount: ["Amount", { required: true, pattern: `-?${DECIMAL}`, defaultValue: "100.00" }],
+  currency: ["Currency", { required: true, pattern: "[A-Z]{3}", size: 5 }],
+  quantity: ["Items", { required: true, pattern: DECIMAL, defaultValue: "1", size: 5 }],
+  category: ["Category", {}],
+  location: ["Place", { placeholder: "GB#London" }],
+};
+
+/** Returns the names of the rate cards of an agency, in the order of precedence. */
+function documentsOf(agency, group) {
+  const own = /^(default|\*|group\/.*)$/s.test(agency) ? [] : [`rate-card:${agency}`];
+  return [...own, ...(group ? [`rate-card:group/${group}`] : []), "rate-card:default"];
+}
+
+const documentPath = (document, part) => `/documents/${segment(document)}/${part}`;
+
+/** Returns a rate card's version in force; nothing if there is none, or none that the reader may see. */
+async function inForce(document) {
+  let next;
+  try {
+    do {
+      const page = await get(withQuery(documentPath(document, "versions"), { next }));
+      const found = page.items.find((one) => Date.parse(one.valid_from) <= Date.now());
+      if (found) return { document, ...(await get(documentPath(document, `versions/${found.version}`))) };
+      next = page.next;
+    } while (next);
+  } catch (problem) {
+    if (![403, 404].includes(problem.status)) throw problem;
+  }
+  return null;
+}
+
+/** The rate cards of an agency in a group, or in none, and the calculator, which begins with a currency. */
+export function RateCards({ agency, group, currency }) {
+  const names = documentsOf(agency, group);
+  const load = async () => (await Promise.all(names.map(inForce))).filter(Boolean);
+  const { value: cards, problem, again } = useLoaded(load, names.join(" "));
+  return html`
+    <h2>Rate cards</h2>
+    ${!cards && html`<${Pending} problem=${problem} retry=${again} />`}
+    ${cards && !cards.length && html`
+      <p class="note">No rate card is in force that you may see. Events without a commission rate of their own pay the
+        default rate of the deployment.</p>`}
+    ${cards?.map((card) => html`<${Card} key=${card.document} card=${card} />`)}
+    ${cards?.length > 0 && html`<${Calculator} cards=${cards} currency=${currency} />`}`;
+}
+
+function Card({ card: { document, version, content } }) {
+  const [open, setOpen] = useState(false);
+  return html`
+    <${Table} caption=${`${format.isolated(document)}, version ${version}, in force`} head=${HEAD}>
+      ${content.rules.map((rule, index) => html`
+        <tr key=${index}>
+          <td class="long"><${Name}>${rule.category ?? "all"}<//></td>
+          <td class="long"><${Name}>${rule.location ?? "all"}<//></td>
+          <td>${rule.currency ?? "all"}</td>
+          ${["percent", "fixed", "minimum", "maximum"].map((name) => html`
+            <td key=${name} class="n">${text(rule[name]) && format.exact(text(rule[name]))}</td>`)}
+        </tr>`)}
+    <//>
+    <details onToggle=${(event) => setOpen(event.target.open)}>
+      <summary>History of <${Name}>${document}<//></summary>
+      ${open && html`<${History} document=${document} />`}
+    </details>`;
+}
+
+function History({ document }) {
+  const list = usePages(documentPath(document, "versions"), { limit: 20 });
+  return html`
+    <${Table} caption=${`Versions of ${format.isolated(document)}, the newest first`} head=${HISTORY_HEAD}>
+      ${list.items.map((one) => html`
+        <tr key=${one.version}>
+          <th scope="row">${format.count(one.version)}</th>
+          <td><${Time} at=${one.valid_from} /></td>
+          <td><${Time} at=${one.written_at} /></td>
+          <td class="long"><${Name}>${one.written_by}<//></td>
+        </tr>`)}
+    <//>
+    <${More} list=${list} />`;
+}
+
+/** What a sale would be charged now: the first rate card with a rule for it, and each step. */
+function Calculator({ cards, currency }) {
+  const [sale, setSale] = useState(null);
+  const send = (event) => {
+    event.preventDefault();
+    setSale(Object.fromEntries(new FormData(event.target)));
+  };
+  const rules = sale ? cards.map((card) => [card, ruleFor(card.content.rules, sale)]) : [];
+  const [card, rule] = rules.find(([, found]) => found) || [];
+  return html`
+    <h3>Calculator</h3>
+    <form class="bar" onSubmit=${send}>
+      ${Object.entries(FORM).map(([name, [label, more]]) => html`
+        <label key=${name}>${label}
+          <input name=${name} autocomplete="off" ...${more} ...${name === "currency" && { defaultValue: currency }} />
+        </label>`)}
+      <button>Calculate</button>
+    </form>
+    ${sale && !rule && html`
+      <p role="status">No rule of these rate cards covers this sale. It pays the default rate of the deployment.</p>`}
+    ${rule && html`
+      <${Table} caption=${`By ${format.isolated(card.document)}, version ${card.version}`}
+        head=${[["Step"], [sale.currency, "n"]]}>
+        ${charge(rule, sale).map(([words, value]) => html`
+          <tr key=${words}><th scope="row">${words}</th><td class="n">${format.exact(value)}</td></tr>`)}
+      <//>`}`;
+}

@@ -1,0 +1,216 @@
+"""The console's pages of agencies, exchange rates and locations in Chromium against `quarterhour up`."""
+
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+
+from quarterhour.model import money
+from quarterhour.model.clock import ManualClock, using
+from quarterhour.rate_cards.rate_card import RateCard, Sold, read_rate_card
+from quarterhour_tools.emulator.http_api import Request
+from quarterhour_tools.emulator.server import Server
+from quarterhour_tools.emulator.stack import Stack, open_stack
+from quarterhour_tools.operations.remote import segment
+from tests.e2e.test_console_in_a_browser import HOSTILE, PHONE, RIGHT_TO_LEFT, SCREEN, ZONE, called, shown
+from tests.e2e.test_server import serving
+from tests.support.browser import Tab, missing, tab
+from tests.support.system import World
+
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(bool(missing()), reason=missing())]
+
+AGENCY = "50% off / outlet"
+PARAMETERS = {**ZONE, "BaseCurrency": "EUR"}
+SINCE = "2020-01-01T00:00:00Z"
+REGISTERED = {"legal_name": HOSTILE, "group": "a/b", "tax": {"scheme": "standard", "percent": "20"}}
+DEFAULT = [{"percent": "15"}]
+OWN = [{"category": "books", "percent": "8"}, {"category": HOSTILE, "percent": "5"}]
+GROUP = [
+    {"percent": "12.5"},
+    {
+        "location": "GB#London",
+        "currency": "GBP",
+        "percent": "10",
+        "fixed": "0.30",
+        "minimum": "0.50",
+        "maximum": "20.00",
+    },
+]
+
+
+def agency_page(agency: str, query: str = "") -> str:
+    """Return the path of the page of an agency."""
+    return f"/console/agencies/{quote(agency, safe='')}{query}"
+
+
+PAGES = {
+    "/console/agencies": "Registered agencies",
+    agency_page(AGENCY): "S-00000",
+    agency_page(AGENCY, "?currency=GBP&month=2026-10"): "by day of UTC",
+    agency_page(RIGHT_TO_LEFT, "?currency=GBP&day=2026-10-30"): "by quarter-hour",
+    "/console/exchange-rates": "ECB",
+    "/console/exchange-rates/GBP": "0.8705",
+    "/console/locations?place=GB%23London": "Soho",
+}
+
+
+def put(stack: Stack, path: str, body: Any) -> None:
+    """Put a document, or something else, that is accepted."""
+    content = json.dumps(body).encode()
+    answer = stack.request(Request("PUT", path, "", (("Content-Type", "application/json"),), content))
+    assert answer.status == 201, answer.body
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    """The address of a stack in November whose October is stated: agencies with rate cards, places, exchange rates."""
+    server, clock_ = Server(0), ManualClock(datetime(2026, 10, 30, 12, tzinfo=UTC))
+    with (
+        using(clock_),
+        open_stack("moto", PARAMETERS, s3_url=server.url, virtual=True) as stack,
+        serving(server, stack),
+    ):
+        with server.turns.taken():
+            world = World(stack, clock_)
+            for agency in (AGENCY, RIGHT_TO_LEFT):
+                put(stack, f"/agencies/{segment(agency)}", {"seen": 0, "content": REGISTERED})
+                world.sell("100.00", agency, location="GB#London#Soho")
+                world.sell("10.00", agency, location="GB#London", product="=cmd|' /C calc'!A0")
+                world.sell("5.00", agency, location="FR#Paris")
+            for name, rules in ((AGENCY, OWN), (RIGHT_TO_LEFT, OWN), ("group/a/b", GROUP), ("default", DEFAULT)):
+                content = {"valid_from": SINCE, "rules": rules}
+                put(stack, f"/documents/{segment(f'rate-card:{name}')}", {"seen": 0, "content": content})
+            for day, units in (("2026-10-22", "0.8705"), ("2026-10-23", "0.8712")):
+                rate = {"units_per_base": units, "source": "ECB", "as_of": f"{day}T14:15:00Z"}
+                put(stack, "/exchange-rates/GBP", rate)
+            world.pass_time(days=5)
+            world.report()
+            stack.invoke("statements", {})
+            world.sell("20.00", AGENCY)
+            world.drain()
+        yield server.url
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tab]:
+    with tab(tmp_path_factory.mktemp("profile")) as opened:
+        yield opened
+
+
+@pytest.fixture(autouse=True)
+def _screen(browser: Tab) -> None:
+    browser.resize(*SCREEN)
+
+
+@pytest.mark.parametrize("color_scheme", ["light", "dark"])
+@pytest.mark.parametrize("page", PAGES)
+def test_axe_finds_nothing_and_the_page_fits_a_phone(browser: Tab, address: str, page: str, color_scheme: str) -> None:
+    browser.open(f"{address}{page}", color_scheme)
+    shown(browser, PAGES[page])
+    assert browser.violations() == []
+    assert browser.errors == []
+    assert [one for one in browser.requested if not one.startswith((address, "data:"))] == []
+    browser.resize(*PHONE)
+    assert browser.evaluate("document.documentElement.scrollWidth") <= PHONE[0]
+
+
+def test_an_agency_is_found_and_its_figures_lead_down_to_quarter_hours(browser: Tab, address: str) -> None:
+    browser.open(f"{address}/console/agencies")
+    browser.click(AGENCY)
+    shown(browser, "Balance in GBP")
+    assert HOSTILE in browser.evaluate("document.querySelector('dl').innerText")
+    assert browser.evaluate("document.images.length") == 0
+    browser.click("October 2026")
+    browser.click("2026-10-30")
+    browser.until("document.querySelector('.chart canvas') && document.querySelector('th time')")
+    assert browser.evaluate("document.querySelector('th time').innerText") == "Oct 30, 2026, 9:00 PM"
+    row = browser.evaluate("document.querySelector('th time').closest('tr').innerText").split()
+    assert row[-7:] == ["3", "115.00", "0.00", "115.00", "14.375", "0.00", "Events"]
+    browser.open(browser.evaluate("window.location.href"))
+    browser.until("document.querySelector('th time')")
+    browser.evaluate("document.querySelector('th time').closest('tr').querySelector('a').click()")
+    browser.until("document.querySelectorAll('tbody tr').length === 3 && document.querySelector('input[name=order]')")
+    browser.evaluate("window.history.back()")
+    browser.click("All periods")
+    shown(browser, "Made of")
+    browser.click("Statement")
+    shown(browser, "A preview as of")
+
+
+def calculated(browser: Tab, **sale: str) -> str:
+    """Return what the calculator shows for a sale."""
+    for name, value in sale.items():
+        browser.evaluate(f"document.querySelector('input[name={name}]').value = {value!r}")
+    browser.click("Calculate")
+    browser.until("document.querySelector('form.bar + [role=status], form.bar + .scroll')")
+    text: str = browser.evaluate("document.querySelector('form.bar').nextElementSibling.innerText")
+    return text
+
+
+def test_the_calculator_takes_the_first_rate_card_with_a_rule(browser: Tab, address: str) -> None:
+    browser.open(f"{address}{agency_page(AGENCY)}")
+    shown(browser, "Calculator")
+    own = calculated(browser, amount="200.00", currency="GBP", category="books")
+    assert AGENCY in own
+    assert "16.00" in own
+    group = calculated(browser, category="toys", location="GB#London#Soho", quantity="2")
+    assert "group/a/b" in group
+    assert group.split()[-1] == "20.00", "it keeps what was typed, and charges the maximum"
+    browser.evaluate("document.querySelector('summary').click()")
+    shown(browser, "Versions of")
+    assert browser.errors == []
+
+
+@pytest.mark.parametrize("amount", ["200.00", "1.00", "-1.00", "-33.333", "0", "0.01"])
+@pytest.mark.parametrize(("category", "location"), [("", ""), ("books", "GB"), ("toys", "GB#London#Soho")])
+def test_the_calculator_charges_what_the_ledger_charges(
+    browser: Tab, address: str, amount: str, category: str, location: str
+) -> None:
+    browser.open(address)
+    rules = [*OWN, *GROUP]
+    rate_card = read_rate_card({"valid_from": SINCE, "rules": rules})
+    assert isinstance(rate_card, RateCard)
+    items = Decimal("2.5") if Decimal(amount) else None
+    sold = Sold(Decimal(amount), "GBP", items, category, location)
+    rule = rate_card.rule_for(sold)
+    assert rule is not None
+    sale = {"amount": amount, "currency": "GBP", "quantity": "2.5", "category": category, "location": location}
+    assert called(browser, "charge.js", "ruleFor", rules, sale) == rule.as_dict()
+    steps = called(browser, "charge.js", "charge", rule.as_dict(), sale)
+    *_, last = rule.charge(sold).steps()
+    assert steps[-1][1] == money.plain(last.gives)
+
+
+def test_an_agency_without_events_says_what_to_do(browser: Tab, address: str) -> None:
+    browser.open(f"{address}{agency_page('nobody')}")
+    shown(browser, "No event of this agency is recorded yet")
+    shown(browser, "This agency is not registered")
+
+
+def test_an_exchange_rate_shows_its_history(browser: Tab, address: str) -> None:
+    browser.open(f"{address}/console/exchange-rates")
+    browser.click("GBP")
+    shown(browser, "0.8712")
+    browser.until("document.querySelector('.chart canvas')")
+    rows = browser.evaluate("[...document.querySelectorAll('tbody tr')].map((one) => one.innerText)")
+    assert [row.split("\t")[1] for row in rows] == ["0.8712", "0.8705"]
+
+
+def test_locations_lead_from_a_country_to_a_city(browser: Tab, address: str) -> None:
+    browser.open(f"{address}/console/locations")
+    shown(browser, "FR")
+    browser.click("GB")
+    browser.click("London")
+    shown(browser, "London itself")
+    cells = browser.evaluate("[...document.querySelectorAll('tbody tr')].map((one) => one.innerText.split('\\t'))")
+    assert [(one[0], one[2], one[3]) for one in cells] == [("Soho", "2", "200.00"), ("London itself", "2", "20.00")]
+    browser.click("All countries")
+    shown(browser, "FR")
+    browser.open(f"{address}/console/locations?from=2026-09-01&to=2026-09-02")
+    shown(browser, "No sale of these days")
+    browser.open(f"{address}/console/locations?from=2026-09-02&to=2026-09-01")
+    shown(browser, "Choose a first and a last day")
