@@ -5,7 +5,7 @@ from typing import Any
 
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
-from quarterhour.acceptance.plan import DisputeStatus, StatementName, Status
+from quarterhour.acceptance.plan import MAY_DISPUTE, MAY_RESOLVE, DisputeStatus, StatementName, Status
 from quarterhour.acceptance.queries import AcceptanceQueries, StatementFilter
 from quarterhour.acceptance.requests import read_dispute, read_resolution, read_status
 from quarterhour.acceptance.service import AcceptanceService
@@ -24,7 +24,7 @@ from quarterhour.model.periods import PERIOD
 from quarterhour.reports.store import began
 from quarterhour.statements.queries import StatementQueries, StatementSettings, shown_statement
 from quarterhour.web import http, parameters
-from quarterhour.web.access import Role, everyone, own_agency, people
+from quarterhour.web.access import everyone, own_agency, people
 from quarterhour.web.parameters import INSTANT, PAGE, one_of
 from quarterhour.web.routing import Routes
 
@@ -95,7 +95,7 @@ def list_disputes() -> http.Response:
     return http.response(200, paging.body(acceptance.disputes(status, agency, paging, routes.caller())))
 
 
-@routes.put("/statements/<agency>/<currency>/<period>/status", allow=people(Role.AGENCY, Role.FINANCE))
+@routes.put("/statements/<agency>/<currency>/<period>/status", allow=people(*MAY_DISPUTE, *MAY_RESOLVE))
 def change_status(agency: str, currency: str, period: str) -> http.Response:
     """Change the status of a statement, after the changes that were seen.
 
@@ -106,7 +106,7 @@ def change_status(agency: str, currency: str, period: str) -> http.Response:
     return http.response(200, {**name.as_dict(), **history.shown_to(caller)})
 
 
-@routes.post("/statements/<agency>/<currency>/<period>/disputes", allow=people(Role.AGENCY))
+@routes.post("/statements/<agency>/<currency>/<period>/disputes", allow=people(*MAY_DISPUTE))
 def dispute(agency: str, currency: str, period: str) -> http.Response:
     """Dispute a line of a statement; the statement is disputed then, too.
 
@@ -117,7 +117,7 @@ def dispute(agency: str, currency: str, period: str) -> http.Response:
     return http.response(201 if is_new else 200, made.shown_to(caller))
 
 
-@routes.put("/statements/<agency>/<currency>/<period>/disputes/<source>/<event>", allow=people(Role.FINANCE))
+@routes.put("/statements/<agency>/<currency>/<period>/disputes/<source>/<event>", allow=people(*MAY_RESOLVE))
 def resolve(agency: str, currency: str, period: str, source: str, event: str) -> http.Response:
     """Resolve the dispute of a line by hand, without a correction."""
     name, caller = _statement(agency, currency, period), routes.caller()

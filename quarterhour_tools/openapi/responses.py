@@ -468,7 +468,17 @@ class StatementChange(PartyDecision):
     """The event that resolved the line's dispute."""
 
 
-class StatementHistory(NamedStatement):
+class StatementActions(Answer):
+    """What the caller may do with a statement now."""
+
+    may_become: list[StatementStatus]
+    """The statuses that the caller may set."""
+    may_dispute_lines: bool
+    may_resolve_lines: bool
+    """Whether a line is disputed, and the caller may resolve that."""
+
+
+class StatementHistory(NamedStatement, StatementActions):
     """The status of a statement, with all its changes."""
 
     status: StatementStatus
@@ -477,7 +487,7 @@ class StatementHistory(NamedStatement):
     history: list[StatementChange]
 
 
-class StatementWithFiles(ListedStatement):
+class StatementWithFiles(ListedStatement, StatementActions):
     """A sealed statement with links to its files, and its status."""
 
     preview: Literal[False]

@@ -26,6 +26,8 @@ class Issuer:
 
     url: str = ""
     agency: str = "42"
+    role: str = ""
+    """The claim of the person's role; none if it is empty."""
     seconds: int = 3600
     """For which an access token is valid."""
     nonce: str = ""
@@ -64,7 +66,7 @@ class Issuer:
         self.grants.append(form["grant_type"])
         assert form["client_id"] == CLIENT
         found = {
-            "access_token": self._token(aud=AUDIENCE, agency=self.agency),
+            "access_token": self._token(aud=AUDIENCE, agency=self.agency, **({"role": self.role} if self.role else {})),
             "expires_in": self.seconds,
             "refresh_token": f"refresh-{next(self._numbers)}",
         }

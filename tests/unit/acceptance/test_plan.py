@@ -1,6 +1,6 @@
 """The pure part of acceptance: what may follow a status, which events are on a statement, what corrects a line."""
 
-from typing import Any
+from typing import Any, Final
 
 import pytest
 
@@ -27,7 +27,7 @@ from quarterhour.model.errors import ConflictError, ForbiddenError
 from quarterhour.model.identifiers import Account, Identity
 from quarterhour.model.periods import Period
 from quarterhour.model.quarter_hours import QuarterHour
-from quarterhour.web.access import Role
+from quarterhour.web.access import Caller, Role
 from tests.support.builders import MACHINE, one_of_staff, person
 from tests.support.stated import listed, plan_of
 
@@ -81,6 +81,46 @@ def test_people_set_only_what_is_theirs(status: Status) -> None:
     else:
         with pytest.raises(ForbiddenError, match="accepted or disputed"):
             check_party(status, ANN)
+
+
+BY_STATUS: Final = {
+    "not issued": history(issued=False),
+    "issued": history(),
+    "accepted": history(Change(Status.ACCEPTED, BY_ANN)),
+    "disputed": history(Change(Status.DISPUTED, BY_ANN)),
+    "a line disputed": history(Change(Status.DISPUTED, BY_ANN, LINE)),
+    "disputed with a line": history(Change(Status.DISPUTED, BY_ANN), Change(Status.DISPUTED, BY_ANN, LINE)),
+    "disputed, its line resolved": history(
+        Change(Status.DISPUTED, BY_ANN), Change(Status.DISPUTED, BY_ANN, LINE), Change(Status.DISPUTED, BY_US, LINE)
+    ),
+    "resolved": history(Change(Status.DISPUTED, BY_ANN, LINE), Change(Status.RESOLVED, BY_US, LINE)),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "of_agency", "of_finance"),
+    [
+        ("not issued", ([], False, False), (["issued"], False, False)),
+        ("issued", (["accepted", "disputed"], True, False), (["accepted", "disputed"], False, False)),
+        ("accepted", ([], False, False), ([], False, False)),
+        ("disputed", ([], True, False), (["resolved"], False, False)),
+        ("a line disputed", ([], True, False), ([], False, True)),
+        ("disputed with a line", ([], True, False), ([], False, True)),
+        ("disputed, its line resolved", ([], True, False), (["resolved"], False, False)),
+        ("resolved", ([], False, False), ([], False, False)),
+    ],
+)
+def test_a_history_says_what_its_reader_may_do_now(
+    name: str, of_agency: tuple[list[str], bool, bool], of_finance: tuple[list[str], bool, bool]
+) -> None:
+    def may(caller: Caller) -> tuple[list[str], bool, bool]:
+        found = BY_STATUS[name].shown_to(caller)
+        return found["may_become"], found["may_dispute_lines"], found["may_resolve_lines"]
+
+    assert may(ANN) == of_agency
+    assert may(one_of_staff(Role.FINANCE)) == of_finance
+    assert may(MACHINE) == (of_finance[0], of_agency[1], of_finance[2])
+    assert may(one_of_staff(Role.SUPPORT, Role.AUDITOR)) == ([], False, False)
 
 
 def test_a_history_is_read_back_as_it_was_written_in_either_order() -> None:

@@ -1,6 +1,6 @@
-/** A statement as people see it: figures, status, history, files and lines. It can be accepted, its lines disputed. */
+/** A statement as people see it: figures, status, history, files and lines, and what its reader may do with it. */
 import { html, useState } from "../vendor/htm-preact.js";
-import { get, post, put, statementPath } from "../api.js";
+import { get, post, put, segment, statementPath } from "../api.js";
 import * as format from "../format.js";
 import { Dialog, Failure, Link, Money, Name, Pending, Status, Table, Time, useLoaded } from "../parts.js";
 import { sealedLines } from "../sealed.js";
@@ -17,6 +17,32 @@ const FILES = {
   "statement.html": "The statement to print",
   "statement.json": "Its figures as JSON",
   "lines.csv.gz": "Its lines as CSV",
+};
+const CHANGES = {
+  issued: {
+    button: "Issue",
+    title: "Issue the statement",
+    action: "Issue",
+    note: "The agency can then accept or dispute the statement.",
+  },
+  accepted: {
+    button: "Accept",
+    title: "Accept the statement",
+    action: "Accept",
+    note: "The statement is then accepted for good. A later correction is on a later statement.",
+  },
+  disputed: {
+    button: "Dispute the statement",
+    title: "Dispute the statement",
+    action: "Dispute",
+    note: "The marketplace then looks at the whole statement, and sets it to resolved.",
+  },
+  resolved: {
+    button: "Resolve the dispute",
+    title: "Resolve the dispute",
+    action: "Resolve",
+    note: "The statement is then resolved for good. The agency sees the reason.",
+  },
 };
 const LINES_HEAD = [
   ["Recorded"], ["Event"], ["Type"], ["Order"], ["Product"], ["Amount", "n"], ["Commission", "n"], [""],
@@ -40,18 +66,32 @@ export function Statement({ name }) {
     ${!statement.preview && html`<${Actions} statement=${statement} ask=${setAsking} />`}
     <${Figures} statement=${statement} />
     ${!statement.preview && html`
-      <${History} changes=${statement.history} />
+      <${History} changes=${statement.history}
+        resolve=${statement.may_resolve_lines && ((resolved) => setAsking({ resolved }))} />
       <${Files} statement=${statement} />
       <${Lines} statement=${statement} dispute=${(line) => setAsking({ line })} />`}
     ${asking?.status && html`<${Change} status=${asking.status} ...${dialog} />`}
-    ${asking?.line && html`<${Dispute} line=${asking.line} ...${dialog} />`}`;
+    ${asking?.line && html`<${Dispute} line=${asking.line} ...${dialog} />`}
+    ${asking?.resolved && html`<${Resolve} line=${asking.resolved} ...${dialog} />`}`;
 }
 
-const Actions = ({ statement, ask }) => statement.status === "issued" && html`
+/** What the API says that the reader may do with the statement now. */
+const Actions = ({ statement, ask }) => statement.may_become.length > 0 && html`
   <p class="bar">
-    <button type="button" class="first" onClick=${() => ask({ status: "accepted" })}>Accept</button>
-    <button type="button" onClick=${() => ask({ status: "disputed" })}>Dispute the statement</button>
+    ${statement.may_become.map((status, index) => html`
+      <button key=${status} type="button" class=${index ? "" : "first"} onClick=${() => ask({ status })}>
+        ${CHANGES[status].button}
+      </button>`)}
   </p>`;
+
+const identity = ({ source, id }) => `${source}#${id}`;
+
+/** Returns the lines of a history with whether their dispute is open: its resolution names the line again. */
+function disputesOf(changes) {
+  const open = {};
+  for (const { line } of changes) if (line) open[identity(line)] = open[identity(line)] === undefined;
+  return open;
+}
 
 const Figures = ({ statement }) => html`
   <${Table} caption=${`Figures in ${statement.currency}`} head=${[["Figure"], ["Amount", "n"]]}>
@@ -62,16 +102,24 @@ const Figures = ({ statement }) => html`
       </tr>`)}
   <//>`;
 
-const History = ({ changes }) => changes.length > 0 && html`
-  <h2>History</h2>
-  <ul class="plain">
-    ${changes.map((one, index) => html`
-      <li key=${index}>
-        <${Time} at=${one.at} /> <${Status} value=${one.status} /> by the ${one.party}
-        ${one.by && html` (<${Name}>${one.by}<//>)`}: <${Name}>${one.reason}<//>
-        ${one.line && html`, of the line <${Name}>${one.line.source} ${one.line.id}<//>`}
-      </li>`)}
-  </ul>`;
+function History({ changes, resolve }) {
+  if (!changes.length) return null;
+  const open = disputesOf(changes);
+  return html`
+    <h2>History</h2>
+    <ul class="plain">
+      ${changes.map((one, index) => html`
+        <li key=${index}>
+          <${Time} at=${one.at} /> <${Status} value=${one.status} /> by the ${one.party}
+          ${one.by && html` (<${Name}>${one.by}<//>)`}: <${Name}>${one.reason}<//>
+          ${one.line && html`, of the line <${Name}>${one.line.source} ${one.line.id}<//>`}
+          ${resolve && one.line && open[identity(one.line)] && html`
+            ${" "}<button type="button" aria-label=${`Resolve ${one.line.id}`} onClick=${() => resolve(one.line)}>
+              Resolve
+            </button>`}
+        </li>`)}
+    </ul>`;
+}
 
 const Files = ({ statement }) => html`
   <h2>Files</h2>
@@ -94,12 +142,11 @@ function Lines({ statement, dispute }) {
       (problem) => setState({ problem, shown: LINES_SHOWN }),
     );
   };
-  const disputable = ["issued", "disputed"].includes(statement.status);
-  const identity = ({ source, id }) => `${source}#${id}`;
-  const disputed = new Set(statement.history.filter((one) => one.line).map((one) => identity(one.line)));
+  const disputes = disputesOf(statement.history);
   const action = (line) => {
-    if (disputed.has(identity(line))) return html`<${Status} value="disputed" />`;
-    return disputable && html`
+    const open = disputes[identity(line)];
+    if (open !== undefined) return html`<${Status} value=${open ? "disputed" : "resolved"} />`;
+    return statement.may_dispute_lines && html`
       <button type="button" aria-label=${`Dispute ${line.id}`} onClick=${() => dispute(line)}>Dispute</button>`;
   };
   return html`
@@ -161,16 +208,7 @@ const Conflict = ({ seen, now }) => html`
   <p class="note">Cancel and reload the page to go on from there.</p>`;
 
 function Change({ statement, status, ...more }) {
-  const [title, action, note] = {
-    accepted: [
-      "Accept the statement", "Accept",
-      "The statement is then accepted for good. A later correction is on a later statement.",
-    ],
-    disputed: [
-      "Dispute the statement", "Dispute",
-      "The marketplace then looks at the whole statement, and sets it to resolved.",
-    ],
-  }[status];
+  const { title, action, note } = CHANGES[status];
   const send = (reason) => put(statementPath(statement, "status"), { status, reason, seen: statement.changes });
   return html`<${Request} ...${{ title, action, note, send, statement, ...more }} />`;
 }
@@ -180,4 +218,15 @@ function Dispute({ statement, line, ...more }) {
   const note = html`The line <${Name}>${source} ${id}<//> and with it the statement are then disputed.`;
   const send = (reason) => post(statementPath(statement, "disputes"), { source, id, reason });
   return html`<${Request} title="Dispute a line" action="Dispute" ...${{ note, send, statement, ...more }} />`;
+}
+
+function Resolve({ statement, line, ...more }) {
+  const { source, id } = line;
+  const note = html`
+    The dispute of the line <${Name}>${source} ${id}<//> is then resolved for good. The agency sees the reason. With the
+    last disputed line the statement is resolved, too, unless it was disputed as a whole.`;
+  const path = statementPath(statement, `disputes/${segment(source)}/${segment(id)}`);
+  const send = (reason) => put(path, { reason });
+  const title = "Resolve the dispute of a line";
+  return html`<${Request} action="Resolve" ...${{ title, note, send, statement, ...more }} />`;
 }

@@ -1,5 +1,6 @@
 """Acceptance, the pure part: the changes that a statement's status allows, and disputes of single lines."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -62,6 +63,12 @@ FOLLOWING: Final[Mapping[Status, tuple[Status, ...]]] = {
 """The statuses that may follow each status."""
 OF_AGENCY: Final = (Status.ACCEPTED, Status.DISPUTED)
 """The statuses that people of an agency may set."""
+DISPUTABLE: Final = (Status.ISSUED, Status.DISPUTED)
+"""The statuses in which a line of a statement can be disputed."""
+MAY_DISPUTE: Final = frozenset({Role.AGENCY})
+"""The roles of people who may dispute lines, and set the statuses of an agency."""
+MAY_RESOLVE: Final = frozenset({Role.FINANCE})
+"""The roles of people who may resolve disputes, and set every status."""
 
 
 class StatementName(NamedTuple):
@@ -176,6 +183,17 @@ class StatementHistory:
         """Whether the statement was disputed, not only lines of it."""
         return any(one.status is Status.DISPUTED and one.line is None for one in self.changes)
 
+    @property
+    def open_lines(self) -> frozenset[Identity]:
+        """The lines whose disputes are open: a line is disputed once at most, and its resolution names it again."""
+        named = Counter(one.line for one in self.changes if one.line)
+        return frozenset(line for line, times in named.items() if times == 1)
+
+    def may_become(self, caller: Caller) -> list[Status]:
+        """Return the statuses that a caller may set now."""
+        following = (one for one in FOLLOWING[self.status] if may_set(one, caller))
+        return [one for one in following if not (one is Status.RESOLVED and self.open_lines)]
+
     @classmethod
     def of(cls, items: Iterable[Mapping[str, Any]]) -> Self | None:
         """Parse the items of a statement, in either order; ``None`` without the statement itself."""
@@ -185,11 +203,14 @@ class StatementHistory:
         return cls(ordered[0], tuple(map(Change.of, ordered[1:])))
 
     def shown_to(self, caller: Caller) -> dict[str, Any]:
-        """Return the status with its history as a caller may see it."""
+        """Return the status with its history as a caller may see it, and what the caller may do now."""
         return {
             "status": self.status,
             "changes": len(self.changes),
             "history": [one.shown_to(caller) for one in self.changes],
+            "may_become": self.may_become(caller),
+            "may_dispute_lines": self.status in DISPUTABLE and caller.has(MAY_DISPUTE),
+            "may_resolve_lines": bool(self.open_lines) and caller.has(MAY_RESOLVE),
         }
 
 
@@ -202,9 +223,14 @@ class StatusRequest:
     seen: int
 
 
+def may_set(status: Status, caller: Caller) -> bool:
+    """Return whether a caller may ever set a status."""
+    return caller.has(MAY_RESOLVE) or (status in OF_AGENCY and caller.has(MAY_DISPUTE))
+
+
 def check_party(status: Status, caller: Caller) -> None:
     """Raise ``ForbiddenError`` if a caller may never set a status."""
-    if status not in OF_AGENCY and not caller.has(frozenset({Role.FINANCE})):
+    if not may_set(status, caller):
         raise ForbiddenError(f"people of an agency set a statement to {_listed(OF_AGENCY)}: ask the marketplace")
 
 
