@@ -66,8 +66,8 @@ def put(stack: Stack, path: str, body: Any) -> None:
 
 
 @pytest.fixture(scope="module")
-def address() -> Iterator[str]:
-    """The address of a stack in November whose October is stated: agencies with rate cards, places, exchange rates."""
+def market() -> Iterator[tuple[Server, World]]:
+    """The server of a stack in November whose October is stated: agencies with rate cards, places, exchange rates."""
     server, clock_ = Server(0), ManualClock(datetime(2026, 10, 30, 12, tzinfo=UTC))
     with (
         using(clock_),
@@ -92,7 +92,12 @@ def address() -> Iterator[str]:
             stack.invoke("statements", {})
             world.sell("20.00", AGENCY)
             world.drain()
-        yield server.url
+        yield server, world
+
+
+@pytest.fixture(scope="module")
+def address(market: tuple[Server, World]) -> str:
+    return market[0].url
 
 
 @pytest.fixture(scope="module")
@@ -141,6 +146,22 @@ def test_an_agency_is_found_and_its_figures_lead_down_to_quarter_hours(browser: 
     shown(browser, "A preview as of")
 
 
+def test_a_change_appears_while_the_page_is_open(browser: Tab, market: tuple[Server, World]) -> None:
+    server, world = market
+    browser.open(f"{server.url}{agency_page(RIGHT_TO_LEFT)}")
+    shown(browser, "Live changes")
+    browser.evaluate("document.querySelector('summary').click()")
+    shown(browser, "There is no recent change")
+    with server.turns.taken():
+        world.sell("3.00", RIGHT_TO_LEFT)
+        world.drain()
+        world.sell("0.21", RIGHT_TO_LEFT)
+        world.drain()
+    shown(browser, "118.21")
+    assert browser.violations() == []
+    assert browser.errors == []
+
+
 def calculated(browser: Tab, **sale: str) -> str:
     """Return what the calculator shows for a sale."""
     for name, value in sale.items():
@@ -160,7 +181,7 @@ def test_the_calculator_takes_the_first_rate_card_with_a_rule(browser: Tab, addr
     group = calculated(browser, category="toys", location="GB#London#Soho", quantity="2")
     assert "group/a/b" in group
     assert group.split()[-1] == "20.00", "it keeps what was typed, and charges the maximum"
-    browser.evaluate("document.querySelector('summary').click()")
+    browser.evaluate("[...document.querySelectorAll('summary')].at(-1).click()")
     shown(browser, "Versions of")
     assert browser.errors == []
 

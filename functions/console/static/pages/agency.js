@@ -7,6 +7,7 @@ import { download, writeCsv } from "../csv.js";
 import * as format from "../format.js";
 import { Failure, Link, Money, More, Name, Pending, Status, Table, Time, useLoaded, usePages } from "../parts.js";
 import { address } from "../routes.js";
+import { Changes } from "./changes.js";
 import { RateCards } from "./rate-cards.js";
 import { StatementTable, statementAddress } from "./statements.js";
 
@@ -90,6 +91,7 @@ function Account({ accounts, account, spans, again }) {
     ${now.value
       ? html`<${Now} account=${now.value[0]} balance=${now.value[1]} again=${again} />`
       : html`<${Pending} problem=${now.problem} retry=${now.again} />`}
+    <${Changes} account=${account} />
     <${Spans} account=${account} spans=${spans} key=${JSON.stringify(spans)} />`;
 }
 
