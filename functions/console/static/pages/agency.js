@@ -5,7 +5,7 @@ import { days, isDay, isMonth, laterDay, laterMonth, months, quarterHours } from
 import { BarChart } from "../chart.js";
 import { download, writeCsv } from "../csv.js";
 import * as format from "../format.js";
-import { Failure, Link, Money, More, Name, Pending, Status, Table, Time, useLoaded, usePages } from "../parts.js";
+import { Link, Money, More, Name, Pending, Status, Table, Time, useLoaded, usePages } from "../parts.js";
 import { address } from "../routes.js";
 import { Changes } from "./changes.js";
 import { RateCards } from "./rate-cards.js";
@@ -33,7 +33,6 @@ export function Agency({ agency, query }) {
   const { group, currency = account?.currency } = registration?.content || {};
   return html`
     <${Registration} registration=${registration} />
-    ${problem && html`<${Failure} problem=${problem} />`}
     ${account
       ? html`<${Account} ...${{ accounts, account, spans, again }} key=${`${account.currency} ${account.version}`} />`
       : html`<p class="empty">No event of this agency is recorded yet. Send one with <code>POST /events</code>.</p>`}

@@ -3,7 +3,7 @@ import { html, useEffect, useState } from "../vendor/htm-preact.js";
 import { accountPath, get } from "../api.js";
 import { difference } from "../decimal.js";
 import * as format from "../format.js";
-import { Failure, Money, Pending, Table, Time, useLoaded } from "../parts.js";
+import { Money, Pending, Table, Time, useLoaded } from "../parts.js";
 
 const HEAD = [["Newest event"], ["Events", "n"], ["Net", "n"], ["Change", "n"], ["Commission", "n"], ["Change", "n"]];
 const CHANGES_SHOWN = 20;
@@ -36,7 +36,6 @@ function Live({ account: { agency, currency } }) {
     return before && difference(one[figure], before[figure]);
   };
   return html`
-    ${problem && html`<${Failure} problem=${problem} />`}
     <${Table} caption="The totals after each change, the newest first" head=${HEAD}>
       ${value.items.slice(0, CHANGES_SHOWN).map((one, index) => html`
         <tr key=${one.version}>
