@@ -379,7 +379,9 @@ def is_right(sample: str, answer: Any) -> bool:
     """Whether a request got the status that it should and found something, or a batch or an operator no failure."""
     if "statusCode" in answer:
         # A page of the console comes packed; all else is JSON.
-        found = answer["body"] if answer["isBase64Encoded"] else json.loads(answer["body"]).get("items", "one thing")
+        found = (
+            answer["body"] if answer.get("isBase64Encoded") else json.loads(answer["body"]).get("items", "one thing")
+        )
         return bool(answer["statusCode"] == STATUSES.get(sample, 200) and found)
     return "errorType" not in answer and not answer.get("batchItemFailures")
 
