@@ -94,6 +94,7 @@ STATUSES: Final = {
     # Nobody has let that person see it.
     "threads-person": 403,
     "api-report-person": 404,
+    "console-missing": 404,
 }
 """What requests are answered with; all others with 200."""
 
