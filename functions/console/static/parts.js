@@ -56,7 +56,8 @@ export function Dialog({ title, action, busy, problem, onSend, onClose, children
   useEffect(() => place.current.showModal(), []);
   const send = async (event) => {
     event.preventDefault();
-    if (!busy && (await onSend(new FormData(event.target)))) place.current.close();
+    // Sent twice before `busy` shows, the first answer has closed it already.
+    if (!busy && (await onSend(new FormData(event.target)))) place.current?.close();
   };
   return html`
     <dialog ref=${place} aria-labelledby="dialog" onClose=${onClose}>
