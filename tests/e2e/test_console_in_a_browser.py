@@ -111,7 +111,7 @@ def test_the_keyboard_reaches_the_content_and_the_menu(browser: Tab, address: st
     browser.until("document.activeElement.innerText === 'Overview'")
     browser.press("Enter")
     shown(browser, "50% off / outlet")
-    assert browser.evaluate("[document.activeElement.id, window.location.pathname]") == ["main", "/"]
+    browser.until("document.activeElement.id === 'main' && window.location.pathname === '/'")
 
 
 @pytest.mark.parametrize("color_scheme", ["light", "dark"])

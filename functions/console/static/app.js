@@ -1,5 +1,5 @@
 /** The console: the frame around every page, and the page of the present address. */
-import { html, render, useEffect, useErrorBoundary, useRef, useState } from "./vendor/htm-preact.js";
+import { html, render, useEffect, useErrorBoundary, useLayoutEffect, useRef, useState } from "./vendor/htm-preact.js";
 import * as format from "./format.js";
 import { Accounts } from "./pages/accounts.js";
 import { Agencies } from "./pages/agencies.js";
@@ -84,7 +84,8 @@ function Zone({ utc, setUtc }) {
 function App() {
   const [place, setPlace] = useState(here);
   const [utc, setUtc] = useState(false);
-  useEffect(() => {
+  // At once, not after the first paint: a link may be followed before it.
+  useLayoutEffect(() => {
     const moved = () => setPlace(here());
     window.addEventListener("popstate", moved);
     return () => window.removeEventListener("popstate", moved);
