@@ -15,6 +15,7 @@ from typing import Any, Final
 from urllib.parse import parse_qs, unquote
 
 from quarterhour.model import clock
+from quarterhour.reports.keys import CONTENT_TYPES
 from quarterhour_tools.emulator.engines import SERVICES
 from quarterhour_tools.emulator.http_api import Request, Response, message
 from quarterhour_tools.emulator.pump import Pump
@@ -33,12 +34,6 @@ _RECORDS_A_TURN: Final = 20
 _PAUSE_SECONDS: Final = 0.002
 """Between two deliveries: they hold Python's global lock almost always, and connections need it too."""
 _SHOWN: Final = 120
-_TYPES: Final = {
-    ".json": "application/json",
-    ".csv": "text/csv; charset=utf-8",
-    ".gz": "application/gzip",
-    ".html": "text/html; charset=utf-8",
-}
 
 
 class Server(ThreadingHTTPServer):
@@ -168,7 +163,7 @@ def _sealed_file(stack: Stack, key: str, request: Request) -> Response:
             content = file.read()
     except FileNotFoundError:
         return problem(404, f"there is no file {key}")
-    kind = next((kind for ending, kind in _TYPES.items() if key.endswith(ending)), "application/octet-stream")
+    kind = CONTENT_TYPES.get(key.rpartition(".")[2], "application/octet-stream")
     return Response(200, {"content-type": kind}, content)
 
 
