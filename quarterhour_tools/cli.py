@@ -12,7 +12,6 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, Final
 
-import boto3
 from botocore.exceptions import BotoCoreError, ClientError
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskProgressColumn, TextColumn
@@ -22,7 +21,7 @@ from rich.text import Text
 from quarterhour.ledger.http import MAX_BATCH
 from quarterhour.statements.proof.folder import verify_folder
 from quarterhour.statements.proof.verify import verify
-from quarterhour_tools.bucket import Bucket, Folder, prepare_folder
+from quarterhour_tools.bucket import Folder, prepare_folder
 from quarterhour_tools.csv import command as csv_command
 from quarterhour_tools.emulator.engines import DYNAMODB_LOCAL, MOTO
 from quarterhour_tools.emulator.faults import Faults, Spec
@@ -258,7 +257,7 @@ def _add_sealed(commands: Any) -> None:  # noqa: ANN401 - argparse does not name
         help="the deployment's parameter DedupRetentionDays: days for which it remembers identities (default 0: for "
         "ever); an identity that is sealed twice within them is a problem",
     )
-    proof.set_defaults(run=_verify)
+    proof.set_defaults(run=_verify, url=None)
 
     stating = commands.add_parser(
         "statements",
@@ -485,10 +484,7 @@ def _show_accounts(console: Console, accounts: Accounts) -> None:
 def _verify(args: argparse.Namespace) -> int:
     if args.statement:
         return _verify_statement(args)
-    if args.stack:
-        sealed: Bucket | Folder = Bucket(boto3.client("s3"), deployment.deployed(args.stack, "ReportBucketName"))
-    else:
-        sealed = Folder(args.folder)
+    sealed = deployment.sealed_files(args)
     proof = verify(sealed.open, sealed.keys(), timedelta(days=args.dedup_retention_days) or None)
     found = proof.reports
     if args.json:

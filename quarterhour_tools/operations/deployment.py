@@ -16,7 +16,7 @@ from quarterhour.model.identifiers import Account
 from quarterhour.model.periods import Period
 from quarterhour.reports.keys import is_run_id
 from quarterhour.web import parameters
-from quarterhour_tools.bucket import Bucket
+from quarterhour_tools.bucket import Bucket, Folder, Objects
 from quarterhour_tools.errors import ToolError
 from quarterhour_tools.operations.remote import Remote
 from quarterhour_tools.output import counted
@@ -202,8 +202,10 @@ def invoke(args: argparse.Namespace, function: str, event: dict[str, Any]) -> An
     return payload
 
 
-def sealed_files(args: argparse.Namespace) -> Bucket:
-    """Return the S3 bucket of the deployed stack or the emulator that the arguments select."""
+def sealed_files(args: argparse.Namespace) -> Objects:
+    """Return the sealed files of the folder, the deployed stack or the emulator that the arguments select."""
+    if args.folder:
+        return Folder(args.folder)
     name = "ReportBucket" if args.url else deployed(args.stack, "ReportBucketName")
     return Bucket(_client("s3", args.url, Config(s3={"addressing_style": "path"})), name)
 

@@ -18,7 +18,7 @@ from quarterhour.model import money
 from quarterhour.model.identifiers import Account
 from quarterhour.model.periods import PERIOD, Period
 from quarterhour.statements.keys import PAGE
-from quarterhour_tools.bucket import Folder, Objects
+from quarterhour_tools.bucket import Objects
 from quarterhour_tools.errors import ToolError
 from quarterhour_tools.operations.deployment import api, configure_target, invoke, sealed_files
 from quarterhour_tools.output import as_json, counted, printable
@@ -89,7 +89,7 @@ def _period(text: str) -> Period:
 def _run(args: argparse.Namespace) -> int:
     if args.run_due:
         return _run_due(args)
-    files: Objects = Folder(args.folder) if args.folder else sealed_files(args)
+    files = sealed_files(args)
     statements = list(_chosen(args, files))
     if args.open and len(statements) > _MOST_OPENED:
         raise ToolError(f"{len(statements)} statements are too many to open: choose an --agency")
