@@ -1,6 +1,7 @@
 /** The parts of every page: links, figures, tables, problems, dialogs, and the state of requests. */
 import { html, useCallback, useEffect, useRef, useState } from "./vendor/htm-preact.js";
 import { get, withQuery } from "./api.js";
+import { download, writeCsv } from "./csv.js";
 import * as format from "./format.js";
 import { navigate } from "./routes.js";
 
@@ -37,6 +38,14 @@ export const Table = ({ caption, head, children }) => html`
       <tbody>${children}</tbody>
     </table>
   </div>`;
+
+/** The button that saves the rows of a table as CSV. */
+export const Save = ({ name, columns, items }) => html`
+  <p class="bar">
+    <button type="button" onClick=${() => download(`${name}.csv`, writeCsv(columns, items))}>
+      Download what is shown as CSV
+    </button>
+  </p>`;
 
 /** What went wrong, in the API's words, and what to do. */
 export const Failure = ({ problem, retry }) => html`
@@ -77,36 +86,40 @@ export function Dialog({ title, action, busy, problem, onSend, onClose, children
 export function useLoaded(load, key) {
   const [state, setState] = useState({});
   const [turn, setTurn] = useState(0);
-  useEffect(() => setState({}), [key]);
   useEffect(() => {
     let current = true;
     load().then(
-      (value) => current && setState({ value }),
-      (problem) => current && setState({ problem }),
+      (value) => current && setState({ key, value }),
+      (problem) => current && setState({ key, problem }),
     );
     return () => { current = false; };
   }, [key, turn]);
-  return { ...state, again: useCallback(() => setTurn((before) => before + 1), []) };
+  const { value, problem } = state.key === key ? state : {};
+  return { value, problem, again: useCallback(() => setTurn((before) => before + 1), []) };
 }
 
-/** Returns the items of a list of the API, page by page: items, problem, busy, and more() if another page follows. */
+/**
+ * Returns the items of a list of the API, page by page: items, problem, busy, more() if another page follows, and
+ * whether the whole list is empty.
+ */
 export function usePages(path, parameters) {
   const [state, setState] = useState({});
   const key = withQuery(path, parameters);
   const current = useRef(key);
   current.current = key;
   const load = async (items, next) => {
-    setState({ items, busy: true });
+    setState({ key, items, busy: true });
     try {
       const page = await get(withQuery(path, { ...parameters, next }));
       const more = page.next && (() => load([...items, ...page.items], page.next));
-      if (current.current === key) setState({ items: [...items, ...page.items], more, busy: false });
+      if (current.current === key) setState({ key, items: [...items, ...page.items], more, busy: false });
     } catch (problem) {
-      if (current.current === key) setState({ items, problem, more: () => load(items, next), busy: false });
+      if (current.current === key) setState({ key, items, problem, more: () => load(items, next), busy: false });
     }
   };
   useEffect(() => { load([]); }, [key]);
-  return { items: [], busy: true, ...state };
+  const { items, problem, busy, more } = state.key === key ? state : { items: [], busy: true };
+  return { items, problem, busy, more, empty: !items.length && !busy && !more };
 }
 
 /** What follows a paged table: a problem, or the button for the next page. */

@@ -1,15 +1,16 @@
 /** Accounts: each agency and currency with its lifetime totals. */
 import { html } from "../vendor/htm-preact.js";
 import * as format from "../format.js";
-import { Money, More, Table, usePages } from "../parts.js";
+import { Money, More, Save, Table, usePages } from "../parts.js";
 import { AgencyLink } from "./agency.js";
 
 const HEAD = [["Agency"], ["Currency"], ["Events", "n"], ["Net", "n"], ["Commission", "n"]];
+const COLUMNS = ["agency", "currency", "events", "gross", "refunds", "net", "commission", "payments"];
 
 /** The page. */
 export function Accounts() {
   const list = usePages("/accounts", {});
-  if (!list.items.length && !list.busy && !list.problem) {
+  if (list.empty) {
     return html`<p class="empty">No event is recorded yet. Send the first one with <code>POST /events</code>.</p>`;
   }
   return html`
@@ -23,6 +24,7 @@ export function Accounts() {
             <${Money} value=${one.net} currency=${one.currency} />
             <${Money} value=${one.commission} currency=${one.currency} />
           </tr>`)}
-      <//>`}
+      <//>
+      <${Save} name="accounts" columns=${COLUMNS} items=${list.items} />`}
     <${More} list=${list} />`;
 }

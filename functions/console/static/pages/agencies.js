@@ -1,7 +1,6 @@
 /** Agencies: all that are registered. */
 import { html } from "../vendor/htm-preact.js";
-import { download, writeCsv } from "../csv.js";
-import { Link, More, Name, Status, Table, usePages } from "../parts.js";
+import { Link, More, Name, Save, Status, Table, usePages } from "../parts.js";
 import { address } from "../routes.js";
 import { AgencyLink } from "./agency.js";
 
@@ -18,12 +17,8 @@ export function Agencies() {
   return html`
     ${list.items.length > 0 && html`
       <${Table} caption="Registered agencies" head=${HEAD}>${list.items.map(row)}<//>
-      <p class="bar">
-        <button type="button" onClick=${() => download("agencies.csv", writeCsv(COLUMNS, list.items))}>
-          Download what is shown as CSV
-        </button>
-      </p>`}
-    ${!list.items.length && !list.busy && !list.problem && !list.more && html`
+      <${Save} name="agencies" columns=${COLUMNS} items=${list.items} />`}
+    ${list.empty && html`
       <p class="empty">
         No agency is registered. Register one with <code>PUT /agencies/{agency}</code>.
         ${" "}<${Link} to=${address(["accounts"])}>Accounts<//> shows all agencies that have events.

@@ -3,9 +3,8 @@ import { html } from "../vendor/htm-preact.js";
 import { accountPath, get, segment, withQuery } from "../api.js";
 import { days, isDay, isMonth, laterDay, laterMonth, months, quarterHours } from "../calendar.js";
 import { BarChart } from "../chart.js";
-import { download, writeCsv } from "../csv.js";
 import * as format from "../format.js";
-import { Link, Money, More, Name, Pending, Status, Table, Time, useLoaded, usePages } from "../parts.js";
+import { Link, Money, More, Name, Pending, Save, Status, Table, Time, useLoaded, usePages } from "../parts.js";
 import { address } from "../routes.js";
 import { Changes } from "./changes.js";
 import { RateCards } from "./rate-cards.js";
@@ -91,7 +90,7 @@ function Account({ accounts, account, spans, again }) {
       ? html`<${Now} account=${now.value[0]} balance=${now.value[1]} again=${again} />`
       : html`<${Pending} problem=${now.problem} retry=${now.again} />`}
     <${Changes} account=${account} />
-    <${Spans} account=${account} spans=${spans} key=${JSON.stringify(spans)} />`;
+    <${Spans} account=${account} spans=${spans} />`;
 }
 
 function Now({ account, balance, again }) {
@@ -150,7 +149,6 @@ function Spans({ account, spans }) {
   const items = value?.items || [];
   const [head, by] = LABELS[span];
   const title = `Commission in ${currency} ${by}`;
-  const save = () => download(`${part}.csv`, writeCsv([name, "events", ...FIGURES], items));
   return html`
     <nav class="bar" aria-label="Spans">
       <${Link} to=${to({})} aria-current=${span === "period" ? "true" : undefined}>All periods<//>
@@ -176,7 +174,7 @@ function Spans({ account, spans }) {
             <td class="short"><${MadeOf} account=${account} span=${span} start=${one[name]} /></td>
           </tr>`)}
       <//>
-      <p class="bar"><button type="button" onClick=${save}>Download what is shown as CSV</button></p>`}`;
+      <${Save} name=${part} columns=${[name, "events", ...FIGURES]} items=${items} />`}`;
 }
 
 /** Links to the span that holds the one shown, and to those before and after it. */
@@ -224,7 +222,7 @@ function Statements({ agency }) {
   return html`
     <h2>Statements</h2>
     ${list.items.length > 0 && html`<${StatementTable} items=${list.items} />`}
-    ${!list.items.length && !list.busy && !list.problem && html`
+    ${list.empty && html`
       <p class="note">No period of this agency is stated yet. A period is stated some days after its end.</p>`}
     <${More} list=${list} />`;
 }

@@ -1,7 +1,6 @@
 /** Events: those recorded in a span, by agency, source, order, customer and type; or one by its source and id. */
 import { html } from "../vendor/htm-preact.js";
-import { download, writeCsv } from "../csv.js";
-import { Link, Money, More, Name, Table, Time, usePages } from "../parts.js";
+import { Link, Money, More, Name, Save, Table, Time, usePages } from "../parts.js";
 import { address, navigate } from "../routes.js";
 
 const DAYS_SHOWN = 7;
@@ -39,12 +38,8 @@ export function Events({ query }) {
     <${Filter} query=${{ ...only, from, to }} />
     ${list.items.length > 0 && html`
       <${Table} caption="Events in the order of recording" head=${HEAD}>${list.items.map(row)}<//>
-      <p class="bar">
-        <button type="button" onClick=${() => download("events.csv", writeCsv(COLUMNS, list.items))}>
-          Download what is shown as CSV
-        </button>
-      </p>`}
-    ${!list.items.length && !list.busy && !list.problem && !list.more && html`
+      <${Save} name="events" columns=${COLUMNS} items=${list.items} />`}
+    ${list.empty && html`
       <p class="empty">No event of this kind was recorded from ${from} to before ${to}, UTC. Choose another span.</p>`}
     <${More} list=${list} />`;
 }

@@ -2,9 +2,8 @@
 import { html } from "../vendor/htm-preact.js";
 import { segment } from "../api.js";
 import { StepChart } from "../chart.js";
-import { download, writeCsv } from "../csv.js";
 import * as format from "../format.js";
-import { Link, More, Name, Table, Time, usePages } from "../parts.js";
+import { Link, More, Name, Save, Table, Time, usePages } from "../parts.js";
 import { address } from "../routes.js";
 
 const HEAD = [["Currency"], ["Units", "n"], ["For one"], ["Since"], ["Source"]];
@@ -28,7 +27,7 @@ export function ExchangeRates() {
           </tr>`)}
       <//>
       <${Save} name="exchange-rates" columns=${["currency", ...COLUMNS]} items=${items} />`}
-    ${!items.length && !list.busy && !list.problem && !list.more && html`
+    ${list.empty && html`
       <p class="empty">No exchange rate is stated yet. State one with
         <code>PUT /exchange-rates/{currency}</code>.</p>`}
     <${More} list=${list} />`;
@@ -61,10 +60,3 @@ export function ExchangeRate({ currency }) {
 const baseOf = ({ base }) => base || "unit of the base currency";
 
 const Facts = ({ rate }) => html`<td class="n">${format.exact(rate.units_per_base)}</td><td>${baseOf(rate)}</td>`;
-
-const Save = ({ name, columns, items }) => html`
-  <p class="bar">
-    <button type="button" onClick=${() => download(`${name}.csv`, writeCsv(columns, items))}>
-      Download what is shown as CSV
-    </button>
-  </p>`;

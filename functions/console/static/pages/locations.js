@@ -3,10 +3,9 @@ import { html } from "../vendor/htm-preact.js";
 import { get, segment, withQuery } from "../api.js";
 import { days, isDay, laterDay, laterMonth } from "../calendar.js";
 import { BarChart } from "../chart.js";
-import { download, writeCsv } from "../csv.js";
 import { sum } from "../decimal.js";
 import * as format from "../format.js";
-import { Link, Money, Name, Pending, Table, useLoaded } from "../parts.js";
+import { Link, Money, Name, Pending, Save, Table, useLoaded } from "../parts.js";
 import { Problem } from "../problem.js";
 import { address, navigate } from "../routes.js";
 
@@ -24,7 +23,7 @@ export function Locations({ query }) {
   return html`
     <${Path} query=${query} />
     <${Days} query=${query} span=${span} />
-    <${Sales} query=${query} span=${span} key=${JSON.stringify([query.place, span])} />`;
+    <${Sales} query=${query} span=${span} />`;
 }
 
 /** Returns the first and the last day of the address; without them, those of two periods. */
@@ -128,11 +127,7 @@ function Sales({ query, span }) {
           ${FIGURES.map((name) => html`<${Money} key=${name} value=${one[name]} currency=${one.currency} />`)}
         </tr>`)}
     <//>
-    <p class="bar">
-      <button type="button" onClick=${() => download("locations.csv", writeCsv(COLUMNS, rows))}>
-        Download what is shown as CSV
-      </button>
-    </p>`;
+    <${Save} name="locations" columns=${COLUMNS} items=${rows} />`;
 }
 
 /** A place, linked to the places within it; sales that name nothing below the place shown are its own. */

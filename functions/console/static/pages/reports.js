@@ -1,8 +1,7 @@
 /** Reports: the runs by day, the newest first. */
 import { html } from "../vendor/htm-preact.js";
-import { download, writeCsv } from "../csv.js";
 import * as format from "../format.js";
-import { Link, More, Status, Table, Time, usePages } from "../parts.js";
+import { Link, More, Save, Status, Table, Time, usePages } from "../parts.js";
 import { address, navigate } from "../routes.js";
 
 const HEAD = [["Run"], ["From"], ["To"], ["Quarter-hours", "n"], ["Lines", "n"], ["Counters"]];
@@ -30,12 +29,8 @@ export function Reports({ query }) {
     </form>
     ${days.map((day) => html`<${Day} key=${day} day=${day} runs=${list.items.filter((one) => dayOf(one) === day)} />`)}
     ${days.length > 0 && html`
-      <p class="bar">
-        <button type="button" onClick=${() => download("reports.csv", writeCsv(COLUMNS, list.items))}>
-          Download what is shown as CSV
-        </button>
-      </p>`}
-    ${!days.length && !list.busy && !list.problem && html`
+      <${Save} name="reports" columns=${COLUMNS} items=${list.items} />`}
+    ${list.empty && html`
       <p class="empty">
         ${date
           ? html`No run sealed a quarter-hour of this day. <${Link} to=${address(["reports"])}>Show all runs<//>.`

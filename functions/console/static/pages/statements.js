@@ -1,9 +1,8 @@
 /** Statements: all that the reader may see, by period, agency and status. */
 import { html } from "../vendor/htm-preact.js";
 import { get } from "../api.js";
-import { download, writeCsv } from "../csv.js";
 import * as format from "../format.js";
-import { Link, Money, More, Name, Status, Table, useLoaded, usePages } from "../parts.js";
+import { Link, Money, More, Name, Save, Status, Table, useLoaded, usePages } from "../parts.js";
 import { address, navigate } from "../routes.js";
 
 const HEAD = [
@@ -24,12 +23,8 @@ export function Statements({ query }) {
     <${Filter} query=${query} />
     ${list.items.length > 0 && html`
       <${StatementTable} items=${list.items} />
-      <p class="bar">
-        <button type="button" onClick=${() => download("statements.csv", writeCsv(COLUMNS, list.items))}>
-          Download what is shown as CSV
-        </button>
-      </p>`}
-    ${!list.items.length && !list.busy && !list.problem && !list.more && html`
+      <${Save} name="statements" columns=${COLUMNS} items=${list.items} />`}
+    ${list.empty && html`
       <p class="empty">
         ${period || agency || status
           ? html`No statement fits. <${Link} to=${address(["statements"])}>Show all statements<//>.`
