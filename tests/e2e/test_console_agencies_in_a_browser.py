@@ -16,12 +16,11 @@ from quarterhour_tools.emulator.http_api import Request
 from quarterhour_tools.emulator.server import Server
 from quarterhour_tools.emulator.stack import Stack, open_stack
 from quarterhour_tools.operations.remote import segment
-from tests.e2e.test_console_in_a_browser import HOSTILE, PHONE, RIGHT_TO_LEFT, SCREEN, ZONE, called, shown
 from tests.e2e.test_server import serving
-from tests.support.browser import Tab, missing, tab
+from tests.support.browser import HOSTILE, IN_A_BROWSER, PHONE, RIGHT_TO_LEFT, ZONE, Tab, called, shown
 from tests.support.system import World
 
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(bool(missing()), reason=missing())]
+pytestmark = IN_A_BROWSER
 
 AGENCY = "50% off / outlet"
 PARAMETERS = {**ZONE, "BaseCurrency": "EUR"}
@@ -98,17 +97,6 @@ def market() -> Iterator[tuple[Server, World]]:
 @pytest.fixture(scope="module")
 def address(market: tuple[Server, World]) -> str:
     return market[0].url
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tab]:
-    with tab(tmp_path_factory.mktemp("profile")) as opened:
-        yield opened
-
-
-@pytest.fixture(autouse=True)
-def _screen(browser: Tab) -> None:
-    browser.resize(*SCREEN)
 
 
 @pytest.mark.parametrize("color_scheme", ["light", "dark"])

@@ -4,7 +4,6 @@ import json
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from decimal import Decimal, localcontext
-from typing import Any
 from urllib.parse import quote
 
 import pytest
@@ -15,17 +14,12 @@ from quarterhour_tools.emulator.server import Server
 from quarterhour_tools.emulator.stack import open_stack
 from quarterhour_tools.operations.remote import segment
 from tests.e2e.test_server import call, serving
-from tests.support.browser import Tab, missing, tab
+from tests.support.browser import HOSTILE, IN_A_BROWSER, PHONE, RIGHT_TO_LEFT, ZONE, Tab, called, shown
 from tests.support.system import World
 
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(bool(missing()), reason=missing())]
+pytestmark = IN_A_BROWSER
 
-HOSTILE = "<img src=x onerror=document.title='ran'>"
-RIGHT_TO_LEFT = "שלום & Co"
 AGENCIES = (HOSTILE, RIGHT_TO_LEFT, "50% off / outlet")
-ZONE = {"BusinessTimeZone": "Asia/Tokyo"}
-PHONE = (390, 844)
-SCREEN = (1280, 900)
 
 
 @pytest.fixture(scope="module")
@@ -48,22 +42,6 @@ def address() -> Iterator[str]:
             world.sell("20.00", "50% off / outlet")
             world.drain()
         yield server.url
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tab]:
-    with tab(tmp_path_factory.mktemp("profile")) as opened:
-        yield opened
-
-
-@pytest.fixture(autouse=True)
-def _screen(browser: Tab) -> None:
-    browser.resize(*SCREEN)
-
-
-def shown(browser: Tab, text: str) -> None:
-    """Wait until the page shows a text."""
-    browser.until(f"document.querySelector('main')?.innerText.includes({text!r})")
 
 
 @pytest.mark.parametrize("color_scheme", ["light", "dark"])
@@ -215,13 +193,6 @@ def test_a_statement_that_is_not_there_says_why(browser: Tab, address: str) -> N
     browser.until("document.querySelector('[role=alert]')?.innerText.includes('Request')")
     browser.open(f"{address}/console/statements/2026-11/50%25%20off%20%2F%20outlet/GBP")
     shown(browser, "A preview as of")
-
-
-def called(browser: Tab, module: str, function: str, *arguments: Any) -> Any:
-    """Return what a function of one of the page's modules returns."""
-    address = "document.querySelector('script[type=module]').src"
-    call_ = f"module.{function}(...{json.dumps(arguments)})"
-    return browser.evaluate(f"import({address}.replace('app.js', {module!r})).then((module) => {call_})")
 
 
 def test_a_saved_table_holds_no_formula_and_reads_as_it_was(browser: Tab, address: str) -> None:

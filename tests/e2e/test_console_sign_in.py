@@ -7,21 +7,15 @@ import pytest
 from quarterhour_tools.emulator.server import Server
 from quarterhour_tools.emulator.stack import open_stack
 from tests.e2e.test_server import call, serving, until
-from tests.support.browser import Tab, missing, tab
+from tests.support.browser import IN_A_BROWSER, Tab, shown
 from tests.support.events import by_sign
-from tests.support.openid import AUDIENCE, CLIENT, Issuer, signing_in
+from tests.support.openid import AUDIENCE, CLIENT, Issuer
 
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(bool(missing()), reason=missing())]
+pytestmark = IN_A_BROWSER
 
 STORED = (
     "JSON.stringify([{...sessionStorage}, {...localStorage}, document.cookie, window.location.href, history.state])"
 )
-
-
-@pytest.fixture(scope="module")
-def issuer() -> Iterator[Issuer]:
-    with signing_in() as issuer:
-        yield issuer
 
 
 @pytest.fixture(scope="module")
@@ -36,22 +30,10 @@ def address(issuer: Issuer) -> Iterator[str]:
         yield server.url
 
 
-@pytest.fixture(scope="module")
-def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tab]:
-    with tab(tmp_path_factory.mktemp("profile")) as opened:
-        yield opened
-
-
-@pytest.fixture
-def browser(opened: Tab, issuer: Issuer) -> Tab:
-    """The browser, and the issuer as it is at first."""
+@pytest.fixture(autouse=True)
+def _issuer_as_at_first(issuer: Issuer) -> None:
     issuer.seconds, issuer.nonce, issuer.ends_sessions = 3600, "", True
     issuer.grants.clear()
-    return opened
-
-
-def shown(browser: Tab, text: str) -> None:
-    browser.until(f"document.querySelector('main')?.innerText.includes({text!r})")
 
 
 def test_a_person_signs_in_and_sees_their_agency_at_the_address_of_the_link(

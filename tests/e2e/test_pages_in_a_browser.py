@@ -2,7 +2,6 @@
 
 import re
 import subprocess
-from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
 
@@ -14,11 +13,11 @@ from quarterhour.model.totals import Totals
 from quarterhour.reports.manifest import run_files
 from quarterhour.reports.plan import PartTotals, Plan, RunTotals, SealedFile
 from quarterhour.statements.page import statement_page
-from tests.support.browser import Tab, missing, tab
+from tests.support.browser import IN_A_BROWSER, Tab
 from tests.support.builders import QUARTER_HOUR
 from tests.support.statements import statement, sums
 
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(bool(missing()), reason=missing())]
+pytestmark = IN_A_BROWSER
 
 ROWS = 120
 PAPER = {"A4": (8.27, 11.69), "Letter": (8.5, 11)}
@@ -59,12 +58,6 @@ def report() -> bytes:
 
 PAGES = {**statements(), "a report": report()}
 """All pages by name."""
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tab]:
-    with tab(tmp_path_factory.mktemp("profile")) as opened:
-        yield opened
 
 
 @pytest.fixture(params=PAGES)

@@ -12,15 +12,14 @@ import pytest
 from quarterhour.model.clock import ManualClock, using
 from quarterhour_tools.emulator.server import Server
 from quarterhour_tools.emulator.stack import open_stack
-from tests.e2e.test_console_in_a_browser import HOSTILE, PHONE, RIGHT_TO_LEFT, SCREEN, called, shown
 from tests.e2e.test_server import serving
 from tests.handlers.desk import send
-from tests.support.browser import Tab, missing, tab
+from tests.support.browser import HOSTILE, IN_A_BROWSER, PHONE, RIGHT_TO_LEFT, ZONE, Tab, called, shown
 from tests.support.events import ABSENT, payment, refund
 from tests.support.requests import post, verdicts
 from tests.support.system import World
 
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(bool(missing()), reason=missing())]
+pytestmark = IN_A_BROWSER
 
 RUNS = 13
 """More than the page follows at once: the proven one and eleven before it, and one after it."""
@@ -34,8 +33,7 @@ VERDICT = "document.querySelector('main [role=status] p')?.innerText"
 def world() -> Iterator[tuple[World, Server]]:
     """A stack with a run for each quarter-hour from noon, and accounts with difficult names."""
     server, clock_ = Server(0), ManualClock(datetime(2026, 10, 30, 12, tzinfo=UTC))
-    zone = {"BusinessTimeZone": "Asia/Tokyo"}
-    with using(clock_), open_stack("moto", zone, s3_url=server.url, virtual=True) as stack, serving(server, stack):
+    with using(clock_), open_stack("moto", ZONE, s3_url=server.url, virtual=True) as stack, serving(server, stack):
         with server.turns.taken():
             world = World(stack, clock_)
             for number in range(RUNS):
@@ -59,13 +57,6 @@ def world() -> Iterator[tuple[World, Server]]:
 @pytest.fixture(scope="module")
 def address(world: tuple[World, Server]) -> str:
     return world[1].url
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tab]:
-    with tab(tmp_path_factory.mktemp("profile")) as opened:
-        opened.resize(*SCREEN)
-        yield opened
 
 
 @contextmanager
@@ -128,7 +119,6 @@ def test_the_runs_are_listed_by_day_and_lead_to_their_pages(browser: Tab, addres
     assert browser.errors == []
     browser.resize(*PHONE)
     assert browser.evaluate("document.documentElement.scrollWidth") <= PHONE[0]
-    browser.resize(*SCREEN)
 
 
 def test_a_day_without_a_run_says_what_to_do(browser: Tab, address: str) -> None:
@@ -267,7 +257,6 @@ def test_events_are_found_by_agency_and_customer_and_lead_to_their_story(
     assert browser.errors == []
     browser.resize(*PHONE)
     assert browser.evaluate("document.documentElement.scrollWidth") <= PHONE[0]
-    browser.resize(*SCREEN)
 
 
 def test_the_story_of_a_refund_is_its_sale_and_each_step_of_its_share(browser: Tab, address: str) -> None:

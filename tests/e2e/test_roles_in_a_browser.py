@@ -9,17 +9,11 @@ from quarterhour.model.clock import ManualClock, using
 from quarterhour_tools.emulator.server import Server
 from quarterhour_tools.emulator.stack import open_stack
 from tests.e2e.test_server import call, serving
-from tests.support.browser import Tab, missing, tab
-from tests.support.openid import AUDIENCE, CLIENT, Issuer, signing_in
+from tests.support.browser import IN_A_BROWSER, Tab, shown
+from tests.support.openid import AUDIENCE, CLIENT, Issuer
 from tests.support.system import World
 
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(bool(missing()), reason=missing())]
-
-
-@pytest.fixture(scope="module")
-def issuer() -> Iterator[Issuer]:
-    with signing_in() as issuer:
-        yield issuer
+pytestmark = IN_A_BROWSER
 
 
 @pytest.fixture(scope="module")
@@ -38,30 +32,24 @@ def address(issuer: Issuer) -> Iterator[str]:
         yield server.url
 
 
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tab]:
-    with tab(tmp_path_factory.mktemp("profile")) as opened:
-        yield opened
-
-
 def opened(browser: Tab, address: str, issuer: Issuer, role: str, color_scheme: str = "light") -> list[str]:
     """Open the statement as a person with a role; return the buttons of its page."""
     issuer.role = role
     browser.open(f"{address}/console/statements/2026-10/42/GBP", color_scheme)
-    browser.until("document.querySelector('main')?.innerText.includes('Closing balance')")
+    shown(browser, "Closing balance")
     texts: list[str] = browser.evaluate("[...document.querySelectorAll('main button')].map((one) => one.innerText)")
     return [text for text in texts if not text.startswith("Show")]
 
 
-def sent(browser: Tab, button: str, reason: str, shown: str) -> None:
-    """Press a button, write a reason into the dialog and send it twice; wait until the page shows a text."""
+def sent(browser: Tab, button: str, reason: str) -> None:
+    """Press a button, write a reason into the dialog and send it twice; wait until the page shows it."""
     browser.click(button)
     browser.until("document.querySelector('dialog[open] input')")
     assert browser.violations() == []
     browser.evaluate(f"document.querySelector('dialog input').value = {reason!r}")
     browser.evaluate("[1, 2].forEach(() => document.querySelector('dialog button').click())")
     browser.until("!document.querySelector('dialog')")
-    browser.until(f"document.querySelector('main').innerText.includes({shown!r})")
+    shown(browser, reason)
 
 
 def test_finance_issues_a_statement_and_resolves_a_line_that_its_agency_disputes(
@@ -71,7 +59,7 @@ def test_finance_issues_a_statement_and_resolves_a_line_that_its_agency_disputes
     assert opened(browser, address, issuer, "auditor") == []
     assert opened(browser, address, issuer, "agency") == []
     assert opened(browser, address, issuer, "finance") == ["Issue"]
-    sent(browser, "Issue", "the profile is agreed", "the profile is agreed")
+    sent(browser, "Issue", "the profile is agreed")
     assert call(path)[1]["changes"] == 1, "sent twice, changed once"
 
     assert opened(browser, address, issuer, "support") == []
@@ -81,7 +69,7 @@ def test_finance_issues_a_statement_and_resolves_a_line_that_its_agency_disputes
 
     assert opened(browser, address, issuer, "auditor") == []
     assert opened(browser, address, issuer, "finance", "dark") == ["Resolve"]
-    sent(browser, "Resolve", "agreed by telephone", "agreed by telephone")
+    sent(browser, "Resolve", "agreed by telephone")
     assert browser.violations() == []
     assert call(path)[1]["status"] == "resolved"
     assert opened(browser, address, issuer, "finance") == []

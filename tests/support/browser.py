@@ -1,4 +1,4 @@
-"""A headless Chromium, driven through its DevTools protocol over a pair of pipes."""
+"""A headless Chromium, driven through its DevTools protocol over a pair of pipes; and what its tests share."""
 
 import base64
 import fcntl
@@ -15,6 +15,13 @@ from itertools import count
 from pathlib import Path
 from typing import Any, Final
 
+import pytest
+
+HOSTILE: Final = "<img src=x onerror=document.title='ran'>"
+RIGHT_TO_LEFT: Final = "שלום & Co"
+ZONE: Final = {"BusinessTimeZone": "Asia/Tokyo"}
+SCREEN: Final = (1280, 900)
+PHONE: Final = (390, 844)
 NEEDED: Final = ("chromium", "pdftotext")
 _END: Final = b"\0"
 _FREE: Final = 10
@@ -36,6 +43,10 @@ def missing() -> str:
     """Return what a browser test lacks here; empty if it lacks nothing."""
     absent = [program for program in NEEDED if not shutil.which(program)]
     return f"{', '.join(absent)} not found (apt-get install chromium poppler-utils)" if absent else ""
+
+
+IN_A_BROWSER: Final = [pytest.mark.slow, pytest.mark.skipif(bool(missing()), reason=missing())]
+"""The marks of a module whose tests need the browser."""
 
 
 class Tab:
@@ -131,6 +142,18 @@ class Tab:
             self.requested.append(message["params"]["request"]["url"])
         self.errors += _errors(message)
         return message
+
+
+def shown(browser: Tab, text: str) -> None:
+    """Wait until the page shows a text."""
+    browser.until(f"document.querySelector('main')?.innerText.includes({text!r})")
+
+
+def called(browser: Tab, module: str, function: str, *arguments: Any) -> Any:
+    """Return what a function of one of the page's modules returns."""
+    address = "document.querySelector('script[type=module]').src"
+    call_ = f"module.{function}(...{json.dumps(arguments)})"
+    return browser.evaluate(f"import({address}.replace('app.js', {module!r})).then((module) => {call_})")
 
 
 def _errors(message: dict[str, Any]) -> list[str]:
