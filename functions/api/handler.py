@@ -1,4 +1,4 @@
-"""The GET routes: accounts, counters, snapshots, reports, ledger events, locations, and the OpenAPI document."""
+"""The GET routes: accounts, counters, snapshots, reports, ledger events, locations, caller, and OpenAPI document."""
 
 import json
 from collections.abc import Iterator
@@ -227,6 +227,12 @@ def sales_everywhere() -> http.Response:
 def sales_at_a_place(place: str) -> http.Response:
     """Return the sales of each day at a place and within it, in total or by the places at a deeper level."""
     return _sales(parameters.parsed("place", parameters.decoded(place), fields.PLACE, read_place))
+
+
+@routes.get("/me", allow=everyone)
+def me() -> http.Response:
+    """Return the caller: their name, their roles, and the agencies whose data they may see."""
+    return _ok(routes.caller().described())
 
 
 @routes.get("/openapi.json", allow=everyone)

@@ -942,6 +942,22 @@ class Readers(Answer):
     """The subjects (`sub`) of their tokens."""
 
 
+# ---------------------------------------------------------------- callers
+
+
+class Caller(Answer):
+    """Who sends the request, and what they may do."""
+
+    name: str
+    """The ARN of a machine's IAM principal; the subject (`sub`) of a person's token."""
+    machine: bool
+    """Whether it is a machine, which may use every route that its IAM policy allows."""
+    roles: list[Literal["agency", "auditor", "finance", "support"]]
+    """A person's roles; none for a machine."""
+    agencies: list[Name]
+    """The agencies whose data a person with the role `agency` may see; none for staff and machines, who see all."""
+
+
 # ---------------------------------------------------------------- discussions
 
 

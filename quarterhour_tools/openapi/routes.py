@@ -282,6 +282,8 @@ ROUTES: Final[Mapping[str, RouteDescription]] = {
         links={"messages": Link("GET /threads/{kind}/{subject}/messages", _ITS_THREAD)},
     ),
     "GET /threads/{kind}/{subject}/messages": _read(a.Messages, 404),
+    # ------------------------------------------------------------ callers
+    "GET /me": _read(a.Caller),
     # ------------------------------------------------------------ this document
     "GET /openapi.json": _read(dict[str, Any]),
 }

@@ -91,6 +91,8 @@ COMMON = {
     "GET /exchange-rates/{currency}/trend": "/exchange-rates/USD/trend",
 }
 """Routes of data that all agencies may see."""
+MYSELF = {"GET /me": "/me"}
+"""The route that shows each caller themselves."""
 STAFF_READS = {
     "GET /windows/{layer}/{start}": "/windows/5m/2026-10-23T01:30:00Z",
     "GET /reports": "/reports",
@@ -126,9 +128,9 @@ MACHINES = {
 """Routes for machines only."""
 CLOSED = STAFF_READS | FINANCE_WRITES | MACHINES
 """Routes that people of agencies cannot use."""
-ROUTES = OWN | LINES | EVENT | ACCEPT | NARROWED | PERMITTED | COMMON | CLOSED
+ROUTES = OWN | LINES | EVENT | ACCEPT | NARROWED | PERMITTED | COMMON | MYSELF | CLOSED
 ROLES: Final[dict[str, frozenset[Role]]] = {
-    **dict.fromkeys(OWN | EVENT | NARROWED | PERMITTED | COMMON | {f"GET {TALK}": ""}, frozenset(Role)),
+    **dict.fromkeys(OWN | EVENT | NARROWED | PERMITTED | COMMON | MYSELF | {f"GET {TALK}": ""}, frozenset(Role)),
     **dict.fromkeys(STAFF_READS, STAFF),
     **dict.fromkeys(FINANCE_WRITES, frozenset({Role.FINANCE})),
     **dict.fromkeys(MACHINES, frozenset()),
@@ -476,6 +478,18 @@ def test_staff_see_what_machines_see(world: World, issuer: Issuer, route: str) -
 def test_staff_read_documents_and_reports_without_a_permission(world: World, issuer: Issuer, route: str) -> None:
     for role in STAFF:
         assert send(world, issuer.token(**{ROLE: role}), route).status == 200
+
+
+def test_callers_see_who_they_are_with_their_roles_and_agencies(world: World, issuer: Issuer) -> None:
+    def shown(**claims: Any) -> Any:
+        return send(world, issuer.token(**claims), "GET /me").json()
+
+    assert shown() == {"name": "ann", "machine": False, "roles": ["agency"], "agencies": ["42"]}
+    assert shown(**{CLAIM: ["43", "42"]})["agencies"] == ["42", "43"]
+    fay = {"name": "fay", "machine": False, "roles": ["finance", "support"], "agencies": []}
+    assert shown(sub="fay", **{ROLE: ["support", "finance"]}) == fay, "the agency in the token of staff is none"
+    shop = world.read("/me")
+    assert (shop["machine"], shop["roles"], shop["agencies"]) == (True, [], [])
 
 
 def test_an_agency_in_the_token_of_staff_narrows_nothing(world: World, issuer: Issuer) -> None:

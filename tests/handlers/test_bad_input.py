@@ -115,6 +115,7 @@ GOOD: dict[str, Good] = {
     "GET /accounts/{agency}/{currency}/changes": Good(ACCOUNT, {"limit": "10"}),
     "GET /accounts/{agency}/{currency}/trend": Good(ACCOUNT, {"layer": "5m"}),
     "GET /windows/{layer}/{start}": Good({"layer": "1h", "start": "2026-10-23T01:00:00Z"}, {"limit": "10"}),
+    "GET /me": Good(),
     "GET /openapi.json": Good(),
     "GET /reports": Good(query={"limit": "10"}),
     "GET /reports/{run}": Good({"run": "2026-10-23T0130-0215"}),

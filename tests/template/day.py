@@ -285,6 +285,7 @@ def read_everything(world: World, run: str) -> None:
     for event in ("INV-1002:1", "UNPRICED"):
         assert world.sample("api-explain", event=event)["statusCode"] == 200, event
     for name in (
+        "me",
         "openapi",
         "accounts",
         "account",

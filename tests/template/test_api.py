@@ -62,6 +62,7 @@ ROUTES = {
     f"POST {STATEMENT}/disputes": "AccountingFunction",
     f"PUT {STATEMENT}/disputes/{{source}}/{{event}}": "AccountingFunction",
     "GET /disputes": "AccountingFunction",
+    "GET /me": "ApiFunction",
     "GET /openapi.json": "ApiFunction",
     "GET /reports": "ApiFunction",
     "GET /reports/{run}": "ApiFunction",

@@ -59,6 +59,11 @@ class Caller:
         """Whether the caller is a machine or one of the marketplace's staff, who see everything."""
         return self.has(STAFF)
 
+    def described(self) -> dict[str, Any]:
+        """Return the caller as the API shows them to themselves: ``machine``, ``name``, sorted roles and agencies."""
+        roles = sorted(self.roles or ())
+        return {"name": self.name, "machine": self.is_machine, "roles": roles, "agencies": sorted(self.agencies)}
+
     def has(self, roles: frozenset[Role]) -> bool:
         """Return whether the caller is a machine, or has one of these roles."""
         return self.roles is None or not roles.isdisjoint(self.roles)
