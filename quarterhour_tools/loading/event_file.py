@@ -15,11 +15,8 @@ from typing import IO, Final
 from quarterhour.ledger.http import BATCH, MAX_BODY, ONE
 from quarterhour.model.clock import parse_iso
 from quarterhour_tools.errors import ToolError
+from quarterhour_tools.loading.input_lines import STDIN, input_lines
 
-STDIN: Final = "-"
-
-_MOST_UNUSED: Final = 64 << 20
-"""The most bytes in a row without a line that can be an event: more is no NDJSON, or made to use up time."""
 _YEARS: Final = range(1900, 9000)
 """The years that the clock follows; nearer to a date's limits, adding a span of time can overflow."""
 
@@ -89,28 +86,12 @@ def open_source(name: str) -> Iterator[Source]:
 
 
 def _readable(name: str, stream: IO[bytes] | gzip.GzipFile) -> Iterator[bytes]:
-    """Yield lines, in bounded memory; raise ``ToolError`` if the file cannot be read."""
+    """Yield lines, cut where they are longer than a request; raise ``ToolError`` if the file cannot be read."""
     try:
-        yield from _bounded(stream)
+        for line in input_lines(stream, MAX_BODY):
+            yield line.start
     except (OSError, EOFError, ValueError, zlib.error) as error:
         raise ToolError(f"{name}: {error}") from error
-
-
-def _bounded(stream: IO[bytes] | gzip.GzipFile) -> Iterator[bytes]:
-    """Yield lines; one that is longer than a request is cut. Raises ``ValueError`` if no event comes for long."""
-    unused = 0
-    while line := stream.readline(MAX_BODY + 1):
-        is_whole = len(line) <= MAX_BODY
-        yield line
-        if is_whole and line.strip():
-            unused = 0
-            continue
-        rest = line
-        while rest:
-            unused += len(rest)
-            if unused > _MOST_UNUSED:
-                raise ValueError(f"there is no event in {_MOST_UNUSED >> 20} MB")
-            rest = b"" if is_whole or rest.endswith(b"\n") else stream.readline(MAX_BODY)
 
 
 def read_lines(lines: Iterable[bytes]) -> Iterator[Line | BadLine]:

@@ -16,19 +16,15 @@ from typing import IO, Any, Final, cast
 from quarterhour.model import exact_json
 from quarterhour.model.errors import FieldProblem
 from quarterhour_tools.errors import ToolError
+from quarterhour_tools.loading.input_lines import BLANKS, STDIN, input_lines
 
-STDIN: Final = "-"
 LONGEST: Final = 256 << 10
 """The most bytes of a line that can be an event."""
 NOT_JSON: Final = "is not JSON"
 """How the problem of a line begins that is not JSON."""
 
-_MOST_UNUSED: Final = 64 << 20
-"""The most bytes in a row without the end of an event. More is no NDJSON, or made to use up memory or time."""
-_BLANKS: Final = b" \t\r\n"
 _BOM: Final = b"\xef\xbb\xbf"
 _GZIP: Final = b"\x1f\x8b"
-_PIECE: Final = 1 << 16
 _EXPECTED: Final = "one event as JSON in UTF-8"
 
 
@@ -66,36 +62,17 @@ class Lines:
         return self._raw.tell() if self._raw else 0
 
     def _read(self) -> Iterator[Line]:
-        chain, unused = b"", 0
+        chain = b""
         try:
-            while piece := self._stream.readline(LONGEST + len(b"\r\n")):
-                text, size = self._rest(piece) if len(piece) > LONGEST else (piece, len(piece))
-                if not self.number:
-                    text = text.removeprefix(_BOM)
+            for start, size, too_long in input_lines(self._stream, LONGEST):
+                content = too_long or (start if self.number else start.removeprefix(_BOM)).strip(BLANKS)
                 self.number += 1
-                unused = _within(unused + size)
-                if text := text.strip(_BLANKS):
-                    chain, unused = sha256(chain + text).digest(), 0
-                    yield Line(self.number, text if size <= LONGEST else b"", chain, size)
+                if content:
+                    chain = sha256(chain + content).digest()
+                    text = b"" if too_long else content
+                    yield Line(self.number, text, chain, size if too_long else len(text))
         except (OSError, EOFError, ValueError, zlib.error) as error:
             self.problem = f"what follows line {self.number:,} cannot be read: {error}"
-
-    def _rest(self, piece: bytes) -> tuple[bytes, int]:
-        """Read on to the end of a line; return it and its size, or its digest in place of a line that is too long."""
-        text = piece.strip(_BLANKS)
-        if piece.endswith(b"\n") and len(text) <= LONGEST:
-            return text, len(text)
-        digest, size = sha256(piece), len(piece)
-        while not piece.endswith(b"\n") and (piece := self._stream.readline(_PIECE)):
-            digest.update(piece)
-            size = _within(size + len(piece))
-        return digest.hexdigest().encode(), max(size, LONGEST + 1)
-
-
-def _within(unused: int) -> int:
-    if unused > _MOST_UNUSED:
-        raise ValueError(f"there is no event in {_MOST_UNUSED >> 20} MB")
-    return unused
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from quarterhour.ledger.http import BATCH, ONE
 from quarterhour_tools.errors import ToolError
-from quarterhour_tools.loading import event_file
+from quarterhour_tools.loading import input_lines
 from quarterhour_tools.loading.event_file import BadLine, Group, Line, grouped, open_source, read_lines
 
 START = datetime(2026, 10, 23, 1, 30, tzinfo=UTC)
@@ -172,7 +172,7 @@ def test_a_line_that_is_too_long_is_bad_alone(tmp_path: Path) -> None:
 def test_reading_ends_where_no_event_comes_for_long(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, filling: bytes
 ) -> None:
-    monkeypatch.setattr(event_file, "_MOST_UNUSED", 1 << 20)
+    monkeypatch.setattr(input_lines, "_MOST_UNUSED", 1 << 20)
     (tmp_path / "bomb.gz").write_bytes(gzip.compress(b"{}\n" + filling * (16 << 20), 1))
     with open_source(str(tmp_path / "bomb.gz")) as source:
         found = list(read_lines(source.lines))

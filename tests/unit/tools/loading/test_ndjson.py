@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quarterhour_tools.errors import ToolError
-from quarterhour_tools.loading import ndjson
+from quarterhour_tools.loading import input_lines
 from quarterhour_tools.loading.ndjson import LONGEST, Line, Lines, open_lines, problem_of
 
 
@@ -75,7 +75,7 @@ def test_a_line_that_is_too_long_is_one_line_and_the_next_one_is_read(tmp_path: 
 def test_a_bomb_ends_within_bounds_of_memory_and_bytes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, piece: bytes
 ) -> None:
-    monkeypatch.setattr(ndjson, "_MOST_UNUSED", 1 << 20)
+    monkeypatch.setattr(input_lines, "_MOST_UNUSED", 1 << 20)
     bomb = gzip.compress(b"{}\n" + piece * (16 << 20))
     tracemalloc.start()
     lines, problem = read(bomb, tmp_path)
@@ -85,6 +85,15 @@ def test_a_bomb_ends_within_bounds_of_memory_and_bytes(
     assert problem
     assert "there is no event in 1 MB" in problem
     assert peak < 4 << 20
+
+
+def test_blank_lines_end_the_reading_long_before_their_bytes_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(input_lines, "_MOST_UNUSED_LINES", 3)
+    lines, problem = read(b"\n\n\n{}\n\n\n\n{}" + b"\n" * 5 + b"{}", tmp_path)
+    assert [line.number for line in lines] == [4, 8]
+    assert problem == "what follows line 11 cannot be read: there is no event in 3 lines"
 
 
 def test_what_can_be_read_of_a_truncated_or_broken_file_is_read_and_the_rest_reported(tmp_path: Path) -> None:
