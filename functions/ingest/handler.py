@@ -10,10 +10,11 @@ from quarterhour.aws.telemetry import observed
 from quarterhour.aws.workers import Workers
 from quarterhour.ledger.http import read_request, response_parts
 from quarterhour.ledger.metrics import count_outcomes
+from quarterhour.ledger.people import sent_by
 from quarterhour.ledger.wiring import recorder_of
 from quarterhour.orders.events import unreserved
 from quarterhour.web import http
-from quarterhour.web.access import Gate, machines
+from quarterhour.web.access import Gate, Role, people
 from quarterhour.web.parameters import Parameters
 
 env = Environment.of_process()
@@ -21,6 +22,7 @@ gate = Gate(env)
 workers = Workers(env.integer("MAX_CONCURRENCY", minimum=1))
 recorder = recorder_of(env, clients.dynamodb(), workers, "INGEST_TIMEOUT_SECONDS")
 
+allow = people(Role.FINANCE)
 RESERVE_SECONDS = 5
 """The time kept for the response: a client without a response must send all events again."""
 
@@ -28,11 +30,15 @@ RESERVE_SECONDS = 5
 @observed
 @http.answered
 def handler(event: dict[str, Any], context: LambdaContext) -> http.Response:
-    """Record billing events, each exactly once, and return the outcome of each."""
-    machines(gate.caller(event), {})
+    """Record billing events, each exactly once, and return the outcome of each.
+
+    People of finance record payments and adjustments only, with the source `finance`.
+    """
+    caller = gate.caller(event)
+    allow(caller, {})
     Parameters(event["rawPath"], event.get("queryStringParameters") or {}).allow()
     sent = read_request(http.headers_of(event), http.body_of(event))
-    events = [unreserved(one) for one in sent.events]
+    events = [sent_by(caller, unreserved(one)) for one in sent.events]
     seconds = context.get_remaining_time_in_millis() / 1000 - RESERVE_SECONDS
     outcomes = recorder.record(events, context.aws_request_id, seconds)
     count_outcomes(outcomes)

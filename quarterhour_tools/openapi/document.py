@@ -12,7 +12,6 @@ from pydantic import BaseModel, TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
-from quarterhour.web.access import machines
 from quarterhour.web.http import REQUEST_ID
 from quarterhour.web.routing import JSON, Operation
 from quarterhour_tools.emulator.stack import TEMPLATE, load
@@ -172,7 +171,7 @@ def _routes(function: Function) -> Iterator[_Route]:
             yield _Route(f"{function.name}_{operation.handler.__name__}", operation)
     else:
         (only,) = function.routes
-        yield _Route(function.name, Operation(only.method, only.path, machines, (), module.handler))
+        yield _Route(function.name, Operation(only.method, only.path, module.allow, (), module.handler))
 
 
 # ---------------------------------------------------------------- the parts of the document

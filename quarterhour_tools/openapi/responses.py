@@ -618,6 +618,8 @@ class Event(Receipt):
     """JSON text."""
     attributes: Maybe[str]
     """JSON text: `dataschema` and the extension attributes of the CloudEvent."""
+    recorded_by: Maybe[str]
+    """The person who recorded it; people of agencies do not see it."""
     category: Maybe[Text]
     refers_to_source: Maybe[Name]
     """The source of the sale in `refers_to`, if it is not the event's own."""

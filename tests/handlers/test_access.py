@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from gzip import decompress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 from typing import Any, Final
@@ -26,8 +27,8 @@ from quarterhour_tools.emulator.template import Route
 from tests.handlers.described import OPERATIONS
 from tests.handlers.test_bad_input import GOOD, as_dynamodb_would, bad_paths
 from tests.handlers.test_rate_cards import keep
-from tests.support.events import refund, rerating, sale
-from tests.support.requests import post
+from tests.support.events import adjustment, payment, refund, rerating, sale, view, void
+from tests.support.requests import ONE, post
 from tests.support.stated import keep_stated, listed, plan_of
 from tests.support.system import World, opened
 from tests.support.tables import items
@@ -110,6 +111,7 @@ STAFF_READS = {
 }
 """Routes that show all agencies: staff use them."""
 FINANCE_WRITES = {
+    "POST /events": "/events",
     "PUT /agencies/{agency}": "/agencies/42",
     "PUT /documents/{document}": "/documents/rate-card:42",
     "PUT /statements/{agency}/{currency}/{period}/disputes/{source}/{event}": (
@@ -118,7 +120,6 @@ FINANCE_WRITES = {
 }
 """Routes on which finance writes."""
 MACHINES = {
-    "POST /events": "/events",
     "POST /orders": "/orders",
     "PUT /orders/{order}/status": "/orders/1001/status",
     "PUT /documents/{document}/permissions": "/documents/terms/permissions",
@@ -548,6 +549,67 @@ def test_finance_registers_agencies_and_writes_rate_cards_and_no_other_document(
         assert response.status == status, (name, response.body)
     metadata = send(world, fay, "GET /documents", "/documents/rate-card:44/metadata").json()
     assert metadata["created_by"] == "fay"
+
+
+def recorded(world: World, token: str, **event: Any) -> tuple[str, str]:
+    """Send an event of finance's source; return its verdict, and the fields of its problems."""
+    body = json.dumps({"source": "finance", **event}).encode()
+    headers = (("Authorization", f"Bearer {token}"), ("Content-Type", ONE))
+    (item,) = world.stack.request(Request("POST", "/events", "", headers, body)).json()["items"]
+    return item["verdict"], " ".join(error["field"] for error in item.get("errors", []))
+
+
+def test_finance_records_payments_and_adjustments_under_its_own_name(world: World, issuer: Issuer) -> None:
+    fay, bob = (issuer.token(sub=sub, **{ROLE: "finance", CLAIM: None}) for sub in ("fay", "bob"))
+    paid = payment("paid", "30", reason="transfer 8") | {"recordedby": "somebody else"}
+    adjusted = adjustment("adjusted", "-1.50", "e0", refers_to_source="shop", reason="agreed")
+    for event in (paid, adjusted):
+        assert recorded(world, fay, **event | {"source": "finance"}) == ("recorded", "")
+        assert recorded(world, bob, **event | {"source": "finance"}) == ("duplicate", "")
+        shown = world.read(f"/events/finance/{event['id']}")
+        assert (shown["recorded_by"], shown["reason"]) == ("fay", event["data"]["reason"])
+    assert "recorded_by" not in world.read("/events/shop/e0"), "a machine recorded it"
+    world.drain()
+    assert world.read("/accounts/42/GBP")["payments"] == "30"
+
+
+def test_an_agency_and_the_sealed_files_do_not_name_who_recorded_an_event(world: World, issuer: Issuer) -> None:
+    fay = issuer.token(sub="fay", **{ROLE: "finance", CLAIM: None})
+    unseen = {"source": "finance"}
+    assert recorded(world, fay, **payment("unseen", "1") | unseen) == ("recorded", "")
+    assert recorded(world, fay, **adjustment("waiting", "1", "later", refers_to_source="shop") | unseen)[0] == "held"
+    events = [f"/events/finance/unseen{part}" for part in ("", "/story", "/explain")]
+    for path in (f"/events?{SPAN}", "/held", *events):
+        shown = send(world, issuer.token(), f"GET {path}", path)
+        assert (shown.status, b"recorded_by" in shown.body, b"fay" in shown.body) == (200, False, False), path
+    (held,) = (one for one in world.read("/held")["items"] if one["id"] == "waiting")
+    assert held["event"]["recorded_by"] == "fay"
+    post(world, sale("later"))
+    world.pass_time(minutes=15)
+    world.stack.invoke("watch", {})
+    assert world.read("/events/finance/waiting")["recorded_by"] == "fay", "also after it was held"
+    world.pass_time(hours=1)
+    world.report()
+    sealed = [key for key in world.stack.bucket.keys() if key.endswith("lines.csv.gz")]  # noqa: SIM118 - no dict
+    lines = b"".join(decompress(world.stack.bucket.open(key).read()) for key in sealed)
+    assert (b",finance,waiting," in lines, b"fay" in lines) == (True, False)
+
+
+def test_finance_cannot_record_what_a_shop_sends(world: World, issuer: Issuer) -> None:
+    fay = issuer.token(sub="fay", **{ROLE: "finance", CLAIM: None})
+    before = items(world, "LedgerTable")
+    for event, field_ in (
+        (sale("s"), "type"),
+        (refund("r", "-1", of="e0"), "type"),
+        (void("v", "e0"), "type"),
+        (view("w", "page", "ann"), "type"),
+        (rerating("rr2", "e0"), "data.rerating"),
+        (sale("s", "-1"), "data.amount"),
+    ):
+        assert recorded(world, fay, **event | {"source": "finance"}) == ("rejected", field_), event
+    assert recorded(world, fay, **payment("e0") | {"source": "shop"}) == ("rejected", "source")
+    assert recorded(world, fay, **sale("s")) == ("rejected", "type source")
+    assert items(world, "LedgerTable") == before
 
 
 def test_support_writes_messages_on_any_agencys_lines_under_its_own_name(world: World, issuer: Issuer) -> None:

@@ -44,7 +44,10 @@ def events(draw: st.DrawFn) -> Event:
         one = event("r1", "sale.refunded", amount=-abs(draw(amounts(12))), refers_to="order-1", **own)
         return replace(one, rest=draw(st.booleans()), time=when)
     rate = draw(st.sampled_from([{}, {"commission_rate": "0.10"}, {"commission": "-1.250"}]))
-    return replace(event("a1", "adjustment.recorded", amount=draw(amounts(12)), **own, **rate), time=when)
+    by = draw(st.none() | st.just("fay"))
+    return replace(
+        event("a1", "adjustment.recorded", amount=draw(amounts(12)), **own, **rate), time=when, recorded_by=by
+    )
 
 
 @given(events(), instants)

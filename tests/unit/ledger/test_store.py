@@ -162,6 +162,7 @@ def test_events_of_an_open_bucket_are_appended_though_others_are_of_a_closing_on
     amount=st.none() | amounts(),
     time=st.none() | instants,
     attributes=st.sampled_from([None, '{"traceparent":"00-1"}']),
+    recorded_by=st.sampled_from([None, "fay"]),
 )
 def test_a_claim_is_read_back_from_its_item(  # noqa: PLR0913, PLR0917 - all that varies in a claim
     identity: Identity,
@@ -171,9 +172,10 @@ def test_a_claim_is_read_back_from_its_item(  # noqa: PLR0913, PLR0917 - all tha
     amount: Decimal | None,
     time: datetime | None,
     attributes: str | None,
+    recorded_by: str | None,
 ) -> None:
     agreed = terms(shards=7, retention=timedelta(days=kept) if kept else None)
-    claimed = replace(event(), identity=identity, time=time, attributes=attributes)
+    claimed = replace(event(), identity=identity, time=time, attributes=attributes, recorded_by=recorded_by)
     made = replace(Claim.of(claimed, at, agreed, price), amount=amount)
     item = to_item(claim_values(made, "request-1"))
     # The ledger keeps milliseconds, and so does the claim.

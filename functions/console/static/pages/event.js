@@ -20,7 +20,9 @@ const TERMS = {
   default: "No rate card covers the event, so the default rate applies.",
   payment: "A payment bears no commission.",
 };
-const FACTS = ["agency", "order_id", "customer", "product", "category", "location", "refers_to", "period", "reason"];
+const FACTS = [
+  "agency", "order_id", "customer", "product", "category", "location", "refers_to", "period", "reason", "recorded_by",
+];
 const SEALED = [
   "quarter_hour", "position", "recorded_at", "source", "id", "type", "agency", "currency", "amount", "commission_rate",
   "commission",

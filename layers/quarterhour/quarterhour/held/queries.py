@@ -9,7 +9,7 @@ from typing import Any, Final
 from quarterhour.aws.entity import IndexRange, Values
 from quarterhour.aws.entity_table import EntityReader
 from quarterhour.held.store import HIGHEST, LOWEST, merged
-from quarterhour.ledger.event import shown_facts, without_operator
+from quarterhour.ledger.event import RECORDED_BY, shown_facts, without_operator
 from quarterhour.ledger.held_events import (
     Decision,
     HeldEvent,
@@ -67,9 +67,10 @@ class HeldQueries:
 
 
 def shown(held: HeldEvent, caller: Caller) -> dict[str, Any]:
-    """Return the JSON object of a held event; people do not see which operator decided about it."""
+    """Return the JSON object of a held event; people of agencies do not see who recorded it or decided about it."""
     event = held.event
-    details = event.details if caller.is_of_marketplace else without_operator(event.details)
+    details = {**event.details, **({RECORDED_BY: event.recorded_by} if event.recorded_by else {})}
+    facts = details if caller.is_of_marketplace else without_operator(details)
     figures = {
         "amount": event.amount,
         "commission_rate": event.commission_rate,
@@ -89,7 +90,7 @@ def shown(held: HeldEvent, caller: Caller) -> dict[str, Any]:
             "currency": event.account.currency,
             **{name: money.plain(value) for name, value in figures.items() if value is not None},
             **({"time": iso_exact(event.time)} if event.time else {}),
-            **shown_facts(details),
+            **shown_facts(facts),
             **({"attributes": event.attributes} if event.attributes else {}),
         },
         **{name: _decision(decision, caller) for name, decision in decisions.items() if decision},

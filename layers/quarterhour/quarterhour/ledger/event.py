@@ -33,6 +33,8 @@ OPENING: Final = "opening"
 """The kind of an adjustment that brings a balance forward."""
 RERATING: Final = "rerating"
 """The fact of an adjustment that applies another rate card to a recorded event."""
+RECORDED_BY: Final = "recorded_by"
+"""The fact of an event that names the person who recorded it."""
 MAX_EXTRA_BYTES: Final = 4096
 
 _SIGNS: Final[Mapping[str, tuple[Callable[[Decimal], bool], str]]] = {
@@ -89,7 +91,8 @@ class Event:
     left of its sale. The amount of a void is 0 until it is claimed: then it is what was left of its sale.
     ``attributes`` are those that the ledger keeps without using them, as a JSON object: see ``read_attributes``.
     ``without_registration`` and ``without_sale`` mark an event that an operator lets be recorded though its agency is
-    not registered, or though nobody knows its sale.
+    not registered, or though nobody knows its sale. ``recorded_by`` is the person who recorded it; an event of a
+    machine has none.
     """
 
     identity: Identity
@@ -104,6 +107,7 @@ class Event:
     without_registration: bool = False
     without_sale: bool = False
     attributes: str | None = None
+    recorded_by: str | None = None
 
     @property
     def linked_to(self) -> Identity | None:
@@ -125,7 +129,7 @@ class Event:
     def digest(self) -> str:
         """The SHA-256 of the content; a retry has the same digest as the first try.
 
-        ``attributes`` are no content: a trace, for example, is another one with each try.
+        ``attributes`` are no content: a trace, for example, is another one with each try. Nor is ``recorded_by``.
         """
         content: dict[str, Any] = {
             "type": self.type,
@@ -161,9 +165,10 @@ def shown_facts(facts: Mapping[str, str]) -> dict[str, Any]:
 
 
 def without_operator(facts: Mapping[str, str]) -> Mapping[str, str]:
-    """Return facts of an event as people may see them: a re-rating does not name its operator."""
+    """Return facts of an event as people of agencies may see them: without who recorded it, or ordered a re-rating."""
+    seen = {name: text for name, text in facts.items() if name != RECORDED_BY}
     text = facts.get(RERATING)
-    return {**facts, RERATING: Rerating.parse(text)._replace(by=None).text} if text else facts
+    return {**seen, RERATING: Rerating.parse(text)._replace(by=None).text} if text else seen
 
 
 def read_event(item: object) -> Event | Rejection:

@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import Any, Final, Self
 
 from quarterhour.aws.entity import Key, Values
-from quarterhour.ledger.event import SALE, Event
+from quarterhour.ledger.event import RECORDED_BY, SALE, Event
 from quarterhour.model import money
 from quarterhour.model.clock import iso_exact, iso_millis, parse_iso
 from quarterhour.model.errors import FieldProblem, HeldItemError
@@ -221,6 +221,7 @@ def held_values(held: HeldEvent) -> Values:
         "details": dict(event.details),
         "rest": event.rest or None,
         "attributes": event.attributes,
+        RECORDED_BY: event.recorded_by,
     }
 
 
@@ -255,6 +256,7 @@ def _event(values: Values) -> Event:
         _decimal(values.get("commission")),
         rest="rest" in values,
         attributes=values.get("attributes"),
+        recorded_by=values.get(RECORDED_BY),
     )
 
 

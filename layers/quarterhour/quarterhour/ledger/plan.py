@@ -12,7 +12,7 @@ from decimal import Decimal
 from enum import Enum
 from typing import Any, Final, Self
 
-from quarterhour.ledger.event import SALE, Event, Rejection
+from quarterhour.ledger.event import RECORDED_BY, SALE, Event, Rejection
 from quarterhour.ledger.held_events import Held, HeldReason, waits_for
 from quarterhour.ledger.pricing import Price
 from quarterhour.model import money
@@ -94,8 +94,8 @@ class Claim:
     is the price by the last re-rating of the event: later refunds, voids and re-ratings take it, while every append of
     the event keeps ``price``. ``period`` is missing in claims of earlier versions. ``prior_period``: whether the event
     belongs to an earlier period, which is cut off. ``unlinked`` marks an event that an operator released, and that is
-    recorded without its reference to a sale. ``attributes`` are those of the event that was claimed, as a retry may
-    have others.
+    recorded without its reference to a sale. ``attributes`` and ``recorded_by`` are those of the event that was
+    claimed, as a retry may have others.
     """
 
     identity: Identity
@@ -111,6 +111,7 @@ class Claim:
     unlinked: bool = False
     rerated: Price | None = None
     attributes: str | None = None
+    recorded_by: str | None = None
 
     @classmethod
     def of(cls, event: Event, now: datetime, terms: RecordingTerms, price: Price) -> Self:
@@ -129,6 +130,7 @@ class Claim:
             period=period,
             prior_period=prior,
             attributes=event.attributes,
+            recorded_by=event.recorded_by,
         )
 
     def moved(self, event: Event, now: datetime, terms: RecordingTerms) -> "Claim":
@@ -208,6 +210,8 @@ def ledger_values(event: Event, claim: Claim) -> dict[str, str]:
         values["arithmetic"] = claim.price.arithmetic
     if event.attributes:
         values["attributes"] = event.attributes
+    if claim.recorded_by:
+        values[RECORDED_BY] = claim.recorded_by
     if event.time is not None:
         values["time"] = iso_exact(event.time)
     if claim.period:

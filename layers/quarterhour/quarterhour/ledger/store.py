@@ -14,6 +14,7 @@ from quarterhour.aws.items import Item, Request, to_item
 from quarterhour.aws.retries import is_cancelled, optimistically, with_retries
 from quarterhour.aws.tables import conditional_write, get_items, insert_items, put_items
 from quarterhour.aws.workers import Workers
+from quarterhour.ledger.event import RECORDED_BY
 from quarterhour.ledger.explanation import Facts
 from quarterhour.ledger.held_events import HeldEvent, HeldReason, Hold, Reservation, held_key, held_values
 from quarterhour.ledger.keys import linked_values
@@ -62,6 +63,7 @@ def claim_values(claim: Claim, request_id: str) -> dict[str, Any]:
         "rerated_terms": rerated.origin if rerated else None,
         "rerated_arithmetic": rerated.arithmetic or None if rerated else None,
         "attributes": claim.attributes,
+        RECORDED_BY: claim.recorded_by,
     }
 
 
@@ -87,6 +89,7 @@ def claim_of(item: Item) -> Claim:
         "unlinked" in item,
         rerated_price(item),
         _text(item, "attributes") or None,
+        _text(item, RECORDED_BY) or None,
     )
 
 

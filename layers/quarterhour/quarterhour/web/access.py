@@ -26,7 +26,10 @@ class Role(StrEnum):
     AGENCY = "agency"
     """Sees their own agencies' data, takes part in its discussions, accepts and disputes statements."""
     FINANCE = "finance"
-    """Sees everything, changes the status of statements, resolves disputes, registers agencies, writes rate cards."""
+    """Sees everything, changes the status of statements, resolves disputes, registers agencies, writes rate cards.
+
+    Records payments and adjustments.
+    """
     SUPPORT = "support"
     """Sees everything, writes messages."""
     AUDITOR = "auditor"
