@@ -81,8 +81,8 @@ DISTANT: Final = (
 ALLOWED: Final = "The CPU time, and twice the calls that have to wait for each other."
 CRASHED: Final = "On the embedded engine; the last call takes effect, its answer is lost, and the batch is sent again."
 SEALED: Final = (
-    "A quarter-hour whose shards each record 1,000 events a second, DynamoDB's limit of a partition, sealed as a run "
-    "of its own. Measured on this core: CPU time of the slowest part for a line, and of publishing the totals of "
+    "A quarter-hour whose shards each record 1,000 events a second, DynamoDB's limit of a partition, sealed as one "
+    "run. Measured on this core: CPU time of the slowest part for a line, and of publishing the totals of "
     f"{ACCOUNTS:,} accounts in every part. From them follows a full quarter-hour, with the share of a core that "
     "belongs to the report function's MemorySize. Assumed: as many parts side by side as PartConcurrency, cores "
     "of Lambda as fast as this one, no waiting for AWS."
@@ -92,7 +92,7 @@ STATED: Final = (
     "and pages are written, and AWS answers at once."
 )
 SENT: Final = (
-    "By the clock, in turns, on a quiet machine: 8 requests at a time to a server in a process of its own, which takes "
+    "By the clock, in turns, on a quiet machine: 8 requests at a time to a server in another process, which takes "
     f"{ANSWER_SECONDS * 1000:.0f} ms for each, as recording does. The bare client posts bodies that are in memory, and "
     "looks only at the status. Ours reads and checks the lines, and keeps a receipt of each."
 )
@@ -102,9 +102,7 @@ LEAST: Final = {LOOP: 3, POWERTOOLS: 8, WRITES: 0}
 """How many times as fast as each peer recording must be; 0 without a budget."""
 PAGE: Final = ROOT / "docs" / "benchmarks.md"
 FRESH: Final = "CPU time in fresh processes, in turns, without Python's own start."
-LARGEST: Final = (
-    "The most that a process of its own ever held, of the interpreter's first byte on; AWS is made up in it."
-)
+LARGEST: Final = "The most that a new process ever held, of the interpreter's first byte on; AWS is made up in it."
 
 
 @dataclass(frozen=True, slots=True)

@@ -97,7 +97,7 @@ def _event(number: int) -> bytes:
 
 @contextmanager
 def _api() -> Iterator[int]:
-    """Run the made-up API in a process of its own; yield its port."""
+    """Run the made-up API in another process; yield its port."""
     context = get_context("spawn")
     ours, theirs = context.Pipe()
     process = context.Process(target=_serve, args=(theirs,), daemon=True)

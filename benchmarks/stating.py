@@ -1,4 +1,4 @@
-"""Measures a statement run over a month of generated sealed files, in a process of its own: speed, memory, requests.
+"""Measures a statement run over a month of generated sealed files, in another process: speed, memory, requests.
 
 Arguments: the number of lines, the number of accounts. AWS is made up: what is created is kept in a folder.
 """

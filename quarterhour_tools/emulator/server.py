@@ -30,7 +30,7 @@ _INVOCATION: Final = re.compile(r"/2015-03-31/functions/(\w+)/invocations")
 _LARGEST_BODY: Final = 10_000_000
 _POLL_SECONDS: Final = 0.25
 _RECORDS_A_TURN: Final = 20
-"""The most records of a delivery. Each may be of another account, and then costs a transaction of its own."""
+"""The most records of a delivery. Each may be of another account, and then costs another transaction."""
 _PAUSE_SECONDS: Final = 0.002
 """Between two deliveries: they hold Python's global lock almost always, and connections need it too."""
 _SHOWN: Final = 120

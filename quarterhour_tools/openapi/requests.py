@@ -219,7 +219,7 @@ class SentEvent(RootModel[BillingEvent | Void | Rerating | Payment | View]):
 
 
 class Lines(RootModel[str]):
-    """NDJSON: up to 500 events, each as JSON in a line of its own. Blank lines are skipped."""
+    """NDJSON: up to 500 events, each as JSON on one line. Blank lines are skipped."""
 
 
 class Batch(RootModel[Annotated[list[SentEvent], Field(min_length=1, max_length=MAX_BATCH)]]):

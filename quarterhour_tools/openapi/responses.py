@@ -409,7 +409,7 @@ class StatementFigures(NamedStatement):
     """The figures of a statement."""
 
     number: str
-    """Without a gap, in the order of the accounts; credit notes have numbers of their own."""
+    """Without a gap, in the order of the accounts; credit notes are numbered separately."""
     document: Literal["statement", "credit_note"]
     issued: bool
     """False if the agency had no tax profile at the cut-off."""

@@ -130,7 +130,7 @@ function Sales({ query, span }) {
     <${Save} name="locations" columns=${COLUMNS} items=${rows} />`;
 }
 
-/** A place, linked to the places within it; sales that name nothing below the place shown are its own. */
+/** A place, linked to the places within it; without a link for sales that name nothing below the place shown. */
 const Place = ({ shown, place, to }) =>
   place === shown
     ? html`<${Name}>${place.split("#").pop()}<//> itself`

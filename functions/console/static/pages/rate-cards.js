@@ -51,8 +51,8 @@ export function RateCards({ agency, group, currency }) {
     <h2>Rate cards</h2>
     ${!cards && html`<${Pending} problem=${problem} retry=${again} />`}
     ${cards && !cards.length && html`
-      <p class="note">No rate card is in force that you may see. Events without a commission rate of their own pay the
-        default rate of the deployment.</p>`}
+      <p class="note">No rate card is in force that you may see. Events that name no commission rate pay the default
+        rate of the deployment.</p>`}
     ${cards?.map((card) => html`<${Card} key=${card.document} card=${card} />`)}
     ${cards?.length > 0 && html`<${Calculator} cards=${cards} currency=${currency} />`}`;
 }

@@ -354,7 +354,7 @@ def opened(history: StatementHistory, line: Identity, facts: Facts, decision: De
 def resolved(history: StatementHistory, dispute: Dispute, open_lines: int) -> Change:
     """Return the change of the statement's status that a resolved dispute makes; ``open_lines``: the others' number.
 
-    A statement that was disputed itself stays disputed: only its own resolution ends that.
+    A statement that was disputed as a whole stays disputed, until that dispute is resolved too.
     """
     if dispute.resolved is None:
         raise ValueError(f"the dispute of {dispute.line} is open")

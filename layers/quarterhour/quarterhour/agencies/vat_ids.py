@@ -27,7 +27,7 @@ def _countries(vat_id: str, country: str | None) -> dict[str, None]:
     return dict.fromkeys(code for code in codes if code and code.isascii() and code.isalpha())
 
 
-def _rule(country: str) -> Any:  # noqa: ANN401 - a module, which the library describes by a protocol of its own
+def _rule(country: str) -> Any:  # noqa: ANN401 - a module, which the library describes by a protocol
     # Loading the library takes 0.1 s; only a request that holds a VAT id needs it.
     from stdnum import get_cc_module  # noqa: PLC0415
 

@@ -25,7 +25,7 @@ AGENCY_NAME: Final = (
     f'1 to {MAX_TEXT} printable characters without {SEPARATOR!r}, and no blank at either end; not "default", "*" or a '
     f'name that begins with "{GROUP}", which would be taken for the rate cards of others'
 )
-"""The names that a registered agency can have, and so those of an agency with a rate card of its own."""
+"""The names that a registered agency can have, and so those of an agency with a rate card."""
 _RESERVED: Final = ("default", "*")
 
 _LISTS: Final = f"DOCUMENTS{SEPARATOR}"
@@ -112,7 +112,7 @@ def agency_document(agency: str) -> str:
 
 
 def is_agency(name: str) -> bool:
-    """Return whether an agency of this name can be registered and have a rate card of its own."""
+    """Return whether an agency of this name can be registered and have a rate card."""
     return is_name(name) and name not in _RESERVED and not name.startswith(GROUP)
 
 

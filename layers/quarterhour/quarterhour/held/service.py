@@ -72,7 +72,7 @@ class HeldPoster:
         return posted
 
     def _outcomes(self, held: list[HeldEvent], request_id: str, seconds: float) -> list[tuple[HeldEvent, Outcome]]:
-        """Record some held events; leave out one that fails for a reason of its own: it must not stop the others."""
+        """Record some held events; leave out one that fails alone: it must not stop the others."""
         try:
             return list(
                 zip(held, self._recorder.record([one.posting for one in held], request_id, seconds), strict=True)

@@ -43,7 +43,7 @@ class Fields:
     def report_unknown(self, known: frozenset[str], hint: str = "", *, refused: frozenset[str] = frozenset()) -> None:
         """Add a problem for each field that is not ``known``; ``hint`` says where unknown data belongs.
 
-        ``refused``: fields that have a problem of their own where they are given.
+        ``refused``: fields that have another problem if they are given.
         """
         for name in sorted(self._values.keys() - known - refused):
             self.problem(named(name), "is not known", f"one of {', '.join(sorted(known))}{hint}")

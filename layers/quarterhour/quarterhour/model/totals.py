@@ -15,7 +15,7 @@ K = TypeVar("K")
 class Totals:
     """The number of events and exact sums: ``gross`` of the amounts of 0 or more, ``refunds`` of the negative ones.
 
-    Payments are in neither of them, but a sum of their own: what the agency paid, less what was paid to it.
+    ``payments`` are in neither: they are what the agency paid, less what was paid to it.
     """
 
     events: int = 0

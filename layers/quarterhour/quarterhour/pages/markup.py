@@ -76,7 +76,7 @@ def image(uri: str | None) -> Html:
 
 
 def joined(parts: Iterable[Html]) -> Html:
-    """Return pieces of HTML, each on lines of its own."""
+    """Return pieces of HTML, each beginning on a new line."""
     return Html("\n".join(filter(None, parts)))
 
 
@@ -110,7 +110,7 @@ def facts(values: Iterable[tuple[str, Html]]) -> Html:
 def table(label: str, texts: Sequence[str], figures: Sequence[str], rows: Iterable[Row]) -> Html:
     """Return a table: columns of texts, then columns of figures, which are aligned to the right.
 
-    ``label`` names the table to those who do not see it; each table of a page needs its own.
+    ``label`` names the table to those who do not see it; each table of a page needs another name.
     """
     head = "".join(
         [f'<th scope="col">{escape(title)}</th>' for title in texts]

@@ -1,4 +1,4 @@
-"""The totals of a sealed part, as an object of their own: what publishing needs of its lines.
+"""The totals of a sealed part, as a separate object: what publishing needs of its lines.
 
 Gzipped JSON lines. The first is the sealed file; each other one is the totals of an account in a period, or of a
 location in a currency.

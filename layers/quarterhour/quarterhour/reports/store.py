@@ -157,7 +157,7 @@ class CheckpointStore:
         return highest_shards(self.client, self.table)
 
     def save_plan(self, at: Checkpoint, plan: Plan) -> None:
-        """Store a plan, unless another run has stored its own first."""
+        """Store a plan, unless another run has stored one first."""
         self._update(plan_request(self.table, at, plan))
 
     def save_progress(self, plan: Plan, sealed: Sequence[SealedFile]) -> None:

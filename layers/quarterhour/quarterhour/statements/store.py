@@ -88,7 +88,7 @@ class ProgressStore:
         return Progress.of(from_item(item)) if item else Progress()
 
     def save_plan(self, progress: Progress, plan: StatementPlan) -> None:
-        """Store a plan, unless another run has stored its own first."""
+        """Store a plan, unless another run has stored one first."""
         self._update(plan_request(self.table, progress, plan))
 
     def finish(self, plan: StatementPlan, published: Published) -> None:

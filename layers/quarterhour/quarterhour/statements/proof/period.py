@@ -177,7 +177,7 @@ class _Balances:
         self._next = next(rows, None)
 
     def until(self, account: Account | None) -> tuple[list[Account], _Row | None]:
-        """Return the accounts with a balance that come before an account, and its own row; ``None``: all that are left.
+        """Return the accounts with a balance that come before an account, and its row; ``None``: all that are left.
 
         Raises what reading a damaged list raises.
         """
@@ -360,10 +360,10 @@ class PeriodVerifier:
         return listed
 
     def _balances(self, file: Any) -> _Balances | None:  # noqa: ANN401 - a temporary file
-        """Open the previous list; ``None`` if it cannot be read, which is a problem of its own period."""
+        """Open the previous list; ``None`` if it cannot be read, which is a problem of that period."""
         if self._previous is None:
             return None if self._is_lost else _Balances(iter(()))
-        # The problems of that list were found with its own period.
+        # The problems of that list were found with its period.
         unheard = CheckedFiles(self._sources.open)
         try:
             return _Balances(_read_rows(file)) if unheard.copy(list_key(self._previous.period), file) else None
