@@ -1,4 +1,4 @@
-"""The GET routes: accounts, counters, snapshots, reports, ledger events, locations, caller, and OpenAPI document."""
+"""The GET routes: accounts, overview, snapshots, reports, ledger events, locations, caller, and OpenAPI document."""
 
 import json
 from collections.abc import Iterator
@@ -15,6 +15,7 @@ from quarterhour.aws.settings import Environment
 from quarterhour.aws.telemetry import observed
 from quarterhour.aws.workers import Workers
 from quarterhour.counters.keys import account_pk
+from quarterhour.counters.overview import OverviewQueries
 from quarterhour.counters.queries import ACCOUNT_STATES, CounterQueries, read_currency
 from quarterhour.documents.keys import report
 from quarterhour.documents.queries import DocumentQueries
@@ -30,7 +31,7 @@ from quarterhour.model import fields, instants
 from quarterhour.model.fields import NAME
 from quarterhour.model.identifiers import Account, Identity
 from quarterhour.model.instants import DAY, MONTH
-from quarterhour.model.periods import Period
+from quarterhour.model.periods import PERIOD, Period
 from quarterhour.rate_cards.queries import RateCardQueries
 from quarterhour.reports.keys import is_run_id
 from quarterhour.reports.queries import ReportQueries, no_run
@@ -55,6 +56,7 @@ documents = DocumentQueries(entities)
 reports = ReportQueries(entities, clients.s3(), env.text("REPORT_BUCKET"))
 workers = Workers(env.integer("MAX_CONCURRENCY", minimum=1))
 ledger = LedgerQueries(dynamodb, env.text("LEDGER_TABLE"), entities, workers, partial(began, entities))
+overviews = OverviewQueries(counters, workers)
 locations = LocationQueries(entities)
 lookup = EventLookup(dynamodb, env.text("IDENTITY_TABLE"), env.text("LEDGER_TABLE"))
 explanations = ExplanationQueries(lookup, RateCardQueries(entities))
@@ -76,6 +78,15 @@ def accounts() -> http.Response:
     currency = query.optional("currency", fields.CURRENCY, read_currency, None)
     paging = query.paging()
     return _ok(paging.body(counters.accounts(agency, currency, paging, routes.seconds_left)))
+
+
+@routes.get("/overview", allow=everyone, query=("period", "agency", *PAGE))
+def overview() -> http.Response:
+    """Return the accounts with their totals in a period and the one before, and the sums of their days."""
+    query = routes.parameters()
+    period = query.required("period", PERIOD, instants.month)
+    agency = routes.caller().narrowed(query.optional("agency", NAME, parameters.name, None))
+    return _ok(overviews.page(period, agency, query.paging(), routes.seconds_left))
 
 
 @routes.get("/accounts/<agency>/<currency>", allow=own_agency)

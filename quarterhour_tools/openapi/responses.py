@@ -144,6 +144,38 @@ class AccountPeriod(Totals):
     period: Month
 
 
+class OverviewAccount(Answer):
+    """An account with its totals in two periods."""
+
+    agency: Name
+    currency: Currency
+    registered: bool
+    """Whether its agency is registered."""
+    now: Totals
+    """Its totals in the period."""
+    before: Totals
+    """Its totals in the period before."""
+
+
+class OverviewDay(Totals):
+    """The sums of the page's accounts of a currency on a day."""
+
+    currency: Currency
+    day: Day
+
+
+class Overview(Answer):
+    """A page of accounts in a period and the one before, with the sums of their days."""
+
+    period: Month
+    before: Month
+    items: list[OverviewAccount]
+    next: Token | None
+    """The parameter `next` of the following page; null on the last page."""
+    days: list[OverviewDay]
+    """The sums of this page's accounts by currency and day, each with at least one event."""
+
+
 class AccountSnapshot(AccountState):
     """An account's state at the end of a window or after a change."""
 

@@ -10,7 +10,7 @@ from quarterhour.web.routing import JSON
 from quarterhour_tools.openapi import requests as b
 from quarterhour_tools.openapi import responses as a
 from quarterhour_tools.openapi.parameters import DAYS, DISPUTES, HELD, MONTHS, PATH, QUERY, SPAN, STATEMENTS, Parameter
-from quarterhour_tools.openapi.values import Text
+from quarterhour_tools.openapi.values import Month, Text
 
 Shape = Any
 """A type that pydantic converts to JSON Schema."""
@@ -109,6 +109,7 @@ _ITS_THREAD: Final = {"kind": "$request.path.kind", "subject": "$request.path.su
 _AS_OF: Final = Parameter(
     "The balance as of the start of this instant's quarter-hour; without it, the balance now.", QUERY["at"].shape
 )
+_WHOLE_PERIOD: Final = Parameter("The later of the two periods.", Month, "2026-10", required=True)
 _LISTED_STATEMENT: Final = {name: f"$response.body#/items/0/{name}" for name in ("agency", "currency", "period")}
 
 ROUTES: Final[Mapping[str, RouteDescription]] = {
@@ -141,6 +142,7 @@ ROUTES: Final[Mapping[str, RouteDescription]] = {
     "GET /accounts": _read(
         a.Page[a.ListedAccount], currency=Parameter("Only those in this currency.", PATH["currency"].shape, "GBP")
     ),
+    "GET /overview": _read(a.Overview, period=_WHOLE_PERIOD),
     "GET /accounts/{agency}/{currency}": _read(a.Account, 404),
     "GET /accounts/{agency}/{currency}/quarter-hours": _read(a.Page[a.AccountQuarterHour], 404, **SPAN),
     "GET /accounts/{agency}/{currency}/days": _read(a.Page[a.AccountDay], 404, **DAYS),

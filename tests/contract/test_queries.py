@@ -1,13 +1,17 @@
 """Reading back: totals by quarter-hour and day, events by instant; page by page, and never what has expired."""
 
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any, Final
 
 import pytest
 
+from benchmarks.marketplace import counters as made_up
+from benchmarks.marketplace import days_before
 from quarterhour.aws.entity import Range
 from quarterhour.counters.distinct import marker_sets
 from quarterhour.counters.keys import account_pk
+from quarterhour.counters.overview import OverviewQueries
 from quarterhour.counters.plan import Retention, quarter_hour_changes
 from quarterhour.counters.queries import CounterQueries
 from quarterhour.ledger.plan import ledger_values
@@ -15,8 +19,11 @@ from quarterhour.model.clock import iso_millis
 from quarterhour.model.errors import NotFoundError
 from quarterhour.model.identifiers import Account, Partition
 from quarterhour.model.money import ZERO
+from quarterhour.model.periods import Period
 from quarterhour.model.quarter_hours import LENGTH, QuarterHour
 from quarterhour.model.totals import Totals
+from quarterhour.web.paging import Page, Paging
+from tests.contract.metered import Record, cost, metered
 from tests.contract.paging import everything
 from tests.contract.storage import Storage
 from tests.support.builders import MACHINE, claim, event, in_own_month, keys_in_own_month
@@ -84,6 +91,34 @@ def test_days_are_in_order_with_their_customers(storage: Storage, own: str, at: 
     assert [(one["day"], one["customers"]) for one in found] == [
         ((at + number * DAY).date().isoformat(), customers) for number, customers in ((0, 0), (1, 2), (2, 0))
     ]
+
+
+def test_a_page_of_the_overview_makes_one_call_an_account(
+    storage: Storage, own: str, at: datetime, record_property: Record
+) -> None:
+    accounts = [Account(own, currency) for currency in ("EUR", "GBP", "USD")]
+    month = Period.of(at)
+    for account in accounts:
+        for values in made_up(account, days_before(month.next.first_day, 60)):
+            storage.write(values)
+    one = metered(storage)
+    overview = OverviewQueries(CounterQueries(one.storage.entities), one.storage.workers)
+    bodies: list[Any] = []
+    bill = one.bill(
+        lambda: bodies.append(overview.page(month, own, Paging.of("request", 100, None), lambda: float("inf")))
+    )
+    record_property("a page of 3 accounts", cost(bill))
+    partitions, batches = 4, 2
+    assert bill.calls == {"dynamodb.Query": partitions + len(accounts), "dynamodb.BatchGetItem": batches}
+    (body,) = bodies
+    assert [item["currency"] for item in body["items"]] == ["EUR", "GBP", "USD"]
+    for item in body["items"]:
+        totals = everything(partial(_periods_of, storage, Account(own, item["currency"]), month), 10)
+        assert [item["before"]["net"], item["now"]["net"]] == [period["net"] for period in totals[-2:]]
+
+
+def _periods_of(storage: Storage, account: Account, month: Period, paging: Paging) -> Page:
+    return CounterQueries(storage.entities).periods(account, month.previous, month.next, paging)
 
 
 def test_an_account_is_found_by_any_of_its_spellings_or_not_at_all(

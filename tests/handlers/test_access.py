@@ -69,6 +69,7 @@ ACCEPT = {
 NARROWED = {
     "GET /events": f"/events?{SPAN}",
     "GET /accounts": "/accounts",
+    "GET /overview": "/overview?period=2026-10",
     "GET /held": "/held",
     "GET /statements": "/statements",
     "GET /disputes": "/disputes",
@@ -288,6 +289,15 @@ def test_a_person_sees_only_their_own_accounts(world: World, issuer: Issuer) -> 
     assert {account["agency"] for account in shown} == {"42"}
     assert send(world, issuer.token(), "GET /accounts", "/accounts?agency=42").json()["items"] == shown
     assert send(world, issuer.token(), "GET /accounts", "/accounts?agency=43").status == 403
+
+
+def test_a_person_sees_only_their_own_accounts_and_days_in_the_overview(world: World, issuer: Issuer) -> None:
+    path = "/overview?period=2026-10"
+    shown = send(world, issuer.token(), "GET /overview", path).json()
+    assert {account["agency"] for account in shown["items"]} == {"42"}
+    assert shown["days"][0]["net"] == shown["items"][0]["now"]["net"]
+    assert send(world, issuer.token(), "GET /overview", f"{path}&agency=42").json() == shown
+    assert send(world, issuer.token(), "GET /overview", f"{path}&agency=43").status == 403
 
 
 def test_a_person_sees_only_their_own_statements_and_disputes(world: World, issuer: Issuer) -> None:

@@ -104,6 +104,7 @@ GOOD: dict[str, Good] = {
     "GET /events": Good(query={**DAY, "agency": "42", "source": "shop", "type": "sale.recorded"}),
     "GET /events/{source}/{event}": Good({"source": "shop", "event": "good"}),
     "GET /accounts": Good(query={**ACCOUNT, "limit": "10"}),
+    "GET /overview": Good(query={"period": "2026-10", "agency": "42", "limit": "10"}),
     "GET /held": Good(
         query={"status": "held", "reason": "unknown_sale", "agency": "42", "before": "2026-10-24", "limit": "10"}
     ),

@@ -288,6 +288,7 @@ def read_everything(world: World, run: str) -> None:
         "me",
         "openapi",
         "accounts",
+        "overview",
         "account",
         "changes",
         "quarter-hours",

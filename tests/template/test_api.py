@@ -20,6 +20,7 @@ ROUTES = {
     "POST /threads/{kind}/{subject}/messages": "ThreadsFunction",
     "GET /threads/{kind}/{subject}/messages": "ThreadsFunction",
     "GET /accounts": "ApiFunction",
+    "GET /overview": "ApiFunction",
     f"GET {ACCOUNT}": "ApiFunction",
     f"GET {ACCOUNT}/quarter-hours": "ApiFunction",
     f"GET {ACCOUNT}/days": "ApiFunction",

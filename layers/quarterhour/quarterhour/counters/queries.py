@@ -107,6 +107,19 @@ class CounterQueries:
         ``agency`` and ``currency`` select accounts, ``None`` selects all. A page is short although another follows only
         if the time runs short.
         """
+        return self._selected(lambda account: currency in {None, account.currency}, agency, paging, remaining_seconds)
+
+    def sellers(self, agency: str | None, paging: Paging, remaining_seconds: Callable[[], float]) -> Page:
+        """Return a page of the accounts, as ``accounts`` does, without those of views, which have no money."""
+        return self._selected(lambda account: account.currency != NO_CURRENCY, agency, paging, remaining_seconds)
+
+    def _selected(
+        self,
+        selected: Callable[[Account], bool],
+        agency: str | None,
+        paging: Paging,
+        remaining_seconds: Callable[[], float],
+    ) -> Page:
         low, high = accounts_of(agency)
         after = paging.start(lambda pk: within(low, pk, high), "")
         items: list[dict[str, Any]] = []
@@ -114,7 +127,7 @@ class CounterQueries:
             pk = values["pk"]
             if pk == after:  # the last account of the page before
                 continue
-            if currency in {None, account_of(pk).currency}:
+            if selected(account_of(pk)):
                 if len(items) == paging.limit:
                     return Page(self._with_registrations(items), (after,))
                 items.append({**_names(pk), **state(values)})

@@ -1,0 +1,52 @@
+"""Makes up the counters of a marketplace with many agencies and days, as recording would have written them."""
+
+from collections.abc import Iterator, Sequence
+from datetime import date, timedelta
+from decimal import Decimal
+from random import Random
+from typing import Final
+
+from quarterhour.aws.entity import LATEST, Values, window_index
+from quarterhour.counters.keys import account_pk, day_key, latest_key, period_key
+from quarterhour.model.clock import iso_millis
+from quarterhour.model.identifiers import Account
+from quarterhour.model.instants import midnight
+from quarterhour.model.periods import Period
+from quarterhour.model.totals import Totals, add_up, total
+
+CURRENCIES: Final = ("EUR", "GBP")
+"""The currencies of the agencies, in turns."""
+_COMMISSION_RATE: Final = Decimal("0.125")
+
+
+def accounts(agencies: int) -> list[Account]:
+    """Return one account of each agency."""
+    return [Account(f"agency {number:04}", CURRENCIES[number % len(CURRENCIES)]) for number in range(agencies)]
+
+
+def counters(account: Account, days: Sequence[date]) -> Iterator[Values]:
+    """Yield the counters of an account that has sales on each of these days: days, periods, lifetime."""
+    random = Random(str(account))  # noqa: S311 - the same figures in every run
+    by_day = {day: _totals(random) for day in days}
+    by_period = add_up({}, ((Period.of(day), totals) for day, totals in by_day.items()))
+    for day, totals in by_day.items():
+        yield {**day_key(account, day), **totals.as_dict(), "version": 1}
+    for period, totals in by_period.items():
+        yield {**period_key(account, period), **totals.as_dict(), "version": 1}
+    yield {
+        **latest_key(account),
+        **total(by_day.values()).as_dict(),
+        **window_index(LATEST, account_pk(account)),
+        "version": len(days),
+        "last_updated": iso_millis(midnight(days[-1].isoformat())),
+    }
+
+
+def days_before(end: date, days: int) -> list[date]:
+    """Return this many days, the last one before ``end``."""
+    return [end - timedelta(days=number) for number in range(days, 0, -1)]
+
+
+def _totals(random: Random) -> Totals:
+    gross, refunds = (Decimal(random.randrange(most)) / 100 for most in (1_000_000, 50_000))
+    return Totals(random.randrange(1, 100), gross, -refunds, (gross - refunds) * _COMMISSION_RATE)
