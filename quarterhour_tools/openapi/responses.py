@@ -1011,7 +1011,36 @@ class Messages(Page[Message]):
     """The parameter `next` of the previous page; null on the first page."""
 
 
-# ---------------------------------------------------------------- the schedule
+# ---------------------------------------------------------------- the operation and its schedule
+
+
+class QueueDepth(Answer):
+    """The messages of a queue, which SQS counts approximately."""
+
+    queue: str
+    """The name of its alarm."""
+    waiting: Count
+    in_flight: Count
+    """Received by somebody, and not deleted yet."""
+
+
+class ReportDelay(Answer):
+    """How long the oldest closed quarter-hour has waited to be reported."""
+
+    sealed_until: Instant | None
+    """The end of the last sealed quarter-hour; null before the first event."""
+    delay_seconds: float
+    delay_firings: float
+    """The delay in firings of the schedule."""
+    late: bool
+    """Whether that is two firings or more."""
+
+
+class Operations(Answer):
+    """What an operator looks at first."""
+
+    queues: list[QueueDepth]
+    reports: ReportDelay
 
 
 class ScheduleSetting(Answer):

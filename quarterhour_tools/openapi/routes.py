@@ -192,6 +192,7 @@ ROUTES: Final[Mapping[str, RouteDescription]] = {
     "GET /reports/{run}": _read(a.Report, 404),
     "GET /locations": _read(a.Page[a.PlaceSales], **DAYS),
     "GET /locations/{place}": _read(a.Page[a.PlaceSales], **DAYS),
+    "GET /operations": _read(a.Operations),
     "GET /schedule": _read(a.ScheduleWithChanges),
     "PUT /schedule": RouteDescription(
         {200: a.Schedule},

@@ -109,6 +109,7 @@ STAFF_READS = {
     "GET /documents": "/documents",
     "GET /documents/{document}/permissions": "/documents/terms/permissions",
     "GET /schedule": "/schedule",
+    "GET /operations": "/operations",
 }
 """Routes that show all agencies: staff use them."""
 FINANCE_WRITES = {

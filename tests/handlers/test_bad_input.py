@@ -120,6 +120,7 @@ GOOD: dict[str, Good] = {
     "GET /openapi.json": Good(),
     "GET /reports": Good(query={"limit": "10"}),
     "GET /reports/{run}": Good({"run": "2026-10-23T0130-0215"}),
+    "GET /operations": Good(),
     "GET /schedule": Good(query={"limit": "10"}),
     "PUT /schedule": Good(body={"expression": "rate(30 minutes)", "reason": "sale"}),
     "POST /threads/{kind}/{subject}/messages": Good(THREAD, body=MESSAGE, statuses=(200, 201)),

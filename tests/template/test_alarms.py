@@ -11,10 +11,11 @@ from moto import mock_aws
 
 from quarterhour.aws.telemetry import Metric as Own
 from quarterhour.model.clock import ManualClock, using
+from quarterhour.operations.plan import LATE_FIRINGS
 from quarterhour_tools.emulator.embedded import adjusted
 from quarterhour_tools.emulator.template import Template
 from tests.support.repository import ROOT
-from tests.template.calls import World
+from tests.template.calls import World, started
 from tests.template.cloudwatch import (
     AWS_METRICS,
     MINUTE,
@@ -28,7 +29,7 @@ from tests.template.cloudwatch import (
     plotted,
 )
 from tests.template.day import live_through
-from tests.template.stack import Stack, parsed
+from tests.template.stack import Stack, attribute, parsed
 
 ALARMS = sorted(name for name, one in parsed()["Resources"].items() if one["Type"] == "AWS::CloudWatch::Alarm")
 DAY = 24 * 60 * MINUTE
@@ -280,6 +281,21 @@ def test_every_queue_is_watched(known: dict[str, Alarm], stack: Stack) -> None:
         value.partition(".")[0] for alarm in known.values() for one in alarm.metrics for _, value in one.dimensions
     }
     assert stack.of("AWS::SQS::Queue").keys() <= watched
+
+
+def test_the_state_of_the_operation_has_the_names_and_the_threshold_of_the_alarms(
+    known: dict[str, Alarm], stack: Stack, template: Template, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module, _ = started(template.functions(attribute)["operations"], monkeypatch)
+    looked_at = {
+        alarm.name: value.partition(".")[0]
+        for alarm in known.values()
+        for metric in alarm.metrics
+        for name, value in metric.dimensions
+        if name == "QueueName"
+    }
+    assert {name: url.partition(".")[0] for name, url in module.queues.items()} == looked_at
+    assert stack.of("AWS::CloudWatch::Alarm")["ReportLateAlarm"]["Threshold"] == LATE_FIRINGS
 
 
 @pytest.mark.slow

@@ -67,6 +67,7 @@ ROUTES = {
     "GET /openapi.json": "ApiFunction",
     "GET /reports": "ApiFunction",
     "GET /reports/{run}": "ApiFunction",
+    "GET /operations": "OperationsFunction",
     "GET /schedule": "ScheduleFunction",
     "PUT /schedule": "ScheduleFunction",
 }

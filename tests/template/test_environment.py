@@ -10,6 +10,7 @@ FUNCTIONS = [
     *("ingest", "counters", "snapshots", "report", "operator", "api"),
     *("threads", "accounting", "exchange_rates", "documents", "orders", "billing"),
     "schedule",
+    "operations",
     "watch",
     "statements",
     "console",

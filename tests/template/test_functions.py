@@ -23,6 +23,7 @@ FUNCTIONS = [
     "AccountingFunction",
     "DocumentsFunction",
     "ScheduleFunction",
+    "OperationsFunction",
     "WatchFunction",
     "StatementsFunction",
     "ConsoleFunction",

@@ -11,7 +11,17 @@ import pytest
 from tests.template.stack import Properties, Stack, logical_id, parsed, translated
 from tests.template.updates import REGION
 
-FUNCTIONS = ["ingest", "schedule", "orders", "threads", "documents", "accounting", "exchange_rates", "api"]
+FUNCTIONS = [
+    "ingest",
+    "schedule",
+    "operations",
+    "orders",
+    "threads",
+    "documents",
+    "accounting",
+    "exchange_rates",
+    "api",
+]
 LONGEST_DESCRIPTION = 256
 """Lambda's limit, in characters."""
 

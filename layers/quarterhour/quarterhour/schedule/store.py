@@ -82,6 +82,12 @@ def read_desired(entities: EntityReader) -> DesiredSchedule:
     return DesiredSchedule.of(values) if values else DesiredSchedule()
 
 
+def read_sealed_through(entities: EntityReader) -> QuarterHour | None:
+    """Return the last sealed quarter-hour; ``None`` before the first event."""
+    values = entities.get(CHECKPOINT_KEY)
+    return QuarterHour.parse(values["sealed_through"]) if values else None
+
+
 @dataclass(frozen=True, slots=True)
 class ScheduleStore:
     """Access to the actual schedule in EventBridge Scheduler, and the desired one in the Entity table."""
@@ -114,5 +120,4 @@ class ScheduleStore:
 
     def sealed_through(self) -> QuarterHour | None:
         """Return the last sealed quarter-hour; ``None`` before the first event."""
-        values = self.entities.get(CHECKPOINT_KEY)
-        return QuarterHour.parse(values["sealed_through"]) if values else None
+        return read_sealed_through(self.entities)

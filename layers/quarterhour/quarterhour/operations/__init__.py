@@ -1,0 +1,1 @@
+"""What an operator looks at first: the depths of the queues, and the delay of the reports."""
