@@ -7,8 +7,9 @@ import os
 import shutil
 import subprocess
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from datetime import datetime
 from importlib.resources import files
 from io import FileIO
 from itertools import count
@@ -35,7 +36,22 @@ _CLICK: Final = """((text) => {
   one?.click();
   return Boolean(one);
 })(%s)"""
-_CODES: Final = {"Tab": {"windowsVirtualKeyCode": 9}, "Enter": {"windowsVirtualKeyCode": 13}}
+_CODES: Final = {
+    "Tab": {"windowsVirtualKeyCode": 9},
+    "Enter": {"windowsVirtualKeyCode": 13},
+    "Escape": {"windowsVirtualKeyCode": 27},
+}
+_CHOOSE: Final = """function (text) {
+  this.value = [...this.options].find((one) => one.text === text).value;
+  this.dispatchEvent(new Event("change", {bubbles: true}));
+}"""
+_CLOCK: Final = """{
+  const Real = Date;
+  globalThis.Date = class extends Real {
+    constructor(...given) { super(...(given.length ? given : [%(now)s])); }
+    static now() { return %(now)s; }
+  };
+}"""
 _FLAGS: Final = ("--headless", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--remote-debugging-pipe")
 
 
@@ -47,6 +63,10 @@ def missing() -> str:
 
 IN_A_BROWSER: Final = [pytest.mark.slow, pytest.mark.skipif(bool(missing()), reason=missing())]
 """The marks of a module whose tests need the browser."""
+
+
+class CommandError(Exception):
+    """The browser did not carry out a command."""
 
 
 class Tab:
@@ -76,6 +96,11 @@ class Tab:
         while self._read().get("method") != "Page.loadEventFired":
             pass
 
+    def set_clock(self, now: datetime) -> None:
+        """Let it be this time, and no other, in every page that is opened from now on."""
+        source = _CLOCK % {"now": int(now.timestamp() * 1000)}
+        self._call("Page.addScriptToEvaluateOnNewDocument", source=source)
+
     def evaluate(self, expression: str) -> Any:
         """Return the JSON value of an expression, or of what it promises."""
         found = self._call("Runtime.evaluate", expression=expression, awaitPromise=True, returnByValue=True)
@@ -100,6 +125,37 @@ class Tab:
         """Click the first link or button with a text, or else whose text begins so, as soon as there is one."""
         self.until(_CLICK % json.dumps(text))
 
+    def follow(self, role: str, name: str) -> None:
+        """Click the first element with a role and an accessible name with the mouse, as soon as there is one."""
+
+        def click(node: int) -> None:
+            self._call("DOM.scrollIntoViewIfNeeded", backendNodeId=node)
+            quad, *_ = self._call("DOM.getContentQuads", backendNodeId=node)["quads"]
+            time.sleep(_PAUSE)
+            if quad != self._call("DOM.getContentQuads", backendNodeId=node)["quads"][0]:
+                raise CommandError(name, "moves")
+            x, y, _, _, right, bottom, *_ = quad
+            place = {"x": (x + right) / 2, "y": (y + bottom) / 2, "button": "left", "clickCount": 1}
+            self._call("Input.dispatchMouseEvent", type="mousePressed", **place)
+            self._call("Input.dispatchMouseEvent", type="mouseReleased", **place)
+
+        self._with(role, name, click)
+
+    def fill(self, label: str, text: str) -> None:
+        """Write a text into the field with a label, in place of what it held."""
+        self._with("textbox", label, lambda node: self._call("DOM.focus", backendNodeId=node))
+        self.evaluate("document.activeElement.select()")
+        self._call("Input.insertText", text=text)
+
+    def choose(self, label: str, option: str) -> None:
+        """Choose an option of the list with a label."""
+
+        def choose(node: int) -> None:
+            one = {"objectId": self._call("DOM.resolveNode", backendNodeId=node)["object"]["objectId"]}
+            self._call("Runtime.callFunctionOn", functionDeclaration=_CHOOSE, arguments=[{"value": option}], **one)
+
+        self._with("combobox", label, choose)
+
     def press(self, key: str) -> None:
         """Press a key, such as Tab or Enter."""
         text = {"text": "\r"} if key == "Enter" else {}
@@ -120,13 +176,28 @@ class Tab:
         self._session = {}
         self._call("Browser.close")
 
+    def _with(self, role: str, name: str, action: Callable[[int], object]) -> None:
+        """Do something with the first element that assistive technology knows by a role and a name."""
+        ends = time.monotonic() + _PATIENCE
+        while time.monotonic() < ends:
+            with suppress(CommandError):  # the page has just changed
+                root = self._call("DOM.getDocument", depth=0)["root"]["nodeId"]
+                query = {"nodeId": root, "role": role, "accessibleName": name}
+                for node in self._call("Accessibility.queryAXTree", **query)["nodes"]:
+                    if not node["ignored"]:
+                        action(node["backendDOMNodeId"])
+                        return
+            time.sleep(_PAUSE)
+        raise AssertionError(role, name, self.evaluate("document.body.innerText"))
+
     def _call(self, method: str, **parameters: Any) -> dict[str, Any]:
         number = next(self._ids)
         message = {"id": number, "method": method, "params": parameters, **self._session}
         self._commands.write(json.dumps(message).encode() + _END)
         while (answer := self._read()).get("id") != number:
             pass
-        assert "error" not in answer, answer
+        if "error" in answer:
+            raise CommandError(method, answer["error"])
         result: dict[str, Any] = answer["result"]
         return result
 

@@ -1,6 +1,7 @@
 """The pages: every link inside the project has a target."""
 
 import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -26,3 +27,16 @@ def test_every_link_inside_the_project_has_a_target(page: Path) -> None:
         if not target.exists() or (anchor and anchor not in anchors(target)):
             broken.append(link)
     assert broken == []
+
+
+TEST = re.compile(r"\[`(test_\w+)`\]\(([^)]+)\)")
+
+
+def test_each_task_of_the_console_has_a_test_and_each_role_has_three() -> None:
+    page = ROOT / "docs" / "console.md"
+    section = page.read_text("utf-8").partition("\n## Tasks\n")[2].partition("\n## ")[0]
+    first, more = (re.findall(r"^\| (.*) \|$", table, re.MULTILINE)[1:] for table in section.split("These are tested"))
+    assert Counter(row.split(" | ")[0] for row in first) == {"controller": 3, "agency's person": 3, "auditor": 3}
+    for row in (*first, *more):
+        ((name, file),) = TEST.findall(row)
+        assert f"def {name}(" in (page.parent / file).read_text("utf-8"), row

@@ -74,13 +74,14 @@ const One = () => html`
 const Filter = ({ query }) => html`
   <form class="bar" aria-label="Events of a span" key=${JSON.stringify(query)}
     onSubmit=${(event) => navigate(address(["events"], fieldsOf(event)))}>
-    <label>From, in UTC <input name="from" required value=${query.from} autocomplete="off" /></label>
-    <label>To before <input name="to" required value=${query.to} autocomplete="off" /></label>
+    <label>From, in UTC <input name="from" required defaultValue=${query.from} autocomplete="off" /></label>
+    <label>To before <input name="to" required defaultValue=${query.to} autocomplete="off" /></label>
     ${TEXTS.map(([name, text]) => html`
-      <label key=${name}>${text} <input name=${name} value=${query[name] || ""} autocomplete="off" /></label>`)}
+      <label key=${name}>${text} <input name=${name} defaultValue=${query[name]} autocomplete="off" /></label>`)}
     <label>Type
-      <select name="type" value=${query.type || ""}>
-        <option value="">All</option>${TYPES.map((one) => html`<option key=${one} value=${one}>${one}</option>`)}
+      <select name="type">
+        <option value="">All</option>
+        ${TYPES.map((one) => html`<option key=${one} value=${one} selected=${one === query.type}>${one}</option>`)}
       </select>
     </label>
     <button>Show</button>

@@ -56,8 +56,8 @@ function Days({ query, span }) {
   };
   return html`
     <form class="bar" onSubmit=${send} key=${JSON.stringify(span)}>
-      <label>First day (UTC) <input type="date" name="from" value=${span.from} required /></label>
-      <label>Last day <input type="date" name="to" value=${span.to} required /></label>
+      <label>First day (UTC) <input type="date" name="from" defaultValue=${span.from} required /></label>
+      <label>Last day <input type="date" name="to" defaultValue=${span.to} required /></label>
       <button>Show</button>
     </form>`;
 }

@@ -24,7 +24,7 @@ export function Reports({ query }) {
   };
   return html`
     <form class="bar" onSubmit=${send} key=${date}>
-      <label>Day, in UTC <input name="date" type="date" value=${date || ""} /></label>
+      <label>Day, in UTC <input name="date" type="date" defaultValue=${date} /></label>
       <button>Show</button>
     </form>
     ${days.map((day) => html`<${Day} key=${day} day=${day} runs=${list.items.filter((one) => dayOf(one) === day)} />`)}

@@ -112,7 +112,8 @@ function History({ changes, resolve }) {
         <li key=${index}>
           <${Time} at=${one.at} /> <${Status} value=${one.status} /> by the ${one.party}
           ${one.by && html` (<${Name}>${one.by}<//>)`}: <${Name}>${one.reason}<//>
-          ${one.line && html`, of the line <${Name}>${one.line.source} ${one.line.id}<//>`}
+          ${one.line && html`, of the line
+            ${" "}<${Link} to=${eventAddress(one.line)}><${Name}>${one.line.source} ${one.line.id}<//><//>`}
           ${resolve && one.line && open[identity(one.line)] && html`
             ${" "}<button type="button" aria-label=${`Resolve ${one.line.id}`} onClick=${() => resolve(one.line)}>
               Resolve
@@ -131,6 +132,8 @@ const Files = ({ statement }) => html`
       </li>`)}
   </ul>
   <p class="note">Links are valid for ${statement.links_valid_seconds / 60} minutes. Reload the page for new ones.</p>`;
+
+const lines = (many) => (many === 1 ? "line" : `${format.count(many)} lines`);
 
 function Lines({ statement, dispute }) {
   const [state, setState] = useState({ shown: LINES_SHOWN });
@@ -154,7 +157,7 @@ function Lines({ statement, dispute }) {
     ${state.problem && html`<${Failure} problem=${state.problem} retry=${load} />`}
     ${!state.lines && !state.problem && html`
       <p><button type="button" disabled=${state.busy} onClick=${load}>
-        ${state.busy ? "Loading…" : `Show the ${format.count(statement.lines)} lines (${format.size(file.size)})`}
+        ${state.busy ? "Loading…" : `Show the ${lines(statement.lines)} (${format.size(file.size)})`}
       </button></p>`}
     ${state.lines && html`
       <${Table} caption="The sealed lines; their file has the hash above" head=${LINES_HEAD}>

@@ -57,21 +57,21 @@ function Filter({ query }) {
     event.preventDefault();
     navigate(address(["statements"], Object.fromEntries(new FormData(event.target))));
   };
-  const options = (values, text) =>
-    values.map((value) => html`<option key=${value} value=${value}>${text(value)}</option>`);
+  const options = (values, chosen, text) => values.map((value) => html`
+    <option key=${value} value=${value} selected=${value === chosen}>${text(value)}</option>`);
   return html`
-    <form class="bar" onSubmit=${send} key=${JSON.stringify([query, stated])}>
+    <form class="bar" onSubmit=${send} key=${JSON.stringify(query)}>
       <label>Period
-        <select name="period" value=${query.period || ""}>
-          <option value="">All</option>${options(stated, format.month)}
+        <select name="period">
+          <option value="">All</option>${options(stated, query.period, format.month)}
         </select>
       </label>
       <label>Status
-        <select name="status" value=${query.status || ""}>
-          <option value="">All</option>${options(STATUSES, format.words)}
+        <select name="status">
+          <option value="">All</option>${options(STATUSES, query.status, format.words)}
         </select>
       </label>
-      <label>Agency <input name="agency" value=${query.agency || ""} autocomplete="off" /></label>
+      <label>Agency <input name="agency" defaultValue=${query.agency} autocomplete="off" /></label>
       <button>Show</button>
     </form>`;
 }
