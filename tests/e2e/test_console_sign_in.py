@@ -32,7 +32,7 @@ def address(issuer: Issuer) -> Iterator[str]:
 
 @pytest.fixture(autouse=True)
 def _issuer_as_at_first(issuer: Issuer) -> None:
-    issuer.seconds, issuer.nonce, issuer.ends_sessions = 3600, "", True
+    issuer.seconds, issuer.nonce, issuer.error, issuer.refreshes, issuer.ends_sessions = 3600, "", "", True, True
     issuer.grants.clear()
 
 
@@ -56,11 +56,38 @@ def test_no_token_is_stored_anywhere(browser: Tab, address: str) -> None:
     assert browser.evaluate(STORED) == f'[{{}},{{}},"","{address}/console/accounts",null]'
 
 
-def test_a_token_is_renewed_silently_before_it_expires(browser: Tab, address: str, issuer: Issuer) -> None:
-    issuer.seconds = 30
+@pytest.mark.parametrize("grant", ["refresh_token", "authorization_code"])
+def test_a_token_is_renewed_without_a_prompt_before_it_expires(
+    browser: Tab, address: str, issuer: Issuer, grant: str
+) -> None:
+    issuer.refreshes = grant == "refresh_token"
     browser.open(f"{address}/console/accounts")
     shown(browser, "Lifetime totals")
-    assert issuer.grants == ["authorization_code", "refresh_token"]
+    browser.evaluate(f"Date.now = ((now) => () => now() + {3550 * 1000})(Date.now)")
+    browser.click("Statements")
+    until(lambda: issuer.grants == ["authorization_code", grant])
+    shown(browser, "Show")
+    assert browser.evaluate("window.location.pathname") == "/console/statements"
+
+
+def test_tokens_that_expire_soon_do_not_send_the_page_to_the_issuer_again_and_again(
+    browser: Tab, address: str, issuer: Issuer
+) -> None:
+    issuer.seconds, issuer.refreshes = 30, False
+    browser.open(f"{address}/console/accounts")
+    shown(browser, "Lifetime totals")
+    assert issuer.grants == ["authorization_code"]
+
+
+def test_a_refusal_of_the_issuer_is_shown_and_the_page_is_kept_for_another_try(
+    browser: Tab, address: str, issuer: Issuer
+) -> None:
+    issuer.error = "access_denied"
+    browser.open(f"{address}/console/accounts")
+    shown(browser, "access_denied")
+    issuer.error = ""
+    browser.click("Try again")
+    shown(browser, "Lifetime totals")
 
 
 @pytest.mark.parametrize("query", ["code=code-1&state=forged", "state=forged&error=access_denied", "state=&code=x"])

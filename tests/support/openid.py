@@ -33,6 +33,10 @@ class Issuer:
     nonce: str = ""
     """In place of the nonce that was sent."""
     grants: list[str] = field(default_factory=list)
+    error: str = ""
+    """With which it answers in place of a code."""
+    refreshes: bool = True
+    """Whether it gives refresh tokens."""
     ends_sessions: bool = True
     """Whether it publishes an address at which people sign out."""
     signed_out: list[dict[str, str]] = field(default_factory=list)
@@ -57,9 +61,14 @@ class Issuer:
         """Return the address at which the browser continues, with a code."""
         assert (query["response_type"], query["client_id"], query["scope"]) == ("code", CLIENT, "openid")
         assert query["code_challenge_method"] == "S256"
+        if self.error:
+            return self._response(query, {"error": self.error})
         code = f"code-{next(self._numbers)}"
         self._codes[code] = query
-        return f"{query['redirect_uri']}?{urlencode({'code': code, 'state': query['state'], 'iss': self.url})}"
+        return self._response(query, {"code": code})
+
+    def _response(self, query: dict[str, str], result: dict[str, str]) -> str:
+        return f"{query['redirect_uri']}?{urlencode({**result, 'state': query['state'], 'iss': self.url})}"
 
     def tokens(self, form: dict[str, str]) -> dict[str, Any]:
         """Return the tokens for a code or a refresh token; each code can be used once, with its verifier."""
@@ -68,8 +77,9 @@ class Issuer:
         found = {
             "access_token": self._token(aud=AUDIENCE, agency=self.agency, **({"role": self.role} if self.role else {})),
             "expires_in": self.seconds,
-            "refresh_token": f"refresh-{next(self._numbers)}",
         }
+        if self.refreshes:
+            found["refresh_token"] = f"refresh-{next(self._numbers)}"
         if form["grant_type"] == "refresh_token":
             return found
         query = self._codes.pop(form["code"])

@@ -114,6 +114,6 @@ try {
   await session.begin();
   render(html`<${App} />`, document.body);
 } catch (problem) {
-  const again = () => window.location.assign("/");
-  render(html`<main><h1>Sign in</h1><${Failure} problem=${problem} retry=${again} /></main>`, document.body);
+  const retry = session.beginAgain;
+  render(html`<main><h1>Sign in</h1><${Failure} problem=${problem} retry=${retry} /></main>`, document.body);
 }

@@ -30,13 +30,19 @@ export async function begin() {
   else await start();
 }
 
+/** Signs in again, and comes back to the page that was wanted. */
+export function beginAgain() {
+  const { pathname, search } = window.location;
+  window.location.assign(pathname === SIGNED_OUT ? "/" : pathname + search);
+}
+
 /** Returns the name of who is signed in; undefined without sign-in. */
 export const person = () => tokens?.name;
 
 /** Returns the headers that authorize a request. A token that is about to expire is renewed before. */
 export async function headersOf() {
   if (!signsIn) return {};
-  if (Date.now() > tokens.expires - RENEWED_BEFORE) {
+  if (Date.now() > tokens.renewsAt) {
     renewal ??= renew().finally(() => { renewal = undefined; });
     await renewal;
   }
@@ -47,6 +53,8 @@ export async function headersOf() {
 export function signOut() {
   const { idToken } = tokens;
   tokens = undefined;
+  // The browser may keep the page as it is: going back must not show what it held.
+  window.addEventListener("pageshow", () => window.location.reload());
   if (!endpoints.end_session_endpoint) return window.location.assign(SIGNED_OUT);
   const query = { client_id: settings.client_id, id_token_hint: idToken, post_logout_redirect_uri: redirectUri };
   return window.location.assign(withQuery(endpoints.end_session_endpoint, query));
@@ -86,6 +94,7 @@ async function finish(response) {
   const pending = JSON.parse(window.sessionStorage.getItem(PENDING) || "{}");
   window.sessionStorage.removeItem(PENDING);
   if (!pending.state || response.get("state") !== pending.state) {
+    window.history.replaceState(null, "", "/");
     throw new Problem(0, "Not signed in", "This response of the issuer answers no sign-in of this tab. Sign in again.");
   }
   window.history.replaceState(null, "", pending.page);
@@ -124,12 +133,14 @@ async function request(parameters, nonce) {
     }
     tokens = { name: claims.name || claims.email || claims.sub };
   }
+  const lifetime = 1000 * (found.expires_in || 3600);
   tokens = {
     ...tokens,
     access: found.access_token,
     idToken: found.id_token || tokens.idToken,
     refresh: found.refresh_token || tokens.refresh,
-    expires: Date.now() + 1000 * (found.expires_in || 3600),
+    // Half a short lifetime: a new token must not be due at once, or the page would go to the issuer for ever.
+    renewsAt: Date.now() + lifetime - Math.min(RENEWED_BEFORE, lifetime / 2),
   };
 }
 
