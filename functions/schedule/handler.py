@@ -11,7 +11,7 @@ from quarterhour.schedule.plan import ScheduleRequest
 from quarterhour.schedule.service import ScheduleReconciler
 from quarterhour.schedule.store import ScheduleStore
 from quarterhour.web import http
-from quarterhour.web.access import machines, staff
+from quarterhour.web.access import Role, people, staff
 from quarterhour.web.parameters import PAGE
 from quarterhour.web.routing import Routes
 
@@ -29,7 +29,7 @@ def show_schedule() -> http.Response:
     return http.response(200, {**reconciler.show(), **paging.body(reconciler.changes(paging))})
 
 
-@routes.put("/schedule", allow=machines)
+@routes.put("/schedule", allow=people(Role.FINANCE))
 def change_schedule() -> http.Response:
     """Change the schedule; return the actual and the desired schedule afterwards."""
     reconciler.change(ScheduleRequest.of(routes.body()), routes.caller().name)

@@ -413,3 +413,5 @@ class ScheduleUpdate(Body):
     """A `rate` or a `cron` expression; null returns control to the deployments."""
     paused: Maybe[bool]
     reason: Omittable[Text]
+    seen: Omittable[Count]
+    """The version that you have seen; without it, the current one."""

@@ -1061,6 +1061,8 @@ class Schedule(Answer):
     firings: list[Instant]
     """The next firings."""
     desired: ScheduleSetting
+    version: Count
+    """The number of changes: send it as `seen` with the next one."""
     deployed: str
 
 

@@ -198,7 +198,8 @@ ROUTES: Final[Mapping[str, RouteDescription]] = {
         {200: a.Schedule},
         (409, 413, 415),
         bodies={JSON: (b.ScheduleUpdate, _SCHEDULE)},
-        retries="The same request again changes nothing; after a crash it completes the first one.",
+        retries="The same request again changes nothing; after a crash it completes the first one. `seen` names the "
+        "version that it changes. If another change has followed that version, it returns 409.",
     ),
     # ------------------------------------------------------------ orders
     "POST /orders": RouteDescription(

@@ -115,6 +115,7 @@ STAFF_READS = {
 FINANCE_WRITES = {
     "POST /events": "/events",
     "PUT /agencies/{agency}": "/agencies/42",
+    "PUT /schedule": "/schedule",
     "PUT /documents/{document}": "/documents/rate-card:42",
     "PUT /statements/{agency}/{currency}/{period}/disputes/{source}/{event}": (
         "/statements/42/GBP/2026-10/disputes/shop/e0"
@@ -126,7 +127,6 @@ MACHINES = {
     "PUT /orders/{order}/status": "/orders/1001/status",
     "PUT /documents/{document}/permissions": "/documents/terms/permissions",
     "PUT /exchange-rates/{currency}": "/exchange-rates/USD",
-    "PUT /schedule": "/schedule",
 }
 """Routes for machines only."""
 CLOSED = STAFF_READS | FINANCE_WRITES | MACHINES

@@ -122,7 +122,7 @@ GOOD: dict[str, Good] = {
     "GET /reports/{run}": Good({"run": "2026-10-23T0130-0215"}),
     "GET /operations": Good(),
     "GET /schedule": Good(query={"limit": "10"}),
-    "PUT /schedule": Good(body={"expression": "rate(30 minutes)", "reason": "sale"}),
+    "PUT /schedule": Good(body={"expression": "rate(30 minutes)", "reason": "sale", "seen": 0}),
     "POST /threads/{kind}/{subject}/messages": Good(THREAD, body=MESSAGE, statuses=(200, 201)),
     "GET /threads/{kind}/{subject}/messages": Good(THREAD, {"user": "ann", "period": "2026-10", **NEWEST}),
     "POST /orders": Good(body=order(order="o-1"), statuses=(200, 201)),

@@ -83,6 +83,7 @@ def test_the_schedule_is_as_deployed_until_it_is_changed(world: World) -> None:
         "expression": DEPLOYED,
         "state": "enabled",
         "desired": {"expression": DEPLOYED, "paused": False, "pinned": False},
+        "version": 0,
         "deployed": DEPLOYED,
         "items": [],
         "next": None,
@@ -159,6 +160,19 @@ def test_the_same_request_again_is_not_a_change(world: World) -> None:
     assert [one["version"] for one in world.read("/schedule")["items"]] == [1]
 
 
+def test_a_change_of_another_version_than_the_one_seen_is_refused(world: World) -> None:
+    seen = changed(world, expression=WEEKDAYS)["version"]
+    changed(world, paused=True)
+    response = put(world, expression="rate(2 hours)", seen=seen)
+    assert (response.status, "its version is 2, not 1" in response.json()["detail"]) == (409, True)
+    assert world.read("/schedule")["expression"] == WEEKDAYS
+    assert changed(world, expression="rate(2 hours)", seen=2)["version"] == 3
+
+
+def test_the_same_change_again_after_a_lost_response_is_no_conflict(world: World) -> None:
+    assert [changed(world, paused=True, seen=0)["version"] for _ in range(2)] == [1, 1]
+
+
 def test_changes_come_in_pages(world: World) -> None:
     for minutes in range(15, 20):
         changed(world, expression=f"rate({minutes} minutes)")
@@ -180,6 +194,8 @@ def test_changes_come_in_pages(world: World) -> None:
         ({"paused": "yes"}, "paused"),
         ({"paused": True, "state": "DISABLED"}, "state"),
         ({"paused": True, "reason": "a\u0000b"}, "reason"),
+        ({"paused": True, "seen": -1}, "seen"),
+        ({"paused": True, "seen": "1"}, "seen"),
     ],
 )
 def test_an_invalid_request_is_refused_by_its_field_and_changes_nothing(

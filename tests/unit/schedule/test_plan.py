@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quarterhour.model.errors import InvalidError
+from quarterhour.model.errors import ConflictError, InvalidError
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.schedule.expression import parse
 from quarterhour.schedule.keys import FIRST_CHANGE, LAST_CHANGE, change_key, version_of
@@ -128,6 +128,13 @@ def test_null_makes_the_deployed_expression_apply_again() -> None:
 @pytest.mark.parametrize("fields", [{"expression": NIGHTLY}, {"paused": True}, {"expression": NIGHTLY, "paused": True}])
 def test_a_repeated_request_changes_nothing(fields: dict[str, Any]) -> None:
     assert change(AFTER_TWO, ScheduleRequest(fields, "again"), DEPLOYED, ANN, NOW) is None
+
+
+def test_a_change_of_an_earlier_version_is_a_conflict_unless_it_is_made_already() -> None:
+    assert change(AFTER_TWO, ScheduleRequest({"paused": True}, None, 1), DEPLOYED, ANN, NOW) is None
+    assert change(AFTER_TWO, ScheduleRequest({"paused": False}, None, 2), DEPLOYED, ANN, NOW)
+    with pytest.raises(ConflictError, match="its version is 2, not 1"):
+        change(AFTER_TWO, ScheduleRequest({"paused": False}, None, 1), DEPLOYED, ANN, NOW)
 
 
 @pytest.mark.parametrize(

@@ -6,13 +6,14 @@ from datetime import datetime, timedelta
 from typing import Any, Final, Self
 
 from quarterhour.model.clock import iso_millis, parse_iso
-from quarterhour.model.errors import InvalidError
-from quarterhour.model.fields import TEXT, Fields, bounded, shown, text
+from quarterhour.model.errors import ConflictError, InvalidError
+from quarterhour.model.fields import TEXT, Fields, bounded, shown, text, whole
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.schedule.expression import EXPECTED, Expression, ExpressionError, parse
 from quarterhour.schedule.keys import DESIRED_KEY, change_key
 
-_FIELDS: Final = frozenset({"expression", "paused", "reason"})
+_FIELDS: Final = frozenset({"expression", "paused", "reason", "seen"})
+_SEEN: Final = "the version of the schedule that was seen, a whole number, or 0 before the first change"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,10 +69,14 @@ class DesiredSchedule:
 
 @dataclass(frozen=True, slots=True)
 class ScheduleRequest:
-    """A request to change the schedule: the fields of the desired schedule to set, and the reason."""
+    """A request to change the schedule: the fields of the desired schedule to set, and the reason.
+
+    ``seen`` is the version that its sender has seen; ``None`` is the current one.
+    """
 
     fields: Mapping[str, Any]
     reason: str | None
+    seen: int | None = None
 
     @classmethod
     def of(cls, body: Mapping[str, Any]) -> Self:
@@ -86,11 +91,12 @@ class ScheduleRequest:
         if not changed:
             fields.problem("expression", "is missing, and so is paused", "at least one of them")
         reason = fields.value("reason", TEXT, text, optional=True)
+        seen = fields.value("seen", _SEEN, whole, optional=True)
         if fields.problems:
             raise InvalidError(
-                "the change of the schedule is invalid", *bounded(fields.problems, "expression, paused, reason")
+                "the change of the schedule is invalid", *bounded(fields.problems, "expression, paused, reason, seen")
             )
-        return cls(changed, reason)
+        return cls(changed, reason, seen)
 
 
 def _expression(value: object, fields: Fields) -> str | None:
@@ -120,10 +126,18 @@ class Change:
 
 
 def change(current: DesiredSchedule, request: ScheduleRequest, deployed: str, by: str, now: datetime) -> Change | None:
-    """Plan the change of a request; return ``None`` if the desired schedule already is as requested."""
+    """Plan the change of a request; return ``None`` if the desired schedule already is as requested.
+
+    Raises ``ConflictError`` if the sender has seen another version.
+    """
     requested = replace(current, **request.fields)
     if requested == current:
         return None
+    if request.seen not in {None, current.version}:
+        raise ConflictError(
+            f"another request has changed the schedule: its version is {current.version}, not {request.seen}. "
+            "Read it, and send the change again"
+        )
     desired = replace(requested, version=current.version + 1, since=now)
     record = {
         **change_key(desired.version),

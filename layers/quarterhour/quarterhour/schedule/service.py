@@ -1,6 +1,6 @@
 """The schedule reconciler: shows and changes the desired schedule, and makes the actual schedule match it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from itertools import islice
 from typing import Any, Final
@@ -9,7 +9,6 @@ from quarterhour.aws.entity import Values
 from quarterhour.aws.retries import optimistically
 from quarterhour.model import clock
 from quarterhour.model.clock import iso_seconds
-from quarterhour.model.errors import ConflictError
 from quarterhour.schedule.expression import ExpressionError, parse, upcoming
 from quarterhour.schedule.keys import change_key, version_of
 from quarterhour.schedule.plan import Delay, DesiredSchedule, ScheduleRequest, Setting, change, delay
@@ -46,12 +45,13 @@ class ScheduleReconciler:
 
     def show(self) -> dict[str, Any]:
         """Return the actual and the desired schedule, as the API shows them."""
-        actual = self._store.actual()
+        actual, desired = self._store.actual(), self._store.desired()
         return {
             "expression": actual.expression,
             "state": "paused" if actual.paused else "enabled",
             "firings": firings(actual),
-            "desired": self._store.desired().setting(self._deployed).as_dict(),
+            "desired": desired.setting(self._deployed).as_dict(),
+            "version": desired.version,
             "deployed": self._deployed,
         }
 
@@ -64,26 +64,21 @@ class ScheduleReconciler:
         """Record a requested change, with its sender and the instant, and reconcile the actual schedule.
 
         Requests are idempotent: a retry after a crash completes the change. Raises ``ConflictError`` if another change
-        was recorded in the meantime.
+        was recorded since the version that the sender has seen or, without one, since the request began.
         """
         self._record(request, by)
         self.reconcile()
 
     def _record(self, request: ScheduleRequest, by: str) -> None:
-        first: DesiredSchedule | None = None
+        seen = request.seen
 
         def attempt() -> None:
-            nonlocal first
+            nonlocal seen
             current = self._store.desired()
-            first = first or current
-            planned = change(current, request, self._deployed, by, clock.now())
-            if planned is None:
-                return
-            if current.version != first.version:
-                raise ConflictError(
-                    "another request has changed the schedule at the same time: read it, and send the change again"
-                )
-            self._store.record(planned)
+            seen = current.version if seen is None else seen
+            planned = change(current, replace(request, seen=seen), self._deployed, by, clock.now())
+            if planned:
+                self._store.record(planned)
 
         optimistically(attempt, "the schedule")
 

@@ -28,7 +28,7 @@ class Role(StrEnum):
     FINANCE = "finance"
     """Sees everything, changes the status of statements, resolves disputes, registers agencies, writes rate cards.
 
-    Records payments and adjustments.
+    Records payments and adjustments, and changes the schedule of reports.
     """
     SUPPORT = "support"
     """Sees everything, writes messages."""
