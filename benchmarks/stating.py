@@ -32,7 +32,7 @@ from quarterhour.reports.sealed_files import SealedFiles
 from quarterhour.reports.writer import SealedFileWriter
 from quarterhour.statements.document import Parties
 from quarterhour.statements.owner import Owner
-from quarterhour.statements.plan import Progress, StatementPlan, StatementTerms
+from quarterhour.statements.plan import Progress, StatementPlan, StatementSettings
 from quarterhour.statements.service import StatementRunner, StatementStores
 from quarterhour.statements.store import Published
 
@@ -224,7 +224,7 @@ def _runner(bucket: _Bucket, projections: _Projections) -> StatementRunner:
         Workers(1),
         lambda: FIRST.start,
     )
-    return StatementRunner(stores, StatementTerms(Calendar(UTC, first_period=PERIOD), "UTC", "bench"))
+    return StatementRunner(stores, StatementSettings(Calendar(UTC, first_period=PERIOD), "UTC", "bench"))
 
 
 def _rows(sealed: tuple[SealedFile, bytes]) -> Iterator[list[str]]:

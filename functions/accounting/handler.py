@@ -14,6 +14,7 @@ from quarterhour.aws import clients
 from quarterhour.aws.entity_table import EntityReader
 from quarterhour.aws.settings import Environment
 from quarterhour.aws.telemetry import observed
+from quarterhour.counters.plan import Retention
 from quarterhour.counters.queries import CounterQueries, read_currency
 from quarterhour.ledger.queries import EventLookup
 from quarterhour.ledger.wiring import calendar_of
@@ -22,7 +23,7 @@ from quarterhour.model.fields import CURRENCY, NAME
 from quarterhour.model.identifiers import Account, Identity
 from quarterhour.model.periods import PERIOD
 from quarterhour.reports.store import began
-from quarterhour.statements.queries import StatementQueries, StatementSettings, shown_statement
+from quarterhour.statements.queries import StatementQueries, shown_statement
 from quarterhour.web import http, parameters
 from quarterhour.web.access import everyone, own_agency, people
 from quarterhour.web.parameters import INSTANT, PAGE, one_of
@@ -32,8 +33,14 @@ env = Environment.of_process()
 dynamodb = clients.dynamodb()
 entities = EntityReader(dynamodb, env.text("ENTITY_TABLE"))
 counters = CounterQueries(entities)
-settings = StatementSettings(calendar_of(env), env.days("QUARTER_HOUR_RETENTION_DAYS"), env.days("DAY_RETENTION_DAYS"))
-statements = StatementQueries(entities, clients.s3(), env.text("REPORT_BUCKET"), settings, partial(began, entities))
+statements = StatementQueries(
+    entities,
+    clients.s3(),
+    env.text("REPORT_BUCKET"),
+    calendar_of(env),
+    Retention(env.days("QUARTER_HOUR_RETENTION_DAYS"), env.days("DAY_RETENTION_DAYS")),
+    partial(began, entities),
+)
 acceptance = AcceptanceQueries(entities)
 lookup = EventLookup(dynamodb, env.text("IDENTITY_TABLE"), env.text("LEDGER_TABLE"))
 service = AcceptanceService(AcceptanceStore(dynamodb, entities), lookup)

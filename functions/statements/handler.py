@@ -21,7 +21,7 @@ from quarterhour.aws.workers import Workers
 from quarterhour.ledger.wiring import calendar_of
 from quarterhour.reports.sealed_files import SealedFiles
 from quarterhour.reports.store import CheckpointStore, PinStore, ProjectionStore, RunStore, began
-from quarterhour.statements.plan import StatementTerms, read_period
+from quarterhour.statements.plan import StatementSettings, read_period
 from quarterhour.statements.reseal import StatementResealer
 from quarterhour.statements.service import StatementRunner, StatementStores
 from quarterhour.statements.store import PartyReader, ProgressStore
@@ -42,15 +42,15 @@ stores = StatementStores(
     workers,
     partial(began, entities),
 )
-terms = StatementTerms(
+settings = StatementSettings(
     calendar_of(env),
     env.text("BUSINESS_TIME_ZONE"),
     env.text("CODE_VERSION"),
     env.currency("BASE_CURRENCY"),
     (env.text("STATEMENT_NUMBER_PREFIX"), env.text("CREDIT_NOTE_NUMBER_PREFIX")),
 )
-runner = StatementRunner(stores, terms)
-resealer = StatementResealer(stores, terms, entities)
+runner = StatementRunner(stores, settings)
+resealer = StatementResealer(stores, settings, entities)
 
 
 @observed

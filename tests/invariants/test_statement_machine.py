@@ -26,7 +26,7 @@ from quarterhour.model.periods import Calendar, Period, time_zone
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.statements import collect, plan, service
 from quarterhour.statements.keys import STATEMENTS
-from quarterhour.statements.plan import StatementTerms
+from quarterhour.statements.plan import StatementSettings
 from quarterhour.statements.proof.verify import verify
 from quarterhour_tools.emulator.faults import Killed
 from tests.support.sealing import line, opening, seal
@@ -75,7 +75,7 @@ class Months(RuleBasedStateMachine):
         self.previous = ("", "")
         self.waiting: list[Item] = []
         self.number = 0
-        self.stating = Stating(self.objects, self._terms(zone, days), {})
+        self.stating = Stating(self.objects, self._settings(zone, days), {})
         self.sealed: dict[str, bytes] = {}
 
     def teardown(self) -> None:
@@ -98,7 +98,7 @@ class Months(RuleBasedStateMachine):
         """Record an event of some days before."""
         self.now += timedelta(seconds=7)
         at = None if before is None else self.now - timedelta(days=before)
-        period, prior = self.stating.terms.calendar.period_of(at, self.now)
+        period, prior = self.stating.settings.calendar.period_of(at, self.now)
         signed = f"-{amount}" if negative else amount
         charged = kind not in {"payment", "view"}
         commission = str(Decimal(signed) * Decimal("0.125")) if charged else "0"
@@ -123,7 +123,7 @@ class Months(RuleBasedStateMachine):
 
     @rule(zone=st.sampled_from(ZONES), days=st.integers(0, 40))
     def the_settings_change(self, zone: str, days: int) -> None:
-        self.stating.terms = self._terms(zone, days)
+        self.stating.settings = self._settings(zone, days)
 
     @rule(agency=st.sampled_from(["42", "7", "ünï 7/.."]), profile=st.sampled_from(PROFILES))
     def an_agency_is_registered(self, agency: str, profile: TaxProfile | None) -> None:
@@ -147,8 +147,8 @@ class Months(RuleBasedStateMachine):
 
     # ------------------------------------------------------------ how
 
-    def _terms(self, zone: str, days: int) -> StatementTerms:
-        return StatementTerms(Calendar(time_zone(zone), days, FIRST), zone, "1.0")
+    def _settings(self, zone: str, days: int) -> StatementSettings:
+        return StatementSettings(Calendar(time_zone(zone), days, FIRST), zone, "1.0")
 
     def _go_on(self, span: timedelta) -> None:
         """Let time pass, and seal what was recorded: a run for each day with events, and one of the last bucket."""

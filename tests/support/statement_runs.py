@@ -11,12 +11,12 @@ from quarterhour.model.periods import Calendar, Period
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.reports.plan import Checkpoint
 from quarterhour.reports.writer import SealedFileWriter
-from quarterhour.statements.plan import Progress, Sealed, StatementPlan, StatementTerms, next_plan
+from quarterhour.statements.plan import Progress, Sealed, StatementPlan, StatementSettings, next_plan
 
 NOVEMBER: Final = Period(2026, 11)
 BOUND: Final = QuarterHour.parse("202612040000")
 PLANNED_AT: Final = datetime(2026, 12, 4, 0, 20, tzinfo=UTC)
-TERMS: Final = StatementTerms(Calendar(first_period=NOVEMBER), "UTC", "abc")
+SETTINGS: Final = StatementSettings(Calendar(first_period=NOVEMBER), "UTC", "abc")
 
 
 def checkpoint(through: QuarterHour = BOUND) -> Checkpoint:
@@ -28,11 +28,11 @@ def plan(
     period: Period = NOVEMBER,
     progress: Progress | None = None,
     bound: QuarterHour = BOUND,
-    terms: StatementTerms = TERMS,
+    settings: StatementSettings = SETTINGS,
     lines: int = 0,
 ) -> StatementPlan:
     """Return the plan of a period's run."""
-    return next_plan(period, progress or Progress(), Sealed(checkpoint(bound), lines), PLANNED_AT, terms)
+    return next_plan(period, progress or Progress(), Sealed(checkpoint(bound), lines), PLANNED_AT, settings)
 
 
 def posting(number: int, at: datetime, **changed: str) -> dict[str, dict[str, str]]:

@@ -27,7 +27,7 @@ from quarterhour.statements.keys import LINES, PAGE, STATEMENT, folder_of, perio
 from quarterhour.statements.listing import COLUMNS
 from quarterhour.statements.owner import Owner
 from quarterhour.statements.page import statement_page
-from quarterhour.statements.plan import Progress, StatementPlan, StatementTerms
+from quarterhour.statements.plan import Progress, StatementPlan, StatementSettings
 from quarterhour.statements.service import StatementRunner, StatementStores
 from quarterhour.statements.store import Published
 from tests.support import sealing
@@ -41,7 +41,7 @@ class Stating:
     """States periods from the sealed reports among the objects; ``profiles``: tax by agency."""
 
     objects: Objects
-    terms: StatementTerms
+    settings: StatementSettings
     profiles: Mapping[str, TaxProfile] = field(default_factory=dict)
     progress: Progress = field(default_factory=Progress)
 
@@ -58,7 +58,7 @@ class Stating:
             began=lambda: run_bounds(self.runs[0]["sk"])[0],
         )
         with using(ManualClock(now)):
-            periods = StatementRunner(stores, self.terms).run(lambda: 900.0).periods
+            periods = StatementRunner(stores, self.settings).run(lambda: 900.0).periods
         for key in [key for key in self.objects if key.startswith("work/")]:
             del self.objects[key]
         return periods

@@ -12,12 +12,12 @@ from quarterhour.exchange_rates.exchange_rate import ExchangeRate
 from quarterhour.model.clock import iso_millis
 from quarterhour.model.periods import Calendar, Period, time_zone
 from quarterhour.reports.base_currency import Pins
-from quarterhour.statements.plan import StatementTerms
+from quarterhour.statements.plan import StatementSettings
 from tests.support.sealing import Objects, line, seal
 from tests.support.stating import Stating
 
 ZONE = "Europe/London"
-TERMS = StatementTerms(Calendar(time_zone(ZONE), 3, Period(2026, 10)), ZONE, "1.0", "EUR")
+SETTINGS = StatementSettings(Calendar(time_zone(ZONE), 3, Period(2026, 10)), ZONE, "1.0", "EUR")
 PROFILES = {
     "42": TaxProfile(STANDARD, Decimal("19.5"), "GB123456789"),
     "7": TaxProfile(REVERSE_CHARGE, vat_id="DE123456789"),
@@ -79,7 +79,7 @@ def stated() -> Objects:
     run = seal(objects, "202611030000", "202611030015", early, run, schema=2, base="EUR", pins=PINS)
     cut_off = [sold("2026-11-04 00:05", "c1", "2.00", time="2026-10-30T10:00:00Z", prior_period="1")]
     run = seal(objects, "202611040000", "202611040015", cut_off, run, base="EUR", pins=PINS)
-    stating = Stating(objects, TERMS, PROFILES)
+    stating = Stating(objects, SETTINGS, PROFILES)
     assert stating.run(at("2026-11-04 00:32")) == ["2026-10"]
     middle = [
         sold("2026-11-15 09:00", "m1", "10.00", order_id="1", terms="card 1"),

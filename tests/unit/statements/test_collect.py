@@ -30,7 +30,7 @@ from quarterhour.statements.collect import (
 )
 from quarterhour.statements.figures import OTHER_DAYS, AccountSums, Kind, Sum
 from quarterhour.statements.plan import Progress, StatementPlan
-from tests.support.statement_runs import NOVEMBER, TERMS, minutes, plan, posting, sealed_file
+from tests.support.statement_runs import NOVEMBER, SETTINGS, minutes, plan, posting, sealed_file
 
 GBP = Account("42", "GBP")
 QUARTER_HOUR = QuarterHour.parse("202611230130")
@@ -100,7 +100,7 @@ def test_a_day_is_that_of_business_time_in_the_zone() -> None:
 
 
 def test_figures_in_the_base_currency_are_at_the_rates_of_the_quarter_hour() -> None:
-    planned = plan(terms=replace(TERMS, base="EUR"))
+    planned = plan(settings=replace(SETTINGS, base="EUR"))
     rate = ExchangeRate(Decimal("0.8"), "ecb", "EUR", datetime(2026, 11, 20, tzinfo=UTC))
     base = sums_of(collected([posting(1, minutes(0))], planned, GBP=rate))[GBP].base
     assert base is not None

@@ -14,7 +14,7 @@ from quarterhour.statements.plan import (
     LINES_OF_A_GROUP,
     Progress,
     StatementPlan,
-    StatementTerms,
+    StatementSettings,
     check_request,
     due_period,
     read_period,
@@ -63,7 +63,7 @@ def test_the_first_period_is_the_configured_one() -> None:
 def test_once_a_period_is_stated_the_first_one_is_fixed_and_no_month_is_left_out(configured: Period | None) -> None:
     at_october, calendar = Progress(OCTOBER, OCTOBER), Calendar(first_period=configured)
     assert due(at_october, "202612032345", calendar) == NOVEMBER
-    assert plan(progress=at_october, terms=StatementTerms(calendar, "UTC", "abc")).first_period == OCTOBER
+    assert plan(progress=at_october, settings=StatementSettings(calendar, "UTC", "abc")).first_period == OCTOBER
 
 
 def test_without_a_configured_one_it_is_the_earliest_that_the_first_event_can_belong_to() -> None:
@@ -145,7 +145,7 @@ def plans(settings: list[Deployed], delays: list[int]) -> list[StatementPlan]:
         period = OCTOBER if number == 0 else found[-1].period.next
         cut_off = calendar(one).cut_off(period) + timedelta(hours=delay)
         bound = max([QuarterHour.at(cut_off), *(before.bound for before in found)])
-        made = plan(period, progress, bound, StatementTerms(calendar(one), one.zone, "abc"))
+        made = plan(period, progress, bound, StatementSettings(calendar(one), one.zone, "abc"))
         found.append(made)
         progress = Progress(made.first_period, period, bound, "a" * 64)
     return found
@@ -179,7 +179,7 @@ def test_a_line_is_on_the_first_statement_that_can_hold_it_and_on_no_other(
 
 def test_a_line_is_of_the_period_of_a_prior_one_or_of_none() -> None:
     after = QuarterHour.parse("202611040000")
-    november = plan(progress=Progress(OCTOBER, OCTOBER, after), terms=StatementTerms(Calendar(), "UTC", "abc"))
+    november = plan(progress=Progress(OCTOBER, OCTOBER, after), settings=StatementSettings(Calendar(), "UTC", "abc"))
     assert november.place("2026-11", "202611010000") is False
     assert november.place("2026-12", "202612010000") is None
     assert november.place("2026-10", "202611040000") is None

@@ -26,7 +26,7 @@ _ZONES: Final = timedelta(days=2)
 
 
 @dataclass(frozen=True, slots=True)
-class StatementTerms:
+class StatementSettings:
     """The deployment's settings for statements.
 
     ``base``: the base currency, empty for none. ``prefixes``: of the numbers of statements and of credit notes.
@@ -225,10 +225,10 @@ class Sealed(NamedTuple):
 
 
 def next_plan(
-    period: Period, progress: Progress, sealed: Sealed, now: datetime, terms: StatementTerms
+    period: Period, progress: Progress, sealed: Sealed, now: datetime, settings: StatementSettings
 ) -> StatementPlan:
     """Plan the run of a period that is due."""
-    calendar = terms.calendar
+    calendar = settings.calendar
     return StatementPlan(
         period,
         progress.first_period or period,
@@ -236,16 +236,16 @@ def next_plan(
         sealed.checkpoint.sealed_through,
         progress.bound,
         iso_millis(now),
-        terms.code_version,
-        terms.zone,
+        settings.code_version,
+        settings.zone,
         calendar.cut_off(period),
         calendar.starts(period),
         calendar.starts(period.next),
         (str(progress.stated), progress.manifest_sha256) if progress.stated else ("", ""),
         progress.numbers,
-        terms.prefixes,
+        settings.prefixes,
         sealed.checkpoint.previous,
-        terms.base,
+        settings.base,
         min(MOST_GROUPS, max(1, -(-(sealed.lines + progress.accounts) // LINES_OF_A_GROUP))),
     )
 

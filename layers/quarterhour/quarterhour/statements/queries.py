@@ -11,7 +11,7 @@ from quarterhour.aws.entity import CHECKPOINT_KEY, Range, Values
 from quarterhour.aws.entity_table import EntityReader
 from quarterhour.aws.retries import ATTEMPTS, pause
 from quarterhour.counters.keys import account_pk, day_key, latest_key, period_of, period_sks, quarter_hour_sks
-from quarterhour.counters.plan import by_quarter_hour, by_quarter_hour_and_period
+from quarterhour.counters.plan import Retention, by_quarter_hour, by_quarter_hour_and_period
 from quarterhour.model import clock, money
 from quarterhour.model.clock import iso_millis, iso_seconds
 from quarterhour.model.errors import GoneError, NotFoundError, UnavailableError
@@ -97,22 +97,14 @@ def shown_stated(values: Mapping[str, Any], caller: Caller) -> dict[str, Any]:
 
 
 @dataclass(frozen=True, slots=True)
-class StatementSettings:
-    """The deployment's settings for periods, and for how long counters are kept."""
-
-    calendar: Calendar
-    quarter_hours_kept: timedelta
-    days_kept: timedelta
-
-
-@dataclass(frozen=True, slots=True)
 class StatementQueries:
     """Queries of periods, previews and balances. ``began`` returns when the first report begins, ``None`` before it."""
 
     entities: EntityReader
     s3: "S3Client"
     bucket: str
-    settings: StatementSettings
+    calendar: Calendar
+    retention: Retention
     began: Callable[[], datetime | None]
 
     # ------------------------------------------------------------ periods
@@ -125,7 +117,7 @@ class StatementQueries:
     def _periods(self, after: Period | None, caller: Caller) -> Iterator[dict[str, Any]]:
         progress, now = self._progress(), clock.now()
         first = self._next_period(progress, now)
-        period = self.settings.calendar.month_of(now)
+        period = self.calendar.month_of(now)
         if after:
             period = min(period, after.previous)
         while period >= first:
@@ -137,7 +129,7 @@ class StatementQueries:
             yield shown_stated(values, caller)
 
     def _shown_open(self, period: Period, progress: Progress, now: datetime) -> dict[str, Any]:
-        calendar = self.settings.calendar
+        calendar = self.calendar
         dates = {
             "from": calendar.starts(period),
             "to": calendar.starts(period.next),
@@ -153,14 +145,14 @@ class StatementQueries:
     def _state(self, period: Period, progress: Progress, now: datetime) -> PeriodState:
         if progress.plan and progress.plan.period == period:
             return PeriodState.RUNNING
-        return PeriodState.CLOSED if self.settings.calendar.cut_off(period) <= now else PeriodState.OPEN
+        return PeriodState.CLOSED if self.calendar.cut_off(period) <= now else PeriodState.OPEN
 
     def _progress(self) -> Progress:
         values = self.entities.get(PROGRESS_KEY)
         return Progress.of(values) if values else Progress()
 
     def _next_period(self, progress: Progress, now: datetime) -> Period:
-        return progress.next_period(self.settings.calendar, self.began() or self._first_recorded(now))
+        return progress.next_period(self.calendar, self.began() or self._first_recorded(now))
 
     def _first_recorded(self, now: datetime) -> datetime:
         """Return when the first event was recorded, or before it, if nothing is reported yet."""
@@ -198,7 +190,7 @@ class StatementQueries:
                 raise NotFoundError(f"the account has no statement of {period}")
             begins = progress.first_period or first
             raise NotFoundError(f"there are no statements of {period}: they begin with {begins}")
-        if period > self.settings.calendar.month_of(now):
+        if period > self.calendar.month_of(now):
             raise NotFoundError(f"{period} has not begun")
         before = self.entities.get(statement_key(progress.stated, account)) if progress.stated else None
         closing = Decimal(before["closing"]) if before else money.ZERO
@@ -273,7 +265,7 @@ class StatementQueries:
         return (self.entities.get(latest_key(account)) or {}).get("version")
 
     def _balance(self, account: Account, statements: list[StatementSummary], since: QuarterHour | None) -> Balance:
-        first = self._progress().first_period or self.settings.calendar.first_period
+        first = self._progress().first_period or self.calendar.first_period
         periods = self._counted(account)
         recorded = self._recorded_since(account, since, first, periods) if since else Totals()
         return Balance.of(statements, of_periods(periods, first), recorded)
@@ -305,16 +297,16 @@ class StatementQueries:
         today = clock.now().date()
         last = QuarterHour.last_of(today + _DAY)
         if first and of_periods(periods, None) != of_periods(periods, first):
-            self._check_kept(since, self.settings.quarter_hours_kept)
+            self._check_kept(since, self.retention.quarter_hour)
             found = by_quarter_hour_and_period(self._counters(account, *quarter_hour_sks(since, last)))
             return total(of_periods(sums, first) for _, sums in found)
         day, rest = since.day, Totals()
         if since != QuarterHour.first_of(day):
-            self._check_kept(since, self.settings.quarter_hours_kept)
+            self._check_kept(since, self.retention.quarter_hour)
             found_ = by_quarter_hour(self._counters(account, *quarter_hour_sks(since, QuarterHour.last_of(day))))
             rest = total(totals for _, totals in found_)
             day += _DAY
-        self._check_kept(QuarterHour.first_of(day), self.settings.days_kept)
+        self._check_kept(QuarterHour.first_of(day), self.retention.day)
         days = self._counters(account, day_key(account, day)["sk"], day_key(account, today + _DAY)["sk"])
         return total(map(Totals.of, days)) + rest
 

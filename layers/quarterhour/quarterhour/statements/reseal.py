@@ -9,7 +9,7 @@ from quarterhour.model.errors import NotFoundError, SealedFileError
 from quarterhour.model.periods import Period
 from quarterhour.statements.keys import manifest_key, period_key, statement_key, statement_prefix
 from quarterhour.statements.listing import Listed
-from quarterhour.statements.plan import StatementPlan, StatementTerms
+from quarterhour.statements.plan import StatementPlan, StatementSettings
 from quarterhour.statements.service import (
     RESERVE_SECONDS,
     StatementResult,
@@ -38,8 +38,8 @@ class StatementResealResult:
 class StatementResealer(StatementRunner):
     """Runs the steps of a stated period again, and creates only files that have the hashes of the table."""
 
-    def __init__(self, stores: StatementStores, terms: StatementTerms, entities: EntityReader) -> None:
-        super().__init__(stores, terms)
+    def __init__(self, stores: StatementStores, settings: StatementSettings, entities: EntityReader) -> None:
+        super().__init__(stores, settings)
         self._entities = entities
         self._result = StatementResealResult()
 

@@ -55,7 +55,7 @@ from quarterhour.statements.page import statement_page
 from quarterhour.statements.plan import (
     Sealed,
     StatementPlan,
-    StatementTerms,
+    StatementSettings,
     check_request,
     due_period,
     first_day_of,
@@ -115,9 +115,9 @@ class StatementStores:
 class StatementRunner:
     """Seals the statements of every period that is due, exactly once, whatever interrupts it."""
 
-    def __init__(self, stores: StatementStores, terms: StatementTerms) -> None:
+    def __init__(self, stores: StatementStores, settings: StatementSettings) -> None:
         self._stores = stores
-        self._terms = terms
+        self._settings = settings
 
     def run(self, remaining_seconds: Callable[[], float], requested: Period | None = None) -> StatementResult:
         """State every period that is due, or as many as the time allows; ``requested``: the period to begin with.
@@ -172,7 +172,7 @@ class StatementRunner:
     def _check(self, period: Period) -> None:
         now = clock.now()
         began = self._stores.began() or now
-        check_request(period, self._stores.progress.progress(), self._terms.calendar, began, now)
+        check_request(period, self._stores.progress.progress(), self._settings.calendar, began, now)
 
     def _under_way(self, period: str) -> StatementPlan | None:
         plan = self._stores.progress.progress().plan
@@ -180,7 +180,7 @@ class StatementRunner:
 
     def _plan(self) -> StatementPlan | None:
         """Return the plan under way, or a new one; ``None`` if no period is due."""
-        stores, calendar = self._stores, self._terms.calendar
+        stores, calendar = self._stores, self._settings.calendar
         while True:
             progress = stores.progress.progress()
             if progress.plan:
@@ -191,7 +191,7 @@ class StatementRunner:
                 return None
             runs = stores.runs.days(first_day_of(period, progress), at.sealed_through)
             lines = sum(int(run["lines"]) for _, some in runs for run in some)
-            plan = next_plan(period, progress, Sealed(at, lines), clock.now(), self._terms)
+            plan = next_plan(period, progress, Sealed(at, lines), clock.now(), self._settings)
             stores.progress.save_plan(progress, plan)  # another run may have stored its plan first
 
     def _run(self, plan: StatementPlan, remaining_seconds: Callable[[], float]) -> bool:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from quarterhour.statements.proof.verify import Verification, verify
 from tests.support.sealing import Objects, edit, opening, relined
 from tests.support.stating import Stating, cover_up, edit_row, read_rows, write_rows
-from tests.unit.statements.stated import DECEMBER, NOVEMBER, PROFILES, TERMS, at, stated
+from tests.unit.statements.stated import DECEMBER, NOVEMBER, PROFILES, SETTINGS, at, stated
 
 LINES = NOVEMBER + "42/GBP/lines.csv.gz"
 JSON = NOVEMBER + "42/GBP/statement.json"
@@ -45,7 +45,7 @@ def test_untouched_statements_have_no_problem(objects: Objects) -> None:
 def test_months_that_are_stated_at_once_have_no_problem(objects: Objects) -> None:
     for key in [key for key in objects if key.startswith("statements/")]:
         del objects[key]
-    assert Stating(objects, TERMS, PROFILES).run(at("2027-01-05 00:17")) == ["2026-10", "2026-11", "2026-12"]
+    assert Stating(objects, SETTINGS, PROFILES).run(at("2027-01-05 00:17")) == ["2026-10", "2026-11", "2026-12"]
     assert (problems(objects), found_in(objects).lines) == ([], 22)
 
 
