@@ -18,7 +18,7 @@ from quarterhour_tools.csv.errors import EncodingError, FileError, MapError
 from quarterhour_tools.csv.events import events
 from quarterhour_tools.csv.file import COMMONEST, STDIN, UTF_8, TextFile, open_text
 from quarterhour_tools.csv.guess import guess
-from quarterhour_tools.csv.map import Mapping, load_mapping, read_map, shipped_maps
+from quarterhour_tools.csv.map import CsvMap, load_map, read_map, shipped_maps
 from quarterhour_tools.csv.table import BadRow, Record, Table, read_table
 from quarterhour_tools.output import counted, printable
 
@@ -88,12 +88,12 @@ def run(args: argparse.Namespace) -> int:
     try:
         if args.guess:
             return _guess(args.file)
-        mapping = load_mapping(read_map(args.map))
-        settings = _settings(mapping, dict(args.set))
-        with open_text(args.file, mapping.file.encoding) as file:
+        csv_map = load_map(read_map(args.map))
+        settings = _settings(csv_map, dict(args.set))
+        with open_text(args.file, csv_map.file.encoding) as file:
             if file.detected and file.encoding != UTF_8:
                 print(f"{printable(args.file)}: read as {file.encoding}, which was detected", file=sys.stderr)
-            return _convert(file, mapping, settings, args)
+            return _convert(file, csv_map, settings, args)
     except MapError as error:
         print(f"{printable(args.map or args.file)}: {printable(error)}", file=sys.stderr)
     except BrokenPipeError:  # the reader, such as `head`, has closed the pipe: it needs no message
@@ -148,24 +148,24 @@ def _guess(name: str) -> int:
     return 1 if questions else 0
 
 
-def _settings(mapping: Mapping, given: dict[str, str]) -> dict[str, str]:
+def _settings(csv_map: CsvMap, given: dict[str, str]) -> dict[str, str]:
     """Return the values that a map asks for; raise `MapError` if one is missing or unknown."""
-    for name, meaning in mapping.settings.items():
+    for name, meaning in csv_map.settings.items():
         if name not in given:
             raise MapError(f"settings.{name}", f"give --set {name}=...: {meaning}")
     for name in given:
-        if name not in mapping.settings:
+        if name not in csv_map.settings:
             raise MapError(f"settings.{name}", "the map asks for no such value")
     return given
 
 
-def _convert(file: TextFile, mapping: Mapping, settings: dict[str, str], args: argparse.Namespace) -> int:
+def _convert(file: TextFile, csv_map: CsvMap, settings: dict[str, str], args: argparse.Namespace) -> int:
     encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
     start, end = (
-        bound.replace(tzinfo=bound.tzinfo or mapping.zone) if bound else None for bound in (args.start, args.end)
+        bound.replace(tzinfo=bound.tzinfo or csv_map.zone) if bound else None for bound in (args.start, args.end)
     )
     counts = Counter[str]()
-    table = read_table(file.lines(), mapping.file, mapping.used_by)
+    table = read_table(file.lines(), csv_map.file, csv_map.used_by)
 
     def counted_rows() -> Iterator[Record | BadRow]:
         for row in islice(table.rows, args.limit):
@@ -174,7 +174,7 @@ def _convert(file: TextFile, mapping: Mapping, settings: dict[str, str], args: a
 
     rows = Table(table.header, counted_rows())
     with _writing() as out:  # the errors of reading are in file.problem
-        for outcome in events(rows, mapping, settings, whole=args.limit is None):
+        for outcome in events(rows, csv_map, settings, whole=args.limit is None):
             if isinstance(outcome, BadRow):
                 counts["bad"] += 1
                 if counts["bad"] <= MOST_SHOWN:

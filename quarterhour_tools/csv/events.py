@@ -13,7 +13,7 @@ from quarterhour.orders.events import unreserved
 from quarterhour_tools.csv.cells import Cells
 from quarterhour_tools.csv.errors import CellError, EmptyCellError
 from quarterhour_tools.csv.file import BROKEN
-from quarterhour_tools.csv.map import ROW, EventMap, Mapping, Value
+from quarterhour_tools.csv.map import ROW, CsvMap, EventMap, Value
 from quarterhour_tools.csv.numbers import NumberForm
 from quarterhour_tools.csv.table import BadRow, Record, Table
 from quarterhour_tools.csv.totals import Totals
@@ -28,16 +28,16 @@ class Event:
 
 
 def events(
-    table: Table, mapping: Mapping, settings: dict[str, str] | None = None, *, whole: bool = True
+    table: Table, csv_map: CsvMap, settings: dict[str, str] | None = None, *, whole: bool = True
 ) -> Iterator[Event | BadRow]:
     """Convert each row into its events, or into one bad row.
 
     The rows are numbered from 1, bad rows too, so that a fixed row does not change the ids of the others. `settings`
     are the values that the map asks for. The totals of a file are checked if its rows are read as a `whole`.
     """
-    places = [(column, table.header.index(column), clean) for column, clean in mapping.clean.items()]
-    filled = dict.fromkeys((column for column, clean in mapping.clean.items() if clean.fill_down), "")
-    totals = Totals(mapping.total) if mapping.total else None
+    places = [(column, table.header.index(column), clean) for column, clean in csv_map.clean.items()]
+    filled = dict.fromkeys((column for column, clean in csv_map.clean.items() if clean.fill_down), "")
+    totals = Totals(csv_map.total) if csv_map.total else None
     line = 0
     for ordinal, found in enumerate(table.rows, 1):
         line = found.line
@@ -56,7 +56,7 @@ def events(
                 continue
             if totals:
                 totals.add(cells)
-            yield from [_event(cells, each, mapping.numbers) for each in mapping.events if each.when(cells)]
+            yield from [_event(cells, each, csv_map.numbers) for each in csv_map.events if each.when(cells)]
         except CellError as error:
             yield BadRow(line, str(error))
     if totals and whole:

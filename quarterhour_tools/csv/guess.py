@@ -21,7 +21,7 @@ from quarterhour_tools.csv.columns import PLACEHOLDERS, Column, columns, is_text
 from quarterhour_tools.csv.errors import FileError, MapError
 from quarterhour_tools.csv.events import Event, events
 from quarterhour_tools.csv.file import Line
-from quarterhour_tools.csv.map import load_mapping, read_map, shipped_maps
+from quarterhour_tools.csv.map import load_map, read_map, shipped_maps
 from quarterhour_tools.csv.numbers import (
     BRACKETS,
     NEGATIVE_FORMS,
@@ -189,7 +189,7 @@ def _is_total(cells: Sequence[str]) -> bool:
 @cache
 def _shipped_columns() -> dict[str, frozenset[str]]:
     """Return the columns that each map uses that comes with the tools."""
-    return {name: frozenset(load_mapping(read_map(name)).used_by) for name in shipped_maps()}
+    return {name: frozenset(load_map(read_map(name)).used_by) for name in shipped_maps()}
 
 
 class _Guesser:
@@ -433,15 +433,15 @@ class _Guesser:
 
 def _samples(lines: list[Line], proposal: Proposal, header_line: int | None) -> list[str]:
     """Return the first rows as events, in JSON, or why they give none."""
-    mapping = load_mapping(proposal.toml(answered=True))
+    csv_map = load_map(proposal.toml(answered=True))
     try:
-        table = read_table(lines, mapping.file, mapping.used_by)
+        table = read_table(lines, csv_map.file, csv_map.used_by)
     except MapError:  # another line has the columns too
         proposal.put("[file]", "header", str(header_line))
-        mapping = load_mapping(proposal.toml(answered=True))
-        table = read_table(lines, mapping.file, mapping.used_by)
+        csv_map = load_map(proposal.toml(answered=True))
+        table = read_table(lines, csv_map.file, csv_map.used_by)
     shown = []
-    for one in islice(events(table, mapping, whole=False), SAMPLES):
+    for one in islice(events(table, csv_map, whole=False), SAMPLES):
         if isinstance(one, Event):
             shown.append(json.dumps(one.body, ensure_ascii=False))
         else:

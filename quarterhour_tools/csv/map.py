@@ -67,7 +67,7 @@ class TotalMap:
 
 
 @dataclass(frozen=True, slots=True)
-class Mapping:
+class CsvMap:
     """A whole map: the form of the file, and the events of a row.
 
     For each column in use, `clean` has its clean-up, and `used_by` the entry of the map that uses it. `settings` are
@@ -84,7 +84,7 @@ class Mapping:
     total: TotalMap | None
 
 
-def load_mapping(text: str) -> Mapping:
+def load_map(text: str) -> CsvMap:
     """Return the map of a TOML text; raise `MapError` with the name of the entry if it is invalid."""
     try:
         top = _Section(tomllib.loads(text), "")
@@ -108,7 +108,7 @@ def load_mapping(text: str) -> Mapping:
         total = _total_map(top.section("total"), compiler) if "total" in top else None
         given = {name: settings.text(name) for name in settings.names()}
         used_by = {column: field for column, field in compiler.used_by.items() if column not in given}
-        return Mapping(
+        return CsvMap(
             file=_file_form(file),
             numbers=numbers,
             zone=times.zone,

@@ -18,7 +18,7 @@ from quarterhour_tools.csv import command as csv_command
 from quarterhour_tools.csv.errors import MapError
 from quarterhour_tools.csv.events import Event, events
 from quarterhour_tools.csv.file import BROKEN, numbered
-from quarterhour_tools.csv.map import load_mapping
+from quarterhour_tools.csv.map import load_map
 from quarterhour_tools.csv.table import BadRow, read_table
 from quarterhour_tools.loading import agencies, rate_cards
 from tests.support.repository import ROOT
@@ -46,7 +46,7 @@ HEADER = "invoice,shop,time,price,customer\n"
 
 
 def outcomes(text: str, toml: str = TILL) -> list[Event | BadRow]:
-    mapping = load_mapping(toml)
+    mapping = load_map(toml)
     table = read_table(numbered(io.StringIO(text, newline="")), mapping.file, mapping.used_by)
     return list(events(table, mapping))
 
@@ -188,7 +188,7 @@ def test_every_row_of_the_file_is_in_the_sum(cents: list[int]) -> None:
 
 @pytest.mark.parametrize("example", sorted(EXAMPLES.glob("*.toml")), ids=lambda path: path.stem)
 def test_every_example_is_a_good_map(example: Path) -> None:
-    assert load_mapping(example.read_text("utf-8")).events
+    assert load_map(example.read_text("utf-8")).events
 
 
 def test_the_retail_example_tells_sales_refunds_and_adjustments_apart() -> None:
@@ -420,7 +420,7 @@ def test_a_row_that_pays_with_facts_of_a_sale_is_bad() -> None:
 
 def test_only_a_void_has_no_amount() -> None:
     with pytest.raises(MapError, match="amount"):
-        load_mapping(TILL.replace('amount = "{price}"\n', ""))
+        load_map(TILL.replace('amount = "{price}"\n', ""))
 
 
 def test_a_settlement_as_banks_export_it_is_read_whole() -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from quarterhour_tools.csv.errors import FileError, MapError
 from quarterhour_tools.csv.file import BROKEN, LONGEST, numbered, open_text
-from quarterhour_tools.csv.map import load_mapping
+from quarterhour_tools.csv.map import load_map
 
 TEXT = "invoice,shop\nA,Zoë\n"
 
@@ -147,7 +147,7 @@ subject = "{{shop}}"
 data = {{ amount = "1", currency = "EUR" }}
 """
     try:
-        declared = load_mapping(toml).file.encoding
+        declared = load_map(toml).file.encoding
     except MapError as error:
         assert error.field == "file.encoding"  # noqa: PT017 - either is right
         return

@@ -19,7 +19,7 @@ from quarterhour_tools.csv.errors import FileError, MapError
 from quarterhour_tools.csv.events import Event, events
 from quarterhour_tools.csv.file import numbered
 from quarterhour_tools.csv.guess import guess
-from quarterhour_tools.csv.map import load_mapping
+from quarterhour_tools.csv.map import load_map
 from quarterhour_tools.csv.table import read_table
 from tests.support.repository import ROOT
 
@@ -50,7 +50,7 @@ def answered(toml: str, **answers: str) -> str:
 
 
 def converted(text: str, toml: str) -> list[tuple[str, str, str, str, str, str]]:
-    mapping = load_mapping(toml)
+    mapping = load_map(toml)
     found = list(events(read_table(numbered(io.StringIO(text, newline="")), mapping.file, mapping.used_by), mapping))
     bodies = [one.body for one in found if isinstance(one, Event)]
     assert len(bodies) == len(found)
@@ -92,7 +92,7 @@ def test_what_the_data_do_not_decide_is_a_question() -> None:
     toml = proposed(AMBIGUOUS)
     assert questions(toml) == ["decimal", "thousands", "formats"]
     with pytest.raises(MapError, match=r'numbers.decimal: is still "\?"'):
-        load_mapping(toml)
+        load_map(toml)
     point = answered(toml, decimal='"."', thousands='","', formats='["%d/%m/%Y"]')
     comma = answered(toml, decimal='","', thousands='""', formats='["%m/%d/%Y"]')
     assert [(row[2][:10], row[4]) for row in converted(AMBIGUOUS, point)] == [
@@ -174,7 +174,7 @@ def test_any_table_gives_a_map_that_its_answers_complete(table: list[list[str]],
     csv.writer(out, delimiter=delimiter).writerows(table)
     with suppress(FileError):
         toml = proposed(out.getvalue())
-        load_mapping(answered(toml))
+        load_map(answered(toml))
         assert all(one.isprintable() or one == "\n" for one in toml)
 
 
@@ -238,7 +238,7 @@ def test_too_many_columns_are_refused() -> None:
 def test_names_of_columns_are_shown_escaped() -> None:
     toml = proposed('id,seller,amount,currency,"\x1b[2J"\n1,42,5.00,EUR,x\n', "\x1b.csv")
     assert "\x1b" not in toml
-    load_mapping(toml)
+    load_map(toml)
 
 
 def command(*arguments: str) -> int:

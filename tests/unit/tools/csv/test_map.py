@@ -3,7 +3,7 @@
 import pytest
 
 from quarterhour_tools.csv.errors import MapError
-from quarterhour_tools.csv.map import load_mapping
+from quarterhour_tools.csv.map import load_map
 from quarterhour_tools.csv.table import FileForm
 from tests.support.repository import ROOT
 
@@ -18,7 +18,7 @@ data = { amount = "{amount}", currency = "EUR" }
 
 
 def test_a_map_of_one_event_is_enough() -> None:
-    mapping = load_mapping(EVENT)
+    mapping = load_map(EVENT)
     assert mapping.file == FileForm(encoding=None, delimiter=None, quote='"', columns=(), header=None)
     assert mapping.used_by == {"id": "event[1].id", "shop": "event[1].subject", "amount": "event[1].data.amount"}
 
@@ -96,16 +96,16 @@ def test_a_map_of_one_event_is_enough() -> None:
 )
 def test_a_wrong_map_names_the_entry(field: str, text: str) -> None:
     with pytest.raises(MapError) as error:
-        load_mapping(text)
+        load_map(text)
     assert error.value.field == field
 
 
 def test_the_formats_that_files_use_are_accepted() -> None:
     formats = ["%d/%m/%Y", "%m/%d/%y %I:%M %p", "%Y-%m-%dT%H:%M:%S.%f%z", "%A, %d. %B %Y", "%Y%j", "%H:%M %Z", "%c"]
-    load_mapping(f"[time]\nformats = {formats}\n{EVENT}")
+    load_map(f"[time]\nformats = {formats}\n{EVENT}")
 
 
 def test_the_map_in_the_documentation_is_a_good_one() -> None:
     page = (ROOT / "docs" / "csv.md").read_text("utf-8")
-    mapping = load_mapping(page.partition("## The map\n\n```toml\n")[2].partition("```")[0])
+    mapping = load_map(page.partition("## The map\n\n```toml\n")[2].partition("```")[0])
     assert mapping.file.columns == ("a", "b")

@@ -9,7 +9,7 @@ import pytest
 from quarterhour_tools.csv.errors import MapError
 from quarterhour_tools.csv.events import Event, events
 from quarterhour_tools.csv.file import numbered
-from quarterhour_tools.csv.map import load_mapping, read_map, shipped_maps
+from quarterhour_tools.csv.map import load_map, read_map, shipped_maps
 from quarterhour_tools.csv.table import BadRow, read_table
 from tests.support.repository import ROOT
 
@@ -79,7 +79,7 @@ def export(name: str) -> str:
 
 
 def converted(name: str, text: str) -> list[Event | BadRow]:
-    mapping = load_mapping(read_map(name))
+    mapping = load_map(read_map(name))
     table = read_table(numbered(io.StringIO(text, newline="")), mapping.file, mapping.used_by)
     return list(events(table, mapping, dict.fromkeys(mapping.settings, "7")))
 
@@ -100,7 +100,7 @@ def test_a_shipped_map_reads_the_published_layout(name: str) -> None:
 def test_the_page_says_where_each_column_of_a_shipped_map_goes(name: str) -> None:
     page = (ROOT / "docs" / "csv.md").read_text("utf-8")
     section = page.partition("## Maps that come with the tools")[2].partition("\n## ")[0]
-    mapping = load_mapping(read_map(name))
+    mapping = load_map(read_map(name))
     assert f"`{name}`" in section
     assert [column for column in mapping.used_by if f"`{column}`" not in section] == []
 
