@@ -147,17 +147,26 @@ def _layout(lines: list[Line]) -> tuple[str, int]:
         rows = [row for row in records(iter(lines[:HEADER_LINES]), delimiter, '"') if isinstance(row, Record)]
         widths = Counter(len(row.cells) for row in rows if len(row.cells) > 1)
         if widths and (score := max((count, width) for width, count in widths.items())) > best:
-            first = next((row.line for row in rows if len(row.cells) == score[1] and _is_header(row.cells)), None)
+            first = _first_row([row for row in rows if len(row.cells) == score[1] and _filled(row) > 1])
             if first:
-                best, place = score, (delimiter, first - 1)
+                best, place = score, (delimiter, first.line - 1)
     if place is None:
         raise FileError("is not a table: no delimiter gives more than one column")
     return place
 
 
-def _is_header(cells: list[str]) -> bool:
-    """Return whether cells may be names: at least two are filled."""
-    return sum(bool(cell.strip()) for cell in cells) > 1
+def _first_row(rows: list[Record]) -> Record | None:
+    """Return the row with which the table begins: the fullest one of names, after titles with fewer cells filled."""
+    named = [row for row in rows if all(is_text(cell) for cell in row.cells if cell.strip())]
+    if named:
+        header = max(named, key=_filled)
+        if all(_filled(row) < _filled(header) for row in rows[: rows.index(header)]):
+            return header
+    return next(iter(rows), None)
+
+
+def _filled(row: Record) -> int:
+    return sum(bool(cell.strip()) for cell in row.cells)
 
 
 def _table(lines: list[Line], delimiter: str, start: int, proposal: Proposal) -> tuple[Table, int | None]:

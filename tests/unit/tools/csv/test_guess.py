@@ -70,6 +70,18 @@ def test_a_map_without_questions_works_as_it_is() -> None:
     ]
 
 
+def test_a_header_is_found_below_titles_with_several_cells() -> None:
+    titled = BANK.replace("Made on 23.10.2026;;;;", "Made on;23.10.2026;;;\nAccount;Harbour Books;GB;;")
+    toml = proposed(titled)
+    assert "line 5 is the header" in toml
+    assert converted(titled, toml) == converted(BANK, proposed(BANK))
+
+
+def test_a_row_of_texts_in_the_middle_is_no_header() -> None:
+    rows = "2026-10-01,42,12.50,EUR,Candle\nn/a,n/a,n/a,EUR,Candle\n2026-10-02,42,7.25,EUR,Lamp\n"
+    assert "the file has no header" in proposed(rows)
+
+
 def test_a_file_that_is_named_as_the_billed_orders_gets_another_source() -> None:
     assert 'source = "orders-csv"' in proposed(BANK, "orders.csv")
 
