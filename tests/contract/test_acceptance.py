@@ -27,7 +27,7 @@ from quarterhour_tools.emulator.engines import environment
 from tests.contract.paging import everything
 from tests.contract.storage import Storage
 from tests.support.builders import MACHINE
-from tests.support.stated import listed, plan_of, stated_items
+from tests.support.stored_statements import listed, plan_of, stated_items
 
 T = TypeVar("T")
 Record = Callable[[str, object], None]

@@ -15,7 +15,7 @@ from quarterhour.reports.plan import PartTotals, Plan, RunTotals, SealedFile
 from quarterhour.statements.page import statement_page
 from tests.support.browser import IN_A_BROWSER, Tab
 from tests.support.builders import QUARTER_HOUR
-from tests.support.statements import statement, sums
+from tests.support.statement_documents import statement, sums
 
 pytestmark = IN_A_BROWSER
 

@@ -17,7 +17,7 @@ from tests.handlers.described import ADDRESS, DOCUMENT, OPERATIONS, WRITES, Json
 from tests.handlers.desk import place
 from tests.support.events import refund, sale
 from tests.support.requests import LINES, post
-from tests.support.stated import keep_stated, listed, plan_of
+from tests.support.stored_statements import keep_stated, listed, plan_of
 from tests.support.system import World, opened
 
 CHECKS: Final = [

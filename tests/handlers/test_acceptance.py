@@ -15,7 +15,7 @@ from quarterhour_tools.emulator.http_api import Response
 from tests.handlers.desk import send
 from tests.support.events import adjustment, refund, sale, void
 from tests.support.requests import post
-from tests.support.stated import end_of_october, keep_stated, listed, plan_of, state
+from tests.support.stored_statements import end_of_october, keep_stated, listed, plan_of, state
 from tests.support.system import World, faulty, opened
 from tests.support.tables import items
 

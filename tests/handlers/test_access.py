@@ -29,7 +29,7 @@ from tests.handlers.test_bad_input import GOOD, as_dynamodb_would, bad_paths
 from tests.handlers.test_rate_cards import keep
 from tests.support.events import adjustment, payment, refund, rerating, sale, view, void
 from tests.support.requests import ONE, post
-from tests.support.stated import keep_stated, listed, plan_of
+from tests.support.stored_statements import keep_stated, listed, plan_of
 from tests.support.system import World, opened
 from tests.support.tables import items
 from tests.unit.rate_cards.builders import content

@@ -22,7 +22,7 @@ from tests.support.events import sale
 from tests.support.laws import examples
 from tests.support.orders import body as order
 from tests.support.requests import BATCH, LINES, ONE, post
-from tests.support.stated import keep_stated, listed, plan_of
+from tests.support.stored_statements import keep_stated, listed, plan_of
 from tests.support.system import World, opened
 from tests.support.tables import items, ledger
 

@@ -15,7 +15,7 @@ from quarterhour_tools.emulator.stack import TEMPLATE
 from tests.handlers.desk import send
 from tests.support.events import Cloud, payment, refund, sale
 from tests.support.requests import post, verdicts
-from tests.support.stated import LAST_HOUR
+from tests.support.stored_statements import LAST_HOUR
 from tests.support.system import World, opened
 
 PAGE = TEMPLATE.parent / "docs" / "api.md"

@@ -15,7 +15,7 @@ from quarterhour.statements.queries import StatementQueries
 from tests.handlers.desk import send
 from tests.support.events import sale
 from tests.support.requests import post
-from tests.support.stated import end_of_october, keep_stated, listed, plan_of, state
+from tests.support.stored_statements import end_of_october, keep_stated, listed, plan_of, state
 from tests.support.system import World
 
 OCTOBER = "/statements/42/GBP/2026-10"

@@ -19,7 +19,7 @@ from quarterhour_tools.emulator.http_api import Request
 from tests.support.agencies import FULL, tax
 from tests.support.events import Cloud, adjustment, cloud_event, refund, sale, void
 from tests.support.requests import events_request
-from tests.support.statement_runs import unpacked
+from tests.support.statement_plans import unpacked
 from tests.support.system import World, opened
 
 OCTOBER, NOVEMBER = Period(2026, 10), Period(2026, 11)

@@ -30,7 +30,7 @@ from quarterhour.statements.plan import StatementSettings
 from quarterhour.statements.proof.verify import verify
 from quarterhour_tools.emulator.faults import Killed
 from tests.support.sealing import line, opening, seal
-from tests.support.stating import Stating
+from tests.support.statements_in_memory import Stating
 
 if TYPE_CHECKING:
     from quarterhour.aws.items import Item

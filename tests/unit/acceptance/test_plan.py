@@ -29,7 +29,7 @@ from quarterhour.model.periods import Period
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.web.access import Caller, Role
 from tests.support.builders import MACHINE, one_of_staff, person
-from tests.support.stated import listed, plan_of
+from tests.support.stored_statements import listed, plan_of
 
 NAME = StatementName(Period(2026, 10), Account("42", "GBP"))
 LINE = Identity("shop", "e-1")

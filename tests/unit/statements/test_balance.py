@@ -12,7 +12,7 @@ from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.model.totals import Totals
 from quarterhour.statements.balance import Balance, StatementSummary, of_periods, preview
 from tests.support.builders import amounts
-from tests.support.stated import listed, plan_of
+from tests.support.stored_statements import listed, plan_of
 
 VAT = TaxProfile(STANDARD, Decimal(20))
 OCTOBER = Period(2026, 10)

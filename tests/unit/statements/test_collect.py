@@ -30,7 +30,7 @@ from quarterhour.statements.collect import (
 )
 from quarterhour.statements.figures import OTHER_DAYS, AccountSums, Kind, Sum
 from quarterhour.statements.plan import Progress, StatementPlan
-from tests.support.statement_runs import NOVEMBER, SETTINGS, minutes, plan, posting, sealed_file
+from tests.support.statement_plans import NOVEMBER, SETTINGS, minutes, plan, posting, sealed_file
 
 GBP = Account("42", "GBP")
 QUARTER_HOUR = QuarterHour.parse("202611230130")

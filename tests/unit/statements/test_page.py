@@ -8,7 +8,7 @@ import pytest
 
 from quarterhour.statements.page import statement_page
 from tests.support.html import Page
-from tests.support.statements import NOBODY, statement
+from tests.support.statement_documents import NOBODY, statement
 
 ATTACK = "<img src=x onerror=alert(1)>"
 

@@ -20,7 +20,7 @@ from quarterhour.statements.plan import (
     read_period,
 )
 from tests.support.laws import examples
-from tests.support.statement_runs import BOUND, NOVEMBER, PLANNED_AT, checkpoint, plan
+from tests.support.statement_plans import BOUND, NOVEMBER, PLANNED_AT, checkpoint, plan
 
 OCTOBER, DECEMBER = NOVEMBER.previous, NOVEMBER.next
 BEGAN = datetime(2026, 9, 30, 12, tzinfo=UTC)

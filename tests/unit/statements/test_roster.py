@@ -11,7 +11,7 @@ from quarterhour.statements.figures import AccountSums, Kind, Sum
 from quarterhour.statements.listing import FIGURES, Listed, SealedObject
 from quarterhour.statements.roster import Entry, Numbers, pack_roster, read_numbers, read_roster, roster
 from tests.support.builders import accounts
-from tests.support.statement_runs import plan
+from tests.support.statement_plans import plan
 
 
 def sums(commission: str = "1") -> AccountSums:

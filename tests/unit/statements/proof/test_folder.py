@@ -12,7 +12,7 @@ from quarterhour.statements.keys import LINES, PAGE, STATEMENT
 from quarterhour.statements.page import statement_page
 from quarterhour.statements.proof.folder import NOT_CHECKED, FolderVerification, verify_folder
 from tests.support.sealing import Objects, edit, opening, relined
-from tests.unit.statements.stated import DECEMBER, NOVEMBER, stated
+from tests.unit.statements.three_months import DECEMBER, NOVEMBER, stated
 
 
 @pytest.fixture

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from quarterhour.statements.proof.verify import Verification, verify
 from tests.support.sealing import Objects, edit, opening, relined
-from tests.support.stating import Stating, cover_up, edit_row, read_rows, write_rows
-from tests.unit.statements.stated import DECEMBER, NOVEMBER, PROFILES, SETTINGS, at, stated
+from tests.support.statements_in_memory import Stating, cover_up, edit_row, read_rows, write_rows
+from tests.unit.statements.three_months import DECEMBER, NOVEMBER, PROFILES, SETTINGS, at, stated
 
 LINES = NOVEMBER + "42/GBP/lines.csv.gz"
 JSON = NOVEMBER + "42/GBP/statement.json"

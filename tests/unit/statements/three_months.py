@@ -14,7 +14,7 @@ from quarterhour.model.periods import Calendar, Period, time_zone
 from quarterhour.reports.base_currency import Pins
 from quarterhour.statements.plan import StatementSettings
 from tests.support.sealing import Objects, line, seal
-from tests.support.stating import Stating
+from tests.support.statements_in_memory import Stating
 
 ZONE = "Europe/London"
 SETTINGS = StatementSettings(Calendar(time_zone(ZONE), 3, Period(2026, 10)), ZONE, "1.0", "EUR")
