@@ -25,7 +25,8 @@ class Issuer:
     """The issuer of one person's tokens; ``grants`` holds the kinds of requests for tokens that it has met."""
 
     url: str = ""
-    agency: str = "42"
+    subject: str = "ann"
+    agency: str | list[str] = "42"
     role: str = ""
     """The claim of the person's role; none if it is empty."""
     seconds: int = 3600
@@ -87,9 +88,11 @@ class Issuer:
         assert (challenge, form["redirect_uri"]) == (query["code_challenge"], query["redirect_uri"])
         return {**found, "id_token": self._token(aud=CLIENT, nonce=self.nonce or query["nonce"], name="Zoë Quine")}
 
-    def _token(self, **claims: str) -> str:
+    def _token(self, **claims: str | list[str]) -> str:
         expires = datetime.now(UTC) + timedelta(hours=1)
-        return jwt.encode({"iss": self.url, "sub": "ann", "exp": expires, **claims}, self._key, "RS256", {"kid": "one"})
+        return jwt.encode(
+            {"iss": self.url, "sub": self.subject, "exp": expires, **claims}, self._key, "RS256", {"kid": "one"}
+        )
 
 
 @contextmanager

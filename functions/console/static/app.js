@@ -1,9 +1,10 @@
 /** The console: the frame around every page, and the page of the present address. */
 import { html, render, useEffect, useErrorBoundary, useLayoutEffect, useRef, useState } from "./vendor/htm-preact.js";
 import * as format from "./format.js";
+import { STAFF, agencies, load, may } from "./me.js";
 import { Accounts } from "./pages/accounts.js";
 import { Agencies } from "./pages/agencies.js";
-import { Agency } from "./pages/agency.js";
+import { Agency, agencyAddress } from "./pages/agency.js";
 import { Event } from "./pages/event.js";
 import { Events } from "./pages/events.js";
 import { ExchangeRate, ExchangeRates } from "./pages/exchange-rates.js";
@@ -13,27 +14,35 @@ import { Report } from "./pages/report.js";
 import { Reports } from "./pages/reports.js";
 import { Statement } from "./pages/statement.js";
 import { Statements } from "./pages/statements.js";
-import { Failure, Link } from "./parts.js";
-import { address, here } from "./routes.js";
+import { Failure, Link, Name, Pending, useLoaded } from "./parts.js";
+import { address, agencyOf, here } from "./routes.js";
 import * as session from "./session.js";
 import { settings } from "./settings.js";
 
+/** The pages at which people begin; some for certain roles only. */
 const MENU = [
   ["Overview", []],
   ["Accounts", ["accounts"]],
-  ["Agencies", ["agencies"]],
+  ["Agencies", ["agencies"], STAFF],
   ["Events", ["events"]],
   ["Statements", ["statements"]],
-  ["Reports", ["reports"]],
-  ["Locations", ["locations"]],
+  ["Reports", ["reports"], STAFF],
+  ["Locations", ["locations"], STAFF],
   ["Exchange rates", ["exchange-rates"]],
 ];
 
-/** Returns the title and the content of the page at an address. */
+/** The pages of lists that show a person of several agencies one of them at a time. */
+const OF_ONE_AGENCY = ["", "accounts", "events", "statements"];
+
+/** Returns the title and the content of the page at an address, as far as the reader may see it. */
 function pageAt({ parts, query }) {
   const [first, ...rest] = parts;
-  if (!parts.length) return ["Overview", html`<${Overview} />`];
-  if (first === "accounts" && !rest.length) return ["Accounts", html`<${Accounts} />`];
+  const path = parts.join("/");
+  const [name, , roles] = MENU.find(([, its]) => its.join("/") === path) || [];
+  if (roles && !may(...roles)) return [name, html`<${OfOthers} roles=${roles} />`];
+  if (OF_ONE_AGENCY.includes(path) && agencies().length > 1 && !query.agency) return [name, html`<${Choice} />`];
+  if (!parts.length) return ["Overview", html`<${Overview} query=${query} />`];
+  if (first === "accounts" && !rest.length) return ["Accounts", html`<${Accounts} query=${query} />`];
   if (first === "events" && !rest.length) return ["Events", html`<${Events} query=${query} />`];
   if (first === "events" && rest.length === 2) {
     const [source, id] = rest;
@@ -59,6 +68,27 @@ function pageAt({ parts, query }) {
   return ["No such page", html`<p>There is no page at this address. Begin with the menu above.</p>`];
 }
 
+/** What is at the address of a page for other roles. */
+const OfOthers = ({ roles }) => html`
+  <p class="empty">
+    Only people with the role ${roles.slice(0, -1).map((one) => `${one}, `)}${roles.length > 1 && "or "}${roles.at(-1)}
+    ${" "}see this page. <${Link} to=${address([])}>The overview<//> shows what you may see.
+  </p>`;
+
+/** The agencies of a person of several, each with the present page of its own. */
+const Choice = () => html`
+  <p>You work for several agencies. Choose the one to show:</p>
+  <ul class="plain">
+    ${agencies().map((one) => html`<li key=${one}><${Link} to=${addressFor(one)}><${Name}>${one}<//><//></li>`)}
+  </ul>`;
+
+/** Returns the address of the present page for another agency; of the overview, if the page is of one thing. */
+function addressFor(agency) {
+  const { parts, query } = here();
+  if (parts[0] === "agencies" && parts.length === 2) return agencyAddress(agency);
+  return parts.length > 1 ? address([], { agency }) : address(parts, { ...query, agency });
+}
+
 function Page({ place }) {
   const [error] = useErrorBoundary();
   const [title, content] = pageAt(place);
@@ -81,8 +111,35 @@ function Zone({ utc, setUtc }) {
     </footer>`;
 }
 
+/** The agency that the page is of, and a way to the reader's others. */
+function Chooser({ agency }) {
+  return html`
+    <details class="chooser" key=${agency}>
+      <summary>${agency ? html`Agency <${Name}>${agency}<//>` : "Choose an agency"}</summary>
+      <ul>
+        ${agencies().map((one) => html`
+          <li key=${one}>
+            <${Link} to=${addressFor(one)} aria-current=${one === agency ? "true" : undefined}><${Name}>${one}<//><//>
+          </li>`)}
+      </ul>
+    </details>`;
+}
+
+/** The pages that the reader may begin at; people of agencies have their own agency in place of all. */
+function Menu({ place: { parts }, agency }) {
+  const shown = MENU.filter(([, , roles]) => !roles || may(...roles));
+  return html`
+    <nav aria-label="Pages">
+      ${shown.map(([text, its]) => html`
+        <${Link} key=${text} to=${address(its)} aria-current=${parts[0] === its[0] ? "page" : undefined}>${text}<//>`)}
+      ${!may(...STAFF) && agency && html`
+        <${Link} to=${agencyAddress(agency)} aria-current=${parts[0] === "agencies" ? "page" : undefined}>Agency<//>`}
+    </nav>`;
+}
+
 function App() {
   const [place, setPlace] = useState(here);
+  const { value: me, problem, again } = useLoaded(load, "");
   const [utc, setUtc] = useState(false);
   // At once, not after the first paint: a link may be followed before it.
   useLayoutEffect(() => {
@@ -95,18 +152,19 @@ function App() {
     if (shown.current !== place) document.getElementById("main").focus();
     shown.current = place;
   }, [place]);
+  const agency = agencyOf(place) || (me?.agencies.length === 1 ? me.agencies[0] : undefined);
   return html`
     <a class="skip" href="#main">Skip to the content</a>
     <header class="top">
       <strong>Quarterhour</strong>
-      <nav aria-label="Pages">
-        ${MENU.map(([text, parts]) => html`
-          <${Link} to=${address(parts)} aria-current=${place.parts[0] === parts[0] ? "page" : undefined}>${text}<//>`)}
-      </nav>
+      ${me && html`<${Menu} place=${place} agency=${agency} />`}
+      ${me?.agencies.length > 1 && html`<${Chooser} agency=${agency} />`}
       ${session.person() && html`
         <span><bdi>${session.person()}</bdi> <button type="button" onClick=${session.signOut}>Sign out</button></span>`}
     </header>
-    <${Page} place=${place} key=${place.parts.join("/")} />
+    ${me
+      ? html`<${Page} place=${place} key=${[...place.parts, agency].join("/")} />`
+      : html`<main id="main" tabindex="-1"><h1>Quarterhour</h1><${Pending} problem=${problem} retry=${again} /></main>`}
     <${Zone} utc=${utc} setUtc=${setUtc} />`;
 }
 

@@ -1,9 +1,23 @@
 /** The addresses of the pages, which can be shared and bookmarked. All but the first begin with /console/. */
 const ROOT = "/console/";
+let keepsAgency = false;
+
+/** Makes every address from now on name the agency of the present one, unless it names one by itself. */
+export const keepAgency = () => { keepsAgency = true; };
+
+/** Returns the agency that an address names: in its path or, for the pages of lists, as a parameter. */
+export function agencyOf({ parts: [page, ...names], query }) {
+  if (page === "agencies" && names.length === 1) return names[0];
+  if (page === "statements" && names.length === 3) return names[1];
+  return query.agency;
+}
 
 /** Returns the address of a page: its parts, and those parameters that have a value. */
 export function address(parts, parameters = {}) {
-  const query = new URLSearchParams(Object.entries(parameters).filter(([, value]) => value));
+  const agency = keepsAgency && !agencyOf({ parts, query: parameters }) && agencyOf(here());
+  const query = new URLSearchParams(
+    Object.entries({ ...parameters, ...(agency && { agency }) }).filter(([, value]) => value),
+  );
   const path = parts.length ? ROOT + parts.map(encodeURIComponent).join("/") : "/";
   return query.size ? `${path}?${query}` : path;
 }

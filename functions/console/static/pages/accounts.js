@@ -8,8 +8,8 @@ const HEAD = [["Agency"], ["Currency"], ["Events", "n"], ["Net", "n"], ["Commiss
 const COLUMNS = ["agency", "currency", "events", "gross", "refunds", "net", "commission", "payments"];
 
 /** The page. */
-export function Accounts() {
-  const list = usePages("/accounts", {});
+export function Accounts({ query: { agency } }) {
+  const list = usePages("/accounts", { agency });
   if (list.empty) {
     return html`<p class="empty">No event is recorded yet. Send the first one with <code>POST /events</code>.</p>`;
   }

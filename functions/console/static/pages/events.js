@@ -1,5 +1,6 @@
 /** Events: those recorded in a span, by agency, source, order, customer and type; or one by its source and id. */
 import { html } from "../vendor/htm-preact.js";
+import { STAFF, may } from "../me.js";
 import { Link, Money, More, Name, Save, Table, Time, usePages } from "../parts.js";
 import { address, navigate } from "../routes.js";
 
@@ -76,7 +77,7 @@ const Filter = ({ query }) => html`
     onSubmit=${(event) => navigate(address(["events"], fieldsOf(event)))}>
     <label>From, in UTC <input name="from" required defaultValue=${query.from} autocomplete="off" /></label>
     <label>To before <input name="to" required defaultValue=${query.to} autocomplete="off" /></label>
-    ${TEXTS.map(([name, text]) => html`
+    ${TEXTS.filter(([name]) => name !== "agency" || may(...STAFF)).map(([name, text]) => html`
       <label key=${name}>${text} <input name=${name} defaultValue=${query[name]} autocomplete="off" /></label>`)}
     <label>Type
       <select name="type">

@@ -5,6 +5,7 @@ import { laterMonth } from "../calendar.js";
 import { DailyChart } from "../chart.js";
 import { difference, sum } from "../decimal.js";
 import * as format from "../format.js";
+import { STAFF, may } from "../me.js";
 import { Failure, Link, Money, More, Name, Pending, Table, useLoaded, usePages } from "../parts.js";
 import { address } from "../routes.js";
 import { AgencyLink } from "./agency.js";
@@ -16,9 +17,9 @@ const VIEWS = "XXX";
 const HEAD = [["Agency"], ["Currency"], ["Last period", "n"], ["This period", "n"], ["Change", "n"]];
 
 /** The page. */
-export function Overview() {
+export function Overview({ query: { agency } }) {
   const { value: periods, problem, again } = useLoaded(() => get("/periods?limit=1"), "");
-  const list = usePages("/accounts", { limit: ACCOUNTS });
+  const list = usePages("/accounts", { agency, limit: ACCOUNTS });
   const [current] = periods?.items || [];
   if (!current) {
     if (!periods) return html`<${Pending} problem=${problem} retry=${again} />`;
@@ -26,7 +27,7 @@ export function Overview() {
   }
   const accounts = list.items.filter((one) => one.currency !== VIEWS);
   return html`
-    <${Attention} accounts=${accounts} />
+    <${Attention} agency=${agency} accounts=${accounts} />
     <${Figures} accounts=${accounts} period=${current.period} partly=${Boolean(list.more)} />
     <${More} list=${list} />`;
 }
@@ -132,18 +133,13 @@ async function byDay(accounts, from, to) {
   return Object.keys(days).sort().map((day) => [day, sum(days[day])]);
 }
 
-/** Returns what a request holds; nothing if the reader may not see it. */
-const allowed = (path) => get(path).catch((problem) => {
-  if (problem.status === 403) return { items: [] };
-  throw problem;
-});
-
-function Attention({ accounts }) {
+function Attention({ agency, accounts }) {
+  const list = (path, more) => get(withQuery(path, { limit: 100, ...more }));
   const load = () => Promise.all([
-    allowed("/held?limit=100"), allowed("/disputes?limit=100"), allowed("/statements?status=not_issued&limit=100"),
-    allowed("/periods?limit=12"), allowed("/reports?limit=1"),
+    list("/held", { agency }), list("/disputes", { agency }), list("/statements", { agency, status: "not_issued" }),
+    list("/periods", { limit: 12 }), may(...STAFF) ? list("/reports", { limit: 1 }) : { items: [] },
   ]);
-  const { value, problem, again } = useLoaded(load, "");
+  const { value, problem, again } = useLoaded(load, agency);
   if (!value) return html`<${Pending} problem=${problem} retry=${again} />`;
   const [held, disputes, notIssued, periods, reports] = value;
   const unregistered = accounts.filter((one) => one.registered === false);

@@ -2,6 +2,7 @@
 import { html } from "../vendor/htm-preact.js";
 import { get } from "../api.js";
 import * as format from "../format.js";
+import { STAFF, may } from "../me.js";
 import { Link, Money, More, Name, Save, Status, Table, useLoaded, usePages } from "../parts.js";
 import { address, navigate } from "../routes.js";
 
@@ -71,7 +72,8 @@ function Filter({ query }) {
           <option value="">All</option>${options(STATUSES, query.status, format.words)}
         </select>
       </label>
-      <label>Agency <input name="agency" defaultValue=${query.agency} autocomplete="off" /></label>
+      ${may(...STAFF) && html`
+        <label>Agency <input name="agency" defaultValue=${query.agency} autocomplete="off" /></label>`}
       <button>Show</button>
     </form>`;
 }

@@ -1,0 +1,176 @@
+"""The console in Chromium as people with different roles and agencies see it: menu, pages, choice of an agency."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+import pytest
+
+from quarterhour.model.clock import ManualClock, using
+from quarterhour_tools.emulator.server import Server
+from quarterhour_tools.emulator.stack import open_stack
+from tests.e2e.test_server import serving
+from tests.support.browser import HOSTILE, IN_A_BROWSER, PHONE, RIGHT_TO_LEFT, Tab, shown
+from tests.support.openid import AUDIENCE, CLIENT, Issuer
+from tests.support.system import World
+
+pytestmark = IN_A_BROWSER
+
+OWN = ["42", "43"]
+LISTS = {
+    "": "25.00",
+    "console/accounts": "200.00",
+    "console/events": "No event of this kind",
+    "console/statements": "S-000002",
+}
+"""Pages that show a person of several agencies one of them, with what they show of agency 43."""
+FOR_ALL = {"Overview", "Accounts", "Events", "Statements", "Exchange rates"}
+FOR_STAFF = {"Agencies", "Reports", "Locations"}
+
+
+@pytest.fixture(scope="module")
+def address(issuer: Issuer) -> Iterator[str]:
+    """The address of a stack in November whose October is stated, with five agencies."""
+    server, clock_ = Server(0), ManualClock(datetime(2026, 10, 30, 12, tzinfo=UTC))
+    signs_in = {"JwtIssuer": issuer.url, "JwtAudience": AUDIENCE, "JwtRoleClaim": "role", "ConsoleClientId": CLIENT}
+    with using(clock_), open_stack("moto", signs_in, s3_url=server.url, virtual=True) as stack, serving(server, stack):
+        with server.turns.taken():
+            world = World(stack, clock_)
+            for number, agency in enumerate((*OWN, "44", HOSTILE, RIGHT_TO_LEFT)):
+                world.sell(f"{number + 1}00.00", agency)
+            world.pass_time(days=5)
+            world.report()
+            stack.invoke("statements", {})
+            world.sell("7.00", "42")
+            world.drain()
+        yield server.url
+
+
+def opened(browser: Tab, address: str, issuer: Issuer, role: str, *agencies: str, color_scheme: str = "light") -> None:
+    """Open an address as a person with a role at agencies."""
+    issuer.role, issuer.agency = role, list(agencies) if len(agencies) > 1 else "".join(agencies)
+    browser.open(address, color_scheme)
+    browser.until("document.querySelector('nav a')")
+
+
+def texts(browser: Tab, selector: str) -> list[str]:
+    """Return the texts of the elements that a selector finds."""
+    found: list[str] = browser.evaluate(f"[...document.querySelectorAll({selector!r})].map((one) => one.innerText)")
+    return found
+
+
+def errors(browser: Tab) -> list[str]:
+    """Return what the page wrote as an error; a person may not see whether there are rate cards, which is a 404."""
+    return [one for one in browser.errors if "/documents/rate-card" not in one]
+
+
+@pytest.mark.parametrize("role", ["finance", "support", "auditor", "agency"])
+def test_the_menu_shows_the_pages_of_the_role_and_each_of_them_works(
+    browser: Tab, address: str, issuer: Issuer, role: str
+) -> None:
+    opened(browser, address, issuer, role, "42")
+    menu = texts(browser, "header nav a")
+    assert set(menu) >= FOR_ALL
+    assert (set(menu) >= FOR_STAFF, "Agency" in menu) == ((True, False) if role != "agency" else (False, True))
+    for text in menu:
+        browser.click(text)
+        browser.until(f"document.querySelector('header [aria-current=page]')?.innerText === {text!r}")
+        browser.until("![...document.querySelectorAll('[role=status]')].some((one) => one.innerText === 'Loading…')")
+        assert texts(browser, "[role=alert]") == []
+    assert not browser.evaluate("document.querySelector('.chooser')")
+    assert errors(browser) == []
+
+
+@pytest.mark.parametrize("page", ["agencies", "reports", "locations"])
+def test_a_page_for_staff_tells_a_person_of_an_agency_so_and_where_to_go(
+    browser: Tab, address: str, issuer: Issuer, page: str
+) -> None:
+    opened(browser, f"{address}/console/{page}", issuer, "agency", "42")
+    shown(browser, "Only people with the role finance, support, or auditor")
+    assert browser.violations() == []
+    browser.click("The overview")
+    shown(browser, "Commission by day")
+    assert errors(browser) == []
+
+
+@pytest.mark.parametrize("page", LISTS)
+def test_a_person_of_several_agencies_chooses_one_and_the_address_names_it(
+    browser: Tab, address: str, issuer: Issuer, page: str
+) -> None:
+    opened(browser, f"{address}/{page}", issuer, "agency", *OWN)
+    shown(browser, "Choose the one to show")
+    assert texts(browser, "main li") == OWN
+    assert browser.violations() == []
+    browser.evaluate("document.querySelectorAll('main li a')[1].click()")
+    shown(browser, LISTS[page])
+    assert browser.evaluate("window.location.pathname + window.location.search") == f"/{page}?agency=43"
+    assert "Agency 43" in texts(browser, "header summary")
+    assert errors(browser) == []
+
+
+def test_the_chosen_agency_stays_on_every_page_until_another_is_chosen(
+    browser: Tab, address: str, issuer: Issuer
+) -> None:
+    opened(browser, f"{address}/?agency=42", issuer, "agency", *OWN)
+    shown(browser, "Commission by day")
+    for text in ("Events", "Statements", "Accounts"):
+        browser.click(text)
+        browser.until(f"document.querySelector('h1').innerText === {text!r}")
+        assert browser.evaluate("window.location.search") == "?agency=42"
+    browser.click("Agency")
+    shown(browser, "Balance in GBP")
+    assert browser.evaluate("window.location.pathname + window.location.search") == "/console/agencies/42"
+    browser.evaluate("document.querySelector('header summary').click()")
+    assert browser.violations() == []
+    browser.click("43")
+    browser.until("document.querySelector('h1').innerText === 'Agency 43'")
+    assert browser.evaluate("document.querySelector('header details').open") is False
+    browser.click("Overview")
+    shown(browser, "Commission by day")
+    assert browser.evaluate("window.location.search") == "?agency=43"
+    assert set(texts(browser, "tbody th")) >= {"43"}
+    assert "42" not in texts(browser, "tbody th")
+    assert browser.evaluate("JSON.stringify([{...sessionStorage}, {...localStorage}, document.cookie])") == '[{},{},""]'
+    assert errors(browser) == []
+
+
+def test_a_statement_of_another_of_their_agencies_needs_no_choice(browser: Tab, address: str, issuer: Issuer) -> None:
+    opened(browser, f"{address}/console/statements/2026-10/43/GBP", issuer, "agency", *OWN)
+    shown(browser, "Closing balance")
+    assert texts(browser, "header summary") == ["Agency 43"]
+    browser.click("Statements")
+    browser.until("window.location.search === '?agency=43'")
+    assert "Agency" not in texts(browser, "main label")
+
+
+def test_people_of_agencies_see_the_story_of_an_event_without_its_run(
+    browser: Tab, address: str, issuer: Issuer
+) -> None:
+    opened(browser, f"{address}/console/events/shop/e0", issuer, "agency", "42")
+    shown(browser, "Commission so far")
+    assert "Sealed line" not in texts(browser, "h2")
+    opened(browser, f"{address}/console/events/shop/e0", issuer, "auditor")
+    shown(browser, "Compare with the sealed line")
+
+
+@pytest.mark.parametrize("color_scheme", ["light", "dark"])
+def test_axe_finds_nothing_on_the_choice_of_agencies_with_difficult_names(
+    browser: Tab, address: str, issuer: Issuer, color_scheme: str
+) -> None:
+    opened(browser, address, issuer, "agency", "42", RIGHT_TO_LEFT.replace(" ", ""), color_scheme=color_scheme)
+    shown(browser, "Choose the one to show")
+    browser.evaluate("document.querySelector('header summary').click()")
+    assert browser.violations() == []
+    assert texts(browser, "header li bdi") == ["42", RIGHT_TO_LEFT.replace(" ", "")]
+    browser.resize(*PHONE)
+    assert browser.evaluate("document.documentElement.scrollWidth") <= PHONE[0]
+
+
+def test_without_the_api_the_page_says_so_and_tries_again(browser: Tab, address: str, issuer: Issuer) -> None:
+    issuer.role = ""
+    browser.open(f"{address}/console/accounts")
+    shown(browser, "your token has no role")
+    assert texts(browser, "header button") == ["Sign out"]
+    assert browser.violations() == []
+    issuer.role, issuer.agency = "finance", ""
+    browser.evaluate("window.location.reload()")
+    shown(browser, "Lifetime totals")
