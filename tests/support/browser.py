@@ -117,9 +117,15 @@ class Tab:
     def until(self, expression: str) -> None:
         """Wait until an expression has a true value."""
         ends = time.monotonic() + _PATIENCE
-        while not self.evaluate(f"Boolean({expression})"):
+        while not self._holds(expression):
             assert time.monotonic() < ends, (expression, self.evaluate("document.body.innerText"))
             time.sleep(_PAUSE)
+
+    def _holds(self, expression: str) -> bool:
+        try:
+            return bool(self.evaluate(f"Boolean({expression})"))
+        except CommandError:
+            return False  # the page has just changed, as on the way to the issuer
 
     def click(self, text: str) -> None:
         """Click the first link or button with a text, or else whose text begins so, as soon as there is one."""
