@@ -73,7 +73,7 @@ def list_statements() -> http.Response:
     """Return statements with their status, those of the newest period first."""
     query = routes.parameters()
     period = query.optional("period", PERIOD, instants.month, None)
-    agency = routes.caller().narrowed(query.optional("agency", NAME, parameters.name, None))
+    agency = routes.caller().requested_agency(query)
     status = query.optional("status", one_of(Status), Status, None)
     paging = query.paging()
     return http.response(200, paging.body(acceptance.statements(StatementFilter(period, agency, status), paging)))
@@ -96,7 +96,7 @@ def statement(agency: Names, currency: str, period: str) -> http.Response:
 def list_disputes() -> http.Response:
     """Return disputed lines, open ones or resolved ones, the oldest first."""
     query = routes.parameters()
-    agency = routes.caller().narrowed(query.optional("agency", NAME, parameters.name, None))
+    agency = routes.caller().requested_agency(query)
     status = query.optional("status", one_of(DisputeStatus), DisputeStatus, DisputeStatus.OPEN)
     paging = query.paging()
     return http.response(200, paging.body(acceptance.disputes(status, agency, paging, routes.caller())))

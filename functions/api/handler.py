@@ -74,7 +74,7 @@ Names = tuple[str, ...]
 def accounts() -> http.Response:
     """Return the accounts, each with its lifetime totals."""
     query = routes.parameters()
-    agency = routes.caller().narrowed(query.optional("agency", NAME, parameters.name, None))
+    agency = routes.caller().requested_agency(query)
     currency = query.optional("currency", fields.CURRENCY, read_currency, None)
     paging = query.paging()
     return _ok(paging.body(counters.accounts(agency, currency, paging, routes.seconds_left)))
@@ -85,7 +85,7 @@ def overview() -> http.Response:
     """Return the accounts with their totals in a period and the one before, and the sums of their days."""
     query = routes.parameters()
     period = query.required("period", PERIOD, instants.month)
-    agency = routes.caller().narrowed(query.optional("agency", NAME, parameters.name, None))
+    agency = routes.caller().requested_agency(query)
     return _ok(overviews.page(period, agency, query.paging(), routes.seconds_left))
 
 
@@ -206,7 +206,7 @@ def held_events() -> http.Response:
     query = routes.parameters()
     status = query.optional("status", one_of(HeldStatus), HeldStatus, HeldStatus.HELD)
     reason = query.optional("reason", one_of(HeldReason), HeldReason, None)
-    agency = routes.caller().narrowed(query.optional("agency", NAME, parameters.name, None))
+    agency = routes.caller().requested_agency(query)
     before = query.optional("before", MOMENT, instants.moment, None)
     paging = query.paging()
     return _ok(paging.body(held.page(HeldQuery(status, agency, reason, before), paging, routes.caller())))

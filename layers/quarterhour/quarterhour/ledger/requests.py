@@ -24,7 +24,7 @@ def event_filter(query: Parameters, caller: Caller) -> dict[str, str]:
     Raises ``InvalidError``, or ``ForbiddenError`` for another agency than the caller's.
     """
     sent = {
-        "agency": caller.narrowed(query.optional("agency", NAME, parameters.name, None)),
+        "agency": caller.requested_agency(query),
         "source": query.optional("source", NAME, parameters.name, None),
         "type": query.optional("type", one_of(TYPES), lambda name: among(dict.fromkeys(TYPES, name), name), None),
         "order_id": query.optional("order", TEXT, parameters.text, None),

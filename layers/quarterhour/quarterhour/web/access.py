@@ -13,8 +13,9 @@ from typing import Any, Final
 
 from quarterhour.aws.settings import Environment
 from quarterhour.model.errors import ForbiddenError, UnauthenticatedError
-from quarterhour.model.fields import is_stored_name, shown
-from quarterhour.web.parameters import invalid, spellings
+from quarterhour.model.fields import NAME, is_stored_name, shown
+from quarterhour.web import parameters
+from quarterhour.web.parameters import Parameters, invalid, spellings
 
 Variables = Mapping[str, str]
 """The variables of a request's path, still encoded."""
@@ -88,6 +89,10 @@ class Caller:
         if agency is not None and not self.may_see(agency):
             raise ForbiddenError(f"your token is of another agency than {shown(str(agency))}")
         return agency
+
+    def requested_agency(self, query: Parameters) -> str | None:
+        """Return the agency to show for a request, by its parameter ``agency``; raises what ``narrowed`` raises."""
+        return self.narrowed(query.optional("agency", NAME, parameters.name, None))
 
 
 @dataclass(frozen=True, slots=True)
