@@ -9,8 +9,8 @@ from tests.support.openid import Issuer, signing_in
 
 
 @pytest.fixture(scope="module")
-def _tab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tab]:
-    with tab(tmp_path_factory.mktemp("profile")) as opened:
+def _tab() -> Iterator[Tab]:
+    with tab() as opened:
         yield opened
 
 
