@@ -100,5 +100,5 @@ def _response(currency: str, values: Values, status: int = 200) -> http.Response
 @observed
 @http.answered
 def handler(event: dict[str, object], context: LambdaContext) -> http.Response:
-    """Handle a request about exchange rates."""
+    """Return the response to a request about exchange rates."""
     return routes.handle(event, context)

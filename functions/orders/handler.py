@@ -91,5 +91,5 @@ def list_customer_items(customer: str) -> http.Response:
 @observed
 @http.answered
 def handler(event: dict[str, Any], context: LambdaContext) -> http.Response:
-    """Handle a request about orders."""
+    """Return the response to a request about orders."""
     return routes.handle(event, context)

@@ -180,7 +180,7 @@ class StatementHistory:
 
     @property
     def is_disputed_itself(self) -> bool:
-        """Whether the statement was disputed, not only lines of it."""
+        """Whether the statement was disputed as a whole, not only lines of it."""
         return any(one.status is Status.DISPUTED and one.line is None for one in self.changes)
 
     @property

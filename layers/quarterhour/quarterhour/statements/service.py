@@ -213,7 +213,7 @@ class StatementRunner:
     # ------------------------------------------------------------ collect
 
     def _collect(self, plan: StatementPlan, day: date) -> bool:
-        """Collect a day's lines, unless they are; return whether they were not."""
+        """Collect a day's lines, unless that is done already; return whether it was not."""
         key = day_totals_key(plan.period, day)
         if self._stores.files.exists(key):
             return False
@@ -245,7 +245,7 @@ class StatementRunner:
     # ------------------------------------------------------------ number
 
     def _number(self, plan: StatementPlan) -> bool:
-        """Number the accounts, unless they are; return whether they were not."""
+        """Number the accounts, unless that is done already; return whether it was not."""
         key = roster_key(plan.period)
         if self._stores.files.exists(key):
             return False
@@ -276,7 +276,7 @@ class StatementRunner:
     # ------------------------------------------------------------ write
 
     def _write(self, plan: StatementPlan, group: int) -> bool:
-        """Write the statements of a group, unless they are written; return whether they were not."""
+        """Write the statements of a group, unless that is done already; return whether it was not."""
         if self._stores.files.exists(written_key(plan.period, group)):
             return False
         self._write_group(plan, group)
