@@ -2,6 +2,8 @@
 import { Problem } from "./problem.js";
 import { headersOf } from "./session.js";
 
+const VERDICTS = { rejected: "rejected", conflict: "in conflict with another", unavailable: "not recorded yet" };
+
 /** Encodes a name for a path: twice, because API Gateway decodes once before it looks for the route. */
 export const segment = (name) => encodeURIComponent(encodeURIComponent(name));
 
@@ -28,6 +30,12 @@ export const put = (path, body) => request("PUT", path, body);
 /** Sends a body that creates something; a second time creates nothing more. */
 export const post = (path, body) => request("POST", path, body);
 
+/** Records an event and returns its outcome: recorded, duplicate or held; a second time records nothing more. */
+export async function record(event) {
+  const { items: [outcome] } = await request("POST", "/events", event, "application/cloudevents+json");
+  return outcome;
+}
+
 /** Does something with each item, six at a time, as a browser connects; rejects at the first that fails. */
 export async function each(items, action) {
   const left = [...items];
@@ -35,9 +43,9 @@ export async function each(items, action) {
   await Promise.all(Array.from({ length: 6 }, worker));
 }
 
-async function request(method, path, body) {
+async function request(method, path, body, type = "application/json") {
   const headers = await headersOf();
-  if (body) headers["content-type"] = "application/json";
+  if (body) headers["content-type"] = type;
   let response;
   try {
     response = await fetch(path, { method, headers, body: body && JSON.stringify(body) });
@@ -47,6 +55,12 @@ async function request(method, path, body) {
   const content = await response.json().catch(() => ({}));
   if (response.ok) return content;
   const id = content.request_id || response.headers.get("x-request-id") || response.headers.get("apigw-requestid");
-  const title = content.title || content.message || `Status ${response.status}`;
-  throw new Problem(response.status, title, content.detail, id);
+  const { title, message, detail } = content.items ? refusalOf(content.items[0]) : content;
+  throw new Problem(response.status, title || message || `Status ${response.status}`, detail, id);
 }
+
+/** Returns the title and the detail of the problem that an event's outcome is. */
+const refusalOf = ({ verdict, errors }) => ({
+  title: `The event is ${VERDICTS[verdict]}`,
+  detail: errors.map(({ field, problem, expected }) => `${field || "it"} ${problem}: expected ${expected}`).join("; "),
+});

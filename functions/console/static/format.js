@@ -3,13 +3,14 @@ import { settings } from "./settings.js";
 
 const formats = new Map();
 
-function cached(kind, options) {
-  const key = kind.name + JSON.stringify(options);
-  if (!formats.has(key)) formats.set(key, new kind(undefined, options));
+function cached(kind, options, language) {
+  const key = kind.name + JSON.stringify([options, language]);
+  if (!formats.has(key)) formats.set(key, new kind(language, options));
   return formats.get(key);
 }
 
-function digitsOf(currency) {
+/** Returns the number of decimal places that sums of a currency have. */
+export function digitsOf(currency) {
   return cached(Intl.NumberFormat, { style: "currency", currency }).resolvedOptions().maximumFractionDigits;
 }
 
@@ -40,12 +41,28 @@ export function size(bytes) {
 
 let zone = settings.time_zone;
 
+/** Returns the name of the time zone that is shown. */
+export const zoneName = () => zone;
+
 /** Makes every time that is formatted from now on one of UTC, or of the marketplace's zone. */
 export const showUtc = (utc) => { zone = utc ? "UTC" : settings.time_zone; };
 
 /** Returns an instant in a time zone, to the minute. */
 export const time = (text, timeZone = zone) =>
   cached(Intl.DateTimeFormat, { dateStyle: "medium", timeStyle: "short", timeZone }).format(new Date(text));
+
+/** Returns an instant as the date and time of a form, in the time zone that is shown: 2026-11-05T09:00. */
+export const localTime = (instant) =>
+  cached(Intl.DateTimeFormat, { dateStyle: "short", timeStyle: "short", timeZone: zone }, "sv")
+    .format(new Date(instant)).replace(" ", "T");
+
+/** Returns the instant of the date and time of a form, in the time zone that is shown. */
+export function instant(local) {
+  const wanted = Date.parse(`${local}Z`);
+  // Twice: near a change of the clocks, the first guess can have the other offset.
+  const nearer = (guess) => guess + wanted - Date.parse(`${localTime(guess)}Z`);
+  return new Date(nearer(nearer(wanted))).toISOString();
+}
 
 /** Returns a day of UTC, in seconds, without its year. */
 export const shortDay = (seconds) =>

@@ -63,10 +63,13 @@ export const Pending = ({ problem, retry }) =>
 export function Dialog({ title, action, busy, problem, onSend, onClose, children }) {
   const place = useRef();
   useEffect(() => place.current.showModal(), []);
+  const sending = useRef(false); // At once, while `busy` shows a moment later.
   const send = async (event) => {
     event.preventDefault();
-    // Sent twice before `busy` shows, the first answer has closed it already.
-    if (!busy && (await onSend(new FormData(event.target)))) place.current?.close();
+    if (sending.current) return;
+    sending.current = true;
+    if (await onSend(new FormData(event.target))) place.current?.close();
+    sending.current = false;
   };
   return html`
     <dialog ref=${place} aria-labelledby="dialog" onClose=${onClose}>
@@ -80,6 +83,22 @@ export function Dialog({ title, action, busy, problem, onSend, onClose, children
         </div>
       </form>
     </dialog>`;
+}
+
+/** Returns what a dialog needs to send its form once: busy, problem, and onSend, which returns whether it was done. */
+export function useSending(send, onDone) {
+  const [state, setState] = useState({});
+  const onSend = async (form) => {
+    setState({ busy: true });
+    try {
+      onDone(await send(form));
+      return true;
+    } catch (problem) {
+      setState({ problem });
+      return false;
+    }
+  };
+  return { ...state, onSend };
 }
 
 /** Returns the state of a promise that `load` makes, whenever `key` changes: value, problem, and again(). */

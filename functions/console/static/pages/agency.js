@@ -8,11 +8,14 @@ import { Link, Money, More, Name, Pending, Save, Status, Table, Time, useLoaded,
 import { address } from "../routes.js";
 import { Changes } from "./changes.js";
 import { RateCards } from "./rate-cards.js";
+import { Recording } from "./recording.js";
 import { StatementTable, statementAddress } from "./statements.js";
 
 const FIGURES = ["gross", "refunds", "net", "commission", "payments"];
 const HEAD = [["Events", "n"], ["Sales", "n"], ["Refunds", "n"], ["Net", "n"], ["Commission", "n"], ["Payments", "n"]];
 const PERIODS_SHOWN = 24;
+const TRIES = 10;
+const PAUSE = 1000;
 const QUARTER_HOUR = 15 * 60 * 1000;
 
 /** Returns the address of an agency's page; the parameters choose a currency, and a month or a day to look into. */
@@ -30,8 +33,10 @@ export function Agency({ agency, query }) {
   const account = accounts.find((one) => one.currency === query.currency) || accounts[0];
   const spans = { day: isDay(query.day) && query.day, month: isMonth(query.month) && query.month };
   const { group, currency = account?.currency } = registration?.content || {};
+  const follow = ({ receipt }) => receipt && followed(agency, accounts).then(again, again);
   return html`
     <${Registration} registration=${registration} />
+    <${Recording} agency=${agency} currency=${account?.currency || currency} onRecorded=${follow} />
     ${account
       ? html`<${Account} ...${{ accounts, account, spans, again }} key=${`${account.currency} ${account.version}`} />`
       : html`<p class="empty">No event of this agency is recorded yet. Send one with <code>POST /events</code>.</p>`}
@@ -48,6 +53,15 @@ async function known(agency) {
     throw problem;
   });
   return [items, registration];
+}
+
+/** Waits until the figures of an agency show a new event: they follow within seconds. */
+async function followed(agency, before) {
+  for (let tries = 0; tries < TRIES; tries += 1) {
+    const { items } = await get(withQuery("/accounts", { agency }));
+    if (JSON.stringify(items) !== JSON.stringify(before)) return;
+    await new Promise((resolve) => { setTimeout(resolve, PAUSE); });
+  }
 }
 
 function Registration({ registration }) {

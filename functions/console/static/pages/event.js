@@ -7,6 +7,7 @@ import { Failure, Link, Money, More, Name, Pending, Table, Time, useLoaded, useP
 import { runPath } from "../proof.js";
 import { sealedLines } from "../sealed.js";
 import { eventAddress } from "./events.js";
+import { Recording } from "./recording.js";
 import { reportAddress } from "./reports.js";
 
 const STORY_HEAD = [
@@ -32,13 +33,16 @@ const SEALED = [
 /** The page. */
 export function Event({ source, id }) {
   const path = `/events/${segment(source)}/${segment(id)}`;
+  const [turn, setTurn] = useState(0);
   const loaded = useLoaded(() => Promise.all([get(path), get(`${path}/explain`)]), path);
   if (!loaded.value) return html`<${Pending} problem=${loaded.problem} retry=${loaded.again} />`;
   const [event, explanation] = loaded.value;
+  const isSale = event.type === "sale.recorded";
   return html`
     <p class="note">${event.type}, recorded <${Time} at=${event.recorded_at} /></p>
     <${Facts} event=${event} />
-    <${Story} path=${path} event=${event} />
+    ${isSale && html`<${Recording} agency=${event.agency} sale=${event} onRecorded=${() => setTurn(turn + 1)} />`}
+    <${Story} path=${path} event=${event} key=${turn} />
     <h2>Commission</h2>
     <${Computation} caption="How the commission was computed" of=${explanation} currency=${event.currency} />
     ${explanation.in_force && html`
