@@ -7,12 +7,15 @@ from random import Random
 from typing import Final
 
 from quarterhour.aws.entity import LATEST, Values, window_index
+from quarterhour.aws.items import chunks, to_item
+from quarterhour.aws.tables import BATCH_WRITE
 from quarterhour.counters.keys import account_pk, day_key, latest_key, period_key
 from quarterhour.model.clock import iso_millis
 from quarterhour.model.identifiers import Account
 from quarterhour.model.instants import midnight
 from quarterhour.model.periods import Period
 from quarterhour.model.totals import Totals, add_up, total
+from quarterhour_tools.emulator.stack import Stack
 
 CURRENCIES: Final = ("EUR", "GBP")
 """The currencies of the agencies, in turns."""
@@ -40,6 +43,14 @@ def counters(account: Account, days: Sequence[date]) -> Iterator[Values]:
         "version": len(days),
         "last_updated": iso_millis(midnight(days[-1].isoformat())),
     }
+
+
+def fill(stack: Stack, every: Sequence[Account], days: Sequence[date]) -> None:
+    """Write the counters of accounts with sales on each of these days into a stack's table."""
+    table = stack.ref("EntityTable")
+    items = [to_item(values) for account in every for values in counters(account, days)]
+    for some in chunks(items, BATCH_WRITE):
+        stack.dynamodb.batch_write_item(RequestItems={table: [{"PutRequest": {"Item": item}} for item in some]})
 
 
 def days_before(end: date, days: int) -> list[date]:

@@ -36,13 +36,6 @@ export async function record(event) {
   return outcome;
 }
 
-/** Does something with each item, six at a time, as a browser connects; rejects at the first that fails. */
-export async function each(items, action) {
-  const left = [...items];
-  const worker = async () => { while (left.length) await action(left.shift()); };
-  await Promise.all(Array.from({ length: 6 }, worker));
-}
-
 async function request(method, path, body, type = "application/json") {
   const headers = await headersOf();
   if (body) headers["content-type"] = type;

@@ -1,9 +1,12 @@
 /** The parts of every page: links, figures, tables, problems, dialogs, and the state of requests. */
-import { html, useCallback, useEffect, useRef, useState } from "./vendor/htm-preact.js";
+import { html, useCallback, useEffect, useMemo, useRef, useState } from "./vendor/htm-preact.js";
 import { get, withQuery } from "./api.js";
 import { download, writeCsv } from "./csv.js";
 import * as format from "./format.js";
 import { navigate } from "./routes.js";
+
+const ROWS = 50;
+const NONE = [];
 
 /** A link to a page of the console: a plain click changes the page without loading it again. */
 export function Link({ to, children, ...more }) {
@@ -118,27 +121,39 @@ export function useLoaded(load, key) {
 }
 
 /**
- * Returns the items of a list of the API, page by page: items, problem, busy, more() if another page follows, and
- * whether the whole list is empty.
+ * Returns the items of a list of the API, page by page: items, the pages themselves, problem, busy, more() if another
+ * page follows, and whether the whole list is empty. `ahead` is the number of pages that are loaded by themselves.
  */
-export function usePages(path, parameters) {
+export function usePages(path, parameters, ahead = 1) {
   const [state, setState] = useState({});
   const key = withQuery(path, parameters);
   const current = useRef(key);
   current.current = key;
-  const load = async (items, next) => {
-    setState({ key, items, busy: true });
+  const load = async (before, next, left = ahead) => {
+    setState({ key, pages: before, busy: true });
     try {
       const page = await get(withQuery(path, { ...parameters, next }));
-      const more = page.next && (() => load([...items, ...page.items], page.next));
-      if (current.current === key) setState({ key, items: [...items, ...page.items], more, busy: false });
+      if (current.current !== key) return;
+      const pages = [...before, page];
+      if (page.next && left > 1) load(pages, page.next, left - 1);
+      else setState({ key, pages, more: page.next && (() => load(pages, page.next)), busy: false });
     } catch (problem) {
-      if (current.current === key) setState({ key, items, problem, more: () => load(items, next), busy: false });
+      const again = () => load(before, next);
+      if (current.current === key) setState({ key, pages: before, problem, more: again, busy: false });
     }
   };
   useEffect(() => { load([]); }, [key]);
-  const { items, problem, busy, more } = state.key === key ? state : { items: [], busy: true };
-  return { items, problem, busy, more, empty: !items.length && !busy && !more };
+  useEffect(() => () => { current.current = null; }, []);
+  const { pages, problem, busy, more } = state.key === key ? state : { pages: NONE, busy: true };
+  const items = useMemo(() => pages.flatMap((page) => page.items), [pages]);
+  return { items, pages, problem, busy, more, empty: !items.length && !busy && !more };
+}
+
+/** Returns the first of some rows, so that a long table does not block, and the button that shows more of them. */
+export function useFirst(rows) {
+  const [many, setMany] = useState(ROWS);
+  return [rows.slice(0, many), many < rows.length && html`
+    <p><button type="button" onClick=${() => setMany(many + ROWS)}>Show more</button></p>`];
 }
 
 /** What follows a paged table: a problem, or the button for the next page. */

@@ -1,116 +1,85 @@
 /** The overview: this period and the last by currency and agency, commission by day, and what needs attention. */
-import { html, useEffect, useRef, useState } from "../vendor/htm-preact.js";
-import { accountPath, each, get, withQuery } from "../api.js";
+import { html, useMemo, useState } from "../vendor/htm-preact.js";
+import { get, withQuery } from "../api.js";
 import { laterMonth } from "../calendar.js";
 import { DailyChart } from "../chart.js";
 import { difference, sum } from "../decimal.js";
 import * as format from "../format.js";
 import { STAFF, may } from "../me.js";
-import { Failure, Link, Money, More, Name, Pending, Table, useLoaded, usePages } from "../parts.js";
+import { Link, Money, More, Name, Pending, Table, Time, useFirst, useLoaded, usePages } from "../parts.js";
 import { address } from "../routes.js";
 import { AgencyLink } from "./agency.js";
 import { reportAddress } from "./reports.js";
 import { statementAddress } from "./statements.js";
 
 const ACCOUNTS = 100;
-const VIEWS = "XXX";
+const PAGES = 20;
 const HEAD = [["Agency"], ["Currency"], ["Last period", "n"], ["This period", "n"], ["Change", "n"]];
 
 /** The page. */
 export function Overview({ query: { agency } }) {
-  const { value: periods, problem, again } = useLoaded(() => get("/periods?limit=1"), "");
-  const list = usePages("/accounts", { agency, limit: ACCOUNTS });
-  const [current] = periods?.items || [];
-  if (!current) {
-    if (!periods) return html`<${Pending} problem=${problem} retry=${again} />`;
-    return html`<p class="empty">No event is recorded yet. Send the first one with <code>POST /events</code>.</p>`;
-  }
-  const accounts = list.items.filter((one) => one.currency !== VIEWS);
+  const periods = useLoaded(() => get("/periods?limit=12"), "");
+  const attention = useLoaded(() => needsAttention(agency), agency);
+  if (!periods.value) return html`<${Pending} problem=${periods.problem} retry=${periods.again} />`;
+  const [current] = periods.value.items;
+  if (!current) return html`<${Nothing} />`;
+  return html`<${Month} ...${{ agency, period: current.period, periods: periods.value.items, attention }} />`;
+}
+
+const Nothing = () => html`
+  <p class="empty">No sale is recorded yet. Send the first one with <code>POST /events</code>.</p>`;
+
+/** The overview of a period and the last, of as many accounts as are loaded. */
+function Month({ agency, period, periods, attention }) {
+  const list = usePages("/overview", { agency, period, limit: ACCOUNTS }, PAGES);
+  if (list.empty && !list.problem) return html`<${Nothing} />`;
+  // What needs attention is above the figures: shown later, it would move them.
+  const begun = list.items.length > 0 && (attention.value || attention.problem);
+  if (!begun) return html`<${Pending} problem=${list.problem} retry=${list.more} />`;
   return html`
-    <${Attention} agency=${agency} accounts=${accounts} />
-    <${Figures} accounts=${accounts} period=${current.period} partly=${Boolean(list.more)} />
+    <${Attention} ...${attention} periods=${periods} accounts=${list.items} />
+    <${Figures} pages=${list.pages} accounts=${list.items} period=${period} />
+    <p role="status">${progress(list)}</p>
+    ${!list.busy && html`<${Agencies} accounts=${list.items} period=${period} />`}
     <${More} list=${list} />`;
 }
 
-/** Returns the months of each account as they arrive: commission by period, by the account's path. */
-function useMonths(accounts, from, to) {
-  const [state, setState] = useState({ months: {} });
-  const begun = useRef(new Set());
-  useEffect(() => {
-    const missing = accounts.filter((one) => !begun.current.has(keyOf(one)));
-    missing.forEach((one) => begun.current.add(keyOf(one)));
-    each(missing, async (one) => {
-      const path = accountPath(one.agency, one.currency, "periods");
-      const { items } = await get(withQuery(path, { from, to }));
-      const found = Object.fromEntries(items.map((item) => [item.period, item.commission]));
-      setState((before) => ({ ...before, months: { ...before.months, [keyOf(one)]: found } }));
-    }).catch((problem) => setState((before) => ({ ...before, problem })));
-  }, [accounts.length]);
-  return state;
+function progress({ items, busy, more }) {
+  const many = format.count(items.length);
+  if (busy) return `The first ${many} accounts are added up. More follow…`;
+  if (more) return `The first ${many} accounts are added up.`;
+  return items.length === 1 ? "It is the only account." : `All ${many} accounts are added up.`;
 }
 
-const keyOf = ({ agency, currency }) => `${currency}#${agency}`;
-
-function Figures({ accounts, period, partly }) {
+function Figures({ pages, accounts, period }) {
   const last = laterMonth(period, -1);
-  const { months, problem } = useMonths(accounts, last, laterMonth(period, 1));
-  const rows = accounts
-    .filter((one) => months[keyOf(one)])
-    .map((one) => {
-      const found = months[keyOf(one)];
-      const [now, before] = [found[period] || "0", found[last] || "0"];
-      return { ...one, now, before, change: difference(now, before) };
-    })
-    .sort((one, other) => Math.abs(other.change) - Math.abs(one.change));
-  const currencies = [...new Set(rows.map((one) => one.currency))].sort();
-  const whole = rows.length === accounts.length;
+  const currencies = [...new Set(accounts.map((one) => one.currency))].sort();
   return html`
-    ${problem && html`<${Failure} problem=${problem} />`}
-    ${!whole && !problem && html`
-      <p role="status">${format.count(rows.length)} of ${format.count(accounts.length)} accounts…</p>`}
     <div class="cards">
       ${currencies.map((currency) => html`
-        <${Total} key=${currency} currency=${currency} period=${period} last=${last} partly=${partly}
-          rows=${rows.filter((one) => one.currency === currency)} />`)}
+        <${Total} key=${currency} currency=${currency} period=${period} last=${last}
+          accounts=${accounts.filter((one) => one.currency === currency)} />`)}
     </div>
-    ${whole && currencies.length > 0 && html`
-      <${Days} accounts=${accounts} currencies=${currencies}
-        from=${`${last}-01`} to=${`${laterMonth(period, 1)}-01`} />`}
-    ${rows.length > 0 && html`
-      <h2>Agencies by change</h2>
-      <${Table} caption=${`Commission in ${format.month(last)} and, so far, in ${format.month(period)}`} head=${HEAD}>
-        ${rows.map((one) => html`
-          <tr key=${keyOf(one)}>
-            <th scope="row" class="long"><${AgencyLink} ...${one} /></th>
-            <td>${one.currency}</td>
-            <${Figure} value=${one.before} of=${one} period=${last} />
-            <${Figure} value=${one.now} of=${one} period=${period} />
-            <${Money} value=${one.change} currency=${one.currency} />
-          </tr>`)}
-      <//>`}`;
+    <${Days} pages=${pages} currencies=${currencies} from=${`${last}-01`} to=${`${laterMonth(period, 1)}-01`} />`;
 }
 
-/** A figure that links to the statement, or the preview, which it is a part of. */
-const Figure = ({ value, of, period }) => html`
-  <td class="n"><${Link} to=${statementAddress({ ...of, period })}>${format.money(value, of.currency)}<//></td>`;
-
-function Total({ currency, period, last, rows, partly }) {
-  const [now, before] = [sum(rows.map((one) => one.now)), sum(rows.map((one) => one.before))];
+function Total({ currency, period, last, accounts }) {
+  const [now, before] = ["now", "before"].map((when) => sum(accounts.map((one) => one[when].commission)));
   return html`
     <section class="card">
       <h2>Commission in ${currency}</h2>
       <p class="figure">${format.money(now, currency)}</p>
-      <p>${format.month(period)} so far${partly && `, of the first ${format.count(rows.length)} accounts`}</p>
+      <p>${format.month(period)} so far</p>
       <p class="note">${format.month(last)}: ${format.money(before, currency)}${trend(now, before)}</p>
     </section>`;
 }
 
 const trend = (now, before) => (Number(before) ? `; now ${format.percent(Number(now) / Number(before))} of it` : "");
 
-function Days({ accounts, currencies, from, to }) {
-  const [currency, setCurrency] = useState(currencies[0]);
-  const ours = accounts.filter((one) => one.currency === currency);
-  const { value: days, problem, again } = useLoaded(() => byDay(ours, from, to), `${currency} ${ours.length}`);
+function Days({ pages, currencies, from, to }) {
+  const [chosen, setCurrency] = useState();
+  const currency = chosen || currencies[0];
+  const days = useMemo(() => byDay(pages, currency), [pages, currency]);
   return html`
     <h2>Commission by day</h2>
     ${currencies.length > 1 && html`
@@ -119,31 +88,56 @@ function Days({ accounts, currencies, from, to }) {
           ${currencies.map((one) => html`<option key=${one} value=${one}>${one}</option>`)}
         </select>
       </label></p>`}
-    ${days
-      ? html`<${DailyChart} label=${`Commission in ${currency} by day, UTC`} ...${{ currency, days, from, to }} />`
-      : html`<${Pending} problem=${problem} retry=${again} />`}`;
+    <${DailyChart} label=${`Commission in ${currency} by day, UTC`} ...${{ currency, days, from, to }} />`;
 }
 
-async function byDay(accounts, from, to) {
+/** Returns the commission of each day in a currency, of the accounts of all pages. */
+function byDay(pages, currency) {
   const days = {};
-  await each(accounts, async (one) => {
-    const { items } = await get(withQuery(accountPath(one.agency, one.currency, "days"), { from, to }));
-    for (const { day, commission } of items) (days[day] ??= []).push(commission);
-  });
+  for (const one of pages.flatMap((page) => page.days)) {
+    if (one.currency === currency) (days[one.day] ??= []).push(one.commission);
+  }
   return Object.keys(days).sort().map((day) => [day, sum(days[day])]);
 }
 
-function Attention({ agency, accounts }) {
+function Agencies({ accounts, period }) {
+  const last = laterMonth(period, -1);
+  const ordered = useMemo(() => accounts
+    .map((one) => ({ ...one, change: difference(one.now.commission, one.before.commission) }))
+    .sort((one, other) => Math.abs(other.change) - Math.abs(one.change)), [accounts]);
+  const [first, next] = useFirst(ordered);
+  return html`
+    <h2>Agencies by change</h2>
+    <${Table} caption=${`Commission in ${format.month(last)} and, so far, in ${format.month(period)}`} head=${HEAD}>
+      ${first.map((one) => html`
+        <tr key=${`${one.currency}#${one.agency}`}>
+          <th scope="row" class="long"><${AgencyLink} ...${one} /></th>
+          <td>${one.currency}</td>
+          <${Figure} value=${one.before.commission} of=${one} period=${last} />
+          <${Figure} value=${one.now.commission} of=${one} period=${period} />
+          <${Money} value=${one.change} currency=${one.currency} />
+        </tr>`)}
+    <//>
+    ${next}`;
+}
+
+/** A figure that links to the statement, or the preview, which it is a part of. */
+const Figure = ({ value, of, period }) => html`
+  <td class="n"><${Link} to=${statementAddress({ ...of, period })}>${format.money(value, of.currency)}<//></td>`;
+
+function needsAttention(agency) {
   const list = (path, more) => get(withQuery(path, { limit: 100, ...more }));
-  const load = () => Promise.all([
+  return Promise.all([
     list("/held", { agency }), list("/disputes", { agency }), list("/statements", { agency, status: "not_issued" }),
-    list("/periods", { limit: 12 }), may(...STAFF) ? list("/reports", { limit: 1 }) : { items: [] },
+    may(...STAFF) ? list("/reports", { limit: 1 }) : { items: [] },
   ]);
-  const { value, problem, again } = useLoaded(load, agency);
+}
+
+function Attention({ value, problem, again, periods, accounts }) {
   if (!value) return html`<${Pending} problem=${problem} retry=${again} />`;
-  const [held, disputes, notIssued, periods, reports] = value;
-  const unregistered = accounts.filter((one) => one.registered === false);
-  const due = periods.items.filter((one) => ["closed", "running"].includes(one.state));
+  const [held, disputes, notIssued, reports] = value;
+  const unregistered = accounts.filter((one) => !one.registered);
+  const due = periods.filter((one) => ["closed", "running"].includes(one.state));
   const [run] = reports.items;
   const lastRun = run && html`<${Link} to=${reportAddress(run.run)}>${run.run}<//>`;
   const many = ({ items, next }, one, more) =>
@@ -170,6 +164,9 @@ function Attention({ agency, accounts }) {
         ${listed.map(([text, examples]) => html`
           <li key=${text}>${text}<ul>${examples.map((one, index) => html`<li key=${index}>${one}</li>`)}</ul></li>`)}
       </ul>
-      ${run && html`<p class="note">Proof: the counters of the last run, ${lastRun}, are ${run.counters}.</p>`}
+      ${run && html`
+        <p class="note">
+          Proof: the last run is ${lastRun}, of <${Time} at=${run.planned_at} />. Its counters are ${run.counters}.
+        </p>`}
     </section>`;
 }
