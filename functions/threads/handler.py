@@ -1,4 +1,4 @@
-"""The thread routes: messages about an order, a report, or a line of a report."""
+"""The thread routes: messages about an order, a report, a line of a report, an agency, or a statement."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -52,7 +52,9 @@ PATH: Final[Mapping[str, Parameter]] = {
         "rate-card:42",
     ),
     "event": Parameter("The event's id.", Name, "e0"),
-    "kind": Parameter("The kind of the discussed thing.", Literal["orders", "lines", "reports"], "orders"),
+    "kind": Parameter(
+        "The kind of the discussed thing.", Literal["orders", "lines", "reports", "agencies", "statements"], "orders"
+    ),
     "layer": Parameter("The layer of snapshots, one with windows.", Layer, "5m"),
     "order": Parameter("The order's id.", ShortName, "1001"),
     "period": Parameter("The period.", Month, "2026-10"),
@@ -60,7 +62,12 @@ PATH: Final[Mapping[str, Parameter]] = {
     "run": Parameter("The report run.", Run, "2026-10-23T0130-0200"),
     "source": Parameter("The events' source.", Name, "shop"),
     "start": Parameter("An instant in the window.", Moment, "2026-10-23T01:30:00Z"),
-    "subject": Parameter("An order's id, a line's `<source>#<id>`, or a report run.", str, "1001"),
+    "subject": Parameter(
+        "An order's id, a line's `<source>#<id>`, a report run, an agency, or a statement's "
+        "`<agency>#<currency>#<period>`.",
+        str,
+        "1001",
+    ),
     "version": Parameter("The version's number.", Annotated[int, Field(ge=1, le=MAX_VERSION)], 1),
 }
 

@@ -121,6 +121,16 @@ def _periods_of(storage: Storage, account: Account, month: Period, paging: Pagin
     return CounterQueries(storage.entities).periods(account, month.previous, month.next, paging)
 
 
+def test_an_agency_has_accounts_once_an_event_of_it_is_counted(
+    storage: Storage, account: Account, at: datetime
+) -> None:
+    queries = CounterQueries(storage.entities)
+    assert not queries.has_accounts(account.agency)
+    count(storage, account, at)
+    assert queries.has_accounts(account.agency)
+    assert not queries.has_accounts(account.agency[:-1]), "the beginning of a name"
+
+
 def test_an_account_is_found_by_any_of_its_spellings_or_not_at_all(
     storage: Storage, account: Account, at: datetime
 ) -> None:

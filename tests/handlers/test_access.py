@@ -396,10 +396,37 @@ def test_a_person_writes_messages_on_their_own_agencys_lines_under_their_own_nam
     assert say(issuer.token(**{CLAIM: "43"})).status == 403
 
 
+def test_people_of_an_agency_and_support_talk_about_the_agency_and_its_statements(world: World, issuer: Issuer) -> None:
+    keep_stated(world, plan_of("2026-05", bound="202610230200"), listed("42"))
+    for subject in ("agencies/42", "statements/42%23GBP%232026-05"):
+        path = f"/threads/{subject}/messages"
+        ann, sam = issuer.token(), issuer.token(sub="sam", **{ROLE: "support", CLAIM: None})
+        for token in (ann, sam):
+            assert written(world, token, "POST", path, {"id": "m-1", "text": "Hello?"}).status == 201
+        for role in Role:
+            token = issuer.token(**{ROLE: role, CLAIM: "42" if role is Role.AGENCY else None})
+            assert {one["user"] for one in send(world, token, f"GET {TALK}", path).json()["items"]} == {"ann", "sam"}
+        for role in (Role.FINANCE, Role.AUDITOR):
+            token = issuer.token(**{ROLE: role, CLAIM: None})
+            assert written(world, token, "POST", path, {"id": "m-2", "text": "Hello?"}).status == 403
+        other = issuer.token(**{CLAIM: "43"})
+        assert send(world, other, f"GET {TALK}", path).status == 403
+        assert written(world, other, "POST", path, {"id": "m-2", "text": "Hello?"}).status == 403
+
+
 def test_a_person_cannot_read_threads_on_orders_or_on_other_agencies_lines(world: World, issuer: Issuer) -> None:
     responses = [
         send(world, issuer.token(), f"GET {TALK}", f"/threads/{subject}/messages")
-        for subject in ("lines/shop%23e1", "lines/shop%23none", "orders/1001", "reports/2026-10-23T0115-0130")
+        for subject in (
+            "lines/shop%23e1",
+            "lines/shop%23none",
+            "orders/1001",
+            "reports/2026-10-23T0115-0130",
+            "agencies/43",
+            "agencies/none",
+            "statements/43%23GBP%232026-09",
+            "statements/42%23GBP%232026-01",
+        )
     ]
     assert {(response.status, response.json()["title"]) for response in responses} == {(403, "Forbidden")}
 

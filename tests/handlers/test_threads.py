@@ -10,6 +10,7 @@ import pytest
 
 from quarterhour_tools.emulator.http_api import Request, Response
 from tests.handlers.desk import place
+from tests.support.stored_statements import keep_stated, listed, plan_of
 from tests.support.system import World, opened
 
 LINE = "/threads/lines/shop%23e0/messages"
@@ -86,6 +87,27 @@ def test_messages_about_a_report_are_under_its_run(sold: World) -> None:
     assert sold.read(LINE)["items"] == []
 
 
+def test_messages_about_an_agency_need_a_registration_or_an_account(sold: World) -> None:
+    body = json.dumps({"seen": 0, "content": {"legal_name": "Harbour Books Ltd"}}).encode()
+    kind = (("Content-Type", "application/json"),)
+    assert sold.stack.request(Request("PUT", "/agencies/a%252Fb", "", kind, body)).status == 201
+    for agency in ("42", "a%252Fb"):
+        path = f"/threads/agencies/{agency}/messages"
+        assert (send_message(sold, path).status, send_message(sold, path).status) == (201, 200)
+        assert len(sold.read(path)["items"]) == 1
+    assert send_message(sold, "/threads/agencies/4/messages").status == 404
+    assert sold.read(LINE)["items"] == []
+
+
+def test_messages_about_a_statement_are_under_its_agency_currency_and_period(sold: World) -> None:
+    path = "/threads/statements/42%23GBP%232026-09/messages"
+    assert send_message(sold, path).status == 404, "the period is not stated yet"
+    keep_stated(sold, plan_of("2026-09", bound="202610230200"), listed("42"))
+    assert send_message(sold, path).status == 201
+    assert len(sold.read(path)["items"]) == 1
+    assert sold.missing("/threads/statements/42%23EUR%232026-09/messages")
+
+
 @pytest.mark.parametrize(
     "path",
     [
@@ -96,6 +118,12 @@ def test_messages_about_a_report_are_under_its_run(sold: World) -> None:
         "/threads/reports/2020-01-01T0000-0100/messages",
         f"/threads/reports/{quote('../../secret', safe='')}/messages",
         "/threads/people/ann/messages",
+        "/threads/agencies/43/messages",
+        "/threads/agencies/42%23GBP/messages",
+        "/threads/statements/42%23GBP%232026-10/messages",
+        "/threads/statements/42%23GBP/messages",
+        "/threads/statements/42%23GBP%23October/messages",
+        f"/threads/statements/{'x' * 1100}%23GBP%232026-10/messages",
     ],
 )
 def test_a_thread_about_a_missing_subject_is_not_found(untouched: World, path: str) -> None:

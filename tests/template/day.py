@@ -125,12 +125,7 @@ def live_with_events(world: World) -> None:
 
     read_everything(world, sealed["runs"][0])
 
-    assert world.sample("threads-write")["statusCode"] == 201
-    for name in ("list", "user"):
-        assert world.sample(f"threads-{name}")["statusCode"] == 200, name
-    assert world.sample("threads-list", kind="reports", subject=sealed["runs"][0])["statusCode"] == 200
-    assert world.sample("threads-list", kind="orders", subject="none")["statusCode"] == 404
-    assert world.sample("threads-person", subject=sealed["runs"][0])["statusCode"] == 403, "nobody has allowed it"
+    discuss(world, sealed["runs"][0])
 
     world.deploy_schedule()
     for name in ("put", "get"):
@@ -158,6 +153,19 @@ def live_with_events(world: World) -> None:
     world.park("CountersParkedQueue", next(item for item in world.items("LedgerTable") if "customer" in item))
     with world.without_sealed_lines(), pytest.raises(SealedFileError, match="is gone"):
         world.sample("operator-unpark")
+
+
+def discuss(world: World, run: str) -> None:
+    """Write a message, and read the threads of subjects of all kinds."""
+    assert world.sample("threads-write")["statusCode"] == 201
+    for name in ("list", "user"):
+        assert world.sample(f"threads-{name}")["statusCode"] == 200, name
+    assert world.sample("threads-list", kind="reports", subject=run)["statusCode"] == 200
+    assert world.sample("threads-list", kind="agencies", subject="42")["statusCode"] == 200
+    assert world.sample("threads-list", kind="agencies", subject="of no account")["statusCode"] == 404
+    assert world.sample("threads-list", kind="statements", subject="42#GBP#2026-10")["statusCode"] == 404, "not yet"
+    assert world.sample("threads-list", kind="orders", subject="none")["statusCode"] == 404
+    assert world.sample("threads-person", subject=run)["statusCode"] == 403, "nobody has allowed it"
 
 
 def live_with_orders(world: World) -> None:
@@ -244,6 +252,7 @@ def live_with_disputes(world: World) -> None:
     world.run("ingest", {**sample, "body": json.dumps({**correction, "id": "CRN-0051:1", "data": data})})
     assert world.sample("watch-tick")["disputes"] == {"resolved": 1, "open": 0}
     assert world.sample("accounting-status")["statusCode"] == 409, "others have changed it"
+    assert world.sample("threads-list", kind="statements", subject="42#GBP#2026-10")["statusCode"] == 200
     for name in ("periods", "statements", "statement", "disputes", "balance"):
         assert world.sample(f"accounting-{name}")["statusCode"] == 200, name
     for name in ("statements", "disputes"):

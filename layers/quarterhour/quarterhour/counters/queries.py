@@ -152,6 +152,10 @@ class CounterQueries:
         ranges = [IndexRange("gsi1", shard, low, high) for shard in window_partitions(LATEST)]
         return self.entities.read_indexes(ranges, page_size)
 
+    def has_accounts(self, agency: str) -> bool:
+        """Return whether an agency has an account: whether an event of the agency was counted."""
+        return any(self._latest(*accounts_of(agency), 1))
+
     def totals(self, account: Account, latest: Values) -> dict[str, Any]:
         """Return an account's lifetime totals and its number of distinct customers."""
         counter = self.entities.get(customers_key(account, None))

@@ -30,6 +30,9 @@ class SubjectKind(StrEnum):
     LINES = "lines"
     """The lines of reports, which are events, each named ``<source>#<id>``."""
     REPORTS = "reports"
+    AGENCIES = "agencies"
+    STATEMENTS = "statements"
+    """Each named ``<agency>#<currency>#<period>``."""
 
 
 @dataclass(frozen=True, slots=True)

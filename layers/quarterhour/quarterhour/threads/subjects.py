@@ -4,14 +4,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from quarterhour.aws.entity_table import EntityReader
-from quarterhour.documents.keys import report
+from quarterhour.counters.queries import CounterQueries
+from quarterhour.documents.keys import agency_document, latest_key, report
 from quarterhour.ledger.queries import EventLookup
 from quarterhour.model.errors import ForbiddenError, NotFoundError
 from quarterhour.model.fields import is_stored_name, shown
-from quarterhour.model.identifiers import SEPARATOR, Identity
+from quarterhour.model.identifiers import SEPARATOR, Account, Identity
+from quarterhour.model.periods import Period
 from quarterhour.orders.keys import header_key
 from quarterhour.orders.plan import OrderHeader
 from quarterhour.reports.keys import is_run_id, run_key
+from quarterhour.statements.keys import statement_key
 from quarterhour.threads.keys import SubjectKind, Thread
 from quarterhour.web.access import Caller
 
@@ -33,7 +36,13 @@ class Subjects:
         """
         if kind not in set(SubjectKind):
             raise NotFoundError(f"there are no threads on {shown(kind)}: expected one of {', '.join(SubjectKind)}")
-        checks = {SubjectKind.ORDERS: self._order, SubjectKind.LINES: self._line, SubjectKind.REPORTS: self._report}
+        checks = {
+            SubjectKind.ORDERS: self._order,
+            SubjectKind.LINES: self._line,
+            SubjectKind.REPORTS: self._report,
+            SubjectKind.AGENCIES: self._agency,
+            SubjectKind.STATEMENTS: self._statement,
+        }
         is_visible = checks[SubjectKind(kind)]
         for name in names:
             if is_visible(name, caller):
@@ -60,3 +69,20 @@ class Subjects:
         """Return whether a report run exists and the caller may read it."""
         found = is_run_id(name) and self.may_read(report(name), caller)
         return found and self.entities.get(run_key(name)) is not None
+
+    def _agency(self, name: str, caller: Caller) -> bool:
+        """Return whether an agency is registered or has an account, and the caller may see it."""
+        if not (is_stored_name(name) and caller.may_see(name)):
+            return False
+        registered = self.entities.get(latest_key(agency_document(name))) is not None
+        return registered or CounterQueries(self.entities).has_accounts(name)
+
+    def _statement(self, name: str, caller: Caller) -> bool:
+        """Return whether a statement is sealed and the caller may see its agency."""
+        names, _, period = name.rpartition(SEPARATOR)
+        try:
+            account, month = Account.parse(names), Period.parse(period)
+        except ValueError:
+            return False
+        found = is_stored_name(account.agency) and is_stored_name(account.currency) and caller.may_see(account.agency)
+        return found and self.entities.get(statement_key(month, account)) is not None
