@@ -48,8 +48,8 @@ async function request(method, path, body, type = "application/json") {
   const content = await response.json().catch(() => ({}));
   if (response.ok) return content;
   const id = content.request_id || response.headers.get("x-request-id") || response.headers.get("apigw-requestid");
-  const { title, message, detail } = content.items ? refusalOf(content.items[0]) : content;
-  throw new Problem(response.status, title || message || `Status ${response.status}`, detail, id);
+  const { title, message, detail, errors } = content.items ? refusalOf(content.items[0]) : content;
+  throw new Problem(response.status, title || message || `Status ${response.status}`, detail, id, errors);
 }
 
 /** Returns the title and the detail of the problem that an event's outcome is. */

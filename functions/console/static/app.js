@@ -9,6 +9,7 @@ import { Event } from "./pages/event.js";
 import { Events } from "./pages/events.js";
 import { ExchangeRate, ExchangeRates } from "./pages/exchange-rates.js";
 import { Locations } from "./pages/locations.js";
+import { Operations } from "./pages/operations.js";
 import { Overview } from "./pages/overview.js";
 import { Report } from "./pages/report.js";
 import { Reports } from "./pages/reports.js";
@@ -29,6 +30,7 @@ const MENU = [
   ["Reports", ["reports"], STAFF],
   ["Locations", ["locations"], STAFF],
   ["Exchange rates", ["exchange-rates"]],
+  ["Operations", ["operations"], STAFF],
 ];
 
 /** The pages of lists that show a person of several agencies one of them at a time. */
@@ -64,6 +66,7 @@ function pageAt({ parts, query }) {
   if (first === "exchange-rates" && rest.length === 1) {
     return [`Exchange rate of ${rest[0]}`, html`<${ExchangeRate} currency=${rest[0]} />`];
   }
+  if (first === "operations" && !rest.length) return ["Operations", html`<${Operations} />`];
   if (first === "locations" && !rest.length) return ["Locations", html`<${Locations} query=${query} />`];
   return ["No such page", html`<p>There is no page at this address. Begin with the menu above.</p>`];
 }

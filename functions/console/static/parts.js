@@ -54,6 +54,8 @@ export const Save = ({ name, columns, items }) => html`
 export const Failure = ({ problem, retry }) => html`
   <div class="mark" role="alert">
     <p><strong>${problem.title || "Something went wrong"}.</strong> ${problem.message}</p>
+    ${problem.errors?.filter((one) => !problem.message.includes(one.problem)).map((one) => html`
+      <p key=${one.field}><${Name}>${one.field} ${one.problem}<//>: expected <${Name}>${one.expected}<//></p>`)}
     ${problem.requestId && html`<p>Request <code>${problem.requestId}</code></p>`}
     ${retry && html`<button type="button" onClick=${retry}>Try again</button>`}
   </div>`;

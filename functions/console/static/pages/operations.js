@@ -1,0 +1,211 @@
+/** Operations: what waits for an operator, how late the reports are, and their schedule, which finance may change. */
+import { html, useState } from "../vendor/htm-preact.js";
+import { get, put } from "../api.js";
+import * as format from "../format.js";
+import { may } from "../me.js";
+import { Dialog, Link, More, Name, Pending, Status, Table, Time, useLoaded, usePages, useSending } from "../parts.js";
+import { AgencyLink } from "./agency.js";
+import { eventAddress } from "./events.js";
+
+const MINUTE = 60;
+const SHOWN = 20;
+const QUEUES = {
+  "counters-parked": "records of the ledger that this version cannot count",
+  "snapshots-parked": "states that cannot be kept as snapshots",
+  "billing-parked": "orders that the ledger can never accept as they are",
+  "counters-dead-letters": "records of the ledger that were given up, and are not counted",
+  "snapshots-dead-letters": "states that were given up, and have no snapshots",
+  "billing-dead-letters": "orders that were given up, and are not billed",
+  "report-dead-letters": "report runs that were given up",
+};
+const QUEUES_HEAD = [["Queue"], ["What it holds"], ["Waiting", "n"], ["In flight", "n"]];
+const HELD_HEAD = [["Held since"], ["Event"], ["Type"], ["Agency"], ["Why"]];
+const CHANGES_HEAD = [["Version", "n"], ["Changed"], ["From"], ["To"], ["By"], ["Reason"]];
+
+/** Returns how late the reports are, in words. */
+const lateness = ({ delay_seconds: seconds, delay_firings: firings }) =>
+  `${format.count(seconds / MINUTE)} minutes, or ${format.count(firings, 1)} firings`;
+
+/** The page. */
+export const Operations = () => html`
+  <${State} />
+  <${Held} />
+  <${Schedule} />`;
+
+function State() {
+  const load = () => Promise.all([get("/operations"), get("/periods?limit=12")]);
+  const { value, problem, again } = useLoaded(load, "");
+  if (!value) return html`<${Pending} problem=${problem} retry=${again} />`;
+  const [{ queues, reports }, periods] = value;
+  return html`
+    <${Reports} reports=${reports} due=${periods.items.filter((one) => ["closed", "running"].includes(one.state))} />
+    <h2>Parked records and dead letters</h2>
+    <${Table} caption="Messages by queue, as SQS counts them" head=${QUEUES_HEAD}>
+      ${queues.map(({ queue, waiting, in_flight: inFlight }) => html`
+        <tr key=${queue} class=${waiting + inFlight ? "due" : ""}>
+          <th scope="row" class="short">${queue}</th>
+          <td class="long">${QUEUES[queue]}</td>
+          <td class="n">${format.count(waiting)}</td>
+          <td class="n">${format.count(inFlight)}</td>
+        </tr>`)}
+    <//>`;
+}
+
+const Reports = ({ reports, due }) => html`
+  <section aria-label="Reports" class="card">
+    <h2>Reports</h2>
+    ${reports.sealed_until
+      ? html`<p>Everything before <${Time} at=${reports.sealed_until} /> is sealed.</p>`
+      : html`<p>No event is recorded yet, so nothing has to be sealed.</p>`}
+    <p>${reports.late && html`<${Status} value="late" /> `}
+      ${reports.delay_seconds
+        ? `The oldest quarter-hour that could be sealed has waited for ${lateness(reports)} of the schedule.`
+        : "No quarter-hour waits to be sealed."}</p>
+    ${due.map((one) => html`
+      <p key=${one.period}>${format.month(one.period)} is over and not stated yet: it is ${one.state}.</p>`)}
+  </section>`;
+
+function Held() {
+  const list = usePages("/held", { limit: SHOWN });
+  return html`
+    <h2>Held events</h2>
+    ${list.items.length > 0 && html`
+      <${Table} caption="Events that wait for something, the oldest first" head=${HELD_HEAD}>
+        ${list.items.map((one) => html`
+          <tr key=${`${one.source}#${one.id}`}>
+            <td class="short"><${Time} at=${one.held_at} /></td>
+            <th scope="row" class="long"><${Name}>${one.source}<//> <${Name}>${one.id}<//></th>
+            <td>${one.event.type}</td>
+            <td class="long"><${AgencyLink} agency=${one.event.agency} /></td>
+            <td class="long"><${Why} held=${one} /></td>
+          </tr>`)}
+      <//>`}
+    ${list.empty && html`<p class="empty">No event is held.</p>`}
+    <${More} list=${list} />`;
+}
+
+/** Why an event is held, with a link to the sale that it waits for or that does not fit. */
+function Why({ held: { reason, source, problems, event } }) {
+  const sale = { source: event.refers_to_source || source, id: event.refers_to };
+  return html`
+    <${Status} value=${reason} />
+    ${problems.map(({ field, problem, expected }, index) => html`
+      <div key=${index}><${Name}>${field}<//> <${Name}>${problem}<//>: expected <${Name}>${expected}<//></div>`)}
+    ${sale.id && html`
+      <div>Its sale: <${Link} to=${eventAddress(sale)}><${Name}>${sale.source}<//> <${Name}>${sale.id}<//><//></div>`}`;
+}
+
+/** Returns a setting of the schedule in words. */
+const setting = ({ expression, paused }) => `${expression}${paused ? ", paused" : ""}`;
+
+const CHANGES = {
+  pause: {
+    button: "Pause",
+    title: "Pause the reports",
+    note: () => `No report runs until somebody resumes the schedule. Nothing is lost: the next report seals what has
+      closed meanwhile. After two firings that did not run, the alarm report-late goes off.`,
+    body: () => ({ paused: true }),
+  },
+  resume: {
+    button: "Resume",
+    title: "Resume the reports",
+    note: ({ desired }) => `Reports run again by ${desired.expression}. The next one seals what has closed meanwhile.`,
+    body: () => ({ paused: false }),
+  },
+  change: {
+    button: "Change",
+    title: "Change the schedule",
+    note: ({ deployed }) => `Reports run by this expression from now on, in UTC, and no deployment changes it. The
+      deployed one is ${deployed}. Two firings are at least 15 minutes and at most 9 days apart.`,
+    body: (form) => ({ expression: form.get("expression").trim() }),
+  },
+  release: {
+    button: "Use the deployed one",
+    title: "Use the deployed schedule",
+    note: ({ deployed }) => `Reports run by ${deployed} from now on, and by what each later deployment sets.`,
+    body: () => ({ expression: null }),
+  },
+};
+
+function Schedule() {
+  const { value: schedule, problem, again } = useLoaded(() => get("/schedule?limit=1"), "");
+  const [asking, setAsking] = useState(null);
+  if (!schedule) return html`<h2>Schedule</h2><${Pending} problem=${problem} retry=${again} />`;
+  const { expression, state, firings, desired, version } = schedule;
+  const asDesired = expression === desired.expression && (state === "paused") === desired.paused;
+  // What was seen may have changed while a dialog was open, so its end reads the schedule again.
+  const close = () => { setAsking(null); again(); };
+  return html`
+    <h2>Schedule</h2>
+    <dl class="facts">
+      <div><dt>Actual</dt><dd><code>${expression}</code> <${Status} value=${state} /></dd></div>
+      <div><dt>Desired</dt><dd><code>${desired.expression}</code>${desired.paused && ", paused"}</dd></div>
+      <div><dt>Set by</dt><dd>${desired.pinned ? "a request: no deployment changes it" : "the deployment"}</dd></div>
+      <div><dt>Next firings</dt><dd>
+        ${firings.length ? firings.map((at) => html`<div key=${at}><${Time} at=${at} /></div>`) : "none"}
+      </dd></div>
+    </dl>
+    ${!asDesired && html`
+      <p class="mark">The actual schedule differs from the desired one. The watch corrects that within 15 minutes.</p>`}
+    ${may("finance") && html`
+      <p class="bar">
+        ${[desired.paused ? "resume" : "pause", "change", ...(desired.pinned ? ["release"] : [])].map((name) => html`
+          <button key=${name} type="button" onClick=${() => setAsking(name)}>${CHANGES[name].button}</button>`)}
+      </p>`}
+    <${Changes} key=${version} />
+    ${asking && html`<${Change} ...${CHANGES[asking]} schedule=${schedule} onClose=${close} />`}`;
+}
+
+function Changes() {
+  const list = usePages("/schedule", { limit: SHOWN });
+  return html`
+    ${list.items.length > 0 && html`
+      <${Table} caption="Changes of the schedule, the newest first" head=${CHANGES_HEAD}>
+        ${list.items.map((one) => html`
+          <tr key=${one.version}>
+            <td class="n">${format.count(one.version)}</td>
+            <th scope="row" class="short"><${Time} at=${one.at} /></th>
+            <td>${setting(one.from)}</td>
+            <td>${setting(one.to)}</td>
+            <td class="long"><${Name}>${one.by}<//></td>
+            <td class="long"><${Name}>${one.reason}<//></td>
+          </tr>`)}
+      <//>`}
+    ${list.empty && html`<p class="note">Nobody has changed the schedule: it is as deployed.</p>`}
+    <${More} list=${list} />`;
+}
+
+function Change({ title, button, note, body, schedule, onClose }) {
+  const [now, setNow] = useState(null);
+  const send = (form) => {
+    const change = { ...body(form), reason: form.get("reason").trim(), seen: schedule.version };
+    return put("/schedule", change).catch((problem) => {
+      if (problem.status === 409) get("/schedule").then(setNow, () => {});
+      throw problem;
+    });
+  };
+  const sending = useSending(send, () => {});
+  const isChange = button === CHANGES.change.button;
+  return html`
+    <${Dialog} title=${title} action=${button} onClose=${onClose} ...${sending}>
+      <p>${note(schedule)}</p>
+      ${isChange && html`
+        <label>Expression
+          <input name="expression" required maxlength="72" autocomplete="off"
+            defaultValue=${schedule.desired.expression} />
+        </label>`}
+      <label>Reason <input name="reason" required maxlength="200" autocomplete="off" /></label>
+      ${now && html`<${Conflict} seen=${schedule} now=${now} />`}
+    <//>`;
+}
+
+const Conflict = ({ seen, now }) => html`
+  <p>You saw <code>${setting(seen.desired)}</code>. It is <code>${setting(now.desired)}</code> now. Since then:</p>
+  <ul class="plain">
+    ${now.items.filter((one) => one.version > seen.version).map((one) => html`
+      <li key=${one.version}>
+        <${Time} at=${one.at} /> to <code>${setting(one.to)}</code> by <${Name}>${one.by}<//>:
+        ${" "}<${Name}>${one.reason}<//>
+      </li>`)}
+  </ul>
+  <p class="note">Cancel to go on from there.</p>`;

@@ -1,0 +1,164 @@
+"""The page of operations in Chromium: what an operator sees there, and how finance pauses and changes the reports."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+
+import pytest
+
+from quarterhour.model.clock import ManualClock, using
+from quarterhour_tools.emulator.server import Server
+from quarterhour_tools.emulator.stack import open_stack
+from tests.e2e.test_server import call, serving
+from tests.handlers.desk import send as machine_sends
+from tests.support.browser import HOSTILE, IN_A_BROWSER, PHONE, Tab, shown
+from tests.support.events import refund
+from tests.support.openid import AUDIENCE, CLIENT, Issuer
+from tests.support.requests import post
+from tests.support.system import World
+
+pytestmark = IN_A_BROWSER
+
+WEEKDAYS = "cron(0 8 ? * MON-FRI *)"
+BUTTONS = "[...document.querySelectorAll('main button')].map((one) => one.innerText)"
+
+
+@pytest.fixture
+def address(issuer: Issuer) -> Iterator[str]:
+    """The address of a stack with a held refund, a parked record and two dead letters; its reports are on time."""
+    with operated(issuer) as url:
+        yield url
+
+
+@pytest.fixture
+def late(issuer: Issuer) -> Iterator[str]:
+    """The address of such a stack whose reports are late, because a machine has paused them."""
+    with operated(issuer, paused=True) as url:
+        yield url
+
+
+@contextmanager
+def operated(issuer: Issuer, *, paused: bool = False) -> Iterator[str]:
+    """Run such a stack for the length of the block; yield its address."""
+    server, clock_ = Server(0), ManualClock(datetime(2026, 10, 30, 12, tzinfo=UTC))
+    signs_in = {"JwtIssuer": issuer.url, "JwtAudience": AUDIENCE, "JwtRoleClaim": "role", "ConsoleClientId": CLIENT}
+    with using(clock_), open_stack("moto", signs_in, s3_url=server.url, virtual=True) as stack, serving(server, stack):
+        with server.turns.taken():
+            world = World(stack, clock_)
+            world.sell("100.00", HOSTILE)
+            post(world, refund("r1", "-2", "order-7", agency=HOSTILE))
+            sqs = stack.engine.sqs()
+            for queue in ("CountersParkedQueue", "ReportDeadLetterQueue", "ReportDeadLetterQueue"):
+                sqs.send_message(QueueUrl=stack.ref(queue), MessageBody="{}")
+            if paused:
+                assert machine_sends(world, "PUT", "/schedule", {"paused": True, "reason": "maintenance"}).status == 200
+            world.pass_time(hours=4)
+        yield server.url
+
+
+def opened(browser: Tab, address: str, issuer: Issuer, role: str, color_scheme: str = "light") -> None:
+    """Open the page as a person with a role."""
+    issuer.role = role
+    browser.open(f"{address}/console/operations", color_scheme)
+    shown(browser, "Next firings")
+    shown(browser, "report-dead-letters")
+    shown(browser, "r1")
+
+
+def ask(browser: Tab, button: str, reason: str) -> None:
+    """Press a button of the schedule, and write a reason into its dialog."""
+    browser.follow("button", button)
+    browser.fill("Reason", reason)
+
+
+def send(browser: Tab) -> None:
+    """Send the dialog twice, as an impatient person does."""
+    browser.evaluate("[1, 2].forEach(() => document.querySelector('dialog button').click())")
+
+
+@pytest.mark.parametrize("color_scheme", ["light", "dark"])
+def test_an_operator_sees_what_waits_and_why_an_event_is_held(
+    browser: Tab, late: str, issuer: Issuer, color_scheme: str
+) -> None:
+    opened(browser, late, issuer, "auditor", color_scheme)
+    rows = browser.evaluate("[...document.querySelectorAll('main tbody tr')].map((one) => one.innerText)")
+    texts = [" ".join(one.split()) for one in rows]
+    assert any(one.startswith("counters-parked") and one.endswith("1 0") for one in texts), texts
+    assert any(one.startswith("report-dead-letters") and one.endswith("2 0") for one in texts), texts
+    (held,) = (one for one in texts if "r1" in one)
+    assert HOSTILE in held
+    assert "unknown sale" in held
+    assert "order-7" in held
+    shown(browser, "has waited for")
+    assert browser.evaluate("document.querySelector('.tag.late')?.innerText") == "late"
+    assert browser.evaluate(BUTTONS) == []
+    assert browser.violations() == []
+    assert browser.errors == []
+    browser.resize(*PHONE)
+    assert browser.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+
+
+def test_an_operator_pauses_the_schedule_and_resumes_it(browser: Tab, address: str, issuer: Issuer) -> None:
+    opened(browser, address, issuer, "finance")
+    ask(browser, "Pause", "the bank is closed")
+    assert "No report runs until" in browser.evaluate("document.querySelector('dialog').innerText")
+    assert browser.violations() == []
+    send(browser)
+    shown(browser, "the bank is closed")
+    shown(browser, "none")
+    schedule = call(f"{address}/schedule")[1]
+    assert (schedule["state"], schedule["version"]) == ("paused", 1), "sent twice, changed once"
+
+    ask(browser, "Resume", "it is open again")
+    send(browser)
+    shown(browser, "it is open again")
+    schedule = call(f"{address}/schedule")[1]
+    assert (schedule["state"], [one["by"] for one in schedule["items"]]) == ("enabled", ["ann", "ann"])
+    assert browser.violations() == []
+    assert browser.errors == []
+
+
+def test_an_invalid_expression_shows_what_the_api_expects_and_a_valid_one_applies(
+    browser: Tab, address: str, issuer: Issuer
+) -> None:
+    opened(browser, address, issuer, "finance", "dark")
+    ask(browser, "Change", "weekdays only")
+    browser.fill("Expression", "rate(5 minutes)")
+    send(browser)
+    browser.until("document.querySelector('dialog [role=alert]')?.innerText.includes('5 minutes')")
+    assert browser.violations() == []
+    assert browser.evaluate("document.querySelector('dialog input').value") == "rate(5 minutes)", "it can be corrected"
+    browser.fill("Expression", WEEKDAYS)
+    send(browser)
+    shown(browser, "weekdays only")
+    assert call(f"{address}/schedule")[1]["expression"] == WEEKDAYS
+
+    ask(browser, "Use the deployed one", "as before")
+    send(browser)
+    shown(browser, "as before")
+    assert call(f"{address}/schedule")[1]["desired"]["pinned"] is False
+
+
+def test_a_change_by_somebody_else_is_shown_beside_what_was_seen(browser: Tab, address: str, issuer: Issuer) -> None:
+    opened(browser, address, issuer, "finance")
+    ask(browser, "Change", "twice as often")
+    browser.fill("Expression", "rate(30 minutes)")
+    body = {"expression": "rate(2 hours)", "reason": "half as often"}
+    assert call(f"{address}/schedule", body, "application/json", "PUT")[0] == 200
+    send(browser)
+    browser.until("document.querySelector('dialog')?.innerText.includes('half as often')")
+    text = browser.evaluate("document.querySelector('dialog').innerText")
+    assert "You saw rate(1 hour). It is rate(2 hours) now." in text
+    assert browser.violations() == []
+    browser.follow("button", "Cancel")
+    shown(browser, "half as often")
+    assert call(f"{address}/schedule")[1]["expression"] == "rate(2 hours)"
+
+
+def test_a_person_of_an_agency_sees_neither_the_page_nor_its_menu_entry(
+    browser: Tab, address: str, issuer: Issuer
+) -> None:
+    issuer.role = "agency"
+    browser.open(f"{address}/console/operations")
+    shown(browser, "Only people with the role")
+    assert "Operations" not in browser.evaluate("document.querySelector('nav').innerText")
