@@ -4,13 +4,13 @@
  * It yields one step after the other. Each has a text, an outcome (passed, failed or unknown), and a detail.
  */
 import { get, segment } from "./api.js";
+import { monthOf, quarterHours } from "./calendar.js";
 import { same, sum } from "./decimal.js";
 import { Problem } from "./problem.js";
 import { sealedContent, sealedLines } from "./sealed.js";
 
 const PAYMENT = "payment.recorded";
 const FIGURES = ["gross", "refunds", "commission", "payments"];
-const QUARTER_HOUR = 15 * 60 * 1000;
 
 /** Returns the path of a run. */
 export const runPath = (run) => `/reports/${segment(run)}`;
@@ -30,7 +30,7 @@ export async function* proofOf(run) {
   });
   if (!manifest) return;
   yield await step("The quarter-hours cover the run without a gap", () => {
-    const names = quarterHours(manifest);
+    const names = quarterHours(manifest.from, manifest.to).map((at) => at.slice(0, 16).replace(/[-T:]/g, ""));
     expect("The quarter-hours", manifest.buckets.map((one) => one.bucket).join(" "), names.join(" "));
     return `${names.length} from ${manifest.from} to ${manifest.to}`;
   });
@@ -107,14 +107,6 @@ async function readManifest(files, sha256) {
   return JSON.parse(new TextDecoder().decode(await sealedContent({ ...file, sha256 })));
 }
 
-function quarterHours({ from, to }) {
-  const names = [];
-  for (let at = Date.parse(from); at < Date.parse(to); at += QUARTER_HOUR) {
-    names.push(new Date(at).toISOString().slice(0, 16).replace(/[-T:]/g, ""));
-  }
-  return names;
-}
-
 /** Checks that lines are of a quarter-hour and in the order of their positions. */
 function checkPlaces(lines, bucket) {
   let last = "";
@@ -131,7 +123,7 @@ const rowOf = (agency, currency, period) => JSON.stringify([agency, currency, pe
 function add(totals, lines) {
   const texts = new Map();
   for (const line of lines) {
-    const row = rowOf(line.agency, line.currency, line.period || line.recorded_at.slice(0, "2026-11".length));
+    const row = rowOf(line.agency, line.currency, line.period || monthOf(line.recorded_at));
     if (!texts.has(row)) texts.set(row, Object.fromEntries(FIGURES.map((name) => [name, []])));
     const figures = texts.get(row);
     const sold = line.amount.startsWith("-") ? "refunds" : "gross";
@@ -151,7 +143,7 @@ function checkSums(manifest, totals) {
   for (const account of manifest.accounts) {
     const { agency, currency } = account;
     // Manifests of older schemas have no periods: their lines count in the month of the run.
-    const periods = account.periods ?? { [manifest.from.slice(0, "2026-11".length)]: account };
+    const periods = account.periods ?? { [monthOf(manifest.from)]: account };
     const found = Object.keys(periods).map((period) => {
       const row = rowOf(agency, currency, period);
       const one = left.get(row);

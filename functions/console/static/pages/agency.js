@@ -1,7 +1,9 @@
 /** An agency: who it is, its figures now and by period, day and quarter-hour, its statements and its rate cards. */
 import { html } from "../vendor/htm-preact.js";
 import { accountPath, get, segment, withQuery } from "../api.js";
-import { days, isDay, isMonth, laterDay, laterMonth, months, quarterHours } from "../calendar.js";
+import {
+  dayOf, days, isDay, isMonth, laterDay, laterMonth, monthOf, months, quarterHourEnd, quarterHours,
+} from "../calendar.js";
 import { BarChart } from "../chart.js";
 import * as format from "../format.js";
 import { Link, Money, More, Name, Pending, Save, Status, Table, Time, useLoaded, usePages } from "../parts.js";
@@ -16,7 +18,6 @@ const HEAD = [["Events", "n"], ["Sales", "n"], ["Refunds", "n"], ["Net", "n"], [
 const PERIODS_SHOWN = 24;
 const TRIES = 10;
 const PAUSE = 1000;
-const QUARTER_HOUR = 15 * 60 * 1000;
 
 /** Returns the address of an agency's page; the parameters choose a currency, and a month or a day to look into. */
 export const agencyAddress = (agency, parameters = {}) => address(["agencies", agency], parameters);
@@ -139,13 +140,12 @@ function Now({ account, balance, again }) {
 }
 
 /** Returns what the address asks for: the quarter-hours of a day, the days of a month, or the periods. */
-function spansOf({ day, month }, updated) {
+function spansOf({ day, month }) {
   if (day) return { span: "quarter_hour", part: "quarter-hours", from: day, to: laterDay(day, 1), name: "start" };
   if (month) {
     return { span: "day", part: "days", from: `${month}-01`, to: `${laterMonth(month, 1)}-01`, name: "day" };
   }
-  const last = updated.slice(0, 7);
-  return { span: "period", part: "periods", from: "", to: laterMonth(last, 1), name: "period" };
+  return { span: "period", part: "periods", name: "period" };
 }
 
 const LABELS = {
@@ -154,10 +154,9 @@ const LABELS = {
 
 function Spans({ account, spans }) {
   const { agency, currency, last_updated: updated } = account;
-  const chosen = spansOf(spans, updated);
-  const { span, part, from, name } = chosen;
-  const parameters = span === "period" ? { limit: 1000 } : { from, to: chosen.to, limit: 1000 };
-  const path = withQuery(accountPath(agency, currency, part), parameters);
+  const chosen = spansOf(spans);
+  const { span, part, from, to: end, name } = chosen;
+  const path = withQuery(accountPath(agency, currency, part), { from, to: end, limit: 1000 });
   const { value, problem, again } = useLoaded(() => get(path), path);
   const to = (more) => agencyAddress(agency, { currency, ...more });
   const items = value?.items || [];
@@ -168,8 +167,8 @@ function Spans({ account, spans }) {
       <${Link} to=${to({})} aria-current=${span === "period" ? "true" : undefined}>All periods<//>
       ${span === "period"
         ? html`
-          <${Link} to=${to({ month: updated.slice(0, 7) })}>${format.month(updated.slice(0, 7))} by day<//>
-          <${Link} to=${to({ day: updated.slice(0, 10) })}>${updated.slice(0, 10)} by quarter-hour<//>`
+          <${Link} to=${to({ month: monthOf(updated) })}>${format.month(monthOf(updated))} by day<//>
+          <${Link} to=${to({ day: dayOf(updated) })}>${dayOf(updated)} by quarter-hour<//>`
         : html`<${Nearby} ...${spans} to=${to} />`}
     </nav>
     ${!value && html`<${Pending} problem=${problem} retry=${again} />`}
@@ -196,7 +195,7 @@ function Nearby({ day, month, to }) {
   if (day) {
     const [before, after] = [laterDay(day, -1), laterDay(day, 1)];
     return html`
-      <${Link} to=${to({ month: day.slice(0, 7) })}>${format.month(day.slice(0, 7))}<//>
+      <${Link} to=${to({ month: monthOf(day) })}>${format.month(monthOf(day))}<//>
       <${Link} to=${to({ day: before })}>${before}<//> <strong>${day}</strong>
       <${Link} to=${to({ day: after })}>${after}<//>`;
   }
@@ -219,13 +218,12 @@ function MadeOf({ account: { agency, currency }, span, start }) {
     return html`<${Link} to=${statementAddress({ agency, currency, period: start })}>Statement<//>`;
   }
   if (span === "day") return html`<${Link} to=${agencyAddress(agency, { currency, day: start })}>Quarter-hours<//>`;
-  const to = new Date(Date.parse(start) + QUARTER_HOUR).toISOString();
-  return html`<${Link} to=${address(["events"], { agency, from: start, to })}>Events<//>`;
+  return html`<${Link} to=${address(["events"], { agency, from: start, to: quarterHourEnd(start) })}>Events<//>`;
 }
 
 /** Returns the beginnings of all spans of a chart, those without figures included. */
 function startsOf({ span, from, to }, items) {
-  if (span === "quarter_hour") return quarterHours(from);
+  if (span === "quarter_hour") return quarterHours(from, to);
   if (span === "day") return days(from, to);
   const last = laterMonth(items[items.length - 1].period, 1);
   return months(items[Math.max(0, items.length - PERIODS_SHOWN)].period, last);

@@ -1,6 +1,7 @@
 /** One event: its story with the figures after each step, how its commission was computed, and its sealed line. */
 import { html, useState } from "../vendor/htm-preact.js";
 import { get, segment, withQuery } from "../api.js";
+import { dayOf } from "../calendar.js";
 import * as format from "../format.js";
 import { STAFF, may } from "../me.js";
 import { Failure, Link, Money, More, Name, Pending, Table, Time, useLoaded, usePages } from "../parts.js";
@@ -119,7 +120,7 @@ function startOf(partition) {
 
 /** Returns the run that sealed a quarter-hour; null if none did yet. */
 async function runAt(start) {
-  const { items } = await get(withQuery("/reports", { date: start.slice(0, "2026-10-23".length) }));
+  const { items } = await get(withQuery("/reports", { date: dayOf(start) }));
   return items.find((one) => one.from <= start && start < one.to) ?? null;
 }
 
@@ -127,7 +128,7 @@ async function runAt(start) {
 async function sealedLine(run, event) {
   const { files } = await get(runPath(run));
   const start = startOf(event.partition);
-  const folder = `ledger/dt=${start.slice(0, 10)}/quarter=${start.slice(11, 16).replace(":", "")}/`;
+  const folder = `ledger/dt=${dayOf(start)}/quarter=${start.slice(11, 16).replace(":", "")}/`;
   for (const file of files.filter((one) => one.key.startsWith(folder))) {
     const line = (await sealedLines(file)).find((one) => one.source === event.source && one.id === event.id);
     if (line) return { file, line };

@@ -1,11 +1,11 @@
 /** Events: those recorded in a span, by agency, source, order, customer and type; or one by its source and id. */
 import { html } from "../vendor/htm-preact.js";
+import { laterDay, today } from "../calendar.js";
 import { STAFF, may } from "../me.js";
 import { Link, Money, More, Name, Save, Table, Time, usePages } from "../parts.js";
 import { address, navigate } from "../routes.js";
 
 const DAYS_SHOWN = 7;
-const DAY = 24 * 60 * 60 * 1000;
 const HEAD = [
   ["Recorded"], ["Event"], ["Type"], ["Agency"], ["Order"], ["Customer"], ["Currency"], ["Amount", "n"],
   ["Commission", "n"],
@@ -23,10 +23,7 @@ const TEXTS = [["agency", "Agency"], ["source", "Source"], ["order", "Order"], [
 export const eventAddress = ({ source, id }) => address(["events", source, id]);
 
 /** Returns the last days until tomorrow, as dates of UTC. */
-function lastDays() {
-  const day = (offset) => new Date(Date.now() + offset * DAY).toISOString().slice(0, "2026-10-23".length);
-  return { from: day(1 - DAYS_SHOWN), to: day(1) };
-}
+const lastDays = () => ({ from: laterDay(today(), 1 - DAYS_SHOWN), to: laterDay(today(), 1) });
 
 /** The page. */
 export function Events({ query }) {

@@ -1,7 +1,7 @@
 /** Sales by place: from countries down to the most exact places that events name. */
 import { html } from "../vendor/htm-preact.js";
 import { get, segment, withQuery } from "../api.js";
-import { days, isDay, laterDay, laterMonth } from "../calendar.js";
+import { days, isDay, laterDay, laterMonth, monthOf, today } from "../calendar.js";
 import { BarChart } from "../chart.js";
 import { sum } from "../decimal.js";
 import * as format from "../format.js";
@@ -30,7 +30,7 @@ export function Locations({ query }) {
 async function spanOf({ from, to }) {
   if (from && to) return { from, to };
   const { items: [current] } = await get("/periods?limit=1");
-  const period = current?.period || new Date().toISOString().slice(0, 7);
+  const period = current?.period || monthOf(today());
   return { from: `${laterMonth(period, -1)}-01`, to: laterDay(`${laterMonth(period, 1)}-01`, -1) };
 }
 

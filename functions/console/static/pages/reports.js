@@ -1,5 +1,6 @@
 /** Reports: the runs by day, the newest first. */
 import { html } from "../vendor/htm-preact.js";
+import { dayOf } from "../calendar.js";
 import * as format from "../format.js";
 import { Link, More, Save, Status, Table, Time, usePages } from "../parts.js";
 import { address, navigate } from "../routes.js";
@@ -10,14 +11,13 @@ const COLUMNS = ["run", "from", "to", "planned_at", "buckets", "lines", "counter
 /** Returns the address of a run's page. */
 export const reportAddress = (run) => address(["reports", run]);
 
-/** Returns the day of a run, in UTC. No run crosses midnight. */
-const dayOf = ({ run }) => run.slice(0, "2026-10-23".length);
-
 /** The page. */
 export function Reports({ query }) {
   const { date } = query;
   const list = usePages("/reports", { date });
-  const days = [...new Set(list.items.map(dayOf))];
+  // No run crosses midnight UTC.
+  const days = [...new Set(list.items.map((one) => dayOf(one.run)))];
+  const runsOf = (day) => list.items.filter((one) => dayOf(one.run) === day);
   const send = (event) => {
     event.preventDefault();
     navigate(address(["reports"], Object.fromEntries(new FormData(event.target))));
@@ -27,7 +27,7 @@ export function Reports({ query }) {
       <label>Day, in UTC <input name="date" type="date" defaultValue=${date} /></label>
       <button>Show</button>
     </form>
-    ${days.map((day) => html`<${Day} key=${day} day=${day} runs=${list.items.filter((one) => dayOf(one) === day)} />`)}
+    ${days.map((day) => html`<${Day} key=${day} day=${day} runs=${runsOf(day)} />`)}
     ${days.length > 0 && html`
       <${Save} name="reports" columns=${COLUMNS} items=${list.items} />`}
     ${list.empty && html`
