@@ -4,6 +4,7 @@ import json
 import os
 import re
 import shutil
+import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,7 +22,9 @@ RIGHT_TO_LEFT: Final = "שלום & Co"
 ZONE: Final = {"BusinessTimeZone": "Asia/Tokyo"}
 SCREEN: Final = (1280, 900)
 Role = Literal["button", "link"]
-PHONE: Final = (390, 844)
+PHONE: Final = (360, 740)
+PAPER: Final = {"A4": (8.27, 11.69), "Letter": (8.5, 11)}
+"""Width and height in inches."""
 NEEDED: Final = ("chromium", "pdftotext")
 _REACHABLE: Final = "dialog[open], body:not(:has(dialog[open]))"
 """An open dialog, or else the page: what is behind a dialog cannot be reached."""
@@ -111,9 +114,12 @@ class Tab:
         """Give the page another size, in pixels."""
         self.page.set_viewport_size({"width": width, "height": height})
 
-    def pdf(self, width: float, height: float) -> bytes:
-        """Return the page printed on paper of a size in inches."""
-        return self.page.pdf(width=f"{width}in", height=f"{height}in", print_background=True)
+    def printed(self, folder: Path, paper: str, form: str) -> str:
+        """Print the page to a file in a folder, and return its text as pdftotext writes it in a form."""
+        file, (width, height) = folder / "printed.pdf", PAPER[paper]
+        self.page.pdf(path=file, width=f"{width}in", height=f"{height}in", print_background=True)
+        command = ["pdftotext", form, str(file), "-"]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout  # noqa: S603 - our own file
 
     def _holds(self, expression: str) -> bool:
         try:
@@ -129,8 +135,15 @@ class Tab:
 
 
 def shown(browser: Tab, text: str) -> None:
-    """Wait until the page shows a text."""
-    browser.until(f"document.querySelector('main')?.innerText.includes({text!r})")
+    """Wait until the page shows a text; what isolates a name from the text around it is invisible."""
+    browser.until(f"document.querySelector('main')?.innerText.replace(/[\u2068\u2069]/g, '').includes({text!r})")
+
+
+def right_edge(words: str) -> float:
+    """Return how far to the right the words of printed pages reach, in inches, as ``pdftotext -bbox`` has them."""
+    edges = [float(edge) for edge in re.findall(r'<word xMin="[^"]*" yMin="[^"]*" xMax="([^"]*)"', words)]
+    assert len(edges) > 100
+    return max(edges) / 72
 
 
 def called(browser: Tab, module: str, function: str, *arguments: Any) -> Any:

@@ -29,6 +29,7 @@ class Issuer:
     agency: str | list[str] = "42"
     role: str = ""
     """The claim of the person's role; none if it is empty."""
+    name: str = "Zoë Quine"
     seconds: int = 3600
     """For which an access token is valid."""
     nonce: str = ""
@@ -86,7 +87,7 @@ class Issuer:
         query = self._codes.pop(form["code"])
         challenge = urlsafe_b64encode(sha256(form["code_verifier"].encode()).digest()).decode().rstrip("=")
         assert (challenge, form["redirect_uri"]) == (query["code_challenge"], query["redirect_uri"])
-        return {**found, "id_token": self._token(aud=CLIENT, nonce=self.nonce or query["nonce"], name="Zoë Quine")}
+        return {**found, "id_token": self._token(aud=CLIENT, nonce=self.nonce or query["nonce"], name=self.name)}
 
     def _token(self, **claims: str | list[str]) -> str:
         expires = datetime.now(UTC) + timedelta(hours=1)

@@ -33,6 +33,8 @@ const MENU = [
   ["Operations", ["operations"], STAFF],
 ];
 
+const { isolated } = format;
+
 /** The pages of lists that show a person of several agencies one of them at a time. */
 const OF_ONE_AGENCY = ["", "accounts", "events", "statements"];
 
@@ -48,19 +50,19 @@ function pageAt({ parts, query }) {
   if (first === "events" && !rest.length) return ["Events", html`<${Events} query=${query} />`];
   if (first === "events" && rest.length === 2) {
     const [source, id] = rest;
-    return [`Event ${id} of ${source}`, html`<${Event} source=${source} id=${id} />`];
+    return [`Event ${isolated(id)} of ${isolated(source)}`, html`<${Event} source=${source} id=${id} />`];
   }
   if (first === "statements" && !rest.length) return ["Statements", html`<${Statements} query=${query} />`];
   if (first === "statements" && rest.length === 3) {
     const [period, agency, currency] = rest;
-    const title = `Statement of ${agency} in ${currency}, ${format.month(period)}`;
+    const title = `Statement of ${isolated(agency)} in ${currency}, ${format.month(period)}`;
     return [title, html`<${Statement} name=${{ period, agency, currency }} />`];
   }
   if (first === "reports" && !rest.length) return ["Reports", html`<${Reports} query=${query} />`];
   if (first === "reports" && rest.length === 1) return [`Run ${rest[0]}`, html`<${Report} run=${rest[0]} />`];
   if (first === "agencies" && !rest.length) return ["Agencies", html`<${Agencies} />`];
   if (first === "agencies" && rest.length === 1) {
-    return [`Agency ${rest[0]}`, html`<${Agency} agency=${rest[0]} query=${query} />`];
+    return [`Agency ${isolated(rest[0])}`, html`<${Agency} agency=${rest[0]} query=${query} />`];
   }
   if (first === "exchange-rates" && !rest.length) return ["Exchange rates", html`<${ExchangeRates} />`];
   if (first === "exchange-rates" && rest.length === 1) {

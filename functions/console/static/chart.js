@@ -54,6 +54,9 @@ export function StepChart({ label, values, until }) {
 
 const fromZero = (_, least, most) => uPlot.rangeNum(Math.min(0, least), Math.max(0, most), 0.1, true);
 
+/** Returns the width of an axis, in pixels, that holds its longest figure. */
+const widthOf = (_, figures) => 24 + 7 * Math.max(...(figures || [""]).map((one) => one.length));
+
 function Plot({ label, columns, range, distances, tick, figure, bars }) {
   const place = useRef();
   useEffect(() => {
@@ -73,7 +76,7 @@ function Plot({ label, columns, range, distances, tick, figure, bars }) {
       scales: { x: { range }, ...(bars && { y: { range: fromZero } }) },
       axes: [
         { ...axis, incrs: distances, values: (_, ticks) => ticks.map(tick) },
-        { ...axis, size: 80, values: (_, ticks) => ticks.map((one) => figure(String(one))) },
+        { ...axis, size: widthOf, values: (_, ticks) => ticks.map((one) => figure(String(one))) },
       ],
       series: [{}, { label, ...shape }],
     }, columns, place.current);

@@ -1,0 +1,194 @@
+"""Every page of the console in Chromium, with a hostile name wherever one can be: on a phone, by keyboard, on paper."""
+
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+
+from quarterhour.model.clock import ManualClock, using
+from quarterhour_tools.emulator.server import Server
+from quarterhour_tools.emulator.stack import open_stack
+from quarterhour_tools.operations.remote import segment
+from tests.e2e.test_server import serving
+from tests.handlers.desk import send
+from tests.support.browser import HOSTILE, IN_A_BROWSER, PAPER, PHONE, RIGHT_TO_LEFT, ZONE, Tab, right_edge, shown
+from tests.support.events import ABSENT, refund, sale
+from tests.support.openid import AUDIENCE, CLIENT, Issuer
+from tests.support.repository import ROOT
+from tests.support.requests import post, verdicts
+from tests.support.system import World
+
+pytestmark = IN_A_BROWSER
+
+NAME = f"=cmd|' {HOSTILE} {RIGHT_TO_LEFT}"
+"""A formula, HTML and text from right to left."""
+LINES = 90
+"""The lines of a statement that fills more than a sheet of paper."""
+IN_NAME = quote(NAME, safe="")
+STATEMENT = f"/console/statements/2026-10/{IN_NAME}/GBP"
+AGENCY = f"/console/agencies/{IN_NAME}"
+RUN = "/console/reports/2026-10-30T1200-2400"
+PAGES = {
+    "/": NAME,
+    "/console/accounts": NAME,
+    "/console/agencies": NAME,
+    AGENCY: "Calculator",
+    f"{AGENCY}?currency=GBP&month=2026-10": "2026-10-30",
+    f"{AGENCY}?currency=GBP&day=2026-10-30": "Events",
+    "/console/agencies/nobody": "No event of this agency is recorded yet",
+    f"/console/events?from=2026-10-30&to=2026-10-31&agency={IN_NAME}&order={IN_NAME}": NAME,
+    f"/console/events/shop/{IN_NAME}": "Commission so far",
+    "/console/events/shop/none": "Request",
+    "/console/statements": NAME,
+    f"/console/statements?agency={IN_NAME}": NAME,
+    STATEMENT: "Closing balance",
+    f"/console/statements/2026-11/{IN_NAME}/GBP": "A preview as of",
+    "/console/reports": "verified",
+    RUN: NAME,
+    f"/console/locations?place=GB%23{IN_NAME}": NAME,
+    "/console/exchange-rates": NAME,
+    "/console/exchange-rates/GBP": NAME,
+    "/console/operations": NAME,
+    f"/console/{IN_NAME}": "There is no page at this address",
+}
+"""Each page, and what it shows when it is complete."""
+COMPLETE = "[...document.querySelectorAll('main [role=status]')].every((one) => !one.innerText.includes('…'))"
+SMALL = """[...document.querySelectorAll('button, input, select, summary, header a')]
+  .map((one) => [one, one.getBoundingClientRect()])
+  .filter(([one, {width, height}]) => height && (height < 24 || width < 24) && !one.matches('.skip'))
+  .map(([one]) => one.outerHTML)"""
+LOOSE = """(() => {
+  const found = [], texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (texts.nextNode()) {
+    const {data, parentElement: around} = texts.currentNode;
+    const alone = around.closest('bdi') && !around.closest('h1');
+    if (/[\\u0590-\\u05ff]/.test(data) && !data.includes('\\u2068') && !alone) found.push(around.outerHTML);
+  }
+  return found;
+})()"""
+"""Text from right to left that could turn what is around it."""
+
+
+def put(world: World, path: str, body: object) -> None:
+    answer = send(world, "PUT", path, body)
+    assert answer.status == 201, answer.body
+
+
+@pytest.fixture(scope="module")
+def address(issuer: Issuer) -> Iterator[str]:
+    """The address of a stack in November whose October is stated, with one name for whatever people name."""
+    server, clock_ = Server(0), ManualClock(datetime(2026, 10, 30, 12, tzinfo=UTC))
+    issuer.role, issuer.name = "finance", NAME
+    signs_in = {"JwtIssuer": issuer.url, "JwtAudience": AUDIENCE, "JwtRoleClaim": "role", "ConsoleClientId": CLIENT}
+    parameters = {**ZONE, **signs_in, "BaseCurrency": "EUR"}
+    named = {"customer": NAME, "order_id": NAME, "product": NAME, "category": NAME, "location": f"GB#{NAME}#{NAME}"}
+    with (
+        using(clock_),
+        open_stack("moto", parameters, s3_url=server.url, virtual=True) as stack,
+        serving(server, stack),
+    ):
+        with server.turns.taken():
+            world = World(stack, clock_)
+            tax = {"scheme": "standard", "percent": "20"}
+            facts = {"legal_name": NAME, "address": NAME, "contact": NAME, "group": NAME, "tax": tax}
+            put(world, f"/agencies/{segment(NAME)}", {"seen": 0, "content": facts})
+            for owner in (NAME, f"group/{NAME}", "default"):
+                content = {"valid_from": "2026-10-01T00:00:00Z", "rules": [{"category": NAME, "percent": "8"}]}
+                put(world, f"/documents/{segment(f'rate-card:{owner}')}", {"seen": 0, "content": content})
+            rate = {"units_per_base": "0.8712", "source": NAME, "as_of": "2026-10-23T14:15:00Z"}
+            put(world, "/exchange-rates/GBP", rate)
+            assert verdicts(post(world, [sale(NAME, "10.00", agency=NAME, **named)])) == ["recorded"]
+            assert verdicts(post(world, [refund(f"held {NAME}", "-1.00", "none", agency=NAME)])) == ["held"]
+            for n in range(LINES):
+                world.sell(f"{1234567 + n}.10", NAME, commission_rate=ABSENT, **named)
+            world.sell("5.00", "unregistered " + NAME)
+            world.pass_time(days=5)
+            world.report()
+            stack.invoke("statements", {})
+            world.drain()
+            disputed = {"source": "shop", "id": "e0", "reason": NAME}
+            assert send(world, "POST", f"/statements/{segment(NAME)}/GBP/2026-10/disputes", disputed).status == 201
+            world.sell("20.00", NAME, **named)
+            world.drain()
+        yield server.url
+
+
+def test_every_page_is_walked() -> None:
+    known = re.findall(r'first === "([\w-]+)"', (ROOT / "functions/console/static/app.js").read_text("utf-8"))
+    assert known
+    assert set(known) <= {page.split("?")[0].split("/")[2] for page in PAGES if page != "/"}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.replace(IN_NAME, "NAME"))
+def test_a_page_with_hostile_names_fits_a_phone(browser: Tab, address: str, page: str) -> None:
+    browser.resize(*PHONE)
+    browser.open(f"{address}{page}")
+    shown(browser, PAGES[page])
+    browser.until(COMPLETE)
+    assert browser.evaluate("document.documentElement.scrollWidth") <= PHONE[0]
+    assert browser.evaluate("[document.title === 'ran', document.images.length]") == [False, 0]
+    assert browser.evaluate(SMALL) == [], "a finger hits it"
+    assert browser.evaluate(LOOSE) == []
+    absent = page.endswith(("none", "nobody"))
+    assert [one for one in browser.errors if not (absent and "404" in one)] == []
+
+
+def test_the_keyboard_walks_a_page_in_the_order_in_which_it_is_read(browser: Tab, address: str) -> None:
+    browser.open(f"{address}{STATEMENT}")
+    shown(browser, "Closing balance")
+    browser.evaluate("window.walked = [document.querySelector('.skip')]; 0")
+    browser.press("Tab")
+    assert browser.evaluate("document.activeElement === walked[0]")
+    for _ in range(14):
+        browser.press("Tab")
+        browser.evaluate("walked.push(document.activeElement); 0")
+    following = "walked[index].compareDocumentPosition(one) & Node.DOCUMENT_POSITION_FOLLOWING"
+    assert browser.evaluate(f"walked.slice(1).every((one, index) => {following})")
+    assert browser.evaluate("new Set(walked).size") == 15
+    assert browser.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
+
+
+def test_a_dialog_closes_by_escape_and_gives_the_focus_back(browser: Tab, address: str) -> None:
+    button = "document.querySelector('[aria-label=\"Resolve e0\"]')"
+    browser.open(f"{address}{STATEMENT}")
+    browser.until(button)
+    browser.evaluate(f"{button}.focus()")
+    browser.press("Enter")
+    browser.until("document.querySelector('dialog[open]')?.contains(document.activeElement)")
+    assert browser.evaluate("document.activeElement.name") == "reason"
+    browser.press("Escape")
+    browser.until(f"!document.querySelector('dialog') && document.activeElement === {button}")
+
+
+@pytest.mark.parametrize("paper", PAPER)
+@pytest.mark.parametrize("page", [STATEMENT, RUN, AGENCY], ids=["statement", "run", "agency"])
+def test_a_page_is_printed_whole_without_its_controls(
+    browser: Tab, address: str, tmp_path: Path, page: str, paper: str
+) -> None:
+    browser.open(f"{address}{page}", "dark")
+    shown(browser, PAGES[page])
+    browser.until(COMPLETE)
+    text = browser.printed(tmp_path, paper, "-layout")
+    assert "111,115,0" in text, "a figure"
+    assert "Times are in Asia/Tokyo" in text
+    for control in ("Skip to", "Sign out", "Exchange rates", "Download", "Verify", "Resolve", "Calculate", "Update"):
+        assert control not in text.split(), control
+    assert right_edge(browser.printed(tmp_path, paper, "-bbox")) <= PAPER[paper][0] - 0.5, "half an inch is left"
+
+
+@pytest.mark.parametrize("paper", PAPER)
+def test_the_lines_of_a_statement_are_printed_below_their_heads(
+    browser: Tab, address: str, tmp_path: Path, paper: str
+) -> None:
+    browser.open(f"{address}{STATEMENT}")
+    browser.click(f"Show the {LINES + 1} lines")
+    shown(browser, "The sealed lines")
+    text = browser.printed(tmp_path, paper, "-layout")
+    assert all(f"{1234567 + n:,}.10" in text for n in range(LINES))
+    sheets = [sheet for sheet in text.split("\f") if "sale.recorded" in sheet]
+    assert len(sheets) > 1
+    assert all("Recorded" in sheet and "Commission" in sheet for sheet in sheets), "the head of the table"
+    assert right_edge(browser.printed(tmp_path, paper, "-bbox")) <= PAPER[paper][0] - 0.5, "half an inch is left"
