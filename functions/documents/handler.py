@@ -26,8 +26,9 @@ from quarterhour.documents.plan import DOCUMENT, read_draft, shown_version
 from quarterhour.documents.queries import DocumentQueries
 from quarterhour.documents.service import DocumentService
 from quarterhour.documents.store import DocumentStore
-from quarterhour.model import instants
-from quarterhour.rate_cards.rate_card import RATE_CARDS
+from quarterhour.model import clock, instants
+from quarterhour.rate_cards.queries import RateCardQueries
+from quarterhour.rate_cards.rate_card import RATE_CARDS, rate_card_of
 from quarterhour.statements.owner import OWNERS
 from quarterhour.web import http, parameters
 from quarterhour.web.access import Role, everyone, machines, own_agency, people, staff
@@ -40,6 +41,7 @@ table = env.text("ENTITY_TABLE")
 entities = EntityReader(dynamodb, table)
 documents = DocumentQueries(entities)
 agencies = AgencyQueries(documents)
+rate_cards = RateCardQueries(entities)
 service = DocumentService(entities, DocumentStore(dynamodb, table))
 routes = Routes(env)
 
@@ -134,6 +136,20 @@ def one_agency(agency: tuple[str, ...]) -> http.Response:
     at = routes.parameters().optional("at", INSTANT, instants.instant, None)
     name, values = agencies.agency(agency, at)
     return http.with_json(http.response(200, shown_agency(name, values)), "content", values["content"])
+
+
+@routes.get("/agencies/<agency>/rate-cards", allow=own_agency, query=("at",))
+def rate_cards_in_force(agency: tuple[str, ...]) -> http.Response:
+    """Return the rate cards in force for an agency, in the order of precedence: those that the caller may read."""
+    now, caller = clock.now(), routes.caller()
+    at = routes.parameters().optional("at", INSTANT, instants.instant, now)
+    in_force = rate_cards.in_force(agencies.registered_name(agency), at, now)
+    readable = [(document, values) for document, values in in_force if documents.may_read(document, caller)]
+    return http.response(200, {"items": [_shown_rate_card(document, values) for document, values in readable]})
+
+
+def _shown_rate_card(document: str, values: Values) -> Values:
+    return {**shown_version(document, values), "rules": [rule.as_dict() for rule in rate_card_of(values).rules]}
 
 
 def _name(document: str) -> str:

@@ -920,6 +920,18 @@ class DocumentVersion(Answer):
     """For a rate card or an agency: the start of its validity."""
 
 
+class RateCardInForce(DocumentVersion):
+    """The version of a rate card that is in force."""
+
+    rules: list[Rule]
+
+
+class RateCardsInForce(Answer):
+    """The rate cards in force for an agency that the caller may read, in the order of precedence."""
+
+    items: list[RateCardInForce]
+
+
 class DocumentContent(DocumentVersion):
     """A version of a document."""
 

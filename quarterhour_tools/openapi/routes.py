@@ -234,6 +234,7 @@ ROUTES: Final[Mapping[str, RouteDescription]] = {
     ),
     "GET /agencies": _read(a.Page[a.ListedAgency]),
     "GET /agencies/{agency}": _read(a.AgencyContent, 404),
+    "GET /agencies/{agency}/rate-cards": _read(a.RateCardsInForce, 404),
     # ------------------------------------------------------------ documents
     "GET /documents": _read(a.Page[a.DocumentMetadata], kind=_KIND),
     "PUT /documents/{document}": RouteDescription(

@@ -50,6 +50,7 @@ OWN = {
     "GET /accounts/{agency}/{currency}/balance": "/accounts/42/GBP/balance",
     "GET /statements/{agency}/{currency}/{period}": "/statements/42/GBP/2026-10",
     "GET /agencies/{agency}": "/agencies/42",
+    "GET /agencies/{agency}/rate-cards": "/agencies/42/rate-cards",
 }
 """Routes of an agency's data: a person sees their own agency's."""
 TALK = "/threads/{kind}/{subject}/messages"

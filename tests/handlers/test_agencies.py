@@ -143,3 +143,38 @@ def test_a_document_that_0_1_0_wrote_is_listed_with_its_next_version(world: Worl
     (listed,) = world.read("/documents", kind="rate-card")["items"]
     assert listed == world.read(f"{path}/metadata")
     assert listed["kind"] == "rate-card"
+
+
+def test_the_rate_cards_in_force_are_listed_in_the_order_in_which_they_are_tried(world: World) -> None:
+    register(world, "42", group="eu")
+    written = [
+        ("default", content({"percent": "12"})),
+        ("group%252Feu", content({"percent": "10"})),
+        ("42", content({"percent": "8", "category": "books"})),
+        ("43", content({"percent": "1"})),
+    ]
+    for name, rules in written:
+        assert send(world, "PUT", f"/documents/rate-card:{name}", {"seen": 0, "content": rules}).status == 201
+    later = content({"percent": "7"}, valid_from="2026-11-01T00:00:00Z")
+    assert send(world, "PUT", "/documents/rate-card:42", {"seen": 1, "content": later}).status == 201
+    found = world.read("/agencies/42/rate-cards")["items"]
+    assert [(one["document"], one["version"], one["rules"]) for one in found] == [
+        ("rate-card:42", 1, [{"percent": "8", "category": "books"}]),
+        ("rate-card:group/eu", 1, [{"percent": "10"}]),
+        ("rate-card:default", 1, [{"percent": "12"}]),
+    ]
+    assert world.read("/agencies/42/rate-cards", at="2026-11-01T00:00:00Z")["items"][0]["version"] == 2
+    assert world.read("/agencies/42/rate-cards", at="2026-09-01T00:00:00Z") == {"items": []}
+    assert [one["document"] for one in world.read("/agencies/7/rate-cards")["items"]] == ["rate-card:default"]
+
+
+def test_people_of_an_agency_see_the_rate_cards_in_force_that_they_may_read(world: World) -> None:
+    for name in ("42", "default"):
+        draft = {"seen": 0, "content": content({"percent": "8"})}
+        assert send(world, "PUT", f"/documents/rate-card:{name}", draft).status == 201
+    route = "/agencies/{agency}/rate-cards"
+    assert as_person(world, route, agency="42") == (200, {"items": []})
+    assert send(world, "PUT", "/documents/rate-card:42/permissions", {"agencies": ["42"], "people": []}).status == 200
+    status, body = as_person(world, route, agency="42")
+    assert (status, [one["document"] for one in body["items"]]) == (200, ["rate-card:42"])
+    assert as_person(world, route, agency="43")[0] == 403

@@ -146,6 +146,7 @@ GOOD: dict[str, Good] = {
     ),
     "GET /agencies": Good(query={"limit": "10"}),
     "GET /agencies/{agency}": Good(AGENCY, {"at": "2026-10-23T01:30:00Z"}),
+    "GET /agencies/{agency}/rate-cards": Good(AGENCY, {"at": "2026-10-23T01:30:00Z"}, accepts={"agency": NAMES}),
     "GET /accounts/{agency}/{currency}/balance": Good(ACCOUNT, {"at": "2026-10-23T01:45:00Z"}),
     "GET /periods": Good(query={"limit": "10"}),
     "GET /statements": Good(query={"period": "2026-09", "agency": "42", "status": "issued", "limit": "10"}),

@@ -41,6 +41,7 @@ ROUTES = {
     "PUT /agencies/{agency}": "DocumentsFunction",
     "GET /agencies": "DocumentsFunction",
     "GET /agencies/{agency}": "DocumentsFunction",
+    "GET /agencies/{agency}/rate-cards": "DocumentsFunction",
     "GET /documents": "DocumentsFunction",
     "PUT /documents/{document}": "DocumentsFunction",
     "GET /documents/{document}": "DocumentsFunction",

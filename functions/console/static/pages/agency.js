@@ -33,7 +33,7 @@ export function Agency({ agency, query }) {
   const [accounts, registration] = value;
   const account = accounts.find((one) => one.currency === query.currency) || accounts[0];
   const spans = { day: isDay(query.day) && query.day, month: isMonth(query.month) && query.month };
-  const { group, currency = account?.currency } = registration?.content || {};
+  const { currency = account?.currency } = registration?.content || {};
   const follow = ({ receipt }) => receipt && followed(agency, accounts).then(again, again);
   return html`
     <${Registration} registration=${registration} />
@@ -42,7 +42,7 @@ export function Agency({ agency, query }) {
       ? html`<${Account} ...${{ accounts, account, spans, again }} key=${`${account.currency} ${account.version}`} />`
       : html`<p class="empty">No event of this agency is recorded yet. Send one with <code>POST /events</code>.</p>`}
     <${Statements} agency=${agency} />
-    <${RateCards} agency=${agency} group=${group} currency=${currency} />`;
+    <${RateCards} agency=${agency} currency=${currency} />`;
 }
 
 /** Returns the accounts of an agency, and its registration if there is one. */

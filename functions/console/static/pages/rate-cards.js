@@ -1,6 +1,6 @@
 /** The rate cards that an agency's events can pay, the history of each, and a calculator. */
 import { html, useState } from "../vendor/htm-preact.js";
-import { get, segment, withQuery } from "../api.js";
+import { get, segment } from "../api.js";
 import { charge, ruleFor, text } from "../charge.js";
 import * as format from "../format.js";
 import { More, Name, Pending, Table, Time, useLoaded, usePages } from "../parts.js";
@@ -18,35 +18,11 @@ const FORM = {
   location: ["Place", { placeholder: "GB#London" }],
 };
 
-/** Returns the names of the rate cards of an agency, in the order of precedence. */
-function documentsOf(agency, group) {
-  const own = /^(default|\*|group\/.*)$/s.test(agency) ? [] : [`rate-card:${agency}`];
-  return [...own, ...(group ? [`rate-card:group/${group}`] : []), "rate-card:default"];
-}
-
-const documentPath = (document, part) => `/documents/${segment(document)}/${part}`;
-
-/** Returns a rate card's version in force; nothing if there is none, or none that the reader may see. */
-async function inForce(document) {
-  let next;
-  try {
-    do {
-      const page = await get(withQuery(documentPath(document, "versions"), { next }));
-      const found = page.items.find((one) => Date.parse(one.valid_from) <= Date.now());
-      if (found) return { document, ...(await get(documentPath(document, `versions/${found.version}`))) };
-      next = page.next;
-    } while (next);
-  } catch (problem) {
-    if (![403, 404].includes(problem.status)) throw problem;
-  }
-  return null;
-}
-
-/** The rate cards of an agency in a group, or in none, and the calculator, which begins with a currency. */
-export function RateCards({ agency, group, currency }) {
-  const names = documentsOf(agency, group);
-  const load = async () => (await Promise.all(names.map(inForce))).filter(Boolean);
-  const { value: cards, problem, again } = useLoaded(load, names.join(" "));
+/** The rate cards in force for an agency, and the calculator, which begins with a currency. */
+export function RateCards({ agency, currency }) {
+  const path = `/agencies/${segment(agency)}/rate-cards`;
+  const { value, problem, again } = useLoaded(() => get(path), path);
+  const cards = value?.items;
   return html`
     <h2>Rate cards</h2>
     ${!cards && html`<${Pending} problem=${problem} retry=${again} />`}
@@ -57,11 +33,11 @@ export function RateCards({ agency, group, currency }) {
     ${cards?.length > 0 && html`<${Calculator} cards=${cards} currency=${currency} />`}`;
 }
 
-function Card({ card: { document, version, content } }) {
+function Card({ card: { document, version, rules } }) {
   const [open, setOpen] = useState(false);
   return html`
     <${Table} caption=${`${format.isolated(document)}, version ${version}, in force`} head=${HEAD}>
-      ${content.rules.map((rule, index) => html`
+      ${rules.map((rule, index) => html`
         <tr key=${index}>
           <td class="long"><${Name}>${rule.category ?? "all"}<//></td>
           <td class="long"><${Name}>${rule.location ?? "all"}<//></td>
@@ -77,7 +53,7 @@ function Card({ card: { document, version, content } }) {
 }
 
 function History({ document }) {
-  const list = usePages(documentPath(document, "versions"), { limit: 20 });
+  const list = usePages(`/documents/${segment(document)}/versions`, { limit: 20 });
   return html`
     <${Table} caption=${`Versions of ${format.isolated(document)}, the newest first`} head=${HISTORY_HEAD}>
       ${list.items.map((one) => html`
@@ -98,7 +74,7 @@ function Calculator({ cards, currency }) {
     event.preventDefault();
     setSale(Object.fromEntries(new FormData(event.target)));
   };
-  const rules = sale ? cards.map((card) => [card, ruleFor(card.content.rules, sale)]) : [];
+  const rules = sale ? cards.map((card) => [card, ruleFor(card.rules, sale)]) : [];
   const [card, rule] = rules.find(([, found]) => found) || [];
   return html`
     <h3>Calculator</h3>

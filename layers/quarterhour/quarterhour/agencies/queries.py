@@ -26,12 +26,19 @@ class AgencyQueries:
 
         Without an instant, the latest version. Raises ``NotFoundError`` if there is none.
         """
-        for agency in filter(is_stored_name, agencies):
-            document = agency_document(agency)
-            values = self.documents.entities.get(latest_key(document))
-            if values is not None:
-                return agency, values if at is None else self.documents.in_force(document, values, at)
-        raise NotFoundError(f"the agency {shown(agencies[0])} is not registered")
+        found = self._registered(agencies)
+        if found is None:
+            raise NotFoundError(f"the agency {shown(agencies[0])} is not registered")
+        agency, values = found
+        return agency, values if at is None else self.documents.in_force(agency_document(agency), values, at)
+
+    def registered_name(self, agencies: Sequence[str]) -> str:
+        """Return the first agency that is registered, or else the first; raise ``NotFoundError`` if none is a name."""
+        names = list(filter(is_stored_name, agencies))
+        if not names:
+            raise NotFoundError(f"there is no agency {shown(agencies[0])}")
+        name, _ = self._registered(names) or (names[0], None)
+        return name
 
     def registered(self, paging: Paging) -> Page:
         """Return a page of the registered agencies with their latest versions, in the order of their names."""
@@ -41,3 +48,10 @@ class AgencyQueries:
         latest = {values["pk"]: values for values in self.documents.entities.get_many(keys)}
         entries = [(name, latest[key["pk"]]) for name, key in zip(names, keys, strict=True)]
         return paging.cut(entries, lambda one: listed_agency(*one), lambda one: agency_document(one[0]))
+
+    def _registered(self, agencies: Sequence[str]) -> tuple[str, Values] | None:
+        for agency in filter(is_stored_name, agencies):
+            values = self.documents.entities.get(latest_key(agency_document(agency)))
+            if values is not None:
+                return agency, values
+        return None

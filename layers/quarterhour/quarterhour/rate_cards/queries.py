@@ -1,4 +1,4 @@
-"""Reading which rate cards were looked at for a recorded event, from the histories of their documents."""
+"""Reading the rate cards of an agency, now or as they were for a recorded event, from their documents' histories."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,9 +18,16 @@ _VERSIONS_A_PAGE: Final = 5
 
 @dataclass(frozen=True, slots=True)
 class RateCardQueries:
-    """Reads rate cards as they were when an event was recorded."""
+    """Reads the rate cards that apply to an agency."""
 
     entities: EntityReader
+
+    def in_force(self, agency: str, at: datetime, now: datetime) -> Iterator[tuple[str, Values]]:
+        """Yield the rate cards in force for an agency at an instant: documents and versions, in order of precedence."""
+        for document in self._applicable(agency, at, now):
+            values = self._in_force(document, at, now)
+            if values is not None:
+                yield document, values
 
     def looked_at(
         self, agency: str, at: datetime, recorded_at: datetime, applied: Version | None
