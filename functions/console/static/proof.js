@@ -16,7 +16,7 @@ const FIGURES = ["gross", "refunds", "commission", "payments"];
 export const runPath = (run) => `/reports/${segment(run)}`;
 
 /** Returns the files of a quarter-hour in a manifest; one without lines has none. */
-export const filesOf = (bucket) => bucket.files ?? (bucket.file ? [bucket.file] : []);
+const filesOf = (bucket) => bucket.files ?? (bucket.file ? [bucket.file] : []);
 
 /** Yields the steps that prove a run; the last ones, with `linked`, follow the chain of manifests to the first run. */
 export async function* proofOf(run) {

@@ -7,7 +7,7 @@ import { STAFF, may } from "../me.js";
 import { Failure, Link, Money, More, Name, Pending, Table, Time, useLoaded, usePages } from "../parts.js";
 import { runPath } from "../proof.js";
 import { sealedLines } from "../sealed.js";
-import { eventAddress } from "./events.js";
+import { EventLink } from "./events.js";
 import { Recording } from "./recording.js";
 import { reportAddress } from "./reports.js";
 
@@ -69,9 +69,7 @@ function Story({ path, event }) {
         ${list.items.map((one) => html`
           <tr key=${one.partition + one.position} aria-current=${isThis(one) ? "true" : undefined}>
             <td class="short"><${Time} at=${one.recorded_at} /></td>
-            <th scope="row" class="long">
-              <${Link} to=${eventAddress(one)}><${Name}>${one.source}<//> <${Name}>${one.id}<//><//>
-            </th>
+            <th scope="row" class="long"><${EventLink} ...${one} /></th>
             <td>${one.type}</td>
             <${Money} value=${one.amount} currency=${one.currency} />
             <${Money} value=${one.left_after} currency=${one.currency} />

@@ -22,6 +22,10 @@ const TEXTS = [["agency", "Agency"], ["source", "Source"], ["order", "Order"], [
 /** Returns the address of the page of an event. */
 export const eventAddress = ({ source, id }) => address(["events", source, id]);
 
+/** A link to the page of an event, by its source and id. */
+export const EventLink = ({ source, id }) => html`
+  <${Link} to=${eventAddress({ source, id })}><${Name}>${source}<//> <${Name}>${id}<//><//>`;
+
 /** Returns the last days until tomorrow, as dates of UTC. */
 const lastDays = () => ({ from: laterDay(today(), 1 - DAYS_SHOWN), to: laterDay(today(), 1) });
 
@@ -45,9 +49,7 @@ export function Events({ query }) {
 const row = (one) => html`
   <tr key=${one.partition + one.position}>
     <td class="short"><${Time} at=${one.recorded_at} /></td>
-    <th scope="row" class="long">
-      <${Link} to=${eventAddress(one)}><${Name}>${one.source}<//> <${Name}>${one.id}<//><//>
-    </th>
+    <th scope="row" class="long"><${EventLink} ...${one} /></th>
     <td>${one.type}</td>
     <td class="long"><${Name}>${one.agency}<//></td>
     <td class="long"><${Name}>${one.order_id}<//></td>

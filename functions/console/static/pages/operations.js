@@ -3,9 +3,9 @@ import { html, useState } from "../vendor/htm-preact.js";
 import { get, put } from "../api.js";
 import * as format from "../format.js";
 import { may } from "../me.js";
-import { Dialog, Link, More, Name, Pending, Status, Table, Time, useLoaded, usePages, useSending } from "../parts.js";
+import { Dialog, More, Name, Pending, Status, Table, Time, useLoaded, usePages, useSending } from "../parts.js";
 import { AgencyLink } from "./agency.js";
-import { eventAddress } from "./events.js";
+import { EventLink } from "./events.js";
 
 const MINUTE = 60;
 const SHOWN = 20;
@@ -92,7 +92,7 @@ function Why({ held: { reason, source, problems, event } }) {
     ${problems.map(({ field, problem, expected }, index) => html`
       <div key=${index}><${Name}>${field}<//> <${Name}>${problem}<//>: expected <${Name}>${expected}<//></div>`)}
     ${sale.id && html`
-      <div>Its sale: <${Link} to=${eventAddress(sale)}><${Name}>${sale.source}<//> <${Name}>${sale.id}<//><//></div>`}`;
+      <div>Its sale: <${EventLink} ...${sale} /></div>`}`;
 }
 
 /** Returns a setting of the schedule in words. */

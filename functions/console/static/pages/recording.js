@@ -5,7 +5,7 @@ import { negative } from "../decimal.js";
 import * as format from "../format.js";
 import { may } from "../me.js";
 import { Dialog, Link, Name, useSending } from "../parts.js";
-import { eventAddress } from "./events.js";
+import { EventLink, eventAddress } from "./events.js";
 
 const SOURCE = "finance";
 const EXACT = 10;
@@ -52,7 +52,7 @@ function Outcome({ outcome: { source, id, verdict, held } }) {
   return html`
     <p class="proven" role="status">
       ${verdict === "duplicate" ? "It was recorded before, once" : "It is recorded"}:
-      ${" "}<${Link} to=${eventAddress({ source, id })}>${source} ${id}<//>. The figures follow within seconds.
+      ${" "}<${EventLink} source=${source} id=${id} />. The figures follow within seconds.
     </p>`;
 }
 

@@ -2,9 +2,9 @@
 import { html, useState } from "../vendor/htm-preact.js";
 import { get, post, put, segment, statementPath } from "../api.js";
 import * as format from "../format.js";
-import { Dialog, Failure, Link, Money, Name, Pending, Status, Table, Time, useLoaded } from "../parts.js";
+import { Dialog, Failure, Money, Name, Pending, Status, Table, Time, useLoaded } from "../parts.js";
 import { sealedLines } from "../sealed.js";
-import { eventAddress } from "./events.js";
+import { EventLink } from "./events.js";
 
 const FIGURES = [
   ["opening", "Opening balance"],
@@ -113,7 +113,7 @@ function History({ changes, resolve }) {
           <${Time} at=${one.at} /> <${Status} value=${one.status} /> by the ${one.party}
           ${one.by && html` (<${Name}>${one.by}<//>)`}: <${Name}>${one.reason}<//>
           ${one.line && html`, of the line
-            ${" "}<${Link} to=${eventAddress(one.line)}><${Name}>${one.line.source} ${one.line.id}<//><//>`}
+            ${" "}<${EventLink} ...${one.line} />`}
           ${resolve && one.line && open[identity(one.line)] && html`
             ${" "}<button type="button" aria-label=${`Resolve ${one.line.id}`} onClick=${() => resolve(one.line)}>
               Resolve
@@ -164,9 +164,7 @@ function Lines({ statement, dispute }) {
         ${state.lines.slice(0, state.shown).map((line) => html`
           <tr key=${identity(line)}>
             <td><${Time} at=${line.recorded_at} /></td>
-            <td class="long">
-              <${Link} to=${eventAddress(line)}><${Name}>${line.source}<//> <${Name}>${line.id}<//><//>
-            </td>
+            <td class="long"><${EventLink} ...${line} /></td>
             <td>${line.type}</td>
             <td class="long"><${Name}>${line.order_id}<//></td>
             <td class="long"><${Name}>${line.product}<//></td>
