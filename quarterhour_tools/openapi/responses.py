@@ -282,6 +282,8 @@ class ReportRun(Answer):
     buckets: Count
     """The number of quarter-hours that it covers."""
     lines: Count
+    default_rate_events: Maybe[Count]
+    """How many of its events the default commission rate charged; missing if an earlier version sealed the run."""
     counters: Proof
     """Whether the live counters agree with the sealed lines."""
     manifest_sha256: Sha256

@@ -139,7 +139,7 @@ def run(day: int, verdict: Proof) -> dict[str, Any]:
     first = QuarterHour.parse(f"202610{day:02d}0130")
     covered = Plan(first, first.next, "2026-10-23T02:32:00.000Z", "abc", 1, ("", ""))
     proofs = {first: verdict, first.next: Proof.VERIFIED}
-    return with_proofs(run_values(covered, sealed(2), MANIFEST), proofs)
+    return with_proofs(run_values(covered, sealed(2), MANIFEST, 0), proofs)
 
 
 def test_runs_come_in_the_order_of_time(storage: Storage) -> None:

@@ -10,6 +10,9 @@ from urllib.parse import parse_qs, unquote, urlsplit
 import pytest
 
 from quarterhour.aws.items import to_item
+from tests.handlers.desk import send
+from tests.support.events import ABSENT, view
+from tests.support.requests import post
 from tests.support.system import World, opened
 
 FIRST = "2026-10-23T0130-0145"
@@ -54,9 +57,25 @@ def test_the_runs_are_listed_newest_first_with_their_worst_proof(reported: World
         "planned_at": "2026-10-23T01:48:00.000Z",
         "buckets": 1,
         "lines": 2,
+        "default_rate_events": 0,
         "counters": "verified",
     }
     assert [item["run"] for item in reported.all("/reports", limit=1)] == [SECOND, FIRST]
+
+
+def test_a_run_says_how_many_events_the_default_rate_charged(world: World) -> None:
+    rate_card = {"valid_from": "2026-10-01T00:00:00Z", "rules": [{"category": "books", "percent": "8"}]}
+    assert send(world, "PUT", "/documents/rate-card:42", {"seen": 0, "content": rate_card}).status == 201
+    world.sell("1.00", commission_rate=ABSENT)
+    world.sell("1.00", agency="7", commission_rate=ABSENT)
+    world.sell("1.00", category="books", commission_rate=ABSENT)
+    world.sell("1.00", commission_rate="0.1")
+    post(world, view("v1", "/index", "ann"))
+    world.pass_time(minutes=20)
+    world.report()
+    (run,) = world.read("/reports")["items"]
+    assert (run["lines"], run["default_rate_events"]) == (5, 2)
+    assert world.read(f"/reports/{run['run']}")["default_rate_events"] == 2
 
 
 def test_a_run_whose_counters_lag_is_pending_until_the_next(world: World) -> None:

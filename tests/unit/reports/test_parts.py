@@ -250,15 +250,20 @@ def test_a_run_in_parts_is_converted_to_the_base_currency_as_in_one() -> None:
 @given(
     st.dictionaries(accounts, st.tuples(amounts(), amounts(), amounts(), amounts()), max_size=9),
     st.dictionaries(st.tuples(st.text(min_size=1), st.sampled_from(["GBP", "EUR"])), amounts(), max_size=9),
+    st.integers(0, 2),
     st.integers(1, 4),
 )
 def test_the_totals_of_a_part_are_unpacked_as_they_were_packed(
-    sums: dict[Account, tuple[Decimal, ...]], places: dict[tuple[str, str], Decimal], at_a_time: int
+    sums: dict[Account, tuple[Decimal, ...]],
+    places: dict[tuple[str, str], Decimal],
+    default_rate_events: int,
+    at_a_time: int,
 ) -> None:
     sealed = SealedFile(7, "abc", 99)
     totals = PartTotals(
         {(account, Period(2026, month)): Totals(month, *four) for account, four in sums.items() for month in (9, 10)},
         {place: Totals(2, amount) for place, amount in places.items()},
+        default_rate_events,
     )
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(part_totals, "_ROWS_AT_A_TIME", at_a_time)
@@ -268,6 +273,7 @@ def test_the_totals_of_a_part_are_unpacked_as_they_were_packed(
     assert all(len(one.periods) + len(one.locations) <= at_a_time for one in read)
     assert {key: one for piece in read for key, one in piece.periods.items()} == totals.periods
     assert {key: one for piece in read for key, one in piece.locations.items()} == totals.locations
+    assert sum(piece.default_rate_events for piece in read) == default_rate_events
     assert pack(sealed, totals) == pack(sealed, totals)
 
 

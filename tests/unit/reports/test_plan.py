@@ -254,12 +254,13 @@ def test_a_runs_totals_are_those_of_its_quarter_hours_in_order(
 # ---------------------------------------------------------------- a run's control item
 
 PLAN = Plan(QUARTER_HOUR, QUARTER_HOUR.next, "2026-10-23T02:05:00.000Z", "1.0", 1, ("", ""))
-RUN = run_values(PLAN, [SealedFile(3, "abc", 99), SealedFile(0)], "hash-1")
+RUN = run_values(PLAN, [SealedFile(3, "abc", 99), SealedFile(0)], "hash-1", 2)
 
 
 def test_a_runs_control_item_holds_its_sealed_files() -> None:
     assert (RUN["pk"], RUN["sk"]) == ("RUN", "2026-10-23T0130-0200")
     assert (RUN["buckets"], RUN["lines"], RUN["manifest_sha256"]) == (2, 3, "hash-1")
+    assert RUN["default_rate_events"] == 2
     assert RUN["sealed"] == {"202610230130": [3, "abc", 99]}
 
 

@@ -503,7 +503,7 @@ def test_pending_runs_are_rechecked_while_there_is_time(hands: ManualClock, left
     plan = Plan.of(store.runs[RUN]["plan"])
     older = replace(plan, first=FIRST, last=FIRST)
     sealed = [SealedFile.of(store.runs[RUN]["sealed"][str(FIRST)])]
-    store.put(with_proofs(run_values(older, sealed, "hash"), {FIRST: Counted.PENDING}))
+    store.put(with_proofs(run_values(older, sealed, "hash", 0), {FIRST: Counted.PENDING}))
     store.lagging = {}
     times = iter(left)
     assert report(store, lambda: next(times)) == ReportResult()

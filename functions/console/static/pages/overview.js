@@ -14,6 +14,7 @@ import { statementAddress } from "./statements.js";
 
 const ACCOUNTS = 100;
 const PAGES = 20;
+const RUNS = 48;
 const HEAD = [["Agency"], ["Currency"], ["Last period", "n"], ["This period", "n"], ["Change", "n"]];
 
 /** The page. */
@@ -129,15 +130,18 @@ function needsAttention(agency) {
   const list = (path, more) => get(withQuery(path, { limit: 100, ...more }));
   return Promise.all([
     list("/held", { agency }), list("/disputes", { agency }), list("/statements", { agency, status: "not_issued" }),
-    may(...STAFF) ? list("/reports", { limit: 1 }) : { items: [] },
+    ...(may(...STAFF) ? [list("/reports", { limit: RUNS }), list("/documents", { kind: "rate-card", limit: 1 })] : []),
   ]);
 }
 
 function Attention({ value, problem, again, periods, accounts }) {
   if (!value) return html`<${Pending} problem=${problem} retry=${again} />`;
-  const [held, disputes, notIssued, reports] = value;
+  const [held, disputes, notIssued, reports = { items: [] }, rateCards = { items: [] }] = value;
   const unregistered = accounts.filter((one) => !one.registered);
   const due = periods.filter((one) => ["closed", "running"].includes(one.state));
+  // Without any rate card, the default rate is the rule and not the exception.
+  const byDefault = reports.items.filter((one) => rateCards.items.length && one.default_rate_events);
+  const eventsByDefault = byDefault.reduce((sum_, one) => sum_ + one.default_rate_events, 0);
   const [run] = reports.items;
   const lastRun = run && html`<${Link} to=${reportAddress(run.run)}>${run.run}<//>`;
   const many = ({ items, next }, one, more) =>
@@ -154,6 +158,10 @@ function Attention({ value, problem, again, periods, accounts }) {
       unregistered.slice(0, 5).map((one) => html`<${Name}>${one.agency}<//> ${one.currency}`)],
     [many({ items: due }, "period is over and not stated yet", "periods are over and not stated yet"),
       due.map((one) => html`${format.month(one.period)}: ${one.state}`)],
+    [eventsByDefault && `${format.count(eventsByDefault)} ${eventsByDefault === 1 ? "event was" : "events were"} ` +
+      `charged by the default rate in the last ${RUNS} runs: no rate card has a rule for them`,
+    byDefault.slice(0, 5).map((one) => html`
+      <${Link} to=${reportAddress(one.run)}>${one.run}<//>: ${format.count(one.default_rate_events)}`)],
     [run?.counters === "drift" && "The live counters differ from the last run", [lastRun]],
   ].filter(([text]) => text);
   return html`

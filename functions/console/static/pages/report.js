@@ -24,7 +24,9 @@ export function Report({ run }) {
   const { manifest } = report;
   return html`
     <p class="note">
-      Lines: ${format.count(report.lines)}. Quarter-hours: ${format.count(report.buckets)},
+      Lines: ${format.count(report.lines)}.
+      ${report.default_rate_events > 0 && ` Charged by the default rate: ${format.count(report.default_rate_events)}. `}
+      Quarter-hours: ${format.count(report.buckets)},
       from <${Time} at=${report.from} /> to <${Time} at=${report.to} />.
       Planned <${Time} at=${report.planned_at} />. The live counters: <${Status} value=${report.counters} />
     </p>

@@ -8,6 +8,7 @@ from decimal import Decimal, InvalidOperation
 from typing import IO, Final, Self, TextIO, cast
 
 from quarterhour.ledger.event import PAYMENT
+from quarterhour.ledger.pricing import BY_DEFAULT
 from quarterhour.model.identifiers import Account, Partition
 from quarterhour.model.money import NO_CURRENCY
 from quarterhour.model.periods import Period
@@ -199,6 +200,7 @@ class Tallier:
         self._sums: defaultdict[tuple[str, str, str, str], RunningTotals] = defaultdict(RunningTotals)
         self._locations: defaultdict[tuple[str, str], RunningTotals] = defaultdict(RunningTotals)
         self._periods: dict[str, Period] = {}
+        self._default_rate_events = 0
         self.lines = 0
 
     def add(self, line: Line) -> None:
@@ -218,6 +220,8 @@ class Tallier:
         )
         if (location := line.get("location")) and currency != NO_CURRENCY:
             self._locations[location, currency].add(amount, commission)
+        if line.get("terms") == BY_DEFAULT and currency != NO_CURRENCY:
+            self._default_rate_events += 1
         self.lines += 1
 
     def totals(self) -> LineTotals:
@@ -229,7 +233,7 @@ class Tallier:
         accounts = add_up({}, (((account, partition), totals) for account, partition, _, totals in sums))
         periods = add_up({}, (((account, period), totals) for account, _, period, totals in sums))
         locations = {sold: one.totals() for sold, one in self._locations.items()}
-        return LineTotals(self.lines, accounts, locations, periods)
+        return LineTotals(self.lines, accounts, locations, periods, self._default_rate_events)
 
 
 def _no_numbers(line: Line) -> ValueError:

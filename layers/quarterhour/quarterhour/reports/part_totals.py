@@ -1,7 +1,7 @@
 """The totals of a sealed part, as a separate object: what publishing needs of its lines.
 
 Gzipped JSON lines. The first is the sealed file; each other one is the totals of an account in a period, or of a
-location in a currency.
+location in a currency, or the number of events that the default commission rate charged.
 """
 
 import json
@@ -20,6 +20,7 @@ from quarterhour.reports.plan import PartTotals, SealedFile
 
 _LOCATION: Final = "location"
 _PERIOD: Final = "period"
+_DEFAULT_RATE: Final = "default rate"
 _ROWS_AT_A_TIME: Final = 10_000
 
 
@@ -38,6 +39,8 @@ def _rows(sealed: SealedFile, totals: PartTotals) -> Iterator[list[Any]]:
         yield [_PERIOD, f"{period}{SEPARATOR}{account.agency}", account.currency, *_figures(one)]
     for (location, currency), one in totals.locations.items():
         yield [_LOCATION, location, currency, *_figures(one)]
+    if totals.default_rate_events:
+        yield [_DEFAULT_RATE, totals.default_rate_events]
 
 
 def _figures(totals: Totals) -> list[Any]:
@@ -60,8 +63,9 @@ def _read_rows(file: IO[bytes]) -> Iterator[list[Any]]:
 
 def _pieces(rows: Iterator[list[Any]]) -> Iterator[PartTotals]:
     while some := list(islice(rows, _ROWS_AT_A_TIME)):
-        piece = PartTotals()
-        for kind, name, currency, events, *figures in some:
+        counted = sum(row[1] for row in some if row[0] == _DEFAULT_RATE)
+        piece = PartTotals(default_rate_events=counted)
+        for kind, name, currency, events, *figures in (row for row in some if row[0] != _DEFAULT_RATE):
             totals = Totals(events, *map(Decimal, figures))
             if kind == _PERIOD:
                 period, _, agency = name.partition(SEPARATOR)

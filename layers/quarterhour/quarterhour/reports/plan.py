@@ -57,16 +57,17 @@ STREAM_RETENTION: Final = timedelta(hours=24)
 
 @dataclass(frozen=True, slots=True)
 class LineTotals:
-    """Number and totals of lines of one quarter-hour."""
+    """Number and totals of lines of one quarter-hour; ``default_rate_events``: those that the default rate charged."""
 
     lines: int = 0
     accounts: Tally = field(default_factory=dict)
     locations: LocationTotals = field(default_factory=dict)
     periods: AccountPeriods = field(default_factory=dict)
+    default_rate_events: int = 0
 
     def added_up(self) -> "PartTotals":
         """Return the totals without the partitions."""
-        return PartTotals(self.periods, self.locations)
+        return PartTotals(self.periods, self.locations, self.default_rate_events)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +76,7 @@ class PartTotals:
 
     periods: AccountPeriods = field(default_factory=dict)
     locations: LocationTotals = field(default_factory=dict)
+    default_rate_events: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,11 +282,15 @@ def worst(proofs: Iterable[Proof]) -> Proof:
 
 @dataclass(slots=True)
 class RunTotals:
-    """The totals of a run of a schema: of each row of its summary in each quarter-hour, and of each location."""
+    """The totals of a run of a schema: of each row of its summary in each quarter-hour, and of each location.
+
+    ``default_rate_events``: how many events the default commission rate charged.
+    """
 
     schema: int
     rows: dict[QuarterHour, RowTotals]
     locations: LocationTotals = field(default_factory=dict)
+    default_rate_events: int = 0
 
     @classmethod
     def of(cls, quarter_hours: Iterable[QuarterHour], schema: int) -> Self:
@@ -297,6 +303,7 @@ class RunTotals:
         rows = (((account, period if by_period else None), one) for (account, period), one in totals.periods.items())
         add_up(self.rows[quarter_hour], rows)
         add_up(self.locations, totals.locations.items())
+        self.default_rate_events += totals.default_rate_events
 
     def by_row(self) -> RowTotals:
         """Return the totals of each row of the summary, ordered by account and period."""
@@ -321,8 +328,13 @@ def sums_by_account(rows: RowTotals) -> AccountTotals:
     return add_up({}, ((account, totals) for (account, _), totals in rows.items()))
 
 
-def run_values(plan: Plan, sealed: Sequence[SealedFile], manifest_sha256: str) -> dict[str, Any]:
-    """Return a run's control item: its plan, the sealed file of each part, and the hash of its manifest."""
+def run_values(
+    plan: Plan, sealed: Sequence[SealedFile], manifest_sha256: str, default_rate_events: int
+) -> dict[str, Any]:
+    """Return a run's control item: its plan, the sealed file of each part, and the hash of its manifest.
+
+    ``default_rate_events``: how many of its events the default commission rate charged.
+    """
     files = zip(plan.all_parts, sealed, strict=True)
     return {
         **run_key(plan.run),
@@ -330,6 +342,7 @@ def run_values(plan: Plan, sealed: Sequence[SealedFile], manifest_sha256: str) -
         "planned_at": plan.planned_at,
         "buckets": len(plan.quarter_hours),
         "lines": sum(file.lines for file in sealed),
+        "default_rate_events": default_rate_events,
         "manifest_sha256": manifest_sha256,
         "sealed": {str(part): file.as_list() for part, file in files if file.lines},
         "verdicts": {},

@@ -58,9 +58,15 @@ def shown_run(values: Mapping[str, Any]) -> dict[str, Any]:
         "planned_at": values["planned_at"],
         "buckets": int(values["buckets"]),
         "lines": int(values["lines"]),
+        **_default_rate_events(values),
         "counters": values["counters"],
         "manifest_sha256": values["manifest_sha256"],
     }
+
+
+def _default_rate_events(values: Mapping[str, Any]) -> dict[str, int]:
+    """Return how many events the default rate charged; runs of versions that did not count them show nothing."""
+    return {name: int(values[name]) for name in ("default_rate_events",) if name in values}
 
 
 def all_files(run: Values, manifest: Mapping[str, Any], size: int) -> list[dict[str, Any]]:
