@@ -118,13 +118,15 @@ $(STAMP_SECURITY): requirements/security.txt
 LOCK := uv pip compile --quiet --universal --python-version $(OLDEST) --generate-hashes --no-emit-index-url
 LAYER := requirements/layer.in
 TOOLS := $(LAYER) requirements/tools.in
-lock:  ## Lock the dependencies again (needs uv)
+SIGN_IN := quarterhour_tools/sign_in
+lock:  ## Lock the dependencies again (needs uv and npm)
 	$(LOCK) $(TOOLS) requirements/dev.in -o requirements/dev.txt
 	$(LOCK) $(TOOLS) -c requirements/dev.txt -o requirements/tools.txt
 	$(LOCK) $(LAYER) -c requirements/dev.txt -o layers/quarterhour/requirements.txt
 	$(LOCK) requirements/sam.in -o requirements/sam.txt
 	$(LOCK) requirements/security.in -o requirements/security.txt
 	$(LOCK) requirements/runtime.in -o requirements/runtime.txt
+	cd $(SIGN_IN) && rm package-lock.json && npm install --package-lock-only --ignore-scripts --no-audit --no-fund
 
 vendor: setup  ## Update the console's vendored libraries and their lock (needs npm)
 	@$(BIN)/python .ci/vendor.py

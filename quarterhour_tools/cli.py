@@ -34,6 +34,8 @@ from quarterhour_tools.operations import bill, deployment, held, rerate, restore
 from quarterhour_tools.output import as_json, counted, printable
 from quarterhour_tools.replay import demo
 from quarterhour_tools.replay.replay import VERDICTS, Accounts, Outcome, Replay, replaying
+from quarterhour_tools.sign_in import provider
+from quarterhour_tools.sign_in.people import PEOPLE
 
 _CANNOT: Final = 2
 _FIGURES: Final = ("events", "gross", "refunds", "commission", "payments")
@@ -80,6 +82,13 @@ def _parser() -> argparse.ArgumentParser:
         default=HOST,
         metavar="ADDRESS",
         help=f"address to listen on (default {HOST}); for functions in containers, an address that they can reach",
+    )
+    up.add_argument(
+        "--sign-in",
+        action="store_true",
+        help="let made-up people sign in to the console, at an OpenID provider on this machine. It needs Node.js 18 or "
+        "later and npm, and is installed into a cache folder at its first use. Requests then need a token, or a "
+        "signature for IAM",
     )
     _add_stack_options(up)
     up.set_defaults(run=_up)
@@ -344,6 +353,8 @@ def _parameters(args: argparse.Namespace) -> dict[str, str | int]:
 
 
 def _up(args: argparse.Namespace) -> int:
+    if args.sign_in:
+        _check_sign_in(args)
     try:
         server = Server(args.port, args.host)
     except (OSError, OverflowError) as error:
@@ -351,10 +362,23 @@ def _up(args: argparse.Namespace) -> int:
     logs: dict[str, Any] = {"logs": sys.stderr} if args.verbose else {}
     # An engine that we start holds no other stack, so resources can have the names that `sam local` uses.
     plain = args.engine in {MOTO, DYNAMODB_LOCAL}
-    with server, open_stack(args.engine, _parameters(args), s3_url=server.url, plain=plain, **logs) as stack:
+    with ExitStack() as context:
+        context.enter_context(server)
+        given = _parameters(args)
+        if args.sign_in:
+            print("Starting the OpenID provider. Its first start installs it.", file=sys.stderr)
+            origins = (server.url, f"http://localhost:{server.server_port}")
+            given |= provider.parameters(context.enter_context(provider.running(origins)))
+        stack = context.enter_context(
+            open_stack(args.engine, given, s3_url=server.url, plain=plain, anonymous=not args.sign_in, **logs)
+        )
         stack.start()
         rate = stack.template.parameters["ReportRate"]
         print(f"Open {server.url} in a browser for the console.")
+        if args.sign_in:
+            print(f"These people can sign in, at {given['JwtIssuer']}:")
+            for person in PEOPLE.values():
+                print(f"  {person.name} - {person.work}")
         print(f"Quarterhour on {server.url} - engine {stack.engine.name}, reports at {rate}")
         for function in stack.functions.values():
             for route in function.routes:
@@ -364,6 +388,15 @@ def _up(args: argparse.Namespace) -> int:
             server.serve(stack)
     print("Stopped.")
     return 0
+
+
+def _check_sign_in(args: argparse.Namespace) -> None:
+    """Raise ``ToolError`` for options that do not go with ``--sign-in``."""
+    if args.host != HOST:
+        raise ToolError(f"--sign-in works on {HOST} only, because browsers require https elsewhere: leave out --host")
+    for name, _ in args.parameter:
+        if name in provider.parameters(""):
+            raise ToolError(f"--sign-in sets the parameter {name}: leave out --parameter {name}")
 
 
 # ---------------------------------------------------------------- replay

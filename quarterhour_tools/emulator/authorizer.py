@@ -21,7 +21,7 @@ MACHINE: Final = {
         "userId": "local",
     }
 }
-"""The caller of a request without a token: the machine's user. The emulator checks no signature."""
+"""The caller of a request without a token: the machine's user."""
 
 
 class UnauthorizedError(Exception):
@@ -30,9 +30,21 @@ class UnauthorizedError(Exception):
 
 def bearer(request: Request) -> str | None:
     """Return the request's bearer token; ``None`` without one."""
+    kind, token = _authorization(request)
+    return token if kind == "bearer" else None
+
+
+def is_signed(request: Request) -> bool:
+    """Return whether a request has a signature for IAM, which is not checked."""
+    kind, _ = _authorization(request)
+    return kind == "aws4-hmac-sha256"
+
+
+def _authorization(request: Request) -> tuple[str, str]:
+    """Return the scheme in lower case and the credentials of the header ``Authorization``."""
     text = next((value for name, value in request.headers if name.lower() == "authorization"), "")
-    kind, _, token = text.partition(" ")
-    return token.strip() if kind.lower() == "bearer" else None
+    kind, _, credentials = text.partition(" ")
+    return kind.lower(), credentials.strip()
 
 
 @dataclass(frozen=True)

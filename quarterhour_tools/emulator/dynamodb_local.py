@@ -15,6 +15,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
+from quarterhour_tools import programs
 from quarterhour_tools.errors import ToolError
 
 VERSION: Final = "3.1.0"
@@ -24,7 +25,6 @@ HOME_VARIABLE: Final = "DYNAMODB_LOCAL_HOME"
 _JAVA: Final = 17
 _MAIN: Final = "software.amazon.dynamodb.services.local.main.ServerRunner"
 _STARTS_WITHIN: Final = 60.0
-_STOPS_WITHIN: Final = 10.0
 _COPY: Final = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies"
 _POM: Final = f"""\
 <project xmlns="http://maven.apache.org/POM/4.0.0">
@@ -64,12 +64,7 @@ def running() -> Iterator[str]:
             _wait_for(port, process, log)
             yield f"http://127.0.0.1:{port}"
         finally:
-            process.terminate()
-            try:
-                process.wait(_STOPS_WITHIN)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+            programs.stop(process)
 
 
 def _command(java: str, folders: list[Path], port: int) -> list[str]:
@@ -110,36 +105,28 @@ def _libraries() -> list[Path]:
         if not folders:
             raise ToolError(f"{HOME_VARIABLE} names {home}, which holds no DynamoDBLocal.jar")
         return folders
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "quarterhour"
-    libraries = cache / f"dynamodb-local-{VERSION}"
-    if not libraries.is_dir():
-        _fetch(libraries)
-    return [libraries]
+    return [programs.fetched(f"dynamodb-local-{VERSION}", _fetch)]
 
 
-def _fetch(target: Path) -> None:
-    """Fetch the artifact and its dependencies with Maven; the folder appears only when it is complete."""
+def _fetch(folder: Path) -> None:
+    """Fetch the artifact and its dependencies with Maven into an empty folder."""
     maven = shutil.which("mvn")
     if maven is None:
         raise ToolError(
             f"DynamoDB Local is fetched with Maven, and there is no mvn on the PATH; "
             f"or unpack its download and name the folder in {HOME_VARIABLE}"
         )
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with TemporaryDirectory(dir=target.parent) as folder:
-        pom = Path(folder) / "pom.xml"
-        pom.write_text(_POM, encoding="utf-8")
-        fetched = Path(folder) / "lib"
-        ended = subprocess.run(  # noqa: S603 - our own arguments  # nosec B603
-            [maven, "-q", "-B", "-f", str(pom), _COPY, f"-DoutputDirectory={fetched}", "-DincludeScope=runtime"],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        if ended.returncode:
-            first = next((line for line in ended.stdout.splitlines() if "ERROR" in line), "no reason given")
-            raise ToolError(f"Maven could not fetch DynamoDB Local {VERSION}: {first}")
-        fetched.rename(target)
+    pom = folder.with_name("pom.xml")
+    pom.write_text(_POM, encoding="utf-8")
+    ended = subprocess.run(  # noqa: S603 - our own arguments  # nosec B603
+        [maven, "-q", "-B", "-f", str(pom), _COPY, f"-DoutputDirectory={folder}", "-DincludeScope=runtime"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if ended.returncode:
+        first = next((line for line in ended.stdout.splitlines() if "ERROR" in line), "no reason given")
+        raise ToolError(f"Maven could not fetch DynamoDB Local {VERSION}: {first}")
 
 
 def _free_port() -> int:
@@ -158,5 +145,4 @@ def _wait_for(port: int, process: "subprocess.Popen[bytes]", log: Path) -> None:
             time.sleep(0.1)
         else:
             return
-    last = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()[-1:]
-    raise ToolError(f"DynamoDB Local did not start: {' '.join(last) or 'it printed nothing'}")
+    raise ToolError(f"DynamoDB Local did not start: {programs.last_line(log)}")

@@ -90,7 +90,7 @@ class Server(ThreadingHTTPServer):
             prefix = f"/{stack.ref('ReportBucket')}/"
             if request.path.startswith(prefix):
                 return _sealed_file(stack, unquote(request.path.removeprefix(prefix)), request)
-            if match := _INVOCATION.fullmatch(request.path):
+            if (match := _INVOCATION.fullmatch(request.path)) and stack.is_machine(request):
                 return _invoked(stack, match[1], request)
             return stack.request(request)
 

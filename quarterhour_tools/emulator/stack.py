@@ -18,7 +18,7 @@ from uuid import uuid4
 from quarterhour.model import clock
 from quarterhour.model.errors import SettingsError
 from quarterhour.model.periods import Calendar, Period, time_zone
-from quarterhour_tools.emulator.authorizer import MACHINE, JwtAuthorizer, UnauthorizedError, bearer
+from quarterhour_tools.emulator.authorizer import MACHINE, JwtAuthorizer, UnauthorizedError, bearer, is_signed
 from quarterhour_tools.emulator.direct import ACCOUNT, REGION, EmbeddedBucket
 from quarterhour_tools.emulator.engines import Engine, environment, open_engine
 from quarterhour_tools.emulator.faults import Faults, Killed
@@ -87,19 +87,22 @@ class Stack:
         *,
         plain: bool = False,
         expires: bool = True,
+        anonymous: bool = True,
         logs: TextIO = _NOWHERE,
         faults: Faults | None = None,
     ) -> None:
         """Create the resources.
 
         ``plain``: name tables, S3 buckets and queues by their logical ids, as `sam local` does; only for an engine that
-        holds no other stack. ``expires``: let the engine delete expired items, by the machine's clock. ``logs``
-        receives the functions' logs. ``faults`` occur while a function runs; one that is killed raises ``DiedError``.
+        holds no other stack. ``expires``: let the engine delete expired items, by the machine's clock. ``anonymous``:
+        take a request without token and signature for a machine's; else it is refused. ``logs`` receives the functions'
+        logs. ``faults`` occur while a function runs; one that is killed raises ``DiedError``.
         """
         self.template = template
         self.engine = engine
         self.name = f"quarterhour-{uuid4().hex[:8]}"
         self._prefix = "" if plain else f"{self.name}-"
+        self._anonymous = anonymous
         self._logs = logs
         self._faults = faults
         self._known: dict[tuple[str, str], str] = {}
@@ -220,6 +223,8 @@ class Stack:
             return self._routed(request, self._open, {})
         token = bearer(request)
         if token is None:
+            if not self.is_machine(request):
+                return message(401, "Unauthorized")
             return self._routed(request, self._routes, MACHINE)
         if self._people is None:
             return message(403, "Forbidden")
@@ -229,6 +234,10 @@ class Stack:
             print(f"refused a token: {error}", file=self._logs)
             return message(401, "Unauthorized")
         return self._routed(request, self.template.people_routes(), authorized)
+
+    def is_machine(self, request: Request) -> bool:
+        """Return whether a request without a token is a machine's. Its signature is not checked."""
+        return self._anonymous or is_signed(request)
 
     def _routed(self, request: Request, routes: Mapping[Route, str], authorizer: Mapping[str, Any]) -> Response:
         for route in self._matching(request, routes):
@@ -341,21 +350,22 @@ def open_stack(  # noqa: PLR0913 - all but two are options
     plain: bool = False,
     virtual: bool = False,
     executes: bool = True,
+    anonymous: bool = True,
     logs: TextIO = _NOWHERE,
     faults: Faults | None = None,
 ) -> Iterator[Stack]:
     """Open an engine and deploy the template on it for the length of the block.
 
     ``s3_url``: the address in the API's signed links. ``virtual``: the ledger's clock differs from the machine's, so
-    the engine must not expire items. ``executes``: execute the state machines that functions start. ``plain``, ``logs``
-    and ``faults`` are as for ``Stack``.
+    the engine must not expire items. ``executes``: execute the state machines that functions start. ``plain``,
+    ``anonymous``, ``logs`` and ``faults`` are as for ``Stack``.
     """
     with open_engine(choice, s3_url, executes=executes) as engine:
         own: dict[str, str | int] = {"DynamoDBEndpoint": engine.dynamodb_url, "S3Endpoint": s3_url}
         if not engine.concurrent:
             own["MaxConcurrency"] = 1
         template = Template.load(TEMPLATE, {**own, **(parameters or {})})
-        stack = Stack(template, engine, plain=plain, expires=not virtual, logs=logs, faults=faults)
+        stack = Stack(template, engine, plain=plain, expires=not virtual, anonymous=anonymous, logs=logs, faults=faults)
         try:
             yield stack
         finally:

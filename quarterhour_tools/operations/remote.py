@@ -1,4 +1,4 @@
-"""A client of the HTTP API: a deployment's with requests signed for IAM, or an emulator's with unsigned ones."""
+"""A client of the HTTP API of a deployment or an emulator, whose requests are signed for IAM."""
 
 import json
 import socket
@@ -27,6 +27,8 @@ IN_LEDGER: Final = frozenset({"recorded", "duplicate"})
 """The verdicts of an event that is in the ledger."""
 
 _SERVICE: Final = "execute-api"
+_LOCAL: Final = Credentials("local", "local")
+"""For an emulator: it checks no signature, but may require one."""
 _AT_ONCE: Final[Any] = [(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)]
 """Without it, the body of a request waits 40 ms for the receipt of its headers, which comes late."""
 _TIMEOUT: Final = 35
@@ -64,7 +66,7 @@ class Remote:
     """The HTTP API at an address."""
 
     def __init__(self, url: str, credentials: Credentials | None = None, connections: int = 1) -> None:
-        """Take the address, the credentials that sign the requests (``None``: unsigned), and how many at a time."""
+        """Take the address, the credentials for AWS (``None`` for an emulator), and how many requests at a time."""
         self.url = url.rstrip("/")
         self._credentials = credentials
         self._http = URLLib3Session(timeout=_TIMEOUT, max_pool_connections=connections, socket_options=_AT_ONCE)
@@ -127,10 +129,9 @@ class Remote:
         return self._send(AWSRequest(method, self.url + path, headers, json.dumps(body).encode()))
 
     def _sign(self, request: AWSRequest) -> None:
-        if self._credentials:
-            # https://<id>.execute-api.<region>.amazonaws.com
-            _, _, region, *_ = urlsplit(self.url).netloc.split(".")
-            SigV4Auth(self._credentials, _SERVICE, region).add_auth(request)
+        # https://<id>.execute-api.<region>.amazonaws.com
+        region = urlsplit(self.url).netloc.split(".")[2] if self._credentials else "local"
+        SigV4Auth(self._credentials or _LOCAL, _SERVICE, region).add_auth(request)
 
     def _send(self, request: AWSRequest) -> tuple[int, Json]:
         self._sign(request)

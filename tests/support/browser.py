@@ -33,10 +33,10 @@ _PATIENCE: Final = 20_000
 _PAUSE: Final = 50
 
 
-def missing() -> str:
-    """Return what a browser test lacks here; empty if it lacks nothing."""
-    absent = [program for program in NEEDED if not shutil.which(program)]
-    return f"{', '.join(absent)} not found (apt-get install chromium poppler-utils)" if absent else ""
+def missing(*more: str) -> str:
+    """Return what a browser test lacks here; empty if it lacks nothing. ``more`` are programs that it needs, too."""
+    absent = [program for program in (*NEEDED, *more) if not shutil.which(program)]
+    return f"{', '.join(absent)} not found (CONTRIBUTING.md, Tests, says what to install)" if absent else ""
 
 
 IN_A_BROWSER: Final = [pytest.mark.slow, pytest.mark.skipif(bool(missing()), reason=missing())]

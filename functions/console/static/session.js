@@ -51,13 +51,14 @@ export async function headersOf() {
 
 /** Forgets the tokens, and signs out at the issuer if it has an address for that. */
 export function signOut() {
+  if (!tokens) return;
   const { idToken } = tokens;
   tokens = undefined;
   // The browser may keep the page as it is: going back must not show what it held.
   window.addEventListener("pageshow", () => window.location.reload());
-  if (!endpoints.end_session_endpoint) return window.location.assign(SIGNED_OUT);
   const query = { client_id: settings.client_id, id_token_hint: idToken, post_logout_redirect_uri: redirectUri };
-  return window.location.assign(withQuery(endpoints.end_session_endpoint, query));
+  const ends = endpoints.end_session_endpoint;
+  window.location.assign(ends ? withQuery(ends, query) : SIGNED_OUT);
 }
 
 async function configuration() {

@@ -54,6 +54,11 @@ def test_invalid_arguments_show_the_usage(arguments: list[str], capsys: pytest.C
         (["replay", "FILE", "--parameter", "Shards=1"], "the template has no parameter Shards"),
         (["replay", "FILE", "--engine", "oracle"], "'oracle' is not an engine"),
         (["verify", "no-such-folder"], "no-such-folder is not a folder"),
+        (["up", "--port", "0", "--sign-in", "--host", "127.0.0.2"], "--sign-in works on 127.0.0.1 only"),
+        (
+            ["up", "--port", "0", "--sign-in", "--parameter", "JwtIssuer=https://a.example"],
+            "--sign-in sets the parameter JwtIssuer: leave out --parameter JwtIssuer",
+        ),
     ],
 )
 def test_an_error_is_one_clear_line_and_exit_code_2(

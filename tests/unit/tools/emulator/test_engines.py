@@ -1,7 +1,6 @@
 """The engines, and the errors of one that cannot be started."""
 
 import os
-import stat
 from pathlib import Path
 
 import pytest
@@ -10,12 +9,7 @@ from quarterhour.aws import clients
 from quarterhour_tools.emulator.dynamodb_local import HOME_VARIABLE, java_version
 from quarterhour_tools.emulator.engines import environment, open_engine
 from quarterhour_tools.errors import ToolError
-
-
-def program(folder: Path, name: str, script: str) -> None:
-    file = folder / name
-    file.write_text(f"#!/bin/sh\n{script}\n")
-    file.chmod(file.stat().st_mode | stat.S_IEXEC)
+from tests.support.programs import program
 
 
 @pytest.fixture

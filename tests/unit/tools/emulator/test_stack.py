@@ -91,8 +91,8 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def deploy(folder: Path, engine: Engine, **parameters: str) -> Stack:
-    return Stack(Template(yaml_parse(dedent(TEMPLATE)), folder, parameters), engine)
+def deploy(folder: Path, engine: Engine, *, anonymous: bool = True, **parameters: str) -> Stack:
+    return Stack(Template(yaml_parse(dedent(TEMPLATE)), folder, parameters), engine, anonymous=anonymous)
 
 
 def invoked(stack: Stack, **event: Any) -> dict[str, Any]:
@@ -201,3 +201,15 @@ def test_dropping_a_stack_deletes_its_tables(folder: Path, engine: Engine) -> No
     stack = deploy(folder, engine)
     stack.drop()
     assert engine.dynamodb().list_tables()["TableNames"] == []
+
+
+@pytest.mark.parametrize(
+    ("header", "status"),
+    [("", 401), ("Basic eDp5", 401), ("Bearer x", 403), ("AWS4-HMAC-SHA256 Credential=x/1/r/execute-api/…", 200)],
+)
+def test_a_stack_without_anonymous_requests_takes_those_that_are_signed(
+    folder: Path, engine: Engine, header: str, status: int
+) -> None:
+    stack = deploy(folder, engine, anonymous=False)
+    headers = (("Authorization", header),) if header else ()
+    assert stack.request(Request("GET", "/things/1", headers=headers)).status == status
