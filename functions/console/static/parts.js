@@ -90,6 +90,12 @@ export function Dialog({ title, action, busy, problem, onSend, onClose, children
     </dialog>`;
 }
 
+/** Returns the fields of a form by name, in place of the browser's sending of it. */
+export function fieldsOf(event) {
+  event.preventDefault();
+  return Object.fromEntries(new FormData(event.target));
+}
+
 /** Returns what a dialog needs to send its form once: busy, problem, and onSend, which returns whether it was done. */
 export function useSending(send, onDone) {
   const [state, setState] = useState({});

@@ -1,4 +1,6 @@
 /** The addresses of the pages, which can be shared and bookmarked. All but the first begin with /console/. */
+import { withQuery } from "./api.js";
+
 const ROOT = "/console/";
 let keepsAgency = false;
 
@@ -15,11 +17,8 @@ export function agencyOf({ parts: [page, ...names], query }) {
 /** Returns the address of a page: its parts, and those parameters that have a value. */
 export function address(parts, parameters = {}) {
   const agency = keepsAgency && !agencyOf({ parts, query: parameters }) && agencyOf(here());
-  const query = new URLSearchParams(
-    Object.entries({ ...parameters, ...(agency && { agency }) }).filter(([, value]) => value),
-  );
   const path = parts.length ? ROOT + parts.map(encodeURIComponent).join("/") : "/";
-  return query.size ? `${path}?${query}` : path;
+  return withQuery(path, { ...parameters, ...(agency && { agency }) });
 }
 
 /** Returns the parts and the parameters of the present address; no parts for one that no page can have. */

@@ -2,7 +2,7 @@
 import { html } from "../vendor/htm-preact.js";
 import { laterDay, today } from "../calendar.js";
 import { STAFF, may } from "../me.js";
-import { Link, Money, More, Name, Save, Table, Time, usePages } from "../parts.js";
+import { Link, Money, More, Name, Save, Table, Time, fieldsOf, usePages } from "../parts.js";
 import { address, navigate } from "../routes.js";
 
 const DAYS_SHOWN = 7;
@@ -58,11 +58,6 @@ const row = (one) => html`
     <${Money} value=${one.amount} currency=${one.currency} />
     <${Money} value=${one.commission} currency=${one.currency} />
   </tr>`;
-
-const fieldsOf = (event) => {
-  event.preventDefault();
-  return Object.fromEntries(new FormData(event.target));
-};
 
 const One = () => html`
   <form class="bar" aria-label="One event" onSubmit=${(event) => navigate(eventAddress(fieldsOf(event)))}>

@@ -5,7 +5,7 @@ import { days, isDay, laterDay, laterMonth, monthOf, today } from "../calendar.j
 import { BarChart } from "../chart.js";
 import { sum } from "../decimal.js";
 import * as format from "../format.js";
-import { Link, Money, Name, Pending, Save, Table, useLoaded } from "../parts.js";
+import { Link, Money, Name, Pending, Save, Table, fieldsOf, useLoaded } from "../parts.js";
 import { Problem } from "../problem.js";
 import { address, navigate } from "../routes.js";
 
@@ -50,10 +50,7 @@ function Path({ query: { place = "", ...span } }) {
 }
 
 function Days({ query, span }) {
-  const send = (event) => {
-    event.preventDefault();
-    navigate(address(["locations"], { ...query, ...Object.fromEntries(new FormData(event.target)) }));
-  };
+  const send = (event) => navigate(address(["locations"], { ...query, ...fieldsOf(event) }));
   return html`
     <form class="bar" onSubmit=${send} key=${JSON.stringify(span)}>
       <label>First day (UTC) <input type="date" name="from" defaultValue=${span.from} required /></label>

@@ -3,7 +3,7 @@ import { html, useState } from "../vendor/htm-preact.js";
 import { get, segment } from "../api.js";
 import { charge, ruleFor, text } from "../charge.js";
 import * as format from "../format.js";
-import { More, Name, Pending, Table, Time, useLoaded, usePages } from "../parts.js";
+import { More, Name, Pending, Table, Time, fieldsOf, useLoaded, usePages } from "../parts.js";
 
 const HEAD = [
   ["Category"], ["Place"], ["Currency"], ["Percent", "n"], ["For each item", "n"], ["At least", "n"], ["At most", "n"],
@@ -70,10 +70,7 @@ function History({ document }) {
 /** What a sale would be charged now: the first rate card with a rule for it, and each step. */
 function Calculator({ cards, currency }) {
   const [sale, setSale] = useState(null);
-  const send = (event) => {
-    event.preventDefault();
-    setSale(Object.fromEntries(new FormData(event.target)));
-  };
+  const send = (event) => setSale(fieldsOf(event));
   const rules = sale ? cards.map((card) => [card, ruleFor(card.rules, sale)]) : [];
   const [card, rule] = rules.find(([, found]) => found) || [];
   return html`

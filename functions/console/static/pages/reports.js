@@ -2,7 +2,7 @@
 import { html } from "../vendor/htm-preact.js";
 import { dayOf } from "../calendar.js";
 import * as format from "../format.js";
-import { Link, More, Save, Status, Table, Time, usePages } from "../parts.js";
+import { Link, More, Save, Status, Table, Time, fieldsOf, usePages } from "../parts.js";
 import { address, navigate } from "../routes.js";
 
 const HEAD = [["Run"], ["From"], ["To"], ["Quarter-hours", "n"], ["Lines", "n"], ["Counters"]];
@@ -18,10 +18,7 @@ export function Reports({ query }) {
   // No run crosses midnight UTC.
   const days = [...new Set(list.items.map((one) => dayOf(one.run)))];
   const runsOf = (day) => list.items.filter((one) => dayOf(one.run) === day);
-  const send = (event) => {
-    event.preventDefault();
-    navigate(address(["reports"], Object.fromEntries(new FormData(event.target))));
-  };
+  const send = (event) => navigate(address(["reports"], fieldsOf(event)));
   return html`
     <form class="bar" onSubmit=${send} key=${date}>
       <label>Day, in UTC <input name="date" type="date" defaultValue=${date} /></label>

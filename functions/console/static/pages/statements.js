@@ -3,7 +3,7 @@ import { html } from "../vendor/htm-preact.js";
 import { get } from "../api.js";
 import * as format from "../format.js";
 import { STAFF, may } from "../me.js";
-import { Link, Money, More, Name, Save, Status, Table, useLoaded, usePages } from "../parts.js";
+import { Link, Money, More, Name, Save, Status, Table, fieldsOf, useLoaded, usePages } from "../parts.js";
 import { address, navigate } from "../routes.js";
 
 const HEAD = [
@@ -54,10 +54,7 @@ const row = (one) => html`
 function Filter({ query }) {
   const { value: periods } = useLoaded(() => get("/periods?limit=100"), "");
   const stated = (periods?.items || []).filter((one) => one.state === "stated").map((one) => one.period);
-  const send = (event) => {
-    event.preventDefault();
-    navigate(address(["statements"], Object.fromEntries(new FormData(event.target))));
-  };
+  const send = (event) => navigate(address(["statements"], fieldsOf(event)));
   const options = (values, chosen, text) => values.map((value) => html`
     <option key=${value} value=${value} selected=${value === chosen}>${text(value)}</option>`);
   return html`
