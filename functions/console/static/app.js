@@ -80,7 +80,7 @@ const OfOthers = ({ roles }) => html`
     ${" "}see this page. <${Link} to=${address([])}>The overview<//> shows what you may see.
   </p>`;
 
-/** The agencies of a person of several, each with the present page of its own. */
+/** The agencies of a person of several, each linked to the present page for it. */
 const Choice = () => html`
   <p>You work for several agencies. Choose the one to show:</p>
   <ul class="plain">
