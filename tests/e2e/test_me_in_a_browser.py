@@ -1,14 +1,15 @@
 """The console in Chromium as people with different roles and agencies see it: menu, pages, choice of an agency."""
 
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
+from playwright.sync_api import Route
 
 from quarterhour.model.clock import ManualClock, using
 from quarterhour_tools.emulator.server import Server
 from quarterhour_tools.emulator.stack import open_stack
-from tests.e2e.test_server import serving
+from tests.e2e.test_server import call, serving
 from tests.support.browser import HOSTILE, IN_A_BROWSER, PHONE, RIGHT_TO_LEFT, Tab, shown
 from tests.support.openid import AUDIENCE, CLIENT, Issuer
 from tests.support.system import World
@@ -16,6 +17,7 @@ from tests.support.system import World
 pytestmark = IN_A_BROWSER
 
 OWN = ["42", "43"]
+MINUTE = timedelta(minutes=1)
 LISTS = {
     "": "25.00",
     "console/accounts": "200.00",
@@ -28,13 +30,18 @@ FOR_STAFF = {"Agencies", "Reports", "Locations"}
 
 
 @pytest.fixture(scope="module")
-def address(issuer: Issuer) -> Iterator[str]:
+def time() -> ManualClock:
+    return ManualClock(datetime(2026, 10, 30, 12, tzinfo=UTC))
+
+
+@pytest.fixture(scope="module")
+def address(issuer: Issuer, time: ManualClock) -> Iterator[str]:
     """The address of a stack in November whose October is stated, with five agencies."""
-    server, clock_ = Server(0), ManualClock(datetime(2026, 10, 30, 12, tzinfo=UTC))
+    server = Server(0)
     signs_in = {"JwtIssuer": issuer.url, "JwtAudience": AUDIENCE, "JwtRoleClaim": "role", "ConsoleClientId": CLIENT}
-    with using(clock_), open_stack("moto", signs_in, s3_url=server.url, virtual=True) as stack, serving(server, stack):
+    with using(time), open_stack("moto", signs_in, s3_url=server.url, virtual=True) as stack, serving(server, stack):
         with server.turns.taken():
-            world = World(stack, clock_)
+            world = World(stack, time)
             for number, agency in enumerate((*OWN, "44", HOSTILE, RIGHT_TO_LEFT)):
                 world.sell(f"{number + 1}00.00", agency)
             world.pass_time(days=5)
@@ -122,7 +129,7 @@ def test_the_chosen_agency_stays_on_every_page_until_another_is_chosen(
     browser.evaluate("document.querySelector('header summary').click()")
     assert browser.violations() == []
     browser.click("43")
-    browser.until("document.querySelector('h1').innerText === 'Agency 43'")
+    browser.until("document.querySelector('h1').innerText.includes('43')")
     assert browser.evaluate("document.querySelector('header details').open") is False
     browser.click("Overview")
     shown(browser, "Commission by day")
@@ -150,6 +157,99 @@ def test_people_of_agencies_see_the_story_of_an_event_without_its_run(
     assert "Sealed line" not in texts(browser, "h2")
     opened(browser, f"{address}/console/events/shop/e0", issuer, "auditor")
     shown(browser, "Compare with the sealed line")
+
+
+def written(browser: Tab, text: str) -> None:
+    """Write a message, press the button twice at once, and wait until the page shows the message."""
+    browser.fill("Message", text)
+    browser.evaluate("[1, 2].forEach(() => document.querySelector('main form:has(textarea) button').click())")
+    browser.until(f"[...document.querySelectorAll('.text')].some((one) => one.innerText === {text!r})")
+
+
+def messages(browser: Tab) -> list[str]:
+    """Return the messages that the page shows, once it has loaded them."""
+    browser.until("[...document.querySelectorAll('h2')].at(-1)?.innerText === 'Messages'")
+    browser.until("![...document.querySelectorAll('[role=status]')].some((one) => one.innerText === 'Loading…')")
+    return texts(browser, ".text")
+
+
+@pytest.mark.parametrize("page", ["agencies/42", "statements/2026-10/42/GBP", "events/shop/e0"])
+def test_support_and_a_person_of_the_agency_talk_to_each_other(
+    browser: Tab, address: str, issuer: Issuer, time: ManualClock, page: str
+) -> None:
+    question, answer = "Why 12.5 %?\nOur card says 10.", f"{HOSTILE} {RIGHT_TO_LEFT}"
+    issuer.subject = "ann"
+    opened(browser, f"{address}/console/{page}", issuer, "agency", "42")
+    assert messages(browser) == []
+    shown(browser, "Nobody has written a message yet.")
+    written(browser, question)
+    time.advance(MINUTE)
+    assert browser.page.get_by_label("Message", exact=True).input_value() == ""
+    issuer.subject = HOSTILE
+    opened(browser, f"{address}/console/{page}", issuer, "support")
+    assert messages(browser) == [question]
+    assert browser.violations() == []
+    written(browser, answer)
+    time.advance(MINUTE)
+    written(browser, f"{question} Again.")
+    time.advance(MINUTE)
+    for role, agency in (("auditor", ""), ("agency", "42")):
+        issuer.subject = "ann"
+        opened(browser, f"{address}/console/{page}", issuer, role, agency, color_scheme="dark")
+        assert messages(browser) == [f"{question} Again.", answer, question], "the newest first, each once"
+        assert [one.split(",")[0] for one in texts(browser, "li .note:has(+ .text)")] == [
+            HOSTILE,
+            HOSTILE,
+            "ann (you)",
+        ]
+        assert bool(browser.evaluate("document.querySelector('textarea')")) == (role == "agency")
+        assert browser.evaluate("document.images.length") == 0
+        assert browser.violations() == []
+    browser.resize(*PHONE)
+    assert browser.evaluate("document.documentElement.scrollWidth") <= PHONE[0]
+    assert errors(browser) == []
+
+
+def test_a_message_whose_response_was_lost_is_written_once(browser: Tab, address: str, issuer: Issuer) -> None:
+    issuer.subject = "ann"
+    opened(browser, f"{address}/console/agencies/43", issuer, "agency", "43")
+    assert messages(browser) == []
+    lost: list[Route] = []
+
+    def lose(route: Route) -> None:
+        if route.request.method != "POST" or lost:
+            return route.continue_()
+        lost.append(route)
+        route.fetch()
+        return route.abort()
+
+    browser.page.route("**/messages*", lose)
+    browser.fill("Message", "Hello?")
+    browser.click("Send the message")
+    shown(browser, "The API did not respond.")
+    browser.click("Send the message")
+    browser.until("document.querySelector('.text')")
+    browser.page.unroute("**/messages*")
+    opened(browser, f"{address}/console/agencies/43", issuer, "agency", "43")
+    assert (messages(browser), len(lost)) == (["Hello?"], 1)
+
+
+def test_many_messages_are_shown_by_pages_from_either_end(
+    browser: Tab, address: str, issuer: Issuer, time: ManualClock
+) -> None:
+    path = f"{address}/threads/agencies/44/messages"
+    for number in range(25):
+        time.advance(MINUTE)
+        body = {"id": f"m-{number}", "user": "ann", "text": f"text {number}"}
+        assert call(path, body, "application/json")[0] == 201
+    opened(browser, f"{address}/console/agencies/44", issuer, "auditor")
+    assert messages(browser) == [f"text {number}" for number in reversed(range(5, 25))]
+    browser.page.get_by_role("button", name="Show more").last.click()
+    browser.until("document.querySelectorAll('.text').length === 25")
+    assert messages(browser)[-1] == "text 0"
+    browser.click("Show the oldest first")
+    browser.until("document.querySelector('.text')?.innerText === 'text 0'")
+    assert len(messages(browser)) == 20
 
 
 @pytest.mark.parametrize("color_scheme", ["light", "dark"])

@@ -37,7 +37,8 @@ def opened(browser: Tab, address: str, issuer: Issuer, role: str, color_scheme: 
     issuer.role = role
     browser.open(f"{address}/console/statements/2026-10/42/GBP", color_scheme)
     shown(browser, "Closing balance")
-    texts: list[str] = browser.evaluate("[...document.querySelectorAll('main button')].map((one) => one.innerText)")
+    buttons = "[...document.querySelectorAll('main button:not(form *)')]"
+    texts: list[str] = browser.evaluate(f"{buttons}.map((one) => one.innerText)")
     return [text for text in texts if not text.startswith("Show")]
 
 

@@ -1,7 +1,7 @@
 /** The console: the frame around every page, and the page of the present address. */
 import { html, render, useEffect, useErrorBoundary, useLayoutEffect, useRef, useState } from "./vendor/htm-preact.js";
 import * as format from "./format.js";
-import { STAFF, agencies, load, may } from "./me.js";
+import { STAFF, load, may, reader } from "./me.js";
 import { Accounts } from "./pages/accounts.js";
 import { Agencies } from "./pages/agencies.js";
 import { Agency, agencyAddress } from "./pages/agency.js";
@@ -44,7 +44,7 @@ function pageAt({ parts, query }) {
   const path = parts.join("/");
   const [name, , roles] = MENU.find(([, its]) => its.join("/") === path) || [];
   if (roles && !may(...roles)) return [name, html`<${OfOthers} roles=${roles} />`];
-  if (OF_ONE_AGENCY.includes(path) && agencies().length > 1 && !query.agency) return [name, html`<${Choice} />`];
+  if (OF_ONE_AGENCY.includes(path) && reader().agencies.length > 1 && !query.agency) return [name, html`<${Choice} />`];
   if (!parts.length) return ["Overview", html`<${Overview} query=${query} />`];
   if (first === "accounts" && !rest.length) return ["Accounts", html`<${Accounts} query=${query} />`];
   if (first === "events" && !rest.length) return ["Events", html`<${Events} query=${query} />`];
@@ -84,7 +84,7 @@ const OfOthers = ({ roles }) => html`
 const Choice = () => html`
   <p>You work for several agencies. Choose the one to show:</p>
   <ul class="plain">
-    ${agencies().map((one) => html`<li key=${one}><${Link} to=${addressFor(one)}><${Name}>${one}<//><//></li>`)}
+    ${reader().agencies.map((one) => html`<li key=${one}><${Link} to=${addressFor(one)}><${Name}>${one}<//><//></li>`)}
   </ul>`;
 
 /** Returns the address of the present page for another agency; of the overview, if the page is of one thing. */
@@ -122,7 +122,7 @@ function Chooser({ agency }) {
     <details class="chooser" key=${agency}>
       <summary>${agency ? html`Agency <${Name}>${agency}<//>` : "Choose an agency"}</summary>
       <ul>
-        ${agencies().map((one) => html`
+        ${reader().agencies.map((one) => html`
           <li key=${one}>
             <${Link} to=${addressFor(one)} aria-current=${one === agency ? "true" : undefined}><${Name}>${one}<//><//>
           </li>`)}

@@ -17,5 +17,5 @@ export async function load() {
 /** Returns whether the reader has one of these roles, or is a machine, as everybody is without sign-in. */
 export const may = (...roles) => me.machine || roles.some((one) => me.roles.includes(one));
 
-/** Returns the agencies of a reader with the role agency; none for staff and machines, who see all. */
-export const agencies = () => me.agencies;
+/** Returns the reader: name, whether a machine, roles, and the agencies of a person with the role agency. */
+export const reader = () => me;

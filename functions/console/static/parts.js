@@ -103,6 +103,7 @@ export function useSending(send, onDone) {
     setState({ busy: true });
     try {
       onDone(await send(form));
+      setState({});
       return true;
     } catch (problem) {
       setState({ problem });

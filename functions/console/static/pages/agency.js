@@ -9,6 +9,7 @@ import * as format from "../format.js";
 import { Link, Money, More, Name, Pending, Save, Status, Table, Time, useLoaded, usePages } from "../parts.js";
 import { address } from "../routes.js";
 import { Changes } from "./changes.js";
+import { Messages } from "./messages.js";
 import { RateCards } from "./rate-cards.js";
 import { Recording } from "./recording.js";
 import { StatementTable, statementAddress } from "./statements.js";
@@ -42,7 +43,8 @@ export function Agency({ agency, query }) {
       ? html`<${Account} ...${{ accounts, account, spans, again }} key=${`${account.currency} ${account.version}`} />`
       : html`<p class="empty">No event of this agency is recorded yet. Send one with <code>POST /events</code>.</p>`}
     <${Statements} agency=${agency} />
-    <${RateCards} agency=${agency} currency=${currency} />`;
+    <${RateCards} agency=${agency} currency=${currency} />
+    ${(account || registration) && html`<${Messages} kind="agencies" subject=${agency} />`}`;
 }
 
 /** Returns the accounts of an agency, and its registration if there is one. */

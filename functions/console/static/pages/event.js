@@ -9,6 +9,7 @@ import { runPath } from "../proof.js";
 import { sealedLines } from "../sealed.js";
 import { EventLink } from "./events.js";
 import { Recording } from "./recording.js";
+import { Messages } from "./messages.js";
 import { reportAddress } from "./reports.js";
 
 const STORY_HEAD = [
@@ -50,7 +51,8 @@ export function Event({ source, id }) {
       <h2>In force after a re-rating</h2>
       <${Computation} caption="The commission of the whole amount" of=${explanation.in_force}
         currency=${event.currency} />`}
-    ${may(...STAFF) && html`<${Sealed} event=${event} />`}`;
+    ${may(...STAFF) && html`<${Sealed} event=${event} />`}
+    <${Messages} kind="lines" subject=${`${event.source}#${event.id}`} />`;
 }
 
 const Facts = ({ event }) => html`

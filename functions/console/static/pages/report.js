@@ -6,6 +6,7 @@ import * as format from "../format.js";
 import { Failure, Link, Money, Name, Pending, Status, Table, Time, useLoaded } from "../parts.js";
 import { proofOf, runPath } from "../proof.js";
 import { address } from "../routes.js";
+import { Messages } from "./messages.js";
 import { reportAddress } from "./reports.js";
 
 const LINKS = 10;
@@ -34,7 +35,8 @@ export function Report({ run }) {
       <p>The run before: <${Link} to=${reportAddress(manifest.previous.run)}>${manifest.previous.run}<//></p>`}
     <${Proof} run=${run} />
     ${manifest && html`<${Sums} manifest=${manifest} />`}
-    <${Files} report=${report} />`;
+    <${Files} report=${report} />
+    <${Messages} kind="reports" subject=${run} />`;
 }
 
 /** The button that proves the run, and the steps with their outcomes. */

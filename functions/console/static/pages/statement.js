@@ -5,6 +5,7 @@ import * as format from "../format.js";
 import { Dialog, Failure, Money, Name, Pending, Status, Table, Time, useLoaded } from "../parts.js";
 import { sealedLines } from "../sealed.js";
 import { EventLink } from "./events.js";
+import { Messages } from "./messages.js";
 
 const FIGURES = [
   ["opening", "Opening balance"],
@@ -69,7 +70,8 @@ export function Statement({ name }) {
       <${History} changes=${statement.history}
         resolve=${statement.may_resolve_lines && ((resolved) => setAsking({ resolved }))} />
       <${Files} statement=${statement} />
-      <${Lines} statement=${statement} dispute=${(line) => setAsking({ line })} />`}
+      <${Lines} statement=${statement} dispute=${(line) => setAsking({ line })} />
+      <${Messages} kind="statements" subject=${`${name.agency}#${name.currency}#${name.period}`} />`}
     ${asking?.status && html`<${Change} status=${asking.status} ...${dialog} />`}
     ${asking?.line && html`<${Dispute} line=${asking.line} ...${dialog} />`}
     ${asking?.resolved && html`<${Resolve} line=${asking.resolved} ...${dialog} />`}`;
