@@ -36,10 +36,10 @@ endef
 compile = $(WITH_LAMBDA_PYTHON) python3.13 -m compileall -qf --invalidation-mode unchecked-hash -s $(1) -p $(2) $(1)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test proof bench openapi lint format security sam validate build lock vendor clean
+.PHONY: help setup demo test proof bench screenshots openapi lint format security sam validate build lock vendor clean
 
 help:  ## List the tasks
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: $(STAMP)  ## Make the environment .venv from the locks, once
 
@@ -64,6 +64,9 @@ proof: setup $(STAMP_SAM)  ## Run the slow tests: crash points, interleavings, b
 
 bench: setup  ## Measure every budget of the design
 	@$(BIN)/python -m benchmarks
+
+screenshots: setup  ## Draw the documentation's pictures of the console again (needs Chromium)
+	@$(BIN)/python -m tests.e2e.screenshots
 
 openapi: setup  ## Write the OpenAPI document of the HTTP API again
 	@mkdir -p build

@@ -179,7 +179,7 @@ def run(args: argparse.Namespace) -> int:
             repeated = [line.again(line.kind, timedelta()) for line in day]
             again = Sending(judge(repeated, witness.answers[len(day) :]), replay.finish())
             bar.update(task, description="the end of the month")
-            closed, stated = _close_month(stack, replay, corrected, stated_as_expected)
+            closed, stated = close_month(stack, replay, corrected, stated_as_expected)
         bar.stop()
         _show_verdicts(console, args.seed, first)
         _show_reports(console, first.outcome, stack.bucket)
@@ -220,7 +220,7 @@ def _open(console: Console, server: Server, stack: Stack, at: clock.Clock) -> No
         server.serve(stack)
 
 
-def _close_month(
+def close_month(
     stack: Stack, replay: Replay, corrected: Correction, expected: Mapping[StatementKey, StatementFigures]
 ) -> tuple[Outcome, dict[StatementKey, StatementFigures]]:
     """Let the month be stated, dispute, correct and pay it, and let the next one be stated; return the result."""

@@ -1,0 +1,98 @@
+"""Draws the pictures of the console that the documentation shows: ``python -m tests.e2e.screenshots``.
+
+The pages show the generated day of `quarterhour demo` and the end of its month. The clock is set by hand, so the same
+pages give the same pictures.
+"""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Final
+from urllib.parse import quote
+
+from quarterhour.model import clock
+from quarterhour_tools.emulator.engines import MOTO
+from quarterhour_tools.emulator.server import Server
+from quarterhour_tools.emulator.stack import Stack, open_stack
+from quarterhour_tools.replay.demo import close_month
+from quarterhour_tools.replay.marketplace import expected_accounts, marketplace_day
+from quarterhour_tools.replay.month_end import MONTH, correction_of, expected_statements, month_end_documents
+from quarterhour_tools.replay.replay import replaying
+from tests.e2e.test_server import serving
+from tests.support.browser import Tab, shown, tab
+from tests.support.repository import ROOT
+
+FOLDER: Final = ROOT / "docs" / "screenshots"
+SIZE: Final = (1200, 800)
+TALL: Final = (1200, 1150)
+LOW: Final = (1200, 640)
+PHONE: Final = (390, 844)
+_DAY: Final = marketplace_day(7)
+_CORRECTED: Final = correction_of(_DAY)
+_AGENCY, _CURRENCY = _CORRECTED.account
+_SALE: Final = "/".join(quote(_CORRECTED.sale[name], safe="") for name in ("source", "id"))
+_COMPLETE: Final = "[...document.querySelectorAll('main [role=status]')].every((one) => !one.innerText.includes('…'))"
+
+
+Opening = Callable[[Tab, str], None]
+"""Opens a page of the console at an address in a browser."""
+
+
+def _open(path: str, text: str, *, color_scheme: str = "light", size: tuple[int, int] = SIZE) -> Opening:
+    """Return the opening of a page, which is complete when it shows a text."""
+
+    def open_(browser: Tab, address: str) -> None:
+        browser.resize(*size)
+        browser.open(f"{address}{path}", color_scheme)
+        shown(browser, text)
+
+    return open_
+
+
+def _proof(browser: Tab, address: str) -> None:
+    """Open the page of the demo's fullest run, and prove it."""
+    _open("/console/reports/2026-11-27T1145-1245", "Exact sums", size=LOW)(browser, address)
+    browser.follow("button", "Verify this run")
+    shown(browser, "Proven.")
+
+
+OF_THE_DAY: Final = {
+    "overview": _open("/", "Agencies by change", size=TALL),
+    "overview-dark": _open("/", "Agencies by change", color_scheme="dark", size=TALL),
+    "overview-phone": _open("/", "Agencies by change", size=PHONE),
+    "operations": _open("/console/operations", "Next firings"),
+}
+"""The pictures of the end of the day, by name."""
+OF_THE_MONTH: Final = {
+    "agency": _open(f"/console/agencies/{_AGENCY}?currency={_CURRENCY}", "Made of"),
+    "statement": _open(f"/console/statements/{MONTH}/{_AGENCY}/{_CURRENCY}", "Closing balance"),
+    "story": _open(f"/console/events/{_SALE}", "Its page proves the file"),
+    "proof": _proof,
+}
+"""The pictures of the time when the month is stated and corrected, by name."""
+
+
+def draw(folder: Path) -> None:
+    """Draw all pictures into a folder."""
+    server = Server(0)
+    stated = expected_statements(expected_accounts(_DAY), _CORRECTED)
+    with tab() as browser, open_stack(MOTO, virtual=True, s3_url=server.url) as stack, replaying(stack) as replay:
+        replay.prepare(month_end_documents())
+        replay.play(f"{line}\n".encode() for line in _DAY)
+        replay.finish()
+        _draw(folder, browser, Server(0), stack, OF_THE_DAY)
+        close_month(stack, replay, _CORRECTED, stated)
+        _draw(folder, browser, server, stack, OF_THE_MONTH)
+
+
+def _draw(folder: Path, browser: Tab, server: Server, stack: Stack, pictures: Mapping[str, Opening]) -> None:
+    browser.set_clock(clock.now())
+    with serving(server, stack):
+        for name, open_ in pictures.items():
+            open_(browser, server.url)
+            browser.until(_COMPLETE)
+            browser.page.screenshot(path=folder / f"{name}.png", animations="disabled")
+
+
+if __name__ == "__main__":
+    FOLDER.mkdir(exist_ok=True)
+    draw(FOLDER)
