@@ -18,9 +18,12 @@ from urllib.request import urlopen
 
 import pytest
 
+from quarterhour_tools.emulator.server import Server
+from quarterhour_tools.emulator.stack import open_stack
 from quarterhour_tools.operations.remote import Remote
+from quarterhour_tools.sign_in import provider
 from quarterhour_tools.sign_in.people import PEOPLE
-from tests.e2e.test_server import call, until
+from tests.e2e.test_server import call, serving, until
 from tests.support.browser import Tab, missing, shown, tab
 from tests.support.events import by_sign
 
@@ -30,6 +33,8 @@ pytestmark = [pytest.mark.slow, pytest.mark.skipif(bool(LACKS), reason=LACKS)]
 AGENCIES = ("42", "43", "44")
 JWT = re.compile(r"eyJ[\w-]+\.eyJ")
 COMMAND = "import sys; from quarterhour_tools.entry import main; sys.exit(main())"
+TWO_LIFETIMES = 5
+"""Requests for tokens: the first, and one after each half of a lifetime."""
 STORED = "[{...sessionStorage}, {...localStorage}, document.cookie, history.state]"
 AN_HOUR_LATER = "void (Date.now = ((now) => () => now() + 3_590_000)(Date.now))"
 NO_REFRESH = """void (window.fetch = ((fetch) => (address, options) => String(options?.body).includes("refresh_token")
@@ -187,6 +192,29 @@ def test_a_token_is_renewed_without_asking_anybody(browser: Tab, running: Up, *,
     flow = [urlsplit(one).path for one in browser.requested if one.startswith(running.issuer)]
     assert flow == (["/auth", "/.well-known/openid-configuration", "/token"] if refused else ["/token"])
     assert browser.errors == []
+
+
+def test_tokens_that_live_for_seconds_are_renewed_while_the_page_is_used(browser: Tab) -> None:
+    server = Server(0)
+    with (
+        provider.running((server.url,), seconds=6) as issuer,
+        open_stack("moto", provider.parameters(issuer), s3_url=server.url, anonymous=False) as stack,
+        serving(server, stack),
+    ):
+        browser.open(f"{server.url}/console/exchange-rates")
+        signs_in(browser, "auditor")
+        browser.evaluate("window.stays = true")
+        until(lambda: renewals_after_a_click(browser) >= TWO_LIFETIMES)
+        assert browser.evaluate("window.stays")
+        assert browser.errors == [], "the API has taken every token"
+
+
+def renewals_after_a_click(browser: Tab) -> int:
+    """Load the list of statements once more; return how often tokens were requested."""
+    browser.click("Accounts")
+    browser.click("Statements")
+    shown(browser, "Show")
+    return sum(one.endswith("/token") for one in browser.requested)
 
 
 def test_a_person_signs_out_and_another_one_signs_in(browser: Tab, running: Up) -> None:
