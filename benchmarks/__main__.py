@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from benchmarks import children
+from benchmarks.console import LATENCY_MS, WAYS, looks
 from benchmarks.crosscheck import crosscheck
 from benchmarks.functions import ROOT
 from benchmarks.latency import CALL_SECONDS, ORDER_ITEMS
@@ -95,6 +96,10 @@ SENT: Final = (
     "By the clock, in turns, on a quiet machine: 8 requests at a time to a server in another process, which takes "
     f"{ANSWER_SECONDS * 1000:.0f} ms for each, as recording does. The bare client posts bodies that are in memory, and "
     "looks only at the status. Ours reads and checks the lines, and keeps a receipt of each."
+)
+SHOWN: Final = (
+    f"By the clock, in Chromium, with the embedded engine and {LATENCY_MS} ms more for each request: from the click "
+    "until figures are painted and nothing loads any more. The same calls again, all at once, and nothing shown."
 )
 LEAST_SENT: Final = 0.9
 LEAST_STATED: Final = 0.15
@@ -471,6 +476,23 @@ def sending(extent: Extent) -> Iterator[Line]:
     yield Line("  CPU time of an event", f"{measured['microseconds']:.0f} µs", notes=(SENT,))
 
 
+def looking(extent: Extent) -> Iterator[Line]:
+    """Time pages of the console from click to figures, against their calls to the API."""
+    try:
+        found = looks(extent.rounds)
+    except ToolError as error:
+        yield Line("time from click to figures in the console", "not measured", notes=(str(error),))
+        return
+    for way, look in zip(WAYS, found, strict=True):
+        yield Line(
+            f"time from click to figures of {way.name}, against its calls to the API",
+            f"{look.times:.2f}x ({look.page_seconds * 1000:,.0f} ms, calls: {look.calls})",
+            f"<= {way.most:g}x",
+            at_most(way.most, look.times),
+            (SHOWN,),
+        )
+
+
 def metering(extent: Extent) -> Iterator[Line]:
     """Compare the meter with DynamoDB Local, if that is available."""
     try:
@@ -514,6 +536,7 @@ MEASUREMENTS: Final[Sequence[Callable[[Extent], Iterator[Line]]]] = (
     starting,
     replaying,
     sending,
+    looking,
     metering,
 )
 

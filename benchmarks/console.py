@@ -1,0 +1,152 @@
+"""Times the console's pages in Chromium from click to figures, against the calls to the API that each page makes."""
+
+import os
+import shutil
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from typing import TYPE_CHECKING, Final
+
+from benchmarks.marketplace import accounts, days_before, fill
+from quarterhour.model.clock import ManualClock, using
+from quarterhour_tools.emulator.server import Server
+from quarterhour_tools.emulator.stack import open_stack
+from quarterhour_tools.errors import ToolError
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page, Request
+
+NOW: Final = datetime(2026, 11, 30, 12, tzinfo=UTC)
+AGENCIES: Final = 300
+DAYS: Final = 61
+LATENCY_MS: Final = 50
+"""Of each request, to the API of a region that is not far."""
+
+_BROWSER: Final = "chromium"
+_CLICK: Final = """(href) => new Promise((resolve) => {
+  const began = performance.now();
+  const watch = new MutationObserver(() => {
+    const text = document.querySelector("main").textContent;
+    const shown = window.location.pathname === new URL(href, window.location).pathname && /[0-9][.][0-9]/.test(text);
+    if (!shown || /Loading…|More follow…/.test(text)) return;
+    watch.disconnect();
+    requestAnimationFrame(() => setTimeout(() => resolve((performance.now() - began) / 1000)));
+  });
+  watch.observe(document.body, { childList: true, subtree: true, characterData: true });
+  document.querySelector(`a[href="${href}"]`).click();
+})"""
+"""Clicks a link, and waits until a page with figures is painted that loads nothing more."""
+
+_AT_ONCE: Final = """async (paths) => {
+  const began = performance.now();
+  await Promise.all(paths.map(async (path) => (await fetch(path)).text()));
+  return (performance.now() - began) / 1000;
+}"""
+"""Makes the same calls, all at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """A page, the address of its link, the page from which the link is followed, and the budget.
+
+    ``most``: the most times that its calls take, as they have to wait for each other.
+    """
+
+    name: str
+    address: str
+    start: str
+    most: float
+
+
+_AGENCY: Final = "/console/agencies/agency%200000?currency=EUR"
+WAYS: Final = (
+    Way(f"the overview of {AGENCIES} agencies", "/", "/console/accounts", 2),
+    Way("an agency", _AGENCY, "/console/accounts", 4),
+    Way("a statement", "/console/statements/2026-11/agency%200000/EUR", _AGENCY, 3),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """How long a page took to show its figures, how long its calls take alone, and how many there are."""
+
+    page_seconds: float
+    calls_seconds: float
+    calls: int
+
+    @property
+    def times(self) -> float:
+        """The time of the page as a multiple of that of its calls."""
+        return self.page_seconds / self.calls_seconds
+
+
+def looks(rounds: int) -> list[Look]:
+    """Follow each way so many times, and return the median look of each; raise ``ToolError`` without Chromium."""
+    if not shutil.which(_BROWSER):
+        raise ToolError(f"{_BROWSER} not found (apt-get install {_BROWSER})")
+    with _marketplace() as url, _page() as page:
+        return [_median([_look(page, url, way) for _ in range(rounds)]) for way in WAYS]
+
+
+def _look(page: "Page", url: str, way: Way) -> Look:
+    page.goto(url + way.start)
+    page.locator(f'a[href="{way.address}"]').first.wait_for()
+    page.wait_for_load_state("networkidle")
+    requested: list[str] = []
+
+    def remember(request: "Request") -> None:
+        requested.append(request.url.removeprefix(url))
+
+    page.on("request", remember)
+    page_seconds = page.evaluate(_CLICK, way.address)
+    page.remove_listener("request", remember)
+    calls = [one for one in requested if not one.startswith("/assets/")]
+    return Look(page_seconds, page.evaluate(_AT_ONCE, calls), len(calls))
+
+
+def _median(found: Sequence[Look]) -> Look:
+    return sorted(found, key=lambda one: one.times)[len(found) // 2]
+
+
+@contextmanager
+def _marketplace() -> Iterator[str]:
+    """Serve a marketplace of many agencies, and yield its address."""
+    server = Server(0)
+    with using(ManualClock(NOW)), open_stack("moto", s3_url=server.url, virtual=True) as stack:
+        fill(stack, accounts(AGENCIES), days_before(date(2026, 12, 1), DAYS))
+        thread = threading.Thread(target=server.serve, args=(stack,))
+        thread.start()
+        try:
+            yield server.url
+        finally:
+            server.stop()
+            thread.join()
+
+
+@contextmanager
+def _page() -> Iterator["Page"]:
+    """Start the browser, and yield a page of it, from which every request takes some milliseconds."""
+    # Only this row needs the browser's driver.
+    from playwright.sync_api import sync_playwright  # noqa: PLC0415
+
+    with (
+        sync_playwright() as playwright,
+        playwright.chromium.launch(
+            executable_path=shutil.which(_BROWSER), chromium_sandbox=os.geteuid() != 0
+        ) as browser,
+    ):
+        page = browser.new_page()
+        session = page.context.new_cdp_session(page)
+        session.send("Network.enable")
+        session.send(
+            "Network.emulateNetworkConditions",
+            {"offline": False, "latency": LATENCY_MS, "downloadThroughput": -1, "uploadThroughput": -1},
+        )
+        yield page
+
+
+if __name__ == "__main__":
+    for way_, look in zip(WAYS, looks(5), strict=True):
+        print(f"{way_.name}: {look.times:.2f}x ({look.page_seconds * 1000:.0f} ms, calls: {look.calls})")
