@@ -52,7 +52,7 @@ export const time = (text, timeZone = zone) =>
   cached(Intl.DateTimeFormat, { dateStyle: "medium", timeStyle: "short", timeZone }).format(new Date(text));
 
 /** Returns an instant as the date and time of a form, in the time zone that is shown: 2026-11-05T09:00. */
-const localTime = (instant) =>
+export const localTime = (instant) =>
   cached(Intl.DateTimeFormat, { dateStyle: "short", timeStyle: "short", timeZone: zone }, "sv")
     .format(new Date(instant)).replace(" ", "T");
 

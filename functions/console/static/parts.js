@@ -65,7 +65,7 @@ export const Pending = ({ problem, retry }) =>
   problem ? html`<${Failure} problem=${problem} retry=${retry} />` : html`<p role="status">Loading…</p>`;
 
 /** A dialog that asks once: a form of its own children. It closes when onSend has returned true. */
-export function Dialog({ title, action, busy, problem, onSend, onClose, children }) {
+export function Dialog({ title, action, busy, problem, onSend, onClose, wide, children }) {
   const place = useRef();
   useEffect(() => place.current.showModal(), []);
   const sending = useRef(false); // At once, while `busy` shows a moment later.
@@ -77,7 +77,7 @@ export function Dialog({ title, action, busy, problem, onSend, onClose, children
     sending.current = false;
   };
   return html`
-    <dialog ref=${place} aria-labelledby="dialog" onClose=${onClose}>
+    <dialog ref=${place} class=${wide && "wide"} aria-labelledby="dialog" onClose=${onClose}>
       <form method="dialog" onSubmit=${send}>
         <h2 id="dialog">${title}</h2>
         ${children}
@@ -95,6 +95,18 @@ export function fieldsOf(event) {
   event.preventDefault();
   return Object.fromEntries(new FormData(event.target));
 }
+
+/** What somebody else wrote meanwhile beside what you were about to write: rows of a name and both texts. */
+export const Conflict = ({ rows, onTheirs, children }) => html`
+  <${Table} caption="Somebody else was faster. What differs:" head=${[["What"], ["Theirs"], ["Yours"]]}>
+    ${rows.filter(([, theirs, yours]) => theirs !== yours).map(([name, theirs, yours]) => html`
+      <tr key=${name}>
+        <th scope="row">${name}</th><td class="long"><${Name}>${theirs}<//></td>
+        <td class="long"><${Name}>${yours}<//></td>
+      </tr>`)}
+  <//>
+  <div>${children}</div>
+  ${onTheirs && html`<p><button type="button" onClick=${onTheirs}>Go on from theirs</button></p>`}`;
 
 /** Returns what a dialog needs to send its form once: busy, problem, and onSend, which returns whether it was done. */
 export function useSending(send, onDone) {

@@ -3,6 +3,7 @@ import { html } from "../vendor/htm-preact.js";
 import { Link, More, Name, Save, Status, Table, usePages } from "../parts.js";
 import { address } from "../routes.js";
 import { AgencyLink } from "./agency.js";
+import { RegisterAnother } from "./registration.js";
 
 const HEAD = [["Agency"], ["Legal name"], ["Country"], ["Currency"], ["Group"], ["Status"]];
 const COLUMNS = ["agency", "legal_name", "country", "currency", "group", "status", "valid_from"];
@@ -11,12 +12,13 @@ const COLUMNS = ["agency", "legal_name", "country", "currency", "group", "status
 export function Agencies() {
   const list = usePages("/agencies", {});
   return html`
+    <${RegisterAnother} />
     ${list.items.length > 0 && html`
       <${Table} caption="Registered agencies" head=${HEAD}>${list.items.map(row)}<//>
       <${Save} name="agencies" columns=${COLUMNS} items=${list.items} />`}
     ${list.empty && html`
       <p class="empty">
-        No agency is registered. Register one with <code>PUT /agencies/{agency}</code>.
+        No agency is registered yet. Finance registers them here.
         ${" "}<${Link} to=${address(["accounts"])}>Accounts<//> shows all agencies that have events.
       </p>`}
     <${More} list=${list} />`;

@@ -1,17 +1,18 @@
 /** An agency: who it is, its figures now and by period, day and quarter-hour, its statements and its rate cards. */
 import { html } from "../vendor/htm-preact.js";
-import { accountPath, get, segment, withQuery } from "../api.js";
+import { accountPath, get, withQuery } from "../api.js";
 import {
   dayOf, days, isDay, isMonth, laterDay, laterMonth, monthOf, months, quarterHourEnd, quarterHours,
 } from "../calendar.js";
 import { BarChart } from "../chart.js";
 import * as format from "../format.js";
-import { Link, Money, More, Name, Pending, Save, Status, Table, Time, useLoaded, usePages } from "../parts.js";
+import { Link, Money, More, Name, Pending, Save, Table, Time, useLoaded, usePages } from "../parts.js";
 import { address } from "../routes.js";
 import { Changes } from "./changes.js";
 import { Messages } from "./messages.js";
 import { RateCards } from "./rate-cards.js";
 import { Recording } from "./recording.js";
+import { Registration, registrationOf } from "./registration.js";
 import { StatementTable, statementAddress } from "./statements.js";
 
 const FIGURES = ["gross", "refunds", "net", "commission", "payments"];
@@ -37,13 +38,13 @@ export function Agency({ agency, query }) {
   const { currency = account?.currency } = registration?.content || {};
   const follow = ({ receipt }) => receipt && followed(agency, accounts).then(again, again);
   return html`
-    <${Registration} registration=${registration} />
+    <${Registration} ...${{ agency, registration, again }} />
     <${Recording} agency=${agency} currency=${account?.currency || currency} onRecorded=${follow} />
     ${account
       ? html`<${Account} ...${{ accounts, account, spans, again }} key=${`${account.currency} ${account.version}`} />`
       : html`<p class="empty">No event of this agency is recorded yet. Send one with <code>POST /events</code>.</p>`}
     <${Statements} agency=${agency} />
-    <${RateCards} agency=${agency} currency=${currency} />
+    <${RateCards} agency=${agency} group=${registration?.content.group} currency=${currency} />
     ${(account || registration) && html`<${Messages} kind="agencies" subject=${agency} />`}`;
 }
 
@@ -51,11 +52,7 @@ export function Agency({ agency, query }) {
 async function known(agency) {
   const { items } = await get(withQuery("/accounts", { agency }));
   if (items.some((one) => one.registered === false)) return [items, null];
-  const registration = await get(`/agencies/${segment(agency)}`).catch((problem) => {
-    if (problem.status === 404) return null;
-    throw problem;
-  });
-  return [items, registration];
+  return [items, await registrationOf(agency)];
 }
 
 /** Waits until the figures of an agency show a new event: they follow within seconds. */
@@ -66,29 +63,6 @@ async function followed(agency, before) {
     await new Promise((resolve) => { setTimeout(resolve, PAUSE); });
   }
 }
-
-function Registration({ registration }) {
-  if (!registration) {
-    return html`<p class="note">This agency is not registered. Staff register it with
-      <code>PUT /agencies/{agency}</code>.</p>`;
-  }
-  const { version, written_at: writtenAt, content } = registration;
-  const facts = [
-    ["Legal name", content.legal_name], ["Address", content.address], ["Country", content.country],
-    ["Tax", content.tax && words(content.tax)], ["Group", content.group], ["Contact", content.contact],
-  ].filter(([, fact]) => fact);
-  return html`
-    <p class="note">
-      <${Status} value=${content.status || "active"} /> Version ${format.count(version)} of the registration,
-      written <${Time} at=${writtenAt} />.
-    </p>
-    <dl class="facts">
-      ${facts.map(([name, fact]) => html`<div key=${name}><dt>${name}</dt><dd><${Name}>${fact}<//></dd></div>`)}
-    </dl>`;
-}
-
-const words = ({ scheme, percent, vat_id: vatId }) =>
-  [format.words(scheme), percent && `${percent} %`, vatId].filter(Boolean).join(", ");
 
 /** The figures of one currency: now, and by the spans that the address names. */
 function Account({ accounts, account, spans, again }) {

@@ -4,6 +4,7 @@ import { get, segment } from "../api.js";
 import { charge, ruleFor, text } from "../charge.js";
 import * as format from "../format.js";
 import { More, Name, Pending, Table, Time, fieldsOf, useLoaded, usePages } from "../parts.js";
+import { WriteRateCard } from "./rate-card.js";
 
 const HEAD = [
   ["Category"], ["Place"], ["Currency"], ["Percent", "n"], ["For each item", "n"], ["At least", "n"], ["At most", "n"],
@@ -18,8 +19,8 @@ const FORM = {
   location: ["Place", { placeholder: "GB#London" }],
 };
 
-/** The rate cards in force for an agency, and the calculator, which begins with a currency. */
-export function RateCards({ agency, currency }) {
+/** The rate cards in force for an agency in a group, or in none; and the calculator, which begins with a currency. */
+export function RateCards({ agency, group, currency }) {
   const path = `/agencies/${segment(agency)}/rate-cards`;
   const { value, problem, again } = useLoaded(() => get(path), path);
   const cards = value?.items;
@@ -29,7 +30,8 @@ export function RateCards({ agency, currency }) {
     ${cards && !cards.length && html`
       <p class="note">No rate card is in force that you may see. Events that name no commission rate pay the default
         rate of the deployment.</p>`}
-    ${cards?.map((card) => html`<${Card} key=${card.document} card=${card} />`)}
+    ${cards?.map((card) => html`<${Card} key=${`${card.document} ${card.version}`} card=${card} />`)}
+    <${WriteRateCard} agency=${agency} group=${group} onDone=${again} />
     ${cards?.length > 0 && html`<${Calculator} cards=${cards} currency=${currency} />`}`;
 }
 

@@ -2,7 +2,9 @@
 import { html, useState } from "../vendor/htm-preact.js";
 import { get, post, put, segment, statementPath } from "../api.js";
 import * as format from "../format.js";
-import { Dialog, Failure, Money, Name, Pending, Status, Table, Time, useLoaded } from "../parts.js";
+import {
+  Conflict, Dialog, Failure, Money, Name, Pending, Status, Table, Time, useLoaded, useSending,
+} from "../parts.js";
 import { sealedLines } from "../sealed.js";
 import { EventLink } from "./events.js";
 import { Messages } from "./messages.js";
@@ -181,46 +183,51 @@ function Lines({ statement, dispute }) {
         </button></p>`}`}`;
 }
 
-/** Asks for a reason and sends a request once; the same request again changes nothing twice. */
-function Request({ title, action, note, send, onDone, onClose, statement }) {
-  const [state, setState] = useState({});
-  const sent = async (form) => {
-    setState({ busy: true });
+/** Asks for a reason and sends a request once. `status`: what the statement, or its line, is to become. */
+function Request({ title, action, note, status, send, onDone, onClose, statement }) {
+  const [conflict, setConflict] = useState(null);
+  const sending = useSending(async (form) => {
+    const reason = form.get("reason").trim();
     try {
-      await send(form.get("reason").trim());
-      onDone();
-      return true;
+      await send(reason);
     } catch (problem) {
-      setState({ problem });
-      if (problem.status === 409) get(statementPath(statement)).then((now) => setState({ problem, now }), () => {});
-      return false;
+      if (problem.status === 409) setConflict({ reason, now: await get(statementPath(statement)) });
+      throw problem;
     }
+  }, onDone);
+  const onTheirs = () => {
+    onDone();
+    onClose();
   };
   return html`
-    <${Dialog} title=${title} action=${action} onSend=${sent} onClose=${onClose} ...${state}>
+    <${Dialog} ...${{ title, action, onClose }} ...${sending}>
       <p>${note}</p>
       <label>Reason <input name="reason" required maxlength="200" autocomplete="off" autofocus /></label>
-      ${state.now && html`<${Conflict} seen=${statement} now=${state.now} />`}
+      ${conflict && html`
+        <${Conflict} rows=${rowsOf(conflict, status)} onTheirs=${onTheirs}>
+          You saw <${Status} value=${statement.status} /> after ${format.count(statement.changes)} changes. Since then:
+          <${History} changes=${conflict.now.history.slice(statement.changes)} />
+        <//>`}
     <//>`;
 }
 
-const Conflict = ({ seen, now }) => html`
-  <p>You saw <${Status} value=${seen.status} /> after ${format.count(seen.changes)} changes.
-    It is <${Status} value=${now.status} /> after ${format.count(now.changes)} now. Since then:</p>
-  <${History} changes=${now.history.slice(seen.changes)} />
-  <p class="note">Cancel and reload the page to go on from there.</p>`;
+const rowsOf = ({ now, reason }, status) => [
+  ["Status", format.words(now.status), format.words(status)],
+  ["Reason", now.history.at(-1)?.reason || "", reason],
+];
 
 function Change({ statement, status, ...more }) {
   const { title, action, note } = CHANGES[status];
   const send = (reason) => put(statementPath(statement, "status"), { status, reason, seen: statement.changes });
-  return html`<${Request} ...${{ title, action, note, send, statement, ...more }} />`;
+  return html`<${Request} ...${{ title, action, note, status, send, statement, ...more }} />`;
 }
 
 function Dispute({ statement, line, ...more }) {
   const { source, id } = line;
   const note = html`The line <${Name}>${source} ${id}<//> and with it the statement are then disputed.`;
   const send = (reason) => post(statementPath(statement, "disputes"), { source, id, reason });
-  return html`<${Request} title="Dispute a line" action="Dispute" ...${{ note, send, statement, ...more }} />`;
+  const title = "Dispute a line";
+  return html`<${Request} action="Dispute" status="disputed" ...${{ title, note, send, statement, ...more }} />`;
 }
 
 function Resolve({ statement, line, ...more }) {
@@ -231,5 +238,5 @@ function Resolve({ statement, line, ...more }) {
   const path = statementPath(statement, `disputes/${segment(source)}/${segment(id)}`);
   const send = (reason) => put(path, { reason });
   const title = "Resolve the dispute of a line";
-  return html`<${Request} action="Resolve" ...${{ title, note, send, statement, ...more }} />`;
+  return html`<${Request} action="Resolve" status="resolved" ...${{ title, note, send, statement, ...more }} />`;
 }

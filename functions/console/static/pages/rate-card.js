@@ -1,0 +1,109 @@
+/** The form in which finance writes the next version of a rate card: when it begins, and its rules. */
+import { html, useState } from "../vendor/htm-preact.js";
+import { get, put, segment } from "../api.js";
+import { text } from "../charge.js";
+import * as format from "../format.js";
+import { may } from "../me.js";
+import { Name, Pending, useLoaded } from "../parts.js";
+import { NewVersion } from "./version.js";
+
+const DEFAULT = "rate-card:default";
+const NEW = { version: 0, content: { rules: [{}] } };
+const SUM = { pattern: "[0-9]{1,20}([.][0-9]{1,10})?", inputmode: "decimal", size: 8, title: "A number such as 0.30" };
+const CURRENCY = { pattern: "[A-Z]{3}", size: 5, title: "Three capital letters, such as GBP" };
+const COLUMNS = {
+  category: ["Category", { maxlength: 200, size: 14, placeholder: "all" }],
+  location: ["Place", { maxlength: 200, size: 14, placeholder: "all" }],
+  currency: ["Currency", { ...CURRENCY, placeholder: "all" }],
+  percent: ["Percent", { ...SUM, required: true, title: "A number from 0 to 100, such as 12.5" }],
+  fixed: ["For each item", SUM],
+  minimum: ["At least", SUM],
+  maximum: ["At most", SUM],
+};
+
+const documentPath = (document) => `/documents/${segment(document)}`;
+
+/** Returns the latest version of a rate card, which may be in force only later; an empty one if there is none. */
+const latestOf = (document) =>
+  get(documentPath(document)).catch((problem) => {
+    if (problem.status === 404) return NEW;
+    throw problem;
+  });
+
+/** Returns the rate cards that can apply to an agency, in the order of precedence. */
+function documentsOf(agency, group) {
+  const own = /^(default|\*|group\/.*)$/s.test(agency) ? [] : [`rate-card:${agency}`];
+  return [...own, ...(group ? [`rate-card:group/${group}`] : []), DEFAULT];
+}
+
+/** The buttons with which finance writes a rate card of an agency in a group, or in none. */
+export function WriteRateCard({ agency, group, onDone }) {
+  const [document, setDocument] = useState(null);
+  if (!may("finance")) return null;
+  return html`
+    <p class="bar">
+      ${documentsOf(agency, group).map((one) => html`
+        <button key=${one} type="button" onClick=${() => setDocument(one)}>Write <${Name}>${one}<//></button>`)}
+    </p>
+    ${document && html`
+      <${Write} key=${document} document=${document} onDone=${onDone} onClose=${() => setDocument(null)} />`}`;
+}
+
+function Write({ document, onDone, onClose }) {
+  const { value: latest, problem, again } = useLoaded(() => latestOf(document), document);
+  if (!latest) return html`<${Pending} problem=${problem} retry=${again} />`;
+  return html`
+    <${NewVersion} ...${{ latest, onDone, onClose, contentOf, factsOf }} fields=${Fields} wide
+      title=${`Write version ${latest.version + 1} of a rate card`} action="Write"
+      read=${() => latestOf(document)} write=${(body) => put(documentPath(document), body)}>
+      <p><${Name}>${document}<//> is for ${scopeOf(document)}. The most specific rule counts: by category, then place,
+        then currency. Recorded events keep their terms.</p>
+    <//>`;
+}
+
+function scopeOf(document) {
+  if (document === DEFAULT) return "every agency";
+  return document.startsWith("rate-card:group/") ? "each agency of the group" : "this agency alone";
+}
+
+/** Returns the content of a version that a form holds; what is empty is left out. */
+function contentOf(form) {
+  const columns = Object.keys(COLUMNS).map((name) => [name, form.getAll(name)]);
+  const rules = form.getAll("percent").map((_, index) =>
+    Object.fromEntries(columns.map(([name, texts]) => [name, texts[index].trim()]).filter(([, one]) => one)));
+  return { valid_from: format.instant(form.get("valid_from")), rules };
+}
+
+/** Returns what a rate card says, as people read it: for which events, and what it charges. */
+const factsOf = ({ valid_from: validFrom, rules }) => [
+  ["In force from", format.time(validFrom)],
+  ...rules.map((rule) => [wordsOf(rule, ["category", "location", "currency"]) || "All events", chargeOf(rule)]),
+];
+
+const chargeOf = (rule) => wordsOf(rule, ["percent", "fixed", "minimum", "maximum"]);
+
+const wordsOf = (rule, names) =>
+  names.filter((name) => text(rule[name])).map((name) => `${COLUMNS[name][0]} ${text(rule[name])}`).join(", ");
+
+function Fields({ content }) {
+  const [rules, setRules] = useState(() => content.rules.map(identified));
+  const now = format.localTime(Date.now());
+  return html`
+    <label>In force from (${format.zoneName()})
+      <input name="valid_from" type="datetime-local" required defaultValue=${now} />
+    </label>
+    ${rules.map(({ id, rule }, index) => html`
+      <fieldset key=${id} class="bar">
+        <legend>Rule ${index + 1}</legend>
+        ${Object.entries(COLUMNS).map(([name, [label, more]]) => html`
+          <label key=${name}>${label}
+            <input name=${name} autocomplete="off" defaultValue=${text(rule[name])} ...${more} />
+          </label>`)}
+        ${rules.length > 1 && html`
+          <button type="button" aria-label=${`Remove rule ${index + 1}`}
+            onClick=${() => setRules(rules.filter((one) => one.id !== id))}>Remove</button>`}
+      </fieldset>`)}
+    <p><button type="button" onClick=${() => setRules([...rules, identified({})])}>Add a rule</button></p>`;
+}
+
+const identified = (rule) => ({ id: crypto.randomUUID(), rule });

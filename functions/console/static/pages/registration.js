@@ -1,0 +1,148 @@
+/** The registration of an agency: what is registered, and the form in which finance registers or changes it. */
+import { html, useState } from "../vendor/htm-preact.js";
+import { get, put, segment } from "../api.js";
+import { text } from "../charge.js";
+import * as format from "../format.js";
+import { may } from "../me.js";
+import { Name, Status, Time } from "../parts.js";
+import { navigate } from "../routes.js";
+import { agencyAddress } from "./agency.js";
+import { NewVersion } from "./version.js";
+
+const SCHEMES = ["standard", "reverse_charge", "exempt"];
+const LONGEST = 200;
+const NEW = { version: 0, content: {} };
+
+const agencyPath = (agency) => `/agencies/${segment(agency)}`;
+
+/** Returns the registration of an agency, or null if there is none. */
+export function registrationOf(agency) {
+  return get(agencyPath(agency)).catch((problem) => {
+    if (problem.status === 404) return null;
+    throw problem;
+  });
+}
+
+/** What is registered of an agency, and for finance the button that changes it; `again` loads it again. */
+export function Registration({ agency, registration, again }) {
+  const [asking, setAsking] = useState(false);
+  return html`
+    ${registration
+      ? html`<${Registered} ...${registration} />`
+      : html`<p class="note">This agency is not registered. ${!may("finance") && "Finance registers it."}</p>`}
+    ${may("finance") && html`
+      <p class="bar">
+        <button type="button" onClick=${() => setAsking(true)}>
+          ${registration ? "Change the registration" : "Register this agency"}
+        </button>
+      </p>`}
+    ${asking && html`
+      <${Register} agency=${agency} latest=${registration || NEW} onDone=${again}
+        onClose=${() => setAsking(false)} />`}`;
+}
+
+const Registered = ({ version, written_at: writtenAt, content }) => html`
+  <p class="note">
+    <${Status} value=${content.status || "active"} /> Version ${format.count(version)} of the registration,
+    written <${Time} at=${writtenAt} />.
+  </p>
+  <dl class="facts">
+    ${factsOf(content).filter(([name, fact]) => fact && name !== "Status").map(([name, fact]) => html`
+      <div key=${name}><dt>${name}</dt><dd><${Name}>${fact}<//></dd></div>`)}
+  </dl>`;
+
+/** Returns what a registration says, as people read it. */
+const factsOf = (content) => [
+  ["Legal name", content.legal_name], ["Address", content.address], ["Country", content.country],
+  ["Tax", content.tax && taxWords(content.tax)], ["Currency", content.currency], ["Group", content.group],
+  ["Contact", content.contact], ["Status", content.status],
+  ["In force from", content.valid_from && format.time(content.valid_from)],
+];
+
+const taxWords = ({ scheme, percent, vat_id: vatId }) =>
+  [format.words(scheme), text(percent) && `${text(percent)} %`, vatId].filter(Boolean).join(", ");
+
+/** The button with which finance registers an agency that has no page to begin from yet. */
+export function RegisterAnother() {
+  const [asking, setAsking] = useState(false);
+  if (!may("finance")) return null;
+  const show = ({ agency }) => navigate(agencyAddress(agency));
+  return html`
+    <p class="bar"><button type="button" onClick=${() => setAsking(true)}>Register an agency</button></p>
+    ${asking && html`<${Register} latest=${NEW} onDone=${show} onClose=${() => setAsking(false)} />`}`;
+}
+
+/** The dialog. Without an agency, the form asks for its name. */
+function Register({ agency, latest, onDone, onClose }) {
+  const named = (form) => agency ?? form.get("agency").trim();
+  return html`
+    <${NewVersion} ...${{ latest, onDone, onClose, contentOf, factsOf }} fields=${Fields}
+      title=${latest.version ? "Change the registration" : "Register an agency"}
+      action=${latest.version ? "Change" : "Register"}
+      read=${(form) => registrationOf(named(form))}
+      write=${(body, form) => put(agencyPath(named(form)), body)}>
+      ${agency
+        ? html`<p>The agency is <${Name}>${agency}<//>. A new version replaces no earlier one: all are kept.</p>`
+        : html`<label>Agency, as in the events
+            <input name="agency" required maxlength=${LONGEST} autocomplete="off" autofocus />
+          </label>`}
+    <//>`;
+}
+
+/** Returns the content of a version that a form holds; what is empty is left out. */
+function contentOf(form, before) {
+  const value = (name) => form.get(name)?.trim();
+  const only = (values) => Object.fromEntries(Object.entries(values).filter(([, one]) => one));
+  const tax = only({ scheme: value("scheme"), percent: value("percent"), vat_id: value("vat_id") });
+  const names = ["legal_name", "address", "country", "currency", "group", "contact", "status"];
+  return only({
+    ...Object.fromEntries(names.map((name) => [name, value(name)])),
+    tax: tax.scheme && tax,
+    valid_from: validFrom(form, before),
+  });
+}
+
+/** Returns the instant in the field valid_from of a form, that of the version before if it was not changed. */
+function validFrom(form, before) {
+  const local = form.get("valid_from");
+  const unchanged = before.valid_from && local === format.localTime(before.valid_from);
+  return unchanged ? before.valid_from : local && format.instant(local);
+}
+
+function Fields({ content }) {
+  const { tax = {} } = content;
+  const [scheme, setScheme] = useState(tax.scheme || "");
+  const input = (label, name, more = {}) => html`
+    <label key=${name}>${label}
+      <input name=${name} maxlength=${LONGEST} autocomplete="off" defaultValue=${content[name]} ...${more} />
+    </label>`;
+  const code = (letters, example) => ({
+    pattern: `[A-Z]{${letters}}`, title: `${letters} capital letters, such as ${example}`, size: 5,
+  });
+  return html`
+    ${input("Legal name", "legal_name")}
+    <label key="address">Address <textarea name="address" maxlength="500" defaultValue=${content.address} /></label>
+    ${input("Country", "country", code(2, "GB"))}
+    <label key="scheme">Tax
+      <select name="scheme" value=${scheme} onChange=${(event) => setScheme(event.target.value)}>
+        <option value="">not known: statements are not issued</option>
+        ${SCHEMES.map((one) => html`<option key=${one} value=${one}>${format.words(one)}</option>`)}
+      </select>
+    </label>
+    ${scheme === "standard" && input("Percent of tax", "percent", {
+      required: true, pattern: "[0-9]{1,3}([.][0-9]{1,10})?", inputmode: "decimal", defaultValue: text(tax.percent),
+    })}
+    ${scheme && input("VAT id", "vat_id", { defaultValue: tax.vat_id })}
+    ${input("Currency", "currency", code(3, "GBP"))}
+    ${input("Group, whose rate card applies after its own", "group")}
+    ${input("Contact", "contact")}
+    <label key="status">Status
+      <select name="status">
+        <option value="">active</option><option value="closed" selected=${content.status === "closed"}>closed</option>
+      </select>
+    </label>
+    <label key="valid_from">In force from (${format.zoneName()}); without it, from the beginning
+      <input name="valid_from" type="datetime-local"
+        defaultValue=${content.valid_from && format.localTime(content.valid_from)} />
+    </label>`;
+}

@@ -1,0 +1,47 @@
+/** The dialog that writes a new version of an agency's registration or of a rate card, on top of the one shown. */
+import { html, useState } from "../vendor/htm-preact.js";
+import * as format from "../format.js";
+import { Conflict, Dialog, Name, Time, useSending } from "../parts.js";
+
+/**
+ * A form of `fields`, which get the content of the version that it begins with.
+ *
+ * `latest`: that version, with `version` 0 if there is none yet. `contentOf` returns the content in the form, `factsOf`
+ * what a content says, as pairs of words and text. `read` returns the version that is the latest now, `write` sends the
+ * new one. If somebody else has written one meanwhile, both are shown, and the form can begin again with theirs.
+ */
+export function NewVersion({
+  title, action, latest, fields, contentOf, factsOf, read, write, onDone, onClose, wide, children,
+}) {
+  const [base, setBase] = useState(latest);
+  const [conflict, setConflict] = useState(null);
+  const send = async (form) => {
+    const content = contentOf(form, base.content);
+    try {
+      return await write({ seen: base.version, content }, form);
+    } catch (problem) {
+      if (problem.status === 409) setConflict({ theirs: await read(form), yours: content });
+      throw problem;
+    }
+  };
+  const sending = useSending(send, onDone);
+  const begun = conflict && conflict.theirs.version === base.version;
+  return html`
+    <${Dialog} ...${{ title, action, onClose, wide }} ...${sending} problem=${begun ? null : sending.problem}>
+      ${children}
+      <${fields} content=${base.content} key=${base.version} />
+      ${conflict && html`
+        <${Conflict} rows=${rowsOf(factsOf(conflict.theirs.content), factsOf(conflict.yours))}
+          onTheirs=${!begun && (() => setBase(conflict.theirs))}>
+          Version ${format.count(conflict.theirs.version)} is of <${Name}>${conflict.theirs.written_by}<//>,
+          ${" "}<${Time} at=${conflict.theirs.written_at} />.
+          ${begun && " The form has its content now. Make your changes again, and send it."}
+        <//>`}
+    <//>`;
+}
+
+/** Returns the facts of two versions by their words: those words, and both texts. */
+function rowsOf(theirs, yours) {
+  const [one, other] = [new Map(theirs), new Map(yours)];
+  return [...new Map([...one, ...other]).keys()].map((name) => [name, one.get(name) || "", other.get(name) || ""]);
+}
