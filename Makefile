@@ -36,7 +36,8 @@ endef
 compile = $(WITH_LAMBDA_PYTHON) python3.13 -m compileall -qf --invalidation-mode unchecked-hash -s $(1) -p $(2) $(1)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test proof bench screenshots openapi lint format security sam validate build lock vendor clean
+.PHONY: help setup demo test proof bench screenshots openapi runbooks lint format security sam validate build lock vendor
+.PHONY: clean
 
 help:  ## List the tasks
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -71,6 +72,9 @@ screenshots: setup  ## Draw the documentation's pictures of the console again (n
 openapi: setup  ## Write the OpenAPI document of the HTTP API again
 	@mkdir -p build
 	@$(BIN)/quarterhour openapi >build/openapi.json && mv build/openapi.json functions/api/openapi.json
+
+runbooks:  ## Copy the runbooks to the console, which serves them
+	@cp docs/operations.md functions/console/static/operations.md
 
 lint: setup  ## Check style, types, the direction of imports and words
 	$(BIN)/ruff check

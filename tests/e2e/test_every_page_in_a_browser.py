@@ -52,6 +52,7 @@ PAGES = {
     "/console/exchange-rates": NAME,
     "/console/exchange-rates/GBP": NAME,
     "/console/operations": NAME,
+    "/console/runbooks/held-overdue": "Means",
     f"/console/{IN_NAME}": "There is no page at this address",
 }
 """Each page, and what it shows when it is complete."""

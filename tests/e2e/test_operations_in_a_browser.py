@@ -1,5 +1,6 @@
 """The page of operations in Chromium: what an operator sees there, and how finance pauses and changes the reports."""
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -14,6 +15,7 @@ from tests.handlers.desk import send as machine_sends
 from tests.support.browser import HOSTILE, IN_A_BROWSER, PHONE, Tab, shown
 from tests.support.events import refund
 from tests.support.openid import AUDIENCE, CLIENT, Issuer
+from tests.support.repository import ROOT
 from tests.support.requests import post
 from tests.support.system import World
 
@@ -162,3 +164,39 @@ def test_a_person_of_an_agency_sees_neither_the_page_nor_its_menu_entry(
     browser.open(f"{address}/console/operations")
     shown(browser, "Only people with the role")
     assert "Operations" not in browser.evaluate("document.querySelector('nav').innerText")
+
+
+def test_a_queue_leads_to_its_runbook_and_that_to_others(browser: Tab, address: str, issuer: Issuer) -> None:
+    opened(browser, address, issuer, "support")
+    browser.follow("link", "counters-parked")
+    shown(browser, "this version cannot count a ledger record")
+    assert "aws sqs receive-message" in browser.evaluate("document.querySelector('pre').innerText")
+    assert browser.violations() == []
+    browser.follow("link", "a broken ledger item")
+    shown(browser, "Runbook a-broken-ledger-item")
+    assert browser.errors == []
+
+
+@pytest.mark.parametrize("color_scheme", ["light", "dark"])
+def test_every_alarm_has_a_runbook_without_marks_of_its_format(
+    browser: Tab, address: str, issuer: Issuer, color_scheme: str
+) -> None:
+    issuer.role = "auditor"
+    chapter = (ROOT / "docs" / "operations.md").read_text("utf-8").partition("\n## Alarms\n")[2].partition("\n## ")[0]
+    for name in re.findall(r"^### (.+)$", chapter, re.MULTILINE):
+        browser.open(f"{address}/console/runbooks/{name}", color_scheme)
+        shown(browser, "Means")
+        prose = "[...document.querySelectorAll('main :is(p, th, td)')].map((one) => one.cloneNode(true))"
+        texts = browser.evaluate(
+            f"{prose}.map((one) => (one.querySelectorAll('code').forEach((code) => code.remove()), one.textContent))"
+        )
+        assert [text for text in texts if re.search(r"\*\*|`|\]\(|\|", text)] == [], name
+        assert browser.violations() == [], name
+
+
+def test_a_runbook_that_is_not_there_leads_back_to_operations(browser: Tab, address: str, issuer: Issuer) -> None:
+    issuer.role = "auditor"
+    browser.open(f"{address}/console/runbooks/none")
+    shown(browser, "There is no runbook of this name")
+    browser.click("Operations")
+    shown(browser, "Parked records and dead letters")

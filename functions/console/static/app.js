@@ -13,6 +13,7 @@ import { Operations } from "./pages/operations.js";
 import { Overview } from "./pages/overview.js";
 import { Report } from "./pages/report.js";
 import { Reports } from "./pages/reports.js";
+import { Runbook } from "./pages/runbook.js";
 import { Statement } from "./pages/statement.js";
 import { Statements } from "./pages/statements.js";
 import { Failure, Link, Name, Pending, useLoaded } from "./parts.js";
@@ -68,6 +69,7 @@ function pageAt({ parts, query }) {
   if (first === "exchange-rates" && rest.length === 1) {
     return [`Exchange rate of ${rest[0]}`, html`<${ExchangeRate} currency=${rest[0]} />`];
   }
+  if (first === "runbooks" && rest.length === 1) return [`Runbook ${rest[0]}`, html`<${Runbook} anchor=${rest[0]} />`];
   if (first === "operations" && !rest.length) return ["Operations", html`<${Operations} />`];
   if (first === "locations" && !rest.length) return ["Locations", html`<${Locations} query=${query} />`];
   return ["No such page", html`<p>There is no page at this address. Begin with the menu above.</p>`];

@@ -6,6 +6,7 @@ import { may } from "../me.js";
 import { Dialog, More, Name, Pending, Status, Table, Time, useLoaded, usePages, useSending } from "../parts.js";
 import { AgencyLink } from "./agency.js";
 import { EventLink } from "./events.js";
+import { RunbookLink, Runbooks } from "./runbook.js";
 
 const MINUTE = 60;
 const SHOWN = 20;
@@ -18,7 +19,7 @@ const QUEUES = {
   "billing-dead-letters": "orders that were given up, and are not billed",
   "report-dead-letters": "report runs that were given up",
 };
-const QUEUES_HEAD = [["Queue"], ["What it holds"], ["Waiting", "n"], ["In flight", "n"]];
+const QUEUES_HEAD = [["Queue, with its runbook"], ["What it holds"], ["Waiting", "n"], ["In flight", "n"]];
 const HELD_HEAD = [["Held since"], ["Event"], ["Type"], ["Agency"], ["Why"]];
 const CHANGES_HEAD = [["Version", "n"], ["Changed"], ["From"], ["To"], ["By"], ["Reason"]];
 
@@ -43,7 +44,7 @@ function State() {
     <${Table} caption="Messages by queue, as SQS counts them" head=${QUEUES_HEAD}>
       ${queues.map(({ queue, waiting, in_flight: inFlight }) => html`
         <tr key=${queue} class=${waiting + inFlight ? "due" : ""}>
-          <th scope="row" class="short">${queue}</th>
+          <th scope="row" class="short"><${RunbookLink} name=${queue} /></th>
           <td class="long">${QUEUES[queue]}</td>
           <td class="n">${format.count(waiting)}</td>
           <td class="n">${format.count(inFlight)}</td>
@@ -63,6 +64,7 @@ const Reports = ({ reports, due }) => html`
         : "No quarter-hour waits to be sealed."}</p>
     ${due.map((one) => html`
       <p key=${one.period}>${format.month(one.period)} is over and not stated yet: it is ${one.state}.</p>`)}
+    <${Runbooks} names=${["report-late", "statements-overdue"]} />
   </section>`;
 
 function Held() {
@@ -81,6 +83,7 @@ function Held() {
           </tr>`)}
       <//>`}
     ${list.empty && html`<p class="empty">No event is held.</p>`}
+    <${Runbooks} names=${["held-overdue"]} />
     <${More} list=${list} />`;
 }
 
@@ -152,6 +155,7 @@ function Schedule() {
         ${[desired.paused ? "resume" : "pause", "change", ...(desired.pinned ? ["release"] : [])].map((name) => html`
           <button key=${name} type="button" onClick=${() => setAsking(name)}>${CHANGES[name].button}</button>`)}
       </p>`}
+    <${Runbooks} names=${["report-late", "overlong-report"]} />
     <${Changes} key=${version} />
     ${asking && html`<${Change} ...${CHANGES[asking]} schedule=${schedule} onClose=${close} />`}`;
 }

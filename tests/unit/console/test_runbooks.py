@@ -1,0 +1,22 @@
+"""The runbooks that the console serves are those of the documents, and every link to one leads to a heading."""
+
+import re
+
+from tests.support.repository import ROOT
+
+STATIC = ROOT / "functions" / "console" / "static"
+DOCUMENT = (ROOT / "docs" / "operations.md").read_text("utf-8")
+PAGE = (STATIC / "pages" / "operations.js").read_text("utf-8")
+
+
+def test_the_console_serves_the_document_as_it_is() -> None:
+    served = (STATIC / "operations.md").read_text("utf-8")
+    assert served == DOCUMENT, "docs/operations.md has changed: run make runbooks"
+
+
+def test_the_page_of_operations_links_a_runbook_for_each_queue_and_part() -> None:
+    queues = re.findall(r'^  "([a-z-]+)": "', PAGE, re.MULTILINE)
+    linked = [name for names in re.findall(r"names=\$\{\[(.+?)\]\}", PAGE) for name in re.findall(r'"([\w-]+)"', names)]
+    assert (len(queues), len(linked)) == (7, 5)
+    headings = re.findall(r"^### (.+)$", DOCUMENT, re.MULTILINE)
+    assert [name for name in queues + linked if name not in headings] == []
