@@ -48,6 +48,7 @@ def operated(issuer: Issuer, *, paused: bool = False) -> Iterator[str]:
         with server.turns.taken():
             world = World(stack, clock_)
             world.sell("100.00", HOSTILE)
+            world.sell("5.00", "42")
             post(world, refund("r1", "-2", "order-7", agency=HOSTILE))
             sqs = stack.engine.sqs()
             for queue in ("CountersParkedQueue", "ReportDeadLetterQueue", "ReportDeadLetterQueue"):
@@ -200,3 +201,23 @@ def test_a_runbook_that_is_not_there_leads_back_to_operations(browser: Tab, addr
     shown(browser, "There is no runbook of this name")
     browser.click("Operations")
     shown(browser, "Parked records and dead letters")
+
+
+@pytest.mark.parametrize("color_scheme", ["light", "dark"])
+def test_the_overview_leads_staff_to_what_waits(browser: Tab, late: str, issuer: Issuer, color_scheme: str) -> None:
+    issuer.role = "support"
+    browser.open(late, color_scheme)
+    shown(browser, "1 record is parked")
+    shown(browser, "2 dead letters wait")
+    shown(browser, "Reports are late: the oldest quarter-hour has waited for 223 minutes, or 3.7 firings")
+    assert browser.violations() == []
+    browser.follow("link", "Show operations")
+    shown(browser, "Parked records and dead letters")
+
+
+def test_the_overview_asks_nothing_of_the_operation_for_an_agency(browser: Tab, late: str, issuer: Issuer) -> None:
+    issuer.role = "agency"
+    browser.open(late)
+    shown(browser, "What needs attention")
+    assert [one for one in browser.requested if one.endswith("/operations")] == []
+    assert "parked" not in browser.evaluate("document.querySelector('main').innerText")

@@ -3,7 +3,8 @@ import { html, useState } from "../vendor/htm-preact.js";
 import { get, put } from "../api.js";
 import * as format from "../format.js";
 import { may } from "../me.js";
-import { Dialog, More, Name, Pending, Status, Table, Time, useLoaded, usePages, useSending } from "../parts.js";
+import { Dialog, Link, More, Name, Pending, Status, Table, Time, useLoaded, usePages, useSending } from "../parts.js";
+import { address } from "../routes.js";
 import { AgencyLink } from "./agency.js";
 import { EventLink } from "./events.js";
 import { RunbookLink, Runbooks } from "./runbook.js";
@@ -26,6 +27,21 @@ const CHANGES_HEAD = [["Version", "n"], ["Changed"], ["From"], ["To"], ["By"], [
 /** Returns how late the reports are, in words. */
 const lateness = ({ delay_seconds: seconds, delay_firings: firings }) =>
   `${format.count(seconds / MINUTE)} minutes, or ${format.count(firings, 1)} firings`;
+
+/** Returns what of the state of the operation needs attention: a text, or nothing, each with links to the page. */
+export function urgent({ queues, reports }) {
+  const links = [html`<${Link} to=${address(["operations"])}>Show operations<//>`];
+  const messages = (kind, one, more) => {
+    const of = queues.filter(({ queue }) => queue.endsWith(kind));
+    const many = of.reduce((sum, { waiting, in_flight: inFlight }) => sum + waiting + inFlight, 0);
+    return many && `${format.count(many)} ${many === 1 ? one : more}`;
+  };
+  return [
+    [messages("-parked", "record is parked", "records are parked"), links],
+    [messages("-dead-letters", "dead letter waits", "dead letters wait"), links],
+    [reports.late && `Reports are late: the oldest quarter-hour has waited for ${lateness(reports)}`, links],
+  ];
+}
 
 /** The page. */
 export const Operations = () => html`

@@ -9,6 +9,7 @@ import { STAFF, may } from "../me.js";
 import { Link, Money, More, Name, Pending, Table, Time, useFirst, useLoaded, usePages } from "../parts.js";
 import { address } from "../routes.js";
 import { AgencyLink } from "./agency.js";
+import { urgent } from "./operations.js";
 import { reportAddress } from "./reports.js";
 import { statementAddress } from "./statements.js";
 
@@ -130,13 +131,15 @@ function needsAttention(agency) {
   const list = (path, more) => get(withQuery(path, { limit: 100, ...more }));
   return Promise.all([
     list("/held", { agency }), list("/disputes", { agency }), list("/statements", { agency, status: "not_issued" }),
-    ...(may(...STAFF) ? [list("/reports", { limit: RUNS }), list("/documents", { kind: "rate-card", limit: 1 })] : []),
+    ...(may(...STAFF)
+      ? [list("/reports", { limit: RUNS }), list("/documents", { kind: "rate-card", limit: 1 }), get("/operations")]
+      : []),
   ]);
 }
 
 function Attention({ value, problem, again, periods, accounts }) {
   if (!value) return html`<${Pending} problem=${problem} retry=${again} />`;
-  const [held, disputes, notIssued, reports = { items: [] }, rateCards = { items: [] }] = value;
+  const [held, disputes, notIssued, reports = { items: [] }, rateCards = { items: [] }, operations] = value;
   const unregistered = accounts.filter((one) => !one.registered);
   const due = periods.filter((one) => ["closed", "running"].includes(one.state));
   // Without any rate card, the default rate is the rule and not the exception.
@@ -163,6 +166,7 @@ function Attention({ value, problem, again, periods, accounts }) {
     byDefault.slice(0, 5).map((one) => html`
       <${Link} to=${reportAddress(one.run)}>${one.run}<//>: ${format.count(one.default_rate_events)}`)],
     [run?.counters === "drift" && "The live counters differ from the last run", [lastRun]],
+    ...(operations ? urgent(operations) : []),
   ].filter(([text]) => text);
   return html`
     <section aria-label="What needs attention" class="card">
