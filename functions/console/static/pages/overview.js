@@ -76,7 +76,8 @@ function Total({ currency, period, last, accounts }) {
     </section>`;
 }
 
-const trend = (now, before) => (Number(before) > 0 ? `; now ${format.percent(Number(now) / Number(before))} of it` : "");
+const trend = (now, before) =>
+  Number(before) > 0 ? `; now ${format.percent(Number(now) / Number(before))} of it` : "";
 
 function Days({ pages, currencies, from, to }) {
   const [chosen, setCurrency] = useState();
