@@ -15,6 +15,7 @@ from quarterhour_tools.emulator.stack import open_stack
 from quarterhour_tools.operations.remote import segment
 from tests.e2e.test_server import call, serving
 from tests.support.browser import HOSTILE, IN_A_BROWSER, PHONE, RIGHT_TO_LEFT, ZONE, Tab, called, shown
+from tests.support.openid import Issuer
 from tests.support.system import World
 
 pytestmark = IN_A_BROWSER
@@ -71,6 +72,18 @@ def test_an_inline_script_would_not_run(browser: Tab, address: str) -> None:
         "document.body.append(Object.assign(document.createElement('script'), {text: 'document.title = 1'}))"
     )
     assert browser.evaluate("document.title") == "Accounts · Quarterhour"
+
+
+def test_another_origin_can_neither_frame_the_console_nor_read_the_api(
+    browser: Tab, address: str, issuer: Issuer
+) -> None:
+    browser.open(issuer.url)
+    frame = "Object.assign(document.createElement('iframe'), {src: %s, onload: done})"
+    browser.evaluate(f"new Promise((done) => document.body.append({frame % json.dumps(address)}))")
+    assert [one.url for one in browser.page.frames[1:]] == ["chrome-error://chromewebdata/"]
+    answered = "fetch(%s, {mode: %s}).then((answer) => answer.type, () => 'refused')"
+    assert browser.evaluate(answered % (json.dumps(f"{address}/accounts"), "'cors'")) == "refused"
+    assert browser.evaluate(answered % (json.dumps(f"{address}/accounts"), "'no-cors'")) == "opaque", "it was reached"
 
 
 def test_no_page_is_wider_than_a_phone(browser: Tab, address: str) -> None:

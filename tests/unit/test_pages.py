@@ -29,6 +29,16 @@ def test_every_link_inside_the_project_has_a_target(page: Path) -> None:
     assert broken == []
 
 
+NAMED = re.compile(r"\]\(([^)]+\.py)\): ((?:`test_\w+`(?:, )?)+)")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_test_that_a_page_names_exists(page: Path) -> None:
+    for file, names in NAMED.findall(page.read_text("utf-8")):
+        content = (page.parent / file).read_text("utf-8")
+        assert [name for name in re.findall(r"\w+", names) if f"def {name}(" not in content] == [], file
+
+
 TEST = re.compile(r"\[`(test_\w+)`\]\(([^)]+)\)")
 
 
