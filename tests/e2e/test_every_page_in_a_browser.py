@@ -31,6 +31,13 @@ IN_NAME = quote(NAME, safe="")
 STATEMENT = f"/console/statements/2026-10/{IN_NAME}/GBP"
 AGENCY = f"/console/agencies/{IN_NAME}"
 RUN = "/console/reports/2026-10-30T1200-2400"
+SUBJECTS = {
+    "agencies": NAME,
+    "statements": f"{NAME}#GBP#2026-10",
+    "lines": f"shop#{NAME}",
+    "reports": "2026-10-30T1200-2400",
+}
+"""A subject of each kind that people talk about."""
 PAGES = {
     "/": NAME,
     "/console/accounts": NAME,
@@ -65,7 +72,7 @@ LOOSE = """(() => {
   const found = [], texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   while (texts.nextNode()) {
     const {data, parentElement: around} = texts.currentNode;
-    const alone = around.closest('bdi') && !around.closest('h1');
+    const alone = around.closest('bdi, [dir=auto]') && !around.closest('h1');
     if (/[\\u0590-\\u05ff]/.test(data) && !data.includes('\\u2068') && !alone) found.push(around.outerHTML);
   }
   return found;
@@ -114,6 +121,10 @@ def address(issuer: Issuer) -> Iterator[str]:
             assert send(world, "POST", f"/statements/{segment(NAME)}/GBP/2026-10/disputes", disputed).status == 201
             world.sell("20.00", NAME, **named)
             world.drain()
+            for kind, subject in SUBJECTS.items():
+                message = {"id": "m-1", "user": NAME, "text": NAME}
+                sent = send(world, "POST", f"/threads/{kind}/{segment(subject)}/messages", message)
+                assert sent.status == 201, sent.body
         yield server.url
 
 
