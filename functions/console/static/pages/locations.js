@@ -81,9 +81,9 @@ async function salesOf(place, { from, to }) {
 
 /** Returns the exact sums of sales by a key, in the order in which the keys first occur. */
 function summed(sales, key) {
-  const groups = new Map();
-  for (const one of sales) groups.set(key(one), [...(groups.get(key(one)) || []), one]);
-  return [...groups.values()].map((group) => ({
+  const groups = {};
+  for (const one of sales) (groups[key(one)] ??= []).push(one);
+  return Object.values(groups).map((group) => ({
     ...group[0],
     events: group.reduce((before, one) => before + one.events, 0),
     ...Object.fromEntries(FIGURES.map((name) => [name, sum(group.map((one) => one[name]))])),
