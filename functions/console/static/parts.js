@@ -42,12 +42,10 @@ export const Table = ({ caption, head, children }) => html`
     </table>
   </div>`;
 
-/** The button that saves the rows of a table as CSV. */
-export const Save = ({ name, columns, items }) => html`
+/** The button that saves the rows of a table as CSV: those that are shown, or as `label` says. */
+export const Save = ({ name, columns, items, label = "Download what is shown as CSV" }) => html`
   <p class="bar">
-    <button type="button" onClick=${() => download(`${name}.csv`, writeCsv(columns, items))}>
-      Download what is shown as CSV
-    </button>
+    <button type="button" onClick=${() => download(`${name}.csv`, writeCsv(columns, items))}>${label}</button>
   </p>`;
 
 /** What went wrong, in the API's words, and what to do. */

@@ -1,16 +1,14 @@
 /** One run: its sums, its files with their hashes, and its proof, which the browser makes from the files. */
 import { html, useEffect, useRef, useState } from "../vendor/htm-preact.js";
 import { get } from "../api.js";
-import { download, writeCsv } from "../csv.js";
 import * as format from "../format.js";
-import { Failure, Link, Money, Name, Pending, Status, Table, Time, useLoaded } from "../parts.js";
+import { Failure, Link, Money, Name, Pending, Save, Status, Table, Time, useFirst, useLoaded } from "../parts.js";
 import { proofOf, runPath } from "../proof.js";
 import { address } from "../routes.js";
 import { Messages } from "./messages.js";
 import { reportAddress } from "./reports.js";
 
 const LINKS = 10;
-const SHOWN = 100;
 const FIGURES = ["gross", "refunds", "commission", "payments"];
 const SUMS_HEAD = [
   ["Agency"], ["Currency"], ["Events", "n"], ["Gross", "n"], ["Refunds", "n"], ["Commission", "n"], ["Payments", "n"],
@@ -104,13 +102,12 @@ function Verdict({ steps, done }) {
 
 function Sums({ manifest }) {
   const { run, accounts, from, to } = manifest;
-  const [shown, setShown] = useState(SHOWN);
+  const [first, next] = useFirst(accounts);
   if (!accounts.length) return html`<p class="empty">Nothing was recorded in these quarter-hours.</p>`;
-  const save = () => download(`${run}.csv`, writeCsv(["agency", "currency", "events", ...FIGURES], accounts));
   return html`
     <h2>Sums</h2>
     <${Table} caption="Exact sums by account, as the manifest has them" head=${SUMS_HEAD}>
-      ${accounts.slice(0, shown).map((one) => html`
+      ${first.map((one) => html`
         <tr key=${`${one.currency}#${one.agency}`}>
           <th scope="row" class="long"><${Name}>${one.agency}<//></th>
           <td>${one.currency}</td>
@@ -120,13 +117,9 @@ function Sums({ manifest }) {
           ${FIGURES.map((name) => html`<${Money} key=${name} value=${one[name]} currency=${one.currency} />`)}
         </tr>`)}
     <//>
-    <p class="bar">
-      ${accounts.length > shown && html`
-        <button type="button" onClick=${() => setShown(shown + SHOWN)}>
-          Show more: ${format.count(accounts.length - shown)} are left
-        </button>`}
-      <button type="button" onClick=${save}>Download all as CSV</button>
-    </p>`;
+    ${next}
+    <${Save} name=${run} columns=${["agency", "currency", "events", ...FIGURES]} items=${accounts}
+      label="Download all as CSV" />`;
 }
 
 const Files = ({ report }) => html`

@@ -3,7 +3,7 @@ import { html, useState } from "../vendor/htm-preact.js";
 import { get, post, put, segment, statementPath } from "../api.js";
 import * as format from "../format.js";
 import {
-  Conflict, Dialog, Failure, Money, Name, Pending, Status, Table, Time, useLoaded, useSending,
+  Conflict, Dialog, Failure, Money, Name, Pending, Status, Table, Time, useFirst, useLoaded, useSending,
 } from "../parts.js";
 import { sealedLines } from "../sealed.js";
 import { EventLink } from "./events.js";
@@ -50,7 +50,6 @@ const CHANGES = {
 const LINES_HEAD = [
   ["Recorded"], ["Event"], ["Type"], ["Order"], ["Product"], ["Amount", "n"], ["Commission", "n"], [""],
 ];
-const LINES_SHOWN = 100;
 
 /** The page. */
 export function Statement({ name }) {
@@ -140,14 +139,12 @@ const Files = ({ statement }) => html`
 const lines = (many) => (many === 1 ? "line" : `${format.count(many)} lines`);
 
 function Lines({ statement, dispute }) {
-  const [state, setState] = useState({ shown: LINES_SHOWN });
+  const [state, setState] = useState({});
+  const [first, next] = useFirst(state.lines || []);
   const file = statement.files.find((one) => one.key.endsWith("/lines.csv.gz"));
   const load = () => {
-    setState({ ...state, busy: true, problem: null });
-    sealedLines(file).then(
-      (lines) => setState({ lines, shown: LINES_SHOWN }),
-      (problem) => setState({ problem, shown: LINES_SHOWN }),
-    );
+    setState({ busy: true });
+    sealedLines(file).then((lines) => setState({ lines }), (problem) => setState({ problem }));
   };
   const disputes = disputesOf(statement.history);
   const action = (line) => {
@@ -165,7 +162,7 @@ function Lines({ statement, dispute }) {
       </button></p>`}
     ${state.lines && html`
       <${Table} caption="The sealed lines; their file has the hash above" head=${LINES_HEAD}>
-        ${state.lines.slice(0, state.shown).map((line) => html`
+        ${first.map((line) => html`
           <tr key=${identity(line)}>
             <td><${Time} at=${line.recorded_at} /></td>
             <td class="long"><${EventLink} ...${line} /></td>
@@ -177,10 +174,7 @@ function Lines({ statement, dispute }) {
             <td>${action(line)}</td>
           </tr>`)}
       <//>
-      ${state.lines.length > state.shown && html`
-        <p><button type="button" onClick=${() => setState({ ...state, shown: state.shown + LINES_SHOWN })}>
-          Show more: ${format.count(state.lines.length - state.shown)} are left
-        </button></p>`}`}`;
+      ${next}`}`;
 }
 
 /** Asks for a reason and sends a request once. `status`: what the statement, or its line, is to become. */
