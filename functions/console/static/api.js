@@ -24,6 +24,13 @@ export function withQuery(path, parameters) {
 /** Returns what the API holds at a path. */
 export const get = (path) => request("GET", path);
 
+/** Returns what the API holds at a path, or else what is given for nothing there. */
+export const getOr = (path, nothing) =>
+  get(path).catch((problem) => {
+    if (problem.status === 404) return nothing;
+    throw problem;
+  });
+
 /** Sends a body to a path; a second time changes nothing more. */
 export const put = (path, body) => request("PUT", path, body);
 

@@ -66,13 +66,9 @@ export const Pending = ({ problem, retry }) =>
 export function Dialog({ title, action, busy, problem, onSend, onClose, wide, children }) {
   const place = useRef();
   useEffect(() => place.current.showModal(), []);
-  const sending = useRef(false); // At once, while `busy` shows a moment later.
   const send = async (event) => {
     event.preventDefault();
-    if (sending.current) return;
-    sending.current = true;
     if (await onSend(new FormData(event.target))) place.current?.close();
-    sending.current = false;
   };
   return html`
     <dialog ref=${place} class=${wide && "wide"} aria-labelledby="dialog" onClose=${onClose}>
@@ -106,10 +102,13 @@ export const Conflict = ({ rows, onTheirs, children }) => html`
   <div>${children}</div>
   ${onTheirs && html`<p><button type="button" onClick=${onTheirs}>Go on from theirs</button></p>`}`;
 
-/** Returns what a dialog needs to send its form once: busy, problem, and onSend, which returns whether it was done. */
+/** Returns what sends a form once: busy, problem, and onSend, which returns whether this call has sent it. */
 export function useSending(send, onDone) {
   const [state, setState] = useState({});
+  const sending = useRef(false); // At once, while `busy` shows a moment later.
   const onSend = async (form) => {
+    if (sending.current) return false;
+    sending.current = true;
     setState({ busy: true });
     try {
       onDone(await send(form));
@@ -118,6 +117,8 @@ export function useSending(send, onDone) {
     } catch (problem) {
       setState({ problem });
       return false;
+    } finally {
+      sending.current = false;
     }
   };
   return { ...state, onSend };

@@ -46,7 +46,6 @@ const Message = ({ message: { user, at, text } }) => html`
 /** Writes a message. The same text sent again has the same id, so a lost response writes nothing twice. */
 function Form({ path, onSent }) {
   const last = useRef({});
-  const sending = useRef(false);
   const write = (form) => {
     const text = form.get("text").replaceAll("\r\n", "\n").trim();
     if (last.current.text !== text) last.current = { text, id: crypto.randomUUID() };
@@ -56,10 +55,7 @@ function Form({ path, onSent }) {
   const { busy, problem, onSend } = useSending(write, done);
   const send = async (event) => {
     event.preventDefault();
-    if (sending.current) return;
-    sending.current = true;
     if (await onSend(new FormData(event.target))) event.target.reset();
-    sending.current = false;
   };
   return html`
     <form onSubmit=${send}>

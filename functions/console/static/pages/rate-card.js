@@ -1,6 +1,6 @@
 /** The form in which finance writes the next version of a rate card: when it begins, and its rules. */
 import { html, useState } from "../vendor/htm-preact.js";
-import { get, put, segment } from "../api.js";
+import { getOr, put, segment } from "../api.js";
 import { text } from "../charge.js";
 import * as format from "../format.js";
 import { may } from "../me.js";
@@ -24,11 +24,7 @@ const COLUMNS = {
 const documentPath = (document) => `/documents/${segment(document)}`;
 
 /** Returns the latest version of a rate card, which may be in force only later; an empty one if there is none. */
-const latestOf = (document) =>
-  get(documentPath(document)).catch((problem) => {
-    if (problem.status === 404) return NEW;
-    throw problem;
-  });
+const latestOf = (document) => getOr(documentPath(document), NEW);
 
 /** Returns the rate cards that can apply to an agency, in the order of precedence. */
 function documentsOf(agency, group) {

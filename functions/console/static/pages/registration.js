@@ -1,6 +1,6 @@
 /** The registration of an agency: what is registered, and the form in which finance registers or changes it. */
 import { html, useState } from "../vendor/htm-preact.js";
-import { get, put, segment } from "../api.js";
+import { getOr, put, segment } from "../api.js";
 import { text } from "../charge.js";
 import * as format from "../format.js";
 import { may } from "../me.js";
@@ -16,12 +16,7 @@ const NEW = { version: 0, content: {} };
 const agencyPath = (agency) => `/agencies/${segment(agency)}`;
 
 /** Returns the registration of an agency, or null if there is none. */
-export function registrationOf(agency) {
-  return get(agencyPath(agency)).catch((problem) => {
-    if (problem.status === 404) return null;
-    throw problem;
-  });
-}
+export const registrationOf = (agency) => getOr(agencyPath(agency), null);
 
 /** What is registered of an agency, and for finance the button that changes it; `again` loads it again. */
 export function Registration({ agency, registration, again }) {
