@@ -98,8 +98,10 @@ class Person:
 
 
 @pytest.fixture
-def _november(browser: Tab) -> None:
+def _november(browser: Tab) -> Iterator[None]:
     browser.set_clock(NOW)
+    yield
+    assert browser.errors == []
 
 
 @pytest.fixture
