@@ -170,10 +170,10 @@ export function usePages(path, parameters, ahead = 1) {
 }
 
 /** Returns the first of some rows, so that a long table does not block, and the button that shows more of them. */
-export function useFirst(rows) {
-  const [many, setMany] = useState(ROWS);
+export function useFirst(rows, step = ROWS) {
+  const [many, setMany] = useState(step);
   return [rows.slice(0, many), many < rows.length && html`
-    <p><button type="button" onClick=${() => setMany(many + ROWS)}>Show more</button></p>`];
+    <p><button type="button" onClick=${() => setMany(many + step)}>Show more</button></p>`];
 }
 
 /** What follows a paged table: a problem, or the button for the next page. */

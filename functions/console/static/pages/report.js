@@ -9,6 +9,7 @@ import { Messages } from "./messages.js";
 import { reportAddress } from "./reports.js";
 
 const LINKS = 10;
+const SHOWN = 100;
 const FIGURES = ["gross", "refunds", "commission", "payments"];
 const SUMS_HEAD = [
   ["Agency"], ["Currency"], ["Events", "n"], ["Gross", "n"], ["Refunds", "n"], ["Commission", "n"], ["Payments", "n"],
@@ -102,7 +103,7 @@ function Verdict({ steps, done }) {
 
 function Sums({ manifest }) {
   const { run, accounts, from, to } = manifest;
-  const [first, next] = useFirst(accounts);
+  const [first, next] = useFirst(accounts, SHOWN);
   if (!accounts.length) return html`<p class="empty">Nothing was recorded in these quarter-hours.</p>`;
   return html`
     <h2>Sums</h2>

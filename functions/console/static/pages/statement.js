@@ -50,6 +50,7 @@ const CHANGES = {
 const LINES_HEAD = [
   ["Recorded"], ["Event"], ["Type"], ["Order"], ["Product"], ["Amount", "n"], ["Commission", "n"], [""],
 ];
+const LINES_SHOWN = 100;
 
 /** The page. */
 export function Statement({ name }) {
@@ -140,7 +141,7 @@ const lines = (many) => (many === 1 ? "line" : `${format.count(many)} lines`);
 
 function Lines({ statement, dispute }) {
   const [state, setState] = useState({});
-  const [first, next] = useFirst(state.lines || []);
+  const [first, next] = useFirst(state.lines || [], LINES_SHOWN);
   const file = statement.files.find((one) => one.key.endsWith("/lines.csv.gz"));
   const load = () => {
     setState({ busy: true });
