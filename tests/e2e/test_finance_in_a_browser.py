@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import quote
+from zoneinfo import ZoneInfo
 
 import pytest
 from playwright.sync_api import Locator, Route
@@ -15,12 +16,13 @@ from quarterhour_tools.emulator.stack import open_stack
 from quarterhour_tools.operations.remote import segment
 from tests.e2e.test_console_agencies_in_a_browser import put
 from tests.e2e.test_server import call, serving
-from tests.support.browser import HOSTILE, IN_A_BROWSER, PHONE, ZONE, Tab, shown
+from tests.support.browser import HOSTILE, IN_A_BROWSER, PHONE, Tab, called, shown
 from tests.support.openid import AUDIENCE, CLIENT, Issuer
 from tests.support.system import World
 
 pytestmark = IN_A_BROWSER
 
+TIME_ZONE = "Europe/Berlin"
 OTHER = {"category": "books", "percent": "7"}
 RATE_CARD = {"valid_from": "2020-01-01T00:00:00Z", "rules": [{"percent": "15"}]}
 
@@ -30,7 +32,7 @@ def market(issuer: Issuer) -> Iterator[tuple[Server, World]]:
     """The server of a stack with sales of two agencies, one with a hostile name, whose people sign in."""
     server, clock_ = Server(0), ManualClock(datetime(2026, 11, 10, 12, tzinfo=UTC))
     signs_in = {"JwtIssuer": issuer.url, "JwtAudience": AUDIENCE, "JwtRoleClaim": "role", "ConsoleClientId": CLIENT}
-    parameters = {**signs_in, **ZONE}
+    parameters = {**signs_in, "BusinessTimeZone": TIME_ZONE}
     with (
         using(clock_),
         open_stack("moto", parameters, s3_url=server.url, virtual=True) as stack,
@@ -124,7 +126,7 @@ def test_a_payment_is_recorded_once_though_its_response_is_lost_and_the_balance_
     as_finance("agencies/42", "Balance in GBP")
     assert "12.50" in browser.evaluate("document.querySelector('.figure').innerText")
     browser.click("Record a payment")
-    filled(browser, amount="10.005", reason="transfer 8", reference="ref-8", time="2026-11-05T18:00")
+    filled(browser, amount="10.005", reason="transfer 8", reference="ref-8", time="2026-11-05T10:00")
     pressed(browser)
     assert not is_valid(browser, "amount")
     filled(browser, amount="10.00")
@@ -147,6 +149,31 @@ def test_a_payment_is_recorded_once_though_its_response_is_lost_and_the_balance_
     assert browser.errors == [f"Failed to load resource: net::ERR_FAILED {lost[0]}"]
 
 
+def test_a_form_that_was_changed_after_a_lost_response_leads_to_what_was_recorded(
+    browser: Tab, market: tuple[Server, World], as_finance: Any
+) -> None:
+    as_finance("agencies/42", "Balance in GBP")
+    browser.click("Record an adjustment")
+    filled(browser, commission="2", reason="agreed")
+    with losing(browser, "POST"):
+        pressed(browser)
+        browser.until("document.querySelector('dialog [role=alert]')?.innerText.includes('No response')")
+    filled(browser, commission="3")
+    pressed(browser)
+    browser.until("document.querySelector('dialog').innerText.includes('You changed the form after it was sent')")
+    browser.click("look at it")
+    shown(browser, "Commission so far")
+    assert [one["commission"] for one in recorded(market, "adjustment.recorded") if one["agency"] == "42"] == ["2"]
+
+
+def test_the_time_of_a_form_is_one_of_the_marketplaces_zone(browser: Tab, as_finance: Any) -> None:
+    as_finance("agencies/42", "Balance in GBP")
+    for local in ("2026-10-25T01:59", "2026-10-25T12:00", "2026-03-29T03:00", "2026-07-01T00:00"):
+        at = called(browser, "format.js", "instant", local)
+        assert datetime.fromisoformat(at) == datetime.fromisoformat(local).replace(tzinfo=ZoneInfo(TIME_ZONE))
+        assert called(browser, "format.js", "localTime", at) == local
+
+
 def test_an_adjustment_from_the_page_of_a_sale_is_in_its_story(
     browser: Tab, market: tuple[Server, World], as_finance: Any
 ) -> None:
@@ -157,8 +184,8 @@ def test_an_adjustment_from_the_page_of_a_sale_is_in_its_story(
     pressed(browser, times=2)
     shown(browser, "It is recorded")
     shown(browser, "12.37655")
-    (adjusted,) = recorded(market, "adjustment.recorded")
-    assert (adjusted["agency"], adjusted["refers_to"], adjusted["refers_to_source"]) == (HOSTILE, "e1", "shop")
+    (adjusted,) = (one for one in recorded(market, "adjustment.recorded") if one["agency"] == HOSTILE)
+    assert (adjusted["refers_to"], adjusted["refers_to_source"]) == ("e1", "shop")
     browser.click(f"finance {adjusted['id']}")
     shown(browser, HOSTILE)
     assert (browser.evaluate("document.title").startswith("Event"), browser.errors) == (True, [])
@@ -218,7 +245,7 @@ def test_an_agency_is_registered_and_its_registration_changed_each_once(
         "group": "books",
         "contact": "desk@example.com",
         "status": "closed",
-        "valid_from": "2026-10-31T15:00:00.000Z",
+        "valid_from": "2026-10-31T23:00:00.000Z",
     }
 
 

@@ -150,10 +150,14 @@ def test_a_change_by_somebody_else_is_shown_beside_what_was_seen(browser: Tab, a
     assert call(f"{address}/schedule", body, "application/json", "PUT")[0] == 200
     send(browser)
     browser.until("document.querySelector('dialog')?.innerText.includes('half as often')")
-    text = browser.evaluate("document.querySelector('dialog').innerText")
-    assert "You saw rate(1 hour). It is rate(2 hours) now." in text
+    rows = browser.page.locator("dialog tbody tr").all_inner_texts()
+    assert [row.split("\t") for row in rows] == [
+        ["Schedule", "rate(2 hours)", "rate(30 minutes)"],
+        ["Reason", "half as often", "twice as often"],
+    ]
+    assert "You saw rate(1 hour)." in browser.evaluate("document.querySelector('dialog').innerText")
     assert browser.violations() == []
-    browser.follow("button", "Cancel")
+    browser.follow("button", "Go on from theirs")
     shown(browser, "half as often")
     assert call(f"{address}/schedule")[1]["expression"] == "rate(2 hours)"
 

@@ -3,7 +3,9 @@ import { html, useState } from "../vendor/htm-preact.js";
 import { get, put } from "../api.js";
 import * as format from "../format.js";
 import { may } from "../me.js";
-import { Dialog, Link, More, Name, Pending, Status, Table, Time, useLoaded, usePages, useSending } from "../parts.js";
+import {
+  Conflict, Dialog, Link, More, Name, Pending, Status, Table, Time, useLoaded, usePages, useSending,
+} from "../parts.js";
 import { address } from "../routes.js";
 import { AgencyLink } from "./agency.js";
 import { EventLink } from "./events.js";
@@ -196,13 +198,15 @@ function Changes() {
 }
 
 function Change({ title, button, note, body, schedule, onClose }) {
-  const [now, setNow] = useState(null);
-  const send = (form) => {
-    const change = { ...body(form), reason: form.get("reason").trim(), seen: schedule.version };
-    return put("/schedule", change).catch((problem) => {
-      if (problem.status === 409) get("/schedule").then(setNow, () => {});
+  const [conflict, setConflict] = useState(null);
+  const send = async (form) => {
+    const change = { ...body(form), reason: form.get("reason").trim() };
+    try {
+      return await put("/schedule", { ...change, seen: schedule.version });
+    } catch (problem) {
+      if (problem.status === 409) setConflict({ change, now: await get("/schedule") });
       throw problem;
-    });
+    }
   };
   const sending = useSending(send, () => {});
   const isChange = button === CHANGES.change.button;
@@ -215,17 +219,18 @@ function Change({ title, button, note, body, schedule, onClose }) {
             defaultValue=${schedule.desired.expression} />
         </label>`}
       <label>Reason <input name="reason" required maxlength="200" autocomplete="off" /></label>
-      ${now && html`<${Conflict} seen=${schedule} now=${now} />`}
+      ${conflict && html`
+        <${Conflict} rows=${rowsOf(conflict, schedule)} onTheirs=${onClose}>
+          You saw <code>${setting(schedule.desired)}</code>.
+          ${" "}<${Name}>${conflict.now.items[0].by}<//> changed it <${Time} at=${conflict.now.items[0].at} />.
+        <//>`}
     <//>`;
 }
 
-const Conflict = ({ seen, now }) => html`
-  <p>You saw <code>${setting(seen.desired)}</code>. It is <code>${setting(now.desired)}</code> now. Since then:</p>
-  <ul class="plain">
-    ${now.items.filter((one) => one.version > seen.version).map((one) => html`
-      <li key=${one.version}>
-        <${Time} at=${one.at} /> to <code>${setting(one.to)}</code> by <${Name}>${one.by}<//>:
-        ${" "}<${Name}>${one.reason}<//>
-      </li>`)}
-  </ul>
-  <p class="note">Cancel to go on from there.</p>`;
+const rowsOf = ({ now, change }, { desired, deployed }) => {
+  const yours = { ...desired, ...change };
+  return [
+    ["Schedule", setting(now.desired), setting({ ...yours, expression: yours.expression ?? deployed })],
+    ["Reason", now.items[0].reason, change.reason],
+  ];
+};
