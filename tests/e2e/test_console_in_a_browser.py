@@ -170,7 +170,7 @@ def test_statements_are_found_by_their_filter_and_its_address_can_be_shared(brow
 
 def test_what_a_person_types_stays_while_the_page_is_drawn_again(browser: Tab, address: str) -> None:
     browser.open(f"{address}/console/statements?agency=a&status=accepted&period=2026-10")
-    browser.until("document.querySelector('select[name=period]').value === '2026-10'")
+    browser.until("document.querySelector('select[name=period]')?.value === '2026-10'")
     browser.fill("Agency", "50%")
     browser.choose("Status", "disputed")
     browser.click("Show UTC")

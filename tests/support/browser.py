@@ -162,6 +162,8 @@ def tab() -> Iterator[Tab]:
             executable_path=shutil.which("chromium"),
             chromium_sandbox=os.geteuid() != 0,
             args=["--disable-dev-shm-usage", "--disable-gpu"],
+            # Pages to which somebody goes back are kept, as in people's browsers.
+            ignore_default_args=["--disable-back-forward-cache"],
         ) as browser,
     ):
         yield Tab(browser.new_page())
