@@ -93,6 +93,8 @@ STATUSES: Final = {
     "accounting-dispute": 201,
     # Nobody has let that person see it.
     "threads-person": 403,
+    # A page for staff.
+    "operations-person": 403,
     "api-report-person": 404,
     "console-missing": 404,
 }

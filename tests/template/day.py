@@ -131,6 +131,7 @@ def live_with_events(world: World) -> None:
     for name in ("put", "get"):
         assert world.sample(f"schedule-{name}")["statusCode"] == 200, name
     assert world.sample("operations-state")["statusCode"] == 200
+    assert world.sample("operations-person")["statusCode"] == 403
     world.deploy_schedule()
     assert world.sample("watch-tick")["reconciled"], "what was asked for goes before what was deployed"
 
