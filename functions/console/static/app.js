@@ -21,57 +21,52 @@ import { address, agencyOf, here } from "./routes.js";
 import * as session from "./session.js";
 import { settings } from "./settings.js";
 
-/** The pages at which people begin; some for certain roles only. */
+/**
+ * The pages at which people begin: title, address, content; some for certain roles only.
+ *
+ * `oneAgency`: a person of several agencies sees one of them at a time.
+ */
 const MENU = [
-  ["Overview", []],
-  ["Accounts", ["accounts"]],
-  ["Agencies", ["agencies"], STAFF],
-  ["Events", ["events"]],
-  ["Statements", ["statements"]],
-  ["Reports", ["reports"], STAFF],
-  ["Locations", ["locations"], STAFF],
-  ["Exchange rates", ["exchange-rates"]],
-  ["Operations", ["operations"], STAFF],
+  { title: "Overview", parts: [], content: Overview, oneAgency: true },
+  { title: "Accounts", parts: ["accounts"], content: Accounts, oneAgency: true },
+  { title: "Agencies", parts: ["agencies"], content: Agencies, roles: STAFF },
+  { title: "Events", parts: ["events"], content: Events, oneAgency: true },
+  { title: "Statements", parts: ["statements"], content: Statements, oneAgency: true },
+  { title: "Reports", parts: ["reports"], content: Reports, roles: STAFF },
+  { title: "Locations", parts: ["locations"], content: Locations, roles: STAFF },
+  { title: "Exchange rates", parts: ["exchange-rates"], content: ExchangeRates },
+  { title: "Operations", parts: ["operations"], content: Operations, roles: STAFF },
 ];
 
 const { isolated } = format;
 
-/** The pages of lists that show a person of several agencies one of them at a time. */
-const OF_ONE_AGENCY = ["", "accounts", "events", "statements"];
-
 /** Returns the title and the content of the page at an address, as far as the reader may see it. */
 function pageAt({ parts, query }) {
   const [first, ...rest] = parts;
-  const path = parts.join("/");
-  const [name, , roles] = MENU.find(([, its]) => its.join("/") === path) || [];
-  if (roles && !may(...roles)) return [name, html`<${OfOthers} roles=${roles} />`];
-  if (OF_ONE_AGENCY.includes(path) && reader().agencies.length > 1 && !query.agency) return [name, html`<${Choice} />`];
-  if (!parts.length) return ["Overview", html`<${Overview} query=${query} />`];
-  if (first === "accounts" && !rest.length) return ["Accounts", html`<${Accounts} query=${query} />`];
-  if (first === "events" && !rest.length) return ["Events", html`<${Events} query=${query} />`];
+  const begun = !rest.length && MENU.find((one) => one.parts[0] === first);
+  if (begun) {
+    const { title, content, roles, oneAgency } = begun;
+    if (roles && !may(...roles)) return [title, html`<${OfOthers} roles=${roles} />`];
+    if (oneAgency && reader().agencies.length > 1 && !query.agency) return [title, html`<${Choice} />`];
+    return [title, html`<${content} query=${query} />`];
+  }
   if (first === "events" && rest.length === 2) {
     const [source, id] = rest;
     return [`Event ${isolated(id)} of ${isolated(source)}`, html`<${Event} source=${source} id=${id} />`];
   }
-  if (first === "statements" && !rest.length) return ["Statements", html`<${Statements} query=${query} />`];
   if (first === "statements" && rest.length === 3) {
     const [period, agency, currency] = rest;
     const title = `Statement of ${isolated(agency)} in ${currency}, ${format.month(period)}`;
     return [title, html`<${Statement} name=${{ period, agency, currency }} />`];
   }
-  if (first === "reports" && !rest.length) return ["Reports", html`<${Reports} query=${query} />`];
   if (first === "reports" && rest.length === 1) return [`Run ${rest[0]}`, html`<${Report} run=${rest[0]} />`];
-  if (first === "agencies" && !rest.length) return ["Agencies", html`<${Agencies} />`];
   if (first === "agencies" && rest.length === 1) {
     return [`Agency ${isolated(rest[0])}`, html`<${Agency} agency=${rest[0]} query=${query} />`];
   }
-  if (first === "exchange-rates" && !rest.length) return ["Exchange rates", html`<${ExchangeRates} />`];
   if (first === "exchange-rates" && rest.length === 1) {
     return [`Exchange rate of ${rest[0]}`, html`<${ExchangeRate} currency=${rest[0]} />`];
   }
   if (first === "runbooks" && rest.length === 1) return [`Runbook ${rest[0]}`, html`<${Runbook} anchor=${rest[0]} />`];
-  if (first === "operations" && !rest.length) return ["Operations", html`<${Operations} />`];
-  if (first === "locations" && !rest.length) return ["Locations", html`<${Locations} query=${query} />`];
   return ["No such page", html`<p>There is no page at this address. Begin with the menu above.</p>`];
 }
 
@@ -134,11 +129,12 @@ function Chooser({ agency }) {
 
 /** The pages that the reader may begin at; people of agencies have their own agency in place of all. */
 function Menu({ place: { parts }, agency }) {
-  const shown = MENU.filter(([, , roles]) => !roles || may(...roles));
+  const shown = MENU.filter(({ roles }) => !roles || may(...roles));
   return html`
     <nav aria-label="Pages">
-      ${shown.map(([text, its]) => html`
-        <${Link} key=${text} to=${address(its)} aria-current=${parts[0] === its[0] ? "page" : undefined}>${text}<//>`)}
+      ${shown.map((one) => html`
+        <${Link} key=${one.title} to=${address(one.parts)}
+          aria-current=${parts[0] === one.parts[0] ? "page" : undefined}>${one.title}<//>`)}
       ${!may(...STAFF) && agency && html`
         <${Link} to=${agencyAddress(agency)} aria-current=${parts[0] === "agencies" ? "page" : undefined}>Agency<//>`}
     </nav>`;
