@@ -1,0 +1,59 @@
+"""The overview of a marketplace that begins, in Chromium: nothing sold yet, and one agency."""
+
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+import pytest
+
+from quarterhour.model.clock import ManualClock, using
+from quarterhour_tools.emulator.http_api import Request
+from quarterhour_tools.emulator.server import Server
+from quarterhour_tools.emulator.stack import open_stack
+from tests.e2e.test_server import serving
+from tests.support.browser import IN_A_BROWSER, Tab, shown
+from tests.support.events import ABSENT, view
+from tests.support.requests import post
+from tests.support.system import World
+
+pytestmark = IN_A_BROWSER
+
+NOW = datetime(2026, 11, 30, 12, tzinfo=UTC)
+
+
+@pytest.fixture
+def small() -> Iterator[tuple[str, World, Server]]:
+    """A stack without events: its address, the system, and the server, whose turns the test takes."""
+    server, clock = Server(0), ManualClock(NOW)
+    with using(clock), open_stack("moto", s3_url=server.url, virtual=True) as stack, serving(server, stack):
+        yield server.url, World(stack, clock), server
+
+
+def test_an_overview_without_a_sale_says_how_to_begin(browser: Tab, small: tuple[str, World, Server]) -> None:
+    address, world, server = small
+    with server.turns.taken():
+        post(world, view("v1", "/index", "ann"))
+        world.drain()
+    browser.open(address)
+    shown(browser, "No sale is recorded yet")
+    assert browser.errors == []
+
+
+def test_events_that_no_rate_card_fits_need_attention(browser: Tab, small: tuple[str, World, Server]) -> None:
+    address, world, server = small
+    with server.turns.taken():
+        world.sell("1.00", commission_rate=ABSENT)
+        world.pass_time(minutes=20)
+        world.report()
+    browser.open(address)
+    shown(browser, "It is the only account.")
+    assert "default rate" not in browser.evaluate("document.body.innerText"), "without rate cards, it is the rule"
+    with server.turns.taken():
+        rate_card = {"valid_from": "2026-10-01T00:00:00Z", "rules": [{"category": "books", "percent": "8"}]}
+        body = json.dumps({"seen": 0, "content": rate_card}).encode()
+        kind = (("Content-Type", "application/json"),)
+        assert world.stack.request(Request("PUT", "/documents/rate-card:42", "", kind, body)).status == 201
+    browser.open(address)
+    shown(browser, "1 event was charged by the default rate")
+    browser.click("2026-11-30T")
+    shown(browser, "Charged by the default rate: 1.")
