@@ -2,6 +2,8 @@
 import { Problem } from "./problem.js";
 import { headersOf } from "./session.js";
 
+/** Milliseconds after which a request is given up; API Gateway itself answers within 30 seconds. */
+const LONGEST = 60_000;
 const VERDICTS = { rejected: "rejected", conflict: "in conflict with another", unavailable: "not recorded yet" };
 
 /** Encodes a name for a path: twice, because API Gateway decodes once before it looks for the route. */
@@ -48,14 +50,20 @@ async function request(method, path, body, type = "application/json") {
   if (body) headers["content-type"] = type;
   let response;
   try {
-    response = await fetch(path, { method, headers, body: body && JSON.stringify(body) });
+    response = await fetch(path, {
+      method, headers, body: body && JSON.stringify(body), signal: AbortSignal.timeout(LONGEST),
+    });
   } catch {
     throw new Problem(0, "No response", "The API did not respond. Try again: nothing is done twice.", "");
   }
-  const content = await response.json().catch(() => ({}));
-  if (response.ok) return content;
-  const id = content.request_id || response.headers.get("x-request-id") || response.headers.get("apigw-requestid");
-  const { title, message, detail, errors } = content.items ? refusalOf(content.items[0]) : content;
+  const content = await response.json().catch(() => null);
+  if (response.ok && content) return content;
+  const id = content?.request_id || response.headers.get("x-request-id") || response.headers.get("apigw-requestid");
+  if (response.ok) {
+    const detail = "The API's response did not arrive in full. Try again: nothing is done twice.";
+    throw new Problem(response.status, "Broken response", detail, id);
+  }
+  const { title, message, detail, errors } = content?.items ? refusalOf(content.items[0]) : content || {};
   throw new Problem(response.status, title || message || `Status ${response.status}`, detail, id, errors);
 }
 

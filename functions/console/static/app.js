@@ -92,13 +92,13 @@ function addressFor(agency) {
 }
 
 function Page({ place }) {
-  const [error] = useErrorBoundary();
+  const [error, again] = useErrorBoundary();
   const [title, content] = pageAt(place);
   useEffect(() => { document.title = `${title} · Quarterhour`; }, [title]);
   return html`
     <main id="main" tabindex="-1">
       <h1><bdi>${title}</bdi></h1>
-      ${error ? html`<${Failure} problem=${error} />` : content}
+      ${error ? html`<${Failure} problem=${error} retry=${again} />` : content}
     </main>`;
 }
 

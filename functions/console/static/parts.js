@@ -78,7 +78,7 @@ export function Dialog({ title, action, busy, problem, onSend, onClose, wide, ch
         ${problem && html`<${Failure} problem=${problem} />`}
         <div class="bar">
           <button class="first" disabled=${busy}>${action}</button>
-          <button type="button" onClick=${() => place.current.close()}>Cancel</button>
+          <button type="button" disabled=${busy} onClick=${() => place.current.close()}>Cancel</button>
         </div>
       </form>
     </dialog>`;
@@ -137,7 +137,11 @@ export function useLoaded(load, key) {
     return () => { current = false; };
   }, [key, turn]);
   const { value, problem } = state.key === key ? state : {};
-  return { value, problem, again: useCallback(() => setTurn((before) => before + 1), []) };
+  const again = useCallback(() => {
+    setState((before) => (before.problem ? {} : before));
+    setTurn((before) => before + 1);
+  }, []);
+  return { value, problem, again };
 }
 
 /**

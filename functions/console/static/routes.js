@@ -21,13 +21,13 @@ export function address(parts, parameters = {}) {
   return withQuery(path, { ...parameters, ...(agency && { agency }) });
 }
 
-/** Returns the parts and the parameters of the present address; no parts for one that no page can have. */
+/** Returns the parts and the parameters of the present address; one part for an address that no page can have. */
 export function here() {
   const { pathname, search } = window.location;
   const query = Object.fromEntries(new URLSearchParams(search));
-  if (pathname === "/") return { parts: [], query };
   try {
-    return { parts: pathname.slice(ROOT.length).split("/").map(decodeURIComponent), query };
+    const parts = pathname.slice(ROOT.length).split("/").filter(Boolean).map(decodeURIComponent);
+    return { parts, query };
   } catch {
     return { parts: ["unreadable"], query };
   }

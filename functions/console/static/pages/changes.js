@@ -23,9 +23,10 @@ function Live({ account: { agency, currency } }) {
   const load = () => get(`${accountPath(agency, currency, "changes")}?limit=${CHANGES_SHOWN + 1}`);
   const { value, problem, again } = useLoaded(load, "");
   useEffect(() => {
+    if (problem) return undefined;
     const timer = setInterval(() => document.visibilityState === "visible" && again(), EVERY);
     return () => clearInterval(timer);
-  }, []);
+  }, [problem]);
   if (problem?.status === 404) return html`<p class="note">${problem.message}</p>`;
   if (!value) return html`<${Pending} problem=${problem} retry=${again} />`;
   if (!value.items.length) {

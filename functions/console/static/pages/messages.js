@@ -59,7 +59,9 @@ function Form({ path, onSent }) {
   };
   return html`
     <form onSubmit=${send}>
-      <label>Message <textarea name="text" required maxlength=${MOST_CHARACTERS} dir="auto"></textarea></label>
+      <label>Message
+        <textarea name="text" required maxlength=${MOST_CHARACTERS} dir="auto" readonly=${busy}></textarea>
+      </label>
       ${problem && html`<${Failure} problem=${problem} />`}
       <p class="bar"><button disabled=${busy}>${busy ? "Sending…" : "Send the message"}</button></p>
     </form>`;

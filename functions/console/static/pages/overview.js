@@ -76,8 +76,9 @@ function Total({ currency, period, last, accounts }) {
     </section>`;
 }
 
-const trend = (now, before) =>
-  Number(before) > 0 ? `; now ${format.percent(Number(now) / Number(before))} of it` : "";
+/** Returns the share of a sum in the one before, in words; empty if one of them is no part of the other. */
+export const trend = (now, before) =>
+  (Number(before) > 0 && Number(now) >= 0 ? `; now ${format.percent(Number(now) / Number(before))} of it` : "");
 
 function Days({ pages, currencies, from, to }) {
   const [chosen, setCurrency] = useState();

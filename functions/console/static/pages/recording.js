@@ -8,6 +8,7 @@ import { Dialog, Link, Name, useSending } from "../parts.js";
 import { EventLink, eventAddress } from "./events.js";
 
 const SOURCE = "finance";
+const newId = () => crypto.randomUUID();
 const EXACT = 10;
 const KINDS = {
   payment: { title: "Record a payment", type: "payment.recorded", fields: PaymentFields, data: paymentData },
@@ -24,14 +25,20 @@ const KINDS = {
 export function Recording({ agency, currency, sale, onRecorded }) {
   const [kind, setKind] = useState(null);
   const [outcome, setOutcome] = useState(null);
+  const [id, setId] = useState(newId);
   if (!may("finance")) return null;
   const onDone = (recorded) => {
+    setId(newId());
     setOutcome(recorded);
     onRecorded(recorded);
   };
   const ask = (asked) => {
     setOutcome(null);
     setKind(asked);
+  };
+  const onClose = (problem) => {
+    if (problem?.status === 409) setId(newId());
+    setKind(null);
   };
   return html`
     <p class="bar">
@@ -41,7 +48,7 @@ export function Recording({ agency, currency, sale, onRecorded }) {
       </button>
     </p>
     ${outcome && html`<${Outcome} outcome=${outcome} />`}
-    ${kind && html`<${Ask} ...${{ kind, agency, currency, sale, onDone, onClose: () => setKind(null) }} />`}`;
+    ${kind && html`<${Ask} ...${{ kind, id, agency, currency, sale, onDone, onClose }} />`}`;
 }
 
 function Outcome({ outcome: { source, id, verdict, held } }) {
@@ -56,10 +63,9 @@ function Outcome({ outcome: { source, id, verdict, held } }) {
     </p>`;
 }
 
-/** The dialog. The event's id is made when it opens: what is sent again is recorded once. */
-function Ask({ kind, agency, sale, onDone, onClose, ...more }) {
+/** The dialog. `id` is the event's, kept until it is recorded: what another dialog sends again is recorded once. */
+function Ask({ kind, id, agency, sale, onDone, onClose, ...more }) {
   const { title, type, fields, data } = KINDS[kind];
-  const [id] = useState(() => crypto.randomUUID());
   const [currency, setCurrency] = useState(sale?.currency || more.currency || "");
   const send = (form) => {
     const values = Object.fromEntries([...form].map(([name, value]) => [name, value.trim()]));
@@ -73,7 +79,8 @@ function Ask({ kind, agency, sale, onDone, onClose, ...more }) {
   const sending = useSending(send, onDone);
   const digits = /^[A-Z]{3}$/.test(currency) ? format.digitsOf(currency) : 2;
   return html`
-    <${Dialog} title=${sale ? "Adjust the commission" : title} action="Record" onClose=${onClose} ...${sending}>
+    <${Dialog} title=${sale ? "Adjust the commission" : title} action="Record" onClose=${() => onClose(sending.problem)}
+      ...${sending}>
       <p>For <${Name}>${agency}<//>. It is recorded for ever, under your name. To correct it, record the opposite.</p>
       <label>Currency
         <input name="currency" required pattern="[A-Z]{3}" title="Three capital letters, such as EUR" size="5"

@@ -1,0 +1,175 @@
+"""The console in Chromium with an API that fails and addresses by hand: it says what is wrong, and goes on."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import Route
+
+from quarterhour.model.clock import ManualClock, using
+from quarterhour_tools.emulator.server import Server
+from quarterhour_tools.emulator.stack import open_stack
+from tests.e2e.test_server import call, serving
+from tests.handlers.desk import send
+from tests.support.browser import IN_A_BROWSER, ZONE, Tab, called, shown
+from tests.support.system import World
+
+pytestmark = IN_A_BROWSER
+
+PAGES = {
+    "/": "Agencies by change",
+    "/console/accounts": "Lifetime totals",
+    "/console/agencies": "Registered agencies",
+    "/console/agencies/42": "Balance in GBP",
+    "/console/events?from=2026-10-30&to=2026-10-31": "Events in the order of recording",
+    "/console/events/shop/e0": "Commission so far",
+    "/console/statements": "Statements, the newest period first",
+    "/console/statements/2026-10/42/GBP": "Closing balance",
+    "/console/reports": "verified",
+    "/console/reports/2026-10-30T1200-2400": "Exact sums by account",
+    "/console/locations": "Sales by place",
+    "/console/exchange-rates": "Exchange rates in force",
+    "/console/exchange-rates/GBP": "the newest first",
+    "/console/operations": "Parked records and dead letters",
+}
+"""Pages, each with what it shows once the API responds."""
+FAILURES: dict[str, dict[str, Any]] = {
+    "an error": {"status": 500, "body": '{"message": "Internal Server Error"}'},
+    "half a response": {"status": 200, "body": '{"items": ['},
+}
+REQUEST = "request-7"
+AGAIN = "[...document.querySelectorAll('main button')].filter((one) => one.innerText === 'Try again')"
+NO_PAGE = "There is no page at this address"
+BY_HAND = {
+    "/console/agencies/%": NO_PAGE,
+    "/console/agencies/%FF": NO_PAGE,
+    "/console/no/such/page": NO_PAGE,
+    "/console/agencies/": "Registered agencies",
+    "/console/statements/2026-13/42/EUR": "Request",
+    "/console/statements/2026-10/42/eur": "Request",
+    "/console/events?from=garbage": "Request",
+    "/console/events/shop/none": "Request",
+    "/console/reports?date=garbage": "Request",
+    "/console/exchange-rates/%3Cb%3E": "Request",
+    "/console/locations?from=garbage&to=2026-10-31": "These are not days to show",
+    "/console/agencies/42?month=2026-99&currency=XXX&day=garbage": "Balance in GBP",
+    "/?agency=nobody&unknown=1": "No sale is recorded yet",
+}
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    """The address of a stack in November whose October is stated, with one agency that is registered."""
+    server, clock_ = Server(0), ManualClock(datetime(2026, 10, 30, 12, tzinfo=UTC))
+    parameters = {**ZONE, "BaseCurrency": "EUR"}
+    with (
+        using(clock_),
+        open_stack("moto", parameters, s3_url=server.url, virtual=True) as stack,
+        serving(server, stack),
+    ):
+        with server.turns.taken():
+            world = World(stack, clock_)
+            facts = {"legal_name": "Nord", "tax": {"scheme": "standard", "percent": "20"}}
+            assert send(world, "PUT", "/agencies/42", {"seen": 0, "content": facts}).status == 201
+            rate = {"units_per_base": "0.87", "source": "bank", "as_of": "2026-10-23T14:15:00Z"}
+            assert send(world, "PUT", "/exchange-rates/GBP", rate).status == 201
+            world.sell("10.00", location="GB#London")
+            world.pass_time(days=5)
+            world.report()
+            stack.invoke("statements", {})
+            world.sell("20.00")
+            world.drain()
+        yield server.url
+
+
+@pytest.mark.parametrize("failure", FAILURES)
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_says_what_failed_and_is_complete_after_another_try(
+    browser: Tab, address: str, page: str, failure: str
+) -> None:
+    def fail(route: Route) -> None:
+        if route.request.resource_type != "fetch" or urlsplit(route.request.url).path == "/me":
+            return route.continue_()
+        return route.fulfill(**FAILURES[failure], headers={"apigw-requestid": REQUEST})
+
+    browser.page.route("**/*", fail)
+    browser.open(f"{address}{page}")
+    shown(browser, f"Request {REQUEST}")
+    browser.until("!document.querySelector('main').innerText.includes('Loading…')")
+    browser.page.unroute("**/*")
+    browser.until(f"({AGAIN}.forEach((one) => one.click()), !{AGAIN}.length)")
+    shown(browser, PAGES[page])
+
+
+@pytest.mark.parametrize("page", BY_HAND)
+def test_an_address_by_hand_shows_a_page_or_why_there_is_none(browser: Tab, address: str, page: str) -> None:
+    browser.open(f"{address}{page}")
+    shown(browser, BY_HAND[page])
+    browser.click("Accounts")
+    shown(browser, "Lifetime totals")
+    browser.page.go_back()
+    shown(browser, BY_HAND[page])
+
+
+def test_a_request_without_a_response_is_given_up(browser: Tab, address: str) -> None:
+    browser.open(f"{address}/console/accounts")
+    shown(browser, "Lifetime totals")
+    browser.evaluate("AbortSignal.timeout = ((after) => () => after.call(AbortSignal, 50))(AbortSignal.timeout); 0")
+    browser.page.route("**/statements", lambda _: None)
+    browser.click("Statements")
+    shown(browser, "No response")
+    browser.page.unroute("**/statements")
+
+
+@pytest.mark.parametrize(
+    ("now", "before", "words"),
+    [
+        ("5", "10.00", "; now 50% of it"),
+        ("0", "10.00", "; now 0% of it"),
+        ("-1", "10", ""),
+        ("5", "-10", ""),
+        ("5", "0", ""),
+    ],
+)
+def test_a_sum_is_a_share_of_the_one_before_only_if_it_can_be(
+    browser: Tab, address: str, now: str, before: str, words: str
+) -> None:
+    browser.open(f"{address}/console/accounts")
+    assert called(browser, "pages/overview.js", "trend", now, before) == words
+
+
+def test_a_payment_that_was_recorded_without_a_response_is_not_recorded_by_another_dialog(
+    browser: Tab, address: str
+) -> None:
+    lose = "**/events"
+    browser.page.route(lose, lambda route: (route.fetch(), route.abort()))
+    browser.open(f"{address}/console/agencies/42")
+    for _ in range(2):
+        browser.click("Record a payment")
+        browser.fill("Amount", "10.00")
+        browser.fill("Reason", "transfer 8")
+        browser.click("Record")
+        browser.until("document.querySelector('dialog [role=alert], main .proven')")
+        if browser.evaluate("Boolean(document.querySelector('dialog'))"):
+            browser.click("Cancel")
+        browser.page.unroute(lose)
+    shown(browser, "It was recorded before, once")
+    path = "/events?from=2026-11-01&to=2026-12-01&type=payment.recorded"
+    assert len(call(address + path)[1]["items"]) == 1
+
+
+def test_a_dialog_cannot_be_cancelled_while_it_sends(browser: Tab, address: str) -> None:
+    waiting: list[Route] = []
+    browser.page.route("**/events", lambda route: waiting.append(route))  # noqa: PLW0108 - Playwright wants a function
+    browser.open(f"{address}/console/agencies/42")
+    browser.click("Record a payment")
+    browser.fill("Amount", "11.00")
+    browser.fill("Reason", "transfer 9")
+    browser.click("Record")
+    browser.until("document.querySelector('dialog button.first').disabled")
+    assert browser.evaluate("document.querySelectorAll('dialog[open] button:disabled').length") == 2
+    waiting[0].continue_()
+    shown(browser, "It is recorded")
+    browser.page.unroute("**/events")
