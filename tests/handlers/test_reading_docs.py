@@ -54,6 +54,8 @@ def selling() -> Iterator[World]:
         world.report()
         body = {"expression": "cron(0,30 6-20 ? * MON-FRI *)", "reason": "quiet nights"}
         world.stack.request(Request("PUT", "/schedule", headers=HEADERS, body=json.dumps(body).encode()))
+        rules = {"valid_from": "2026-10-01T00:00:00Z", "rules": [{"percent": "8", "category": "books"}]}
+        assert send(world, "PUT", "/documents/rate-card:42", {"seen": 0, "content": rules}).status == 201
         yield world
 
 
