@@ -24,6 +24,7 @@ from tests.support.repository import ROOT
 FOLDER: Final = ROOT / "docs" / "screenshots"
 SIZE: Final = (1200, 800)
 TALL: Final = (1200, 1150)
+HIGHER: Final = (1200, 1080)
 LOW: Final = (1200, 640)
 PHONE: Final = (390, 844)
 _DAY: Final = marketplace_day(7)
@@ -63,7 +64,7 @@ OF_THE_DAY: Final = {
 }
 """The pictures of the end of the day, by name."""
 OF_THE_MONTH: Final = {
-    "agency": _open(f"/console/agencies/{_AGENCY}?currency={_CURRENCY}", "Made of"),
+    "agency": _open(f"/console/agencies/{_AGENCY}?currency={_CURRENCY}", "Made of", size=HIGHER),
     "statement": _open(f"/console/statements/{MONTH}/{_AGENCY}/{_CURRENCY}", "Closing balance"),
     "story": _open(f"/console/events/{_SALE}", "Its page proves the file"),
     "proof": _proof,

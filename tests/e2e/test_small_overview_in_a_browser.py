@@ -12,7 +12,7 @@ from quarterhour_tools.emulator.server import Server
 from quarterhour_tools.emulator.stack import open_stack
 from tests.e2e.test_server import serving
 from tests.support.browser import IN_A_BROWSER, Tab, shown
-from tests.support.events import ABSENT, view
+from tests.support.events import ABSENT, refund, view
 from tests.support.requests import post
 from tests.support.system import World
 
@@ -36,6 +36,19 @@ def test_an_overview_without_a_sale_says_how_to_begin(browser: Tab, small: tuple
         world.drain()
     browser.open(address)
     shown(browser, "No sale is recorded yet")
+    assert browser.errors == []
+
+
+def test_held_events_need_attention_before_any_is_recorded(browser: Tab, small: tuple[str, World, Server]) -> None:
+    address, world, server = small
+    with server.turns.taken():
+        post(world, refund("r1", "-5.00", of="e0"))
+        world.drain()
+    browser.open(address)
+    shown(browser, "1 event is held")
+    shown(browser, "No sale is recorded yet")
+    browser.follow("link", "Show why")
+    shown(browser, "Its sale: shop e0")
     assert browser.errors == []
 
 

@@ -24,17 +24,19 @@ export function Overview({ query: { agency } }) {
   const attention = useLoaded(() => needsAttention(agency), agency);
   if (!periods.value) return html`<${Pending} problem=${periods.problem} retry=${periods.again} />`;
   const [current] = periods.value.items;
-  if (!current) return html`<${Nothing} />`;
+  if (!current) return html`<${Nothing} attention=${attention} periods=${[]} />`;
   return html`<${Month} ...${{ agency, period: current.period, periods: periods.value.items, attention }} />`;
 }
 
-const Nothing = () => html`
+/** What needs attention while no sale is recorded: all events can be held. */
+const Nothing = ({ attention, periods }) => html`
+  <${Attention} ...${attention} periods=${periods} accounts=${[]} />
   <p class="empty">No sale is recorded yet. Send the first one with <code>POST /events</code>.</p>`;
 
 /** The overview of a period and the last, of as many accounts as are loaded. */
 function Month({ agency, period, periods, attention }) {
   const list = usePages("/overview", { agency, period, limit: ACCOUNTS }, PAGES);
-  if (list.empty && !list.problem) return html`<${Nothing} />`;
+  if (list.empty && !list.problem) return html`<${Nothing} attention=${attention} periods=${periods} />`;
   // What needs attention is above the figures: shown later, it would move them.
   const begun = list.items.length > 0 && (attention.value || attention.problem);
   if (!begun) return html`<${Pending} problem=${list.problem} retry=${list.more} />`;
@@ -157,10 +159,12 @@ function Attention({ value, problem, again, periods, accounts }) {
       ${" "}<${Name}>${one.opened.reason}<//>`)],
     [many(notIssued, "statement is not issued", "statements are not issued"),
       [html`<${Link} to=${address(["statements"], { status: "not_issued" })}>Show them<//>`]],
-    [many(held, "event is held", "events are held"), held.items.slice(0, 5).map((one) => html`
-      <${Name}>${one.source} ${one.id}<//>: ${format.words(one.reason)}`)],
+    [many(held, "event is held", "events are held"), [
+      ...held.items.slice(0, 5).map((one) => html`<${Name}>${one.source} ${one.id}<//>: ${format.words(one.reason)}`),
+      ...(operations ? [html`<${Link} to=${address(["operations"])}>Show why<//>`] : []),
+    ]],
     [many({ items: unregistered }, "account's agency is not registered", "accounts' agencies are not registered"),
-      unregistered.slice(0, 5).map((one) => html`<${Name}>${one.agency}<//> ${one.currency}`)],
+      unregistered.slice(0, 5).map((one) => html`<${AgencyLink} ...${one} /> ${one.currency}`)],
     [many({ items: due }, "period is over and not stated yet", "periods are over and not stated yet"),
       due.map((one) => html`${format.month(one.period)}: ${one.state}`)],
     [eventsByDefault && `${format.count(eventsByDefault)} ${eventsByDefault === 1 ? "event was" : "events were"} ` +
