@@ -11,7 +11,7 @@ BLANKS: Final = b" \t\r\n"
 
 _MOST_UNUSED: Final = 64 << 20
 """The most bytes in a row without an event. More is no NDJSON, or made to use up memory or time."""
-_MOST_UNUSED_LINES: Final = 4_000_000
+_MOST_UNUSED_LINES: Final = 2_000_000
 """The most lines in a row without an event: empty lines are few bytes, but take as much time as others."""
 _PIECE: Final = 1 << 16
 

@@ -76,6 +76,7 @@ def test_a_bomb_ends_within_bounds_of_memory_and_bytes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, piece: bytes
 ) -> None:
     monkeypatch.setattr(input_lines, "_MOST_UNUSED", 1 << 20)
+    monkeypatch.setattr(input_lines, "_MOST_UNUSED_LINES", 100_000)
     bomb = gzip.compress(b"{}\n" + piece * (16 << 20))
     tracemalloc.start()
     lines, problem = read(bomb, tmp_path)
@@ -83,7 +84,7 @@ def test_a_bomb_ends_within_bounds_of_memory_and_bytes(
     tracemalloc.stop()
     assert [line.text for line in lines] == [b"{}"]
     assert problem
-    assert "there is no event in 1 MB" in problem
+    assert "there is no event in" in problem
     assert peak < 4 << 20
 
 
