@@ -200,7 +200,6 @@ def test_the_lines_of_a_statement_are_printed_below_their_heads(
     browser.open(f"{address}{STATEMENT}")
     browser.click(f"Show the {LINES + 1} lines")
     shown(browser, "The sealed lines")
-    browser.follow("button", "Show more")
     text = browser.printed(tmp_path, paper, "-layout")
     assert all(f"{1234567 + n:,}.10" in text for n in range(LINES))
     sheets = [sheet for sheet in text.split("\f") if "sale.recorded" in sheet]

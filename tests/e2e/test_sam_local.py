@@ -195,7 +195,10 @@ def process(command: str, folder: Path, environment: Mapping[str, str]) -> Itera
             yield started
         finally:
             started.send_signal(signal.SIGINT)
-            started.wait(60)
+            try:
+                started.wait(60)
+            except subprocess.TimeoutExpired:  # the SAM CLI can hang at its end, when all is answered
+                started.kill()
 
 
 def missing() -> str:
