@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -117,13 +116,8 @@ def _marketplace() -> Iterator[str]:
     server = Server(0)
     with using(ManualClock(NOW)), open_stack("moto", s3_url=server.url, virtual=True) as stack:
         fill(stack, accounts(AGENCIES), days_before(date(2026, 12, 1), DAYS))
-        thread = threading.Thread(target=server.serve, args=(stack,))
-        thread.start()
-        try:
+        with server.serving(stack):
             yield server.url
-        finally:
-            server.stop()
-            thread.join()
 
 
 @contextmanager

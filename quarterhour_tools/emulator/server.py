@@ -6,7 +6,8 @@ import sys
 import threading
 import time
 import traceback
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from http import HTTPStatus
@@ -73,6 +74,17 @@ class Server(ThreadingHTTPServer):
             self._stopped.set()
             background.join()
             self.server_close()
+
+    @contextmanager
+    def serving(self, stack: Stack) -> Iterator[None]:
+        """Serve a stack in another thread for the length of the block."""
+        thread = threading.Thread(target=self.serve, args=(stack,))
+        thread.start()
+        try:
+            yield
+        finally:
+            self.stop()
+            thread.join()
 
     def stop(self) -> None:
         """Make ``serve`` return; to be called from another thread."""

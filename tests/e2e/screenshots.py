@@ -17,7 +17,6 @@ from quarterhour_tools.replay.demo import close_month
 from quarterhour_tools.replay.marketplace import expected_accounts, marketplace_day
 from quarterhour_tools.replay.month_end import MONTH, correction_of, expected_statements, month_end_documents
 from quarterhour_tools.replay.replay import replaying
-from tests.e2e.test_server import serving
 from tests.support.browser import Tab, shown, tab
 from tests.support.repository import ROOT
 
@@ -87,7 +86,7 @@ def draw(folder: Path) -> None:
 
 def _draw(folder: Path, browser: Tab, server: Server, stack: Stack, pictures: Mapping[str, Opening]) -> None:
     browser.set_clock(clock.now())
-    with serving(server, stack):
+    with server.serving(stack):
         for name, open_ in pictures.items():
             open_(browser, server.url)
             browser.until(_COMPLETE)

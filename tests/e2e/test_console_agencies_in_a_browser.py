@@ -10,14 +10,14 @@ from urllib.parse import quote
 import pytest
 
 from quarterhour.model import money
-from quarterhour.model.clock import ManualClock, using
+from quarterhour.model.clock import ManualClock
 from quarterhour.rate_cards.rate_card import RateCard, Sold, read_rate_card
 from quarterhour_tools.emulator.http_api import Request
 from quarterhour_tools.emulator.server import Server
-from quarterhour_tools.emulator.stack import Stack, open_stack
+from quarterhour_tools.emulator.stack import Stack
 from quarterhour_tools.operations.remote import segment
-from tests.e2e.test_server import serving
 from tests.support.browser import HOSTILE, IN_A_BROWSER, PHONE, RIGHT_TO_LEFT, ZONE, Tab, called, shown
+from tests.support.served import served
 from tests.support.system import World
 
 pytestmark = IN_A_BROWSER
@@ -67,28 +67,22 @@ def put(stack: Stack, path: str, body: Any) -> None:
 @pytest.fixture(scope="module")
 def market() -> Iterator[tuple[Server, World]]:
     """The server of a stack in November whose October is stated: agencies with rate cards, places, exchange rates."""
-    server, clock_ = Server(0), ManualClock(datetime(2026, 10, 30, 12, tzinfo=UTC))
-    with (
-        using(clock_),
-        open_stack("moto", PARAMETERS, s3_url=server.url, virtual=True) as stack,
-        serving(server, stack),
-    ):
+    with served(ManualClock(datetime(2026, 10, 30, 12, tzinfo=UTC)), PARAMETERS) as (server, world):
         with server.turns.taken():
-            world = World(stack, clock_)
             for agency in (AGENCY, RIGHT_TO_LEFT):
-                put(stack, f"/agencies/{segment(agency)}", {"seen": 0, "content": REGISTERED})
+                put(world.stack, f"/agencies/{segment(agency)}", {"seen": 0, "content": REGISTERED})
                 world.sell("100.00", agency, location="GB#London#Soho")
                 world.sell("10.00", agency, location="GB#London", product="=cmd|' /C calc'!A0")
                 world.sell("5.00", agency, location="FR#Paris")
             for name, rules in ((AGENCY, OWN), (RIGHT_TO_LEFT, OWN), ("group/a/b", GROUP), ("default", DEFAULT)):
                 content = {"valid_from": SINCE, "rules": rules}
-                put(stack, f"/documents/{segment(f'rate-card:{name}')}", {"seen": 0, "content": content})
+                put(world.stack, f"/documents/{segment(f'rate-card:{name}')}", {"seen": 0, "content": content})
             for day, units in (("2026-10-22", "0.8705"), ("2026-10-23", "0.8712")):
                 rate = {"units_per_base": units, "source": "ECB", "as_of": f"{day}T14:15:00Z"}
-                put(stack, "/exchange-rates/GBP", rate)
+                put(world.stack, "/exchange-rates/GBP", rate)
             world.pass_time(days=5)
             world.report()
-            stack.invoke("statements", {})
+            world.stack.invoke("statements", {})
             world.sell("20.00", AGENCY)
             world.drain()
         yield server, world

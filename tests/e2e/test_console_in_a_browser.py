@@ -8,15 +8,12 @@ from urllib.parse import quote
 
 import pytest
 
-from quarterhour.model.clock import ManualClock, using
+from quarterhour.model.clock import ManualClock
 from quarterhour_tools.emulator.http_api import Request
-from quarterhour_tools.emulator.server import Server
-from quarterhour_tools.emulator.stack import open_stack
 from quarterhour_tools.operations.remote import segment
-from tests.e2e.test_server import call, serving
 from tests.support.browser import HOSTILE, IN_A_BROWSER, PHONE, RIGHT_TO_LEFT, ZONE, Tab, called, shown
 from tests.support.openid import Issuer
-from tests.support.system import World
+from tests.support.served import call, served
 
 pytestmark = IN_A_BROWSER
 
@@ -26,20 +23,18 @@ AGENCIES = (HOSTILE, RIGHT_TO_LEFT, "50% off / outlet")
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
     """The address of a stack in November whose October is stated, with agencies that have difficult names."""
-    server, clock_ = Server(0), ManualClock(datetime(2026, 10, 30, 12, tzinfo=UTC))
     tax = {"scheme": "standard", "percent": "20"}
-    with using(clock_), open_stack("moto", ZONE, s3_url=server.url, virtual=True) as stack, serving(server, stack):
+    with served(ManualClock(datetime(2026, 10, 30, 12, tzinfo=UTC)), ZONE) as (server, world):
         with server.turns.taken():
-            world = World(stack, clock_)
             for agency in AGENCIES:
                 body = json.dumps({"seen": 0, "content": {"legal_name": agency, "tax": tax}}).encode()
                 kind = (("Content-Type", "application/json"),)
-                stack.request(Request("PUT", f"/agencies/{segment(agency)}", "", kind, body))
+                world.stack.request(Request("PUT", f"/agencies/{segment(agency)}", "", kind, body))
                 world.sell("1234567.10", agency, product=HOSTILE)
                 world.sell("10.00", agency, product="=cmd|' /C calc'!A0")
             world.pass_time(days=5)
             world.report()
-            stack.invoke("statements", {})
+            world.stack.invoke("statements", {})
             world.sell("20.00", "50% off / outlet")
             world.drain()
         yield server.url

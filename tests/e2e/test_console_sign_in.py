@@ -6,10 +6,10 @@ import pytest
 
 from quarterhour_tools.emulator.server import Server
 from quarterhour_tools.emulator.stack import open_stack
-from tests.e2e.test_server import call, serving, until
 from tests.support.browser import IN_A_BROWSER, Tab, shown
 from tests.support.events import by_sign
-from tests.support.openid import AUDIENCE, CLIENT, Issuer
+from tests.support.openid import Issuer
+from tests.support.served import call, until
 
 pytestmark = IN_A_BROWSER
 
@@ -22,8 +22,7 @@ STORED = (
 def address(issuer: Issuer) -> Iterator[str]:
     """The address of a stack whose people sign in, with accounts of two agencies."""
     server = Server(0)
-    parameters = {"JwtIssuer": issuer.url, "JwtAudience": AUDIENCE, "ConsoleClientId": CLIENT}
-    with open_stack("moto", parameters, s3_url=server.url) as stack, serving(server, stack):
+    with open_stack("moto", issuer.parameters, s3_url=server.url) as stack, server.serving(stack):
         for number, agency in enumerate(("42", "43")):
             assert call(f"{server.url}/events", by_sign(f"e{number}", "10.00", agency=agency))[0] == 202
         until(lambda: len(call(f"{server.url}/accounts")[1]["items"]) == 2)

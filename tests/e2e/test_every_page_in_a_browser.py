@@ -8,17 +8,15 @@ from urllib.parse import quote
 
 import pytest
 
-from quarterhour.model.clock import ManualClock, using
-from quarterhour_tools.emulator.server import Server
-from quarterhour_tools.emulator.stack import open_stack
+from quarterhour.model.clock import ManualClock
 from quarterhour_tools.operations.remote import segment
-from tests.e2e.test_server import serving
 from tests.handlers.desk import send
 from tests.support.browser import HOSTILE, IN_A_BROWSER, PAPER, PHONE, RIGHT_TO_LEFT, ZONE, Tab, right_edge, shown
 from tests.support.events import ABSENT, refund, sale
-from tests.support.openid import AUDIENCE, CLIENT, Issuer
+from tests.support.openid import Issuer
 from tests.support.repository import ROOT
 from tests.support.requests import post, verdicts
+from tests.support.served import served
 from tests.support.system import World
 
 pytestmark = IN_A_BROWSER
@@ -88,18 +86,11 @@ def put(world: World, path: str, body: object) -> None:
 @pytest.fixture(scope="module")
 def address(issuer: Issuer) -> Iterator[str]:
     """The address of a stack in November whose October is stated, with one name for whatever people name."""
-    server, clock_ = Server(0), ManualClock(datetime(2026, 10, 30, 12, tzinfo=UTC))
     issuer.role, issuer.name = "finance", NAME
-    signs_in = {"JwtIssuer": issuer.url, "JwtAudience": AUDIENCE, "JwtRoleClaim": "role", "ConsoleClientId": CLIENT}
-    parameters = {**ZONE, **signs_in, "BaseCurrency": "EUR"}
+    parameters = {**ZONE, **issuer.with_roles, "BaseCurrency": "EUR"}
     named = {"customer": NAME, "order_id": NAME, "product": NAME, "category": NAME, "location": f"GB#{NAME}#{NAME}"}
-    with (
-        using(clock_),
-        open_stack("moto", parameters, s3_url=server.url, virtual=True) as stack,
-        serving(server, stack),
-    ):
+    with served(ManualClock(datetime(2026, 10, 30, 12, tzinfo=UTC)), parameters) as (server, world):
         with server.turns.taken():
-            world = World(stack, clock_)
             tax = {"scheme": "standard", "percent": "20"}
             facts = {"legal_name": NAME, "address": NAME, "contact": NAME, "group": NAME, "tax": tax}
             put(world, f"/agencies/{segment(NAME)}", {"seen": 0, "content": facts})
@@ -115,7 +106,7 @@ def address(issuer: Issuer) -> Iterator[str]:
             world.sell("5.00", "unregistered " + NAME)
             world.pass_time(days=5)
             world.report()
-            stack.invoke("statements", {})
+            world.stack.invoke("statements", {})
             world.drain()
             disputed = {"source": "shop", "id": "e0", "reason": NAME}
             assert send(world, "POST", f"/statements/{segment(NAME)}/GBP/2026-10/disputes", disputed).status == 201

@@ -8,13 +8,10 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Route
 
-from quarterhour.model.clock import ManualClock, using
-from quarterhour_tools.emulator.server import Server
-from quarterhour_tools.emulator.stack import open_stack
-from tests.e2e.test_server import call, serving
+from quarterhour.model.clock import ManualClock
 from tests.handlers.desk import send
 from tests.support.browser import IN_A_BROWSER, ZONE, Tab, called, shown
-from tests.support.system import World
+from tests.support.served import call, served
 
 pytestmark = IN_A_BROWSER
 
@@ -62,15 +59,9 @@ BY_HAND = {
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
     """The address of a stack in November whose October is stated, with one agency that is registered."""
-    server, clock_ = Server(0), ManualClock(datetime(2026, 10, 30, 12, tzinfo=UTC))
     parameters = {**ZONE, "BaseCurrency": "EUR"}
-    with (
-        using(clock_),
-        open_stack("moto", parameters, s3_url=server.url, virtual=True) as stack,
-        serving(server, stack),
-    ):
+    with served(ManualClock(datetime(2026, 10, 30, 12, tzinfo=UTC)), parameters) as (server, world):
         with server.turns.taken():
-            world = World(stack, clock_)
             facts = {"legal_name": "Nord", "tax": {"scheme": "standard", "percent": "20"}}
             assert send(world, "PUT", "/agencies/42", {"seen": 0, "content": facts}).status == 201
             rate = {"units_per_base": "0.87", "source": "bank", "as_of": "2026-10-23T14:15:00Z"}
@@ -78,7 +69,7 @@ def address() -> Iterator[str]:
             world.sell("10.00", location="GB#London")
             world.pass_time(days=5)
             world.report()
-            stack.invoke("statements", {})
+            world.stack.invoke("statements", {})
             world.sell("20.00")
             world.drain()
         yield server.url

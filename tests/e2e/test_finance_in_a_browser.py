@@ -10,14 +10,13 @@ from zoneinfo import ZoneInfo
 import pytest
 from playwright.sync_api import Locator, Route
 
-from quarterhour.model.clock import ManualClock, using
+from quarterhour.model.clock import ManualClock
 from quarterhour_tools.emulator.server import Server
-from quarterhour_tools.emulator.stack import open_stack
 from quarterhour_tools.operations.remote import segment
 from tests.e2e.test_console_agencies_in_a_browser import put
-from tests.e2e.test_server import call, serving
 from tests.support.browser import HOSTILE, IN_A_BROWSER, PHONE, Tab, called, shown
-from tests.support.openid import AUDIENCE, CLIENT, Issuer
+from tests.support.openid import Issuer
+from tests.support.served import call, served
 from tests.support.system import World
 
 pytestmark = IN_A_BROWSER
@@ -30,20 +29,13 @@ RATE_CARD = {"valid_from": "2020-01-01T00:00:00Z", "rules": [{"percent": "15"}]}
 @pytest.fixture(scope="module")
 def market(issuer: Issuer) -> Iterator[tuple[Server, World]]:
     """The server of a stack with sales of two agencies, one with a hostile name, whose people sign in."""
-    server, clock_ = Server(0), ManualClock(datetime(2026, 11, 10, 12, tzinfo=UTC))
-    signs_in = {"JwtIssuer": issuer.url, "JwtAudience": AUDIENCE, "JwtRoleClaim": "role", "ConsoleClientId": CLIENT}
-    parameters = {**signs_in, "BusinessTimeZone": TIME_ZONE}
-    with (
-        using(clock_),
-        open_stack("moto", parameters, s3_url=server.url, virtual=True) as stack,
-        serving(server, stack),
-    ):
+    parameters = {**issuer.with_roles, "BusinessTimeZone": TIME_ZONE}
+    with served(ManualClock(datetime(2026, 11, 10, 12, tzinfo=UTC)), parameters) as (server, world):
         with server.turns.taken():
-            world = World(stack, clock_)
             for agency in ("42", HOSTILE):
-                put(stack, f"/documents/{segment(f'rate-card:{agency}')}", {"seen": 0, "content": RATE_CARD})
+                put(world.stack, f"/documents/{segment(f'rate-card:{agency}')}", {"seen": 0, "content": RATE_CARD})
                 world.sell("100.00", agency)
-            put(stack, "/documents/rate-card:default", {"seen": 0, "content": RATE_CARD})
+            put(world.stack, "/documents/rate-card:default", {"seen": 0, "content": RATE_CARD})
             world.drain()
         yield server, world
 

@@ -6,13 +6,10 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from playwright.sync_api import Route
 
-from quarterhour.model.clock import ManualClock, using
-from quarterhour_tools.emulator.server import Server
-from quarterhour_tools.emulator.stack import open_stack
-from tests.e2e.test_server import call, serving
+from quarterhour.model.clock import ManualClock
 from tests.support.browser import HOSTILE, IN_A_BROWSER, PHONE, RIGHT_TO_LEFT, Tab, shown
-from tests.support.openid import AUDIENCE, CLIENT, Issuer
-from tests.support.system import World
+from tests.support.openid import Issuer
+from tests.support.served import call, served
 
 pytestmark = IN_A_BROWSER
 
@@ -37,16 +34,13 @@ def time() -> ManualClock:
 @pytest.fixture(scope="module")
 def address(issuer: Issuer, time: ManualClock) -> Iterator[str]:
     """The address of a stack in November whose October is stated, with five agencies."""
-    server = Server(0)
-    signs_in = {"JwtIssuer": issuer.url, "JwtAudience": AUDIENCE, "JwtRoleClaim": "role", "ConsoleClientId": CLIENT}
-    with using(time), open_stack("moto", signs_in, s3_url=server.url, virtual=True) as stack, serving(server, stack):
+    with served(time, issuer.with_roles) as (server, world):
         with server.turns.taken():
-            world = World(stack, time)
             for number, agency in enumerate((*OWN, "44", HOSTILE, RIGHT_TO_LEFT)):
                 world.sell(f"{number + 1}00.00", agency)
             world.pass_time(days=5)
             world.report()
-            stack.invoke("statements", {})
+            world.stack.invoke("statements", {})
             world.sell("7.00", "42")
             world.drain()
         yield server.url

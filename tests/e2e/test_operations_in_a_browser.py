@@ -7,17 +7,14 @@ from datetime import UTC, datetime
 
 import pytest
 
-from quarterhour.model.clock import ManualClock, using
-from quarterhour_tools.emulator.server import Server
-from quarterhour_tools.emulator.stack import open_stack
-from tests.e2e.test_server import call, serving
+from quarterhour.model.clock import ManualClock
 from tests.handlers.desk import send as machine_sends
 from tests.support.browser import HOSTILE, IN_A_BROWSER, PHONE, Tab, shown
 from tests.support.events import refund
-from tests.support.openid import AUDIENCE, CLIENT, Issuer
+from tests.support.openid import Issuer
 from tests.support.repository import ROOT
 from tests.support.requests import post
-from tests.support.system import World
+from tests.support.served import call, served
 
 pytestmark = IN_A_BROWSER
 
@@ -42,17 +39,14 @@ def late(issuer: Issuer) -> Iterator[str]:
 @contextmanager
 def operated(issuer: Issuer, *, paused: bool = False) -> Iterator[str]:
     """Run such a stack for the length of the block; yield its address."""
-    server, clock_ = Server(0), ManualClock(datetime(2026, 10, 30, 12, tzinfo=UTC))
-    signs_in = {"JwtIssuer": issuer.url, "JwtAudience": AUDIENCE, "JwtRoleClaim": "role", "ConsoleClientId": CLIENT}
-    with using(clock_), open_stack("moto", signs_in, s3_url=server.url, virtual=True) as stack, serving(server, stack):
+    with served(ManualClock(datetime(2026, 10, 30, 12, tzinfo=UTC)), issuer.with_roles) as (server, world):
         with server.turns.taken():
-            world = World(stack, clock_)
             world.sell("100.00", HOSTILE)
             world.sell("5.00", "42")
             post(world, refund("r1", "-2", "order-7", agency=HOSTILE))
-            sqs = stack.engine.sqs()
+            sqs = world.stack.engine.sqs()
             for queue in ("CountersParkedQueue", "ReportDeadLetterQueue", "ReportDeadLetterQueue"):
-                sqs.send_message(QueueUrl=stack.ref(queue), MessageBody="{}")
+                sqs.send_message(QueueUrl=world.stack.ref(queue), MessageBody="{}")
             if paused:
                 assert machine_sends(world, "PUT", "/schedule", {"paused": True, "reason": "maintenance"}).status == 200
             world.pass_time(hours=4)

@@ -12,8 +12,8 @@ from benchmarks.marketplace import CURRENCIES, accounts, days_before, fill
 from quarterhour.model.clock import ManualClock, using
 from quarterhour_tools.emulator.server import Server
 from quarterhour_tools.emulator.stack import open_stack
-from tests.e2e.test_server import call, serving
 from tests.support.browser import IN_A_BROWSER, PHONE, Tab, called, shown
+from tests.support.served import call
 
 pytestmark = IN_A_BROWSER
 
@@ -34,7 +34,7 @@ def address() -> Iterator[str]:
     server = Server(0)
     with using(ManualClock(NOW)), open_stack("moto", s3_url=server.url, virtual=True) as stack:
         fill(stack, accounts(AGENCIES), DAYS)
-        with serving(server, stack):
+        with server.serving(stack):
             yield server.url
 
 

@@ -9,14 +9,13 @@ from urllib.parse import quote, urlencode
 
 import pytest
 
-from quarterhour.model.clock import ManualClock, using
+from quarterhour.model.clock import ManualClock
 from quarterhour_tools.emulator.server import Server
-from quarterhour_tools.emulator.stack import open_stack
-from tests.e2e.test_server import serving
 from tests.handlers.desk import send
 from tests.support.browser import HOSTILE, IN_A_BROWSER, PHONE, RIGHT_TO_LEFT, ZONE, Tab, called, shown
 from tests.support.events import ABSENT, payment, refund
 from tests.support.requests import post, verdicts
+from tests.support.served import served
 from tests.support.system import World
 
 pytestmark = IN_A_BROWSER
@@ -32,10 +31,8 @@ VERDICT = "document.querySelector('main [role=status] p')?.innerText"
 @pytest.fixture(scope="module")
 def world() -> Iterator[tuple[World, Server]]:
     """A stack with a run for each quarter-hour from noon, and accounts with difficult names."""
-    server, clock_ = Server(0), ManualClock(datetime(2026, 10, 30, 12, tzinfo=UTC))
-    with using(clock_), open_stack("moto", ZONE, s3_url=server.url, virtual=True) as stack, serving(server, stack):
+    with served(ManualClock(datetime(2026, 10, 30, 12, tzinfo=UTC)), ZONE) as (server, world):
         with server.turns.taken():
-            world = World(stack, clock_)
             for number in range(RUNS):
                 world.sell("0.1", RIGHT_TO_LEFT)
                 if number == RUNS - 2:

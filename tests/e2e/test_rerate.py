@@ -2,7 +2,6 @@
 
 import json
 import re
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
@@ -36,13 +35,8 @@ SPAN = ["--from", "2026-10-23", "--to", "2026-10-24"]
 def serving(world: World) -> Iterator[str]:
     """Have the system answer over HTTP; yield its address."""
     server = Server(0)
-    thread = threading.Thread(target=server.serve, args=(world.stack,))
-    thread.start()
-    try:
+    with server.serving(world.stack):
         yield server.url
-    finally:
-        server.stop()
-        thread.join()
 
 
 RULE = {"percent": "20", "currency": "GBP", "minimum": "5"}

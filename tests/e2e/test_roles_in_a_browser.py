@@ -5,13 +5,10 @@ from datetime import UTC, datetime
 
 import pytest
 
-from quarterhour.model.clock import ManualClock, using
-from quarterhour_tools.emulator.server import Server
-from quarterhour_tools.emulator.stack import open_stack
-from tests.e2e.test_server import call, serving
+from quarterhour.model.clock import ManualClock
 from tests.support.browser import IN_A_BROWSER, Tab, shown
-from tests.support.openid import AUDIENCE, CLIENT, Issuer
-from tests.support.system import World
+from tests.support.openid import Issuer
+from tests.support.served import call, served
 
 pytestmark = IN_A_BROWSER
 
@@ -19,15 +16,12 @@ pytestmark = IN_A_BROWSER
 @pytest.fixture(scope="module")
 def address(issuer: Issuer) -> Iterator[str]:
     """The address of a stack in November whose October is stated; its agency has no tax profile."""
-    server, clock_ = Server(0), ManualClock(datetime(2026, 10, 30, 12, tzinfo=UTC))
-    signs_in = {"JwtIssuer": issuer.url, "JwtAudience": AUDIENCE, "JwtRoleClaim": "role", "ConsoleClientId": CLIENT}
-    with using(clock_), open_stack("moto", signs_in, s3_url=server.url, virtual=True) as stack, serving(server, stack):
+    with served(ManualClock(datetime(2026, 10, 30, 12, tzinfo=UTC)), issuer.with_roles) as (server, world):
         with server.turns.taken():
-            world = World(stack, clock_)
             world.sell("100.00", "42")
             world.pass_time(days=5)
             world.report()
-            stack.invoke("statements", {})
+            world.stack.invoke("statements", {})
             world.drain()
         yield server.url
 

@@ -5,13 +5,12 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Iterator
+from contextlib import closing
 from datetime import datetime, timedelta
 from http.client import HTTPConnection
 from types import SimpleNamespace
 from typing import Any, cast
-from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 import pytest
@@ -27,50 +26,14 @@ from quarterhour_tools.emulator.stack import Stack, open_stack
 from quarterhour_tools.replay import demo
 from quarterhour_tools.replay.replay import replaying
 from tests.e2e.sales import START, day, event, lines
-
-
-@contextmanager
-def serving(server: Server, stack: Stack) -> Iterator[None]:
-    thread = threading.Thread(target=server.serve, args=(stack,))
-    thread.start()
-    try:
-        yield
-    finally:
-        server.stop()
-        thread.join()
+from tests.support.served import answered, call, until
 
 
 @pytest.fixture
 def up() -> Iterator[tuple[Server, Stack]]:
     server = Server(0)
-    with open_stack("moto", s3_url=server.url) as stack, serving(server, stack):
+    with open_stack("moto", s3_url=server.url) as stack, server.serving(stack):
         yield server, stack
-
-
-def call(
-    url: str, body: Any = None, kind: str = "application/cloudevents+json", method: str | None = None
-) -> tuple[int, Any]:
-    content = json.dumps(body).encode() if body else None
-    return answered(Request(url, content, {"content-type": kind}, method=method))  # noqa: S310 - our own
-
-
-def answered(request: Request) -> tuple[int, Any]:
-    try:
-        with urlopen(request) as answer:  # noqa: S310 - our own
-            return answer.status, json.loads(answer.read())
-    except HTTPError as error:
-        with error:
-            return error.code, json.loads(error.read())
-
-
-def until(probe: Callable[[], Any]) -> Any:
-    """Call a probe repeatedly until it returns something."""
-    for _ in range(150):
-        answer = probe()
-        if answer:
-            return answer
-        threading.Event().wait(0.2)
-    raise TimeoutError
 
 
 def test_an_event_is_recorded_and_comes_to_the_counters_by_itself(up: tuple[Server, Stack]) -> None:
@@ -119,7 +82,7 @@ def test_the_demo_shows_its_month_in_the_browser_at_its_own_time(monkeypatch: py
 
 def test_the_schedule_fires_when_its_time_has_come() -> None:
     server, manual = Server(0), ManualClock(START)
-    with clock.using(manual), open_stack("moto", s3_url=server.url, virtual=True) as stack, serving(server, stack):
+    with clock.using(manual), open_stack("moto", s3_url=server.url, virtual=True) as stack, server.serving(stack):
         assert call(f"{server.url}/events", event(1, None))[0] == 202
         manual.advance_to(START + timedelta(hours=1))
         listed = until(lambda: call(f"{server.url}/reports")[1]["items"])
@@ -129,7 +92,7 @@ def test_the_schedule_fires_when_its_time_has_come() -> None:
 
 def test_a_schedule_that_is_changed_is_honoured_at_once() -> None:
     server, manual = Server(0), ManualClock(START)
-    with clock.using(manual), open_stack("moto", s3_url=server.url, virtual=True) as stack, serving(server, stack):
+    with clock.using(manual), open_stack("moto", s3_url=server.url, virtual=True) as stack, server.serving(stack):
         url = f"{server.url}/schedule"
 
         def put(**body: Any) -> Any:
@@ -194,7 +157,7 @@ def test_links_that_the_api_signs_open_the_sealed_files(capsys: pytest.CaptureFi
     with open_stack("moto", s3_url=server.url, virtual=True) as stack, replaying(stack) as tested:
         tested.play(lines(day()))
         tested.finish()
-        with serving(server, stack):
+        with server.serving(stack):
             _, listed = call(f"{server.url}/reports")
             run = listed["items"][0]["run"]
             _, report = call(f"{server.url}/reports/{run}")
@@ -322,7 +285,7 @@ def test_a_request_waits_for_one_delivery_and_not_for_all() -> None:
         return Response(200, {}, b"{}")
 
     stack = SimpleNamespace(pumps=[pump], schedules=list, ref=str, request=answered, read_streams=str)
-    with serving(server, cast("Stack", stack)):
+    with server.serving(cast("Stack", stack)):
         assert pump.began.wait(20)
         assert call(f"{server.url}/reports") == (200, {})
         until(lambda: len(order) == 3)

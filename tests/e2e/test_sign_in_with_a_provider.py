@@ -23,9 +23,9 @@ from quarterhour_tools.emulator.stack import open_stack
 from quarterhour_tools.operations.remote import Remote
 from quarterhour_tools.sign_in import provider
 from quarterhour_tools.sign_in.people import PEOPLE
-from tests.e2e.test_server import call, serving, until
 from tests.support.browser import Tab, missing, shown, tab
 from tests.support.events import by_sign
+from tests.support.served import call, until
 
 LACKS = missing("node", "npm")
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(bool(LACKS), reason=LACKS)]
@@ -199,7 +199,7 @@ def test_tokens_that_live_for_seconds_are_renewed_while_the_page_is_used(browser
     with (
         provider.running((server.url,), seconds=6) as issuer,
         open_stack("moto", provider.parameters(issuer), s3_url=server.url, anonymous=False) as stack,
-        serving(server, stack),
+        server.serving(stack),
     ):
         browser.open(f"{server.url}/console/exchange-rates")
         signs_in(browser, "auditor")

@@ -6,14 +6,13 @@ from datetime import UTC, datetime
 
 import pytest
 
-from quarterhour.model.clock import ManualClock, using
+from quarterhour.model.clock import ManualClock
 from quarterhour_tools.emulator.http_api import Request
 from quarterhour_tools.emulator.server import Server
-from quarterhour_tools.emulator.stack import open_stack
-from tests.e2e.test_server import serving
 from tests.support.browser import IN_A_BROWSER, Tab, shown
 from tests.support.events import ABSENT, refund, view
 from tests.support.requests import post
+from tests.support.served import served
 from tests.support.system import World
 
 pytestmark = IN_A_BROWSER
@@ -24,9 +23,8 @@ NOW = datetime(2026, 11, 30, 12, tzinfo=UTC)
 @pytest.fixture
 def small() -> Iterator[tuple[str, World, Server]]:
     """A stack without events: its address, the system, and the server, whose turns the test takes."""
-    server, clock = Server(0), ManualClock(NOW)
-    with using(clock), open_stack("moto", s3_url=server.url, virtual=True) as stack, serving(server, stack):
-        yield server.url, World(stack, clock), server
+    with served(ManualClock(NOW)) as (server, world):
+        yield server.url, world, server
 
 
 def test_an_overview_without_a_sale_says_how_to_begin(browser: Tab, small: tuple[str, World, Server]) -> None:

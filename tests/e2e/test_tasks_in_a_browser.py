@@ -5,14 +5,12 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from quarterhour.model.clock import ManualClock, using
-from quarterhour_tools.emulator.server import Server
-from quarterhour_tools.emulator.stack import open_stack
-from tests.e2e.test_server import call, serving
+from quarterhour.model.clock import ManualClock
 from tests.handlers.desk import send
 from tests.support.browser import IN_A_BROWSER, Tab, shown
 from tests.support.events import ABSENT
-from tests.support.openid import AUDIENCE, CLIENT, Issuer
+from tests.support.openid import Issuer
+from tests.support.served import call, served
 from tests.support.system import World
 
 pytestmark = IN_A_BROWSER
@@ -25,21 +23,9 @@ NOW = NOON + timedelta(days=5)
 @pytest.fixture(scope="module")
 def address(issuer: Issuer) -> Iterator[str]:
     """The address of a stack in November whose October is stated, with one dispute and one profile that is missing."""
-    server, clock_ = Server(0), ManualClock(NOON)
-    parameters = {
-        "BaseCurrency": "EUR",
-        "JwtIssuer": issuer.url,
-        "JwtAudience": AUDIENCE,
-        "JwtRoleClaim": "role",
-        "ConsoleClientId": CLIENT,
-    }
-    with (
-        using(clock_),
-        open_stack("moto", parameters, s3_url=server.url, virtual=True) as stack,
-        serving(server, stack),
-    ):
+    parameters = {**issuer.with_roles, "BaseCurrency": "EUR"}
+    with served(ManualClock(NOON), parameters) as (server, world):
         with server.turns.taken():
-            world = World(stack, clock_)
             for agency in ("harbour", "quay"):
                 registered = {"legal_name": f"{agency.title()} Ltd", "tax": {"scheme": "standard", "percent": "20"}}
                 put(world, f"/agencies/{agency}", {"seen": 0, "content": registered})
@@ -58,7 +44,7 @@ def address(issuer: Issuer) -> Iterator[str]:
             world.sell("80.00", "al-mina", order_id="7005")
             world.pass_time(days=5, minutes=-20)
             world.report()
-            stack.invoke("statements", {})
+            world.stack.invoke("statements", {})
             disputed = {"source": "shop", "id": "e3", "reason": "this parcel came back"}
             assert send(world, "POST", "/statements/quay/GBP/2026-10/disputes", disputed).status == 201
             world.sell("20.00", "harbour", customer="ann", order_id="7100", commission_rate=ABSENT, quantity=2)

@@ -46,6 +46,16 @@ class Issuer:
     _codes: dict[str, dict[str, str]] = field(default_factory=dict)
     _numbers: Iterator[int] = field(default_factory=lambda: count(1))
 
+    @property
+    def parameters(self) -> dict[str, str]:
+        """The parameters of a stack whose people sign in here, all with the role agency."""
+        return {"JwtIssuer": self.url, "JwtAudience": AUDIENCE, "ConsoleClientId": CLIENT}
+
+    @property
+    def with_roles(self) -> dict[str, str]:
+        """The parameters of a stack whose people sign in here, with the role of their tokens."""
+        return {**self.parameters, "JwtRoleClaim": "role"}
+
     def configuration(self) -> dict[str, str]:
         """Return the issuer's configuration (OpenID Connect Discovery)."""
         ends = {"authorization": "authorize", "token": "token"}

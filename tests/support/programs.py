@@ -1,4 +1,4 @@
-"""Programs that stand in for those of the machine."""
+"""Shell scripts in place of installed programs, such as ``node`` and ``npm``."""
 
 import stat
 from pathlib import Path

@@ -30,6 +30,9 @@ const CHANGES_HEAD = [["Version", "n"], ["Changed"], ["From"], ["To"], ["By"], [
 const lateness = ({ delay_seconds: seconds, delay_firings: firings }) =>
   `${format.count(seconds / MINUTE)} minutes, or ${format.count(firings, 1)} firings`;
 
+/** Returns those of some periods that are over and not stated yet. */
+export const overdue = (periods) => periods.filter((one) => ["closed", "running"].includes(one.state));
+
 /** Returns what of the state of the operation needs attention: a text, or nothing, each with links to the page. */
 export function urgent({ queues, reports }) {
   const links = [html`<${Link} to=${address(["operations"])}>Show operations<//>`];
@@ -57,7 +60,7 @@ function State() {
   if (!value) return html`<${Pending} problem=${problem} retry=${again} />`;
   const [{ queues, reports }, periods] = value;
   return html`
-    <${Reports} reports=${reports} due=${periods.items.filter((one) => ["closed", "running"].includes(one.state))} />
+    <${Reports} reports=${reports} due=${overdue(periods.items)} />
     <h2>Parked records and dead letters</h2>
     <${Table} caption="Messages by queue, as SQS counts them" head=${QUEUES_HEAD}>
       ${queues.map(({ queue, waiting, in_flight: inFlight }) => html`

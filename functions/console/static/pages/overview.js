@@ -9,7 +9,7 @@ import { STAFF, may } from "../me.js";
 import { Link, Money, More, Name, Pending, Table, Time, useFirst, useLoaded, usePages } from "../parts.js";
 import { address } from "../routes.js";
 import { AgencyLink } from "./agency.js";
-import { urgent } from "./operations.js";
+import { overdue, urgent } from "./operations.js";
 import { reportAddress } from "./reports.js";
 import { statementAddress } from "./statements.js";
 
@@ -145,7 +145,7 @@ function Attention({ value, problem, again, periods, accounts }) {
   if (!value) return html`<${Pending} problem=${problem} retry=${again} />`;
   const [held, disputes, notIssued, reports = { items: [] }, rateCards = { items: [] }, operations] = value;
   const unregistered = accounts.filter((one) => !one.registered);
-  const due = periods.filter((one) => ["closed", "running"].includes(one.state));
+  const due = overdue(periods);
   // Without any rate card, the default rate is the rule and not the exception.
   const byDefault = reports.items.filter((one) => rateCards.items.length && one.default_rate_events);
   const eventsByDefault = byDefault.reduce((sum_, one) => sum_ + one.default_rate_events, 0);

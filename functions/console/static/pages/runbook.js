@@ -74,7 +74,7 @@ const Line = ({ text }) => spansOf(text).map((one) => {
   return html`<${To} href=${one.href} text=${one.link} />`;
 });
 
-/** A link of the document: to a section of its own, or to the web. Other documents are not served. */
+/** A link of the document: to one of its sections, or to the web. Other documents are not served. */
 function To({ href, text }) {
   if (href.startsWith("#")) return html`<${Link} to=${runbookAddress(href.slice(1))}><${Line} text=${text} /><//>`;
   if (href.startsWith("https://")) return html`<a href=${href} rel="noopener noreferrer"><${Line} text=${text} /></a>`;
