@@ -13,13 +13,13 @@ from quarterhour.documents.queries import DocumentQueries
 from quarterhour.ledger.queries import EventLookup
 from quarterhour.model.fields import NAME
 from quarterhour.threads.keys import Thread
-from quarterhour.threads.message import PERIOD, period, read_message
+from quarterhour.threads.message import PERIOD, WRITERS, period, read_message
 from quarterhour.threads.queries import MessageQuery, ThreadQueries
 from quarterhour.threads.service import ThreadService
 from quarterhour.threads.store import ThreadStore
 from quarterhour.threads.subjects import Subjects
 from quarterhour.web import http, parameters
-from quarterhour.web.access import Role, everyone, people
+from quarterhour.web.access import everyone, people
 from quarterhour.web.parameters import PAGE, among, one_of
 from quarterhour.web.routing import Routes
 
@@ -37,7 +37,7 @@ ORDERS = {"oldest": False, "newest": True}
 """The orders of messages by name, with whether the newest come first."""
 
 
-@routes.post("/threads/<kind>/<subject>/messages", allow=people(Role.AGENCY, Role.SUPPORT))
+@routes.post("/threads/<kind>/<subject>/messages", allow=people(*WRITERS))
 def write(kind: str, subject: str) -> http.Response:
     """Write a message; a retry gets the same response as the first try."""
     caller = routes.caller()

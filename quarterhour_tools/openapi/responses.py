@@ -1013,6 +1013,8 @@ class Message(Answer):
     """A message of a discussion."""
 
     user: Name
+    role: Literal["agency", "support"] | None
+    """The role in which a person wrote it; null if a machine named the user."""
     at: Instant
     id: Name
     text: str

@@ -104,6 +104,15 @@ def test_an_address_by_hand_shows_a_page_or_why_there_is_none(browser: Tab, addr
     shown(browser, BY_HAND[page])
 
 
+def test_a_script_that_does_not_arrive_leaves_what_to_do(browser: Tab, address: str) -> None:
+    browser.page.route("**/session.js", lambda route: route.abort())
+    browser.open(f"{address}/console/accounts")
+    shown(browser, "If it does not appear, load the page again.")
+    browser.page.unroute("**/session.js")
+    browser.page.reload()
+    shown(browser, "Lifetime totals")
+
+
 def test_a_request_without_a_response_is_given_up(browser: Tab, address: str) -> None:
     browser.open(f"{address}/console/accounts")
     shown(browser, "Lifetime totals")
@@ -131,8 +140,9 @@ def test_a_sum_is_a_share_of_the_one_before_only_if_it_can_be(
     assert called(browser, "pages/overview.js", "trend", now, before) == words
 
 
-def test_a_payment_that_was_recorded_without_a_response_is_not_recorded_by_another_dialog(
-    browser: Tab, address: str
+@pytest.mark.parametrize("again", ["in another dialog", "after a reload"])
+def test_a_payment_that_was_recorded_without_a_response_is_recorded_once(
+    browser: Tab, address: str, again: str
 ) -> None:
     lose = "**/events"
     browser.page.route(lose, lambda route: (route.fetch(), route.abort()))
@@ -140,15 +150,17 @@ def test_a_payment_that_was_recorded_without_a_response_is_not_recorded_by_anoth
     for _ in range(2):
         browser.click("Record a payment")
         browser.fill("Amount", "10.00")
-        browser.fill("Reason", "transfer 8")
+        browser.fill("Reason", again)
         browser.click("Record")
         browser.until("document.querySelector('dialog [role=alert], main .proven')")
         if browser.evaluate("Boolean(document.querySelector('dialog'))"):
             browser.click("Cancel")
+            if again == "after a reload":
+                browser.page.reload()
         browser.page.unroute(lose)
     shown(browser, "It was recorded before, once")
     path = "/events?from=2026-11-01&to=2026-12-01&type=payment.recorded"
-    assert len(call(address + path)[1]["items"]) == 1
+    assert [one["reason"] for one in call(address + path)[1]["items"]].count(again) == 1
 
 
 def test_a_dialog_cannot_be_cancelled_while_it_sends(browser: Tab, address: str) -> None:
@@ -161,6 +173,9 @@ def test_a_dialog_cannot_be_cancelled_while_it_sends(browser: Tab, address: str)
     browser.click("Record")
     browser.until("document.querySelector('dialog button.first').disabled")
     assert browser.evaluate("document.querySelectorAll('dialog[open] button:disabled').length") == 2
+    for _ in range(2):
+        browser.press("Escape")
+    assert browser.evaluate("Boolean(document.querySelector('dialog[open]'))")
     waiting[0].continue_()
     shown(browser, "It is recorded")
     browser.page.unroute("**/events")

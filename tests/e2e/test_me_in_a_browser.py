@@ -191,10 +191,10 @@ def test_support_and_a_person_of_the_agency_talk_to_each_other(
         issuer.subject = "ann"
         opened(browser, f"{address}/console/{page}", issuer, role, agency, color_scheme="dark")
         assert messages(browser) == [f"{question} Again.", answer, question], "the newest first, each once"
-        assert [one.split(",")[0] for one in texts(browser, "li .note:has(+ .text)")] == [
-            HOSTILE,
-            HOSTILE,
-            "ann (you)",
+        assert [one.split(",")[:2] for one in texts(browser, "li .note:has(+ .text)")] == [
+            [HOSTILE, " support"],
+            [HOSTILE, " support"],
+            ["ann (you)", " agency"],
         ]
         assert bool(browser.evaluate("document.querySelector('textarea')")) == (role == "agency")
         assert browser.evaluate("document.images.length") == 0

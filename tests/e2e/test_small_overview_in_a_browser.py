@@ -18,6 +18,13 @@ from tests.support.system import World
 pytestmark = IN_A_BROWSER
 
 NOW = datetime(2026, 11, 30, 12, tzinfo=UTC)
+DRAWN = """(() => {
+  const canvas = document.querySelector('.chart canvas'), {width, height} = canvas;
+  const {data} = canvas.getContext('2d').getImageData(0, 0, width, height), found = new Set();
+  for (let at = 0; at < data.length; at += 4) found.add(data.slice(at, at + 3).join());
+  return [...found];
+})()"""
+"""The colours of the chart."""
 
 
 @pytest.fixture
@@ -68,3 +75,23 @@ def test_events_that_no_rate_card_fits_need_attention(browser: Tab, small: tuple
     shown(browser, "1 event was charged by the default rate")
     browser.click("2026-11-30T")
     shown(browser, "Charged by the default rate: 1.")
+
+
+def test_a_chart_has_the_colours_of_the_page_and_is_printed_in_light_ones(
+    browser: Tab, small: tuple[str, World, Server]
+) -> None:
+    address, world, server = small
+    with server.turns.taken():
+        world.sell("1.00")
+        world.drain()
+    light, dark = "29,91,191", "134,180,255"
+    browser.open(address, "dark")
+    browser.until("document.querySelector('.chart canvas')")
+    browser.until(f"{DRAWN}.includes({dark!r})")
+    browser.page.emulate_media(color_scheme="light")
+    browser.until(f"{DRAWN}.includes({light!r})")
+    browser.page.emulate_media(color_scheme="dark")
+    browser.until(f"{DRAWN}.includes({dark!r})")
+    browser.page.emulate_media(media="print")
+    browser.until(f"{DRAWN}.includes({light!r}) && !{DRAWN}.includes({dark!r})")
+    browser.page.emulate_media(media="screen")

@@ -28,6 +28,7 @@ from tests.handlers.described import OPERATIONS
 from tests.handlers.test_bad_input import GOOD, as_dynamodb_would, bad_paths
 from tests.handlers.test_rate_cards import keep
 from tests.support.events import adjustment, payment, refund, rerating, sale, view, void
+from tests.support.repository import ROOT
 from tests.support.requests import ONE, post
 from tests.support.stored_statements import keep_stated, listed, plan_of
 from tests.support.system import World, opened
@@ -406,7 +407,8 @@ def test_people_of_an_agency_and_support_talk_about_the_agency_and_its_statement
             assert written(world, token, "POST", path, {"id": "m-1", "text": "Hello?"}).status == 201
         for role in Role:
             token = issuer.token(**{ROLE: role, CLAIM: "42" if role is Role.AGENCY else None})
-            assert {one["user"] for one in send(world, token, f"GET {TALK}", path).json()["items"]} == {"ann", "sam"}
+            shown = send(world, token, f"GET {TALK}", path).json()["items"]
+            assert {(one["user"], one["role"]) for one in shown} == {("ann", "agency"), ("sam", "support")}
         for role in (Role.FINANCE, Role.AUDITOR):
             token = issuer.token(**{ROLE: role, CLAIM: None})
             assert written(world, token, "POST", path, {"id": "m-2", "text": "Hello?"}).status == 403
@@ -493,6 +495,14 @@ def is_refused(response: Response) -> bool:
 def test_the_openapi_document_names_the_roles_of_each_route() -> None:
     named = {route: set(one.get("x-roles", [])) for route, one in OPERATIONS.items()}
     assert named == {route: set(roles) for route, roles in ROLES.items()}
+
+
+@pytest.mark.parametrize(("words", "roles"), [("Machines only", frozenset()), ("Staff and machines", STAFF)])
+def test_the_docs_say_of_each_route_that_agencies_cannot_use_who_may(words: str, roles: frozenset[Role]) -> None:
+    text = " ".join((ROOT / "docs" / "api.md").read_text("utf-8").split())
+    sections = dict(re.findall(r"## `([A-Z]+ [^`]+)` (.*?)(?= ## |$)", text))
+    said = {route for route, section in sections.items() if words in section}
+    assert said == {route for route in ROLES if ROLES[route] == roles}
 
 
 @pytest.mark.parametrize("role", Role)

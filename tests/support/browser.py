@@ -84,7 +84,7 @@ class Tab:
         # Playwright's wait_for_function evaluates the text within the page, where the security policy forbids it.
         ends = time.monotonic() + _PATIENCE / 1000
         while not self._holds(expression):
-            assert time.monotonic() < ends, (expression, self.page.inner_text("body"))
+            assert time.monotonic() < ends, (expression, self.page.inner_text("body"), self.errors)
             self.page.wait_for_timeout(_PAUSE)
 
     def click(self, text: str) -> None:

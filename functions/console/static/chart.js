@@ -10,6 +10,9 @@ const QUARTER_HOUR = 900;
 const DAY = 86_400;
 const MONTH = 30 * DAY;
 
+/** What changes the colours of the page: the reader's scheme, and printing, which is always light. */
+const SCHEMES = ["(prefers-color-scheme: dark)", "print"].map((query) => window.matchMedia(query));
+
 /** The spans that bars can have: their length in seconds, the distances of ticks, and how a tick is written. */
 const SPANS = {
   period: { length: MONTH, distances: [1, 2, 3, 6, 12].map((many) => many * MONTH), tick: shortMonth },
@@ -61,7 +64,7 @@ function Plot({ label, columns, range, distances, tick, figure, bars }) {
   const place = useRef();
   useEffect(() => {
     const style = getComputedStyle(document.documentElement);
-    const colour = (name) => style.getPropertyValue(name).trim();
+    const colour = (name) => () => style.getPropertyValue(name).trim();
     const axis = { stroke: colour("--soft"), grid: { stroke: colour("--line") }, ticks: { stroke: colour("--line") } };
     const accent = colour("--accent");
     const shape = bars
@@ -82,7 +85,13 @@ function Plot({ label, columns, range, distances, tick, figure, bars }) {
     }, columns, place.current);
     const watch = new ResizeObserver(() => chart.setSize({ width: place.current.clientWidth, height: HEIGHT }));
     watch.observe(place.current);
-    return () => { watch.disconnect(); chart.destroy(); };
+    const draw = () => chart.redraw();
+    for (const query of SCHEMES) query.addEventListener("change", draw);
+    return () => {
+      watch.disconnect();
+      for (const query of SCHEMES) query.removeEventListener("change", draw);
+      chart.destroy();
+    };
   }, [label, JSON.stringify(columns)]);
   return html`<div class="chart" role="img" aria-label=${label} ref=${place}></div>`;
 }

@@ -71,7 +71,8 @@ export function Dialog({ title, action, busy, problem, onSend, onClose, wide, ch
     if (await onSend(new FormData(event.target))) place.current?.close();
   };
   return html`
-    <dialog ref=${place} class=${wide && "wide"} aria-labelledby="dialog" onClose=${onClose}>
+    <dialog ref=${place} class=${wide && "wide"} aria-labelledby="dialog" closedby=${busy ? "none" : "closerequest"}
+      onClose=${onClose}>
       <form method="dialog" onSubmit=${send}>
         <h2 id="dialog">${title}</h2>
         ${children}

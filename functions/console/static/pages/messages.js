@@ -37,9 +37,11 @@ export function Messages({ kind, subject }) {
     </section>`;
 }
 
-const Message = ({ message: { user, at, text } }) => html`
+const Message = ({ message: { user, role, at, text } }) => html`
   <li>
-    <span class="note"><${Name}>${user}<//>${user === reader().name && " (you)"}, <${Time} at=${at} /></span>
+    <span class="note">
+      <${Name}>${user}<//>${user === reader().name && " (you)"}${role && `, ${role}`}, <${Time} at=${at} />
+    </span>
     <p class="text" dir="auto">${text}</p>
   </li>`;
 

@@ -8,14 +8,23 @@ import { Dialog, Link, Name, useSending } from "../parts.js";
 import { EventLink, eventAddress } from "./events.js";
 
 const SOURCE = "finance";
-const newId = () => crypto.randomUUID();
 const EXACT = 10;
+const KEPT = "recording ";
 const KINDS = {
   payment: { title: "Record a payment", type: "payment.recorded", fields: PaymentFields, data: paymentData },
   adjustment: {
     title: "Record an adjustment", type: "adjustment.recorded", fields: AdjustmentFields, data: adjustmentData,
   },
 };
+
+/** Returns the id of the next event about a subject: the tab keeps it, so what is sent after a reload is the same. */
+function keptId(subject) {
+  const kept = window.sessionStorage.getItem(KEPT + subject) || crypto.randomUUID();
+  window.sessionStorage.setItem(KEPT + subject, kept);
+  return kept;
+}
+
+const forgetId = (subject) => window.sessionStorage.removeItem(KEPT + subject);
 
 /**
  * The buttons of what finance may record for an agency, and what became of the last event.
@@ -25,20 +34,14 @@ const KINDS = {
 export function Recording({ agency, currency, sale, onRecorded }) {
   const [kind, setKind] = useState(null);
   const [outcome, setOutcome] = useState(null);
-  const [id, setId] = useState(newId);
   if (!may("finance")) return null;
   const onDone = (recorded) => {
-    setId(newId());
     setOutcome(recorded);
     onRecorded(recorded);
   };
   const ask = (asked) => {
     setOutcome(null);
     setKind(asked);
-  };
-  const onClose = (problem) => {
-    if (problem?.status === 409) setId(newId());
-    setKind(null);
   };
   return html`
     <p class="bar">
@@ -48,7 +51,7 @@ export function Recording({ agency, currency, sale, onRecorded }) {
       </button>
     </p>
     ${outcome && html`<${Outcome} outcome=${outcome} />`}
-    ${kind && html`<${Ask} ...${{ kind, id, agency, currency, sale, onDone, onClose }} />`}`;
+    ${kind && html`<${Ask} ...${{ kind, agency, currency, sale, onDone }} onClose=${() => setKind(null)} />`}`;
 }
 
 function Outcome({ outcome: { source, id, verdict, held } }) {
@@ -63,24 +66,30 @@ function Outcome({ outcome: { source, id, verdict, held } }) {
     </p>`;
 }
 
-/** The dialog. `id` is the event's, kept until it is recorded: what another dialog sends again is recorded once. */
-function Ask({ kind, id, agency, sale, onDone, onClose, ...more }) {
+/** The dialog. The event's id is kept until it is recorded: what another dialog sends again is recorded once. */
+function Ask({ kind, agency, sale, onDone, onClose, ...more }) {
   const { title, type, fields, data } = KINDS[kind];
+  const subject = JSON.stringify([agency, sale?.source, sale?.id]);
+  const [id] = useState(() => keptId(subject));
   const [currency, setCurrency] = useState(sale?.currency || more.currency || "");
-  const send = (form) => {
+  const send = async (form) => {
     const values = Object.fromEntries([...form].map(([name, value]) => [name, value.trim()]));
     const { reason, reference, time } = values;
-    return record({
+    const outcome = await record({
       specversion: "1.0", source: SOURCE, id, type, subject: agency,
       ...(time && { time: format.instant(time) }),
       data: { currency, reason, ...(reference && { extra: { reference } }), ...data(values, sale) },
+    }).catch((problem) => {
+      if (problem.status === 409) forgetId(subject);
+      throw problem;
     });
+    forgetId(subject);
+    return outcome;
   };
   const sending = useSending(send, onDone);
   const digits = /^[A-Z]{3}$/.test(currency) ? format.digitsOf(currency) : 2;
   return html`
-    <${Dialog} title=${sale ? "Adjust the commission" : title} action="Record" onClose=${() => onClose(sending.problem)}
-      ...${sending}>
+    <${Dialog} ...${{ onClose, ...sending }} title=${sale ? "Adjust the commission" : title} action="Record">
       <p>For <${Name}>${agency}<//>. It is recorded for ever, under your name. To correct it, record the opposite.</p>
       <label>Currency
         <input name="currency" required pattern="[A-Z]{3}" title="Three capital letters, such as EUR" size="5"

@@ -13,8 +13,10 @@ from quarterhour.model.clock import iso_millis
 from quarterhour.model.errors import ForbiddenError
 from quarterhour.model.fields import NAME, Fields
 from quarterhour.threads.keys import MessageKey, Thread, claim_hash, claim_key
-from quarterhour.web.access import Caller
+from quarterhour.web.access import Caller, Role
 
+WRITERS: Final = frozenset({Role.AGENCY, Role.SUPPORT})
+"""The roles of people who may write messages."""
 MAX_TEXT: Final = 4000
 """The largest number of characters in a message."""
 
@@ -29,12 +31,16 @@ PERIOD: Final = "the beginning of a UTC instant: 2026, 2026-10, 2026-10-23, 2026
 
 @dataclass(frozen=True)
 class Message:
-    """A user's message in a thread; two messages with the same ``id`` are a message and its retry."""
+    """A user's message in a thread; two messages with the same ``id`` are a message and its retry.
+
+    ``role`` is that of a person, as whom they write; ``None`` for a user whom a machine names.
+    """
 
     thread: Thread
     user: str
     id: str
     text: str
+    role: Role | None = None
 
     @cached_property
     def hash(self) -> str:
@@ -54,7 +60,7 @@ class Message:
         """Return the item of the message, written at an instant."""
         key, partition = MessageKey.of(self.user, at, self.hash), self.thread.partition(self.user)
         keys = {"pk": partition, "sk": key.by_user, "gsi1pk": partition, "gsi1sk": key.by_time}
-        return {**keys, "id": self.id, "text": self.text}
+        return {**keys, "id": self.id, "text": self.text, **({"role": self.role} if self.role else {})}
 
 
 def read_message(thread: Thread, body: Mapping[str, Any], caller: Caller) -> Message:
@@ -75,13 +81,14 @@ def read_message(thread: Thread, body: Mapping[str, Any], caller: Caller) -> Mes
             # A name that is not valid in a key would make the thread unreadable for everybody.
             raise ForbiddenError(f"your token's subject (sub) can name no writer: that takes {NAME}")
         user = caller.name
-    return Message(thread, user, id_, text)
+    return Message(thread, user, id_, text, caller.role_among(WRITERS))
 
 
 def shown(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return a message as the API shows it."""
     key = MessageKey.parse(values["sk"])
-    return {"user": key.user, "at": key.at, "id": values["id"], "text": values["text"]}
+    role = values.get("role")
+    return {"user": key.user, "role": role, "at": key.at, "id": values["id"], "text": values["text"]}
 
 
 def period(text: str) -> str:

@@ -72,6 +72,10 @@ class Caller:
         """Return whether the caller is a machine, or has one of these roles."""
         return self.roles is None or not roles.isdisjoint(self.roles)
 
+    def role_among(self, roles: frozenset[Role]) -> Role | None:
+        """Return the caller's role among these, of which nobody has two; ``None`` for a machine."""
+        return next(iter(roles & self.roles), None) if self.roles is not None else None
+
     def may_see(self, agency: str) -> bool:
         """Return whether the caller may see an agency's data."""
         return self.is_of_marketplace or agency in self.agencies
