@@ -5,10 +5,12 @@ from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from decimal import Decimal
+from typing import Final
 
 import pytest
 from moto import mock_aws
 
+from benchmarks import cost
 from quarterhour.aws.telemetry import Metric as Own
 from quarterhour.model.clock import ManualClock, using
 from quarterhour.operations.plan import LATE_FIRINGS
@@ -255,6 +257,10 @@ def test_a_watch_that_stops_is_missed_within_the_hour(known: dict[str, Alarm]) -
 # ---------------------------------------------------------------- that none is forgotten
 
 
+BEHIND_APIS_ALONE: Final = {"ConsoleFunction", "OperationsFunction"}
+"""Functions that cost nothing at rest: their failures are responses of an API, and its alarm sees those."""
+
+
 @pytest.mark.parametrize("metric", ["Errors", "Throttles"])
 def test_every_function_is_watched_for(known: dict[str, Alarm], stack: Stack, metric: str) -> None:
     watched = Counter(
@@ -263,7 +269,21 @@ def test_every_function_is_watched_for(known: dict[str, Alarm], stack: Stack, me
         for one in alarm.metrics
         if one.name == metric
     )
-    assert watched == Counter(stack.of("AWS::Lambda::Function").keys())
+    assert watched == Counter(stack.of("AWS::Lambda::Function").keys() - BEHIND_APIS_ALONE)
+
+
+@pytest.mark.parametrize("function", sorted(BEHIND_APIS_ALONE))
+def test_a_function_without_an_alarm_is_invoked_by_apis_alone_and_each_has_one(
+    known: dict[str, Alarm], stack: Stack, function: str
+) -> None:
+    fives = [one for alarm in known.values() for one in alarm.metrics if one.name == "5xx"]
+    watched = {dict(one.dimensions)["ApiId"] for one in fives if "ApiId" in dict(one.dimensions)}
+    invokers = [one for one in stack.of("AWS::Lambda::Permission").values() if function in str(one["FunctionName"])]
+    assert {one["Principal"] for one in invokers} == {"apigateway.amazonaws.com"}
+    apis = {api for api in stack.of("AWS::ApiGatewayV2::Api") for one in invokers if api in str(one["SourceArn"])}
+    assert apis
+    assert {f"{api}.Ref" for api in apis} <= watched
+    assert function not in str(stack.of("AWS::Lambda::EventSourceMapping"))
 
 
 def test_every_stream_function_is_watched_for_its_lag(known: dict[str, Alarm], stack: Stack) -> None:
@@ -316,6 +336,7 @@ def test_the_operations_page_tells_what_the_metrics_cost(
     assert [(Decimal(sum_), int(count), Decimal(each)) for sum_, count, each in documented] == [
         (count * each, count, each) for count, each in ((looked_at, ALARMED), (len(written), OWN), (of_routes, OWN))
     ]
+    assert (looked_at, len(written), of_routes) == (cost.ALARM_METRICS, cost.OWN_METRICS, cost.ROUTE_METRICS)
 
 
 # ---------------------------------------------------------------- the dashboard
