@@ -1013,8 +1013,8 @@ class Message(Answer):
     """A message of a discussion."""
 
     user: Name
-    role: Literal["agency", "support"] | None
-    """The role in which a person wrote it; null if a machine named the user."""
+    role: Maybe[Literal["agency", "support"]]
+    """The role in which a person wrote it."""
     at: Instant
     id: Name
     text: str

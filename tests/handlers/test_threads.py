@@ -46,7 +46,7 @@ def test_a_message_and_its_retry_get_the_same_stored_message(sold: World) -> Non
     first, again = send_message(sold), send_message(sold)
     assert (first.status, again.status) == (201, 200)
     assert first.json() == again.json() == {
-        "user": "ann", "role": None, "at": "2026-10-23T02:30:00.000Z", "id": "m-1", "text": "Where is the refund?",
+        "user": "ann", "at": "2026-10-23T02:30:00.000Z", "id": "m-1", "text": "Where is the refund?",
     }  # fmt: skip
     assert sold.read(LINE) == {"items": [first.json()], "next": None, "previous": None}
 

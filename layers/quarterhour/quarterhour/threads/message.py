@@ -87,8 +87,8 @@ def read_message(thread: Thread, body: Mapping[str, Any], caller: Caller) -> Mes
 def shown(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return a message as the API shows it."""
     key = MessageKey.parse(values["sk"])
-    role = values.get("role")
-    return {"user": key.user, "role": role, "at": key.at, "id": values["id"], "text": values["text"]}
+    role = {"role": values["role"]} if "role" in values else {}
+    return {"user": key.user, **role, "at": key.at, "id": values["id"], "text": values["text"]}
 
 
 def period(text: str) -> str:
