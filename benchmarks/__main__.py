@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from benchmarks import children
-from benchmarks.console import LATENCY_MS, WAYS, looks
+from benchmarks.console import LATENCY_MS, MANY, MOST_GROWTH, WAYS, growth, looks
 from benchmarks.crosscheck import crosscheck
 from benchmarks.functions import ROOT
 from benchmarks.latency import CALL_SECONDS, ORDER_ITEMS
@@ -491,6 +491,14 @@ def looking(extent: Extent) -> Iterator[Line]:
             at_most(way.most, look.times),
             (SHOWN,),
         )
+    slower = growth(extent.rounds)
+    yield Line(
+        f"time to show the tenth hundred of {MANY:,} accounts, against the second",
+        f"{slower:.2f}x",
+        f"<= {MOST_GROWTH}x",
+        at_most(MOST_GROWTH, slower),
+        (SHOWN,),
+    )
 
 
 def metering(extent: Extent) -> Iterator[Line]:

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 NOW: Final = datetime(2026, 11, 30, 12, tzinfo=UTC)
 AGENCIES: Final = 300
 DAYS: Final = 61
+MANY: Final = 1000
+MOST_GROWTH: Final = 3
 LATENCY_MS: Final = 50
 """Of each request, to the API of a region that is not far."""
 
@@ -44,6 +46,20 @@ _AT_ONCE: Final = """async (paths) => {
   return (performance.now() - began) / 1000;
 }"""
 """Makes the same calls, all at once."""
+
+
+_SHOW_MORE: Final = """() => new Promise((resolve) => {
+  const rows = () => document.querySelectorAll("tbody tr").length;
+  const before = rows(), began = performance.now();
+  const watch = new MutationObserver(() => {
+    if (rows() === before) return;
+    watch.disconnect();
+    requestAnimationFrame(() => setTimeout(() => resolve((performance.now() - began) / 1000)));
+  });
+  watch.observe(document.body, { childList: true, subtree: true });
+  [...document.querySelectorAll("button")].find((one) => one.innerText === "Show more").click();
+})"""
+"""Loads the next hundred rows of a list, and waits until they are painted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +101,32 @@ def looks(rounds: int) -> list[Look]:
     """Follow each way so many times, and return the fastest look of each; raise ``ToolError`` without Chromium."""
     if not shutil.which(_BROWSER):
         raise ToolError(f"{_BROWSER} not found (apt-get install {_BROWSER})")
-    with _marketplace() as url, _page() as page:
+    with _marketplace(AGENCIES, DAYS) as url, _page() as page:
         return [_fastest([_look(page, url, way) for _ in range(rounds)]) for way in WAYS]
+
+
+def growth(rounds: int) -> float:
+    """Return how long the tenth hundred of ``MANY`` accounts takes to be shown, as a multiple of the second hundred.
+
+    Raises ``ToolError`` without Chromium.
+    """
+    if not shutil.which(_BROWSER):
+        raise ToolError(f"{_BROWSER} not found (apt-get install {_BROWSER})")
+    with _marketplace(MANY, 1) as url, _page() as page:
+        found = [_growing(page, url) for _ in range(rounds)]
+    return min(last for _, last in found) / min(first for first, _ in found)
+
+
+def _growing(page: "Page", url: str) -> tuple[float, float]:
+    """Show all accounts, a hundred after the other; return the seconds that the second and the last hundred took."""
+    page.goto(f"{url}/console/accounts")
+    more = page.get_by_role("button", name="Show more", exact=True)
+    more.wait_for()
+    seconds = []
+    while more.count():
+        seconds.append(page.evaluate(_SHOW_MORE))
+        page.wait_for_load_state("networkidle")
+    return seconds[0], seconds[-1]
 
 
 def _look(page: "Page", url: str, way: Way) -> Look:
@@ -111,11 +151,11 @@ def _fastest(found: Sequence[Look]) -> Look:
 
 
 @contextmanager
-def _marketplace() -> Iterator[str]:
-    """Serve a marketplace of many agencies, and yield its address."""
+def _marketplace(agencies: int, days: int) -> Iterator[str]:
+    """Serve a marketplace of some agencies with some days each, and yield its address."""
     server = Server(0)
     with using(ManualClock(NOW)), open_stack("moto", s3_url=server.url, virtual=True) as stack:
-        fill(stack, accounts(AGENCIES), days_before(date(2026, 12, 1), DAYS))
+        fill(stack, accounts(agencies), days_before(date(2026, 12, 1), days))
         with server.serving(stack):
             yield server.url
 
@@ -145,3 +185,4 @@ def _page() -> Iterator["Page"]:
 if __name__ == "__main__":
     for way_, look in zip(WAYS, looks(5), strict=True):
         print(f"{way_.name}: {look.times:.2f}x ({look.page_seconds * 1000:.0f} ms, calls: {look.calls})")
+    print(f"the tenth hundred of {MANY:,} accounts: {growth(5):.2f}x the second")
