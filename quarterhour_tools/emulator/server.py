@@ -44,6 +44,8 @@ class Server(ThreadingHTTPServer):
     """
 
     daemon_threads = True
+    request_queue_size = 128
+    """Connections that wait to be accepted. A browser opens several at once; one too many is tried a second later."""
 
     def __init__(self, port: int, host: str = HOST) -> None:
         """Bind a port of this machine; 0 for any free port. Raises ``OSError`` if it cannot be bound."""
