@@ -379,7 +379,7 @@ class SentReaders(Body):
     """The subjects (`sub`) of their tokens."""
 
 
-# ---------------------------------------------------------------- exchange rates, discussions, the schedule
+# ---------------------------------------------------------------- exchange rates, messages, the schedule
 
 
 class ExchangeRateStatement(Body):

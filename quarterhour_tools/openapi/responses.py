@@ -571,7 +571,7 @@ class Dispute(NamedStatement):
     correction: Maybe[EventName]
     """The correction that resolved it, if one did."""
     thread: str
-    """The path of the discussion."""
+    """The path of the messages about the line."""
 
 
 class LastStatement(Answer):
@@ -1006,11 +1006,11 @@ class Caller(Answer):
     """The agencies whose data a person with the role `agency` may see; none for staff and machines, who see all."""
 
 
-# ---------------------------------------------------------------- discussions
+# ---------------------------------------------------------------- messages
 
 
 class Message(Answer):
-    """A message of a discussion."""
+    """A message about the subject of a thread."""
 
     user: Name
     role: Maybe[Literal["agency", "support"]]

@@ -277,7 +277,7 @@ ROUTES: Final[Mapping[str, RouteDescription]] = {
         a.Page[a.ExchangeRateSnapshot] | a.ExchangeRateSnapshot, 404, layer=_LAYER, currency=_CURRENCY
     ),
     "GET /exchange-rates/{currency}/trend": _read(a.ExchangeRateTrend, 404, currency=_CURRENCY),
-    # ------------------------------------------------------------ discussions
+    # ------------------------------------------------------------ messages
     "POST /threads/{kind}/{subject}/messages": RouteDescription(
         {201: a.Message, 200: a.Message},
         (404, 409, 413, 415),

@@ -230,7 +230,7 @@ def test_people_of_another_agency_change_nothing(world: World) -> None:
 # ---------------------------------------------------------------- disputes
 
 
-def test_a_disputed_line_disputes_its_statement_and_names_its_discussion(world: World) -> None:
+def test_a_disputed_line_disputes_its_statement_and_names_the_path_of_its_messages(world: World) -> None:
     response = dispute(world)
     found = response.json()
     assert (response.status, found["status"], found["opened"]["reason"]) == (201, "open", "returned")
@@ -244,7 +244,7 @@ def test_a_disputed_line_disputes_its_statement_and_names_its_discussion(world: 
     assert len(world.read(found["thread"])["items"]) == 1
 
 
-def test_the_path_of_a_discussion_holds_for_names_with_slashes() -> None:
+def test_the_path_of_the_messages_about_a_line_holds_for_names_with_slashes() -> None:
     with end_of_october() as world:
         event = sale("50%/1", "10.00") | {"source": "https://shop.example"}
         assert post(world, event).status == 202

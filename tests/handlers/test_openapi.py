@@ -35,7 +35,7 @@ def test_the_document_is_published(world: World) -> None:
 
 
 def test_every_write_says_why_it_may_be_repeated() -> None:
-    table = PAGE.read_text("utf-8").partition("**Sent again**")[2].partition("\n\n|")[2].partition("\n\n")[0]
+    table = PAGE.read_text("utf-8").partition("**Retries**")[2].partition("\n\n|")[2].partition("\n\n")[0]
     assert set(re.findall(r"^\| `(\w+ /\S+)`", table, re.MULTILINE)) == set(WRITES)
     assert {route for route, one in OPERATIONS.items() if "**Retries:**" in one.get("description", "")} == set(WRITES)
 

@@ -322,7 +322,7 @@ class Dispute:
         )
 
     def shown_to(self, caller: Caller) -> dict[str, Any]:
-        """Return the dispute as a caller may see it, with the path of the discussion of its line."""
+        """Return the dispute as a caller may see it, with the path of the messages about its line."""
         resolution = {"resolved": self.resolved.shown_to(caller)} if self.resolved else {}
         correction = {"correction": _identity(self.correction)} if self.correction else {}
         return {

@@ -1,1 +1,1 @@
-"""Discussion threads: messages about an order, a report, or a line of a report."""
+"""Threads: the messages about an order, a line, a report, an agency or a statement."""

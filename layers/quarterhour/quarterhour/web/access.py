@@ -25,7 +25,7 @@ class Role(StrEnum):
     """What a person does: works at agencies, or is one of the marketplace's staff."""
 
     AGENCY = "agency"
-    """Sees their own agencies' data, takes part in its discussions, accepts and disputes statements."""
+    """Sees their own agencies' data, writes messages about it, accepts and disputes statements."""
     FINANCE = "finance"
     """Sees everything, changes the status of statements, resolves disputes, registers agencies, writes rate cards.
 
