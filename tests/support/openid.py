@@ -31,12 +31,12 @@ class Issuer:
     """The claim of the person's role; none if it is empty."""
     name: str = "Zoë Quine"
     seconds: int = 3600
-    """For which an access token is valid."""
+    """Lifetime of an access token, in seconds."""
     nonce: str = ""
-    """In place of the nonce that was sent."""
+    """The nonce to return; empty: the one that was sent."""
     grants: list[str] = field(default_factory=list)
     error: str = ""
-    """With which it answers in place of a code."""
+    """The error to return in place of a code; empty: a code."""
     refreshes: bool = True
     """Whether it gives refresh tokens."""
     ends_sessions: bool = True

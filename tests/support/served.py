@@ -16,7 +16,10 @@ from tests.support.system import World
 
 @contextmanager
 def served(clock: ManualClock, parameters: Mapping[str, str] | None = None) -> Iterator[tuple[Server, World]]:
-    """Serve a stack at the time of a clock; yield its server, whose turns a test takes to use the system, and that."""
+    """Serve a stack at the time of a clock; yield the server and the system.
+
+    A test uses the system only within ``server.turns.taken()``.
+    """
     server = Server(0)
     with (
         using(clock),

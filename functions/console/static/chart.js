@@ -10,7 +10,7 @@ const QUARTER_HOUR = 900;
 const DAY = 86_400;
 const MONTH = 30 * DAY;
 
-/** What changes the colours of the page: the reader's scheme, and printing, which is always light. */
+/** The media queries that change the page's colours: the reader's scheme, and printing, which is always light. */
 const SCHEMES = ["(prefers-color-scheme: dark)", "print"].map((query) => window.matchMedia(query));
 
 /** The spans that bars can have: their length in seconds, the distances of ticks, and how a tick is written. */

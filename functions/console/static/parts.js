@@ -32,7 +32,7 @@ export const Status = ({ value }) => html`<span class=${`tag ${value}`}>${format
 export const Time = ({ at }) =>
   html`<time datetime=${at} title=${`${format.time(at, "UTC")} UTC`}>${format.time(at)}</time>`;
 
-/** A table with a caption; it scrolls by itself where it is too wide. */
+/** A table with a caption; it scrolls by itself if it is wider than the page. */
 export const Table = ({ caption, head, children }) => html`
   <div class="scroll" tabindex="0" role="region" aria-label=${caption}>
     <table>

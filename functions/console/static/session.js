@@ -1,7 +1,8 @@
 /**
  * Who uses the page: sign-in at the issuer, by the authorization code flow with PKCE.
  *
- * Tokens are kept in memory only. What must outlast the way to the issuer and back is no token, and is used once.
+ * Tokens are kept in memory only. Session storage holds state, nonce, PKCE verifier and page until the issuer responds;
+ * each is used once.
  */
 import { Problem } from "./problem.js";
 import { settings } from "./settings.js";
@@ -15,7 +16,7 @@ let endpoints;
 let tokens;
 let renewal;
 
-/** Returns when the reader is signed in; else the page goes to the issuer. Throws a Problem if that cannot work. */
+/** Signs the reader in, or redirects to the issuer; does nothing without one. Throws a Problem if it fails. */
 export async function begin() {
   if (!signsIn) return;
   if (!settings.client_id) {

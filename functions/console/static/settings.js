@@ -1,2 +1,2 @@
-/** What the deployment tells the page: the time zone of the periods, and how people sign in. */
+/** The settings of the deployment: time zone of the periods, and sign-in. */
 export const settings = JSON.parse(document.querySelector('meta[name="settings"]').content);

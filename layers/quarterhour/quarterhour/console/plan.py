@@ -1,4 +1,4 @@
-"""What the console's files are served as: their addresses, their types, and the headers that protect their reader."""
+"""The console's static files as responses: addresses, content types, security headers."""
 
 import gzip
 import json
@@ -90,7 +90,7 @@ def origin(address: str) -> str:
 
 
 def served_files(files: Mapping[str, bytes], settings: PageSettings, connect: Sequence[str]) -> dict[str, Served]:
-    """Return what is served by path, from the files by name; ``INDEX`` stands for every page.
+    """Return what is served by path, from the files by name; the key ``INDEX`` holds the page.
 
     Each file but the index is served under the hash of all of them, so it can be cached for ever. The index names that
     hash, so browsers request it each time.
