@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from benchmarks import children
-from benchmarks.console import LATENCY_MS, MANY, MOST_GROWTH, WAYS, growth, looks
+from benchmarks.console import LATENCY_MS, MANY, MOST_GROWTH, VISITS, growth, timings
 from benchmarks.crosscheck import crosscheck
 from benchmarks.functions import ROOT
 from benchmarks.latency import CALL_SECONDS, ORDER_ITEMS
@@ -476,19 +476,19 @@ def sending(extent: Extent) -> Iterator[Line]:
     yield Line("  CPU time of an event", f"{measured['microseconds']:.0f} µs", notes=(SENT,))
 
 
-def looking(extent: Extent) -> Iterator[Line]:
+def showing(extent: Extent) -> Iterator[Line]:
     """Time pages of the console from click to figures, against their calls to the API."""
     try:
-        found = looks(extent.rounds)
+        found = timings(extent.rounds)
     except ToolError as error:
         yield Line("time from click to figures in the console", "not measured", notes=(str(error),))
         return
-    for way, look in zip(WAYS, found, strict=True):
+    for visit, timing in zip(VISITS, found, strict=True):
         yield Line(
-            f"time from click to figures of {way.name}, against its calls to the API",
-            f"{look.times:.2f}x ({look.page_seconds * 1000:,.0f} ms, calls: {look.calls})",
-            f"<= {way.most:g}x",
-            at_most(way.most, look.times),
+            f"time from click to figures of {visit.name}, against its calls to the API",
+            f"{timing.ratio:.2f}x ({timing.page_seconds * 1000:,.0f} ms, calls: {timing.calls})",
+            f"<= {visit.budget:g}x",
+            at_most(visit.budget, timing.ratio),
             (SHOWN,),
         )
     slower = growth(extent.rounds)
@@ -544,7 +544,7 @@ MEASUREMENTS: Final[Sequence[Callable[[Extent], Iterator[Line]]]] = (
     starting,
     replaying,
     sending,
-    looking,
+    showing,
     metering,
 )
 

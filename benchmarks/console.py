@@ -63,28 +63,28 @@ _SHOW_MORE: Final = """() => new Promise((resolve) => {
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
-    """A page, the address of its link, the page from which the link is followed, and the budget.
+class Visit:
+    """A page, its address, the page whose link leads to it, and the budget: its time as a multiple of its calls'.
 
-    ``most``: the most times that its calls take, as they have to wait for each other.
+    The budget allows for calls that have to wait for each other.
     """
 
     name: str
     address: str
     start: str
-    most: float
+    budget: float
 
 
 _AGENCY: Final = "/console/agencies/agency%200000?currency=EUR"
-WAYS: Final = (
-    Way(f"the overview of {AGENCIES} agencies", "/", "/console/accounts", 2),
-    Way("an agency", _AGENCY, "/console/accounts", 4),
-    Way("a statement", "/console/statements/2026-11/agency%200000/EUR", _AGENCY, 3),
+VISITS: Final = (
+    Visit(f"the overview of {AGENCIES} agencies", "/", "/console/accounts", 2),
+    Visit("an agency", _AGENCY, "/console/accounts", 4),
+    Visit("a statement", "/console/statements/2026-11/agency%200000/EUR", _AGENCY, 3),
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class Timing:
     """How long a page took to show its figures, how long its calls take alone, and how many there are."""
 
     page_seconds: float
@@ -92,17 +92,17 @@ class Look:
     calls: int
 
     @property
-    def times(self) -> float:
+    def ratio(self) -> float:
         """The time of the page as a multiple of that of its calls."""
         return self.page_seconds / self.calls_seconds
 
 
-def looks(rounds: int) -> list[Look]:
-    """Follow each way so many times, and return the fastest look of each; raise ``ToolError`` without Chromium."""
+def timings(rounds: int) -> list[Timing]:
+    """Make each visit so many times, and return the fastest timing of each; raise ``ToolError`` without Chromium."""
     if not shutil.which(_BROWSER):
         raise ToolError(f"{_BROWSER} not found (apt-get install {_BROWSER})")
     with _marketplace(AGENCIES, DAYS) as url, _page() as page:
-        return [_fastest([_look(page, url, way) for _ in range(rounds)]) for way in WAYS]
+        return [_fastest([_timing(page, url, visit) for _ in range(rounds)]) for visit in VISITS]
 
 
 def growth(rounds: int) -> float:
@@ -129,9 +129,9 @@ def _growing(page: "Page", url: str) -> tuple[float, float]:
     return seconds[0], seconds[-1]
 
 
-def _look(page: "Page", url: str, way: Way) -> Look:
-    page.goto(url + way.start)
-    page.locator(f'a[href="{way.address}"]').first.wait_for()
+def _timing(page: "Page", url: str, visit: Visit) -> Timing:
+    page.goto(url + visit.start)
+    page.locator(f'a[href="{visit.address}"]').first.wait_for()
     page.wait_for_load_state("networkidle")
     requested: list[str] = []
 
@@ -139,15 +139,15 @@ def _look(page: "Page", url: str, way: Way) -> Look:
         requested.append(request.url.removeprefix(url))
 
     page.on("request", remember)
-    page_seconds = page.evaluate(_CLICK, way.address)
+    page_seconds = page.evaluate(_CLICK, visit.address)
     page.remove_listener("request", remember)
     calls = [one for one in requested if not one.startswith("/assets/")]
-    return Look(page_seconds, page.evaluate(_AT_ONCE, calls), len(calls))
+    return Timing(page_seconds, page.evaluate(_AT_ONCE, calls), len(calls))
 
 
-def _fastest(found: Sequence[Look]) -> Look:
+def _fastest(found: Sequence[Timing]) -> Timing:
     """Return the fastest time of the page and the fastest of its calls: what else runs only makes them slower."""
-    return Look(min(one.page_seconds for one in found), min(one.calls_seconds for one in found), found[0].calls)
+    return Timing(min(one.page_seconds for one in found), min(one.calls_seconds for one in found), found[0].calls)
 
 
 @contextmanager
@@ -183,6 +183,6 @@ def _page() -> Iterator["Page"]:
 
 
 if __name__ == "__main__":
-    for way_, look in zip(WAYS, looks(5), strict=True):
-        print(f"{way_.name}: {look.times:.2f}x ({look.page_seconds * 1000:.0f} ms, calls: {look.calls})")
+    for one, timing in zip(VISITS, timings(5), strict=True):
+        print(f"{one.name}: {timing.ratio:.2f}x ({timing.page_seconds * 1000:.0f} ms, calls: {timing.calls})")
     print(f"the tenth hundred of {MANY:,} accounts: {growth(5):.2f}x the second")
