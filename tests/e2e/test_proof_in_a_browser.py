@@ -181,7 +181,7 @@ def test_a_missing_file_is_not_proven(browser: Tab, address: str, world: tuple[W
 @pytest.mark.parametrize(
     ("change", "problem"),
     [
-        ((b"12.345,", b"12.346,"), "payments: 12.345 where 12.346 is right"),
+        ((b"12.345,", b"12.346,"), "payments: expected 12.346, found 12.345"),
         ((b",-34567.1,", b",-34567.10000000000000000001,"), "refunds: "),
         ((b"\n202610301445", b"\n202610301430"), "The quarter-hour of a line"),
     ],

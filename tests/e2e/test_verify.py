@@ -65,7 +65,7 @@ def test_a_copy_is_proven_until_a_statement_is_changed(copy: Path, capsys: pytes
     assert main(["verify", str(copy)]) == 1
     shown = capsys.readouterr()
     assert "NOT proven" in shown.out
-    assert "statements/2026-10/42/GBP/statement.json: closing: 0.24 where 0.25 is right" in shown.err
+    assert "statements/2026-10/42/GBP/statement.json: closing: expected 0.25, found 0.24" in shown.err
 
 
 def test_one_statement_is_proven_by_itself(copy: Path, capsys: pytest.CaptureFixture[str]) -> None:

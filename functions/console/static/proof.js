@@ -99,7 +99,7 @@ async function step(text, check) {
 }
 
 function expect(what, found, expected) {
-  if (found !== expected) throw new Problem(0, "Not proven", `${what}: ${found} where ${expected} is right.`);
+  if (found !== expected) throw new Problem(0, "Not proven", `${what}: expected ${expected}, found ${found}.`);
 }
 
 async function readManifest(files, sha256) {

@@ -344,50 +344,66 @@ TAMPERINGS = {
     "a manifest that is not text": Tampering(put(MIDDLE, b"\xff\xfe\xff"), MIDDLE, "cannot be read: "),
     # manifests, covered up
     "a manifest taken out, the chain repaired": Tampering(
-        removed_and_covered_up(MIDDLE), LAST, "from: 2026-10-23T02:30:00Z where 2026-10-23T02:00:00Z"
+        removed_and_covered_up(MIDDLE), LAST, "from: expected 2026-10-23T02:00:00Z, found 2026-10-23T02:30:00Z"
     ),
     "its lines are found then": Tampering(removed_and_covered_up(MIDDLE), LINES_0200, "is in no manifest"),
     "a manifest without its accounts": Tampering(document(LAST, lambda m: m.pop("accounts")), LAST, "cannot be read: "),
     "a sum that is not a number": Tampering(document(LAST, account("gross", "one")), LAST, "cannot be read: "),
-    "a count that is not a number": Tampering(document(LAST, lambda m: m.update(lines="1")), LAST, "lines: 1 where 1"),
+    "a count that is not a number": Tampering(
+        document(LAST, lambda m: m.update(lines="1")), LAST, "lines: expected 1, found 1"
+    ),
     "a sum changed": Tampering(document(MIDDLE, account("commission", "0.01")), MIDDLE, "accounts: "),
     "an account left out": Tampering(document(MIDDLE, lambda m: m["accounts"].pop()), MIDDLE, "accounts: "),
-    "the number of lines changed": Tampering(document(MIDDLE, lambda m: m.update(lines=4)), MIDDLE, "lines: 4 where 3"),
+    "the number of lines changed": Tampering(
+        document(MIDDLE, lambda m: m.update(lines=4)), MIDDLE, "lines: expected 3, found 4"
+    ),
     "a quarter-hour's number of lines changed": Tampering(
-        document(MIDDLE, bucket(lines=1)), MIDDLE, "lines of 202610230200: 1 where 2"
+        document(MIDDLE, bucket(lines=1)), MIDDLE, "lines of 202610230200: expected 2, found 1"
     ),
     "a quarter-hour's lines hidden": Tampering(
-        document(MIDDLE, bucket(file=None)), MIDDLE, "lines of 202610230200: 2 where 0"
+        document(MIDDLE, bucket(file=None)), MIDDLE, "lines of 202610230200: expected 0, found 2"
     ),
     "the last quarter-hour's lines hidden": Tampering(
         document(LAST, bucket(file=None, lines=0)), LINES_0230, "is in no manifest"
     ),
     "a quarter-hour left out": Tampering(
-        document(MIDDLE, lambda m: m["buckets"].pop()), MIDDLE, "buckets: ['202610230200'] where"
+        document(MIDDLE, lambda m: m["buckets"].pop()),
+        MIDDLE,
+        "buckets: expected ['202610230200', '202610230215'], found ['202610230200']",
     ),
     "a quarter-hour pointed to another file": Tampering(
         document(MIDDLE, lambda m: m["buckets"][0]["file"].update(key=LINES_0230)),
         MIDDLE,
-        f"files of 202610230200: ['{LINES_0230}'",
+        f"files of 202610230200: expected [], found ['{LINES_0230}'",
     ),
     "fewer shards covered than there are": Tampering(
-        document(MIDDLE, bucket(shards=0)), LINES_0200, "shards beyond those covered: [0] where []"
+        document(MIDDLE, bucket(shards=0)), LINES_0200, "shards beyond those covered: expected [], found [0]"
     ),
     "bounds changed": Tampering(
-        document(LAST, lambda m: m.update(to="2026-10-23T03:00:00Z")), LAST, "buckets: ['202610230230'] where"
+        document(LAST, lambda m: m.update(to="2026-10-23T03:00:00Z")),
+        LAST,
+        "buckets: expected ['202610230230', '202610230245'], found ['202610230230']",
     ),
     "another run's name": Tampering(
-        document(LAST, lambda m: m.update(run="2026-10-23T0230-0300")), LAST, "run: 2026-10-23T0230-0300 where"
+        document(LAST, lambda m: m.update(run="2026-10-23T0230-0300")),
+        LAST,
+        "run: expected 2026-10-23T0230-0245, found 2026-10-23T0230-0300",
     ),
     "a manifest moved to another run's place": Tampering(
         lambda o: o.update({LAST.replace("0245", "0300"): o.pop(LAST)}),
         LAST.replace("0245", "0300"),
-        "place: reports/2026/10/23/0230-0300/manifest.json where",
+        "place: expected reports/2026/10/23/0230-0245/manifest.json, found reports/2026/10/23/0230-0300/manifest.json",
     ),
     "a page changed": Tampering(page_changed, LAST_PAGE, "page: "),
-    "a page not named": Tampering(document(MIDDLE, lambda m: m["files"].pop()), MIDDLE, "files: ["),
-    "a summary not named": Tampering(document(MIDDLE, lambda m: m.update(files=[])), MIDDLE, "files: [] where"),
-    "a schema of the future": Tampering(document(LAST, lambda m: m.update(schema=4)), LAST, "schema: 4 where 3"),
+    "a page not named": Tampering(
+        document(MIDDLE, lambda m: m["files"].pop()), MIDDLE, f"files: expected {[SUMMARY, PAGE]}, found {[SUMMARY]}"
+    ),
+    "a summary not named": Tampering(
+        document(MIDDLE, lambda m: m.update(files=[])), MIDDLE, f"files: expected {[SUMMARY, PAGE]}, found []"
+    ),
+    "a schema of the future": Tampering(
+        document(LAST, lambda m: m.update(schema=4)), LAST, "schema: expected 3, found 4"
+    ),
     "the totals of a period changed": Tampering(
         document(LAST, lambda m: m["accounts"][0]["periods"]["2026-10"].update(events=9)), LAST, "periods: "
     ),
@@ -405,7 +421,7 @@ TAMPERINGS = {
     "an amount changed": Tampering(text(LINES_0200, replaced(",12.50,", ",12.51,")), MIDDLE, "accounts: "),
     "a summary changed": Tampering(content(SUMMARY, lambda c: c.replace(b"12.50", b"12.51")), SUMMARY, "sums: "),
     "a line removed": Tampering(
-        text(LINES_0200, lambda lines: lines.pop()), MIDDLE, "lines of 202610230200: 2 where 1"
+        text(LINES_0200, lambda lines: lines.pop()), MIDDLE, "lines of 202610230200: expected 1, found 2"
     ),
     "a line doubled": Tampering(text(LINES_0200, lambda lines: lines.append(lines[-1])), LINES_0200, "is not after"),
     "the order changed": Tampering(text(LINES_0200, turned), LINES_0200, "is not after"),
@@ -507,10 +523,12 @@ TAMPERINGS_OF_PARTS = {
     ),
     "an only part slipped in": Tampering(lambda o: o.update({LINES_0130: o[PART_0]}), LINES_0130, "is in no manifest"),
     # covered up
-    "two parts swapped and covered up": Tampering(swapped, PART_0, "shards beyond those covered: [8, 15] where []"),
-    "a line moved to another part": Tampering(moved, PART_1, "shards beyond those covered: [7] where []"),
+    "two parts swapped and covered up": Tampering(
+        swapped, PART_0, "shards beyond those covered: expected [], found [8, 15]"
+    ),
+    "a line moved to another part": Tampering(moved, PART_1, "shards beyond those covered: expected [], found [7]"),
     "a part hidden": Tampering(
-        document(PARTS, lambda m: m["buckets"][0]["files"].pop()), PARTS, "lines of 202610230130: 4 where 2"
+        document(PARTS, lambda m: m["buckets"][0]["files"].pop()), PARTS, "lines of 202610230130: expected 2, found 4"
     ),
     "a part hidden with its lines": Tampering(
         document(PARTS, lambda m: (m["buckets"][0]["files"].pop(), m["buckets"][0].update(lines=2))),
@@ -527,7 +545,7 @@ TAMPERINGS_OF_PARTS = {
         document(PARTS, lambda m: m.update(parts=1)), PARTS, "files of 202610230130: "
     ),
     "more parts than there are": Tampering(
-        document(PARTS, lambda m: m.update(parts=3)), PART_0, "shards beyond those covered: [7] where []"
+        document(PARTS, lambda m: m.update(parts=3)), PART_0, "shards beyond those covered: expected [], found [7]"
     ),
     "no parts": Tampering(document(PARTS, lambda m: m.update(parts=0)), PARTS, "cannot be read: ValueError('0 parts')"),
 }

@@ -294,7 +294,7 @@ class _Verifier:
 
     def _expect(self, key: str, what: str, found: object, expected: object) -> None:
         if found != expected:
-            self._problem(key, f"{what}: {_short(found)} where {_short(expected)} is right")
+            self._problem(key, f"{what}: expected {_short(expected)}, found {_short(found)}")
 
     def _problem(self, key: str, problem: str) -> None:
         self._found.problems.append(f"{key}: {problem}")

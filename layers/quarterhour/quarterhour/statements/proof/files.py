@@ -67,6 +67,6 @@ class CheckedFiles:
 
     def _compare(self, key: str, found: SealedObject, sealed: SealedObject | None) -> None:
         if sealed and found.size != sealed.size:
-            self.problem(key, f"size: {found.size} where {sealed.size} is right")
+            self.problem(key, f"size: expected {sealed.size}, found {found.size}")
         if sealed and found.sha256 != sealed.sha256:
-            self.problem(key, f"SHA-256: {found.sha256} where {sealed.sha256} is right")
+            self.problem(key, f"SHA-256: expected {sealed.sha256}, found {found.sha256}")

@@ -277,9 +277,9 @@ class PeriodVerifier:
         if stated.after and stated.bound < stated.after:  # they are the same if both periods were stated at once
             files.problem(key, f"bound: {stated.bound} is before that of the previous period, {stated.after}")
         if stated.previous is None and stated.first_period != str(stated.period):
-            files.problem(key, f"first_period: {stated.first_period} where {stated.period} is right")
+            files.problem(key, f"first_period: expected {stated.period}, found {stated.first_period}")
         if stated.previous and stated.previous.next != stated.period:
-            files.problem(key, f"previous.period: {stated.previous} where {stated.period.previous} is right")
+            files.problem(key, f"previous.period: expected {stated.period.previous}, found {stated.previous}")
         run = manifest["report"]["run"]
         if run_bounds(run)[1] != stated.bound.end:
             files.problem(key, f"report.run: {run} does not end with the bound, {stated.bound}")
@@ -498,7 +498,7 @@ def _in_words(found: Line | None, sealed: Line | None) -> str:
     if found is None or sealed is None:
         return f"{_identity(sealed)} is missing" if sealed else f"{_identity(found)} is not of this statement"
     if _identity(found) != _identity(sealed):
-        return f"{_identity(found)} where {_identity(sealed)} is right"
+        return f"expected {_identity(sealed)}, found {_identity(found)}"
     names = [name for name in found if found[name] != sealed.get(name, "")]
     return f"{_identity(found)}: {next(differences(found[names[0]], sealed.get(names[0], ''), names[0]))}"
 

@@ -236,17 +236,17 @@ def profile_problems(profile: Json | None) -> Iterator[str]:
         return
     percent = Decimal(profile["percent"])
     if profile["scheme"] not in SCHEMES:
-        yield f"tax_profile.scheme: {_short(profile['scheme'])} where one of {', '.join(SCHEMES)} is right"
+        yield f"tax_profile.scheme: expected {' or '.join(SCHEMES)}, found {_short(profile['scheme'])}"
     elif profile["scheme"] == STANDARD and not 0 <= percent <= 100:  # noqa: PLR2004 - a percentage
         yield f"tax_profile.percent: {_short(profile['percent'])} is not a percentage"
     elif profile["scheme"] != STANDARD and percent:
-        yield f"tax_profile.percent: {_short(profile['percent'])} where 0 is right"
+        yield f"tax_profile.percent: expected 0, found {_short(profile['percent'])}"
     if not profile["note"]:
         yield "tax_profile.note: is missing"
 
 
 def differences(found: Any, expected: Any, path: str = "") -> Iterator[str]:  # noqa: ANN401 - JSON is any value
-    """Yield each place at which JSON differs from what is right: ``days[3].net: 10.00 where 9.00 is right``."""
+    """Yield each place at which JSON differs from what is right: ``days[3].net: expected 9.00, found 10.00``."""
     if isinstance(found, Mapping) and isinstance(expected, Mapping):
         inner = f"{path}." if path else ""
         for name in expected:
@@ -257,11 +257,11 @@ def differences(found: Any, expected: Any, path: str = "") -> Iterator[str]:  # 
         yield from (f"{inner}{_short(name)}: is unknown" for name in found if name not in expected)
     elif isinstance(found, list) and isinstance(expected, list):
         if len(found) != len(expected):
-            yield f"{path}: {len(found)} entries where {len(expected)} are right"
+            yield f"{path}: expected {len(expected)} entries, found {len(found)}"
         for index, (one, right) in enumerate(zip(found, expected, strict=False)):
             yield from differences(one, right, f"{path}[{index}]")
     elif found != expected or type(found) is not type(expected):
-        yield f"{path}: {_short(found)} where {_short(expected)} is right"
+        yield f"{path}: expected {_short(expected)}, found {_short(found)}"
 
 
 def _short(value: object) -> str:
