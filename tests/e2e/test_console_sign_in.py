@@ -85,7 +85,7 @@ def test_a_refusal_of_the_issuer_is_shown_and_the_page_is_kept_for_another_try(
     browser.open(f"{address}/console/accounts")
     shown(browser, "access_denied")
     issuer.error = ""
-    browser.click("Try again")
+    browser.click("Sign in")
     shown(browser, "Lifetime totals")
 
 
@@ -94,7 +94,7 @@ def test_a_response_that_answers_no_sign_in_of_this_tab_is_refused(
     browser: Tab, address: str, issuer: Issuer, query: str
 ) -> None:
     browser.open(f"{address}/?{query}")
-    shown(browser, "answers no sign-in of this tab")
+    shown(browser, "does not belong to a sign-in that this tab started")
     assert issuer.grants == []
 
 
@@ -132,6 +132,6 @@ def test_a_person_stays_signed_out_where_the_issuer_has_no_address_for_that(
     shown(browser, "Lifetime totals")
     browser.click("Sign out")
     shown(browser, "your session there may go on")
-    browser.click("Try again")
+    browser.click("Sign in")
     shown(browser, "Overview")
     assert issuer.grants == ["authorization_code"] * 2

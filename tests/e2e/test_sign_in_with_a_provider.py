@@ -250,7 +250,7 @@ def test_who_cancels_may_try_again_and_comes_to_the_page_of_the_link(browser: Ta
     shown(browser, "These people are made up")
     browser.click("Cancel")
     shown(browser, "Nobody has signed in")
-    browser.click("Try again")
+    browser.click("Sign in")
     signs_in(browser, "auditor")
     assert place(browser) == link
 
@@ -259,7 +259,7 @@ def test_a_response_that_this_tab_did_not_request_is_refused(browser: Tab, runni
     browser.open(running.address)
     signs_in(browser, "controller")
     browser.open(f"{running.address}/?code=stolen&state=forged&iss={running.issuer}")
-    shown(browser, "answers no sign-in of this tab")
+    shown(browser, "does not belong to a sign-in that this tab started")
     assert [one for one in browser.requested if one.endswith(("/token", "/accounts"))] == []
 
 

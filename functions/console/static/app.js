@@ -176,5 +176,7 @@ try {
   render(html`<${App} />`, document.body);
 } catch (problem) {
   const retry = session.beginAgain;
-  render(html`<main><h1>Sign in</h1><${Failure} problem=${problem} retry=${retry} /></main>`, document.body);
+  const page = html`
+    <main><h1>Quarterhour</h1><${Failure} problem=${problem} retry=${retry} action="Sign in" /></main>`;
+  render(page, document.body);
 }

@@ -48,14 +48,14 @@ export const Save = ({ name, columns, items, label = "Download what is shown as 
     <button type="button" onClick=${() => download(`${name}.csv`, writeCsv(columns, items))}>${label}</button>
   </p>`;
 
-/** What went wrong, in the API's words, and what to do. */
-export const Failure = ({ problem, retry }) => html`
+/** What went wrong, in the API's words, and what to do: the button `action` calls `retry`. */
+export const Failure = ({ problem, retry, action = "Try again" }) => html`
   <div class="mark" role="alert">
     <p><strong>${problem.title || "Something went wrong"}.</strong> ${problem.message}</p>
     ${problem.errors?.filter((one) => !problem.message.includes(one.problem)).map((one) => html`
       <p key=${one.field}><${Name}>${one.field} ${one.problem}<//>: expected <${Name}>${one.expected}<//></p>`)}
     ${problem.requestId && html`<p>Request <code>${problem.requestId}</code></p>`}
-    ${retry && html`<button type="button" onClick=${retry}>Try again</button>`}
+    ${retry && html`<button type="button" onClick=${retry}>${action}</button>`}
   </div>`;
 
 /** What to show while there is no content yet: the problem, or that it loads. */

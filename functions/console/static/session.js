@@ -23,7 +23,9 @@ export async function begin() {
     throw new Problem(0, "No sign-in", "This deployment has no ConsoleClientId. An operator must set that parameter.");
   }
   if (window.location.pathname === SIGNED_OUT) {
-    throw new Problem(0, "Signed out", "The issuer has no address for that, so your session there may go on.");
+    const detail = `You are signed out of the console. The issuer publishes no address for signing out, so your session
+      there may go on.`;
+    throw new Problem(0, "Signed out", detail);
   }
   endpoints = await configuration();
   const response = new URLSearchParams(window.location.search);
@@ -67,7 +69,7 @@ async function configuration() {
   const found = await fetchJson(address);
   if (found.issuer !== settings.issuer) {
     const detail = `${address} is the configuration of ${found.issuer}, not of ${settings.issuer}.`;
-    throw new Problem(0, "Another issuer", detail);
+    throw new Problem(0, "Wrong issuer", detail);
   }
   return found;
 }
@@ -97,11 +99,12 @@ async function finish(response) {
   window.sessionStorage.removeItem(PENDING);
   if (!pending.state || response.get("state") !== pending.state) {
     window.history.replaceState(null, "", "/");
-    throw new Problem(0, "Not signed in", "This response of the issuer answers no sign-in of this tab. Sign in again.");
+    const detail = "This response does not belong to a sign-in that this tab started. Sign in again.";
+    throw new Problem(0, "Not signed in", detail);
   }
   window.history.replaceState(null, "", pending.page);
   if (response.has("iss") && response.get("iss") !== settings.issuer) {
-    throw new Problem(0, "Not signed in", "Another issuer has responded.");
+    throw new Problem(0, "Not signed in", "The response came from another issuer.");
   }
   if (!response.has("code")) {
     throw new Problem(0, "Not signed in", response.get("error_description") || response.get("error"));
@@ -148,10 +151,12 @@ async function request(parameters, nonce) {
 
 async function fetchJson(address, options = {}) {
   const response = await fetch(address, { credentials: "omit", ...options }).catch(() => null);
-  const content = await response?.json().catch(() => ({}));
-  if (response?.ok) return content;
-  const reason = content?.error_description || content?.error || "it did not respond";
-  throw new Problem(response?.status ?? 0, "The issuer refused", `${new URL(address).origin}: ${reason}.`);
+  const { origin } = new URL(address);
+  if (!response) throw new Problem(0, "The issuer did not respond", `${origin}.`);
+  const content = await response.json().catch(() => ({}));
+  if (response.ok) return content;
+  const reason = content.error_description || content.error || `status ${response.status}`;
+  throw new Problem(response.status, "The issuer refused", `${origin}: ${reason}.`);
 }
 
 const random = () => base64url(crypto.getRandomValues(new Uint8Array(32)));
