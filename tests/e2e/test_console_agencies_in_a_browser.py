@@ -17,7 +17,8 @@ from quarterhour_tools.emulator.server import Server
 from quarterhour_tools.emulator.stack import Stack
 from quarterhour_tools.operations.remote import segment
 from tests.support.browser import HOSTILE, IN_A_BROWSER, PHONE, RIGHT_TO_LEFT, ZONE, Tab, called, shown
-from tests.support.served import served
+from tests.support.events import view
+from tests.support.served import call, served
 from tests.support.system import World
 
 pytestmark = IN_A_BROWSER
@@ -142,6 +143,20 @@ def test_a_change_appears_while_the_page_is_open(browser: Tab, market: tuple[Ser
     shown(browser, "118.21")
     assert browser.violations() == []
     assert browser.errors == []
+
+
+def test_an_account_of_page_views_is_shown_as_a_page_and_not_as_an_agency(
+    browser: Tab, market: tuple[Server, World]
+) -> None:
+    server, world = market
+    assert call(f"{server.url}/events", view("v1", "/index", "ann"))[0] == 202
+    with server.turns.taken():
+        world.drain()
+    browser.open(f"{server.url}/console/accounts")
+    row = browser.page.locator("tbody tr", has_text="page views")
+    assert row.inner_text().split("\t")[:3] == ["/index", "page views", "1"]
+    assert row.locator("a").count() == 0
+    assert browser.page.locator("tbody a").count() == 2
 
 
 def calculated(browser: Tab, **sale: str) -> str:

@@ -1,10 +1,11 @@
 /** Accounts: each agency and currency with its lifetime totals. */
 import { html } from "../vendor/htm-preact.js";
 import * as format from "../format.js";
-import { Money, More, Save, Table, usePages } from "../parts.js";
+import { Money, More, Name, Save, Table, usePages } from "../parts.js";
 import { AgencyLink } from "./agency.js";
 
-const HEAD = [["Agency"], ["Currency"], ["Events", "n"], ["Net", "n"], ["Commission", "n"]];
+const HEAD = [["Agency or page"], ["Currency"], ["Events", "n"], ["Net sales", "n"], ["Commission", "n"]];
+const VIEWS = "XXX"; // The currency of an account of page views, which is named by its page, not an agency.
 const COLUMNS = ["agency", "currency", "events", "gross", "refunds", "net", "commission", "payments"];
 
 /** The page. */
@@ -18,8 +19,10 @@ export function Accounts({ query: { agency } }) {
       <${Table} caption="Lifetime totals" head=${HEAD}>
         ${list.items.map((one) => html`
           <tr key=${`${one.agency}#${one.currency}`}>
-            <th scope="row" class="long"><${AgencyLink} ...${one} /></th>
-            <td>${one.currency}</td>
+            <th scope="row" class="long">
+              ${one.currency === VIEWS ? html`<${Name}>${one.agency}<//>` : html`<${AgencyLink} ...${one} />`}
+            </th>
+            <td>${one.currency === VIEWS ? "page views" : one.currency}</td>
             <td class="n">${format.count(one.events)}</td>
             <${Money} value=${one.net} currency=${one.currency} />
             <${Money} value=${one.commission} currency=${one.currency} />

@@ -16,7 +16,9 @@ import { Registration, registrationOf } from "./registration.js";
 import { StatementTable, statementAddress } from "./statements.js";
 
 const FIGURES = ["gross", "refunds", "net", "commission", "payments"];
-const HEAD = [["Events", "n"], ["Sales", "n"], ["Refunds", "n"], ["Net", "n"], ["Commission", "n"], ["Payments", "n"]];
+const HEAD = [
+  ["Events", "n"], ["Sales", "n"], ["Refunds", "n"], ["Net sales", "n"], ["Commission", "n"], ["Payments", "n"],
+];
 const PERIODS_SHOWN = 24;
 const TRIES = 10;
 const PAUSE = 1000;

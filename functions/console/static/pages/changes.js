@@ -5,7 +5,9 @@ import { difference } from "../decimal.js";
 import * as format from "../format.js";
 import { Money, Pending, Table, Time, useLoaded } from "../parts.js";
 
-const HEAD = [["Newest event"], ["Events", "n"], ["Net", "n"], ["Change", "n"], ["Commission", "n"], ["Change", "n"]];
+const HEAD = [
+  ["Newest event"], ["Events", "n"], ["Net sales", "n"], ["Change", "n"], ["Commission", "n"], ["Change", "n"],
+];
 const CHANGES_SHOWN = 20;
 const EVERY = 5000;
 

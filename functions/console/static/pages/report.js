@@ -12,7 +12,7 @@ const LINKS = 10;
 const SHOWN = 100;
 const FIGURES = ["gross", "refunds", "commission", "payments"];
 const SUMS_HEAD = [
-  ["Agency"], ["Currency"], ["Events", "n"], ["Gross", "n"], ["Refunds", "n"], ["Commission", "n"], ["Payments", "n"],
+  ["Agency"], ["Currency"], ["Events", "n"], ["Sales", "n"], ["Refunds", "n"], ["Commission", "n"], ["Payments", "n"],
 ];
 const STEPS_HEAD = [["Step"], ["Outcome"], ["What was compared"]];
 const OUTCOMES = { passed: "passed", failed: "failed", unknown: "not checked" };

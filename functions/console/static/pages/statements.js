@@ -7,8 +7,8 @@ import { Link, Money, More, Name, Save, Status, Table, fieldsOf, useLoaded, useP
 import { address, navigate } from "../routes.js";
 
 const HEAD = [
-  ["Number"], ["Period"], ["Agency"], ["Currency"], ["Net", "n"], ["Commission", "n"], ["Tax", "n"], ["Closing", "n"],
-  ["Status"],
+  ["Number"], ["Period"], ["Agency"], ["Currency"], ["Net sales", "n"], ["Commission", "n"], ["Tax", "n"],
+  ["Closing", "n"], ["Status"],
 ];
 const COLUMNS = ["number", "period", "agency", "currency", "net", "commission", "tax", "payments", "closing", "status"];
 const STATUSES = ["not_issued", "issued", "accepted", "disputed", "resolved"];
