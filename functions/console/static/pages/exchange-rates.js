@@ -6,8 +6,9 @@ import * as format from "../format.js";
 import { Link, More, Name, Save, Table, Time, usePages } from "../parts.js";
 import { address } from "../routes.js";
 
-const HEAD = [["Currency"], ["Units", "n"], ["For one"], ["Since"], ["Source"]];
-const HISTORY_HEAD = [["Since"], ["Units", "n"], ["For one"], ["Source"]];
+const HEAD = [["Currency"], ["Rate", "n"], ["Base currency"], ["Since"], ["Source"]];
+const CAPTION = "Exchange rates in force: units of each currency for one unit of the base currency";
+const HISTORY_HEAD = [["Since"], ["Rate", "n"], ["Base currency"], ["Source"]];
 const COLUMNS = ["units_per_base", "base", "as_of", "source"];
 const HISTORY_SHOWN = 366;
 
@@ -17,7 +18,7 @@ export function ExchangeRates() {
   const items = list.items.toSorted((one, other) => (one.currency < other.currency ? -1 : 1));
   return html`
     ${items.length > 0 && html`
-      <${Table} caption="Exchange rates in force" head=${HEAD}>
+      <${Table} caption=${CAPTION} head=${HEAD}>
         ${items.map((one) => html`
           <tr key=${one.currency}>
             <th scope="row"><${Link} to=${address(["exchange-rates", one.currency])}>${one.currency}<//></th>
@@ -42,8 +43,8 @@ export function ExchangeRate({ currency }) {
   const shown = items.slice(0, other < 0 ? items.length : other).toReversed();
   return html`
     ${items.length > 0 && html`
-      <${StepChart} label=${`Units of ${currency} for one ${baseOf(items[0])}`} until=${new Date().toISOString()}
-        values=${shown.map((one) => [one.as_of, one.units_per_base])} />
+      <${StepChart} label=${`Units of ${currency} for one ${items[0].base || "unit of the base currency"}`}
+        until=${new Date().toISOString()} values=${shown.map((one) => [one.as_of, one.units_per_base])} />
       <${Table} caption=${`Rates of ${currency}, the newest first`} head=${HISTORY_HEAD}>
         ${items.map((one) => html`
           <tr key=${one.as_of}>
@@ -56,7 +57,6 @@ export function ExchangeRate({ currency }) {
     <${More} list=${list} />`;
 }
 
-/** Returns the base currency of a rate; it has none if the deployment named none. */
-const baseOf = ({ base }) => base || "unit of the base currency";
-
-const Facts = ({ rate }) => html`<td class="n">${format.exact(rate.units_per_base)}</td><td>${baseOf(rate)}</td>`;
+/** The cells of a rate and its base currency, which is not named if the deployment named none. */
+const Facts = ({ rate }) => html`
+  <td class="n">${format.exact(rate.units_per_base)}</td><td>${rate.base || "not named"}</td>`;

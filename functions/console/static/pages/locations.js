@@ -12,7 +12,8 @@ import { address, navigate } from "../routes.js";
 const MOST_DAYS = 366;
 const FIGURES = ["gross", "refunds", "net", "commission"];
 const HEAD = [
-  ["Place"], ["Currency"], ["Events", "n"], ["Sales", "n"], ["Refunds", "n"], ["Net", "n"], ["Commission", "n"],
+  ["Location"], ["Currency"], ["Events", "n"], ["Sales", "n"], ["Refunds", "n"], ["Net sales", "n"],
+  ["Commission", "n"],
 ];
 const COLUMNS = ["place", "currency", "events", ...FIGURES];
 
@@ -38,7 +39,7 @@ async function spanOf({ from, to }) {
 function Path({ query: { place = "", ...span } }) {
   const names = place ? place.split("#") : [];
   return html`
-    <nav class="bar" aria-label="Places">
+    <nav class="bar" aria-label="Locations">
       <${Link} to=${address(["locations"], span)} aria-current=${place ? undefined : "true"}>All countries<//>
       ${names.map((name, index) => {
         const to = names.slice(0, index + 1).join("#");
@@ -63,7 +64,7 @@ function Days({ query, span }) {
 async function salesOf(place, { from, to }) {
   if (!isDay(from) || !isDay(to) || from > to || to > laterDay(from, MOST_DAYS - 1)) {
     const detail = `Choose a first and a last day, at most ${MOST_DAYS} days in all.`;
-    throw new Problem(0, "These are not days to show", detail);
+    throw new Problem(0, "These days cannot be shown", detail);
   }
   const path = place ? `/locations/${segment(place)}` : "/locations";
   const level = place ? String(place.split("#").length + 1) : "1";
@@ -95,7 +96,7 @@ function Sales({ query, span }) {
   const { value, problem, again } = useLoaded(() => salesOf(place, span), `${place} ${JSON.stringify(span)}`);
   if (!value) return html`<${Pending} problem=${problem} retry=${again} />`;
   if (!value.length) {
-    return html`<p class="empty">No sale of these days names a place here. Events name it in <code>location</code>;
+    return html`<p class="empty">No sale of these days names a location here. Events name it in <code>location</code>;
       a report writes the figures when it seals a quarter-hour. Choose other days, or
       ${" "}<${Link} to=${address(["locations"])}>show all countries<//>.</p>`;
   }
@@ -113,7 +114,7 @@ function Sales({ query, span }) {
           <${Link} key=${one} to=${to({ currency: one })} aria-current=${one === currency ? "true" : undefined}>
             ${one}<//>`)}
       </nav>`}
-    <${BarChart} label=${`Net sales in ${currency} by day of UTC`} currency=${currency} span="day"
+    <${BarChart} label=${`Net sales in ${currency} by UTC day`} currency=${currency} span="day"
       starts=${days(span.from, laterDay(span.to, 1))} values=${daily.map((one) => [one.day, one.net])} />
     <${Table} caption="Sales by place, of the quarter-hours that are sealed" head=${HEAD}>
       ${rows.map((one) => html`

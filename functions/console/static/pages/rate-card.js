@@ -13,12 +13,12 @@ const SUM = { pattern: "[0-9]{1,20}([.][0-9]{1,10})?", inputmode: "decimal", siz
 const CURRENCY = { pattern: "[A-Z]{3}", size: 5, title: "Three capital letters, such as GBP" };
 const COLUMNS = {
   category: ["Category", { maxlength: 200, size: 14, placeholder: "all" }],
-  location: ["Place", { maxlength: 200, size: 14, placeholder: "all" }],
+  location: ["Location", { maxlength: 200, size: 14, placeholder: "all" }],
   currency: ["Currency", { ...CURRENCY, placeholder: "all" }],
   percent: ["Percent", { ...SUM, required: true, title: "A number from 0 to 100, such as 12.5" }],
-  fixed: ["For each item", SUM],
-  minimum: ["At least", SUM],
-  maximum: ["At most", SUM],
+  fixed: ["Fixed, per item", SUM],
+  minimum: ["Minimum", SUM],
+  maximum: ["Maximum", SUM],
 };
 
 const documentPath = (document) => `/documents/${segment(document)}`;
@@ -39,7 +39,9 @@ export function WriteRateCard({ agency, group, onDone }) {
   return html`
     <p class="bar">
       ${documentsOf(agency, group).map((one) => html`
-        <button key=${one} type="button" onClick=${() => setDocument(one)}>Write <${Name}>${one}<//></button>`)}
+        <button key=${one} type="button" onClick=${() => setDocument(one)}>
+          New version of <${Name}>${one}<//>
+        </button>`)}
     </p>
     ${document && html`
       <${Write} key=${document} document=${document} onDone=${onDone} onClose=${() => setDocument(null)} />`}`;
@@ -50,10 +52,10 @@ function Write({ document, onDone, onClose }) {
   if (!latest) return html`<${Pending} problem=${problem} retry=${again} />`;
   return html`
     <${NewVersion} ...${{ latest, onDone, onClose, contentOf, factsOf }} fields=${Fields} wide
-      title=${`Write version ${latest.version + 1} of a rate card`} action="Write"
+      title=${`New version of a rate card: version ${latest.version + 1}`} action="Save"
       read=${() => latestOf(document)} write=${(body) => put(documentPath(document), body)}>
-      <p><${Name}>${document}<//> is for ${scopeOf(document)}. The most specific rule counts: by category, then place,
-        then currency. Recorded events keep their terms.</p>
+      <p><${Name}>${document}<//> is for ${scopeOf(document)}. The most specific rule counts: by category, then
+        location, then currency. Recorded events keep their terms.</p>
     <//>`;
 }
 

@@ -7,7 +7,8 @@ import { More, Name, Pending, Table, Time, fieldsOf, useLoaded, usePages } from 
 import { WriteRateCard } from "./rate-card.js";
 
 const HEAD = [
-  ["Category"], ["Place"], ["Currency"], ["Percent", "n"], ["For each item", "n"], ["At least", "n"], ["At most", "n"],
+  ["Category"], ["Location"], ["Currency"], ["Percent", "n"], ["Fixed, per item", "n"], ["Minimum", "n"],
+  ["Maximum", "n"],
 ];
 const HISTORY_HEAD = [["Version"], ["Valid from"], ["Written"], ["By"]];
 const DECIMAL = "[0-9]{1,20}([.][0-9]{1,10})?";
@@ -16,7 +17,7 @@ const FORM = {
   currency: ["Currency", { required: true, pattern: "[A-Z]{3}", size: 5 }],
   quantity: ["Items", { required: true, pattern: DECIMAL, defaultValue: "1", size: 5 }],
   category: ["Category", {}],
-  location: ["Place", { placeholder: "GB#London" }],
+  location: ["Location", { placeholder: "GB#London" }],
 };
 
 /** The rate cards in force for an agency in a group, or in none; and the calculator, which begins with a currency. */
@@ -28,8 +29,8 @@ export function RateCards({ agency, group, currency }) {
     <h2>Rate cards</h2>
     ${!cards && html`<${Pending} problem=${problem} retry=${again} />`}
     ${cards && !cards.length && html`
-      <p class="note">No rate card is in force that you may see. Events that name no commission rate pay the default
-        rate of the deployment.</p>`}
+      <p class="note">You can see no rate card in force. An event that names no commission rate is charged the
+        default rate.</p>`}
     ${cards?.map((card) => html`<${Card} key=${`${card.document} ${card.version}`} card=${card} />`)}
     <${WriteRateCard} agency=${agency} group=${group} onDone=${again} />
     ${cards?.length > 0 && html`<${Calculator} cards=${cards} currency=${currency} />`}`;
