@@ -50,7 +50,7 @@ BY_HAND = {
     "/console/events/shop/none": "Request",
     "/console/reports?date=garbage": "Request",
     "/console/exchange-rates/%3Cb%3E": "Request",
-    "/console/locations?from=garbage&to=2026-10-31": "These are not days to show",
+    "/console/locations?from=garbage&to=2026-10-31": "These days cannot be shown",
     "/console/agencies/42?month=2026-99&currency=XXX&day=garbage": "Balance in GBP",
     "/?agency=nobody&unknown=1": "No sale is recorded yet",
 }
@@ -158,7 +158,7 @@ def test_a_payment_that_was_recorded_without_a_response_is_recorded_once(
             if again == "after a reload":
                 browser.page.reload()
         browser.page.unroute(lose)
-    shown(browser, "It was recorded before, once")
+    shown(browser, "It was already recorded")
     path = "/events?from=2026-11-01&to=2026-12-01&type=payment.recorded"
     assert [one["reason"] for one in call(address + path)[1]["items"]].count(again) == 1
 

@@ -130,7 +130,7 @@ def test_a_payment_is_recorded_once_though_its_response_is_lost_and_the_balance_
     assert len(recorded(market, "payment.recorded")) == 1
     pressed(browser, times=2)
     browser.until("!document.querySelector('dialog')")
-    shown(browser, "It was recorded before, once")
+    shown(browser, "It was already recorded")
     drained(market)
     browser.until("document.querySelector('.figure')?.innerText === '2.50'")
     (paid,) = recorded(market, "payment.recorded")
@@ -152,8 +152,8 @@ def test_a_form_that_was_changed_after_a_lost_response_leads_to_what_was_recorde
         browser.until("document.querySelector('dialog [role=alert]')?.innerText.includes('No response')")
     filled(browser, commission="3")
     pressed(browser)
-    browser.until("document.querySelector('dialog').innerText.includes('You changed the form after it was sent')")
-    browser.click("look at it")
+    browser.until("document.querySelector('dialog').innerText.includes('already recorded, before your changes')")
+    browser.click("show the recorded event")
     shown(browser, "Commission so far")
     assert [one["commission"] for one in recorded(market, "adjustment.recorded") if one["agency"] == "42"] == ["2"]
 
@@ -193,7 +193,7 @@ def test_an_adjustment_of_an_unknown_sale_is_held_and_one_of_another_agencys_sal
     assert not is_valid(browser, "refers_to_source")
     filled(browser, refers_to_source="shop")
     pressed(browser)
-    shown(browser, "It is held, and in no figure yet: data.refers_to is no recorded sale yet")
+    shown(browser, "It is held, and not in any figure yet: data.refers_to is no recorded sale yet")
     browser.click("Record an adjustment")
     filled(browser, commission="1", reason="agreed", refers_to="e1", refers_to_source="shop")
     pressed(browser)
@@ -266,7 +266,7 @@ def test_a_rate_card_is_written_and_the_calculator_uses_it(
     browser: Tab, market: tuple[Server, World], as_finance: Any
 ) -> None:
     as_finance("agencies/42", "Calculator")
-    browser.click("Write rate-card:42")
+    browser.click("New version of rate-card:42")
     assert field(browser, "percent").input_value() == "15"
     browser.click("Add a rule")
     browser.click("Add a rule")
@@ -288,7 +288,7 @@ def test_a_rate_card_is_written_and_the_calculator_uses_it(
 
 def test_of_two_rate_cards_at_once_both_are_shown(browser: Tab, market: tuple[Server, World], as_finance: Any) -> None:
     as_finance("agencies/42", "Calculator")
-    browser.click("Write rate-card:default")
+    browser.click("New version of rate-card:default")
     filled(browser, percent="9")
     put(market[1].stack, "/documents/rate-card:default", {"seen": 1, "content": {**RATE_CARD, "rules": [OTHER]}})
     pressed(browser)
@@ -318,7 +318,7 @@ def test_nobody_else_sees_the_buttons(browser: Tab, market: tuple[Server, World]
 
 @pytest.mark.parametrize("color_scheme", ["light", "dark"])
 @pytest.mark.parametrize(
-    "button", ["Record a payment", "Record an adjustment", "Register this agency", "Write rate-card:default"]
+    "button", ["Record a payment", "Record an adjustment", "Register this agency", "New version of rate-card:default"]
 )
 def test_axe_finds_nothing_in_a_dialog_and_it_fits_a_phone(
     browser: Tab, as_finance: Any, button: str, color_scheme: str

@@ -18,7 +18,7 @@ MINUTE = timedelta(minutes=1)
 LISTS = {
     "": "25.00",
     "console/accounts": "200.00",
-    "console/events": "No event of this kind",
+    "console/events": "No event matches",
     "console/statements": "S-000002",
 }
 """Pages that show a person of several agencies one of them, with what they show of agency 43."""

@@ -88,7 +88,7 @@ const ruleText = (rule) => Object.entries(rule).map(([name, value]) => `${name} 
 function Computation({ caption, of, currency }) {
   const { terms, steps } = of;
   return html`
-    <p>${TERMS[terms.from] || "The ledger held no terms yet when the event was recorded."}
+    <p>${TERMS[terms.from] || "The event was recorded by a version that stored no terms."}
       ${terms.document && html` <${Name}>${terms.document}<//>, version ${terms.version}.`}
       ${terms.note && html` ${terms.note}.`}
     </p>
@@ -101,7 +101,7 @@ function Computation({ caption, of, currency }) {
       </ul>`}
     ${terms.rule && html`
       <p class="note">The rule: <${Name}>${ruleText(terms.rule)}<//></p>`}
-    <${Table} caption=${`${caption}, in ${currency}`} head=${[["Step"], ["Computation"], ["Gives", "n"]]}>
+    <${Table} caption=${`${caption}, in ${currency}`} head=${[["Step"], ["Computation"], ["Result", "n"]]}>
       ${steps.map((one, index) => html`
         <tr key=${index}>
           <th scope="row">${one.name}</th><td>${one.says}</td><${Money} value=${one.gives} currency=${currency} />
@@ -156,7 +156,8 @@ function Sealed({ event }) {
       <p><button type="button" disabled=${state.busy} onClick=${load}>
         ${state.busy ? "Loading…" : "Compare with the sealed line"}
       </button></p>`}
-    ${state.line === null && html`<p class="mark" role="alert">The sealed lines of its quarter-hour lack it.</p>`}
+    ${state.line === null && html`
+      <p class="mark" role="alert">This event is missing from the sealed lines of its quarter-hour.</p>`}
     ${state.line && html`<${Comparison} event=${event} ...${state} />`}`;
 }
 

@@ -42,7 +42,9 @@ export function Events({ query }) {
       <${Table} caption="Events in the order of recording" head=${HEAD}>${list.items.map(row)}<//>
       <${Save} name="events" columns=${COLUMNS} items=${list.items} />`}
     ${list.empty && html`
-      <p class="empty">No event of this kind was recorded from ${from} to before ${to}, UTC. Choose another span.</p>`}
+      <p class="empty">
+        No event matches from ${from} to ${to} (UTC, the end not included). Choose another span or fewer filters.
+      </p>`}
     <${More} list=${list} />`;
 }
 
@@ -61,16 +63,18 @@ const row = (one) => html`
 
 const One = () => html`
   <form class="bar" aria-label="One event" onSubmit=${(event) => navigate(eventAddress(fieldsOf(event)))}>
-    <label>Its source <input name="source" required autocomplete="off" /></label>
-    <label>Its id <input name="id" required autocomplete="off" /></label>
+    <label>Source of the event <input name="source" required autocomplete="off" /></label>
+    <label>Id of the event <input name="id" required autocomplete="off" /></label>
     <button>Open the event</button>
   </form>`;
 
 const Filter = ({ query }) => html`
   <form class="bar" aria-label="Events of a span" key=${JSON.stringify(query)}
     onSubmit=${(event) => navigate(address(["events"], fieldsOf(event)))}>
-    <label>From, in UTC <input name="from" required defaultValue=${query.from} autocomplete="off" /></label>
-    <label>To before <input name="to" required defaultValue=${query.to} autocomplete="off" /></label>
+    <label>From (UTC), such as 2026-11-05 or 2026-11-05T09:00:00Z
+      <input name="from" required defaultValue=${query.from} autocomplete="off" />
+    </label>
+    <label>To, not included <input name="to" required defaultValue=${query.to} autocomplete="off" /></label>
     ${TEXTS.filter(([name]) => name !== "agency" || may(...STAFF)).map(([name, text]) => html`
       <label key=${name}>${text} <input name=${name} defaultValue=${query[name]} autocomplete="off" /></label>`)}
     <label>Type

@@ -220,7 +220,10 @@ function Change({ title, button, note, body, schedule, onClose }) {
         <label>Expression
           <input name="expression" required maxlength="72" autocomplete="off"
             defaultValue=${schedule.desired.expression} />
-        </label>`}
+        </label>
+        <p class="note">
+          Such as <code>rate(1 hour)</code> or <code>cron(0,30 6-20 ? * MON-FRI *)</code>, in UTC.
+        </p>`}
       <label>Reason <input name="reason" required maxlength="200" autocomplete="off" /></label>
       ${conflict && html`
         <${Conflict} rows=${rowsOf(conflict, schedule)} onTheirs=${onClose}>

@@ -57,11 +57,11 @@ export function Recording({ agency, currency, sale, onRecorded }) {
 function Outcome({ outcome: { source, id, verdict, held } }) {
   if (held) {
     const waits = held.problems.map(({ field, problem, expected }) => `${field} ${problem}. It waits for ${expected}.`);
-    return html`<p class="mark" role="status">It is held, and in no figure yet: ${waits.join(" ")}</p>`;
+    return html`<p class="mark" role="status">It is held, and not in any figure yet: ${waits.join(" ")}</p>`;
   }
   return html`
     <p class="proven" role="status">
-      ${verdict === "duplicate" ? "It was recorded before, once" : "It is recorded"}:
+      ${verdict === "duplicate" ? "It was already recorded" : "It is recorded"}:
       ${" "}<${EventLink} source=${source} id=${id} />. The figures follow within seconds.
     </p>`;
 }
@@ -90,21 +90,22 @@ function Ask({ kind, agency, sale, onDone, onClose, ...more }) {
   const digits = /^[A-Z]{3}$/.test(currency) ? format.digitsOf(currency) : 2;
   return html`
     <${Dialog} ...${{ onClose, ...sending }} title=${sale ? "Adjust the commission" : title} action="Record">
-      <p>For <${Name}>${agency}<//>. It is recorded for ever, under your name. To correct it, record the opposite.</p>
+      <p>For agency <${Name}>${agency}<//>. The event is permanent, and staff see that you recorded it. To correct it,
+        record the opposite.</p>
       <label>Currency
         <input name="currency" required pattern="[A-Z]{3}" title="Three capital letters, such as EUR" size="5"
           autocomplete="off" value=${currency} readonly=${Boolean(sale)}
           onInput=${(event) => setCurrency(event.target.value)} />
       </label>
       <${fields} digits=${digits} sale=${sale} />
-      <label>When it happened (${format.zoneName()}); without it, now
+      <label>Date and time (${format.zoneName()}); empty: now
         <input name="time" type="datetime-local" />
       </label>
       <label>Reference <input name="reference" maxlength="200" autocomplete="off" /></label>
       <label>Reason <input name="reason" required maxlength="200" autocomplete="off" /></label>
       ${sending.problem?.status === 409 && html`
-        <p>You changed the form after it was sent, and it was recorded as it was then:
-          ${" "}<${Link} to=${eventAddress({ source: SOURCE, id })}>look at it<//>.</p>`}
+        <p>This form was already recorded, before your changes:
+          ${" "}<${Link} to=${eventAddress({ source: SOURCE, id })}>show the recorded event<//>.</p>`}
     <//>`;
 }
 

@@ -77,7 +77,7 @@ function Register({ agency, latest, onDone, onClose }) {
       read=${(form) => registrationOf(named(form))}
       write=${(body, form) => put(agencyPath(named(form)), body)}>
       ${agency
-        ? html`<p>The agency is <${Name}>${agency}<//>. A new version replaces no earlier one: all are kept.</p>`
+        ? html`<p>The agency is <${Name}>${agency}<//>. Earlier versions are kept.</p>`
         : html`<label>Agency, as in the events
             <input name="agency" required maxlength=${LONGEST} autocomplete="off" autofocus />
           </label>`}
@@ -124,19 +124,19 @@ function Fields({ content }) {
         ${SCHEMES.map((one) => html`<option key=${one} value=${one}>${format.words(one)}</option>`)}
       </select>
     </label>
-    ${scheme === "standard" && input("Percent of tax", "percent", {
+    ${scheme === "standard" && input("Tax rate (%)", "percent", {
       required: true, pattern: "[0-9]{1,3}([.][0-9]{1,10})?", inputmode: "decimal", defaultValue: text(tax.percent),
     })}
     ${scheme && input("VAT id", "vat_id", { defaultValue: tax.vat_id })}
     ${input("Currency", "currency", code(3, "GBP"))}
-    ${input("Group, whose rate card applies after its own", "group")}
+    ${input("Group; its rate card applies if the agency's own has no rule", "group")}
     ${input("Contact", "contact")}
     <label key="status">Status
       <select name="status">
         <option value="">active</option><option value="closed" selected=${content.status === "closed"}>closed</option>
       </select>
     </label>
-    <label key="valid_from">In force from (${format.zoneName()}); without it, from the beginning
+    <label key="valid_from">In force from (${format.zoneName()}); empty: from the beginning
       <input name="valid_from" type="datetime-local"
         defaultValue=${content.valid_from && format.localTime(content.valid_from)} />
     </label>`;
