@@ -13,7 +13,7 @@ from playwright.sync_api import Locator, Route
 from quarterhour.model.clock import ManualClock
 from quarterhour_tools.emulator.server import Server
 from quarterhour_tools.operations.remote import segment
-from tests.e2e.test_console_agencies_in_a_browser import put
+from tests.e2e.test_agencies_and_rates_in_a_browser import put
 from tests.support.browser import HOSTILE, IN_A_BROWSER, PHONE, Tab, called, shown
 from tests.support.openid import Issuer
 from tests.support.served import call, served

@@ -1,4 +1,4 @@
-"""The pages in Chromium: they are accessible, load nothing, and print without a cut row."""
+"""The sealed pages, `statement.html` and `report.html`, in Chromium: accessible, self-contained, no cut row."""
 
 from decimal import Decimal
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The console's pages of agencies, exchange rates and locations in Chromium against `quarterhour up`."""
+"""The pages of agencies, exchange rates and locations in Chromium against `quarterhour up`."""
 
 import json
 from collections.abc import Iterator
