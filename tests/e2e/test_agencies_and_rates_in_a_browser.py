@@ -1,10 +1,8 @@
 """The pages of agencies, exchange rates and locations in Chromium against `quarterhour up`."""
 
-import json
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from decimal import Decimal
-from typing import Any
 from urllib.parse import quote
 
 import pytest
@@ -12,12 +10,11 @@ import pytest
 from quarterhour.model import money
 from quarterhour.model.clock import ManualClock
 from quarterhour.rate_cards.rate_card import RateCard, Sold, read_rate_card
-from quarterhour_tools.emulator.http_api import Request
 from quarterhour_tools.emulator.server import Server
-from quarterhour_tools.emulator.stack import Stack
 from quarterhour_tools.operations.remote import segment
 from tests.support.browser import HOSTILE, IN_A_BROWSER, PHONE, RIGHT_TO_LEFT, ZONE, Tab, called, shown
 from tests.support.events import view
+from tests.support.requests import put
 from tests.support.served import call, served
 from tests.support.system import World
 
@@ -58,29 +55,22 @@ PAGES = {
 }
 
 
-def put(stack: Stack, path: str, body: Any) -> None:
-    """Put a document, or something else, that is accepted."""
-    content = json.dumps(body).encode()
-    answer = stack.request(Request("PUT", path, "", (("Content-Type", "application/json"),), content))
-    assert answer.status == 201, answer.body
-
-
 @pytest.fixture(scope="module")
 def market() -> Iterator[tuple[Server, World]]:
     """The server of a stack in November whose October is stated: agencies with rate cards, places, exchange rates."""
     with served(ManualClock(datetime(2026, 10, 30, 12, tzinfo=UTC)), PARAMETERS) as (server, world):
         with server.turns.taken():
             for agency in (AGENCY, RIGHT_TO_LEFT):
-                put(world.stack, f"/agencies/{segment(agency)}", {"seen": 0, "content": REGISTERED})
+                put(world, f"/agencies/{segment(agency)}", {"seen": 0, "content": REGISTERED})
                 world.sell("100.00", agency, location="GB#London#Soho")
                 world.sell("10.00", agency, location="GB#London", product="=cmd|' /C calc'!A0")
                 world.sell("5.00", agency, location="FR#Paris")
             for name, rules in ((AGENCY, OWN), (RIGHT_TO_LEFT, OWN), ("group/a/b", GROUP), ("default", DEFAULT)):
                 content = {"valid_from": SINCE, "rules": rules}
-                put(world.stack, f"/documents/{segment(f'rate-card:{name}')}", {"seen": 0, "content": content})
+                put(world, f"/documents/{segment(f'rate-card:{name}')}", {"seen": 0, "content": content})
             for day, units in (("2026-10-22", "0.8705"), ("2026-10-23", "0.8712")):
                 rate = {"units_per_base": units, "source": "ECB", "as_of": f"{day}T14:15:00Z"}
-                put(world.stack, "/exchange-rates/GBP", rate)
+                put(world, "/exchange-rates/GBP", rate)
             world.pass_time(days=5)
             world.report()
             world.stack.invoke("statements", {})

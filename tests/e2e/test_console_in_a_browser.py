@@ -9,10 +9,10 @@ from urllib.parse import quote
 import pytest
 
 from quarterhour.model.clock import ManualClock
-from quarterhour_tools.emulator.http_api import Request
 from quarterhour_tools.operations.remote import segment
 from tests.support.browser import HOSTILE, IN_A_BROWSER, PHONE, RIGHT_TO_LEFT, ZONE, Tab, called, shown
 from tests.support.openid import Issuer
+from tests.support.requests import put
 from tests.support.served import call, served
 
 pytestmark = IN_A_BROWSER
@@ -27,9 +27,8 @@ def address() -> Iterator[str]:
     with served(ManualClock(datetime(2026, 10, 30, 12, tzinfo=UTC)), ZONE) as (server, world):
         with server.turns.taken():
             for agency in AGENCIES:
-                body = json.dumps({"seen": 0, "content": {"legal_name": agency, "tax": tax}}).encode()
-                kind = (("Content-Type", "application/json"),)
-                world.stack.request(Request("PUT", f"/agencies/{segment(agency)}", "", kind, body))
+                registered = {"legal_name": agency, "tax": tax}
+                put(world, f"/agencies/{segment(agency)}", {"seen": 0, "content": registered})
                 world.sell("1234567.10", agency, product=HOSTILE)
                 world.sell("10.00", agency, product="=cmd|' /C calc'!A0")
             world.pass_time(days=5)

@@ -15,9 +15,8 @@ from tests.support.browser import HOSTILE, IN_A_BROWSER, PAPER, PHONE, RIGHT_TO_
 from tests.support.events import ABSENT, refund, sale
 from tests.support.openid import Issuer
 from tests.support.repository import ROOT
-from tests.support.requests import post, verdicts
+from tests.support.requests import post, put, verdicts
 from tests.support.served import served
-from tests.support.system import World
 
 pytestmark = IN_A_BROWSER
 
@@ -76,11 +75,6 @@ LOOSE = """(() => {
   return found;
 })()"""
 """Text from right to left that could turn what is around it."""
-
-
-def put(world: World, path: str, body: object) -> None:
-    answer = send(world, "PUT", path, body)
-    assert answer.status == 201, answer.body
 
 
 @pytest.fixture(scope="module")

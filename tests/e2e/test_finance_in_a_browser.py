@@ -13,9 +13,9 @@ from playwright.sync_api import Locator, Route
 from quarterhour.model.clock import ManualClock
 from quarterhour_tools.emulator.server import Server
 from quarterhour_tools.operations.remote import segment
-from tests.e2e.test_agencies_and_rates_in_a_browser import put
 from tests.support.browser import HOSTILE, IN_A_BROWSER, PHONE, Tab, called, shown
 from tests.support.openid import Issuer
+from tests.support.requests import put
 from tests.support.served import call, served
 from tests.support.system import World
 
@@ -33,9 +33,9 @@ def market(issuer: Issuer) -> Iterator[tuple[Server, World]]:
     with served(ManualClock(datetime(2026, 11, 10, 12, tzinfo=UTC)), parameters) as (server, world):
         with server.turns.taken():
             for agency in ("42", HOSTILE):
-                put(world.stack, f"/documents/{segment(f'rate-card:{agency}')}", {"seen": 0, "content": RATE_CARD})
+                put(world, f"/documents/{segment(f'rate-card:{agency}')}", {"seen": 0, "content": RATE_CARD})
                 world.sell("100.00", agency)
-            put(world.stack, "/documents/rate-card:default", {"seen": 0, "content": RATE_CARD})
+            put(world, "/documents/rate-card:default", {"seen": 0, "content": RATE_CARD})
             world.drain()
         yield server, world
 
@@ -247,7 +247,7 @@ def test_of_two_registrations_at_once_both_are_shown_and_the_second_goes_on_from
     as_finance("agencies", "Register an agency")
     browser.click("Register an agency")
     filled(browser, agency="new / agency", legal_name="Mine", contact="my desk")
-    put(market[1].stack, "/agencies/new%20%252F%20agency", {"seen": 0, "content": {"legal_name": "Theirs"}})
+    put(market[1], "/agencies/new%20%252F%20agency", {"seen": 0, "content": {"legal_name": "Theirs"}})
     pressed(browser)
     browser.until("document.querySelector('dialog table')")
     rows = browser.page.locator("dialog tbody tr").all_inner_texts()
@@ -290,7 +290,7 @@ def test_of_two_rate_cards_at_once_both_are_shown(browser: Tab, market: tuple[Se
     as_finance("agencies/42", "Calculator")
     browser.click("New version of rate-card:default")
     filled(browser, percent="9")
-    put(market[1].stack, "/documents/rate-card:default", {"seen": 1, "content": {**RATE_CARD, "rules": [OTHER]}})
+    put(market[1], "/documents/rate-card:default", {"seen": 1, "content": {**RATE_CARD, "rules": [OTHER]}})
     pressed(browser)
     browser.until("document.querySelector('dialog table')")
     rows = browser.page.locator("dialog tbody tr").all_inner_texts()

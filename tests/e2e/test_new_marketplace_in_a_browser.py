@@ -1,17 +1,15 @@
 """The overview of a marketplace that begins, in Chromium: nothing sold yet, and one agency."""
 
-import json
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
 import pytest
 
 from quarterhour.model.clock import ManualClock
-from quarterhour_tools.emulator.http_api import Request
 from quarterhour_tools.emulator.server import Server
 from tests.support.browser import IN_A_BROWSER, Tab, shown
 from tests.support.events import ABSENT, refund, view
-from tests.support.requests import post
+from tests.support.requests import post, put
 from tests.support.served import served
 from tests.support.system import World
 
@@ -68,9 +66,7 @@ def test_events_that_no_rate_card_fits_need_attention(browser: Tab, small: tuple
     assert "default rate" not in browser.evaluate("document.body.innerText"), "without rate cards, it is the rule"
     with server.turns.taken():
         rate_card = {"valid_from": "2026-10-01T00:00:00Z", "rules": [{"category": "books", "percent": "8"}]}
-        body = json.dumps({"seen": 0, "content": rate_card}).encode()
-        kind = (("Content-Type", "application/json"),)
-        assert world.stack.request(Request("PUT", "/documents/rate-card:42", "", kind, body)).status == 201
+        put(world, "/documents/rate-card:42", {"seen": 0, "content": rate_card})
     browser.open(address)
     shown(browser, "1 event was charged by the default rate")
     browser.click("2026-11-30T")

@@ -10,8 +10,8 @@ from tests.handlers.desk import send
 from tests.support.browser import IN_A_BROWSER, Tab, shown
 from tests.support.events import ABSENT
 from tests.support.openid import Issuer
+from tests.support.requests import put
 from tests.support.served import call, served
-from tests.support.system import World
 
 pytestmark = IN_A_BROWSER
 
@@ -50,11 +50,6 @@ def address(issuer: Issuer) -> Iterator[str]:
             world.sell("20.00", "harbour", customer="ann", order_id="7100", commission_rate=ABSENT, quantity=2)
             world.drain()
         yield server.url
-
-
-def put(world: World, path: str, body: object) -> None:
-    answer = send(world, "PUT", path, body)
-    assert answer.status == 201, answer.body
 
 
 class Person:

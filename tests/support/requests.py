@@ -26,6 +26,13 @@ def post(world: "World", body: object, content_type: str | None = None) -> Respo
     return world.stack.request(events_request(body, content_type))
 
 
+def put(world: "World", path: str, body: object) -> None:
+    """Write a resource at its path: a registration, a rate card, an exchange rate. It must be a new version."""
+    request = Request("PUT", path, headers=(("Content-Type", "application/json"),), body=json.dumps(body).encode())
+    answer = world.stack.request(request)
+    assert answer.status == 201, answer.body
+
+
 def verdicts(answer: Response) -> list[str]:
     """Return the verdict of each item."""
     return [item["verdict"] for item in answer.json()["items"]]
