@@ -1,20 +1,18 @@
 """The console in Chromium as people with different roles and agencies see it: menu, pages, choice of an agency."""
 
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 import pytest
-from playwright.sync_api import Route
 
 from quarterhour.model.clock import ManualClock
-from tests.support.browser import HOSTILE, IN_A_BROWSER, PHONE, RIGHT_TO_LEFT, Tab, shown
+from tests.support.browser import HOSTILE, IN_A_BROWSER, PHONE, RIGHT_TO_LEFT, Tab, errors, open_as, shown, texts
 from tests.support.openid import Issuer
-from tests.support.served import call, served
+from tests.support.served import served
 
 pytestmark = IN_A_BROWSER
 
 OWN = ["42", "43"]
-MINUTE = timedelta(minutes=1)
 LISTS = {
     "": "25.00",
     "console/accounts": "200.00",
@@ -27,14 +25,9 @@ FOR_STAFF = {"Agencies", "Reports", "Locations"}
 
 
 @pytest.fixture(scope="module")
-def time() -> ManualClock:
-    return ManualClock(datetime(2026, 10, 30, 12, tzinfo=UTC))
-
-
-@pytest.fixture(scope="module")
-def address(issuer: Issuer, time: ManualClock) -> Iterator[str]:
+def address(issuer: Issuer) -> Iterator[str]:
     """The address of a stack in November whose October is stated, with five agencies."""
-    with served(time, issuer.with_roles) as (server, world):
+    with served(ManualClock(datetime(2026, 10, 30, 12, tzinfo=UTC)), issuer.with_roles) as (server, world):
         with server.turns.taken():
             for number, agency in enumerate((*OWN, "44", HOSTILE, RIGHT_TO_LEFT)):
                 world.sell(f"{number + 1}00.00", agency)
@@ -46,29 +39,11 @@ def address(issuer: Issuer, time: ManualClock) -> Iterator[str]:
         yield server.url
 
 
-def opened(browser: Tab, address: str, issuer: Issuer, role: str, *agencies: str, color_scheme: str = "light") -> None:
-    """Open an address as a person with a role at agencies."""
-    issuer.role, issuer.agency = role, list(agencies) if len(agencies) > 1 else "".join(agencies)
-    browser.open(address, color_scheme)
-    browser.until("document.querySelector('nav a')")
-
-
-def texts(browser: Tab, selector: str) -> list[str]:
-    """Return the texts of the elements that a selector finds."""
-    found: list[str] = browser.evaluate(f"[...document.querySelectorAll({selector!r})].map((one) => one.innerText)")
-    return found
-
-
-def errors(browser: Tab) -> list[str]:
-    """Return what the page wrote as an error; a person may not see whether there are rate cards, which is a 404."""
-    return [one for one in browser.errors if "/documents/rate-card" not in one]
-
-
 @pytest.mark.parametrize("role", ["finance", "support", "auditor", "agency"])
 def test_the_menu_shows_the_pages_of_the_role_and_each_of_them_works(
     browser: Tab, address: str, issuer: Issuer, role: str
 ) -> None:
-    opened(browser, address, issuer, role, "42")
+    open_as(browser, address, issuer, role, "42")
     menu = texts(browser, "header nav a")
     assert set(menu) >= FOR_ALL
     assert (set(menu) >= FOR_STAFF, "Agency" in menu) == ((True, False) if role != "agency" else (False, True))
@@ -85,7 +60,7 @@ def test_the_menu_shows_the_pages_of_the_role_and_each_of_them_works(
 def test_a_page_for_staff_tells_a_person_of_an_agency_so_and_where_to_go(
     browser: Tab, address: str, issuer: Issuer, page: str
 ) -> None:
-    opened(browser, f"{address}/console/{page}", issuer, "agency", "42")
+    open_as(browser, f"{address}/console/{page}", issuer, "agency", "42")
     shown(browser, "Only people with the role finance, support, or auditor")
     assert browser.violations() == []
     browser.click("The overview")
@@ -97,7 +72,7 @@ def test_a_page_for_staff_tells_a_person_of_an_agency_so_and_where_to_go(
 def test_a_person_of_several_agencies_chooses_one_and_the_address_names_it(
     browser: Tab, address: str, issuer: Issuer, page: str
 ) -> None:
-    opened(browser, f"{address}/{page}", issuer, "agency", *OWN)
+    open_as(browser, f"{address}/{page}", issuer, "agency", *OWN)
     shown(browser, "Choose the one to show")
     assert texts(browser, "main li") == OWN
     assert browser.violations() == []
@@ -111,7 +86,7 @@ def test_a_person_of_several_agencies_chooses_one_and_the_address_names_it(
 def test_the_chosen_agency_stays_on_every_page_until_another_is_chosen(
     browser: Tab, address: str, issuer: Issuer
 ) -> None:
-    opened(browser, f"{address}/?agency=42", issuer, "agency", *OWN)
+    open_as(browser, f"{address}/?agency=42", issuer, "agency", *OWN)
     shown(browser, "Commission by day")
     for text in ("Events", "Statements", "Accounts"):
         browser.click(text)
@@ -135,7 +110,7 @@ def test_the_chosen_agency_stays_on_every_page_until_another_is_chosen(
 
 
 def test_a_statement_of_another_of_their_agencies_needs_no_choice(browser: Tab, address: str, issuer: Issuer) -> None:
-    opened(browser, f"{address}/console/statements/2026-10/43/GBP", issuer, "agency", *OWN)
+    open_as(browser, f"{address}/console/statements/2026-10/43/GBP", issuer, "agency", *OWN)
     shown(browser, "Closing balance")
     assert texts(browser, "header summary") == ["Agency 43"]
     browser.click("Statements")
@@ -146,111 +121,18 @@ def test_a_statement_of_another_of_their_agencies_needs_no_choice(browser: Tab, 
 def test_people_of_agencies_see_the_story_of_an_event_without_its_run(
     browser: Tab, address: str, issuer: Issuer
 ) -> None:
-    opened(browser, f"{address}/console/events/shop/e0", issuer, "agency", "42")
+    open_as(browser, f"{address}/console/events/shop/e0", issuer, "agency", "42")
     shown(browser, "Commission so far")
     assert "Sealed line" not in texts(browser, "h2")
-    opened(browser, f"{address}/console/events/shop/e0", issuer, "auditor")
+    open_as(browser, f"{address}/console/events/shop/e0", issuer, "auditor")
     shown(browser, "Compare with the sealed line")
-
-
-def written(browser: Tab, text: str) -> None:
-    """Write a message, press the button twice at once, and wait until the page shows the message."""
-    browser.fill("Message", text)
-    browser.evaluate("[1, 2].forEach(() => document.querySelector('main form:has(textarea) button').click())")
-    browser.until(f"[...document.querySelectorAll('.text')].some((one) => one.innerText === {text!r})")
-
-
-def messages(browser: Tab) -> list[str]:
-    """Return the messages that the page shows, once it has loaded them."""
-    browser.until("[...document.querySelectorAll('h2')].at(-1)?.innerText === 'Messages'")
-    browser.until("![...document.querySelectorAll('[role=status]')].some((one) => one.innerText === 'Loading…')")
-    return texts(browser, ".text")
-
-
-@pytest.mark.parametrize("page", ["agencies/42", "statements/2026-10/42/GBP", "events/shop/e0"])
-def test_support_and_a_person_of_the_agency_talk_to_each_other(
-    browser: Tab, address: str, issuer: Issuer, time: ManualClock, page: str
-) -> None:
-    question, answer = "Why 12.5 %?\nOur card says 10.", f"{HOSTILE} {RIGHT_TO_LEFT}"
-    issuer.subject = "ann"
-    opened(browser, f"{address}/console/{page}", issuer, "agency", "42")
-    assert messages(browser) == []
-    shown(browser, "Nobody has written a message yet.")
-    written(browser, question)
-    time.advance(MINUTE)
-    assert browser.page.get_by_label("Message", exact=True).input_value() == ""
-    issuer.subject = HOSTILE
-    opened(browser, f"{address}/console/{page}", issuer, "support")
-    assert messages(browser) == [question]
-    assert browser.violations() == []
-    written(browser, answer)
-    time.advance(MINUTE)
-    written(browser, f"{question} Again.")
-    time.advance(MINUTE)
-    for role, agency in (("auditor", ""), ("agency", "42")):
-        issuer.subject = "ann"
-        opened(browser, f"{address}/console/{page}", issuer, role, agency, color_scheme="dark")
-        assert messages(browser) == [f"{question} Again.", answer, question], "the newest first, each once"
-        assert [one.split(",")[:2] for one in texts(browser, "li .note:has(+ .text)")] == [
-            [HOSTILE, " support"],
-            [HOSTILE, " support"],
-            ["ann (you)", " agency"],
-        ]
-        assert bool(browser.evaluate("document.querySelector('textarea')")) == (role == "agency")
-        assert browser.evaluate("document.images.length") == 0
-        assert browser.violations() == []
-    browser.resize(*PHONE)
-    assert browser.evaluate("document.documentElement.scrollWidth") <= PHONE[0]
-    assert errors(browser) == []
-
-
-def test_a_message_whose_response_was_lost_is_written_once(browser: Tab, address: str, issuer: Issuer) -> None:
-    issuer.subject = "ann"
-    opened(browser, f"{address}/console/agencies/43", issuer, "agency", "43")
-    assert messages(browser) == []
-    lost: list[Route] = []
-
-    def lose(route: Route) -> None:
-        if route.request.method != "POST" or lost:
-            return route.continue_()
-        lost.append(route)
-        route.fetch()
-        return route.abort()
-
-    browser.page.route("**/messages*", lose)
-    browser.fill("Message", "Hello?")
-    browser.click("Send the message")
-    shown(browser, "The API did not respond.")
-    browser.click("Send the message")
-    browser.until("document.querySelector('.text')")
-    browser.page.unroute("**/messages*")
-    opened(browser, f"{address}/console/agencies/43", issuer, "agency", "43")
-    assert (messages(browser), len(lost)) == (["Hello?"], 1)
-
-
-def test_many_messages_are_shown_by_pages_from_either_end(
-    browser: Tab, address: str, issuer: Issuer, time: ManualClock
-) -> None:
-    path = f"{address}/threads/agencies/44/messages"
-    for number in range(25):
-        time.advance(MINUTE)
-        body = {"id": f"m-{number}", "user": "ann", "text": f"text {number}"}
-        assert call(path, body, "application/json")[0] == 201
-    opened(browser, f"{address}/console/agencies/44", issuer, "auditor")
-    assert messages(browser) == [f"text {number}" for number in reversed(range(5, 25))]
-    browser.page.get_by_role("button", name="Show more").last.click()
-    browser.until("document.querySelectorAll('.text').length === 25")
-    assert messages(browser)[-1] == "text 0"
-    browser.click("Show the oldest first")
-    browser.until("document.querySelector('.text')?.innerText === 'text 0'")
-    assert len(messages(browser)) == 20
 
 
 @pytest.mark.parametrize("color_scheme", ["light", "dark"])
 def test_axe_finds_nothing_on_the_choice_of_agencies_with_difficult_names(
     browser: Tab, address: str, issuer: Issuer, color_scheme: str
 ) -> None:
-    opened(browser, address, issuer, "agency", "42", RIGHT_TO_LEFT.replace(" ", ""), color_scheme=color_scheme)
+    open_as(browser, address, issuer, "agency", "42", RIGHT_TO_LEFT.replace(" ", ""), color_scheme=color_scheme)
     shown(browser, "Choose the one to show")
     browser.evaluate("document.querySelector('header summary').click()")
     assert browser.violations() == []

@@ -17,6 +17,8 @@ import pytest
 from playwright.sync_api import ConsoleMessage, Page, sync_playwright
 from playwright.sync_api import Error as BrowserError
 
+from tests.support.openid import Issuer
+
 HOSTILE: Final = "<img src=x onerror=document.title='ran'>"
 RIGHT_TO_LEFT: Final = "שלום & Co"
 ZONE: Final = {"BusinessTimeZone": "Asia/Tokyo"}
@@ -137,6 +139,24 @@ class Tab:
 def shown(browser: Tab, text: str) -> None:
     """Wait until the page shows a text; what isolates a name from the text around it is invisible."""
     browser.until(f"document.querySelector('main')?.innerText.replace(/[\u2068\u2069]/g, '').includes({text!r})")
+
+
+def open_as(browser: Tab, address: str, issuer: Issuer, role: str, *agencies: str, color_scheme: str = "light") -> None:
+    """Open an address as a person with a role at agencies, and wait until they are signed in."""
+    issuer.role, issuer.agency = role, list(agencies) if len(agencies) > 1 else "".join(agencies)
+    browser.open(address, color_scheme)
+    browser.until("document.querySelector('nav a')")
+
+
+def texts(browser: Tab, selector: str) -> list[str]:
+    """Return the texts of the elements that a selector finds."""
+    found: list[str] = browser.evaluate(f"[...document.querySelectorAll({selector!r})].map((one) => one.innerText)")
+    return found
+
+
+def errors(browser: Tab) -> list[str]:
+    """Return what the page wrote as an error; a person may not see whether there are rate cards, which is a 404."""
+    return [one for one in browser.errors if "/documents/rate-card" not in one]
 
 
 def right_edge(words: str) -> float:
