@@ -1,7 +1,8 @@
 """Finds words that docs/words.md replaces, and sentences that are too long: ``words.py [PATH...]``.
 
-Names, docstrings and comments of Python files are searched, and pages. Each finding is printed with its place and what
-to say instead; the exit code is 1 if there is one. Without paths, the whole project is searched.
+Names, docstrings and comments of Python files are searched, comments of JavaScript modules, and pages. Each finding is
+printed with its place and what to say instead; the exit code is 1 if there is one. Without paths, the whole project is
+searched.
 """
 
 import ast
@@ -17,7 +18,7 @@ from typing import Final, NamedTuple
 ROOT: Final = Path(__file__).resolve().parents[1]
 WORDS: Final = ROOT / "docs" / "words.md"
 SEARCHED: Final = (".ci", "layers", "functions", "quarterhour_tools", "benchmarks", "tests", "docs", "*.md")
-RELEASED: Final = "released"  # what an earlier version has written
+SKIPPED: Final = frozenset({"released", "vendor"})  # what an earlier version or somebody else has written
 QUOTING: Final = ("CHANGELOG.md", "words.md")  # pages that name the old words in `code`
 LONGEST: Final = 40  # words of a sentence
 COLUMNS: Final = 5  # of the table of terms: say, not, where, pattern, because
@@ -28,6 +29,8 @@ BAR: Final = re.compile(r"(?<!\\)\|")
 OPENING: Final = re.compile(r"\s*(#+|[-*+]|\d+\.)\s+")  # of a heading or an item of a list
 CODE: Final = re.compile(r"(`+)(.+?)\1", re.DOTALL)
 LINK_TARGET: Final = re.compile(r"\]\([^)\s]*\)")
+SCRIPT_BLOCK: Final = re.compile(r"^[ \t]*/\*+(.*?)\*/", re.DOTALL | re.MULTILINE)
+SCRIPT_LINE: Final = re.compile(r"(?:^|\s)// (.*)")
 SENTENCE_END: Final = re.compile(r"(?<=[.!?])[\"')*_]*\s+(?=[\"'(\[*_]*[A-Z0-9])")
 WORD: Final = re.compile(r"\S*\w\S*")
 
@@ -185,7 +188,21 @@ def docstrings(tree: ast.AST) -> Iterator[Passage]:
 def comments(source: str) -> Iterator[Passage]:
     """Yield the comments of a module, those on lines that follow each other as one."""
     tokens = tokenize.generate_tokens(io.StringIO(source).readline)
-    lines = [(token.start[0], token.string.lstrip("#! ")) for token in tokens if token.type == tokenize.COMMENT]
+    yield from adjacent(
+        [(token.start[0], token.string.lstrip("#! ")) for token in tokens if token.type == tokenize.COMMENT]
+    )
+
+
+def script_comments(source: str) -> Iterator[Passage]:
+    """Yield the comments of a JavaScript module, those on lines that follow each other as one."""
+    for block in SCRIPT_BLOCK.finditer(source):
+        first = source.count("\n", 0, block.start(1)) + 1
+        yield from passages((number, line.strip(" *")) for number, line in numbered(block[1], first))
+    yield from adjacent([(number, end[1]) for number, line in numbered(source) if (end := SCRIPT_LINE.search(line))])
+
+
+def adjacent(lines: list[tuple[int, str]]) -> Iterator[Passage]:
+    """Yield the passages of comments, each a line with its number; lines that follow each other are read as one."""
     for _, group in groupby(enumerate(lines), lambda one: one[1][0] - one[0]):
         yield from passages(line for _, line in group)
 
@@ -208,11 +225,22 @@ def in_module(path: Path, vocabulary: Vocabulary) -> Iterator[Finding]:
             yield Finding(passage.line + below, message)
 
 
+def in_script(path: Path, vocabulary: Vocabulary) -> Iterator[Finding]:
+    """Yield the findings of the comments of a JavaScript module."""
+    for passage in script_comments(path.read_text("utf-8")):
+        for below, message in vocabulary.found("text", passage.text):
+            yield Finding(passage.line + below, message)
+
+
+READERS: Final = {".md": in_page, ".py": in_module, ".js": in_script}
+"""What finds the findings of a file, by how its name ends."""
+
+
 def files(paths: Iterable[Path]) -> Iterator[Path]:
-    """Yield the Python files and pages at or below the paths, but for those that a release has written."""
+    """Yield the files to read at or below the paths, but for those that a release or somebody else has written."""
     for path in paths:
         found = sorted(path.rglob("*")) if path.is_dir() else [path]
-        yield from (one for one in found if one.suffix in {".py", ".md"} and RELEASED not in one.parts)
+        yield from (one for one in found if one.suffix in READERS and not SKIPPED & set(one.parts))
 
 
 def main(arguments: list[str]) -> int:
@@ -224,7 +252,7 @@ def main(arguments: list[str]) -> int:
     searched = map(Path, arguments) if arguments else (path for glob in SEARCHED for path in sorted(ROOT.glob(glob)))
     count = 0
     for path in files(searched):
-        found = in_page(path, known) if path.suffix == ".md" else in_module(path, known)
+        found = READERS[path.suffix](path, known)
         shown = path.relative_to(ROOT) if path.is_relative_to(ROOT) else path
         for finding in sorted(found):
             count += 1

@@ -104,6 +104,15 @@ def test_docstrings_and_comments_are_searched(check: Check) -> None:
     assert check('x = "told"\n') == []
 
 
+def test_comments_of_scripts_are_searched(check: Check) -> None:
+    assert check("/**\n * One.\n *\n * Whoever calls\n * it. */\n", "module.js")[0].startswith("4: ")
+    assert check('const told = "told";\nconst page = "https://told"; // It is told.\n', "module.js")[0].startswith(
+        "2: "
+    )
+    assert check("f();\n// kept for the rate\n// card, settled\n", "module.js")[0].startswith("3: ")
+    assert check('/** The rate\n * card. */\nconst told = "/told/*";\n', "module.js") == []
+
+
 def test_a_module_s_own_name_is_searched(check: Check) -> None:
     [finding] = check("", "protocol.py")
     assert finding.startswith('1: module protocol: "protocol"')
@@ -147,11 +156,13 @@ def test_the_changelog_quotes_old_words_in_code_and_its_older_sections_are_histo
     assert check(log.replace("gone", "mended"), "CHANGELOG.md") == ['5: "mend": say repair, reconcile, fix']
 
 
-def test_files_of_a_release_are_not_searched(script: ModuleType, tmp_path: Path) -> None:
-    folder = tmp_path / "released" / "0.1.0"
-    folder.mkdir(parents=True)
-    (folder / "page.md").write_text("told", "utf-8")
+@pytest.mark.parametrize("place", ["released/0.1.0/page.md", "vendor/library.js"])
+def test_files_of_a_release_and_of_others_are_not_searched(script: ModuleType, tmp_path: Path, place: str) -> None:
+    file = tmp_path / place
+    file.parent.mkdir(parents=True)
+    file.write_text("// told\n", "utf-8")
     assert script.main([str(tmp_path)]) == 0
+    assert script.main([str(file.rename(tmp_path / file.name))]) == 1
 
 
 def test_the_docstring_of_a_constant_is_checked(check: Check) -> None:
