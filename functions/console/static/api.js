@@ -17,6 +17,9 @@ export const accountPath = (agency, currency, part = "") =>
 export const statementPath = ({ agency, currency, period }, part = "") =>
   `/statements/${segment(agency)}/${currency}/${period}${part && `/${part}`}`;
 
+/** Returns the path of a run. */
+export const runPath = (run) => `/reports/${segment(run)}`;
+
 /** Returns a path with those parameters that have a value. */
 export function withQuery(path, parameters) {
   const query = new URLSearchParams(Object.entries(parameters).filter(([, value]) => value));
@@ -26,10 +29,10 @@ export function withQuery(path, parameters) {
 /** Returns what the API holds at a path. */
 export const get = (path) => request("GET", path);
 
-/** Returns what the API holds at a path, or else what is given for nothing there. */
-export const getOr = (path, nothing) =>
+/** Returns what the API holds at a path, or `fallback` if that is a 404. */
+export const getOr = (path, fallback) =>
   get(path).catch((problem) => {
-    if (problem.status === 404) return nothing;
+    if (problem.status === 404) return fallback;
     throw problem;
   });
 

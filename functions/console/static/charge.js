@@ -1,5 +1,5 @@
 /** What a rate card charges for a sale: the rule that covers it, and the commission step by step. */
-import { larger, negative, product, sum } from "./decimal.js";
+import { decimalText, larger, negative, product, sum } from "./decimal.js";
 
 /**
  * Returns the most specific rule that covers a sale, or undefined.
@@ -21,7 +21,8 @@ const rank = ({ category, location, currency }) =>
 
 /** Returns the steps of the commission by a rule: pairs of words and the exact value after the step. */
 export function charge(rule, { amount, quantity }) {
-  const [percent, fixed, least, most] = ["percent", "fixed", "minimum", "maximum"].map((name) => text(rule[name]));
+  const names = ["percent", "fixed", "minimum", "maximum"];
+  const [percent, fixed, least, most] = names.map((name) => decimalText(rule[name]));
   const back = amount.startsWith("-");
   const signed = (value) => (back ? negative(value) : value);
   let value = product(product(amount, percent), "0.01");
@@ -36,9 +37,3 @@ export function charge(rule, { amount, quantity }) {
   if (most) step(`${most} at most`, signed(negative(larger(negative(signed(value)), negative(most)))));
   return steps;
 }
-
-/** Returns a figure of a rate card, a decimal text or a JSON number, as text; empty if there is none. */
-export const text = (figure) =>
-  typeof figure === "number"
-    ? figure.toLocaleString("en", { useGrouping: false, maximumFractionDigits: 20 })
-    : figure ?? "";

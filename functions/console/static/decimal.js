@@ -1,5 +1,11 @@
 /** Exact arithmetic of decimal texts, as the API writes sums of money. */
 
+/** Returns a decimal, which may be a text or a JSON number, as text; empty if there is none. */
+export const decimalText = (value) =>
+  typeof value === "number"
+    ? value.toLocaleString("en", { useGrouping: false, maximumFractionDigits: 20 })
+    : value ?? "";
+
 /** Returns the exact sum of decimal texts. */
 export function sum(texts) {
   const scale = texts.reduce((most, text) => Math.max(most, scaleOf(text)), 0);

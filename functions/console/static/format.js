@@ -58,10 +58,10 @@ export const localTime = (instant) =>
 
 /** Returns the instant of the date and time of a form, in the time zone that is shown. */
 export function instant(local) {
-  const wanted = Date.parse(`${local}Z`);
+  const target = Date.parse(`${local}Z`);
   // Twice: near a change of the clocks, the first guess can have the other offset.
-  const nearer = (guess) => guess + wanted - Date.parse(`${localTime(guess)}Z`);
-  return new Date(nearer(nearer(wanted))).toISOString();
+  const nearer = (guess) => guess + target - Date.parse(`${localTime(guess)}Z`);
+  return new Date(nearer(nearer(target))).toISOString();
 }
 
 /** Returns a day of UTC, in seconds, without its year. */

@@ -5,6 +5,14 @@ import { download, writeCsv } from "./csv.js";
 import * as format from "./format.js";
 import { navigate } from "./routes.js";
 
+/** The attributes of the field of a currency. */
+export const CURRENCY = { pattern: "[A-Z]{3}", title: "Three capital letters, such as EUR", size: 5 };
+
+/** The attributes of the field of a decimal that is not below 0. */
+export const DECIMAL = {
+  pattern: "[0-9]{1,20}([.][0-9]{1,10})?", inputmode: "decimal", title: "A number such as 0.30",
+};
+
 const ROWS = 50;
 const NONE = [];
 
@@ -32,11 +40,11 @@ export const Status = ({ value }) => html`<span class=${`tag ${value}`}>${format
 export const Time = ({ at }) =>
   html`<time datetime=${at} title=${`${format.time(at, "UTC")} UTC`}>${format.time(at)}</time>`;
 
-/** A table with a caption; it scrolls by itself if it is wider than the page. */
-export const Table = ({ caption, head, children }) => html`
-  <div class="scroll" tabindex="0" role="region" aria-label=${caption}>
+/** A table with a caption, or else a label; it scrolls by itself if it is wider than the page. */
+export const Table = ({ caption, label = caption, head, children }) => html`
+  <div class="scroll" tabindex="0" role="region" aria-label=${label}>
     <table>
-      <caption>${caption}</caption>
+      ${caption && html`<caption>${caption}</caption>`}
       <thead><tr>${head.map(([text, kind]) => html`<th scope="col" class=${kind}>${text}</th>`)}</tr></thead>
       <tbody>${children}</tbody>
     </table>

@@ -3,17 +3,15 @@
  *
  * It yields one step after the other. Each has a text, an outcome (passed, failed or unknown), and a detail.
  */
-import { get, segment } from "./api.js";
+import { get, runPath } from "./api.js";
 import { monthOf, quarterHours } from "./calendar.js";
 import { same, sum } from "./decimal.js";
 import { Problem } from "./problem.js";
 import { sealedContent, sealedLines } from "./sealed.js";
 
 const PAYMENT = "payment.recorded";
-const FIGURES = ["gross", "refunds", "commission", "payments"];
-
-/** Returns the path of a run. */
-export const runPath = (run) => `/reports/${segment(run)}`;
+/** The figures of an account in a manifest. */
+export const FIGURES = ["gross", "refunds", "commission", "payments"];
 
 /** Returns the files of a quarter-hour in a manifest; one without lines has none. */
 const filesOf = (bucket) => bucket.files ?? (bucket.file ? [bucket.file] : []);

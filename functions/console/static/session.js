@@ -33,7 +33,7 @@ export async function begin() {
   else await start();
 }
 
-/** Signs in again, and comes back to the page that was wanted. */
+/** Signs in again, and comes back to the requested page. */
 export function beginAgain() {
   const { pathname, search } = window.location;
   window.location.assign(pathname === SIGNED_OUT ? "/" : pathname + search);
@@ -61,7 +61,7 @@ export function signOut() {
   window.addEventListener("pageshow", () => window.location.reload());
   const query = { client_id: settings.client_id, id_token_hint: idToken, post_logout_redirect_uri: redirectUri };
   const ends = endpoints.end_session_endpoint;
-  window.location.assign(ends ? withQuery(ends, query) : SIGNED_OUT);
+  window.location.assign(ends ? urlWithQuery(ends, query) : SIGNED_OUT);
 }
 
 async function configuration() {
@@ -80,7 +80,7 @@ async function start() {
   const pending = { page, state: random(), nonce: random(), verifier: random() };
   window.sessionStorage.setItem(PENDING, JSON.stringify(pending));
   const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(pending.verifier));
-  window.location.replace(withQuery(endpoints.authorization_endpoint, {
+  window.location.replace(urlWithQuery(endpoints.authorization_endpoint, {
     response_type: "code",
     client_id: settings.client_id,
     redirect_uri: redirectUri,
@@ -93,7 +93,7 @@ async function start() {
   return new Promise(() => {});
 }
 
-/** Takes the issuer's response: gets the tokens for its code, and shows the page that was wanted. */
+/** Takes the issuer's response: gets the tokens for its code, and shows the requested page. */
 async function finish(response) {
   const pending = JSON.parse(window.sessionStorage.getItem(PENDING) || "{}");
   window.sessionStorage.removeItem(PENDING);
@@ -170,7 +170,8 @@ function claimsOf(token) {
   return JSON.parse(new TextDecoder().decode(bytes));
 }
 
-function withQuery(address, query) {
+/** Returns an address, which may have a query, with those further parameters that have a value. */
+function urlWithQuery(address, query) {
   const url = new URL(address);
   for (const [name, value] of Object.entries(query)) if (value) url.searchParams.set(name, value);
   return url.href;

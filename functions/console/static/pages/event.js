@@ -1,11 +1,10 @@
 /** One event: its story with the figures after each step, how its commission was computed, and its sealed line. */
 import { html, useState } from "../vendor/htm-preact.js";
-import { get, segment, withQuery } from "../api.js";
+import { get, runPath, segment, withQuery } from "../api.js";
 import { dayOf } from "../calendar.js";
 import * as format from "../format.js";
 import { STAFF, may } from "../me.js";
 import { Failure, Link, Money, More, Name, Pending, Table, Time, useLoaded, usePages } from "../parts.js";
-import { runPath } from "../proof.js";
 import { sealedLines } from "../sealed.js";
 import { EventLink } from "./events.js";
 import { Recording } from "./recording.js";

@@ -1,16 +1,15 @@
 /** The form in which finance writes the next version of a rate card: when it begins, and its rules. */
 import { html, useState } from "../vendor/htm-preact.js";
 import { getOr, put, segment } from "../api.js";
-import { text } from "../charge.js";
+import { decimalText } from "../decimal.js";
 import * as format from "../format.js";
 import { may } from "../me.js";
-import { Name, Pending, useLoaded } from "../parts.js";
+import { CURRENCY, DECIMAL, Name, Pending, useLoaded } from "../parts.js";
 import { NewVersion } from "./version.js";
 
 const DEFAULT = "rate-card:default";
 const NEW = { version: 0, content: { rules: [{}] } };
-const SUM = { pattern: "[0-9]{1,20}([.][0-9]{1,10})?", inputmode: "decimal", size: 8, title: "A number such as 0.30" };
-const CURRENCY = { pattern: "[A-Z]{3}", size: 5, title: "Three capital letters, such as GBP" };
+const SUM = { ...DECIMAL, size: 8 };
 const COLUMNS = {
   category: ["Category", { maxlength: 200, size: 14, placeholder: "all" }],
   location: ["Location", { maxlength: 200, size: 14, placeholder: "all" }],
@@ -81,7 +80,8 @@ const factsOf = ({ valid_from: validFrom, rules }) => [
 const chargeOf = (rule) => wordsOf(rule, ["percent", "fixed", "minimum", "maximum"]);
 
 const wordsOf = (rule, names) =>
-  names.filter((name) => text(rule[name])).map((name) => `${COLUMNS[name][0]} ${text(rule[name])}`).join(", ");
+  names.filter((name) => decimalText(rule[name]))
+    .map((name) => `${COLUMNS[name][0]} ${decimalText(rule[name])}`).join(", ");
 
 function Fields({ content }) {
   const [rules, setRules] = useState(() => content.rules.map(identified));
@@ -95,7 +95,7 @@ function Fields({ content }) {
         <legend>Rule ${index + 1}</legend>
         ${Object.entries(COLUMNS).map(([name, [label, more]]) => html`
           <label key=${name}>${label}
-            <input name=${name} autocomplete="off" defaultValue=${text(rule[name])} ...${more} />
+            <input name=${name} autocomplete="off" defaultValue=${decimalText(rule[name])} ...${more} />
           </label>`)}
         ${rules.length > 1 && html`
           <button type="button" aria-label=${`Remove rule ${index + 1}`}

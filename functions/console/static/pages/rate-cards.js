@@ -1,9 +1,10 @@
 /** The rate cards that an agency's events can pay, the history of each, and a calculator. */
 import { html, useState } from "../vendor/htm-preact.js";
 import { get, segment } from "../api.js";
-import { charge, ruleFor, text } from "../charge.js";
+import { charge, ruleFor } from "../charge.js";
+import { decimalText } from "../decimal.js";
 import * as format from "../format.js";
-import { More, Name, Pending, Table, Time, fieldsOf, useLoaded, usePages } from "../parts.js";
+import { CURRENCY, DECIMAL, More, Name, Pending, Table, Time, fieldsOf, useLoaded, usePages } from "../parts.js";
 import { WriteRateCard } from "./rate-card.js";
 
 const HEAD = [
@@ -11,11 +12,10 @@ const HEAD = [
   ["Maximum", "n"],
 ];
 const HISTORY_HEAD = [["Version"], ["Valid from"], ["Written"], ["By"]];
-const DECIMAL = "[0-9]{1,20}([.][0-9]{1,10})?";
 const FORM = {
-  amount: ["Amount", { required: true, pattern: `-?${DECIMAL}`, defaultValue: "100.00" }],
-  currency: ["Currency", { required: true, pattern: "[A-Z]{3}", size: 5 }],
-  quantity: ["Items", { required: true, pattern: DECIMAL, defaultValue: "1", size: 5 }],
+  amount: ["Amount", { required: true, pattern: `-?${DECIMAL.pattern}`, defaultValue: "100.00" }],
+  currency: ["Currency", { ...CURRENCY, required: true }],
+  quantity: ["Items", { ...DECIMAL, required: true, defaultValue: "1", size: 5 }],
   category: ["Category", {}],
   location: ["Location", { placeholder: "GB#London" }],
 };
@@ -24,19 +24,19 @@ const FORM = {
 export function RateCards({ agency, group, currency }) {
   const path = `/agencies/${segment(agency)}/rate-cards`;
   const { value, problem, again } = useLoaded(() => get(path), path);
-  const cards = value?.items;
+  const rateCards = value?.items;
   return html`
     <h2>Rate cards</h2>
-    ${!cards && html`<${Pending} problem=${problem} retry=${again} />`}
-    ${cards && !cards.length && html`
+    ${!rateCards && html`<${Pending} problem=${problem} retry=${again} />`}
+    ${rateCards && !rateCards.length && html`
       <p class="note">You can see no rate card in force. An event that names no commission rate is charged the
         default rate.</p>`}
-    ${cards?.map((card) => html`<${Card} key=${`${card.document} ${card.version}`} card=${card} />`)}
+    ${rateCards?.map((one) => html`<${RateCard} key=${`${one.document} ${one.version}`} rateCard=${one} />`)}
     <${WriteRateCard} agency=${agency} group=${group} onDone=${again} />
-    ${cards?.length > 0 && html`<${Calculator} cards=${cards} currency=${currency} />`}`;
+    ${rateCards?.length > 0 && html`<${Calculator} rateCards=${rateCards} currency=${currency} />`}`;
 }
 
-function Card({ card: { document, version, rules } }) {
+function RateCard({ rateCard: { document, version, rules } }) {
   const [open, setOpen] = useState(false);
   return html`
     <${Table} caption=${`${format.isolated(document)}, version ${version}, in force`} head=${HEAD}>
@@ -46,7 +46,7 @@ function Card({ card: { document, version, rules } }) {
           <td class="long"><${Name}>${rule.location ?? "all"}<//></td>
           <td>${rule.currency ?? "all"}</td>
           ${["percent", "fixed", "minimum", "maximum"].map((name) => html`
-            <td key=${name} class="n">${text(rule[name]) && format.exact(text(rule[name]))}</td>`)}
+            <td key=${name} class="n">${decimalText(rule[name]) && format.exact(decimalText(rule[name]))}</td>`)}
         </tr>`)}
     <//>
     <details onToggle=${(event) => setOpen(event.target.open)}>
@@ -71,11 +71,11 @@ function History({ document }) {
 }
 
 /** What a sale would be charged now: the first rate card with a rule for it, and each step. */
-function Calculator({ cards, currency }) {
+function Calculator({ rateCards, currency }) {
   const [sale, setSale] = useState(null);
   const send = (event) => setSale(fieldsOf(event));
-  const rules = sale ? cards.map((card) => [card, ruleFor(card.rules, sale)]) : [];
-  const [card, rule] = rules.find(([, found]) => found) || [];
+  const rules = sale ? rateCards.map((one) => [one, ruleFor(one.rules, sale)]) : [];
+  const [rateCard, rule] = rules.find(([, found]) => found) || [];
   return html`
     <h3>Calculator</h3>
     <form class="bar" onSubmit=${send}>
@@ -88,7 +88,7 @@ function Calculator({ cards, currency }) {
     ${sale && !rule && html`
       <p role="status">No rule of these rate cards covers this sale. It pays the default rate of the deployment.</p>`}
     ${rule && html`
-      <${Table} caption=${`By ${format.isolated(card.document)}, version ${card.version}`}
+      <${Table} caption=${`By ${format.isolated(rateCard.document)}, version ${rateCard.version}`}
         head=${[["Step"], [sale.currency, "n"]]}>
         ${charge(rule, sale).map(([words, value]) => html`
           <tr key=${words}><th scope="row">${words}</th><td class="n">${format.exact(value)}</td></tr>`)}

@@ -4,7 +4,7 @@ import { record } from "../api.js";
 import { negative } from "../decimal.js";
 import * as format from "../format.js";
 import { may } from "../me.js";
-import { Dialog, Link, Name, useSending } from "../parts.js";
+import { CURRENCY, Dialog, Link, Name, useSending } from "../parts.js";
 import { EventLink, eventAddress } from "./events.js";
 
 const SOURCE = "finance";
@@ -39,9 +39,9 @@ export function Recording({ agency, currency, sale, onRecorded }) {
     setOutcome(recorded);
     onRecorded(recorded);
   };
-  const ask = (asked) => {
+  const ask = (next) => {
     setOutcome(null);
-    setKind(asked);
+    setKind(next);
   };
   return html`
     <p class="bar">
@@ -93,8 +93,7 @@ function Ask({ kind, agency, sale, onDone, onClose, ...more }) {
       <p>For agency <${Name}>${agency}<//>. The event is permanent, and staff see that you recorded it. To correct it,
         record the opposite.</p>
       <label>Currency
-        <input name="currency" required pattern="[A-Z]{3}" title="Three capital letters, such as EUR" size="5"
-          autocomplete="off" value=${currency} readonly=${Boolean(sale)}
+        <input name="currency" required ...${CURRENCY} autocomplete="off" value=${currency} readonly=${Boolean(sale)}
           onInput=${(event) => setCurrency(event.target.value)} />
       </label>
       <${fields} digits=${digits} sale=${sale} />

@@ -1,16 +1,17 @@
 /** The registration of an agency: what is registered, and the form in which finance registers or changes it. */
 import { html, useState } from "../vendor/htm-preact.js";
 import { getOr, put, segment } from "../api.js";
-import { text } from "../charge.js";
+import { decimalText } from "../decimal.js";
 import * as format from "../format.js";
 import { may } from "../me.js";
-import { Name, Status, Time } from "../parts.js";
+import { CURRENCY, Name, Status, Time } from "../parts.js";
 import { navigate } from "../routes.js";
 import { agencyAddress } from "./agency.js";
 import { NewVersion } from "./version.js";
 
 const SCHEMES = ["standard", "reverse_charge", "exempt"];
 const LONGEST = 200;
+const COUNTRY = { pattern: "[A-Z]{2}", title: "Two capital letters, such as GB", size: 5 };
 const NEW = { version: 0, content: {} };
 
 const agencyPath = (agency) => `/agencies/${segment(agency)}`;
@@ -55,7 +56,7 @@ const factsOf = (content) => [
 ];
 
 const taxWords = ({ scheme, percent, vat_id: vatId }) =>
-  [format.words(scheme), text(percent) && `${text(percent)} %`, vatId].filter(Boolean).join(", ");
+  [format.words(scheme), decimalText(percent) && `${decimalText(percent)} %`, vatId].filter(Boolean).join(", ");
 
 /** The button with which finance registers an agency that has no page to begin from yet. */
 export function RegisterAnother() {
@@ -111,13 +112,10 @@ function Fields({ content }) {
     <label key=${name}>${label}
       <input name=${name} maxlength=${LONGEST} autocomplete="off" defaultValue=${content[name]} ...${more} />
     </label>`;
-  const code = (letters, example) => ({
-    pattern: `[A-Z]{${letters}}`, title: `${letters} capital letters, such as ${example}`, size: 5,
-  });
   return html`
     ${input("Legal name", "legal_name")}
     <label key="address">Address <textarea name="address" maxlength="500" defaultValue=${content.address} /></label>
-    ${input("Country", "country", code(2, "GB"))}
+    ${input("Country", "country", COUNTRY)}
     <label key="scheme">Tax
       <select name="scheme" value=${scheme} onChange=${(event) => setScheme(event.target.value)}>
         <option value="">not known: statements are not issued</option>
@@ -125,10 +123,11 @@ function Fields({ content }) {
       </select>
     </label>
     ${scheme === "standard" && input("Tax rate (%)", "percent", {
-      required: true, pattern: "[0-9]{1,3}([.][0-9]{1,10})?", inputmode: "decimal", defaultValue: text(tax.percent),
+      required: true, pattern: "[0-9]{1,3}([.][0-9]{1,10})?", inputmode: "decimal",
+      defaultValue: decimalText(tax.percent),
     })}
     ${scheme && input("VAT id", "vat_id", { defaultValue: tax.vat_id })}
-    ${input("Currency", "currency", code(3, "GBP"))}
+    ${input("Currency", "currency", CURRENCY)}
     ${input("Group; its rate card applies if the agency's own has no rule", "group")}
     ${input("Contact", "contact")}
     <label key="status">Status

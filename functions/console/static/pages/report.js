@@ -1,16 +1,15 @@
 /** One run: its sums, its files with their hashes, and its proof, which the browser makes from the files. */
 import { html, useEffect, useRef, useState } from "../vendor/htm-preact.js";
-import { get } from "../api.js";
+import { get, runPath } from "../api.js";
 import * as format from "../format.js";
 import { Failure, Link, Money, Name, Pending, Save, Status, Table, Time, useFirst, useLoaded } from "../parts.js";
-import { proofOf, runPath } from "../proof.js";
+import { FIGURES, proofOf } from "../proof.js";
 import { address } from "../routes.js";
 import { Messages } from "./messages.js";
 import { reportAddress } from "./reports.js";
 
 const LINKS = 10;
 const SHOWN = 100;
-const FIGURES = ["gross", "refunds", "commission", "payments"];
 const SUMS_HEAD = [
   ["Agency"], ["Currency"], ["Events", "n"], ["Sales", "n"], ["Refunds", "n"], ["Commission", "n"], ["Payments", "n"],
 ];
@@ -74,7 +73,7 @@ function Proof({ run }) {
       </button>
     </p>
     ${state.problem && html`<${Failure} problem=${state.problem} retry=${begin} />`}
-    <div role="status">${state.steps.length > 0 && !state.busy && html`<${Verdict} ...${state} />`}</div>
+    <div role="status">${state.steps.length > 0 && !state.busy && html`<${ProofResult} ...${state} />`}</div>
     ${state.steps.length > 0 && html`
       <${Table} caption="The steps of the proof" head=${STEPS_HEAD}>
         ${state.steps.map((one, index) => html`
@@ -88,7 +87,7 @@ function Proof({ run }) {
       <p><button type="button" onClick=${follow}>Follow the chain further</button></p>`}`;
 }
 
-function Verdict({ steps, done }) {
+function ProofResult({ steps, done }) {
   const failed = steps.filter((one) => one.outcome === "failed").length;
   if (failed) return html`<p class="mark"><strong>Not proven.</strong> Steps that failed: ${format.count(failed)}.</p>`;
   if (steps.some((one) => one.outcome === "unknown")) return html`<p class="mark">Proven as far as you may read.</p>`;

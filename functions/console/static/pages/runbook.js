@@ -1,7 +1,7 @@
 /** A runbook: a section of the document about operations, as it is in the deployed version. */
 import { html } from "../vendor/htm-preact.js";
 import { blocksOf, sectionOf, spansOf } from "../markdown.js";
-import { Link, Pending, useLoaded } from "../parts.js";
+import { Link, Pending, Table, useLoaded } from "../parts.js";
 import { Problem } from "../problem.js";
 import { address } from "../routes.js";
 
@@ -52,19 +52,12 @@ function Block({ kind, text, ordered, items, head, rows }) {
 }
 
 const Rows = ({ head, rows }) => html`
-  <div class="scroll" tabindex="0" role="region" aria-label=${head.join(", ")}>
-    <table>
-      <thead>
-        <tr>${head.map((cell, index) => html`<th key=${index} scope="col"><${Line} text=${cell} /></th>`)}</tr>
-      </thead>
-      <tbody>
-        ${rows.map((row, index) => html`
-          <tr key=${index}>
-            ${row.map((cell, at) => html`<td key=${at} class="long"><${Line} text=${cell} /></td>`)}
-          </tr>`)}
-      </tbody>
-    </table>
-  </div>`;
+  <${Table} label=${head.join(", ")} head=${head.map((cell) => [html`<${Line} text=${cell} />`])}>
+    ${rows.map((row, index) => html`
+      <tr key=${index}>
+        ${row.map((cell, at) => html`<td key=${at} class="long"><${Line} text=${cell} /></td>`)}
+      </tr>`)}
+  <//>`;
 
 const Line = ({ text }) => spansOf(text).map((one) => {
   if (typeof one === "string") return one;
