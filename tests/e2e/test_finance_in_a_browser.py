@@ -253,7 +253,7 @@ def test_of_two_registrations_at_once_both_are_shown_and_the_second_goes_on_from
     rows = browser.page.locator("dialog tbody tr").all_inner_texts()
     assert [row.split("\t") for row in rows] == [["Legal name", "Theirs", "Mine"], ["Contact", "", "my desk"]]
     assert browser.violations() == []
-    browser.click("Go on from theirs")
+    browser.click("Start from their version")
     browser.until("document.querySelector('dialog [name=legal_name]').value === 'Theirs'")
     filled(browser, contact="my desk")
     pressed(browser, times=2)
@@ -298,7 +298,7 @@ def test_of_two_rate_cards_at_once_both_are_shown(browser: Tab, market: tuple[Se
         ["Category books", "Percent 7", ""],
         ["All events", "", "Percent 9"],
     ]
-    browser.click("Go on from theirs")
+    browser.click("Start from their version")
     browser.until("document.querySelector('dialog [name=category]').value === 'books'")
     filled(browser, percent="9", valid_from="2026-11-01T00:00")
     pressed(browser)

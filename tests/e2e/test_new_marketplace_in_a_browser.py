@@ -7,6 +7,7 @@ import pytest
 
 from quarterhour.model.clock import ManualClock
 from quarterhour_tools.emulator.server import Server
+from tests.handlers.desk import send
 from tests.support.browser import IN_A_BROWSER, Tab, shown
 from tests.support.events import ABSENT, refund, view
 from tests.support.requests import post, put
@@ -38,7 +39,7 @@ def test_an_overview_without_a_sale_says_how_to_begin(browser: Tab, small: tuple
         post(world, view("v1", "/index", "ann"))
         world.drain()
     browser.open(address)
-    shown(browser, "No sale is recorded yet")
+    shown(browser, "No sale is recorded yet. Sales appear here some seconds after a shop sends them. Send one with")
     assert browser.errors == []
 
 
@@ -62,7 +63,7 @@ def test_events_that_no_rate_card_fits_need_attention(browser: Tab, small: tuple
         world.pass_time(minutes=20)
         world.report()
     browser.open(address)
-    shown(browser, "It is the only account.")
+    shown(browser, "1 account is added up.")
     assert "default rate" not in browser.evaluate("document.body.innerText"), "without rate cards, it is the rule"
     with server.turns.taken():
         rate_card = {"valid_from": "2026-10-01T00:00:00Z", "rules": [{"category": "books", "percent": "8"}]}
@@ -70,7 +71,25 @@ def test_events_that_no_rate_card_fits_need_attention(browser: Tab, small: tuple
     browser.open(address)
     shown(browser, "1 event was charged by the default rate")
     browser.click("2026-11-30T")
-    shown(browser, "Charged by the default rate: 1.")
+    shown(browser, "Events charged by the default rate: 1.")
+
+
+def test_a_period_without_statements_needs_attention(browser: Tab, small: tuple[str, World, Server]) -> None:
+    address, world, server = small
+    with server.turns.taken():
+        world.sell("1.00")
+        world.pass_time(minutes=20)
+        world.report()
+        assert send(world, "PUT", "/schedule", {"paused": True, "reason": "maintenance"}).status == 200
+        world.pass_time(days=5)
+    browser.open(address)
+    shown(browser, "1 period is over, and its statements are not made yet\nNovember 2026: waiting to begin")
+    shown(browser, "The live counters compared with it: verified.")
+    browser.open(f"{address}/console/operations")
+    shown(browser, "November 2026 is over, and its statements are not made yet (waiting to begin).")
+    browser.open(f"{address}/console/statements")
+    shown(browser, "There are no statements yet. The statements of a month are made some days after it ends.")
+    assert browser.errors == []
 
 
 def test_a_chart_has_the_colours_of_the_page_and_is_printed_in_light_ones(

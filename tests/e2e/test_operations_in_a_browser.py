@@ -151,7 +151,7 @@ def test_a_change_by_somebody_else_is_shown_beside_what_was_seen(browser: Tab, a
     ]
     assert "You saw rate(1 hour)." in browser.evaluate("document.querySelector('dialog').innerText")
     assert browser.violations() == []
-    browser.follow("button", "Go on from theirs")
+    browser.follow("button", "Keep theirs and close")
     shown(browser, "half as often")
     assert call(f"{address}/schedule")[1]["expression"] == "rate(2 hours)"
 
@@ -207,7 +207,8 @@ def test_the_overview_leads_staff_to_what_waits(browser: Tab, late: str, issuer:
     browser.open(late, color_scheme)
     shown(browser, "1 record is parked")
     shown(browser, "2 dead letters wait")
-    shown(browser, "Reports are late: the oldest quarter-hour has waited for 223 minutes, or 3.7 firings")
+    delay = "223 min (firings of the schedule meanwhile: 3.7)"
+    shown(browser, f"Reports are late: the oldest quarter-hour has waited for {delay}")
     assert browser.violations() == []
     browser.follow("link", "Show operations")
     shown(browser, "Parked records and dead letters")

@@ -3,6 +3,7 @@ import { html, useCallback, useEffect, useMemo, useRef, useState } from "./vendo
 import { get, withQuery } from "./api.js";
 import { download, writeCsv } from "./csv.js";
 import * as format from "./format.js";
+import { reader } from "./me.js";
 import { navigate } from "./routes.js";
 
 /** The attributes of the field of a currency. */
@@ -66,6 +67,11 @@ export const Failure = ({ problem, retry, action = "Try again" }) => html`
     ${retry && html`<button type="button" onClick=${retry}>${action}</button>`}
   </div>`;
 
+/** What a page shows while there are no events: where they come from, and for machines how to send one. */
+export const NoEvents = ({ children }) => html`
+  <p class="empty">${children} Sales appear here some seconds after a shop sends them.
+    ${reader().machine && html` Send one with <code>POST /events</code>.`}</p>`;
+
 /** What to show while there is no content yet: the problem, or that it loads. */
 export const Pending = ({ problem, retry }) =>
   problem ? html`<${Failure} problem=${problem} retry=${retry} />` : html`<p role="status">Loading…</p>`;
@@ -99,9 +105,12 @@ export function fieldsOf(event) {
   return Object.fromEntries(new FormData(event.target));
 }
 
-/** What somebody else wrote meanwhile beside what you were about to write: rows of a name and both texts. */
-export const Conflict = ({ rows, onTheirs, children }) => html`
-  <${Table} caption="Somebody else was faster. What differs:" head=${[["What"], ["Theirs"], ["Yours"]]}>
+/**
+ * What somebody else wrote meanwhile beside what you were about to write: rows of a name and both texts. `label`: the
+ * button that takes theirs.
+ */
+export const Conflict = ({ rows, label, onTheirs, children }) => html`
+  <${Table} caption="Somebody else made a change first. The differences:" head=${[["What"], ["Theirs"], ["Yours"]]}>
     ${rows.filter(([, theirs, yours]) => theirs !== yours).map(([name, theirs, yours]) => html`
       <tr key=${name}>
         <th scope="row">${name}</th><td class="long"><${Name}>${theirs}<//></td>
@@ -109,7 +118,7 @@ export const Conflict = ({ rows, onTheirs, children }) => html`
       </tr>`)}
   <//>
   <div>${children}</div>
-  ${onTheirs && html`<p><button type="button" onClick=${onTheirs}>Go on from theirs</button></p>`}`;
+  ${onTheirs && html`<p><button type="button" onClick=${onTheirs}>${label}</button></p>`}`;
 
 /** Returns what sends a form once: busy, problem, and onSend, which returns whether this call has sent it. */
 export function useSending(send, onDone) {

@@ -1,7 +1,7 @@
 /** Accounts: each agency and currency with its lifetime totals. */
 import { html } from "../vendor/htm-preact.js";
 import * as format from "../format.js";
-import { Money, More, Name, Save, Table, usePages } from "../parts.js";
+import { Money, More, Name, NoEvents, Save, Table, usePages } from "../parts.js";
 import { AgencyLink } from "./agency.js";
 
 const HEAD = [["Agency or page"], ["Currency"], ["Events", "n"], ["Net sales", "n"], ["Commission", "n"]];
@@ -11,9 +11,7 @@ const COLUMNS = ["agency", "currency", "events", "gross", "refunds", "net", "com
 /** The page. */
 export function Accounts({ query: { agency } }) {
   const list = usePages("/accounts", { agency });
-  if (list.empty) {
-    return html`<p class="empty">No event is recorded yet. Send the first one with <code>POST /events</code>.</p>`;
-  }
+  if (list.empty) return html`<${NoEvents}>No event is recorded yet.<//>`;
   return html`
     ${list.items.length > 0 && html`
       <${Table} caption="Lifetime totals" head=${HEAD}>

@@ -29,8 +29,7 @@ export function ExchangeRates() {
       <//>
       <${Save} name="exchange-rates" columns=${["currency", ...COLUMNS]} items=${items} />`}
     ${list.empty && html`
-      <p class="empty">No exchange rate is stated yet. State one with
-        <code>PUT /exchange-rates/{currency}</code>.</p>`}
+      <p class="empty">There is no exchange rate yet. An operator adds them with <code>quarterhour rates</code>.</p>`}
     <${More} list=${list} />`;
 }
 

@@ -26,12 +26,15 @@ const QUEUES_HEAD = [["Queue, with its runbook"], ["What it holds"], ["Waiting",
 const HELD_HEAD = [["Held since"], ["Event"], ["Type"], ["Agency"], ["Why"]];
 const CHANGES_HEAD = [["Version", "n"], ["Changed"], ["From"], ["To"], ["By"], ["Reason"]];
 
+/** The state of a period that is over and has no statements yet, in words. */
+export const DUE = { closed: "waiting to begin", running: "being made" };
+
 /** Returns how late the reports are, in words. */
 const lateness = ({ delay_seconds: seconds, delay_firings: firings }) =>
-  `${format.count(seconds / MINUTE)} minutes, or ${format.count(firings, 1)} firings`;
+  `${format.count(seconds / MINUTE)} min (firings of the schedule meanwhile: ${format.count(firings, 1)})`;
 
-/** Returns those of some periods that are over and not stated yet. */
-export const overdue = (periods) => periods.filter((one) => ["closed", "running"].includes(one.state));
+/** Returns those of some periods that are over and have no statements yet. */
+export const overdue = (periods) => periods.filter((one) => one.state in DUE);
 
 /** Returns what of the state of the operation needs attention: a text, or nothing, each with links to the page. */
 export function urgent({ queues, reports }) {
@@ -81,10 +84,12 @@ const Reports = ({ reports, due }) => html`
       : html`<p>No event is recorded yet, so nothing has to be sealed.</p>`}
     <p>${reports.late && html`<${Status} value="late" /> `}
       ${reports.delay_seconds
-        ? `The oldest quarter-hour that could be sealed has waited for ${lateness(reports)} of the schedule.`
+        ? `The oldest quarter-hour that could be sealed has waited for ${lateness(reports)}.`
         : "No quarter-hour waits to be sealed."}</p>
     ${due.map((one) => html`
-      <p key=${one.period}>${format.month(one.period)} is over and not stated yet: it is ${one.state}.</p>`)}
+      <p key=${one.period}>
+        ${format.month(one.period)} is over, and its statements are not made yet (${DUE[one.state]}).
+      </p>`)}
     <${Runbooks} names=${["report-late", "statements-overdue"]} />
   </section>`;
 
@@ -226,7 +231,7 @@ function Change({ title, button, note, body, schedule, onClose }) {
         </p>`}
       <label>Reason <input name="reason" required maxlength="200" autocomplete="off" /></label>
       ${conflict && html`
-        <${Conflict} rows=${rowsOf(conflict, schedule)} onTheirs=${onClose}>
+        <${Conflict} rows=${rowsOf(conflict, schedule)} label="Keep theirs and close" onTheirs=${onClose}>
           You saw <code>${setting(schedule.desired)}</code>.
           ${" "}<${Name}>${conflict.now.items[0].by}<//> changed it <${Time} at=${conflict.now.items[0].at} />.
         <//>`}

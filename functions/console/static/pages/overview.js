@@ -6,10 +6,10 @@ import { DailyChart } from "../chart.js";
 import { difference, sum } from "../decimal.js";
 import * as format from "../format.js";
 import { STAFF, may } from "../me.js";
-import { Link, Money, More, Name, Pending, Table, Time, useFirst, useLoaded, usePages } from "../parts.js";
+import { Link, Money, More, Name, NoEvents, Pending, Table, Time, useFirst, useLoaded, usePages } from "../parts.js";
 import { address } from "../routes.js";
 import { AgencyLink } from "./agency.js";
-import { overdue, urgent } from "./operations.js";
+import { DUE, overdue, urgent } from "./operations.js";
 import { reportAddress } from "./reports.js";
 import { statementAddress } from "./statements.js";
 
@@ -31,7 +31,7 @@ export function Overview({ query: { agency } }) {
 /** What needs attention while no sale is recorded: all events can be held. */
 const Nothing = ({ attention, periods }) => html`
   <${Attention} ...${attention} periods=${periods} accounts=${[]} />
-  <p class="empty">No sale is recorded yet. Send the first one with <code>POST /events</code>.</p>`;
+  <${NoEvents}>No sale is recorded yet.<//>`;
 
 /** The overview of a period and the last, of as many accounts as are loaded. */
 function Month({ agency, period, periods, attention }) {
@@ -52,7 +52,7 @@ function progress({ items, busy, more }) {
   const many = format.count(items.length);
   if (busy) return `The first ${many} accounts are added up. More follow…`;
   if (more) return `The first ${many} accounts are added up.`;
-  return items.length === 1 ? "It is the only account." : `All ${many} accounts are added up.`;
+  return items.length === 1 ? "1 account is added up." : `All ${many} accounts are added up.`;
 }
 
 function Figures({ pages, accounts, period }) {
@@ -165,8 +165,9 @@ function Attention({ value, problem, again, periods, accounts }) {
     ]],
     [many({ items: unregistered }, "account's agency is not registered", "accounts' agencies are not registered"),
       unregistered.slice(0, 5).map((one) => html`<${AgencyLink} ...${one} /> ${one.currency}`)],
-    [many({ items: due }, "period is over and not stated yet", "periods are over and not stated yet"),
-      due.map((one) => html`${format.month(one.period)}: ${one.state}`)],
+    [many({ items: due }, "period is over, and its statements are not made yet",
+      "periods are over, and their statements are not made yet"),
+    due.map((one) => html`${format.month(one.period)}: ${DUE[one.state]}`)],
     [eventsByDefault && `${format.count(eventsByDefault)} ${eventsByDefault === 1 ? "event was" : "events were"} ` +
       `charged by the default rate in the last ${RUNS} runs: no rate card has a rule for them`,
     byDefault.slice(0, 5).map((one) => html`
@@ -184,7 +185,8 @@ function Attention({ value, problem, again, periods, accounts }) {
       </ul>
       ${run && html`
         <p class="note">
-          Proof: the last run is ${lastRun}, of <${Time} at=${run.planned_at} />. Its counters are ${run.counters}.
+          Last run: ${lastRun}, planned <${Time} at=${run.planned_at} />. The live counters compared with it:
+          ${" "}${format.words(run.counters)}.
         </p>`}
     </section>`;
 }

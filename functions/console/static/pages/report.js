@@ -24,10 +24,12 @@ export function Report({ run }) {
   return html`
     <p class="note">
       Lines: ${format.count(report.lines)}.
-      ${report.default_rate_events > 0 && ` Charged by the default rate: ${format.count(report.default_rate_events)}. `}
-      Quarter-hours: ${format.count(report.buckets)},
+      ${report.default_rate_events > 0
+        && ` Events charged by the default rate: ${format.count(report.default_rate_events)}.`}
+      ${" "}Quarter-hours: ${format.count(report.buckets)},
       from <${Time} at=${report.from} /> to <${Time} at=${report.to} />.
-      Planned <${Time} at=${report.planned_at} />. The live counters: <${Status} value=${report.counters} />
+      Planned <${Time} at=${report.planned_at} />. The live counters compared with these lines:
+      ${" "}<${Status} value=${report.counters} />
     </p>
     ${manifest?.previous && html`
       <p>The run before: <${Link} to=${reportAddress(manifest.previous.run)}>${manifest.previous.run}<//></p>`}

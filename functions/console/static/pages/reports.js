@@ -5,7 +5,7 @@ import * as format from "../format.js";
 import { Link, More, Save, Status, Table, Time, fieldsOf, usePages } from "../parts.js";
 import { address, navigate } from "../routes.js";
 
-const HEAD = [["Run"], ["From"], ["To"], ["Quarter-hours", "n"], ["Lines", "n"], ["Counters"]];
+const HEAD = [["Run"], ["From"], ["To"], ["Quarter-hours", "n"], ["Lines", "n"], ["Live counters"]];
 const COLUMNS = ["run", "from", "to", "planned_at", "buckets", "lines", "counters", "manifest_sha256"];
 
 /** Returns the address of a run's page. */

@@ -199,8 +199,8 @@ function Request({ title, action, note, status, send, onDone, onClose, statement
       <p>${note}</p>
       <label>Reason <input name="reason" required maxlength="200" autocomplete="off" autofocus /></label>
       ${conflict && html`
-        <${Conflict} rows=${rowsOf(conflict, status)} onTheirs=${onTheirs}>
-          You saw <${Status} value=${statement.status} /> after ${format.count(statement.changes)} changes. Since then:
+        <${Conflict} rows=${rowsOf(conflict, status)} label="Keep theirs and close" onTheirs=${onTheirs}>
+          You saw <${Status} value=${statement.status} />. Since then:
           <${History} changes=${conflict.now.history.slice(statement.changes)} />
         <//>`}
     <//>`;

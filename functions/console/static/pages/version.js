@@ -32,8 +32,8 @@ export function NewVersion({
       <${fields} content=${base.content} key=${base.version} />
       ${conflict && html`
         <${Conflict} rows=${rowsOf(factsOf(conflict.theirs.content), factsOf(conflict.yours))}
-          onTheirs=${!begun && (() => setBase(conflict.theirs))}>
-          Version ${format.count(conflict.theirs.version)} is of <${Name}>${conflict.theirs.written_by}<//>,
+          label="Start from their version" onTheirs=${!begun && (() => setBase(conflict.theirs))}>
+          Version ${format.count(conflict.theirs.version)} was written by <${Name}>${conflict.theirs.written_by}<//>,
           ${" "}<${Time} at=${conflict.theirs.written_at} />.
           ${begun && " The form has its content now. Make your changes again, and send it."}
         <//>`}
