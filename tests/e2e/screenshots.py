@@ -63,7 +63,7 @@ OF_THE_DAY: Final = {
 }
 """The pictures of the end of the day, by name."""
 OF_THE_MONTH: Final = {
-    "agency": _open(f"/console/agencies/{_AGENCY}?currency={_CURRENCY}", "Made of", size=HIGHER),
+    "agency": _open(f"/console/agencies/{_AGENCY}?currency={_CURRENCY}", "Details", size=HIGHER),
     "statement": _open(f"/console/statements/{MONTH}/{_AGENCY}/{_CURRENCY}", "Closing balance"),
     "story": _open(f"/console/events/{_SALE}", "Its page proves the file"),
     "proof": _proof,

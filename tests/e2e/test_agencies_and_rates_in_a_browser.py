@@ -47,7 +47,7 @@ def agency_page(agency: str, query: str = "") -> str:
 PAGES = {
     "/console/agencies": "Registered agencies",
     agency_page(AGENCY): "S-00000",
-    agency_page(AGENCY, "?currency=GBP&month=2026-10"): "by day of UTC",
+    agency_page(AGENCY, "?currency=GBP&month=2026-10"): "by UTC day",
     agency_page(RIGHT_TO_LEFT, "?currency=GBP&day=2026-10-30"): "by quarter-hour",
     "/console/exchange-rates": "ECB",
     "/console/exchange-rates/GBP": "0.8705",
@@ -114,7 +114,7 @@ def test_an_agency_is_found_and_its_figures_lead_down_to_quarter_hours(browser: 
     browser.until("document.querySelectorAll('tbody tr').length === 3 && document.querySelector('input[name=order]')")
     browser.evaluate("window.history.back()")
     browser.click("All periods")
-    shown(browser, "Made of")
+    shown(browser, "Details")
     browser.click("Statement")
     shown(browser, "A preview as of")
 

@@ -159,7 +159,7 @@ def test_statements_are_found_by_their_filter_and_its_address_can_be_shared(brow
     browser.open(browser.evaluate("window.location.href"))
     browser.until("document.querySelectorAll('tbody tr').length === 1")
     browser.open(f"{address}/console/statements?status=resolved")
-    shown(browser, "No statement fits")
+    shown(browser, "No statement matches")
 
 
 def test_what_a_person_types_stays_while_the_page_is_drawn_again(browser: Tab, address: str) -> None:

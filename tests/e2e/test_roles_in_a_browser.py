@@ -7,7 +7,9 @@ import pytest
 
 from quarterhour.model.clock import ManualClock
 from tests.support.browser import IN_A_BROWSER, Tab, shown
+from tests.support.events import adjustment
 from tests.support.openid import Issuer
+from tests.support.requests import post, verdicts
 from tests.support.served import call, served
 
 pytestmark = IN_A_BROWSER
@@ -15,10 +17,11 @@ pytestmark = IN_A_BROWSER
 
 @pytest.fixture(scope="module")
 def address(issuer: Issuer) -> Iterator[str]:
-    """The address of a stack in November whose October is stated; its agency has no tax profile."""
+    """The address of a stack in November whose October is stated, without tax profiles; agency 43 is owed money."""
     with served(ManualClock(datetime(2026, 10, 30, 12, tzinfo=UTC)), issuer.with_roles) as (server, world):
         with server.turns.taken():
             world.sell("100.00", "42")
+            assert verdicts(post(world, adjustment("a1", "-5", agency="43"))) == ["recorded"]
             world.pass_time(days=5)
             world.report()
             world.stack.invoke("statements", {})
@@ -71,6 +74,28 @@ def test_finance_issues_a_statement_and_resolves_a_line_that_its_agency_disputes
     assert opened(browser, address, issuer, "agency") == []
     assert "agreed by telephone" in browser.evaluate("document.querySelector('main').innerText")
     assert browser.errors == []
+
+
+def test_a_credit_note_and_a_balance_say_in_whose_favour_they_are(browser: Tab, address: str, issuer: Issuer) -> None:
+    issuer.role = "finance"
+    browser.open(f"{address}/console/statements/2026-10/43/GBP")
+    shown(browser, "Credit note C-000001. It covers what was recorded before")
+    shown(browser, "Figures in GBP. Closing balance: in favour of the agency")
+    browser.open(f"{address}/console/agencies/43")
+    shown(browser, "-5.00\n\nin favour of the agency")
+    shown(browser, "The last statement, C-000001, closed at -5.00.")
+    shown(browser, "Not on a statement yet: commission 0.00, payments 0.00.")
+    assert browser.errors == []
+
+
+@pytest.mark.parametrize("page", ["", "console/accounts", "console/agencies/none"])
+def test_a_page_without_events_names_no_route_that_its_reader_may_not_use(
+    browser: Tab, address: str, issuer: Issuer, page: str
+) -> None:
+    issuer.role, issuer.agency = "agency", "none"
+    browser.open(f"{address}/{page}")
+    shown(browser, "recorded yet. Sales appear here some seconds after a shop sends them.")
+    assert "POST" not in browser.evaluate("document.querySelector('main').innerText")
 
 
 def test_staff_see_all_agencies_and_a_token_without_a_role_sees_a_problem(

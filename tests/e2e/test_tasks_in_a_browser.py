@@ -107,7 +107,8 @@ def test_a_controller_finds_the_disputed_statements_of_last_month_and_why(contro
     controller.follows("button", "Show")
     controller.sees("quay")
     controller.follows("link", "S-000004")
-    controller.sees("Statement of quay in GBP, October 2026", "this parcel came back, of the line shop e3")
+    controller.sees("Statement of quay in GBP, October 2026", "disputed Line shop e3, by the marketplace (")
+    controller.sees("user/local): this parcel came back")
     controller.follows("link", "shop e3")
     controller.sees("a parcel", "7004")
 
@@ -127,6 +128,7 @@ def test_a_controller_sees_what_needs_attention_and_issues_a_statement(controlle
     controller.follows("link", "Show them")
     controller.follows("link", "S-000001")
     controller.sees("Statement of al-mina in GBP, October 2026")
+    controller.sees("Not issued: the agency had no tax profile at the cut-off, so this statement has no tax.")
     controller.follows("button", "Issue")
     controller.gives_a_reason("their tax office has answered", "Issue")
     assert call(f"{address}/statements/al-mina/GBP/2026-10")[1]["status"] == "issued"
@@ -134,7 +136,8 @@ def test_a_controller_sees_what_needs_attention_and_issues_a_statement(controlle
 
 def test_an_agency_checks_its_statement_and_accepts_it(agency_person: Person, address: str) -> None:
     agency_person.opens("/console/statements/2026-10/harbour/GBP")
-    agency_person.sees("140.00", "17.50", "21.00")
+    agency_person.sees("140.00", "17.50", "21.00", "Figures in GBP. Closing balance: owed by the agency")
+    agency_person.sees("Statement S-000003. It covers what was recorded before")
     agency_person.clicks("Show the 2 lines")
     agency_person.sees("a lamp", "a clock")
     agency_person.follows("button", "Accept")
@@ -156,7 +159,8 @@ def test_an_agency_sees_what_this_month_will_cost_so_far(agency_person: Person) 
     agency_person.opens("/")
     agency_person.sees("November 2026 so far")
     agency_person.follows("link", "2.20")
-    agency_person.sees("Statement of harbour in GBP, November 2026", "A preview as of", "Commission, exact")
+    agency_person.sees("Statement of harbour in GBP, November 2026", "A preview as of")
+    agency_person.sees("Commission before rounding", "+ Commission, rounded", "Payable for this period")
 
 
 def test_an_auditor_proves_that_a_run_was_not_changed_since_it_was_sealed(auditor: Person) -> None:
@@ -171,7 +175,7 @@ def test_an_auditor_compares_the_lines_of_a_statement_and_sees_who_changed_it(au
     auditor.fills("Agency", "quay")
     auditor.follows("button", "Show")
     auditor.follows("link", "S-000004")
-    auditor.sees("Nov 4, 2026, 12:00 PM", "disputed by the", "this parcel came back")
+    auditor.sees("Nov 4, 2026, 12:00 PM", "disputed Line shop e3, by the marketplace (", "): this parcel came back")
     auditor.clicks("Show the line")
     auditor.sees("The sealed lines; their file has the hash above", "a parcel")
 

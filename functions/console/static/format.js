@@ -26,6 +26,10 @@ export function money(text, currency) {
 export const count = (number, maximumFractionDigits = 0) =>
   cached(Intl.NumberFormat, { maximumFractionDigits }).format(number);
 
+/** Returns who owes a balance, in words. */
+export const owed = (balance) =>
+  Number(balance) > 0 ? "owed by the agency" : Number(balance) < 0 ? "in favour of the agency" : "nothing is owed";
+
 /** Returns an exact decimal text with all its digits. */
 export const exact = (text) =>
   cached(Intl.NumberFormat, { minimumFractionDigits: (text.split(".")[1] || "").length }).format(text);

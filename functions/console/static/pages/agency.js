@@ -6,7 +6,7 @@ import {
 } from "../calendar.js";
 import { BarChart } from "../chart.js";
 import * as format from "../format.js";
-import { Link, Money, More, Name, Pending, Save, Table, Time, useLoaded, usePages } from "../parts.js";
+import { Link, Money, More, Name, NoEvents, Pending, Save, Table, Time, useLoaded, usePages } from "../parts.js";
 import { address } from "../routes.js";
 import { Changes } from "./changes.js";
 import { Messages } from "./messages.js";
@@ -44,7 +44,7 @@ export function Agency({ agency, query }) {
     <${Recording} agency=${agency} currency=${account?.currency || currency} onRecorded=${follow} />
     ${account
       ? html`<${Account} ...${{ accounts, account, spans, again }} key=${`${account.currency} ${account.version}`} />`
-      : html`<p class="empty">No event of this agency is recorded yet. Send one with <code>POST /events</code>.</p>`}
+      : html`<${NoEvents}>No event of this agency is recorded yet.<//>`}
     <${Statements} agency=${agency} />
     <${RateCards} agency=${agency} group=${registration?.content.group} currency=${currency} />
     ${(account || registration) && html`<${Messages} kind="agencies" subject=${agency} />`}`;
@@ -94,23 +94,27 @@ function Now({ account, balance, again }) {
       <section class="card">
         <h3>Balance in ${currency}</h3>
         <p class="figure">${format.money(balance.balance, currency)}</p>
+        <p>${format.owed(balance.balance)}</p>
         <p class="note">
           ${statement && html`
-            <${Link} to=${statementAddress({ ...account, period: statement.period })}>${statement.number}<//> closed at
-            ${" "}${format.money(statement.closing, currency)}; `}
-          on no statement yet: commission ${format.money(balance.unbilled.commission, currency)},
-          payments ${format.money(balance.unbilled.payments, currency)}
+            The last statement,
+            ${" "}<${Link} to=${statementAddress({ ...account, period: statement.period })}>${statement.number}<//>,
+            closed at ${format.money(statement.closing, currency)}. `}
+          Not on a statement yet: commission ${format.money(balance.unbilled.commission, currency)},
+          payments ${format.money(balance.unbilled.payments, currency)}.
         </p>
       </section>
       <section class="card">
         <h3>Commission, lifetime</h3>
         <p class="figure">${format.money(account.commission, currency)}</p>
-        <p class="note">of ${format.money(account.net, currency)} net</p>
+        <p class="note">on net sales of ${format.money(account.net, currency)}</p>
       </section>
       <section class="card">
         <h3>Events</h3>
         <p class="figure">${format.count(account.events)}</p>
-        <p class="note">of ${format.count(account.customers)} customers</p>
+        <p class="note">
+          from ${format.count(account.customers)} ${account.customers === 1 ? "customer" : "customers"}
+        </p>
       </section>
     </div>
     <p class="bar"><span class="note">The newest event was recorded <${Time} at=${updated} />.</span>
@@ -127,7 +131,7 @@ function spansOf({ day, month }) {
 }
 
 const LABELS = {
-  quarter_hour: ["Quarter-hour", "by quarter-hour"], day: ["Day", "by day of UTC"], period: ["Period", "by period"],
+  quarter_hour: ["Quarter-hour", "by quarter-hour"], day: ["Day", "by UTC day"], period: ["Period", "by period"],
 };
 
 function Spans({ account, spans }) {
@@ -156,7 +160,7 @@ function Spans({ account, spans }) {
     ${items.length > 0 && html`
       <${BarChart} label=${title} currency=${currency} span=${span} starts=${startsOf(chosen, items)}
         values=${items.map((one) => [one[name], one.commission])} />
-      <${Table} caption=${title} head=${[[head], ...HEAD, ["Made of"]]}>
+      <${Table} caption=${title} head=${[[head], ...HEAD, ["Details"]]}>
         ${items.toReversed().map((one) => html`
           <tr key=${one[name]}>
             <th scope="row" class="short"><${Start} span=${span} start=${one[name]} to=${to} /></th>
@@ -213,6 +217,8 @@ function Statements({ agency }) {
     <h2>Statements</h2>
     ${list.items.length > 0 && html`<${StatementTable} items=${list.items} />`}
     ${list.empty && html`
-      <p class="note">No period of this agency is stated yet. A period is stated some days after its end.</p>`}
+      <p class="note">
+        This agency has no statements yet. The statements of a month are made some days after it ends.
+      </p>`}
     <${More} list=${list} />`;
 }

@@ -12,8 +12,9 @@ import { Messages } from "./messages.js";
 const FIGURES = [
   ["opening", "Opening balance"],
   ["sales", "Sales"], ["gross", "Sales"], ["voids", "Voids"], ["refunds", "Refunds"], ["adjustments", "Adjustments"],
-  ["net", "Net"],
-  ["commission_exact", "Commission, exact"], ["commission", "Commission"], ["tax", "Tax"], ["payments", "Payments"],
+  ["net", "Net sales"],
+  ["commission_exact", "Commission before rounding"], ["commission", "+ Commission, rounded"], ["tax", "+ Tax"],
+  ["payable", "Payable for this period"], ["payments", "− Payments"],
   ["closing", "Closing balance"],
 ];
 const FILES = {
@@ -26,7 +27,7 @@ const CHANGES = {
     button: "Issue",
     title: "Issue the statement",
     action: "Issue",
-    note: "The agency can then accept or dispute the statement.",
+    note: "The statement is issued as it was sealed, without tax. The agency can then accept or dispute it.",
   },
   accepted: {
     button: "Accept",
@@ -63,9 +64,15 @@ export function Statement({ name }) {
     <p class="note">
       ${statement.preview
         ? html`A preview as of <${Time} at=${statement.as_of} />: the period is ${statement.state}.`
-        : html`<${Status} value=${statement.status} /> ${statement.number || "It has no number"}.
-            It holds what was recorded before <${Time} at=${statement.recorded_until} />.`}
+        : html`<${Status} value=${statement.status} />
+            ${" "}${statement.document === "credit_note" ? "Credit note" : "Statement"} ${statement.number}.
+            ${" "}It covers what was recorded before <${Time} at=${statement.recorded_until} />.`}
     </p>
+    ${statement.status === "not_issued" && html`
+      <p class="mark">
+        Not issued: the agency had no tax profile at the cut-off, so this statement has no tax. Finance can issue it as
+        it is, and register the tax profile on the agency's page, so that later statements are issued.
+      </p>`}
     ${!statement.preview && html`<${Actions} statement=${statement} ask=${setAsking} />`}
     <${Figures} statement=${statement} />
     ${!statement.preview && html`
@@ -98,7 +105,8 @@ function disputesOf(changes) {
 }
 
 const Figures = ({ statement }) => html`
-  <${Table} caption=${`Figures in ${statement.currency}`} head=${[["Figure"], ["Amount", "n"]]}>
+  <${Table} caption=${`Figures in ${statement.currency}. Closing balance: ${format.owed(statement.closing)}`}
+    head=${[["Figure"], ["Amount", "n"]]}>
     ${FIGURES.filter(([name]) => statement[name] !== undefined).map(([name, text]) => html`
       <tr key=${name} class=${name === "closing" ? "sum" : ""}>
         <th scope="row">${text}</th>
@@ -114,10 +122,9 @@ function History({ changes, resolve }) {
     <ul class="plain">
       ${changes.map((one, index) => html`
         <li key=${index}>
-          <${Time} at=${one.at} /> <${Status} value=${one.status} /> by the ${one.party}
+          <${Time} at=${one.at} /> <${Status} value=${one.status} />
+          ${" "}${one.line ? html`Line <${EventLink} ...${one.line} />, by` : "By"} the ${one.party}
           ${one.by && html` (<${Name}>${one.by}<//>)`}: <${Name}>${one.reason}<//>
-          ${one.line && html`, of the line
-            ${" "}<${EventLink} ...${one.line} />`}
           ${resolve && one.line && open[identity(one.line)] && html`
             ${" "}<button type="button" aria-label=${`Resolve ${one.line.id}`} onClick=${() => resolve(one.line)}>
               Resolve

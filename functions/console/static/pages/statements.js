@@ -28,8 +28,8 @@ export function Statements({ query }) {
     ${list.empty && html`
       <p class="empty">
         ${period || agency || status
-          ? html`No statement fits. <${Link} to=${address(["statements"])}>Show all statements<//>.`
-          : "No period is stated yet. A period is stated some days after its end."}
+          ? html`No statement matches. <${Link} to=${address(["statements"])}>Show all statements<//>.`
+          : "There are no statements yet. The statements of a month are made some days after it ends."}
       </p>`}
     <${More} list=${list} />`;
 }
@@ -40,7 +40,7 @@ export const StatementTable = ({ items }) => html`
 
 const row = (one) => html`
   <tr key=${statementAddress(one)}>
-    <th scope="row" class="short"><${Link} to=${statementAddress(one)}>${one.number || "not issued"}<//></th>
+    <th scope="row" class="short"><${Link} to=${statementAddress(one)}>${one.number}<//></th>
     <td class="short">${one.period}</td>
     <td class="long"><${Name}>${one.agency}<//></td>
     <td>${one.currency}</td>
