@@ -52,7 +52,7 @@ def test_the_menu_shows_the_pages_of_the_role_and_each_of_them_works(
         browser.until(f"document.querySelector('header [aria-current=page]')?.innerText === {text!r}")
         browser.until("![...document.querySelectorAll('[role=status]')].some((one) => one.innerText === 'Loading…')")
         assert texts(browser, "[role=alert]") == []
-    assert not browser.evaluate("document.querySelector('.chooser')")
+    assert not browser.evaluate("document.querySelector('.agencies')")
     assert errors(browser) == []
 
 

@@ -43,11 +43,11 @@ const { isolated } = format;
 /** Returns the title and the content of the page at an address, as far as the reader may see it. */
 function pageAt({ parts, query }) {
   const [first, ...rest] = parts;
-  const begun = !rest.length && MENU.find((one) => one.parts[0] === first);
-  if (begun) {
-    const { title, content, roles, oneAgency } = begun;
-    if (roles && !may(...roles)) return [title, html`<${OfOthers} roles=${roles} />`];
-    if (oneAgency && reader().agencies.length > 1 && !query.agency) return [title, html`<${Choice} />`];
+  const entry = !rest.length && MENU.find((one) => one.parts[0] === first);
+  if (entry) {
+    const { title, content, roles, oneAgency } = entry;
+    if (roles && !may(...roles)) return [title, html`<${RoleRefusal} roles=${roles} />`];
+    if (oneAgency && reader().agencies.length > 1 && !query.agency) return [title, html`<${AgencyList} />`];
     return [title, html`<${content} query=${query} />`];
   }
   if (first === "events" && rest.length === 2) {
@@ -71,14 +71,14 @@ function pageAt({ parts, query }) {
 }
 
 /** What is at the address of a page for other roles. */
-const OfOthers = ({ roles }) => html`
+const RoleRefusal = ({ roles }) => html`
   <p class="empty">
     Only people with the role ${roles.slice(0, -1).map((one) => `${one}, `)}${roles.length > 1 && "or "}${roles.at(-1)}
     ${" "}see this page. <${Link} to=${address([])}>The overview<//> shows what you may see.
   </p>`;
 
 /** The agencies of a person of several, each linked to the present page for it. */
-const Choice = () => html`
+const AgencyList = () => html`
   <p>You work for several agencies. Choose the one to show:</p>
   <ul class="plain">
     ${reader().agencies.map((one) => html`<li key=${one}><${Link} to=${addressFor(one)}><${Name}>${one}<//><//></li>`)}
@@ -114,9 +114,9 @@ function Zone({ utc, setUtc }) {
 }
 
 /** The agency that the page is of, and a way to the reader's others. */
-function Chooser({ agency }) {
+function AgencyMenu({ agency }) {
   return html`
-    <details class="chooser" key=${agency}>
+    <details class="agencies" key=${agency}>
       <summary>${agency ? html`Agency <${Name}>${agency}<//>` : "Choose an agency"}</summary>
       <ul>
         ${reader().agencies.map((one) => html`
@@ -161,7 +161,7 @@ function App() {
     <header class="top">
       <strong>Quarterhour</strong>
       ${me && html`<${Menu} place=${place} agency=${agency} />`}
-      ${me?.agencies.length > 1 && html`<${Chooser} agency=${agency} />`}
+      ${me?.agencies.length > 1 && html`<${AgencyMenu} agency=${agency} />`}
       ${session.person() && html`
         <span><bdi>${session.person()}</bdi> <button type="button" onClick=${session.signOut}>Sign out</button></span>`}
     </header>

@@ -52,10 +52,14 @@ export const Table = ({ caption, label = caption, head, children }) => html`
   </div>`;
 
 /** The button that saves the rows of a table as CSV: those that are shown, or as `label` says. */
-export const Save = ({ name, columns, items, label = "Download what is shown as CSV" }) => html`
+export const SaveButton = ({ name, columns, items, label = "Download what is shown as CSV" }) => html`
   <p class="bar">
     <button type="button" onClick=${() => download(`${name}.csv`, writeCsv(columns, items))}>${label}</button>
   </p>`;
+
+/** For how long the links to files can be followed. */
+export const LinksNote = ({ seconds }) => html`
+  <p class="note">Links are valid for ${seconds / 60} minutes. Reload the page for new ones.</p>`;
 
 /** What went wrong, in the API's words, and what to do: the button `action` calls `retry`. */
 export const Failure = ({ problem, retry, action = "Try again" }) => html`

@@ -1,7 +1,7 @@
 /** Accounts: each agency and currency with its lifetime totals. */
 import { html } from "../vendor/htm-preact.js";
 import * as format from "../format.js";
-import { Money, More, Name, NoEvents, Save, Table, usePages } from "../parts.js";
+import { Money, More, Name, NoEvents, SaveButton, Table, usePages } from "../parts.js";
 import { AgencyLink } from "./agency.js";
 
 const HEAD = [["Agency or page"], ["Currency"], ["Events", "n"], ["Net sales", "n"], ["Commission", "n"]];
@@ -26,6 +26,6 @@ export function Accounts({ query: { agency } }) {
             <${Money} value=${one.commission} currency=${one.currency} />
           </tr>`)}
       <//>
-      <${Save} name="accounts" columns=${COLUMNS} items=${list.items} />`}
+      <${SaveButton} name="accounts" columns=${COLUMNS} items=${list.items} />`}
     <${More} list=${list} />`;
 }

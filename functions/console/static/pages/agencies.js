@@ -1,6 +1,6 @@
 /** Agencies: all that are registered. */
 import { html } from "../vendor/htm-preact.js";
-import { Link, More, Name, Save, Status, Table, usePages } from "../parts.js";
+import { Link, More, Name, SaveButton, Status, Table, usePages } from "../parts.js";
 import { address } from "../routes.js";
 import { AgencyLink } from "./agency.js";
 import { RegisterAnother } from "./registration.js";
@@ -15,7 +15,7 @@ export function Agencies() {
     <${RegisterAnother} />
     ${list.items.length > 0 && html`
       <${Table} caption="Registered agencies" head=${HEAD}>${list.items.map(row)}<//>
-      <${Save} name="agencies" columns=${COLUMNS} items=${list.items} />`}
+      <${SaveButton} name="agencies" columns=${COLUMNS} items=${list.items} />`}
     ${list.empty && html`
       <p class="empty">
         No agency is registered yet. Finance registers them here.

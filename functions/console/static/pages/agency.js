@@ -6,9 +6,9 @@ import {
 } from "../calendar.js";
 import { BarChart } from "../chart.js";
 import * as format from "../format.js";
-import { Link, Money, More, Name, NoEvents, Pending, Save, Table, Time, useLoaded, usePages } from "../parts.js";
+import { Link, Money, More, Name, NoEvents, Pending, SaveButton, Table, Time, useLoaded, usePages } from "../parts.js";
 import { address } from "../routes.js";
-import { Changes } from "./changes.js";
+import { LiveChanges } from "./live-changes.js";
 import { Messages } from "./messages.js";
 import { RateCards } from "./rate-cards.js";
 import { Recording } from "./recording.js";
@@ -82,7 +82,7 @@ function Account({ accounts, account, spans, again }) {
     ${now.value
       ? html`<${Now} account=${now.value[0]} balance=${now.value[1]} again=${again} />`
       : html`<${Pending} problem=${now.problem} retry=${now.again} />`}
-    <${Changes} account=${account} />
+    <${LiveChanges} account=${account} />
     <${Spans} account=${account} spans=${spans} />`;
 }
 
@@ -169,7 +169,7 @@ function Spans({ account, spans }) {
             <td class="short"><${MadeOf} account=${account} span=${span} start=${one[name]} /></td>
           </tr>`)}
       <//>
-      <${Save} name=${part} columns=${[name, "events", ...FIGURES]} items=${items} />`}`;
+      <${SaveButton} name=${part} columns=${[name, "events", ...FIGURES]} items=${items} />`}`;
 }
 
 /** Links to the span that holds the one shown, and to those before and after it. */

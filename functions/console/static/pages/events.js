@@ -2,7 +2,7 @@
 import { html } from "../vendor/htm-preact.js";
 import { laterDay, today } from "../calendar.js";
 import { STAFF, may } from "../me.js";
-import { Link, Money, More, Name, Save, Table, Time, fieldsOf, usePages } from "../parts.js";
+import { Link, Money, More, Name, SaveButton, Table, Time, fieldsOf, usePages } from "../parts.js";
 import { address, navigate } from "../routes.js";
 
 const DAYS_SHOWN = 7;
@@ -40,7 +40,7 @@ export function Events({ query }) {
     <${Filter} query=${{ ...only, from, to }} />
     ${list.items.length > 0 && html`
       <${Table} caption="Events in the order of recording" head=${HEAD}>${list.items.map(row)}<//>
-      <${Save} name="events" columns=${COLUMNS} items=${list.items} />`}
+      <${SaveButton} name="events" columns=${COLUMNS} items=${list.items} />`}
     ${list.empty && html`
       <p class="empty">
         No event matches from ${from} to ${to} (UTC, the end not included). Choose another span or fewer filters.

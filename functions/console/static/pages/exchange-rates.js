@@ -3,7 +3,7 @@ import { html } from "../vendor/htm-preact.js";
 import { segment } from "../api.js";
 import { StepChart } from "../chart.js";
 import * as format from "../format.js";
-import { Link, More, Name, Save, Table, Time, usePages } from "../parts.js";
+import { Link, More, Name, SaveButton, Table, Time, usePages } from "../parts.js";
 import { address } from "../routes.js";
 
 const HEAD = [["Currency"], ["Rate", "n"], ["Base currency"], ["Since"], ["Source"]];
@@ -27,7 +27,7 @@ export function ExchangeRates() {
             <td class="long"><${Name}>${one.source}<//></td>
           </tr>`)}
       <//>
-      <${Save} name="exchange-rates" columns=${["currency", ...COLUMNS]} items=${items} />`}
+      <${SaveButton} name="exchange-rates" columns=${["currency", ...COLUMNS]} items=${items} />`}
     ${list.empty && html`
       <p class="empty">There is no exchange rate yet. An operator adds them with <code>quarterhour rates</code>.</p>`}
     <${More} list=${list} />`;
@@ -52,7 +52,7 @@ export function ExchangeRate({ currency }) {
             <td class="long"><${Name}>${one.source}<//></td>
           </tr>`)}
       <//>
-      <${Save} name=${currency} columns=${COLUMNS} items=${items} />`}
+      <${SaveButton} name=${currency} columns=${COLUMNS} items=${items} />`}
     <${More} list=${list} />`;
 }
 

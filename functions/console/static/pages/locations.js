@@ -5,7 +5,7 @@ import { days, isDay, laterDay, laterMonth, monthOf, today } from "../calendar.j
 import { BarChart } from "../chart.js";
 import { sum } from "../decimal.js";
 import * as format from "../format.js";
-import { Link, Money, Name, Pending, Save, Table, fieldsOf, useLoaded } from "../parts.js";
+import { Link, Money, Name, Pending, SaveButton, Table, fieldsOf, useLoaded } from "../parts.js";
 import { Problem } from "../problem.js";
 import { address, navigate } from "../routes.js";
 
@@ -125,7 +125,7 @@ function Sales({ query, span }) {
           ${FIGURES.map((name) => html`<${Money} key=${name} value=${one[name]} currency=${one.currency} />`)}
         </tr>`)}
     <//>
-    <${Save} name="locations" columns=${COLUMNS} items=${rows} />`;
+    <${SaveButton} name="locations" columns=${COLUMNS} items=${rows} />`;
 }
 
 /** A place, linked to the places within it; without a link for sales that name nothing below the place shown. */

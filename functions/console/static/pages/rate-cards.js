@@ -5,7 +5,7 @@ import { charge, ruleFor } from "../charge.js";
 import { decimalText } from "../decimal.js";
 import * as format from "../format.js";
 import { CURRENCY, DECIMAL, More, Name, Pending, Table, Time, fieldsOf, useLoaded, usePages } from "../parts.js";
-import { WriteRateCard } from "./rate-card.js";
+import { WriteRateCard } from "./rate-card-form.js";
 
 const HEAD = [
   ["Category"], ["Location"], ["Currency"], ["Percent", "n"], ["Fixed, per item", "n"], ["Minimum", "n"],

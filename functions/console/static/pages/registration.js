@@ -7,7 +7,7 @@ import { may } from "../me.js";
 import { CURRENCY, Name, Status, Time } from "../parts.js";
 import { navigate } from "../routes.js";
 import { agencyAddress } from "./agency.js";
-import { NewVersion } from "./version.js";
+import { NewVersion } from "./new-version.js";
 
 const SCHEMES = ["standard", "reverse_charge", "exempt"];
 const LONGEST = 200;

@@ -2,7 +2,9 @@
 import { html, useEffect, useRef, useState } from "../vendor/htm-preact.js";
 import { get, runPath } from "../api.js";
 import * as format from "../format.js";
-import { Failure, Link, Money, Name, Pending, Save, Status, Table, Time, useFirst, useLoaded } from "../parts.js";
+import {
+  Failure, Link, LinksNote, Money, Name, Pending, SaveButton, Status, Table, Time, useFirst, useLoaded,
+} from "../parts.js";
 import { FIGURES, proofOf } from "../proof.js";
 import { address } from "../routes.js";
 import { Messages } from "./messages.js";
@@ -120,7 +122,7 @@ function Sums({ manifest }) {
         </tr>`)}
     <//>
     ${next}
-    <${Save} name=${run} columns=${["agency", "currency", "events", ...FIGURES]} items=${accounts}
+    <${SaveButton} name=${run} columns=${["agency", "currency", "events", ...FIGURES]} items=${accounts}
       label="Download all as CSV" />`;
 }
 
@@ -134,4 +136,4 @@ const Files = ({ report }) => html`
         <td class="long"><code>${file.sha256}</code></td>
       </tr>`)}
   <//>
-  <p class="note">Links are valid for ${report.links_valid_seconds / 60} minutes. Reload the page for new ones.</p>`;
+  <${LinksNote} seconds=${report.links_valid_seconds} />`;

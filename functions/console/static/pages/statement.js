@@ -3,7 +3,7 @@ import { html, useState } from "../vendor/htm-preact.js";
 import { get, post, put, segment, statementPath } from "../api.js";
 import * as format from "../format.js";
 import {
-  Conflict, Dialog, Failure, Money, Name, Pending, Status, Table, Time, useFirst, useLoaded, useSending,
+  Conflict, Dialog, Failure, LinksNote, Money, Name, Pending, Status, Table, Time, useFirst, useLoaded, useSending,
 } from "../parts.js";
 import { sealedLines } from "../sealed.js";
 import { EventLink } from "./events.js";
@@ -142,7 +142,7 @@ const Files = ({ statement }) => html`
         ${" "}${format.size(file.size)}, SHA-256 <code class="long">${file.sha256}</code>
       </li>`)}
   </ul>
-  <p class="note">Links are valid for ${statement.links_valid_seconds / 60} minutes. Reload the page for new ones.</p>`;
+  <${LinksNote} seconds=${statement.links_valid_seconds} />`;
 
 const lines = (many) => (many === 1 ? "line" : `${format.count(many)} lines`);
 

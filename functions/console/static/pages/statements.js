@@ -3,7 +3,7 @@ import { html } from "../vendor/htm-preact.js";
 import { get } from "../api.js";
 import * as format from "../format.js";
 import { STAFF, may } from "../me.js";
-import { Link, Money, More, Name, Save, Status, Table, fieldsOf, useLoaded, usePages } from "../parts.js";
+import { Link, Money, More, Name, SaveButton, Status, Table, fieldsOf, useLoaded, usePages } from "../parts.js";
 import { address, navigate } from "../routes.js";
 
 const HEAD = [
@@ -24,7 +24,7 @@ export function Statements({ query }) {
     <${Filter} query=${query} />
     ${list.items.length > 0 && html`
       <${StatementTable} items=${list.items} />
-      <${Save} name="statements" columns=${COLUMNS} items=${list.items} />`}
+      <${SaveButton} name="statements" columns=${COLUMNS} items=${list.items} />`}
     ${list.empty && html`
       <p class="empty">
         ${period || agency || status

@@ -5,7 +5,7 @@ import { decimalText } from "../decimal.js";
 import * as format from "../format.js";
 import { may } from "../me.js";
 import { CURRENCY, DECIMAL, Name, Pending, useLoaded } from "../parts.js";
-import { NewVersion } from "./version.js";
+import { NewVersion } from "./new-version.js";
 
 const DEFAULT = "rate-card:default";
 const NEW = { version: 0, content: { rules: [{}] } };

@@ -12,7 +12,7 @@ const CHANGES_SHOWN = 20;
 const EVERY = 5000;
 
 /** The changes, closed at first: an open list reads them again every 5 seconds. */
-export function Changes({ account }) {
+export function LiveChanges({ account }) {
   const [open, setOpen] = useState(false);
   return html`
     <details onToggle=${(event) => setOpen(event.target.open)}>
