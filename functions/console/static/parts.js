@@ -146,6 +146,23 @@ export function useSending(send, onDone) {
   return { ...state, onSend };
 }
 
+/**
+ * Returns what sends a form once, as useSending does, and `conflict`: what `read` has returned for the form that the
+ * API refused with 409, because somebody else made a change first.
+ */
+export function useConflict(send, read, onDone) {
+  const [conflict, setConflict] = useState(null);
+  const sending = useSending(async (form) => {
+    try {
+      return await send(form);
+    } catch (problem) {
+      if (problem.status === 409) setConflict(await read(form));
+      throw problem;
+    }
+  }, onDone);
+  return [sending, conflict];
+}
+
 /** Returns the state of a promise that `load` makes, whenever `key` changes: value, problem, and again(). */
 export function useLoaded(load, key) {
   const [state, setState] = useState({});

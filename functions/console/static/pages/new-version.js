@@ -1,7 +1,7 @@
 /** The dialog that writes a new version of an agency's registration or of a rate card, on top of the one shown. */
 import { html, useState } from "../vendor/htm-preact.js";
 import * as format from "../format.js";
-import { Conflict, Dialog, Name, Time, useSending } from "../parts.js";
+import { Conflict, Dialog, Name, Time, useConflict } from "../parts.js";
 
 /**
  * A form of `fields`, which get the content of the version that it begins with.
@@ -14,17 +14,11 @@ export function NewVersion({
   title, action, latest, fields, contentOf, factsOf, read, write, onDone, onClose, wide, children,
 }) {
   const [base, setBase] = useState(latest);
-  const [conflict, setConflict] = useState(null);
-  const send = async (form) => {
-    const content = contentOf(form, base.content);
-    try {
-      return await write({ seen: base.version, content }, form);
-    } catch (problem) {
-      if (problem.status === 409) setConflict({ theirs: await read(form), yours: content });
-      throw problem;
-    }
-  };
-  const sending = useSending(send, onDone);
+  const [sending, conflict] = useConflict(
+    (form) => write({ seen: base.version, content: contentOf(form, base.content) }, form),
+    async (form) => ({ theirs: await read(form), yours: contentOf(form, base.content) }),
+    onDone,
+  );
   const begun = conflict && conflict.theirs.version === base.version;
   return html`
     <${Dialog} ...${{ title, action, onClose, wide }} ...${sending} problem=${begun ? null : sending.problem}>

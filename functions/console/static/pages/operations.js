@@ -4,7 +4,7 @@ import { get, put } from "../api.js";
 import * as format from "../format.js";
 import { may } from "../me.js";
 import {
-  Conflict, Dialog, Link, More, Name, Pending, Status, Table, Time, useLoaded, usePages, useSending,
+  Conflict, Dialog, Link, More, Name, Pending, Status, Table, Time, useConflict, useLoaded, usePages,
 } from "../parts.js";
 import { address } from "../routes.js";
 import { AgencyLink } from "./agency.js";
@@ -206,17 +206,10 @@ function Changes() {
 }
 
 function Change({ title, button, note, body, schedule, onClose }) {
-  const [conflict, setConflict] = useState(null);
-  const send = async (form) => {
-    const change = { ...body(form), reason: form.get("reason").trim() };
-    try {
-      return await put("/schedule", { ...change, seen: schedule.version });
-    } catch (problem) {
-      if (problem.status === 409) setConflict({ change, now: await get("/schedule") });
-      throw problem;
-    }
-  };
-  const sending = useSending(send, () => {});
+  const changeOf = (form) => ({ ...body(form), reason: form.get("reason").trim() });
+  const send = (form) => put("/schedule", { ...changeOf(form), seen: schedule.version });
+  const read = async (form) => ({ change: changeOf(form), now: await get("/schedule") });
+  const [sending, conflict] = useConflict(send, read, () => {});
   const isChange = button === CHANGES.change.button;
   return html`
     <${Dialog} title=${title} action=${button} onClose=${onClose} ...${sending}>

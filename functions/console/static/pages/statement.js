@@ -3,7 +3,7 @@ import { html, useState } from "../vendor/htm-preact.js";
 import { get, post, put, segment, statementPath } from "../api.js";
 import * as format from "../format.js";
 import {
-  Conflict, Dialog, Failure, LinksNote, Money, Name, Pending, Status, Table, Time, useFirst, useLoaded, useSending,
+  Conflict, Dialog, Failure, LinksNote, Money, Name, Pending, Status, Table, Time, useConflict, useFirst, useLoaded,
 } from "../parts.js";
 import { sealedLines } from "../sealed.js";
 import { EventLink } from "./events.js";
@@ -187,16 +187,9 @@ function Lines({ statement, dispute }) {
 
 /** Asks for a reason and sends a request once. `status`: what the statement, or its line, is to become. */
 function Request({ title, action, note, status, send, onDone, onClose, statement }) {
-  const [conflict, setConflict] = useState(null);
-  const sending = useSending(async (form) => {
-    const reason = form.get("reason").trim();
-    try {
-      await send(reason);
-    } catch (problem) {
-      if (problem.status === 409) setConflict({ reason, now: await get(statementPath(statement)) });
-      throw problem;
-    }
-  }, onDone);
+  const reasonOf = (form) => form.get("reason").trim();
+  const read = async (form) => ({ reason: reasonOf(form), now: await get(statementPath(statement)) });
+  const [sending, conflict] = useConflict((form) => send(reasonOf(form)), read, onDone);
   const onTheirs = () => {
     onDone();
     onClose();
