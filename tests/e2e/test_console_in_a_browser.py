@@ -210,7 +210,11 @@ def test_a_change_by_somebody_else_is_shown(browser: Tab, address: str) -> None:
     browser.evaluate("document.querySelector('dialog input').value = 'fine'")
     browser.evaluate("document.querySelector('dialog button').click()")
     browser.until("document.querySelector('dialog').innerText.includes('not ours')")
+    assert "You saw issued. Since then:" in browser.evaluate("document.querySelector('dialog').innerText")
     assert call(path)[1]["status"] == "disputed"
+    browser.follow("button", "Keep theirs and close")
+    browser.until("!document.querySelector('dialog')")
+    shown(browser, "not ours")
 
 
 def test_a_statement_that_is_not_there_says_why(browser: Tab, address: str) -> None:
