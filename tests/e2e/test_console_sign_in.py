@@ -89,6 +89,22 @@ def test_a_refusal_of_the_issuer_is_shown_and_the_page_is_kept_for_another_try(
     shown(browser, "Lifetime totals")
 
 
+@pytest.mark.parametrize(
+    ("status", "message"),
+    [(None, "The issuer did not respond. {}."), (503, "The issuer refused. {}: status 503.")],
+)
+def test_an_issuer_that_does_not_work_is_named(
+    browser: Tab, address: str, issuer: Issuer, status: int | None, message: str
+) -> None:
+    configuration = "**/.well-known/openid-configuration"
+    browser.page.route(configuration, lambda route: route.fulfill(status=status) if status else route.abort())
+    browser.open(f"{address}/console/accounts")
+    shown(browser, message.format(issuer.url))
+    browser.page.unroute(configuration)
+    browser.click("Sign in")
+    shown(browser, "Lifetime totals")
+
+
 @pytest.mark.parametrize("query", ["code=code-1&state=forged", "state=forged&error=access_denied", "state=&code=x"])
 def test_a_response_that_answers_no_sign_in_of_this_tab_is_refused(
     browser: Tab, address: str, issuer: Issuer, query: str
