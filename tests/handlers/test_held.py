@@ -46,6 +46,17 @@ def test_the_watch_posts_a_refund_once_its_sale_is_recorded(world: World) -> Non
     assert verdicts(post(world, refund("r1", "-2"))) == ["duplicate"]
 
 
+@pytest.mark.parametrize("discarded", [False, True])
+def test_an_event_that_is_held_or_discarded_is_no_recorded_event(world: World, *, discarded: bool) -> None:
+    post(world, refund("r1", "-2"))
+    if discarded:
+        decide(world, "discard", "r1")
+    for path in ("/events/shop/r1", "/events/shop/r1/story", "/events/shop/r1/explain"):
+        assert world.missing(path)
+    message = {"id": "m-1", "user": "ann", "text": "Where is it?"}
+    assert send(world, "POST", "/threads/lines/shop%23r1/messages", message).status == 404
+
+
 def test_the_item_of_a_held_event_is_deleted_once() -> None:
     with faulty() as (world, faults):
         post(world, refund("r1", "-2"))

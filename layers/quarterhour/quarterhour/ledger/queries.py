@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from quarterhour.aws.entity import CHECKPOINT_KEY
 from quarterhour.aws.entity_table import EntityReader, highest_shards
-from quarterhour.aws.items import Request, to_item
+from quarterhour.aws.items import Item, Request, to_item
 from quarterhour.aws.retries import with_retries
 from quarterhour.aws.tables import get_item, get_items
 from quarterhour.aws.workers import Workers
@@ -34,7 +34,7 @@ from quarterhour.ledger.event_pages import (
 from quarterhour.ledger.explanation import Facts, applied_rate_card, computation_of, explanation_of, facts_at
 from quarterhour.ledger.keys import linked_event_of, linked_range
 from quarterhour.ledger.pricing import BY_DEFAULT, Price
-from quarterhour.ledger.store import rerated_price
+from quarterhour.ledger.store import is_reservation, rerated_price
 from quarterhour.ledger.story import Step, story_page
 from quarterhour.model import clock
 from quarterhour.model.clock import iso_millis, parse_iso
@@ -93,6 +93,11 @@ class Recorded(NamedTuple):
     rerated: Price | None
 
 
+def _ledger_key(claim: Item) -> dict[str, str]:
+    """Return the key of a claimed event in the ledger."""
+    return {name: claim[name]["S"] for name in ("quarter_hour", "position")}
+
+
 @dataclass(frozen=True, slots=True)
 class EventLookup:
     """Finds recorded events by their identity."""
@@ -104,10 +109,9 @@ class EventLookup:
     def find(self, identity: Identity) -> Recorded | None:
         """Return a recorded event, or ``None`` if it is not in the ledger or its identity has expired."""
         claim = get_item(self.client, self.identity_table, {"event": str(identity)})
-        if claim is None:
+        if claim is None or is_reservation(claim):
             return None
-        key = {name: claim[name]["S"] for name in ("quarter_hour", "position")}
-        item = get_item(self.client, self.ledger_table, key)
+        item = get_item(self.client, self.ledger_table, _ledger_key(claim))
         return Recorded(facts_of(item), rerated_price(claim)) if item else None
 
     def visible(self, identities: Iterable[Identity], caller: Caller) -> Recorded:
@@ -131,7 +135,7 @@ class EventLookup:
     def find_all(self, identities: Sequence[Identity], workers: Workers) -> list[Facts]:
         """Return the facts of those of these events that are in the ledger, in any order."""
         claims = get_items(self.client, self.identity_table, [{"event": str(one)} for one in identities], workers)
-        keys = [{name: claim[name]["S"] for name in ("quarter_hour", "position")} for claim in claims]
+        keys = [_ledger_key(claim) for claim in claims if not is_reservation(claim)]
         items = get_items(self.client, self.ledger_table, keys, workers)
         return [facts_of(item) for item in items]
 

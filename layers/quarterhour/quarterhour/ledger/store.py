@@ -116,9 +116,14 @@ def reservation_values(reservation: Reservation) -> dict[str, Any]:
     }
 
 
+def is_reservation(item: Item) -> bool:
+    """Return whether an item of the Identity table is of an event that is held or was discarded, not of a claim."""
+    return "held" in item
+
+
 def claim_or_reservation(item: Item) -> Claim | Reservation:
     """Return what an item of the Identity table holds."""
-    if "held" not in item:
+    if not is_reservation(item):
         return claim_of(item)
     return Reservation(
         Identity.parse(item["event"]["S"]),
