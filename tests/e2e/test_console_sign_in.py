@@ -91,7 +91,10 @@ def test_a_refusal_of_the_issuer_is_shown_and_the_page_is_kept_for_another_try(
 
 @pytest.mark.parametrize(
     ("status", "message"),
-    [(None, "The issuer did not respond. {}."), (503, "The issuer refused. {}: status 503.")],
+    [
+        (None, "The issuer did not respond. {} is down, or refuses requests from this page."),
+        (503, "The issuer refused. {}: status 503."),
+    ],
 )
 def test_an_issuer_that_does_not_work_is_named(
     browser: Tab, address: str, issuer: Issuer, status: int | None, message: str

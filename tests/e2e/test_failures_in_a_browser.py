@@ -152,15 +152,66 @@ def test_a_payment_that_was_recorded_without_a_response_is_recorded_once(
         browser.fill("Amount", "10.00")
         browser.fill("Reason", again)
         browser.click("Record")
-        browser.until("document.querySelector('dialog [role=alert], main .proven')")
-        if browser.evaluate("Boolean(document.querySelector('dialog'))"):
+        browser.until("document.querySelector('dialog [role=alert], main > .mark[role=status]')")
+        if browser.evaluate("Boolean(document.querySelector('dialog [role=alert]'))"):
             browser.click("Cancel")
             if again == "after a reload":
                 browser.page.reload()
         browser.page.unroute(lose)
-    shown(browser, "It was already recorded")
+    shown(browser, "Nothing was recorded again.")
     path = "/events?from=2026-11-01&to=2026-12-01&type=payment.recorded"
     assert [one["reason"] for one in call(address + path)[1]["items"]].count(again) == 1
+
+
+def test_after_a_lost_payment_an_adjustment_is_another_event_and_so_is_a_payment_an_hour_later(
+    browser: Tab, address: str
+) -> None:
+    def record(button: str, amount: str, label: str) -> None:
+        browser.click(button)
+        browser.fill(label, amount)
+        browser.fill("Reason", "transfer 10")
+        browser.click("Record")
+
+    lose = "**/events"
+    browser.page.route(lose, lambda route: (route.fetch(), route.abort()))
+    browser.open(f"{address}/console/agencies/42")
+    record("Record a payment", "12.00", "Amount")
+    browser.until("document.querySelector('dialog [role=alert]')")
+    browser.page.unroute(lose)
+    browser.page.reload()
+    record("Record an adjustment", "1", "Commission; below 0, the agency owes less")
+    shown(browser, "It is recorded")
+    browser.evaluate("Date.now = ((now) => () => now.call(Date) + 3_600_000)(Date.now); 0")
+    record("Record a payment", "12.00", "Amount")
+    shown(browser, "It is recorded")
+    path = "/events?from=2026-11-01&to=2026-12-01&source=finance"
+    kinds = [one["type"] for one in call(address + path)[1]["items"] if one["reason"] == "transfer 10"]
+    assert sorted(kinds) == ["adjustment.recorded", "payment.recorded", "payment.recorded"]
+
+
+def test_a_changed_form_says_that_what_was_sent_before_is_held(browser: Tab, address: str) -> None:
+    lose = "**/events"
+    browser.page.route(lose, lambda route: (route.fetch(), route.abort()))
+    browser.open(f"{address}/console/agencies/42")
+    browser.click("Record an adjustment")
+    browser.fill("Commission; below 0, the agency owes less", "1")
+    browser.fill("Source of the sale that it refers to, if any", "shop")
+    browser.fill("Id of that sale", "not yet")
+    browser.fill("Reason", "agreed")
+    browser.click("Record")
+    browser.until("document.querySelector('dialog [role=alert]')")
+    browser.page.unroute(lose)
+    for _ in range(2):
+        browser.fill("Commission; below 0, the agency owes less", "2")
+        browser.click("Record")
+        browser.until("document.querySelector('dialog').innerText.includes('was already sent, before your changes')")
+        browser.page.reload()
+        browser.click("Record an adjustment")
+        browser.fill("Source of the sale that it refers to, if any", "shop")
+        browser.fill("Id of that sale", "not yet")
+        browser.fill("Reason", "agreed")
+    held = call(f"{address}/held?agency=42")[1]["items"]
+    assert [one["event"]["commission"] for one in held if one["source"] == "finance"] == ["1"]
 
 
 def test_a_dialog_cannot_be_cancelled_while_it_sends(browser: Tab, address: str) -> None:

@@ -72,7 +72,7 @@ def test_finance_issues_a_statement_and_resolves_a_line_that_its_agency_disputes
     assert call(path)[1]["status"] == "resolved"
     assert opened(browser, address, issuer, "finance") == []
     assert opened(browser, address, issuer, "agency") == []
-    assert "agreed by telephone" in browser.evaluate("document.querySelector('main').innerText")
+    shown(browser, "resolved the line shop e0: agreed by telephone")
     assert browser.errors == []
 
 

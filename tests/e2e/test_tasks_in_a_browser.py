@@ -107,8 +107,8 @@ def test_a_controller_finds_the_disputed_statements_of_last_month_and_why(contro
     controller.follows("button", "Show")
     controller.sees("quay")
     controller.follows("link", "S-000004")
-    controller.sees("Statement of quay in GBP, October 2026", "disputed Line shop e3, by the marketplace (")
-    controller.sees("user/local): this parcel came back")
+    controller.sees("Statement of quay in GBP, October 2026", "disputed The marketplace (")
+    controller.sees("user/local) disputed the line shop e3: this parcel came back")
     controller.follows("link", "shop e3")
     controller.sees("a parcel", "7004")
 
@@ -136,7 +136,9 @@ def test_a_controller_sees_what_needs_attention_and_issues_a_statement(controlle
 
 def test_an_agency_checks_its_statement_and_accepts_it(agency_person: Person, address: str) -> None:
     agency_person.opens("/console/statements/2026-10/harbour/GBP")
-    agency_person.sees("140.00", "17.50", "21.00", "Figures in GBP. Closing balance: owed by the agency")
+    agency_person.sees(
+        "140.00", "17.50", "21.00", "Payable for this period", "Figures in GBP. Closing balance: owed by the agency"
+    )
     agency_person.sees("Statement S-000003. It covers what was recorded before")
     agency_person.clicks("Show the 2 lines")
     agency_person.sees("a lamp", "a clock")
@@ -175,7 +177,9 @@ def test_an_auditor_compares_the_lines_of_a_statement_and_sees_who_changed_it(au
     auditor.fills("Agency", "quay")
     auditor.follows("button", "Show")
     auditor.follows("link", "S-000004")
-    auditor.sees("Nov 4, 2026, 12:00 PM", "disputed Line shop e3, by the marketplace (", "): this parcel came back")
+    auditor.sees(
+        "Nov 4, 2026, 12:00 PM", "disputed The marketplace (", ") disputed the line shop e3: this parcel came back"
+    )
     auditor.clicks("Show the line")
     auditor.sees("The sealed lines; their file has the hash above", "a parcel")
 

@@ -17,6 +17,9 @@ export const accountPath = (agency, currency, part = "") =>
 export const statementPath = ({ agency, currency, period }, part = "") =>
   `/statements/${segment(agency)}/${currency}/${period}${part && `/${part}`}`;
 
+/** Returns the path of an event. */
+export const eventPath = ({ source, id }) => `/events/${segment(source)}/${segment(id)}`;
+
 /** Returns the path of a run. */
 export const runPath = (run) => `/reports/${segment(run)}`;
 
@@ -70,8 +73,9 @@ async function request(method, path, body, type = "application/json") {
   throw new Problem(response.status, title || message || `Status ${response.status}`, detail, id, errors);
 }
 
-/** Returns the title and the detail of the problem that an event's outcome is. */
+/** Returns the title, the detail and the errors of the problem that an event's outcome is. */
 const refusalOf = ({ verdict, errors }) => ({
   title: `The event is ${VERDICTS[verdict]}`,
+  errors,
   detail: errors.map(({ field, problem, expected }) => `${field || "it"} ${problem}: expected ${expected}`).join("; "),
 });

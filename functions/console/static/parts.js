@@ -156,7 +156,8 @@ export function useConflict(send, read, onDone) {
     try {
       return await send(form);
     } catch (problem) {
-      if (problem.status === 409) setConflict(await read(form));
+      // The refusal is what counts, even if it cannot be read who was faster.
+      if (problem.status === 409) await read(form).then(setConflict, () => {});
       throw problem;
     }
   }, onDone);

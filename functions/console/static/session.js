@@ -152,7 +152,9 @@ async function request(parameters, nonce) {
 async function fetchJson(address, options = {}) {
   const response = await fetch(address, { credentials: "omit", ...options }).catch(() => null);
   const { origin } = new URL(address);
-  if (!response) throw new Problem(0, "The issuer did not respond", `${origin}.`);
+  if (!response) {
+    throw new Problem(0, "The issuer did not respond", `${origin} is down, or refuses requests from this page.`);
+  }
   const content = await response.json().catch(() => ({}));
   if (response.ok) return content;
   const reason = content.error_description || content.error || `status ${response.status}`;

@@ -22,8 +22,11 @@ export function Accounts({ query: { agency } }) {
             </th>
             <td>${one.currency === VIEWS ? "page views" : one.currency}</td>
             <td class="n">${format.count(one.events)}</td>
-            <${Money} value=${one.net} currency=${one.currency} />
-            <${Money} value=${one.commission} currency=${one.currency} />
+            ${one.currency === VIEWS
+              ? html`<td></td><td></td>`
+              : html`
+                <${Money} value=${one.net} currency=${one.currency} />
+                <${Money} value=${one.commission} currency=${one.currency} />`}
           </tr>`)}
       <//>
       <${SaveButton} name="accounts" columns=${COLUMNS} items=${list.items} />`}

@@ -1,6 +1,6 @@
 /** One event: its story with the figures after each step, how its commission was computed, and its sealed line. */
 import { html, useState } from "../vendor/htm-preact.js";
-import { get, runPath, segment, withQuery } from "../api.js";
+import { eventPath, get, runPath, withQuery } from "../api.js";
 import { dayOf } from "../calendar.js";
 import * as format from "../format.js";
 import { STAFF, may } from "../me.js";
@@ -33,7 +33,7 @@ const SEALED = [
 
 /** The page. */
 export function Event({ source, id }) {
-  const path = `/events/${segment(source)}/${segment(id)}`;
+  const path = eventPath({ source, id });
   const [turn, setTurn] = useState(0);
   const loaded = useLoaded(() => Promise.all([get(path), get(`${path}/explain`)]), path);
   if (!loaded.value) return html`<${Pending} problem=${loaded.problem} retry=${loaded.again} />`;

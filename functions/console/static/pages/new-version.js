@@ -20,8 +20,9 @@ export function NewVersion({
     onDone,
   );
   const begun = conflict && conflict.theirs.version === base.version;
+  const problem = begun && sending.problem?.status === 409 ? null : sending.problem;
   return html`
-    <${Dialog} ...${{ title, action, onClose, wide }} ...${sending} problem=${begun ? null : sending.problem}>
+    <${Dialog} ...${{ title, action, onClose, wide }} ...${sending} problem=${problem}>
       ${children}
       <${fields} content=${base.content} key=${base.version} />
       ${conflict && html`

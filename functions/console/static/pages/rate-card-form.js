@@ -15,7 +15,7 @@ const COLUMNS = {
   location: ["Location", { maxlength: 200, size: 14, placeholder: "all" }],
   currency: ["Currency", { ...CURRENCY, placeholder: "all" }],
   percent: ["Percent", { ...SUM, required: true, title: "A number from 0 to 100, such as 12.5" }],
-  fixed: ["Fixed, per item", SUM],
+  fixed: ["Fixed per item", SUM],
   minimum: ["Minimum", SUM],
   maximum: ["Maximum", SUM],
 };

@@ -8,7 +8,7 @@ import { CURRENCY, DECIMAL, More, Name, Pending, Table, Time, fieldsOf, useLoade
 import { WriteRateCard } from "./rate-card-form.js";
 
 const HEAD = [
-  ["Category"], ["Location"], ["Currency"], ["Percent", "n"], ["Fixed, per item", "n"], ["Minimum", "n"],
+  ["Category"], ["Location"], ["Currency"], ["Percent", "n"], ["Fixed per item", "n"], ["Minimum", "n"],
   ["Maximum", "n"],
 ];
 const HISTORY_HEAD = [["Version"], ["Valid from"], ["Written"], ["By"]];

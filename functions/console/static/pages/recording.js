@@ -1,15 +1,17 @@
 /** What finance records by hand: payments, and adjustments of commissions. Each is recorded once. */
 import { html, useState } from "../vendor/htm-preact.js";
-import { record } from "../api.js";
+import { eventPath, getOr, record } from "../api.js";
 import { negative } from "../decimal.js";
 import * as format from "../format.js";
-import { may } from "../me.js";
-import { CURRENCY, Dialog, Link, Name, useSending } from "../parts.js";
+import { may, reader } from "../me.js";
+import { CURRENCY, Dialog, Link, Name, useConflict } from "../parts.js";
+import { address } from "../routes.js";
 import { EventLink, eventAddress } from "./events.js";
 
 const SOURCE = "finance";
 const EXACT = 10;
 const KEPT = "recording ";
+const LONGEST_KEPT = 3_600_000;
 const KINDS = {
   payment: { title: "Record a payment", type: "payment.recorded", fields: PaymentFields, data: paymentData },
   adjustment: {
@@ -17,12 +19,17 @@ const KINDS = {
   },
 };
 
-/** Returns the id of the next event about a subject: the tab keeps it, so what is sent after a reload is the same. */
-function keptId(subject) {
-  const kept = window.sessionStorage.getItem(KEPT + subject) || crypto.randomUUID();
-  window.sessionStorage.setItem(KEPT + subject, kept);
-  return kept;
+/**
+ * Returns the id of the next event about a subject: the one that was sent, if nobody knows yet whether it is recorded.
+ * The tab keeps that one for an hour, so that a form that is sent again after a reload is the same event.
+ */
+function idFor(subject) {
+  const { id, at } = JSON.parse(window.sessionStorage.getItem(KEPT + subject) || "{}");
+  return at > Date.now() - LONGEST_KEPT ? id : crypto.randomUUID();
 }
+
+const keepId = (subject, id) =>
+  window.sessionStorage.setItem(KEPT + subject, JSON.stringify({ id, at: Date.now() }));
 
 const forgetId = (subject) => window.sessionStorage.removeItem(KEPT + subject);
 
@@ -56,37 +63,47 @@ export function Recording({ agency, currency, sale, onRecorded }) {
 
 function Outcome({ outcome: { source, id, verdict, held } }) {
   if (held) {
-    const waits = held.problems.map(({ field, problem, expected }) => `${field} ${problem}. It waits for ${expected}.`);
-    return html`<p class="mark" role="status">It is held, and not in any figure yet: ${waits.join(" ")}</p>`;
+    const waits = held.problems.map(({ field, problem, expected }) => html`
+      ${" "}<${Name}>${field} ${problem}<//>. It waits for <${Name}>${expected}<//>.`);
+    return html`<p class="mark" role="status">It is held, and not in any figure yet:${waits}</p>`;
   }
-  return html`
-    <p class="proven" role="status">
-      ${verdict === "duplicate" ? "It was already recorded" : "It is recorded"}:
-      ${" "}<${EventLink} source=${source} id=${id} />. The figures follow within seconds.
-    </p>`;
+  const link = html`<${EventLink} source=${source} id=${id} />`;
+  if (verdict === "duplicate") {
+    return html`
+      <p class="mark" role="status">It was already recorded: ${link}. Nothing was recorded again. If you meant another
+        event, record it once more.</p>`;
+  }
+  return html`<p class="proven" role="status">It is recorded: ${link}. The figures follow within seconds.</p>`;
 }
 
-/** The dialog. The event's id is kept until it is recorded: what another dialog sends again is recorded once. */
+/** The dialog. An event that was sent keeps its id until it is known to be recorded: sent again, it is the same. */
 function Ask({ kind, agency, sale, onDone, onClose, ...more }) {
   const { title, type, fields, data } = KINDS[kind];
-  const subject = JSON.stringify([agency, sale?.source, sale?.id]);
-  const [id] = useState(() => keptId(subject));
+  const subject = JSON.stringify([reader().name, kind, agency, sale?.source, sale?.id]);
+  const [id] = useState(() => idFor(subject));
   const [currency, setCurrency] = useState(sale?.currency || more.currency || "");
   const send = async (form) => {
     const values = Object.fromEntries([...form].map(([name, value]) => [name, value.trim()]));
     const { reason, reference, time } = values;
+    keepId(subject, id);
     const outcome = await record({
       specversion: "1.0", source: SOURCE, id, type, subject: agency,
       ...(time && { time: format.instant(time) }),
       data: { currency, reason, ...(reference && { extra: { reference } }), ...data(values, sale) },
     }).catch((problem) => {
-      if (problem.status === 409) forgetId(subject);
+      // An operator has discarded the event of this id.
+      if (problem.status === 422 && problem.errors.some((one) => one.field === "id")) forgetId(subject);
       throw problem;
     });
     forgetId(subject);
     return outcome;
   };
-  const sending = useSending(send, onDone);
+  const read = async () => {
+    const recorded = await getOr(eventPath({ source: SOURCE, id }), null);
+    if (recorded) forgetId(subject);
+    return { recorded };
+  };
+  const [sending, conflict] = useConflict(send, read, onDone);
   const digits = /^[A-Z]{3}$/.test(currency) ? format.digitsOf(currency) : 2;
   return html`
     <${Dialog} ...${{ onClose, ...sending }} title=${sale ? "Adjust the commission" : title} action="Record">
@@ -102,9 +119,14 @@ function Ask({ kind, agency, sale, onDone, onClose, ...more }) {
       </label>
       <label>Reference <input name="reference" maxlength="200" autocomplete="off" /></label>
       <label>Reason <input name="reason" required maxlength="200" autocomplete="off" /></label>
-      ${sending.problem?.status === 409 && html`
+      ${conflict?.recorded && html`
         <p>This form was already recorded, before your changes:
-          ${" "}<${Link} to=${eventAddress({ source: SOURCE, id })}>show the recorded event<//>.</p>`}
+          ${" "}<${Link} to=${eventAddress({ source: SOURCE, id })}>show the recorded event<//>. To record another
+          event, close this dialog and open it again.</p>`}
+      ${conflict && !conflict.recorded && html`
+        <p>This form was already sent, before your changes, and is held.
+          ${" "}<${Link} to=${address(["operations"])}>Show held events<//>. Let an operator discard it before you
+          record another.</p>`}
     <//>`;
 }
 

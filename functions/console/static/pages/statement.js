@@ -1,6 +1,7 @@
 /** A statement as people see it: figures, status, history, files and lines, and what its reader may do with it. */
 import { html, useState } from "../vendor/htm-preact.js";
 import { get, post, put, segment, statementPath } from "../api.js";
+import { sum } from "../decimal.js";
 import * as format from "../format.js";
 import {
   Conflict, Dialog, Failure, LinksNote, Money, Name, Pending, Status, Table, Time, useConflict, useFirst, useLoaded,
@@ -104,27 +105,35 @@ function disputesOf(changes) {
   return open;
 }
 
-const Figures = ({ statement }) => html`
-  <${Table} caption=${`Figures in ${statement.currency}. Closing balance: ${format.owed(statement.closing)}`}
-    head=${[["Figure"], ["Amount", "n"]]}>
-    ${FIGURES.filter(([name]) => statement[name] !== undefined).map(([name, text]) => html`
-      <tr key=${name} class=${name === "closing" ? "sum" : ""}>
-        <th scope="row">${text}</th>
-        <${Money} value=${statement[name]} currency=${statement.currency} />
-      </tr>`)}
-  <//>`;
+function Figures({ statement }) {
+  const { currency, commission, tax, closing } = statement;
+  const figures = { payable: sum([commission, tax]), ...statement };
+  return html`
+    <${Table} caption=${`Figures in ${currency}. Closing balance: ${format.owed(closing)}`}
+      head=${[["Figure"], ["Amount", "n"]]}>
+      ${FIGURES.filter(([name]) => figures[name] !== undefined).map(([name, text]) => html`
+        <tr key=${name} class=${name === "closing" ? "sum" : ""}>
+          <th scope="row">${text}</th>
+          <${Money} value=${figures[name]} currency=${currency} />
+        </tr>`)}
+    <//>`;
+}
 
-function History({ changes, resolve }) {
-  if (!changes.length) return null;
+/** The changes of a statement, those from the index `from` on. A line that is named again is resolved. */
+function History({ changes, from = 0, resolve }) {
+  if (changes.length <= from) return null;
   const open = disputesOf(changes);
+  const isNamed = (line, before) => changes.slice(0, before).some((one) => one.line && identity(one.line) === line);
+  const did = (line, index) => line && html`
+    ${" "}${isNamed(identity(line), index) ? "resolved" : "disputed"} the line <${EventLink} ...${line} />`;
   return html`
     <h2>History</h2>
     <ul class="plain">
-      ${changes.map((one, index) => html`
+      ${changes.map((one, index) => index >= from && html`
         <li key=${index}>
           <${Time} at=${one.at} /> <${Status} value=${one.status} />
-          ${" "}${one.line ? html`Line <${EventLink} ...${one.line} />, by` : "By"} the ${one.party}
-          ${one.by && html` (<${Name}>${one.by}<//>)`}: <${Name}>${one.reason}<//>
+          ${" "}The ${one.party}${one.by && html` (<${Name}>${one.by}<//>)`}${did(one.line, index)}:
+          ${" "}<${Name}>${one.reason}<//>
           ${resolve && one.line && open[identity(one.line)] && html`
             ${" "}<button type="button" aria-label=${`Resolve ${one.line.id}`} onClick=${() => resolve(one.line)}>
               Resolve
@@ -198,10 +207,10 @@ function Request({ title, action, note, status, send, onDone, onClose, statement
     <${Dialog} ...${{ title, action, onClose }} ...${sending}>
       <p>${note}</p>
       <label>Reason <input name="reason" required maxlength="200" autocomplete="off" autofocus /></label>
-      ${conflict && html`
+      ${conflict && conflict.now.changes > statement.changes && html`
         <${Conflict} rows=${rowsOf(conflict, status)} label="Keep theirs and close" onTheirs=${onTheirs}>
           You saw <${Status} value=${statement.status} />. Since then:
-          <${History} changes=${conflict.now.history.slice(statement.changes)} />
+          <${History} changes=${conflict.now.history} from=${statement.changes} />
         <//>`}
     <//>`;
 }
