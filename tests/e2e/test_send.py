@@ -198,6 +198,7 @@ def answering(status: str, *more: str) -> misbehaving.Reply:
     return lambda connection, _: connection.sendall(response(status, b"<html>\x1b[31mno</html>", "text/html", *more))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("reply", "problem"),
     [

@@ -36,6 +36,7 @@ def up() -> Iterator[tuple[Server, Stack]]:
         yield server, stack
 
 
+@pytest.mark.slow
 def test_an_event_is_recorded_and_comes_to_the_counters_by_itself(up: tuple[Server, Stack]) -> None:
     server, _ = up
     status, answer = call(f"{server.url}/events", event(1, None, agency="a/b ü"))

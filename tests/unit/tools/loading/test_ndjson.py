@@ -71,6 +71,7 @@ def test_a_line_that_is_too_long_is_one_line_and_the_next_one_is_read(tmp_path: 
     assert len({line.chain for line in lines}) == 5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("piece", [b"\0", b"\n", b"x", b"\n \n\n"])
 def test_a_bomb_ends_within_bounds_of_memory_and_bytes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, piece: bytes

@@ -68,6 +68,7 @@ def test_every_difference_is_reported() -> None:
     ]
 
 
+@pytest.mark.slow
 def test_a_small_day_agrees_and_its_files_can_be_proven_again(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
