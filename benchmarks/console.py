@@ -99,9 +99,7 @@ class Timing:
 
 def timings(rounds: int) -> list[Timing]:
     """Make each visit so many times, and return the fastest timing of each; raise ``ToolError`` without Chromium."""
-    if not shutil.which(_BROWSER):
-        raise ToolError(f"{_BROWSER} not found (apt-get install {_BROWSER})")
-    with _marketplace(AGENCIES, DAYS) as url, _page() as page:
+    with _page() as page, _marketplace(AGENCIES, DAYS) as url:
         return [_fastest([_timing(page, url, visit) for _ in range(rounds)]) for visit in VISITS]
 
 
@@ -110,9 +108,7 @@ def growth(rounds: int) -> float:
 
     Raises ``ToolError`` without Chromium.
     """
-    if not shutil.which(_BROWSER):
-        raise ToolError(f"{_BROWSER} not found (apt-get install {_BROWSER})")
-    with _marketplace(MANY, 1) as url, _page() as page:
+    with _page() as page, _marketplace(MANY, 1) as url:
         found = [_growing(page, url) for _ in range(rounds)]
     return min(last for _, last in found) / min(first for first, _ in found)
 
@@ -162,7 +158,12 @@ def _marketplace(agencies: int, days: int) -> Iterator[str]:
 
 @contextmanager
 def _page() -> Iterator["Page"]:
-    """Start the browser, and yield a page of it, from which every request takes some milliseconds."""
+    """Start the browser, and yield a page of it, from which every request takes some milliseconds.
+
+    Raises ``ToolError`` without the browser.
+    """
+    if not shutil.which(_BROWSER):
+        raise ToolError(f"{_BROWSER} not found (apt-get install {_BROWSER})")
     # Only this row needs the browser's driver.
     from playwright.sync_api import sync_playwright  # noqa: PLC0415
 
