@@ -2,10 +2,12 @@
 
 import json
 import os
+from base64 import b64decode
 from collections.abc import Callable, Iterator
 from copy import deepcopy
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from gzip import decompress
 from pathlib import Path
 from typing import Any
 from urllib.request import urlopen
@@ -105,6 +107,7 @@ def pipeline(deployed: Deployed, clock: ManualClock, patch: pytest.MonkeyPatch) 
         "runs": ask("api-reports")["items"],
         "report": ask("api-report", run=sealed["runs"][0]),
         "proof": verify(*opened(deployed)),
+        "page": world.sample("console-page"),
     }
 
 
@@ -150,6 +153,10 @@ def test_the_pipeline_runs_on_the_tables_streams_queues_and_bucket_of_the_stack(
         with urlopen(link) as answer:  # noqa: S310 - our own
             assert answer.read()
     assert opened(dev)[1] == []
+    page = result["page"]
+    assert page["statusCode"] == 200
+    assert b"app.js" in decompress(b64decode(page["body"]))
+    assert prod.names["ReportBucket"] in page["headers"]["content-security-policy"]
 
 
 # ---------------------------------------------------------------- what a template may lack
