@@ -36,11 +36,11 @@ Ledger = Mapping[str, int]
 """The parameters of a generated ledger."""
 
 EVENTS: Final = 1000
-"""Events per bucket for the comparison of read units."""
+"""Events per quarter-hour for the comparison of read units."""
 ORDER_UNITS: Final = 4
 ITEM_UNITS: Final = 2
 HOUR: Final = 4
-"""Buckets in an hourly report."""
+"""Quarter-hours in an hourly report."""
 LARGE_ITEM: Final = 4 << 10
 MOST_SHARDS: Final = 64
 WORKERS: Final = (1, 8, 32)
@@ -123,7 +123,7 @@ class Extent:
     sealed: Sequence[int]
     """The shards whose sealing is compared with their recording."""
     part_lines: int
-    buckets: Sequence[Ledger]
+    quarter_hours: Sequence[Ledger]
     """The sizes of the reports whose memory is measured, in events."""
     stated: Sequence[tuple[int, int]]
     """The lines and the accounts of statement runs; the first is held against the budget."""
@@ -144,7 +144,7 @@ FULL: Final = Extent(
     lines=30_000,
     sealed=(1, 8, 16, MOST_SHARDS),
     part_lines=10_000,
-    buckets=(
+    quarter_hours=(
         {"events": 10**4},
         {"events": 10**5},
         {"events": 10**6},
@@ -164,7 +164,7 @@ QUICK: Final = Extent(
     lines=10_000,
     sealed=(8, MOST_SHARDS),
     part_lines=4_000,
-    buckets=(
+    quarter_hours=(
         {"events": 10**4},
         {"events": 4 * 10**4, "shards": 16},
         {"events": 3 * 10**4, "shards": MOST_SHARDS, "item_bytes": LARGE_ITEM},
@@ -248,7 +248,7 @@ def writing(_: Extent) -> Iterator[Line]:
 
 def reading(extent: Extent) -> Iterator[Line]:
     """Measure read units over the size of the table, and those of a full scan."""
-    ledgers = [{"buckets": events // EVENTS, "events": EVENTS} for events in extent.tables]
+    ledgers = [{"quarter_hours": events // EVENTS, "events": EVENTS} for events in extent.tables]
     units = [_reporting("units", ledger, 1)["ledger"] for ledger in ledgers]
     sizes = " .. ".join(map(_shown, (extent.tables[0], extent.tables[-1])))
     yield Line(
@@ -364,7 +364,7 @@ def _took(timed: Mapping[str, float]) -> str:
 
 def reporting_speed(extent: Extent) -> Iterator[Line]:
     """Time a report against the bare queries of the same partitions."""
-    measured = _reporting("speed", {"buckets": 1, "events": extent.lines}, extent.rounds)
+    measured = _reporting("speed", {"quarter_hours": 1, "events": extent.lines}, extent.rounds)
     yield Line(
         "lines reported per second and core, against a loop of queries",
         f"{measured['ratio']:.2f}x ({measured['rate']:,.0f}/s)",
@@ -393,8 +393,8 @@ def sealing_speed(extent: Extent) -> Iterator[Line]:
 
 
 def memory(extent: Extent) -> Iterator[Line]:
-    """Measure the memory of reports of one bucket."""
-    ledgers = [{"buckets": 1, **bucket} for bucket in extent.buckets]
+    """Measure the memory of reports of one quarter-hour."""
+    ledgers = [{"quarter_hours": 1, **quarter_hour} for quarter_hour in extent.quarter_hours]
     for ledger, measured in zip(ledgers, _side_by_side([("memory", ledger) for ledger in ledgers]), strict=True):
         shards, item_bytes = ledger.get("shards", 1), ledger.get("item_bytes", ITEM_BYTES)
         yield Line(

@@ -16,14 +16,14 @@ from time import perf_counter, process_time, sleep
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from benchmarks.functions import ROOT, Context, Handler, load
-from benchmarks.made_up import BUCKET, Json, Ledger, MadeUp
+from benchmarks.made_up import NEWEST, Json, Ledger, MadeUp
 from benchmarks.orders import body
 from benchmarks.recording import batch, request
 from quarterhour.aws import workers
 from quarterhour.aws.items import to_item
 from quarterhour.ledger.event import Event, read_event
-from quarterhour.ledger.plan import Claim, RecordingTerms
-from quarterhour.ledger.pricing import Price
+from quarterhour.ledger.plan import Claim, RecordingSettings
+from quarterhour.ledger.pricing import CommissionTerms
 from quarterhour.ledger.store import claim_values
 from quarterhour.model.clock import ManualClock, using
 from quarterhour.model.identifiers import Identity, Partition
@@ -38,7 +38,7 @@ CALL_SECONDS: Final = 0.005
 REFUND: Final = "refund-"
 ORDER_ITEMS: Final = 100
 
-_AT: Final = BUCKET.end + timedelta(minutes=10)
+_AT: Final = NEWEST.end + timedelta(minutes=10)
 _LEDGER: Final = Ledger(1, 2000, shards=4, accounts=5)
 _RECORDS: Final = 500
 
@@ -85,8 +85,10 @@ def _claim(sale: Identity) -> Json:
     event = read_event(batch(int(sale.id.rpartition("-")[2]))[0] | {"id": sale.id})
     if not isinstance(event, Event) or event.commission_rate is None:
         raise TypeError(event)
-    terms = RecordingTerms(1, event.commission_rate, timedelta(hours=1), timedelta(), None)
-    return to_item(claim_values(Claim.of(event, _AT, terms, Price(event.commission_rate, "event")), "earlier"))
+    terms = RecordingSettings(1, event.commission_rate, timedelta(hours=1), timedelta(), None)
+    return to_item(
+        claim_values(Claim.of(event, _AT, terms, CommissionTerms(event.commission_rate, "event")), "earlier")
+    )
 
 
 class InTurn:
@@ -145,7 +147,7 @@ def _refunds() -> list[dict[str, Any]]:
 
 def _records() -> dict[str, Any]:
     """Return a batch of the ledger's stream, of 100 events of each account."""
-    partition = Partition(BUCKET, 0)
+    partition = Partition(NEWEST, 0)
     images = [json.loads(_LEDGER.item(partition, number)) for number in range(_RECORDS)]
     return {
         "Records": [

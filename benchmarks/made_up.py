@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 Json = dict[str, Any]
 MakePage = Callable[[tuple[str, ...], str | None, int | None], bytes]
 
-BUCKET: Final = QuarterHour(datetime(2026, 10, 23, 1, 30, tzinfo=UTC))
-"""The newest bucket of every generated ledger."""
+NEWEST: Final = QuarterHour(datetime(2026, 10, 23, 1, 30, tzinfo=UTC))
+"""The newest quarter-hour of every generated ledger."""
 ITEM_BYTES: Final = 250
 """Of an item without details."""
 _PAGE_BYTES: Final = 1 << 20
@@ -52,9 +52,9 @@ _COUNTER: Final = re.compile(r"ACCOUNT#agency-(\d+)#EUR QUARTER#\d{12}")
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """A ledger of so many buckets, up to ``BUCKET``, with so many events in each, of so many accounts and bytes."""
+    """A ledger of quarter-hours up to ``NEWEST``, with the number of their events, accounts and bytes an event."""
 
-    buckets: int
+    quarter_hours: int
     events: int
     shards: int = 1
     accounts: int = 10
@@ -62,17 +62,17 @@ class Ledger:
 
     @property
     def first(self) -> QuarterHour:
-        """The first bucket."""
-        return QuarterHour(BUCKET.start - LENGTH * (self.buckets - 1))
+        """The first quarter-hour."""
+        return QuarterHour(NEWEST.start - LENGTH * (self.quarter_hours - 1))
 
     def partitions(self) -> Iterator[Partition]:
         """Yield all partitions, the oldest first."""
-        starts = (self.first.start + LENGTH * bucket for bucket in range(self.buckets))
+        starts = (self.first.start + LENGTH * quarter_hour for quarter_hour in range(self.quarter_hours))
         return (Partition(QuarterHour(start), shard) for start in starts for shard in range(self.shards))
 
     def numbers(self, partition: Partition, after: str | None = None) -> range:
-        """Return the numbers, within their bucket, of a partition's events after a position."""
-        in_ledger = self.first <= partition.quarter_hour <= BUCKET and partition.shard < self.shards
+        """Return the numbers, within their quarter-hour, of a partition's events after a position."""
+        in_ledger = self.first <= partition.quarter_hour <= NEWEST and partition.shard < self.shards
         first = partition.shard if after is None else int(after.rpartition(".")[2]) + self.shards
         return range(first, self.events if in_ledger else 0, self.shards)
 
@@ -88,12 +88,12 @@ class MadeUp:
     """A fake AWS with a generated ledger."""
 
     def __init__(self, ledger: Ledger, unsealed: int = 1, *, keeps_pages: bool = False) -> None:
-        """``unsealed``: how many of the newest buckets are to be reported.
+        """``unsealed``: how many of the newest quarter-hours are to be reported.
 
         ``keeps_pages``: make each page of the ledger once, so that its making is not timed again.
         """
         self._ledger = ledger
-        self._sealed_through = QuarterHour(BUCKET.start - LENGTH * unsealed)
+        self._sealed_through = QuarterHour(NEWEST.start - LENGTH * unsealed)
         self._page: MakePage = lru_cache(_PAGES_KEPT)(self._make_page) if keeps_pages else self._make_page
         self._items: dict[tuple[str, str], Json] = {}
         self._totals: dict[str, bytes] = {}

@@ -52,16 +52,16 @@ OWN: Final = "Quarterhour"
 _CRASHED_EVENTS: Final = 26
 """More than one call of 25."""
 _AT_A_TIME: Final = 25
-_BUCKET_SECONDS: Final = 900
+_QUARTER_HOUR_SECONDS: Final = 900
 
 
 def posting(event: Mapping[str, Any]) -> dict[str, Any]:
     """Return a ledger item of an event, at the current instant, with its commission."""
     now = datetime.now(UTC)
-    bucket = datetime.fromtimestamp(now.timestamp() // _BUCKET_SECONDS * _BUCKET_SECONDS, UTC)
+    quarter_hour = datetime.fromtimestamp(now.timestamp() // _QUARTER_HOUR_SECONDS * _QUARTER_HOUR_SECONDS, UTC)
     data = event["data"]
     return {
-        "quarter_hour": {"S": f"{bucket:%Y%m%d%H%M}"},
+        "quarter_hour": {"S": f"{quarter_hour:%Y%m%d%H%M}"},
         "position": {"S": f"{now.isoformat()}#{event['source']}#{event['id']}"},
         "source": {"S": event["source"]},
         "id": {"S": event["id"]},

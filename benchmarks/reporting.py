@@ -1,4 +1,4 @@
-"""Measures a report of the newest bucket of a generated ledger in a separate process: read units, speed, memory.
+"""Measures a report of the newest quarter-hour of a generated ledger in a separate process: read units, speed, memory.
 
 Arguments: what to measure (one of the functions here), the ledger as a JSON object, and further numbers that the
 function takes. The environment is that of the report function.
@@ -16,15 +16,15 @@ from typing import Any, Final
 import boto3
 
 from benchmarks.functions import Context, Handler, load
-from benchmarks.made_up import BUCKET, Ledger, MadeUp
+from benchmarks.made_up import NEWEST, Ledger, MadeUp
 from benchmarks.metering import Meter, Tables
 from benchmarks.timing import by_default, in_turns, ratio
 from quarterhour.model.clock import ManualClock, using
 from quarterhour.reports.keys import run_id
 from quarterhour.reports.plan import SHARDS_A_PART, parts_of
 
-CLOSED: Final = BUCKET.end + timedelta(minutes=10)
-"""When the newest bucket may be sealed."""
+CLOSED: Final = NEWEST.end + timedelta(minutes=10)
+"""When the newest quarter-hour may be sealed."""
 
 
 def units(ledger: Ledger, unsealed: int) -> dict[str, float]:
@@ -39,7 +39,7 @@ def units(ledger: Ledger, unsealed: int) -> dict[str, float]:
 
 
 def scan(ledger: Ledger) -> dict[str, float]:
-    """Return the read units for each event of the newest bucket with a full scan.
+    """Return the read units for each event of the newest quarter-hour with a full scan.
 
     What fits is kept here, not by a filter in the request, so that the meter sees what was read; DynamoDB charges the
     same for both.
@@ -48,7 +48,7 @@ def scan(ledger: Ledger) -> dict[str, float]:
         meter = _meter()
         with meter.installed():
             pages = boto3.client("dynamodb").get_paginator("scan").paginate(TableName=_table(), ConsistentRead=True)
-            fitting = (item["quarter_hour"]["S"].startswith(str(BUCKET)) for page in pages for item in page["Items"])
+            fitting = (item["quarter_hour"]["S"].startswith(str(NEWEST)) for page in pages for item in page["Items"])
             _expect(sum(fitting), ledger.events)
     return {"all": meter.take().read_units / ledger.events}
 
@@ -87,22 +87,22 @@ def memory(ledger: Ledger) -> dict[str, float]:
 
 
 def steps(shards: int) -> list[dict[str, Any]]:
-    """Return the events that make a report of the newest bucket: a tick, then its parts and publishing, if several."""
-    parts = parts_of(BUCKET, -(-shards // SHARDS_A_PART))
+    """Return the events that report the newest quarter-hour: a tick, then its parts and publishing, if several."""
+    parts = parts_of(NEWEST, -(-shards // SHARDS_A_PART))
     if len(parts) == 1:
         return [{}]
-    run = run_id(BUCKET, BUCKET)
+    run = run_id(NEWEST, NEWEST)
     return [{}, *({"seal": {"run": run, "part": str(part)}} for part in parts), {"publish": run}]
 
 
 def query(client: Any, ledger: Ledger) -> int:  # noqa: ANN401 - the stubs are no dependency
-    """Read the bucket's partitions with boto3 and do no more than count."""
+    """Read the quarter-hour's partitions with boto3 and do no more than count."""
     found = 0
     for shard in range(ledger.shards):
         request: dict[str, Any] = {
             "TableName": _table(),
             "KeyConditionExpression": "quarter_hour = :partition",
-            "ExpressionAttributeValues": {":partition": {"S": f"{BUCKET}#{shard:02d}"}},
+            "ExpressionAttributeValues": {":partition": {"S": f"{NEWEST}#{shard:02d}"}},
             "ConsistentRead": True,
         }
         while True:

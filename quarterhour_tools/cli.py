@@ -479,7 +479,7 @@ def _show(outcome: Outcome) -> None:
     console = Console(highlight=False)
     verdicts = ", ".join(f"{outcome.verdicts.get(name, 0):,} {name}" for name in VERDICTS)
     console.print(f"{outcome.sent:,} sent: {verdicts}")
-    sealed = f"{counted(outcome.sealed_buckets, 'quarter-hour')} with {counted(outcome.lines, 'line')}"
+    sealed = f"{counted(outcome.sealed_quarter_hours, 'quarter-hour')} with {counted(outcome.lines, 'line')}"
     console.print(f"{counted(outcome.runs, 'run')} sealed {sealed}")
     if outcome.exchange_rates:
         console.print(
@@ -522,12 +522,16 @@ def _verify(args: argparse.Namespace) -> int:
     found = proof.reports
     if args.json:
         accounts = {str(account): totals.as_dict() for account, totals in sorted(found.accounts.items())}
-        result = {"runs": found.runs, "buckets": found.buckets, "lines": found.lines, "accounts": accounts}
+        result = {"runs": found.runs, "quarter_hours": found.quarter_hours, "lines": found.lines, "accounts": accounts}
         stated = {"periods": proof.periods, "statements": proof.statements, "stated_lines": proof.lines}
         print(as_json({**result, **stated, "problems": proof.problems, "proven": proof.proven}))
     else:
         console = Console(highlight=False)
-        counts = (counted(found.runs, "run"), counted(found.buckets, "quarter-hour"), counted(found.lines, "line"))
+        counts = (
+            counted(found.runs, "run"),
+            counted(found.quarter_hours, "quarter-hour"),
+            counted(found.lines, "line"),
+        )
         console.print(", ".join(counts))
         if proof.periods:
             stated_lines = f"{counted(proof.statements, 'statement')} with {counted(proof.lines, 'line')}"

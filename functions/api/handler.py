@@ -196,7 +196,7 @@ def recorded_event(source: str, event: str) -> http.Response:
 
 @routes.get("/events/<source>/<event>/explain", allow=everyone)
 def explanation(source: str, event: str) -> http.Response:
-    """Return the explanation of an event's commission: its price terms, and the steps that compute it."""
+    """Return the explanation of an event's commission: its commission terms, and the steps that compute it."""
     return _ok(explanations.explain(_identities(source, event), routes.caller()))
 
 

@@ -18,7 +18,7 @@ from quarterhour.aws.executions import Executions
 from quarterhour.aws.settings import Environment
 from quarterhour.aws.telemetry import Metric, count, is_tick, logger, observed
 from quarterhour.aws.workers import Workers
-from quarterhour.reports.plan import ReportTerms
+from quarterhour.reports.plan import ReportSettings
 from quarterhour.reports.reseal import Resealer
 from quarterhour.reports.sealed_files import SealedFiles
 from quarterhour.reports.service import Reporter, ReportStores
@@ -40,7 +40,7 @@ stores = ReportStores(
     Executions(clients.stepfunctions(), env.text("SEALING_ARN")),
 )
 entities = EntityReader(dynamodb, table)
-terms = ReportTerms(env.seconds("GRACE_SECONDS"), env.text("CODE_VERSION"), env.currency("BASE_CURRENCY"))
+terms = ReportSettings(env.seconds("GRACE_SECONDS"), env.text("CODE_VERSION"), env.currency("BASE_CURRENCY"))
 reporter = Reporter(stores, terms)
 resealer = Resealer(stores)
 
@@ -66,7 +66,7 @@ def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
         logger.info("paused")
         return {"paused": True}
     result = reporter.publish(event["publish"], seconds) if "publish" in event else reporter.run(seconds)
-    count(Metric.BUCKETS_SEALED, result.sealed_buckets)
+    count(Metric.QUARTER_HOURS_SEALED, result.sealed_quarter_hours)
     count(Metric.LINES_REPORTED, result.lines)
     count(Metric.COUNTER_DRIFT, result.drift)
     logger.info("reported", **result.as_dict())

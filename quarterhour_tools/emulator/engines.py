@@ -19,7 +19,7 @@ from moto import mock_aws
 from moto.core.models import botocore_stubber
 
 from quarterhour.aws import clients
-from quarterhour.aws.wire import Descriptions
+from quarterhour.aws.botocore_model import Descriptions
 from quarterhour_tools.emulator import dynamodb_local
 from quarterhour_tools.emulator.direct import REGION, Streams, answer_call, forget_records
 from quarterhour_tools.emulator.embedded import adjusted

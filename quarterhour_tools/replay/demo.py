@@ -297,7 +297,7 @@ def _show_verdicts(console: Console, seed: int, sending: Sending) -> None:
 def _show_reports(console: Console, outcome: Outcome, bucket: Objects) -> None:
     """Show the fullest run: its quarter-hours, the first lines of one of them, its summary."""
     console.print(
-        f"\n{outcome.runs} runs of the hourly report sealed {outcome.sealed_buckets} quarter-hours"
+        f"\n{outcome.runs} runs of the hourly report sealed {outcome.sealed_quarter_hours} quarter-hours"
         f" with {outcome.lines:,} lines. The fullest run:"
     )
     keys = bucket.keys()

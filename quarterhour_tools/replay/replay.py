@@ -90,7 +90,7 @@ class Outcome:
     sent: int
     verdicts: Mapping[str, int]
     runs: int
-    sealed_buckets: int
+    sealed_quarter_hours: int
     lines: int
     counters: Accounts
     ledger: Accounts
@@ -123,7 +123,7 @@ class Outcome:
             **{name: self.verdicts.get(name, 0) for name in VERDICTS},
             "unread": self.unread,
             "runs": self.runs,
-            "sealed_buckets": self.sealed_buckets,
+            "sealed_quarter_hours": self.sealed_quarter_hours,
             "lines": self.lines,
             "accounts": {str(account): totals.as_dict() for account, totals in self.counters.items()},
             "ledger": {str(account): totals.as_dict() for account, totals in self.ledger.items()},
@@ -485,7 +485,7 @@ class Replay:
             sent=self.sent,
             verdicts=verdicts,
             runs=proof.reports.runs,
-            sealed_buckets=proof.reports.buckets,
+            sealed_quarter_hours=proof.reports.quarter_hours,
             lines=sum(totals.events for totals in ledger.values()),
             counters=counters,
             ledger=ledger,

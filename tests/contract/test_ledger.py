@@ -493,7 +493,7 @@ def test_an_append_repeated_in_part_and_whole_writes_nothing_twice(storage: Stor
     assert held == sorted((values for _, values in batch), key=lambda values: values["position"])
 
 
-def test_nothing_is_appended_to_a_bucket_that_is_not_open(storage: Storage, own: str, at: datetime) -> None:
+def test_nothing_is_appended_to_a_quarter_hour_that_is_not_open(storage: Storage, own: str, at: datetime) -> None:
     shut, open_ = entries(f"{own}-shut", at, 20), entries(f"{own}-open", at + LATER, 20)
     mixed = [one for pair in zip(shut, open_, strict=True) for one in pair]
     assert storage.ledger.append(mixed, lambda quarter_hour: quarter_hour == QuarterHour.at(at + LATER)) == keys(open_)

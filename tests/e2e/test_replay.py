@@ -274,7 +274,7 @@ def test_the_command_prints_one_object_and_writes_the_bucket(
     result = json.loads(printed.out)
     assert list(result) == [
         *("sent", "recorded", "duplicate", "conflict", "rejected", "unavailable", "held"),
-        *("unread", "runs", "sealed_buckets", "lines", "accounts", "ledger", "periods", "verified"),
+        *("unread", "runs", "sealed_quarter_hours", "lines", "accounts", "ledger", "periods", "verified"),
     ]
     assert (result["sent"], result["recorded"], result["duplicate"], result["rejected"]) == (122, 60, 60, 2)
     assert exact(result["accounts"]) == totals(day())

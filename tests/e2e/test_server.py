@@ -255,7 +255,7 @@ def test_an_engine_of_ones_own_may_name_all_as_sam_local_does() -> None:
         names = {"IdentityTable", "LedgerTable", "EntityTable", "ReportBucket"}
         assert {name: stack.ref(name) for name in names} == {name: name for name in names}
         assert stack.ref("CountersParkedQueue").endswith("/CountersParkedQueue")
-        assert stack.invoke("report", {})["sealed_buckets"] == 0
+        assert stack.invoke("report", {})["sealed_quarter_hours"] == 0
 
 
 class _Pump:

@@ -27,7 +27,7 @@ ADDRESS: Final = "http://local"
 
 
 class InProcess(HTTPAdapter):
-    """Hands over to a system in this process what would go over the wire."""
+    """Passes to a system in this process what would be sent over HTTP."""
 
     def __init__(self, stack: Stack) -> None:
         super().__init__()

@@ -44,7 +44,7 @@ def test_a_batch_of_500_is_recorded(world: World) -> None:
     assert len(ledger(world)) == 500
 
 
-def test_the_bucket_follows_from_the_time_of_recording_and_not_from_the_sales_own_time(world: World) -> None:
+def test_the_quarter_hour_follows_from_the_time_of_recording_and_not_from_the_sales_own_time(world: World) -> None:
     sales = [{**sale(str(i)), "time": time} for i, time in enumerate(["2019-01-01T00:00:00Z", "2030-01-01T00:00:00Z"])]
     response = post(world, sales)
     assert {receipt(response, i)["partition"] for i in range(2)} == {"202610230130#00"}
@@ -179,7 +179,7 @@ def crashed(world: World, faults: Any) -> None:
 
 
 @pytest.mark.parametrize("seconds", [0, 14 * 60, 16 * 60 + 24])
-def test_a_retry_after_a_crash_appends_where_the_claim_points_while_the_bucket_is_open(seconds: int) -> None:
+def test_a_retry_after_a_crash_appends_where_the_claim_points_while_the_quarter_hour_is_open(seconds: int) -> None:
     with faulty() as (world, faults):
         crashed(world, faults)
         world.clock.advance(timedelta(seconds=seconds))
@@ -190,7 +190,7 @@ def test_a_retry_after_a_crash_appends_where_the_claim_points_while_the_bucket_i
 
 
 @pytest.mark.parametrize("seconds", [16 * 60 + 25, 17 * 60 - 1])
-def test_a_retry_after_a_crash_waits_while_the_bucket_is_closing(seconds: int) -> None:
+def test_a_retry_after_a_crash_waits_while_the_quarter_hour_is_closing(seconds: int) -> None:
     with faulty() as (world, faults):
         crashed(world, faults)
         world.clock.advance(timedelta(seconds=seconds))
@@ -201,7 +201,7 @@ def test_a_retry_after_a_crash_waits_while_the_bucket_is_closing(seconds: int) -
 
 
 @pytest.mark.parametrize("seconds", [17 * 60, 40 * 60, 86400])
-def test_a_retry_after_a_crash_moves_the_claim_after_its_bucket_is_final(seconds: int) -> None:
+def test_a_retry_after_a_crash_moves_the_claim_after_its_quarter_hour_is_final(seconds: int) -> None:
     with faulty() as (world, faults):
         crashed(world, faults)
         world.clock.advance(timedelta(seconds=seconds))
@@ -292,7 +292,7 @@ def test_events_whose_claims_always_fail_are_unavailable_and_recorded_later() ->
 # ---------------------------------------------------------------- control items
 
 
-def test_the_first_event_starts_the_reports_with_its_own_bucket(world: World) -> None:
+def test_the_first_event_starts_the_reports_with_its_own_quarter_hour(world: World) -> None:
     post(world, sale("a"))
     assert entity(world, "checkpoint", "CONTROL")["sealed_through"] == "202610230115"
     world.clock.advance(timedelta(days=1))

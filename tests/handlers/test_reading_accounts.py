@@ -17,8 +17,8 @@ PERIODS = account(part="periods")
 DAY = {"from_": "2026-10-23", "to": "2026-10-24"}
 
 
-def quarter_hour(bucket: str, events: int, gross: str, commission: str) -> dict[str, Any]:
-    start = f"{bucket[:4]}-{bucket[4:6]}-{bucket[6:8]}T{bucket[8:10]}:{bucket[10:]}:00Z"
+def quarter_hour(name: str, events: int, gross: str, commission: str) -> dict[str, Any]:
+    start = f"{name[:4]}-{name[4:6]}-{name[6:8]}T{name[8:10]}:{name[10:]}:00Z"
     figures = {
         "events": events,
         "gross": gross,
@@ -27,7 +27,7 @@ def quarter_hour(bucket: str, events: int, gross: str, commission: str) -> dict[
         "payments": "0",
         "net": gross,
     }
-    return {"bucket": bucket, "start": start, **figures}
+    return {"bucket": name, "start": start, **figures}
 
 
 def test_lifetime_totals_are_exact_and_include_the_net_amount(world: World) -> None:

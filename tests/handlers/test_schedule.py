@@ -247,7 +247,7 @@ def test_a_pause_survives_a_deployment_that_enables_the_schedule(world: World) -
     world.clock.advance(timedelta(hours=1))
     assert world.stack.invoke("report", TICK) == {"paused": True}
     assert world.read("/reports")["items"] == []
-    assert world.stack.invoke("report", {})["sealed_buckets"] > 0, "an operator may report meanwhile"
+    assert world.stack.invoke("report", {})["sealed_quarter_hours"] > 0, "an operator may report meanwhile"
     changed(world, paused=False)
     assert world.stack.invoke("report", TICK)["complete"]
 

@@ -59,7 +59,7 @@ def contents(world: World) -> dict[str, bytes]:
 def test_the_execution_seals_every_part_and_publishes_the_run(reported: World) -> None:
     assert executions(reported) == {RUN: "SUCCEEDED"}
     found = verify(reported.stack.bucket.open, reported.stack.bucket.keys())
-    assert (found.problems, found.runs, found.buckets, found.lines) == ([], 1, 3, 30)
+    assert (found.problems, found.runs, found.quarter_hours, found.lines) == ([], 1, 3, 30)
     keys = reported.stack.bucket.keys()
     assert [key for key in keys if key.startswith("ledger/")] == LINES
     assert [key for key in keys if key.startswith("totals/")] == [Part.parse(name).totals_key for name in PARTS]
@@ -75,7 +75,7 @@ def test_the_api_links_every_part_and_shows_the_proofs(reported: World) -> None:
     assert [file["key"] for file in run["files"] if file["key"].startswith("ledger/")] == LINES
     assert run["proofs"] == {"202610230130": "verified", "202610230145": "verified"}
     assert run["manifest"]["parts"] == 2
-    assert [len(bucket["files"]) for bucket in run["manifest"]["buckets"]] == [2, 2, 0]
+    assert [len(entry["files"]) for entry in run["manifest"]["buckets"]] == [2, 2, 0]
 
 
 def test_the_events_of_a_source_are_read_in_order_over_all_parts(reported: World) -> None:

@@ -31,7 +31,9 @@ def seal_and_race(place: Trial) -> None:
 
 
 @pytest.mark.parametrize("position", range(12))
-def test_a_first_attempt_that_pauses_over_the_bucket_end_leaves_each_event_once(place: Trial, position: int) -> None:
+def test_a_first_attempt_that_pauses_over_the_end_of_its_quarter_hour_leaves_each_event_once(
+    place: Trial, position: int
+) -> None:
     def stop() -> None:
         place.clock.advance(TIMEOUT)
         seal_and_race(place)
@@ -63,7 +65,7 @@ def test_a_retry_that_pauses_until_the_seal_leaves_each_event_once(
     place.check()
 
 
-def test_a_claim_without_its_append_is_moved_when_its_bucket_is_final(place: Trial) -> None:
+def test_a_claim_without_its_append_is_moved_when_its_quarter_hour_is_final(place: Trial) -> None:
     crash_between_claim_and_append(place)
     place.clock.advance_to(BUCKET_END + LAST_OPEN)
     assert place.send(EVENTS[:1]) == ["unavailable"], "nobody may write now, and nobody may move it yet"

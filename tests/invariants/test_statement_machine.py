@@ -151,15 +151,15 @@ class Months(RuleBasedStateMachine):
         return StatementSettings(Calendar(time_zone(zone), days, FIRST), zone, "1.0")
 
     def _go_on(self, span: timedelta) -> None:
-        """Let time pass, and seal what was recorded: a run for each day with events, and one of the last bucket."""
+        """Let time pass, and seal what was recorded: a run a day with events, and one of the last quarter-hour."""
         self.now += span
         days: defaultdict[str, list[Item]] = defaultdict(list)
         for item in self.waiting:
             days[item["quarter_hour"]["S"][:8]].append(item)
         self.waiting.clear()
         for items in (days[day] for day in sorted(days)):
-            buckets = sorted(item["quarter_hour"]["S"][:12] for item in items)
-            self.previous = seal(self.objects, buckets[0], buckets[-1], items, self.previous)
+            quarter_hours = sorted(item["quarter_hour"]["S"][:12] for item in items)
+            self.previous = seal(self.objects, quarter_hours[0], quarter_hours[-1], items, self.previous)
         last = str(QuarterHour.at(self.now).previous)
         self.previous = seal(self.objects, last, last, [], self.previous)
         self.now = QuarterHour.at(self.now).end

@@ -290,7 +290,8 @@ class Trial(World):
         for agency in sorted(self._registering):
             self.register(agency)
         for repeat in (0, 2, REPEATED_AT_THE_END):
-            self.clock.advance(GRACE)  # What a tick has claimed and not appended may be in a bucket that is closing.
+            # What a tick has claimed and not appended may be in a quarter-hour that is closing.
+            self.clock.advance(GRACE)
             assert self.tick(), "the watch failed"
             self.read_streams()
             for lane in self.lanes.values():

@@ -11,7 +11,7 @@ from quarterhour.aws.entity import Key
 from quarterhour.counters.plan import counter_keys
 from quarterhour.ledger.event import Event, Rejection, read_event
 from quarterhour.ledger.linked import Gathered, LinkedClaim, Target, linked_claim
-from quarterhour.ledger.plan import Claim, RecordingTerms
+from quarterhour.ledger.plan import Claim, RecordingSettings
 from quarterhour.ledger.pricing import has_price_of_sale, price_of
 from quarterhour.model.clock import iso_millis
 from quarterhour.model.identifiers import Account, Identity, Partition, Position
@@ -95,7 +95,7 @@ def rejection(id_: str = "order-1") -> Rejection:
     return read
 
 
-def terms(**changed: object) -> RecordingTerms:
+def terms(**changed: object) -> RecordingSettings:
     """Return an owner's terms: 2 minutes of grace, ingests of at most 30 seconds."""
     all_terms: dict[str, Any] = {
         "shards": 1,
@@ -105,7 +105,7 @@ def terms(**changed: object) -> RecordingTerms:
         "retention": None,
         **changed,
     }
-    return RecordingTerms(**all_terms)
+    return RecordingSettings(**all_terms)
 
 
 def claim(of: Event | None = None, at: datetime = AT, **changed: object) -> Claim:

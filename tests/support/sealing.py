@@ -53,7 +53,7 @@ def seal(  # noqa: PLR0913 - a run of any kind
     shards: int = 1,
     parts: int = 1,
 ) -> tuple[str, str]:
-    """Seal a run, as the reporter does; return its name and the hash of its manifest. ``pins``: rates by bucket."""
+    """Seal a run as the reporter does; return its name and its manifest's hash. ``pins``: rates by quarter-hour."""
     bounds = QuarterHour.parse(first), QuarterHour.parse(last)
     plan = Plan(*bounds, "2026-10-23T03:00:00.000Z", "1.0", shards, previous, schema=schema, base=base, parts=parts)
     sorted_items = sorted(items, key=lambda item: str(item["position"]["S"]))
@@ -107,7 +107,7 @@ def cover_up(objects: Objects) -> None:
     for key in sorted(key for key in objects if key.startswith(REPORTS) and key.endswith(MANIFEST)):
         document = json.loads(objects[key])
         document["previous"] = previous
-        for file in [*(file for bucket in document["buckets"] for file in files_of(bucket)), *document["files"]]:
+        for file in [*(file for entry in document["buckets"] for file in files_of(entry)), *document["files"]]:
             if file["key"].endswith(PAGE):
                 with suppress(ValueError, KeyError):  # tampered with so that it has no page
                     objects[file["key"]] = report_page({**document, "files": document["files"][:1]})

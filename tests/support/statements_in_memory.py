@@ -77,9 +77,9 @@ class Stating:
                 "sk": manifest["run"],
                 "lines": manifest["lines"],
                 "sealed": {
-                    str(part_of_lines(file["key"])): [bucket["lines"], file["sha256"], file["size"]]
-                    for bucket in manifest["buckets"]
-                    for file in files_of(bucket)
+                    str(part_of_lines(file["key"])): [entry["lines"], file["sha256"], file["size"]]
+                    for entry in manifest["buckets"]
+                    for file in files_of(entry)
                 },
             }
             for manifest in self.manifests
@@ -104,9 +104,9 @@ class _Stores:
 
     def pinned(self, quarter_hour: QuarterHour, base: str) -> Pins:
         for manifest in self.stating.manifests:
-            for bucket in manifest["buckets"]:
-                if bucket["bucket"] == str(quarter_hour) and manifest.get("base_currency") == base:
-                    return pins_of(bucket["rates"], base)
+            for entry in manifest["buckets"]:
+                if entry["bucket"] == str(quarter_hour) and manifest.get("base_currency") == base:
+                    return pins_of(entry["rates"], base)
         return {}
 
     def write(self, items: Iterable[Mapping[str, Any]]) -> None:

@@ -95,7 +95,7 @@ def test_a_cron_that_only_code_can_judge_stops_the_functions_that_would_set_it(
         started(function, monkeypatch)
 
 
-def test_the_longest_rate_seals_a_bucket_while_its_counters_stand(document: Properties) -> None:
+def test_the_longest_rate_seals_a_quarter_hour_while_its_counters_stand(document: Properties) -> None:
     rates = [f"rate({n} {unit})" for unit in ("minutes", "hours", "days") for n in range(2, 10_001)]
     taken = [rate for rate in rates if re.search(pattern(document, "ReportRate"), rate)]
     assert taken

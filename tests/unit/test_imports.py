@@ -12,7 +12,7 @@ CLIENTS = {"boto3", "botocore", "aws_lambda_powertools"}
 PURE = sorted(
     ".".join(("quarterhour", *file.relative_to(PACKAGE).with_suffix("").parts))
     for file in PACKAGE.rglob("*.py")
-    if file.parent.name in {"model", "pages"} or file.name in {"keys.py", "plan.py", "page.py"}
+    if file.parent.name in {"model", "html"} or file.name in {"keys.py", "plan.py", "page.py"}
 )
 
 

@@ -72,7 +72,7 @@ def test_a_key_that_is_not_a_partition_is_refused(key: str) -> None:
 
 
 @given(identity=identities, instant=instants, shards=st.integers(1, MAX_SHARDS))
-def test_an_event_goes_to_the_bucket_of_its_recording_and_always_to_the_same_shard(
+def test_an_event_goes_to_the_quarter_hour_of_its_recording_and_always_to_the_same_shard(
     identity: Identity, instant: datetime, shards: int
 ) -> None:
     partition = Partition.of(identity, instant, shards)

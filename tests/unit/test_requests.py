@@ -164,7 +164,7 @@ def test_the_highest_number_of_shards_is_raised_and_never_lowered() -> None:
     assert of("shards")["Key"] == {"pk": {"S": "CONTROL"}, "sk": {"S": "shards"}}
 
 
-def test_the_first_checkpoint_is_set_once_to_the_bucket_before() -> None:
+def test_the_first_checkpoint_is_set_once_to_the_quarter_hour_before() -> None:
     request = of("first checkpoint")
     assert request["ConditionExpression"] == "attribute_not_exists(pk)"
     assert request["Item"] == {**CHECKPOINT_KEY, "sealed_through": {"S": "202610230115"}}

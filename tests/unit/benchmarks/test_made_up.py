@@ -10,10 +10,10 @@ from typing import Any
 import boto3
 import pytest
 
-from benchmarks.made_up import BUCKET, ITEM_BYTES, Ledger, MadeUp
+from benchmarks.made_up import ITEM_BYTES, NEWEST, Ledger, MadeUp
 from benchmarks.sizes import item_size
 from quarterhour.ledger.event import Event, read_event
-from quarterhour.ledger.plan import Claim, RecordingTerms, ledger_values
+from quarterhour.ledger.plan import Claim, RecordingSettings, ledger_values
 from quarterhour.ledger.posting import Posting
 from quarterhour.ledger.pricing import price_of
 from quarterhour.model.identifiers import Partition, Position
@@ -26,7 +26,7 @@ SALE = {
     "subject": "agency-01",
     "data": {"amount": "12.50", "currency": "EUR"},
 }
-TERMS = RecordingTerms(1, Decimal("0.10"), timedelta(seconds=120), timedelta(seconds=30), None)
+TERMS = RecordingSettings(1, Decimal("0.10"), timedelta(seconds=120), timedelta(seconds=30), None)
 TABLE = "Ledger"
 
 
@@ -37,7 +37,7 @@ def client(ledger: Ledger, unsealed: int = 1) -> Iterator[Any]:
 
 
 def item(ledger: Ledger, number: int) -> dict[str, Any]:
-    made: dict[str, Any] = json.loads(ledger.item(Partition(BUCKET, number % ledger.shards), number))
+    made: dict[str, Any] = json.loads(ledger.item(Partition(NEWEST, number % ledger.shards), number))
     return made
 
 
@@ -57,7 +57,7 @@ def query(dynamodb: Any, partition: str, **more: object) -> Any:
 def test_an_item_has_the_attributes_and_the_bytes_of_a_recorded_event() -> None:
     event = read_event(SALE)
     assert isinstance(event, Event)
-    recorded = ledger_values(event, Claim.of(event, BUCKET.start, TERMS, price_of(event, (), TERMS.commission_rate)))
+    recorded = ledger_values(event, Claim.of(event, NEWEST.start, TERMS, price_of(event, (), TERMS.commission_rate)))
     made = item(Ledger(1, 1000, shards=4), 999)
     assert made.keys() == recorded.keys()
     assert item_size(made) == ITEM_BYTES
@@ -66,8 +66,8 @@ def test_an_item_has_the_attributes_and_the_bytes_of_a_recorded_event() -> None:
 
 def test_an_item_can_be_read_as_the_product_reads_it() -> None:
     posting = Posting.of(item(Ledger(1, 1000, shards=4), 501))
-    assert posting.partition == Partition(BUCKET, 1)
-    assert posting.recorded_at == BUCKET.start + timedelta(seconds=450.9)
+    assert posting.partition == Partition(NEWEST, 1)
+    assert posting.recorded_at == NEWEST.start + timedelta(seconds=450.9)
     assert posting.account.agency == "agency-01"
 
 
@@ -75,7 +75,7 @@ def test_an_item_can_be_read_as_the_product_reads_it() -> None:
 def test_all_positions_of_a_partition_come_in_pages_of_one_megabyte_in_their_order(ledger: Ledger) -> None:
     with client(ledger) as dynamodb:
         for shard in range(ledger.shards):
-            pages = positions(query(dynamodb, f"{BUCKET}#{shard:02d}"))
+            pages = positions(query(dynamodb, f"{NEWEST}#{shard:02d}"))
             found = [position for page in pages for position in page]
             assert found == sorted(set(found))
             assert len(found) == len(range(shard, 5000, ledger.shards))
@@ -85,17 +85,17 @@ def test_all_positions_of_a_partition_come_in_pages_of_one_megabyte_in_their_ord
 
 def test_a_limit_cuts_pages_and_the_last_full_one_has_a_follower() -> None:
     with client(Ledger(1, 100)) as dynamodb:
-        pages = positions(query(dynamodb, f"{BUCKET}#00", Limit=50))
+        pages = positions(query(dynamodb, f"{NEWEST}#00", Limit=50))
     assert [len(page) for page in pages] == [50, 50, 0]
 
 
 def test_a_partition_out_of_the_ledger_is_empty() -> None:
     with client(Ledger(2, 100)) as dynamodb:
-        for partition in (f"{BUCKET.next}#00", f"{BUCKET}#01", f"{BUCKET.previous.previous}#00"):
+        for partition in (f"{NEWEST.next}#00", f"{NEWEST}#01", f"{NEWEST.previous.previous}#00"):
             assert positions(query(dynamodb, partition)) == [[]]
 
 
-def test_a_scan_finds_every_event_of_every_bucket_once() -> None:
+def test_a_scan_finds_every_event_of_every_quarter_hour_once() -> None:
     with client(Ledger(3, 2000, shards=2)) as dynamodb:
         pages = list(dynamodb.get_paginator("scan").paginate(TableName=TABLE))
     found = [(one["quarter_hour"]["S"], one["position"]["S"]) for page in pages for one in page["Items"]]

@@ -12,7 +12,7 @@ from quarterhour.ledger.event import Event, Rejection
 from quarterhour.ledger.held_events import Held, HeldReason, Hold, Reservation
 from quarterhour.ledger.linked import Gathered, LinkedClaim, in_rounds, plan_linked
 from quarterhour.ledger.plan import Claim
-from quarterhour.ledger.pricing import Price, has_price_of_sale
+from quarterhour.ledger.pricing import CommissionTerms, has_price_of_sale
 from tests.support.builders import AT, amounts, claim, event, linked_of, linked_to, terms, void
 
 SALE = claim(event(amount="12.50", commission_rate="0.25"))
@@ -30,7 +30,7 @@ def planned(sent: Event, sale: Claim | Reservation | None, *existing: Reservatio
     """Return what becomes of an event, from the current claims or reservations of its sale and of itself."""
     known = {one.identity: one for one in (sale, *existing) if one}
     facts = {SALE.identity: {"type": "sale.recorded", "amount": "12.50"}}
-    prices = {} if has_price_of_sale(sent) else {sent.identity: Price(Decimal("0.1"), "default")}
+    prices = {} if has_price_of_sale(sent) else {sent.identity: CommissionTerms(Decimal("0.1"), "default")}
     return plan_linked({SALE.identity: sent}, Gathered(known, facts, prices), AT, terms())[sent.identity]
 
 

@@ -23,7 +23,7 @@ from quarterhour.ledger.plan import (
     outcomes,
 )
 from quarterhour.ledger.posting import Posting
-from quarterhour.ledger.pricing import Price
+from quarterhour.ledger.pricing import CommissionTerms
 from quarterhour.model import clock
 from quarterhour.model.errors import FieldProblem, SettingsError
 from quarterhour.model.identifiers import Identity, Partition, Position
@@ -35,7 +35,7 @@ MICROSECOND = timedelta(microseconds=1)
 RECORDED, DUPLICATE, CONFLICT, REJECTED, UNAVAILABLE, HELD = Verdict
 
 
-# ---------------------------------------------------------------- phases of a bucket
+# ---------------------------------------------------------------- phases of a quarter-hour
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ RECORDED, DUPLICATE, CONFLICT, REJECTED, UNAVAILABLE, HELD = Verdict
         (utc("23:59:59"), Phase.FINAL),
     ],
 )
-def test_a_bucket_is_open_then_closing_then_final(now: datetime, phase: Phase) -> None:
+def test_a_quarter_hour_is_open_then_closing_then_final(now: datetime, phase: Phase) -> None:
     assert terms().phase(QUARTER_HOUR, now) is phase
 
 
@@ -61,7 +61,7 @@ def test_a_bucket_is_open_then_closing_then_final(now: datetime, phase: Phase) -
     grace=st.integers(0, 3600),
     longest_run=st.integers(0, 900),
 )
-def test_an_ingest_that_appends_to_an_open_bucket_has_ended_when_the_bucket_is_final(
+def test_an_ingest_that_appends_to_an_open_quarter_hour_has_ended_when_the_quarter_hour_is_final(
     issued: datetime, now: timedelta, grace: int, longest_run: int
 ) -> None:
     try:
@@ -75,7 +75,7 @@ def test_an_ingest_that_appends_to_an_open_bucket_has_ended_when_the_bucket_is_f
 
 
 @given(st.timedeltas(timedelta(0), timedelta(minutes=15) - MICROSECOND))
-def test_a_bucket_is_open_during_its_quarter_hour(into: timedelta) -> None:
+def test_a_quarter_hour_is_open_during_its_quarter_hour(into: timedelta) -> None:
     assert terms(grace=timedelta(seconds=35)).phase(QUARTER_HOUR, QUARTER_HOUR.start + into) is Phase.OPEN
 
 
@@ -89,7 +89,7 @@ def test_a_grace_in_which_an_ingest_could_still_write_is_refused(grace: int) -> 
 # ---------------------------------------------------------------- claims
 
 
-def test_a_claim_has_a_position_of_now_in_the_current_bucket() -> None:
+def test_a_claim_has_a_position_of_now_in_the_current_quarter_hour() -> None:
     claimed = claim(event(), AT)
     assert claimed.receipt == {
         "recorded_at": "2026-10-23T01:30:12.345Z",
@@ -100,7 +100,7 @@ def test_a_claim_has_a_position_of_now_in_the_current_bucket() -> None:
     assert (claimed.period, claimed.prior_period) == (Period(2026, 10), False)
 
 
-def test_the_events_own_time_does_not_decide_its_bucket() -> None:
+def test_the_events_own_time_does_not_decide_its_quarter_hour() -> None:
     late = replace(event(), time=AT - timedelta(days=400))
     assert claim(late).partition.quarter_hour == QUARTER_HOUR
 
@@ -126,7 +126,7 @@ def test_only_the_claim_of_a_sale_has_a_refundable_amount() -> None:
     assert claim(event(type_="sale.refunded", amount="-1")).refundable is None
 
 
-def test_a_moved_claim_is_in_the_current_bucket_at_the_same_price() -> None:
+def test_a_moved_claim_is_in_the_current_quarter_hour_at_the_same_price() -> None:
     old = claim(event(commission_rate="0.2"), shards=4, retention=timedelta(days=1))
     new = old.moved(
         event(commission_rate="0.2"),
@@ -241,7 +241,7 @@ def test_a_ledger_item_without_a_period_counts_in_its_month_in_utc() -> None:
 
 
 def test_an_old_claim_without_a_price_origin_gives_the_ledger_item_of_its_time() -> None:
-    old = replace(claim(), price=Price(Decimal("0.10"), ""))
+    old = replace(claim(), price=CommissionTerms(Decimal("0.10"), ""))
     assert ledger_values(event(), old).keys() == ledger_values(event(), claim()).keys() - {"terms"}
 
 
@@ -264,7 +264,7 @@ def test_the_rejection_of_a_commission_that_is_too_long_names_the_expectation() 
         (utc("01:47:00"), "move"),
     ],
 )
-def test_a_claim_without_its_event_is_appended_waits_or_moves_by_the_phase_of_its_bucket(
+def test_a_claim_without_its_event_is_appended_waits_or_moves_by_the_phase_of_its_quarter_hour(
     now: datetime, needs: str
 ) -> None:
     absent = claim()

@@ -13,7 +13,7 @@ from quarterhour.ledger.event import Event
 from quarterhour.ledger.explanation import applied_rate_card, commission_matches, commission_steps, explanation_of
 from quarterhour.ledger.linked import LinkedClaim
 from quarterhour.ledger.plan import Claim, ledger_values
-from quarterhour.ledger.pricing import Price, needed_rate_cards, origin_of, price_of, rate_card_in
+from quarterhour.ledger.pricing import CommissionTerms, needed_rate_cards, origin_of, price_of, rate_card_in
 from quarterhour.model import money
 from quarterhour.rate_cards.plan import InForce, LookedAt
 from quarterhour.rate_cards.rate_card import RateCard
@@ -157,7 +157,7 @@ def test_a_refund_gets_its_share_of_the_sales_commission() -> None:
 def test_a_refund_of_a_sale_at_a_plain_rate_has_the_same_rate() -> None:
     refund = refunded(sale({"percent": "12.5"}, amount="100.00"), "-0.001")
     assert (refund.claim.price, commission(refund.claim, "-0.001")) == (
-        Price(Decimal("0.125"), "sale"),
+        CommissionTerms(Decimal("0.125"), "sale"),
         Decimal("-0.000125"),
     )
 
@@ -334,7 +334,7 @@ def test_the_explanation_of_a_refund_names_its_sale() -> None:
     assert [step["name"] for step in explanation["steps"]] == ["after", "before", "refund"]
 
 
-def test_an_old_event_without_price_terms_and_a_sealed_line_are_explained() -> None:
+def test_an_old_event_without_commission_terms_and_a_sealed_line_are_explained() -> None:
     facts = recorded(event())
     old = {name: text for name, text in facts.items() if name != "terms"}
     line = {**facts, **dict.fromkeys(("category", "arithmetic", "refers_to", "time", "location", "quantity"), "")}

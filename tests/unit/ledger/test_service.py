@@ -364,7 +364,7 @@ def test_a_claimed_event_is_appended_at_the_position_of_its_claim(desk: Desk, ha
 
 
 @pytest.mark.parametrize("at", [utc("01:46:25"), utc("01:46:59.999")])
-def test_a_claimed_event_in_a_closing_bucket_waits(desk: Desk, hands: ManualClock, at: datetime) -> None:
+def test_a_claimed_event_in_a_closing_quarter_hour_waits(desk: Desk, hands: ManualClock, at: datetime) -> None:
     desk.crashed_after_claiming(SALE)
     hands.advance_to(at)
     assert desk.verdicts(SALE, event("b")) == [UNAVAILABLE, RECORDED]
@@ -372,7 +372,7 @@ def test_a_claimed_event_in_a_closing_bucket_waits(desk: Desk, hands: ManualCloc
     assert desk.tables.claimed[SALE.identity][0] == claim(SALE, AT)
 
 
-def test_a_claimed_event_is_moved_when_its_bucket_is_final(desk: Desk, hands: ManualClock) -> None:
+def test_a_claimed_event_is_moved_when_its_quarter_hour_is_final(desk: Desk, hands: ManualClock) -> None:
     desk.crashed_after_claiming(SALE)
     hands.advance_to(utc("01:47:00"))
     (outcome,) = desk.record(SALE)
@@ -396,7 +396,7 @@ def test_of_two_that_move_an_event_only_one_appends_it(desk: Desk, hands: Manual
 
 
 def test_an_event_is_recorded_once_though_a_retry_stalls_after_its_look_up(desk: Desk, hands: ManualClock) -> None:
-    """The look-up finds nothing, the first ingest appends, and the bucket is final when the retry continues."""
+    """The look-up finds nothing, the first ingest appends, and the quarter-hour is final when the retry continues."""
     desk.crashed_after_claiming(SALE)
     first = claim(SALE, AT)
 
@@ -412,7 +412,7 @@ def test_an_event_is_recorded_once_though_a_retry_stalls_after_its_look_up(desk:
     assert desk.in_ledger() == [("order-1", "10.00")]
 
 
-def test_nothing_is_appended_to_a_bucket_that_closed_after_the_claim(desk: Desk, hands: ManualClock) -> None:
+def test_nothing_is_appended_to_a_quarter_hour_that_closed_after_the_claim(desk: Desk, hands: ManualClock) -> None:
     desk.tables.after["claim"] = lambda: hands.advance_to(utc("01:46:25"))
     assert desk.verdicts(SALE, seconds=3600) == [UNAVAILABLE]
     assert desk.tables.ledger == {}

@@ -15,7 +15,7 @@ from quarterhour.aws.items import to_item
 from quarterhour.aws.retries import ATTEMPTS, is_cancelled
 from quarterhour.aws.workers import Workers
 from quarterhour.ledger.plan import Claim, Claimed, Phase, ledger_values
-from quarterhour.ledger.pricing import Price
+from quarterhour.ledger.pricing import CommissionTerms
 from quarterhour.ledger.store import Entry, LedgerStore, claim_of, claim_values
 from quarterhour.model import clock
 from quarterhour.model.clock import ManualClock
@@ -120,26 +120,26 @@ def test_an_append_that_can_never_succeed_raises_an_error() -> None:
         store(Scripted(service_error("AccessDeniedException"))).append(entries(1), always)
 
 
-def test_no_append_is_sent_to_a_closing_bucket(hands: ManualClock) -> None:
+def test_no_append_is_sent_to_a_closing_quarter_hour(hands: ManualClock) -> None:
     client = Scripted(TAKEN)
     hands.advance_to(utc("01:46:25"))
     assert store(client).append(entries(3), lambda one: terms().phase(one, hands.now()) is Phase.OPEN) == set()
     assert client.calls == []
 
 
-def test_no_append_is_sent_again_after_its_bucket_is_closing(hands: ManualClock) -> None:
-    def throttle_until_the_bucket_closes(request: dict[str, Any]) -> dict[str, Any]:
+def test_no_append_is_sent_again_after_its_quarter_hour_is_closing(hands: ManualClock) -> None:
+    def throttle_until_the_quarter_hour_closes(request: dict[str, Any]) -> dict[str, Any]:
         hands.advance_to(utc("01:46:25"))
         return leaving(2)(request)
 
-    client = Scripted(throttle_until_the_bucket_closes, TAKEN)
+    client = Scripted(throttle_until_the_quarter_hour_closes, TAKEN)
     batch = entries(5)
     in_ledger = store(client).append(batch, lambda one: terms().phase(one, hands.now()) is Phase.OPEN)
     assert in_ledger == keys(batch[:3])
     assert sent(client) == [5]
 
 
-def test_events_of_an_open_bucket_are_appended_though_others_are_of_a_closing_one(hands: ManualClock) -> None:
+def test_events_of_an_open_quarter_hour_are_appended_though_others_are_of_a_closing_one(hands: ManualClock) -> None:
     hands.advance_to(utc("01:46:30"))
     new = event("new")
     open_entry = (QUARTER_HOUR.next, ledger_values(new, claim(new, hands.now())))
@@ -158,7 +158,7 @@ def test_events_of_an_open_bucket_are_appended_though_others_are_of_a_closing_on
     identity=identities,
     at=instants,
     kept=st.none() | st.integers(1, 4000),
-    price=st.builds(Price, amounts(), st.sampled_from(["", "card 3"]), st.sampled_from(["", "named=1"])),
+    price=st.builds(CommissionTerms, amounts(), st.sampled_from(["", "card 3"]), st.sampled_from(["", "named=1"])),
     amount=st.none() | amounts(),
     time=st.none() | instants,
     attributes=st.sampled_from([None, '{"traceparent":"00-1"}']),
@@ -168,7 +168,7 @@ def test_a_claim_is_read_back_from_its_item(  # noqa: PLR0913, PLR0917 - all tha
     identity: Identity,
     at: datetime,
     kept: int | None,
-    price: Price,
+    price: CommissionTerms,
     amount: Decimal | None,
     time: datetime | None,
     attributes: str | None,

@@ -70,13 +70,13 @@ def hands() -> Iterator[ManualClock]:
 
 def test_a_run_in_parts_is_started_and_sealed_by_its_steps() -> None:
     store = opened()
-    assert report(store).as_dict() == {"runs": [], "sealed_buckets": 0, "lines": 0, "drift": 0, "complete": False}
+    assert report(store).as_dict() == {"runs": [], "sealed_quarter_hours": 0, "lines": 0, "drift": 0, "complete": False}
     assert [plan.run for plan in store.started] == [RUN]
     assert [str(part) for part in store.started[0].all_parts] == NAMES
     assert store.objects == {}, "the steps seal, not the function that starts them"
     seal_all(store)
     result = reporter(store).publish(RUN, long)
-    assert result.as_dict() == {"runs": [RUN], "sealed_buckets": 3, "lines": 30, "drift": 0, "complete": True}
+    assert result.as_dict() == {"runs": [RUN], "sealed_quarter_hours": 3, "lines": 30, "drift": 0, "complete": True}
     assert proven(store)
 
 
@@ -216,7 +216,7 @@ def test_a_pending_proof_of_a_run_in_parts_is_checked_again_without_its_lines() 
     assert store.runs[RUN]["verdicts"] == {"202610230130": "verified", "202610230200": "verified"}
 
 
-def test_a_bucket_drifts_if_one_of_its_parts_does() -> None:
+def test_a_quarter_hour_drifts_if_one_of_its_parts_does() -> None:
     store = opened()
     store.lagging = {QUARTER_HOUR: Totals(10**6)}
     report(store)

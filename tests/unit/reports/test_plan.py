@@ -1,4 +1,4 @@
-"""Plans of runs, and proofs of buckets against the counters."""
+"""Plans of runs, and proofs of quarter-hours against the counters."""
 
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -20,7 +20,7 @@ from quarterhour.reports.plan import (
     PartTotals,
     Plan,
     Proof,
-    ReportTerms,
+    ReportSettings,
     RunTotals,
     SealedFile,
     next_plan,
@@ -39,7 +39,7 @@ months = st.sampled_from([Period(2026, 9), Period(2026, 10)])
 
 
 def plan_after(sealed_through: QuarterHour, now: datetime, shards: int = 4, grace: timedelta = GRACE) -> Plan | None:
-    return next_plan(Checkpoint(sealed_through, ("run-0", "hash-0"), None), now, ReportTerms(grace, "1.0"), shards)
+    return next_plan(Checkpoint(sealed_through, ("run-0", "hash-0"), None), now, ReportSettings(grace, "1.0"), shards)
 
 
 # ---------------------------------------------------------------- the plan of a run
@@ -47,7 +47,7 @@ def plan_after(sealed_through: QuarterHour, now: datetime, shards: int = 4, grac
 
 def indexed_from(sealed_through: str, indexed: tuple[str, str] | None) -> str:
     at = Checkpoint.of({"sealed_through": sealed_through, "agencies_indexed": list(indexed) if indexed else None})
-    plan = next_plan(at, utc("23:00"), ReportTerms(GRACE, "1.0"), 4)
+    plan = next_plan(at, utc("23:00"), ReportSettings(GRACE, "1.0"), 4)
     assert plan
     assert Plan.of(from_item(to_item(plan.as_dict()))) == plan
     return str(plan.indexed_from)
@@ -239,16 +239,16 @@ def test_a_runs_totals_are_those_of_its_quarter_hours_in_order(
     for number, tally in enumerate(tallies):
         for one in (run, older):
             one.add([QUARTER_HOUR, QUARTER_HOUR.next][number % 2], PartTotals(tally))
-    by_row, by_account, by_bucket = run.by_row(), run.by_account(), list(run.by_bucket())
+    by_row, by_account, by_quarter_hour = run.by_row(), run.by_account(), list(run.by_quarter_hour())
     assert list(by_row) == sorted({key for tally in tallies for key in tally})
     for row, total in by_row.items():
         assert total == sum((tally[row] for tally in tallies if row in tally), Totals())
     assert list(by_account) == sorted({account for account, _ in by_row})
     for account, total in by_account.items():
         assert total == sum((one for (of, _), one in by_row.items() if of == account), Totals())
-        assert total == sum((one for (of, _), one in by_bucket if of == account), Totals())
+        assert total == sum((one for (of, _), one in by_quarter_hour if of == account), Totals())
     assert older.by_row() == {(account, None): total for account, total in by_account.items()}
-    assert dict(older.by_bucket()) == dict(by_bucket)
+    assert dict(older.by_quarter_hour()) == dict(by_quarter_hour)
 
 
 # ---------------------------------------------------------------- a run's control item
@@ -274,7 +274,7 @@ def test_a_runs_control_item_holds_its_sealed_files() -> None:
         ({QUARTER_HOUR: DRIFT, QUARTER_HOUR.next: VERIFIED}, "drift"),
     ],
 )
-def test_a_run_has_the_worst_proof_of_its_buckets(expected: dict[QuarterHour, Proof], counters: str) -> None:
+def test_a_run_has_the_worst_proof_of_its_quarter_hours(expected: dict[QuarterHour, Proof], counters: str) -> None:
     assert with_proofs(RUN, expected)["counters"] == counters
 
 

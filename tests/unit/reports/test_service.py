@@ -25,12 +25,12 @@ from quarterhour.reports.keys import Part
 from quarterhour.reports.lines import read_lines, tally_lines
 from quarterhour.reports.part_totals import pack, unpack
 from quarterhour.reports.plan import (
-    BucketTotals,
     Checkpoint,
     LineTotals,
     PartTotals,
     Plan,
-    ReportTerms,
+    QuarterHourTotals,
+    ReportSettings,
     SealedFile,
     run_values,
     with_proofs,
@@ -170,10 +170,10 @@ class Store:
     def pending(self) -> list[dict[str, Any]]:
         return [values for _, values in sorted(self.runs.items()) if "gsi1pk" in values]
 
-    def counted(self, expected: BucketTotals, shards: int) -> BucketTotals:
+    def counted(self, expected: QuarterHourTotals, shards: int) -> QuarterHourTotals:
         """Return the counted totals: those of the ledger, or of ``lagging`` for its quarter-hours."""
         assert shards == self._shards
-        sums: BucketTotals = {}
+        sums: QuarterHourTotals = {}
         for item in self.ledger:
             values = {name: value["S"] for name, value in item.items()}
             account = Account(values["agency"], values["currency"])
@@ -197,7 +197,7 @@ def long() -> float:
 
 def reporter(store: Store, base: str = "", code: str = "1.0") -> Reporter:
     stub: Any = store
-    return Reporter(ReportStores(*[stub] * 8), ReportTerms(GRACE, code, base))
+    return Reporter(ReportStores(*[stub] * 8), ReportSettings(GRACE, code, base))
 
 
 def report(store: Store, remaining: Callable[[], float] = long, base: str = "", code: str = "1.0") -> ReportResult:
@@ -234,7 +234,7 @@ def test_a_run_seals_every_closed_quarter_hour_and_moves_the_checkpoint() -> Non
     assert proven(store)
     digest = hexdigest(store.objects[f"{FOLDER}manifest.json"])
     assert store.at == Checkpoint(QuarterHour.parse("202610230200"), (RUN, digest), None)
-    assert result.as_dict() == {"runs": [RUN], "sealed_buckets": 3, "lines": 4, "drift": 0, "complete": True}
+    assert result.as_dict() == {"runs": [RUN], "sealed_quarter_hours": 3, "lines": 4, "drift": 0, "complete": True}
 
 
 def test_a_finished_run_is_stored_with_its_manifest_hash_its_files_and_its_proofs() -> None:
@@ -269,7 +269,13 @@ def test_a_run_covers_one_day_and_an_invocation_all_that_is_closed(hands: Manual
     store.lagging = {QuarterHour.parse("202610240030"): Totals(9), QuarterHour.parse("202610230130"): Totals(9)}
     result = report(store)
     first, second = "2026-10-23T0130-2400", "2026-10-24T0000-0045"
-    assert result.as_dict() == {"runs": [first, second], "sealed_buckets": 93, "lines": 5, "drift": 2, "complete": True}
+    assert result.as_dict() == {
+        "runs": [first, second],
+        "sealed_quarter_hours": 93,
+        "lines": 5,
+        "drift": 2,
+        "complete": True,
+    }
     assert proven(store)
     assert store.at
     assert store.at.previous == (second, hexdigest(store.objects["reports/2026/10/24/0000-0045/manifest.json"]))
@@ -361,7 +367,7 @@ def test_a_run_that_is_out_of_time_is_completed_by_the_next_as_planned(hands: Ma
     report(whole)
     times = iter([100.0, 10.0])
     first = report(store, lambda: next(times))
-    assert first.as_dict() == {"runs": [], "sealed_buckets": 0, "lines": 0, "drift": 0, "complete": False}
+    assert first.as_dict() == {"runs": [], "sealed_quarter_hours": 0, "lines": 0, "drift": 0, "complete": False}
     assert store.at
     assert store.at.plan
     assert [one.lines for one in store.at.plan.sealed] == [3, 0]

@@ -58,7 +58,7 @@ def test_untouched_reports_are_proven_with_their_totals() -> None:
     found = check(reports())
     assert found.problems == []
     assert found.proven
-    assert (found.runs, found.buckets, found.lines) == (3, 5, 7)
+    assert (found.runs, found.quarter_hours, found.lines) == (3, 5, 7)
     assert found.accounts == {
         Account("42", "GBP"): Totals(5, Decimal("26.005"), Decimal("-12.50"), Decimal("1.3505")),
         Account("7", "EUR"): Totals(2, Decimal(10), Decimal(0), Decimal(1)),
@@ -133,9 +133,9 @@ def in_euros() -> Objects:
     return objects
 
 
-def rates_of(objects: Objects, bucket: int, change: Callable[[list[Any]], None]) -> Objects:
+def rates_of(objects: Objects, quarter_hour: int, change: Callable[[list[Any]], None]) -> Objects:
     """Change the rates that a quarter-hour of the second run pins, and make all hashes right again."""
-    edit(objects, f"{BASE}manifest.json", lambda manifest: change(manifest["buckets"][bucket]["rates"]))
+    edit(objects, f"{BASE}manifest.json", lambda manifest: change(manifest["buckets"][quarter_hour]["rates"]))
     cover_up(objects)
     return objects
 
@@ -151,7 +151,7 @@ def test_totals_in_the_base_currency_are_proven_from_the_pinned_exchange_rates()
 
 
 @pytest.mark.parametrize(
-    ("bucket", "change", "problem_text"),
+    ("quarter_hour", "change", "problem_text"),
     [
         (0, lambda rates: rates[0].update(units_per_base="0.9"), "summary.csv: sums"),
         (1, lambda rates: rates[0].update(units_per_base="0.9", source="me", as_of="2026-10-23T02:00:00Z"), "sums"),
@@ -164,8 +164,10 @@ def test_totals_in_the_base_currency_are_proven_from_the_pinned_exchange_rates()
         (0, lambda rates: rates[0].update(units_per_base="much"), "cannot be read"),
     ],
 )
-def test_a_changed_exchange_rate_is_found(bucket: int, change: Callable[[list[Any]], None], problem_text: str) -> None:
-    problems = check(rates_of(in_euros(), bucket, change)).problems
+def test_a_changed_exchange_rate_is_found(
+    quarter_hour: int, change: Callable[[list[Any]], None], problem_text: str
+) -> None:
+    problems = check(rates_of(in_euros(), quarter_hour, change)).problems
     assert any(problem_text in problem for problem in problems), problems
 
 
@@ -186,7 +188,7 @@ def test_a_changed_total_in_the_base_currency_is_found() -> None:
     ],
 )
 @pytest.mark.parametrize("schema", [1, 2, 3])
-def test_a_commission_must_agree_with_its_price_terms(changed: dict[str, str], problem_text: str, schema: int) -> None:
+def test_a_commission_must_agree_with_its_commission_terms(changed: dict[str, str], problem_text: str, schema: int) -> None:
     objects: Objects = {}
     seal(objects, "202610230130", "202610230130", [line(utc("01:30"), "a", **changed)], ("", ""), schema=schema)
     problems = check(objects).problems
@@ -292,7 +294,7 @@ def account(figure: str, value: object) -> Callable[[Any], None]:
     return lambda manifest: manifest["accounts"][0].update({figure: value})
 
 
-def bucket(**changed: object) -> Callable[[Any], None]:
+def quarter_hour(**changed: object) -> Callable[[Any], None]:
     return lambda manifest: manifest["buckets"][0].update(changed)
 
 
@@ -358,13 +360,13 @@ TAMPERINGS = {
         document(MIDDLE, lambda m: m.update(lines=4)), MIDDLE, "lines: expected 3, found 4"
     ),
     "a quarter-hour's number of lines changed": Tampering(
-        document(MIDDLE, bucket(lines=1)), MIDDLE, "lines of 202610230200: expected 2, found 1"
+        document(MIDDLE, quarter_hour(lines=1)), MIDDLE, "lines of 202610230200: expected 2, found 1"
     ),
     "a quarter-hour's lines hidden": Tampering(
-        document(MIDDLE, bucket(file=None)), MIDDLE, "lines of 202610230200: expected 0, found 2"
+        document(MIDDLE, quarter_hour(file=None)), MIDDLE, "lines of 202610230200: expected 0, found 2"
     ),
     "the last quarter-hour's lines hidden": Tampering(
-        document(LAST, bucket(file=None, lines=0)), LINES_0230, "is in no manifest"
+        document(LAST, quarter_hour(file=None, lines=0)), LINES_0230, "is in no manifest"
     ),
     "a quarter-hour left out": Tampering(
         document(MIDDLE, lambda m: m["buckets"].pop()),
@@ -377,7 +379,7 @@ TAMPERINGS = {
         f"files of 202610230200: expected [], found ['{LINES_0230}'",
     ),
     "fewer shards covered than there are": Tampering(
-        document(MIDDLE, bucket(shards=0)), LINES_0200, "shards beyond those covered: expected [], found [0]"
+        document(MIDDLE, quarter_hour(shards=0)), LINES_0200, "shards beyond those covered: expected [], found [0]"
     ),
     "bounds changed": Tampering(
         document(LAST, lambda m: m.update(to="2026-10-23T03:00:00Z")),

@@ -8,7 +8,7 @@ import botocore
 from botocore.config import Config
 from botocore.session import Session, get_session
 
-from quarterhour.aws.wire import Descriptions
+from quarterhour.aws.botocore_model import Descriptions
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient

@@ -45,7 +45,7 @@ class Metric(StrEnum):
     BILLS_FAILED = "BillsFailed"
     """Orders in a batch whose billing failed; the stream delivers them again."""
 
-    BUCKETS_SEALED = "BucketsSealed"
+    QUARTER_HOURS_SEALED = "BucketsSealed"
     LINES_REPORTED = "LinesReported"
     COUNTER_DRIFT = "CounterDrift"
     """Sealed quarter-hours whose counters differ from the ledger."""

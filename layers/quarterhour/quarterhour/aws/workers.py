@@ -18,8 +18,8 @@ class Workers:
         """Return the results of the calls in the order of the arguments; raise the first error.
 
         A single call runs in the caller's thread. Returns only when every call has ended. Lambda freezes the process
-        after the invocation, so an unfinished call could take effect when the process thaws, long after its bucket was
-        sealed.
+        after the invocation, so an unfinished call could take effect when the process thaws, long after its
+        quarter-hour was sealed.
         """
         every = list(arguments)
         if self._pool is None or len(every) == 1:

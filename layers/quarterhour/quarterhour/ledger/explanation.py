@@ -1,4 +1,4 @@
-"""Explaining a commission, the pure part: where its price terms come from, and the steps that compute it.
+"""Explaining a commission, the pure part: where its commission terms come from, and the steps that compute it.
 
 Everything follows from the recorded facts of the event, in the ledger or in a sealed line.
 """
@@ -8,7 +8,15 @@ from decimal import Decimal
 from typing import Any, Final
 
 from quarterhour.ledger.event import RERATING, Rerating
-from quarterhour.ledger.pricing import BY_PAYMENT, BY_RATE_CARD, BY_RERATING, BY_SALE, Price, rate_card_in, sold_in
+from quarterhour.ledger.pricing import (
+    BY_PAYMENT,
+    BY_RATE_CARD,
+    BY_RERATING,
+    BY_SALE,
+    CommissionTerms,
+    rate_card_in,
+    sold_in,
+)
 from quarterhour.model import money
 from quarterhour.model.clock import iso_exact
 from quarterhour.rate_cards import arithmetic
@@ -20,7 +28,7 @@ Facts = Mapping[str, str]
 
 _SHOWN: Final = ("source", "id", "type", "agency", "currency", "amount", "time", "recorded_at")
 _UNKNOWN: Final = "unknown"
-"""The origin of prices recorded before the ledger held price terms."""
+"""The origin of prices recorded before the ledger held commission terms."""
 _OF_SALE: Final = (BY_SALE, BY_RERATING)
 """The origins of the prices that follow from a sale's."""
 _NO_COMMISSION: Final = "a payment bears no commission"
@@ -45,13 +53,13 @@ def commission_steps(facts: Facts) -> Iterator[Step]:
 
 
 def commission_matches(facts: Facts) -> bool:
-    """Return whether an event's recorded commission equals the one computed from its price terms."""
+    """Return whether an event's recorded commission equals the one computed from its commission terms."""
     *_, last = commission_steps(facts)
     return last.gives == Decimal(facts["commission"])
 
 
 def explanation_of(facts: Facts, looked_at: Sequence[LookedAt]) -> dict[str, Any]:
-    """Return the explanation of an event's commission: the origin of its price terms, and each computing step.
+    """Return the explanation of an event's commission: the origin of its commission terms, and each computing step.
 
     ``looked_at``: the rate cards that were looked at, in the order of precedence; the last one is that which priced the
     event, if one did.
@@ -62,13 +70,13 @@ def explanation_of(facts: Facts, looked_at: Sequence[LookedAt]) -> dict[str, Any
 def computation_of(facts: Facts, looked_at: Sequence[LookedAt]) -> dict[str, Any]:
     """Return the terms, the steps and the result of computing an event's commission."""
     return {
-        "terms": _price_terms(facts, looked_at),
+        "terms": _commission_terms(facts, looked_at),
         "steps": [{**step._asdict(), "gives": money.plain(step.gives)} for step in commission_steps(facts)],
         "commission": facts["commission"],
     }
 
 
-def facts_at(price: Price, facts: Facts) -> Facts:
+def facts_at(price: CommissionTerms, facts: Facts) -> Facts:
     """Return the facts of an event as if it had been recorded at another price.
 
     Raises ``ValueError`` if its commission would need more than 38 digits.
@@ -85,7 +93,7 @@ def facts_at(price: Price, facts: Facts) -> Facts:
     }
 
 
-def _price_terms(facts: Facts, looked_at: Sequence[LookedAt]) -> dict[str, Any]:
+def _commission_terms(facts: Facts, looked_at: Sequence[LookedAt]) -> dict[str, Any]:
     applied = applied_rate_card(facts)
     shown = {"looked_at": [_looked_at(one, applied) for one in looked_at]} if looked_at else {}
     if applied is None:

@@ -12,9 +12,9 @@ from typing import NamedTuple
 from quarterhour.ledger.event import PAYMENT, VOID, Event, Rejection, Rerating
 from quarterhour.ledger.explanation import Facts
 from quarterhour.ledger.held_events import Held, HeldReason, Hold, Reservation
-from quarterhour.ledger.plan import Claim, Claimed, RecordingTerms, Refundable
+from quarterhour.ledger.plan import Claim, Claimed, RecordingSettings, Refundable
 from quarterhour.ledger.pricing import (
-    Price,
+    CommissionTerms,
     commission_left,
     has_own_price,
     origin_of,
@@ -47,7 +47,7 @@ class Gathered:
 
     claims: Mapping[Identity, Claim | Reservation]
     facts: Mapping[Identity, Facts]
-    prices: Mapping[Identity, Price]
+    prices: Mapping[Identity, CommissionTerms]
     rate_cards: Mapping[Version, RateCard] = field(default_factory=dict)
 
 
@@ -69,12 +69,12 @@ class _Change(NamedTuple):
     """What a linked event does: its amount, its price, and the claim of its sale after it."""
 
     amount: Decimal
-    price: Price
+    price: CommissionTerms
     after: Claim
 
 
 def linked_claim(
-    event: Event, target: Target, gathered: Gathered, now: datetime, terms: RecordingTerms
+    event: Event, target: Target, gathered: Gathered, now: datetime, terms: RecordingSettings
 ) -> LinkedClaim | Rejection:
     """Return a linked event's claim against the current claim of its sale, or why the sale does not allow it."""
     change = _change(event, target, gathered)
@@ -134,7 +134,7 @@ def _rerating(
 
 def _rerated_price(
     event: Event, rerating: Rerating, facts: Facts, rate_cards: Mapping[Version, RateCard]
-) -> Price | Rejection:
+) -> CommissionTerms | Rejection:
     """Return the price of a recorded event by the rate card of a re-rating, or why it has none."""
     if event.account != Account(facts["agency"], facts["currency"]):
         return _of_another_account(event)
@@ -216,7 +216,7 @@ def in_rounds(events: Iterable[Event]) -> list[dict[Identity, Event]]:
 
 
 def plan_linked(
-    events: Mapping[Identity, Event], gathered: Gathered, now: datetime, terms: RecordingTerms
+    events: Mapping[Identity, Event], gathered: Gathered, now: datetime, terms: RecordingSettings
 ) -> dict[Identity, Claimed | LinkedClaim | Hold | Held | Rejection]:
     """Return what to write for each linked event, from events by their sales.
 
@@ -229,7 +229,7 @@ def plan_linked(
 
 
 def _planned(
-    event: Event, sale: Identity, gathered: Gathered, now: datetime, terms: RecordingTerms
+    event: Event, sale: Identity, gathered: Gathered, now: datetime, terms: RecordingSettings
 ) -> Claimed | LinkedClaim | Hold | Held | Rejection | None:
     existing = gathered.claims.get(event.identity)
     if isinstance(existing, Claim):
@@ -254,7 +254,7 @@ def _still_held(existing: Reservation, planned: LinkedClaim | Hold | Rejection |
 
 
 def _against_sale(
-    event: Event, identity: Identity, gathered: Gathered, now: datetime, terms: RecordingTerms
+    event: Event, identity: Identity, gathered: Gathered, now: datetime, terms: RecordingSettings
 ) -> LinkedClaim | Hold | Rejection | None:
     sale = gathered.claims.get(identity)
     if sale is None or (isinstance(sale, Reservation) and sale.is_of_sale):

@@ -1,8 +1,8 @@
 """Recording, the pure part: claims, the ledger's attributes, what to append or move, and the outcomes.
 
 An event is claimed in the Identity table, which fixes its partition and position, and is then appended to the ledger.
-A bucket accepts appends while it is open, none while it is closing, and never again once it is final. A claim whose
-event was not appended is moved only when its bucket is final, because no append to that bucket can be in flight then.
+A quarter-hour accepts appends while it is open, none while it is closing, and never again once it is final. A claim
+whose event was not appended is moved only when its quarter-hour is final: then no append to it can be in flight.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,7 +14,7 @@ from typing import Any, Final, Self
 
 from quarterhour.ledger.event import RECORDED_BY, SALE, Event, Rejection
 from quarterhour.ledger.held_events import Held, HeldReason, waits_for
-from quarterhour.ledger.pricing import Price
+from quarterhour.ledger.pricing import CommissionTerms
 from quarterhour.model import money
 from quarterhour.model.clock import iso_exact, iso_millis
 from quarterhour.model.errors import FieldProblem, SettingsError
@@ -32,7 +32,7 @@ SAFETY: Final = timedelta(seconds=5)
 
 
 class Phase(Enum):
-    """The phase of a bucket: whether it accepts appends."""
+    """The phase of a quarter-hour: whether it accepts appends."""
 
     OPEN = "open"
     CLOSING = "closing"
@@ -40,11 +40,11 @@ class Phase(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class RecordingTerms:
+class RecordingSettings:
     """The owner's settings for recording events.
 
-    ``grace``: the time from the end of a bucket until it is final. ``longest_run``: the timeout of the function that
-    records. ``retention``: how long an identity is kept, ``None`` for ever. ``calendar``: the periods of events.
+    ``grace``: the time from the end of a quarter-hour until it is final. ``longest_run``: the timeout of the function
+    that records. ``retention``: how long an identity is kept, ``None`` for ever. ``calendar``: the periods of events.
     ``registered_only``: whether events of agencies that are not registered are held.
     """
 
@@ -57,16 +57,16 @@ class RecordingTerms:
     registered_only: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse a grace so short that a function could still append to a final bucket."""
+        """Refuse a grace so short that a function could still append to a final quarter-hour."""
         if self.grace < self.longest_run + SAFETY:
             least = (self.longest_run + SAFETY).total_seconds()
             raise SettingsError(f"a grace of {self.grace.total_seconds():.0f} s is too short: {least:.0f} s at least")
 
     def phase(self, quarter_hour: QuarterHour, now: datetime) -> Phase:
-        """Return the phase of a bucket now.
+        """Return the phase of a quarter-hour now.
 
-        An append that is sent while the bucket is open takes effect before the bucket is final, or never: the function
-        that sent it has ended by then.
+        An append that is sent while it is open takes effect before it is final, or never: the function that sent it
+        has ended by then.
         """
         final_at = quarter_hour.end + self.grace
         if now >= final_at:
@@ -102,19 +102,19 @@ class Claim:
     partition: Partition
     position: Position
     digest: str
-    price: Price
+    price: CommissionTerms
     expires_at: int | None
     refundable: Refundable | None = None
     amount: Decimal | None = None
     period: Period | None = None
     prior_period: bool = False
     unlinked: bool = False
-    rerated: Price | None = None
+    rerated: CommissionTerms | None = None
     attributes: str | None = None
     recorded_by: str | None = None
 
     @classmethod
-    def of(cls, event: Event, now: datetime, terms: RecordingTerms, price: Price) -> Self:
+    def of(cls, event: Event, now: datetime, terms: RecordingSettings, price: CommissionTerms) -> Self:
         """Return the claim of an event that is recorded now at a price."""
         refundable = Refundable(event.account, event.amount) if event.type == SALE else None
         expires = None if terms.retention is None else int((now + terms.retention).timestamp())
@@ -133,7 +133,7 @@ class Claim:
             recorded_by=event.recorded_by,
         )
 
-    def moved(self, event: Event, now: datetime, terms: RecordingTerms) -> "Claim":
+    def moved(self, event: Event, now: datetime, terms: RecordingSettings) -> "Claim":
         """Return the claim of an event with a position and a period of now, at the same price."""
         partition, position, period, prior = _place(event, now, terms)
         return replace(self, partition=partition, position=position, period=period, prior_period=prior)
@@ -146,7 +146,7 @@ class Claim:
         return content if self.amount is None else replace(content, amount=self.amount)
 
     @property
-    def price_in_force(self) -> Price:
+    def price_in_force(self) -> CommissionTerms:
         """The price by the last re-rating, or else the first one."""
         return self.rerated or self.price
 
@@ -165,7 +165,7 @@ class Claim:
         }
 
 
-def _place(event: Event, now: datetime, terms: RecordingTerms) -> tuple[Partition, Position, Period, bool]:
+def _place(event: Event, now: datetime, terms: RecordingSettings) -> tuple[Partition, Position, Period, bool]:
     """Return the partition, position and period of an event that is claimed now, and whether its own is cut off."""
     partition, position = Partition.of(event.identity, now, terms.shards), Position.of(event.identity, now)
     return partition, position, *terms.calendar.period_of(event.time, position.recorded_at)
@@ -298,15 +298,15 @@ def claimed_events(events: Iterable[Event], claims: Mapping[Identity, Claimed]) 
 
 @dataclass(frozen=True, slots=True)
 class NextStep:
-    """The claims of absent events by their next step: append, move first, or wait until the bucket is final."""
+    """The claims of absent events by their next step: append, move first, or wait until the quarter-hour is final."""
 
     append: list[Claim]
     move: list[Claim]
     wait: list[Claim]
 
 
-def next_step(absent: Iterable[Claim], now: datetime, terms: RecordingTerms) -> NextStep:
-    """Return the next step of each claim whose event is absent from the ledger, by the phase of its bucket."""
+def next_step(absent: Iterable[Claim], now: datetime, terms: RecordingSettings) -> NextStep:
+    """Return the next step of each claim whose event is absent from the ledger, by the phase of its quarter-hour."""
     step = NextStep([], [], [])
     by_phase = {Phase.OPEN: step.append, Phase.FINAL: step.move, Phase.CLOSING: step.wait}
     for claim in absent:

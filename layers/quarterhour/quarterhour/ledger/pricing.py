@@ -36,8 +36,8 @@ The rate card's version follows, and the name of its document if it is not the a
 _ONE: Final = Decimal(1)
 
 
-class Price(NamedTuple):
-    """The price terms of an event: its commission rate, their origin, and an arithmetic where the rate is not enough.
+class CommissionTerms(NamedTuple):
+    """The commission terms of an event: its commission rate, their origin, and an arithmetic where the rate is not enough.
 
     ``origin`` is one of the constants above; after ``BY_RATE_CARD`` with a version and perhaps a document.
     It is empty in old claims. ``unregistered``: the rate cards were looked up for an agency that was not registered.
@@ -88,21 +88,21 @@ def rate_card_time(event: Event, now: datetime) -> datetime:
     return event.time or now
 
 
-def price_of(event: Event, in_force: Iterable[InForce], default_commission_rate: Decimal) -> Price:
+def price_of(event: Event, in_force: Iterable[InForce], default_commission_rate: Decimal) -> CommissionTerms:
     """Return the price of an event that does not have the price of a sale.
 
     It is that of a payment, or named by the event, or by the first rate card with a rule for it. ``in_force``: the rate
     cards in the order of precedence.
     """
     if event.commission is not None:
-        return Price(money.ZERO, BY_EVENT, arithmetic.write(Named(event.commission)))
+        return CommissionTerms(money.ZERO, BY_EVENT, arithmetic.write(Named(event.commission)))
     if event.commission_rate is not None:
-        return Price(event.commission_rate, BY_PAYMENT if event.type == PAYMENT else BY_EVENT)
+        return CommissionTerms(event.commission_rate, BY_PAYMENT if event.type == PAYMENT else BY_EVENT)
     sold = sold_in(event.type, event.amount, event.account.currency, event.details)
     for one in in_force:
         if rule := one.rate_card.rule_for(sold):
             return charge_price(rule.charge(sold), origin_of(one.document, one.version, event.account.agency))
-    return Price(default_commission_rate, BY_DEFAULT)
+    return CommissionTerms(default_commission_rate, BY_DEFAULT)
 
 
 def has_own_price(origin: str) -> bool:
@@ -124,26 +124,26 @@ def rate_card_in(origin: str, agency: str) -> Version | None:
     return document or rate_card_name(agency), int(version)
 
 
-def charge_price(charge: Charge, origin: str) -> Price:
+def charge_price(charge: Charge, origin: str) -> CommissionTerms:
     """Return the price of a charge by a rate card's rule."""
     is_plain = charge.fixed is charge.least is charge.most is None
-    return Price(arithmetic.fraction(charge.percent), origin, "" if is_plain else arithmetic.write(charge))
+    return CommissionTerms(arithmetic.fraction(charge.percent), origin, "" if is_plain else arithmetic.write(charge))
 
 
-def refund_price(amount: Decimal, sale: Price, left: Decimal) -> Price:
+def refund_price(amount: Decimal, sale: CommissionTerms, left: Decimal) -> CommissionTerms:
     """Return the price of a refund (an amount of 0 or less), with ``left`` the amount not refunded yet of its sale."""
     if not sale.arithmetic:
-        return Price(sale.commission_rate, BY_SALE)
+        return CommissionTerms(sale.commission_rate, BY_SALE)
     charge = arithmetic.read(sale.arithmetic)
     commission = sale.commission(money.ZERO)
     if not isinstance(charge, Charge) or commission is None:
         raise ValueError(f"{sale.arithmetic!r} is no arithmetic of a sale")
     before = money.add(charge.of, money.negated(left))
     after = money.add(before, money.negated(amount))
-    return Price(sale.commission_rate, BY_SALE, arithmetic.write(Share(commission, charge.of, before, after)))
+    return CommissionTerms(sale.commission_rate, BY_SALE, arithmetic.write(Share(commission, charge.of, before, after)))
 
 
-def commission_left(price: Price, amount: Decimal, refunded: Decimal) -> Decimal | None:
+def commission_left(price: CommissionTerms, amount: Decimal, refunded: Decimal) -> Decimal | None:
     """Return the commission of an amount at a price, less the parts that refunds of it (0 or less) have given back.
 
     ``None`` if it needs more than 38 digits.
@@ -156,7 +156,7 @@ def commission_left(price: Price, amount: Decimal, refunded: Decimal) -> Decimal
     return left if left is not None and money.fits(left) else None
 
 
-def price_by(rate_card: RateCard, facts: Mapping[str, str], origin: str) -> Price | None:
+def price_by(rate_card: RateCard, facts: Mapping[str, str], origin: str) -> CommissionTerms | None:
     """Return the price of a recorded event by a rate card, or ``None`` if the rate card does not price it.
 
     It does not if no rule covers the event, or if the rate card is valid only from a later instant on. ``origin``: that
@@ -169,9 +169,9 @@ def price_by(rate_card: RateCard, facts: Mapping[str, str], origin: str) -> Pric
     return charge_price(rule.charge(sold), origin) if rule else None
 
 
-def rerating_price(due: Decimal, paid: Decimal, commission_rate: Decimal) -> Price:
+def rerating_price(due: Decimal, paid: Decimal, commission_rate: Decimal) -> CommissionTerms:
     """Return the price of a re-rating: the commission due for what is left of a sale, less the commission paid."""
-    return Price(commission_rate, BY_RERATING, arithmetic.write(Difference(due, paid)))
+    return CommissionTerms(commission_rate, BY_RERATING, arithmetic.write(Difference(due, paid)))
 
 
 def sold_in(type_: str, amount: Decimal, currency: str, details: Mapping[str, str]) -> Sold:

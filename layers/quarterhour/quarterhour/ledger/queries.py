@@ -33,7 +33,7 @@ from quarterhour.ledger.event_pages import (
 )
 from quarterhour.ledger.explanation import Facts, applied_rate_card, computation_of, explanation_of, facts_at
 from quarterhour.ledger.keys import linked_event_of, linked_range
-from quarterhour.ledger.pricing import BY_DEFAULT, Price
+from quarterhour.ledger.pricing import BY_DEFAULT, CommissionTerms
 from quarterhour.ledger.store import is_reservation, rerated_price
 from quarterhour.ledger.story import Step, story_page
 from quarterhour.model import clock
@@ -90,7 +90,7 @@ class Recorded(NamedTuple):
     """A recorded event: its facts in the ledger, and its price by the last re-rating, if there was one."""
 
     facts: Facts
-    rerated: Price | None
+    rerated: CommissionTerms | None
 
 
 def _ledger_key(claim: Item) -> dict[str, str]:

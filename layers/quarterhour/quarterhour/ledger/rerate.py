@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 
 from quarterhour.ledger.event import ADJUSTMENT, REFUND, RERATING, VOID, Rerating, reference
 from quarterhour.ledger.explanation import Facts
-from quarterhour.ledger.pricing import BY_RATE_CARD, Price, commission_left, has_own_price, price_by
+from quarterhour.ledger.pricing import BY_RATE_CARD, CommissionTerms, commission_left, has_own_price, price_by
 from quarterhour.model import money
 from quarterhour.model.clock import parse_iso
 from quarterhour.model.identifiers import Account, Identity, base58_prefix
@@ -52,7 +52,7 @@ class Rerated:
     """
 
     facts: Facts
-    price: Price
+    price: CommissionTerms
     paid: Decimal
     loose: Decimal = money.ZERO
     refunded: Decimal = money.ZERO

@@ -17,7 +17,7 @@ from quarterhour.ledger.plan import (
     NextStep,
     Outcome,
     Phase,
-    RecordingTerms,
+    RecordingSettings,
     claimed_events,
     commission_too_long,
     first_of_each,
@@ -26,7 +26,7 @@ from quarterhour.ledger.plan import (
     outcomes,
 )
 from quarterhour.ledger.pricing import (
-    Price,
+    CommissionTerms,
     can_be_unlinked,
     has_price_of_sale,
     named_rate_cards,
@@ -97,7 +97,7 @@ class _Results:
 class Recorder:
     """Records events exactly once."""
 
-    def __init__(self, terms: RecordingTerms, store: LedgerStore, read_rate_cards: ReadRateCards) -> None:
+    def __init__(self, terms: RecordingSettings, store: LedgerStore, read_rate_cards: ReadRateCards) -> None:
         self._terms = terms
         self._store = store
         self._read_rate_cards = read_rate_cards
@@ -194,7 +194,9 @@ class Recorder:
         if reserved:
             results.put_all(reserved, self._store.post(reserved, request.id, request.in_time))
 
-    def _price(self, events: list[tuple[Event, Event]], now: datetime) -> tuple[list[tuple[Event, Price]], list[Event]]:
+    def _price(
+        self, events: list[tuple[Event, Event]], now: datetime
+    ) -> tuple[list[tuple[Event, CommissionTerms]], list[Event]]:
         """Return events with their prices, and the events whose commission would be too long.
 
         ``events``: each as it was sent, and as it is recorded. Events whose rate card cannot be read now are in
@@ -206,7 +208,7 @@ class Recorder:
             # Events that need a rate card are unavailable; events that name their commission are recorded.
             rate_cards = NO_RATE_CARDS
             events = [(event, as_recorded) for event, as_recorded in events if not needs_rate_card(as_recorded)]
-        priced: list[tuple[Event, Price]] = []
+        priced: list[tuple[Event, CommissionTerms]] = []
         unpayable: list[Event] = []
         for event, as_recorded in events:
             in_force = rate_cards.at(event.account.agency, rate_card_time(event, now))
@@ -267,7 +269,7 @@ class Recorder:
     def _claim_round(
         self,
         events: Mapping[Identity, Event],
-        prices: Mapping[Identity, Price],
+        prices: Mapping[Identity, CommissionTerms],
         rate_cards: Mapping[Version, RateCard],
         request: _Request,
     ) -> Mapping[Identity, object]:
@@ -323,7 +325,7 @@ class Recorder:
         return {claim.identity: claim for claim in recorded}
 
     def _move(self, events: Mapping[Identity, Event], claims: list[Claim]) -> list[Claim]:
-        """Move claims whose bucket is final to the current one; return those that were moved."""
+        """Move claims whose quarter-hour is final to the current one; return those that were moved."""
         now = clock.now()
         return self._store.move([(old, old.moved(events[old.identity], now, self._terms)) for old in claims])
 
@@ -331,7 +333,7 @@ class Recorder:
         """Return the known claims whose event is in the ledger, and the next step of the others."""
         if not known:
             return [], NextStep([], [], [])
-        # The clock is read before the table: a bucket that is final now cannot get an append after the read.
+        # The clock is read before the table: a quarter-hour that is final now cannot get an append after the read.
         now = clock.now()
         try:
             keys = self._store.posted(known)

@@ -20,7 +20,7 @@ from quarterhour.ledger.held_events import HeldEvent, HeldReason, Hold, Reservat
 from quarterhour.ledger.keys import linked_values
 from quarterhour.ledger.linked import LinkedClaim
 from quarterhour.ledger.plan import PRIOR, UNREGISTERED, Claim, Claimed, Refundable
-from quarterhour.ledger.pricing import Price
+from quarterhour.ledger.pricing import CommissionTerms
 from quarterhour.model import clock, money
 from quarterhour.model.errors import UnavailableError
 from quarterhour.model.identifiers import Account, Identity, Partition, Position
@@ -35,7 +35,7 @@ _RERATED: Final = ("rerated_rate", "rerated_terms", "rerated_arithmetic")
 _CHANGING: Final = ("left", "voided", *_RERATED)
 """The attributes of a claim that linked events change."""
 Entry = tuple[QuarterHour, dict[str, str]]
-"""A bucket's quarter-hour, and the ledger's attributes of an event to append to it."""
+"""A quarter-hour, and the ledger's attributes of an event to append to it."""
 
 
 def claim_values(claim: Claim, request_id: str) -> dict[str, Any]:
@@ -75,7 +75,7 @@ def claim_of(item: Item) -> Claim:
         Partition.parse(item["quarter_hour"]["S"]),
         Position.parse(item["position"]["S"]),
         item["digest"]["S"],
-        Price(
+        CommissionTerms(
             Decimal(item["commission_rate"]["S"]),
             _text(item, "terms"),
             _text(item, "arithmetic"),
@@ -93,10 +93,10 @@ def claim_of(item: Item) -> Claim:
     )
 
 
-def rerated_price(item: Item) -> Price | None:
+def rerated_price(item: Item) -> CommissionTerms | None:
     """Return the price by the last re-rating that a claim's item holds; ``None`` if there was none."""
     commission_rate, terms, arithmetic = (_text(item, name) for name in _RERATED)
-    return Price(Decimal(commission_rate), terms, arithmetic) if commission_rate else None
+    return CommissionTerms(Decimal(commission_rate), terms, arithmetic) if commission_rate else None
 
 
 def _refundable(item: Item) -> Refundable:
@@ -260,7 +260,7 @@ def shards_request(table: str, shards: int) -> Request:
 
 
 def first_checkpoint_request(table: str, before: QuarterHour) -> Request:
-    """Build the PutItem of the first checkpoint: reports begin after the bucket ``before``. An existing one stays."""
+    """Build the PutItem of the first checkpoint, if there is none: reports begin after the quarter-hour ``before``."""
     return {
         "TableName": table,
         "Item": to_item({**CHECKPOINT_KEY, "sealed_through": str(before)}),

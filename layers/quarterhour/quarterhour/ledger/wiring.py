@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from quarterhour.aws.settings import Environment
 from quarterhour.aws.workers import Workers
-from quarterhour.ledger.plan import RecordingTerms
+from quarterhour.ledger.plan import RecordingSettings
 from quarterhour.ledger.service import Recorder
 from quarterhour.ledger.store import LedgerStore
 from quarterhour.model.periods import PERIOD, ZONE, Calendar, Period, time_zone
@@ -20,7 +20,7 @@ def recorder_of(env: Environment, client: "DynamoDBClient", workers: Workers, ti
     Raises ``SettingsError`` for a variable that is missing or invalid.
     """
     entity_table = env.text("ENTITY_TABLE")
-    terms = RecordingTerms(
+    terms = RecordingSettings(
         shards=env.integer("LEDGER_SHARDS", minimum=1),
         commission_rate=env.share("DEFAULT_COMMISSION_RATE"),
         grace=env.seconds("GRACE_SECONDS"),

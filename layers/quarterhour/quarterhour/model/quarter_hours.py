@@ -1,4 +1,4 @@
-"""Quarter-hours, in UTC: the buckets of the ledger, each of which is sealed as a whole."""
+"""Quarter-hours, in UTC: the unit of the ledger that is sealed as a whole."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

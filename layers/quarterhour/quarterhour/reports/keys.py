@@ -1,4 +1,4 @@
-"""Keys of the reports: objects in the bucket, names of runs, control items; built and parsed only here."""
+"""Keys of the reports: objects in the S3 bucket, names of runs, control items; built and parsed only here."""
 
 import re
 from collections.abc import Mapping
@@ -83,9 +83,9 @@ def part_of_lines(key: str) -> Part | None:
     return Part.parse("".join(group or "" for group in match.groups())) if match else None
 
 
-def files_of(bucket: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the files of a bucket in a manifest, in the order of the parts; a bucket without parts has one or none."""
-    files: list[dict[str, Any]] = bucket["files"] if "files" in bucket else [bucket["file"]]
+def files_of(entry: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the files of a manifest's quarter-hour, in the order of the parts; one without parts has one or none."""
+    files: list[dict[str, Any]] = entry["files"] if "files" in entry else [entry["file"]]
     return [file for file in files if file]
 
 

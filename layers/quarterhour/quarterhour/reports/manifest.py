@@ -35,7 +35,7 @@ _WITHOUT_PAYMENTS: Final = FIGURES[:-1]
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A file of a run: its key in the bucket and its content."""
+    """A file of a run: its key in the S3 bucket and its content."""
 
     key: str
     content: bytes
@@ -156,7 +156,7 @@ def manifest(
         "previous": {"run": run, "sha256": digest} if run else None,
         **base,
         "buckets": [
-            {**_bucket(plan, quarter_hour, files), **rates_}
+            {**_quarter_hour(plan, quarter_hour, files), **rates_}
             for quarter_hour, rates_ in zip(quarter_hours, rates, strict=True)
         ],
         "lines": sum(file.lines for file in sealed),
@@ -179,14 +179,14 @@ def _periods(account: Account, by_account: Mapping[Account, PeriodTotals]) -> di
     return {"periods": {str(period): totals.as_dict() for period, totals in by_account[account].items()}}
 
 
-def _bucket(plan: Plan, quarter_hour: QuarterHour, files: Mapping[Part, SealedFile]) -> dict[str, Any]:
-    """Return a bucket with its ``file``, or with its ``files`` if it has several parts; an empty part has none."""
+def _quarter_hour(plan: Plan, quarter_hour: QuarterHour, files: Mapping[Part, SealedFile]) -> dict[str, Any]:
+    """Return a quarter-hour with its ``file``, or its ``files`` if it has several parts; an empty part has none."""
     parts = [(part, files[part]) for part in parts_of(quarter_hour, plan.parts)]
     lines = sum(file.lines for _, file in parts)
-    bucket = {"bucket": str(quarter_hour), "shards": plan.shards, "lines": lines}
+    entry = {"bucket": str(quarter_hour), "shards": plan.shards, "lines": lines}
     if plan.parts > 1:
-        return {**bucket, "files": [_file(part, file) for part, file in parts if file.lines]}
-    return {**bucket, "file": _file(*parts[0]) if lines else None}
+        return {**entry, "files": [_file(part, file) for part, file in parts if file.lines]}
+    return {**entry, "file": _file(*parts[0]) if lines else None}
 
 
 def _file(part: Part, sealed: SealedFile) -> dict[str, Any]:

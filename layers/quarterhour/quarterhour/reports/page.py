@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Any, Final
 
-from quarterhour.pages.chart import Bar, bar_chart
-from quarterhour.pages.markup import (
+from quarterhour.html.chart import Bar, bar_chart
+from quarterhour.html.markup import (
     NOTHING,
     Html,
     Row,
@@ -59,15 +59,15 @@ def report_page(manifest: Mapping[str, Any]) -> bytes:
 
 def _what(manifest: Mapping[str, Any]) -> Html:
     """Return the bounds of the run, and how much it sealed."""
-    buckets = manifest["buckets"]
+    entries = manifest["buckets"]
     return block(
         "parties",
         facts(
             [
                 ("From", instant(manifest["from"])),
                 ("To", instant(manifest["to"])),
-                ("Quarter-hours", escaped(str(len(buckets)))),
-                ("Without lines", escaped(str(sum(not bucket["lines"] for bucket in buckets)))),
+                ("Quarter-hours", escaped(str(len(entries)))),
+                ("Without lines", escaped(str(sum(not entry["lines"] for entry in entries)))),
                 ("Lines", escaped(str(manifest["lines"]))),
                 ("Accounts", escaped(str(len(manifest["accounts"])))),
             ]
@@ -87,14 +87,14 @@ def _what(manifest: Mapping[str, Any]) -> Html:
 
 def _lines(manifest: Mapping[str, Any]) -> Html:
     """Return the chart of the quarter-hours."""
-    bars = [Bar(_time(bucket), str(bucket["lines"])) for bucket in manifest["buckets"]]
+    bars = [Bar(_time(entry), str(entry["lines"])) for entry in manifest["buckets"]]
     title = "Lines by quarter-hour, UTC"
     return section(title, bar_chart(title, bars) or paragraph(Html("Nothing was recorded.")))
 
 
-def _time(bucket: Mapping[str, Any]) -> str:
+def _time(entry: Mapping[str, Any]) -> str:
     """Return the start of a quarter-hour within its day: ``01:30``."""
-    return f"{bucket['bucket'][8:10]}:{bucket['bucket'][10:]}"
+    return f"{entry['bucket'][8:10]}:{entry['bucket'][10:]}"
 
 
 def _accounts(manifest: Mapping[str, Any]) -> Html:
@@ -120,9 +120,9 @@ def _rows(manifest: Mapping[str, Any]) -> Iterator[Row]:
 def _files(manifest: Mapping[str, Any]) -> Html:
     """Return the sealed files with their sizes and hashes."""
     rows = [
-        Row([short(_time(bucket)), code(file["key"]), code(file["sha256"])], [file["size"]])
-        for bucket in manifest["buckets"]
-        for file in files_of(bucket)
+        Row([short(_time(entry)), code(file["key"]), code(file["sha256"])], [file["size"]])
+        for entry in manifest["buckets"]
+        for file in files_of(entry)
     ]
     rows += [Row([Html("all"), code(file["key"]), code(file["sha256"])], [file["size"]]) for file in manifest["files"]]
     title = "Files"

@@ -1,4 +1,4 @@
-"""Planning of reports, pure: the bounds of a run, and the proof of each bucket against the counters."""
+"""Planning of reports, pure: the bounds of a run, and the proof of each quarter-hour against the counters."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -16,7 +16,7 @@ from quarterhour.reports.keys import PENDING, Part, last_closed, run_id, run_key
 
 Tally = dict[tuple[Account, Partition], Totals]
 """Totals of ledger lines by account and partition."""
-BucketTotals = dict[tuple[Account, QuarterHour], Totals]
+QuarterHourTotals = dict[tuple[Account, QuarterHour], Totals]
 """Totals by account and quarter-hour, as the counters keep them."""
 AccountTotals = dict[Account, Totals]
 Row = tuple[Account, Period | None]
@@ -32,7 +32,7 @@ AccountPeriods = dict[tuple[Account, Period], Totals]
 SCHEMA: Final = 3
 """The schema of the files of a new run; a run under way keeps the schema of its plan.
 
-2: the lines hold the price terms of each commission, and the summary has a base currency where the plan names one.
+2: the lines hold the commission terms of each commission, and the summary has a base currency where the plan names one.
 3: the lines hold the source of the sale and the reason of a correction, and the period of each event; the manifest and
 the summary hold the totals of each account by period, and payments; a page shows the run to people.
 """
@@ -191,7 +191,7 @@ def shards_of(part: Part, parts: int, shards: int) -> range:
 
 
 @dataclass(frozen=True, slots=True)
-class ReportTerms:
+class ReportSettings:
     """The deployment's settings for reports: grace period, version of the code, base currency (empty for none)."""
 
     grace: timedelta
@@ -227,7 +227,7 @@ class Checkpoint:
         return cls(sealed_through, (run, digest), Plan.of(plan) if plan else None, IndexedSpan.of(values))
 
 
-def next_plan(at: Checkpoint, now: datetime, terms: ReportTerms, shards: int) -> Plan | None:
+def next_plan(at: Checkpoint, now: datetime, terms: ReportSettings, shards: int) -> Plan | None:
     """Plan a run of the closed quarter-hours after the checkpoint, at most to the end of their UTC day.
 
     A run in parts is shorter. Returns ``None`` if no quarter-hour is closed.
@@ -253,7 +253,7 @@ def next_plan(at: Checkpoint, now: datetime, terms: ReportTerms, shards: int) ->
 
 
 class Proof(Enum):
-    """The proof of a sealed bucket: whether the counters agree with it."""
+    """The proof of a sealed quarter-hour: whether the counters agree with it."""
 
     VERIFIED = "verified"
     PENDING = "pending"
@@ -263,7 +263,7 @@ class Proof(Enum):
 def proof(
     quarter_hour: QuarterHour, ledger: Mapping[Any, Totals], counters: Mapping[Any, Totals], now: datetime
 ) -> Proof:
-    """Return the proof of a bucket: compare its ledger totals with the counters.
+    """Return the proof of a quarter-hour: compare its ledger totals with the counters.
 
     A counter with fewer events than the ledger is pending while the stream can still deliver the others.
     """
@@ -316,7 +316,7 @@ class RunTotals:
         """Return the totals of each account in the whole run, ordered by account."""
         return sums_by_account(self.by_row())
 
-    def by_bucket(self) -> Iterator[tuple[tuple[Account, QuarterHour], Totals]]:
+    def by_quarter_hour(self) -> Iterator[tuple[tuple[Account, QuarterHour], Totals]]:
         """Yield the totals of each account in each quarter-hour, as the counters keep them."""
         for quarter_hour, rows in self.rows.items():
             for account, totals in sums_by_account(rows).items():

@@ -22,7 +22,7 @@ from quarterhour.reports.plan import (
     PartTotals,
     Plan,
     Proof,
-    ReportTerms,
+    ReportSettings,
     RunTotals,
     SealedFile,
     next_plan,
@@ -57,7 +57,7 @@ class ReportResult:
     """What an invocation sealed; ``complete`` is false where its time ran short, and another must continue."""
 
     runs: list[str] = field(default_factory=list)
-    sealed_buckets: int = 0
+    sealed_quarter_hours: int = 0
     lines: int = 0
     drift: int = 0
     complete: bool = True
@@ -66,7 +66,7 @@ class ReportResult:
         """Return the result as the function's response."""
         return {
             "runs": self.runs,
-            "sealed_buckets": self.sealed_buckets,
+            "sealed_quarter_hours": self.sealed_quarter_hours,
             "lines": self.lines,
             "drift": self.drift,
             "complete": self.complete,
@@ -90,7 +90,7 @@ class ReportStores:
 class Reporter:
     """Seals every closed quarter-hour in S3, exactly once, whatever interrupts it."""
 
-    def __init__(self, stores: ReportStores, terms: ReportTerms) -> None:
+    def __init__(self, stores: ReportStores, terms: ReportSettings) -> None:
         self._stores = stores
         self._terms = terms
 
@@ -207,11 +207,11 @@ class Reporter:
         self._stores.runs.put(with_proofs(values, proofs))
         self._stores.checkpoints.finish(plan, files.manifest.sha256)
         result.runs.append(plan.run)
-        result.sealed_buckets += len(plan.quarter_hours)
+        result.sealed_quarter_hours += len(plan.quarter_hours)
         result.lines += sum(file.lines for file in sealed)
 
     def _recheck_pending(self, remaining_seconds: Callable[[], float], result: ReportResult) -> None:
-        """Compare the buckets with a pending proof with their counters again."""
+        """Compare the quarter-hours with a pending proof with their counters again."""
         for run in self._stores.runs.pending():
             if remaining_seconds() < RESERVE_SECONDS:
                 return
@@ -232,12 +232,12 @@ class Reporter:
         return files.part_totals(part)[1] if plan.parts > 1 else [files.line_totals(part, file).added_up()]
 
     def _proofs(self, totals: RunTotals, shards: int, result: ReportResult) -> dict[QuarterHour, Proof]:
-        """Return the proof of each bucket that holds events; compare in batches, to bound the memory."""
+        """Return the proof of each quarter-hour that holds events; compare in batches, to bound the memory."""
         proofs: dict[QuarterHour, Proof] = {}
-        for some in chunks(list(totals.by_bucket()), _PROVEN_AT_A_TIME):
+        for some in chunks(list(totals.by_quarter_hour()), _PROVEN_AT_A_TIME):
             counted = self._stores.counters.counted(dict(some), shards)
             now = clock.now()
-            for quarter_hour, group in groupby(some, lambda bucket: bucket[0][1]):
+            for quarter_hour, group in groupby(some, lambda key: key[0][1]):
                 found = proof(quarter_hour, dict(group), counted, now)
                 proofs[quarter_hour] = worst([found, proofs.get(quarter_hour, found)])
         result.drift += sum(proof_ is Proof.DRIFT for proof_ in proofs.values())

@@ -26,7 +26,7 @@ from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.model.totals import Totals
 from quarterhour.reports.base_currency import Pins, pins_as_list, pins_of
 from quarterhour.reports.keys import ALL_RUNS, PENDING, RUNS, pins_key, run_bounds, run_key, runs_between
-from quarterhour.reports.plan import BucketTotals, Checkpoint, Plan, Run, SealedFile
+from quarterhour.reports.plan import Checkpoint, Plan, QuarterHourTotals, Run, SealedFile
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -238,7 +238,7 @@ class LedgerReader:
 
 @dataclass(frozen=True, slots=True)
 class CounterReader:
-    """Reads the quarter-hour counters that prove sealed buckets.
+    """Reads the quarter-hour counters that prove sealed quarter-hours.
 
     Reads are eventually consistent: an old value makes the proof pending, and is read again.
     """
@@ -247,28 +247,28 @@ class CounterReader:
     table: str
     workers: Workers
 
-    def counted(self, expected: BucketTotals, shards: int) -> BucketTotals:
+    def counted(self, expected: QuarterHourTotals, shards: int) -> QuarterHourTotals:
         """Return what is counted of each account and quarter-hour; ``expected`` are the ledger's totals.
 
         The counters that 0.1.0 kept of partitions are read only where today's do not hold the ledger's totals.
         """
-        counted = self._read([quarter_hour_key(*bucket) for bucket in expected])
-        differing = [bucket for bucket, totals in expected.items() if counted.get(bucket) != totals]
+        counted = self._read([quarter_hour_key(*key) for key in expected])
+        differing = [key for key, totals in expected.items() if counted.get(key) != totals]
         older = [
             partition_key(account, Partition(quarter_hour, shard))
             for account, quarter_hour in differing
             for shard in range(shards)
         ]
-        for bucket, totals in self._read(older).items():
-            counted[bucket] = counted.get(bucket, Totals()) + totals
+        for key, totals in self._read(older).items():
+            counted[key] = counted.get(key, Totals()) + totals
         return counted
 
-    def _read(self, keys: Sequence[Key]) -> BucketTotals:
+    def _read(self, keys: Sequence[Key]) -> QuarterHourTotals:
         items = get_items(self.client, self.table, keys, self.workers, consistent=False)
-        sums: BucketTotals = {}
+        sums: QuarterHourTotals = {}
         for item in items:
-            bucket = account_of(item["pk"]["S"]), quarter_hour_of(item["sk"]["S"])
-            sums[bucket] = sums.get(bucket, Totals()) + Totals.of(from_item(item))
+            key = account_of(item["pk"]["S"]), quarter_hour_of(item["sk"]["S"])
+            sums[key] = sums.get(key, Totals()) + Totals.of(from_item(item))
         return sums
 
 

@@ -40,7 +40,7 @@ OpenObject = Callable[[str], IO[bytes]]
 """Opens an object by its key; raises ``FileNotFoundError`` if it cannot: ``strerror`` may say why."""
 Lines = Iterable[dict[str, str]]
 Follow = Callable[[Mapping[str, Any], Mapping[str, Any], Lines], Lines]
-"""Passes on the lines of a sealed part: its run's manifest, its bucket in it, and the lines in their order."""
+"""Passes on the lines of a sealed part: its run's manifest, its quarter-hour in it, and the lines in their order."""
 
 _IN_MEMORY: Final = 16 << 20
 _SHOWN: Final = 100
@@ -53,7 +53,7 @@ class ReportVerification:
     """The counts of what was verified, and every problem found."""
 
     runs: int = 0
-    buckets: int = 0
+    quarter_hours: int = 0
     lines: int = 0
     accounts: dict[Account, Totals] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
@@ -124,10 +124,10 @@ class _Verifier:
             previous, self._previous = self._previous, {"run": document["run"], "sha256": hexdigest(content)}
             self._expect(key, "previous", document["previous"], previous)
             self._check_header(key, document)
-            quarter_hours = [QuarterHour.parse(bucket["bucket"]) for bucket in document["buckets"]]
+            quarter_hours = [QuarterHour.parse(entry["bucket"]) for entry in document["buckets"]]
             totals = RunTotals.of(quarter_hours, self._schema)
-            for bucket in document["buckets"]:
-                self._verify_bucket(key, document, bucket, totals)
+            for entry in document["buckets"]:
+                self._verify_quarter_hour(key, document, entry, totals)
             sums = totals.by_account()
             self._check_totals(key, document, totals, self._converted(key, document, totals))
         except (ValueError, KeyError, TypeError, AttributeError, ArithmeticError, RecursionError) as error:
@@ -155,28 +155,28 @@ class _Verifier:
             key, "files", [file["key"] for file in document["files"]], [run_prefix(run) + one for one in names]
         )
         covered = [str(quarter_hour) for quarter_hour in span(first, last)]
-        self._expect(key, "buckets", [bucket["bucket"] for bucket in document["buckets"]], covered)
+        self._expect(key, "buckets", [entry["bucket"] for entry in document["buckets"]], covered)
 
-    def _verify_bucket(
-        self, key: str, document: Mapping[str, Any], bucket: Mapping[str, Any], totals: RunTotals
+    def _verify_quarter_hour(
+        self, key: str, document: Mapping[str, Any], entry: Mapping[str, Any], totals: RunTotals
     ) -> None:
         """Verify the files of a quarter-hour's parts, and add the totals of those that have the sealed bytes."""
-        self._found.buckets += 1
-        quarter_hour, shards, parts = QuarterHour.parse(bucket["bucket"]), bucket["shards"], document.get("parts", 1)
+        self._found.quarter_hours += 1
+        quarter_hour, shards, parts = QuarterHour.parse(entry["bucket"]), entry["shards"], document.get("parts", 1)
         if not 1 <= parts <= _MOST_PARTS:
             raise ValueError(f"{parts} parts")
         self._expect(key, f"shards of {quarter_hour}", shards, document["shards"])
-        names = [file["key"] for file in files_of(bucket)]
-        files = dict(zip(names, files_of(bucket), strict=True))
+        names = [file["key"] for file in files_of(entry)]
+        files = dict(zip(names, files_of(entry), strict=True))
         known = [part for part in parts_of(quarter_hour, parts) if part.lines_key in files]
         self._expect(key, f"files of {quarter_hour}", names, [part.lines_key for part in known])
         self.files |= files.keys()
-        follow = partial(self._follow, document, bucket)
+        follow = partial(self._follow, document, entry)
         found = [
             self._verify_part(part, files[part.lines_key], shards_of(part, parts, shards), follow) for part in known
         ]
         if None not in found:
-            self._expect(key, f"lines of {quarter_hour}", bucket["lines"], sum(one.lines for one in found if one))
+            self._expect(key, f"lines of {quarter_hour}", entry["lines"], sum(one.lines for one in found if one))
         for one in filter(None, found):
             totals.add(quarter_hour, one.added_up())
 
@@ -240,7 +240,7 @@ class _Verifier:
 
     def _converted(self, key: str, document: Mapping[str, Any], totals: RunTotals) -> Conversion | None:
         """Check the pinned exchange rates; return the run converted at them, ``None`` if it has no base currency."""
-        rates = {bucket["bucket"]: bucket.get("rates") for bucket in document["buckets"]}
+        rates = {entry["bucket"]: entry.get("rates") for entry in document["buckets"]}
 
         def pinned(quarter_hour: QuarterHour, base: str, _: Sequence[str]) -> Pins:
             return pins_of(rates[str(quarter_hour)], base)

@@ -5,10 +5,8 @@ from decimal import Decimal
 from typing import Any, Final
 from urllib.parse import quote
 
-from quarterhour.ledger.pricing import BY_DEFAULT, BY_EVENT, BY_RERATING, BY_SALE, rate_card_in
-from quarterhour.model.periods import Period
-from quarterhour.pages.chart import Bar, bar_chart
-from quarterhour.pages.markup import (
+from quarterhour.html.chart import Bar, bar_chart
+from quarterhour.html.markup import (
     NOTHING,
     Html,
     Row,
@@ -27,6 +25,8 @@ from quarterhour.pages.markup import (
     short,
     table,
 )
+from quarterhour.ledger.pricing import BY_DEFAULT, BY_EVENT, BY_RERATING, BY_SALE, rate_card_in
+from quarterhour.model.periods import Period
 
 Document = Mapping[str, Any]
 
@@ -247,7 +247,7 @@ def _terms(document: Document) -> Html:
 
 
 def _origin(terms: str, agency: str) -> Html:
-    """Return whose price terms these are."""
+    """Return whose commission terms these are."""
     if version := rate_card_in(terms, agency):
         rate_card, number = version
         return Html(f"{name(rate_card)}, version {number}")

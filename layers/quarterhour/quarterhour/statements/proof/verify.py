@@ -78,13 +78,13 @@ class _Verifier:
         del self._keys[period_prefix(period)]
         return None
 
-    def follow(self, manifest: Json, bucket: Json, lines: Lines) -> Lines:
+    def follow(self, manifest: Json, entry: Json, lines: Lines) -> Lines:
         """Assign each line of a sealed part to its statement, and pass it on."""
-        quarter_hour = QuarterHour.parse(bucket["bucket"])
+        quarter_hour = QuarterHour.parse(entry["bucket"])
         while self._periods and self._periods[0].bound < quarter_hour:
             self._verify_next()
-        if self._periods and bucket.get("rates"):
-            self._sources.rates[quarter_hour] = _rates(manifest, bucket)
+        if self._periods and entry.get("rates"):
+            self._sources.rates[quarter_hour] = _rates(manifest, entry)
         places: dict[str, Chains | None] = {}
         for line in lines:
             period = line.get("period") or line["recorded_at"][:7]
@@ -144,7 +144,7 @@ def _folder(key: str) -> str:
     return period_prefix(period) if period else key
 
 
-def _rates(manifest: Json, bucket: Json) -> Rates:
+def _rates(manifest: Json, entry: Json) -> Rates:
     """Return the base currency of a run and what one unit of it is worth in each currency, ``None`` without a rate."""
-    units = {one["currency"]: one["units_per_base"] for one in bucket["rates"]}
+    units = {one["currency"]: one["units_per_base"] for one in entry["rates"]}
     return manifest["base_currency"], {currency: one and Decimal(one) for currency, one in units.items()}

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quarterhour.pages.markup import Html, Row, address, name, page, section, table
+from quarterhour.html.markup import Html, Row, address, name, page, section, table
 from tests.support.html import Page
 
 ATTACK = '<img src=x onerror="alert(1)">\'&lt;'

@@ -5,7 +5,7 @@ from html import escape
 from itertools import starmap
 from typing import Final, NamedTuple, NewType
 
-from quarterhour.pages.style import STYLE, STYLE_HASH
+from quarterhour.html.style import STYLE, STYLE_HASH
 
 Html = NewType("Html", str)
 """Markup, in which every text is escaped."""

@@ -1,7 +1,7 @@
 """The bar chart: heights in proportion, the highest and the lowest bar in words."""
 
-from quarterhour.pages.chart import Bar, bar_chart
-from quarterhour.pages.markup import page
+from quarterhour.html.chart import Bar, bar_chart
+from quarterhour.html.markup import page
 from tests.support.html import Page
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import Final, NamedTuple
 
-from quarterhour.pages.markup import NOTHING, Html, escaped
+from quarterhour.html.markup import NOTHING, Html, escaped
 
 _HEIGHT: Final = 1000
 _WIDTH: Final = 100

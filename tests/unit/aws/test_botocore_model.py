@@ -1,4 +1,4 @@
-"""Clients that take items as JSON send and return what botocore's own clients do."""
+"""Clients that take items as JSON send and return what botocore's own pair do."""
 
 import io
 import json
@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quarterhour.aws import clients
+from quarterhour.aws.botocore_model import DOCUMENTS
 from quarterhour.aws.items import from_item
-from quarterhour.aws.wire import DOCUMENTS
 
 CONFIG: Final = Config(parameter_validation=False, retries={"total_max_attempts": 1})
 OWN: Final[dict[str, Any]] = {"region_name": "us-east-1", "aws_access_key_id": "none", "aws_secret_access_key": "none"}
@@ -62,7 +62,7 @@ SCALARS: Final[dict[str, st.SearchStrategy[Any]]] = {
 }
 
 
-class Wire:
+class ClientPair:
     """botocore's own client and ours, and the network that both are connected to."""
 
     def __init__(self) -> None:
@@ -149,16 +149,16 @@ def shapes_of(operation: Any) -> set[str]:
 
 
 @pytest.fixture(scope="module")
-def wire() -> Wire:
-    return Wire()
+def pair() -> ClientPair:
+    return ClientPair()
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)
 @given(data=st.data())
-def test_a_request_and_its_result_are_those_of_botocore(wire: Wire, operation: str, data: st.DataObject) -> None:
-    model = wire.model(operation)
-    wire.status, wire.body = 200, json.dumps(data.draw(values(model.output_shape))).encode()
-    plain, ours = wire.both(operation, {**data.draw(values(model.input_shape)), **wire.token(operation)})
+def test_a_request_and_its_result_are_those_of_botocore(pair: ClientPair, operation: str, data: st.DataObject) -> None:
+    model = pair.model(operation)
+    pair.status, pair.body = 200, json.dumps(data.draw(values(model.output_shape))).encode()
+    plain, ours = pair.both(operation, {**data.draw(values(model.input_shape)), **pair.token(operation)})
     assert ours == plain
 
 
@@ -174,44 +174,46 @@ ERRORS: Final = {
 
 @pytest.mark.parametrize(("operation", "code"), [(name, code) for name, codes in ERRORS.items() for code in codes])
 @given(data=st.data())
-def test_an_error_is_that_of_botocore(wire: Wire, operation: str, code: str, data: st.DataObject) -> None:
+def test_an_error_is_that_of_botocore(pair: ClientPair, operation: str, code: str, data: st.DataObject) -> None:
     """Whatever it holds: the existing item of a failed condition, the reasons of a cancelled transaction."""
-    shape = wire.plain.meta.service_model.shape_for_error_code(code)
+    shape = pair.plain.meta.service_model.shape_for_error_code(code)
     content = data.draw(values(shape)) if shape else {}
     body = {"__type": f"com.amazonaws.dynamodb.v20120810#{code}", "message": "why", **content}
-    wire.status, wire.body = data.draw(st.sampled_from([400, 500, 503])), json.dumps(body).encode()
-    plain, ours = wire.both(operation, wire.token(operation))
+    pair.status, pair.body = data.draw(st.sampled_from([400, 500, 503])), json.dumps(body).encode()
+    plain, ours = pair.both(operation, pair.token(operation))
     assert ours == plain
     assert isinstance(plain[1], str), "the call fails"
 
 
 @pytest.mark.parametrize("status", [200, 301, 400, 413, 500, 503])
 @pytest.mark.parametrize("body", [b"", b"{}", b"<html><body>Bad Gateway</body></html>", b"no JSON"])
-def test_what_is_no_answer_of_the_service_is_taken_as_botocore_takes_it(wire: Wire, status: int, body: bytes) -> None:
-    wire.status, wire.body = status, body
-    plain, ours = wire.both("Query", {"TableName": "table"})
+def test_what_is_no_answer_of_the_service_is_taken_as_botocore_takes_it(
+    pair: ClientPair, status: int, body: bytes
+) -> None:
+    pair.status, pair.body = status, body
+    plain, ours = pair.both("Query", {"TableName": "table"})
     assert ours == plain
 
 
-def test_binary_values_are_not_decoded_and_refused_when_they_are_read(wire: Wire) -> None:
-    wire.status, wire.body = 200, b'{"Item":{"photo":{"B":"AAEC"}}}'
-    item = wire.ours.get_item(TableName="table", Key={"pk": {"S": "1"}})["Item"]
+def test_binary_values_are_not_decoded_and_refused_when_they_are_read(pair: ClientPair) -> None:
+    pair.status, pair.body = 200, b'{"Item":{"photo":{"B":"AAEC"}}}'
+    item = pair.ours.get_item(TableName="table", Key={"pk": {"S": "1"}})["Item"]
     with pytest.raises(TypeError, match="attributes of type B are not supported"):
         from_item(item)
-    wire.ours.put_item(TableName="table", Item=item)
-    assert json.loads(wire.sent)["Item"] == {"photo": {"B": "AAEC"}}, "a copy holds the same bytes"
+    pair.ours.put_item(TableName="table", Item=item)
+    assert json.loads(pair.sent)["Item"] == {"photo": {"B": "AAEC"}}, "a copy holds the same bytes"
     with pytest.raises(TypeError, match="bytes"):
-        wire.ours.put_item(TableName="table", Item={"photo": {"B": b"\x00\x01\x02"}})
+        pair.ours.put_item(TableName="table", Item={"photo": {"B": b"\x00\x01\x02"}})
 
 
-def test_no_operation_walks_the_shapes_of_an_item(wire: Wire) -> None:
-    model: Any = wire.ours.meta.service_model
+def test_no_operation_walks_the_shapes_of_an_item(pair: ClientPair) -> None:
+    model: Any = pair.ours.meta.service_model
     walked = {name for operation in OPERATIONS for name in shapes_of(model.operation_model(operation))}
     assert "AttributeValue" in DOCUMENTS
     assert walked >= {"ItemList", "PartiQLBatchRequest", "ExpressionAttributeValueMap"}
     assert {name for name in walked if "S" in getattr(model.shape_for(name), "members", {})} == set()
 
 
-def test_other_sessions_keep_botocores_description(wire: Wire) -> None:
-    ours, theirs = (client.meta.service_model.shape_for("ItemList") for client in (wire.ours, wire.plain))
+def test_other_sessions_keep_botocores_description(pair: ClientPair) -> None:
+    ours, theirs = (client.meta.service_model.shape_for("ItemList") for client in (pair.ours, pair.plain))
     assert (ours.type_name, theirs.type_name) == ("structure", "list")
