@@ -188,7 +188,7 @@ def test_a_changed_total_in_the_base_currency_is_found() -> None:
     ],
 )
 @pytest.mark.parametrize("schema", [1, 2, 3])
-def test_a_commission_must_agree_with_its_commission_terms(changed: dict[str, str], problem_text: str, schema: int) -> None:
+def test_a_commission_must_agree_with_its_terms(changed: dict[str, str], problem_text: str, schema: int) -> None:
     objects: Objects = {}
     seal(objects, "202610230130", "202610230130", [line(utc("01:30"), "a", **changed)], ("", ""), schema=schema)
     problems = check(objects).problems

@@ -12,7 +12,7 @@ from quarterhour.ledger.event import ADJUSTMENT, OPENING, PAYMENT, REFUND, SALE,
 from quarterhour.model import money
 
 MAX_TERMS: Final = 50
-"""The most commission terms that a statement lists; the lines of others are counted. The sums of a day keep all terms."""
+"""The most commission terms that a statement lists; lines of others are counted. The sums of a day keep all terms."""
 OTHER_DAYS: Final = ""
 """The day of all lines whose business time is not in the period."""
 
@@ -124,9 +124,9 @@ class BaseFigures:
 class AccountSums:
     """The sums of an account's lines on a statement.
 
-    ``days``: by day of business time, ``YYYY-MM-DD``, or ``OTHER_DAYS``. ``terms``: by commission terms, in the order of
-    their first lines, with the number of lines of ``further_terms``. ``base``: in the base currency, ``None`` without
-    one.
+    ``days``: by day of business time, ``YYYY-MM-DD``, or ``OTHER_DAYS``. ``terms``: by commission terms, in the order
+    of their first lines, with the number of lines of ``further_terms``. ``base``: in the base currency, ``None``
+    without one.
     """
 
     parts: dict[Part, Sum] = field(default_factory=dict)
