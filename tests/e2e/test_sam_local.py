@@ -1,4 +1,4 @@
-"""What a deployment ships, in Lambda's own containers, on the tables of a stack that is up: as the README tells."""
+"""What a deployment ships, in Lambda's own containers, on the tables of a stack that is up, by the commands of docs/local.md."""
 
 import gzip
 import json
@@ -43,7 +43,7 @@ from tests.support.events import refund
 from tests.support.repository import ROOT
 from tests.template.stack import function_of
 
-README: Final = (ROOT / "README.md").read_text("utf-8")
+PAGE: Final = (ROOT / "docs" / "local.md").read_text("utf-8")
 IMAGE: Final = "public.ecr.aws/lambda/python:3.13-x86_64"
 HOST: Final = "172.17.0.1"
 """Where containers reach this machine."""
@@ -125,7 +125,7 @@ class Machine:
         return Period.of(self.closing.start)
 
     def run(self, command: str) -> str:
-        """Run a command of the README's to its end, and return what it prints."""
+        """Run a command of the page to its end, and return what it prints."""
         ended = subprocess.run(  # noqa: S603 - our own
             shlex.split(command), cwd=self.folder, env=self.environment, stdout=subprocess.PIPE, text=True, check=True
         )
@@ -139,7 +139,7 @@ class Machine:
 
     @contextmanager
     def serving(self, command: str) -> Iterator[str]:
-        """Run a command of the README's that serves until it is stopped, and give its URL."""
+        """Run a command of the page that serves until it is stopped, and give its URL."""
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             port = probe.getsockname()[1]
@@ -158,7 +158,7 @@ def client(service: Any, url: str) -> Any:
 
 
 def documented(command: str) -> str:
-    assert command in README
+    assert command in PAGE
     return command
 
 
