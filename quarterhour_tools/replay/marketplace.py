@@ -56,7 +56,7 @@ AGENCIES: Final = (
     Agency("42", ("GBP", "EUR"), "0.125", 9),
     Agency("harbour-lights", ("GBP",), "0.08", 6),
     Agency("Café Lumière", ("EUR",), None, 5),
-    Agency("50% off / outlet", ("USD",), "0.0725", 4),
+    Agency("outlet-store", ("USD",), "0.0725", 4),
     Agency("sakura", ("JPY",), "0.15", 3),
     Agency("al-mina", ("KWD",), None, 2),
 )

@@ -40,7 +40,7 @@ AGENCIES: Final[Mapping[str, Body]] = {
         "tax": {"scheme": "standard", "percent": "20"},
     },
     "Café Lumière": {"legal_name": "Café Lumière SARL", "country": "FR", "tax": {"scheme": "reverse_charge"}},
-    "50% off / outlet": {"legal_name": "Outlet Inc.", "country": "US", "tax": {"scheme": "exempt"}},
+    "outlet-store": {"legal_name": "Outlet Inc.", "country": "US", "tax": {"scheme": "exempt"}},
     "sakura": {"legal_name": "株式会社さくら", "country": "JP", "tax": {"scheme": "reverse_charge"}},
 }
 """The registered agencies. `al-mina` has no tax profile, so its statement is made and not issued."""
