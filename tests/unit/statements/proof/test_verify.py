@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from quarterhour.statements.proof.verify import Verification, verify
-from tests.support.sealing import Objects, edit, opening, relined
+from tests.support.sealing import Objects, edit, opening, relined, repeat_a_key
 from tests.support.statements_in_memory import Stating, cover_up, edit_row, read_rows, write_rows
 from tests.unit.statements.three_months import DECEMBER, NOVEMBER, PROFILES, SETTINGS, at, stated
 
@@ -217,6 +217,16 @@ def put(key: str, content: bytes, *, covered: bool = False) -> Callable[[Objects
     return do
 
 
+def twice(key: str, name: str) -> Callable[[Objects], None]:
+    """Repeat a key of a document, and make all hashes right again."""
+
+    def do(objects: Objects) -> None:
+        cover_up(objects)
+        repeat_a_key(objects, key, name, "1")
+
+    return do
+
+
 def rows_as(change: Callable[[list[dict[str, str]]], Any], key: str = LIST) -> Callable[[Objects], None]:
     def do(objects: Objects) -> None:
         rows = read_rows(objects, key)
@@ -313,6 +323,8 @@ DAMAGE = {
     "a page": Damage(put(HTML, b"<html>", covered=True), HTML, "is not the page of statement.json"),
     "a page, by its hash": Damage(put(HTML, b"<html>"), HTML, "SHA-256: "),
     "no JSON": Damage(put(JSON, b"{"), JSON, "cannot be read"),
+    "a key twice": Damage(twice(JSON, "closing"), JSON, "the key 'closing' appears twice in one object"),
+    "a key twice in a manifest": Damage(twice(MANIFEST, "bound"), MANIFEST, "the key 'bound' appears twice in one"),
     "a statement that is a list": Damage(put(JSON, b"[]"), JSON, "cannot be read"),
     **{f"no {key}": Damage(without(key), key, "is missing") for key in (JSON, HTML, LINES, LIST, MANIFEST)},
     "no statement": Damage(rows_as(lambda rows: rows.pop(1)), LIST, "has no statement of 42#JPY, which has 1 sealed"),
