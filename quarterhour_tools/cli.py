@@ -536,8 +536,6 @@ def _verify(args: argparse.Namespace) -> int:
         if proof.periods:
             stated_lines = f"{counted(proof.statements, 'statement')} with {counted(proof.lines, 'line')}"
             console.print(f"{counted(proof.periods, 'period')} stated: {stated_lines}")
-        for period in proof.unpublished:
-            console.print(f"{period} has files of statements, but no manifest yet: they are not verified")
         _show_accounts(console, dict(sorted(found.accounts.items())))
         console.print("proven" if proof.proven else "NOT proven", style="green" if proof.proven else "bold red")
     for problem in proof.problems:

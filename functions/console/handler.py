@@ -8,7 +8,7 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from quarterhour.aws.settings import Environment
 from quarterhour.aws.telemetry import observed
-from quarterhour.console.plan import ASSETS, INDEX, PageSettings, origin, served_files
+from quarterhour.console.plan import ASSETS, INDEX, PageSettings, accepts_gzip, origin, served_files
 from quarterhour.model.errors import NotFoundError
 from quarterhour.model.fields import shown
 from quarterhour.web import http
@@ -36,7 +36,7 @@ def handler(event: dict[str, Any], _context: LambdaContext) -> http.Response:
     file = served.get(path) if path.startswith(f"{ASSETS}/") else served[INDEX]
     if file is None:
         raise NotFoundError(f"there is no file {shown(path)}")
-    if "gzip" not in http.header(event, "accept-encoding"):
+    if not accepts_gzip(http.header(event, "accept-encoding")):
         return {"statusCode": 200, "headers": {**file.headers}, "body": file.content.decode()}
     return {
         "statusCode": 200,

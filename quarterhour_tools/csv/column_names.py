@@ -45,7 +45,7 @@ LIKELY_CURRENCIES: Final = {
 """The likeliest currency of a sign that several currencies share."""
 
 _TOTALS: Final = frozenset({"total", "totals", "sum", "summe", "gesamt", "suma", "totale", "totaal"})
-_CODE: Final = re.compile(r"(?:^|[ _(])([A-Z]{3})\)?$")
+_CODE: Final = re.compile(r"(?:^|[ _(])([A-Z]{3})\)?\Z")
 _CODES: Final = frozenset({"AUD", "BRL", "CAD", "CHF", "CZK", "DKK", "EUR", "GBP", "HUF"}) | frozenset(
     {"INR", "JPY", "MXN", "NOK", "NZD", "PLN", "SEK", "USD"}
 )

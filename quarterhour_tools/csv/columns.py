@@ -34,8 +34,8 @@ _FORMATS: Final = (
 _TIME_LENGTHS: Final = range(6, 41)
 _FEWEST_DIGITS: Final = 3
 _YEARS: Final = range(1970, 2100)
-_OFFSET: Final = re.compile(r"(Z|UTC|GMT|:\d\d ?[+-]\d\d:?\d\d)$")
-_SHORT_OFFSET: Final = re.compile(r"(?<=:\d\d) ?[+-]\d\d:?\d\d$")
+_OFFSET: Final = re.compile(r"(Z|UTC|GMT|:\d\d ?[+-]\d\d:?\d\d)\Z")
+_SHORT_OFFSET: Final = re.compile(r"(?<=:\d\d) ?[+-]\d\d:?\d\d\Z")
 _UTC: Final = ZoneInfo("UTC")
 _MOST_VALUES: Final = 20
 

@@ -68,7 +68,8 @@ class JwtAuthorizer:
             raise UnauthorizedError(str(error)) from error
         # Cognito's access tokens have the claim client_id instead of aud.
         audience = claims.get("aud", claims.get("client_id"))
-        if set(self.audiences).isdisjoint(audience if isinstance(audience, list) else [audience]):
+        named = audience if isinstance(audience, list) else [audience]
+        if not any(one in named for one in self.audiences):
             raise UnauthorizedError("the token is for another audience")
         return {"jwt": {"claims": {name: _text(value) for name, value in claims.items()}, "scopes": None}}
 

@@ -29,6 +29,11 @@ HOST: Final = "127.0.0.1"
 _SIGNED_FOR: Final = re.compile(r"AWS4-HMAC-SHA256 Credential=[^/]+/\d{8}/[^/]+/([\w-]+)/aws4_request\b.*")
 _INVOCATION: Final = re.compile(r"/2015-03-31/functions/(\w+)/invocations")
 _LARGEST_BODY: Final = 10_000_000
+_LONGEST_LENGTH: Final = 20
+"""Digits of a ``Content-Length``."""
+_LONGEST_LINK: Final = timedelta(days=7)
+_EARLIEST_LINK: Final = timedelta(minutes=15)
+"""How far ahead of now a link may be signed; S3 has the same limits."""
 _POLL_SECONDS: Final = 0.25
 _RECORDS_A_TURN: Final = 20
 """The most records of a delivery. Each may be of another account, and then costs another transaction."""
@@ -164,11 +169,12 @@ def _sealed_file(stack: Stack, key: str, request: Request) -> Response:
     query = parse_qs(request.query)
     try:
         signed = datetime.strptime(query["X-Amz-Date"][0], "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC)
-        until = signed + timedelta(seconds=int(query["X-Amz-Expires"][0]))
-    except (KeyError, ValueError):
+        valid = timedelta(seconds=int(query["X-Amz-Expires"][0]))
+    except (KeyError, ValueError, OverflowError):
         return problem(403, "the link is not signed")
     # Links are signed by the machine's clock, even if the ledger uses another.
-    if request.method != "GET" or clock.SystemClock().now() > until:
+    age = clock.SystemClock().now() - signed
+    if request.method != "GET" or not -_EARLIEST_LINK <= age <= valid <= _LONGEST_LINK:
         return problem(403, "the link is not valid any more, or for another method")
     if not key:
         return problem(404, "the link names no file")
@@ -206,7 +212,7 @@ class _Handler(BaseHTTPRequestHandler):
         if "Transfer-Encoding" in self.headers or not length.isdecimal():
             self.send_error(411, "send the body with a Content-Length")
             return
-        if int(length) > _LARGEST_BODY and service_of(request) not in SERVICES:
+        if len(length) > _LONGEST_LENGTH or (int(length) > _LARGEST_BODY and service_of(request) not in SERVICES):
             self.send_error(413, f"the body has more than {_LARGEST_BODY} bytes")
             return
         body = self.rfile.read(int(length))

@@ -272,7 +272,9 @@ def _parameter(name: str, rules: Properties, value: str | int | None) -> str:
     text = str(value)
     allowed = [str(one) for one in rules.get("AllowedValues", [text])]
     pattern = rules.get("AllowedPattern", ".*")
-    fits = text in allowed and re.search(pattern, text) is not None and len(text) <= rules.get("MaxLength", len(text))
+    fits = (
+        text in allowed and re.fullmatch(pattern, text) is not None and len(text) <= rules.get("MaxLength", len(text))
+    )
     if rules["Type"] == "Number":
         fits = fits and _within(text, rules.get("MinValue"), rules.get("MaxValue"))
     if not fits:

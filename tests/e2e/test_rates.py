@@ -44,7 +44,7 @@ def test_a_rate_that_is_refused_ends_in_an_exit_code(tmp_path: Path, capsys: pyt
     events, rates = tmp_path / "events.ndjson", tmp_path / "rates.csv"
     events.write_bytes(b"".join(lines([event(1)])))
     rates.write_text(HEADER + "2026-10-01,pounds,0.5\n2026-10-01,GBP,0.5\n2026-10-01,GBP,0.6\n")
-    assert main(["replay", str(events), "--rates", str(rates)]) == 1
+    assert main(["replay", str(events), "--rates", str(rates), "--parameter", "BaseCurrency=EUR"]) == 1
     captured = capsys.readouterr()
     assert "2 exchange rates refused, 1 exchange rates stated" in captured.out
     assert "line 2: currency is 'pounds'" in captured.err
@@ -96,12 +96,24 @@ def test_a_file_of_another_base_currency_states_nothing(tmp_path: Path, capsys: 
             assert capsys.readouterr().out == "1 stated, 0 refused\n"
 
 
+def test_without_a_base_currency_a_file_that_names_one_states_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rates = tmp_path / "rates.csv"
+    rates.write_text(HEADER + HISTORY)
+    with opened() as world, serving(world) as url:
+        assert main(["rates", str(rates), "--url", url]) == 1
+        expected = "line 2: GBP: base is EUR: expected none, as the deployment has no parameter BaseCurrency"
+        assert expected in capsys.readouterr().out
+        assert world.missing("/exchange-rates/GBP")
+
+
 def test_rates_are_stated_in_a_system_that_is_up_and_again_change_nothing(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     rates = tmp_path / "rates.csv"
     rates.write_text(HEADER + HISTORY.splitlines()[0] + "\n2026-10-22,USD,1.1\n")
-    with opened() as world, serving(world) as url:
+    with opened({"BaseCurrency": "EUR"}) as world, serving(world) as url:
         for _ in range(2):
             assert main(["rates", str(rates), "--url", url]) == 0
             assert capsys.readouterr().out == "2 stated, 0 refused\n"

@@ -68,6 +68,14 @@ def test_a_copy_is_proven_until_a_statement_is_changed(copy: Path, capsys: pytes
     assert "statements/2026-10/42/GBP/statement.json: closing: expected 0.25, found 0.24" in shown.err
 
 
+def test_a_statement_that_no_manifest_covers_is_not_proven(copy: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (copy / "statements/2026-11/manifest.json").unlink()
+    assert main(["verify", str(copy)]) == 1
+    shown = capsys.readouterr()
+    assert "NOT proven" in shown.out
+    assert "statements/2026-11/manifest.json: is missing, so 7 files of 2026-11 are in no list" in shown.err
+
+
 def test_one_statement_is_proven_by_itself(copy: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = copy / "statements/2026-11/42/GBP"
     assert main(["verify", "--statement", str(folder)]) == 0

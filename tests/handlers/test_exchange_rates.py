@@ -112,6 +112,8 @@ def test_stating_another_past_rate_is_a_conflict(world: World, body: dict[str, s
         ({"units_per_base": "1", "source": "ECB", "as_of": "2026-10-23"}, ["as_of"]),
         ({"units_per_base": "1", "source": "ECB", "base": "USD"}, ["base"]),
         ({"units_per_base": "1", "source": "ECB", "base": "euro"}, ["base"]),
+        ({"units_per_base": "1", "source": "ECB", "base": "ZZZ"}, ["base"]),
+        ({"units_per_base": "1", "source": "ECB", "base": "EUR\n"}, ["base"]),
         ([], ["body"]),
         (b"{", ["body"]),
     ],

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.handlers.test_exchange_rates import state
+from tests.handlers.test_exchange_rates import put, state
 from tests.support.requests import account
 from tests.support.system import World, opened
 
@@ -33,6 +33,15 @@ def test_a_report_has_no_base_currency(world: World) -> None:
 def test_exchange_rates_are_stored_without_a_base_currency(world: World) -> None:
     assert world.read("/exchange-rates/GBP")["base"] is None
     assert state(world, "1", "EUR")["base"] is None
+
+
+@pytest.mark.parametrize(
+    ("base", "problem"), [("EUR", "base is EUR: expected none, as the dep"), ("ZZZ", "base is 'ZZZ': expected an ISO")]
+)
+def test_a_rate_that_names_a_base_currency_is_refused(world: World, base: str, problem: str) -> None:
+    answer = put(world, "CHF", {"units_per_base": "0.9", "source": "ECB", "base": base})
+    assert (answer.status, answer.json()["detail"][: len(problem)]) == (400, problem)
+    assert world.missing("/exchange-rates/CHF")
 
 
 def test_single_changes_that_are_not_kept_are_not_found(world: World) -> None:

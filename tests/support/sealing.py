@@ -94,6 +94,11 @@ def edit(objects: Objects, key: str, change: Callable[[Any], None]) -> None:
     objects[key] = json.dumps(document).encode()
 
 
+def repeat_a_key(objects: Objects, key: str, name: str, value: str) -> None:
+    """Put a member before all others of a document: readers that take the last value of a key do not see it."""
+    objects[key] = objects[key].replace(b"{", f"{{{json.dumps(name)}: {json.dumps(value)},".encode(), 1)
+
+
 def relined(content: bytes, change: Callable[[list[str]], None]) -> bytes:
     """Change the text lines of a lines file; the first is the header."""
     lines = gzip.decompress(content).decode().splitlines(keepends=True)

@@ -5,7 +5,7 @@ from html import unescape
 
 import pytest
 
-from quarterhour.console.plan import INDEX, PageSettings, security_policy, served_files, tree_hash
+from quarterhour.console.plan import INDEX, PageSettings, accepts_gzip, security_policy, served_files, tree_hash
 
 FILES = {
     INDEX: b"<meta content='$settings'>$modules<script src='$assets/app.js'></script>",
@@ -55,3 +55,26 @@ def test_the_policy_allows_no_inline_script_no_frame_and_no_other_host() -> None
         "base-uri": "'none'",
         "form-action": "'none'",
     }
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        *("gzip", "GZIP", "gzip, deflate, br", "br;q=1.0,gzip;q=0.001", "gzip ; q=0.5", "deflate,\tgzip;Q=1.000"),
+        *("*", "br, *;q=0.1", "identity, *", "gzip;q=1, *;q=0", ", gzip,"),
+    ],
+)
+def test_gzip_is_accepted_by_its_name_or_by_an_asterisk(header: str) -> None:
+    assert accepts_gzip(header)
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        *("", "identity", "br", "notgzip", "gzipped", "gzip-9", "x gzip", "br;gzip", 'br;"gzip"', ","),
+        *("gzip;q=0", "gzip;q=0.000", "gzip;q=0, *", "*;q=0", "br, *;q=0.0"),
+        *("gzip;q=", "gzip;q=2", "gzip;q=-1", "gzip;q=nan", "gzip;q=0.0001", "gzip;q=\u0661", "gzip;level=9"),
+    ],
+)
+def test_without_gzip_among_what_a_client_accepts_nothing_is_compressed(header: str) -> None:
+    assert not accepts_gzip(header)

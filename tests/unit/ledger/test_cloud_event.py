@@ -152,7 +152,12 @@ def test_the_data_may_have_any_type_of_json(kind: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "kind", ["", "json", "application/xml", "application/jsonp", "application/json+xml", "a/b/json", 5]
+    "kind",
+    [
+        *("", "json", "application/xml", "application/jsonp", "application/json+xml", "a/b/json", 5),
+        *(f"application/json{blank}" for blank in ("\n", "\r", "\t", "\x00", "\x85", "\u00a0", "\u2028", ";\n")),
+        *("\napplication/json", "application\n/json", "application/json;charset=utf-8\n", "application/j\u017fon"),
+    ],
 )
 def test_data_of_another_type_is_rejected(kind: object) -> None:
     ((field, _, expected),) = problems(sale(datacontenttype=kind))

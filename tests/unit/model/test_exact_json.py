@@ -54,6 +54,28 @@ def test_invalid_json_and_repeated_keys_are_refused(text: str, problem: str) -> 
         exact_json.parse(text)
 
 
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (b'{"closing": "1", "closing": "2"}', "'closing' appears twice"),
+        (b'{"tax": {"a": 1, "\\u0061": 1}}', "'a' appears twice"),
+        (b'{"lines": 1.0}', "1.0 is not a whole number"),
+        (b'{"lines": 1e2}', "1e2 is not a whole number"),
+        (b'{"lines": NaN}', "NaN is not a whole number"),
+        (b"[" * 200_000, "nested too deeply"),
+        (b"\xff", "invalid start byte"),
+    ],
+)
+def test_a_sealed_file_that_two_readers_may_read_differently_is_refused(text: bytes, problem: str) -> None:
+    with pytest.raises(ValueError, match=problem):
+        exact_json.parse_sealed(text)
+
+
+def test_the_numbers_of_a_sealed_file_are_whole() -> None:
+    lines = exact_json.parse_sealed(b'{"lines": 11}')["lines"]
+    assert (lines, type(lines)) == (11, int)
+
+
 @given(json_values)
 def test_a_value_is_parsed_back_from_its_canonical_text(value: object) -> None:
     text = exact_json.canonical(value)

@@ -19,7 +19,7 @@ from quarterhour.reports.base_currency import Pins
 from quarterhour.reports.digests import hexdigest
 from quarterhour.reports.verify import ReportVerification, verify
 from tests.support.builders import utc
-from tests.support.sealing import Objects, cover_up, edit, line, opening, relined, seal
+from tests.support.sealing import Objects, cover_up, edit, line, opening, relined, repeat_a_key, seal
 
 LINES = "ledger/dt=2026-10-23/quarter={}/lines.csv.gz"
 FIRST, MIDDLE, LAST = (
@@ -340,6 +340,9 @@ TAMPERINGS = {
     ),
     "another object put among the lines": Tampering(
         put("ledger/dt=2026-10-23/notes.txt", b""), "ledger/dt=2026-10-23/notes.txt", "is in no manifest"
+    ),
+    "a manifest with a key twice": Tampering(
+        lambda objects: repeat_a_key(objects, MIDDLE, "lines", "1"), MIDDLE, "the key 'lines' appears twice in one"
     ),
     "a manifest that is not JSON": Tampering(put(MIDDLE, b"{"), MIDDLE, "cannot be read: "),
     "a manifest that is a list": Tampering(put(MIDDLE, b"[]"), MIDDLE, "cannot be read: "),

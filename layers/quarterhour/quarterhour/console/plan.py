@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from hashlib import sha256
@@ -23,12 +24,21 @@ TYPES: Final[Mapping[str, str]] = {
 """The content types of files that are served; a file with another ending is not served."""
 
 _HASH_DIGITS: Final = 16
+_ACCEPTED: Final = re.compile(r"([^\s;]+)(?:[ \t]*;[ \t]*q=(0(?:\.[0-9]{0,3})?|1(?:\.0{0,3})?))?", re.IGNORECASE)
+"""A coding of ``Accept-Encoding`` and its weight (RFC 9110, 12.5.3)."""
 _PROTECTION: Final = {
     "x-content-type-options": "nosniff",
     "referrer-policy": "no-referrer",
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
 }
+
+
+def accepts_gzip(accept_encoding: str) -> bool:
+    """Return whether a header ``Accept-Encoding`` admits gzip (RFC 9110); an entry that is malformed admits nothing."""
+    entries = (_ACCEPTED.fullmatch(one.strip(" \t")) for one in accept_encoding.split(","))
+    weights = {entry[1].lower(): float(entry[2] or 1) for entry in entries if entry}
+    return weights.get("gzip", weights.get("*", 0)) > 0
 
 
 @dataclass(frozen=True, slots=True)

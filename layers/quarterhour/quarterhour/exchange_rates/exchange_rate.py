@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Any, Final, Self
 
 from quarterhour.aws.entity import Values
-from quarterhour.exchange_rates.keys import CODE, RATES, currency_of, is_code
+from quarterhour.exchange_rates.keys import RATES, currency_of
 from quarterhour.model import fields, money
 from quarterhour.model.clock import iso_millis, parse_iso, truncated
 from quarterhour.model.fields import Fields
@@ -75,7 +75,7 @@ def read_statement(body: Mapping[str, Any], now: datetime) -> Statement:
     units = sent.value("units_per_base", _UNITS, _units)
     source = sent.value("source", _SOURCE, _source)
     as_of = sent.value("as_of", _AS_OF, lambda value: _not_ahead(value, now), optional=True)
-    base = sent.value("base", CODE, _base, optional=True)
+    base = sent.value("base", fields.CURRENCY, fields.currency, optional=True)
     fields.refuse(sent.problems, "an exchange rate as described")
     return Statement(units, source, as_of, base or "")
 
@@ -104,11 +104,6 @@ EXCHANGE_RATE_STATES: Final = EntityKind(
 def _units(value: object) -> Decimal | None:
     units = money.parse_decimal(value)
     return units if units is not None and units > 0 else None
-
-
-def _base(value: object) -> str | None:
-    text = fields.text(value)
-    return text if text and is_code(text) else None
 
 
 def _source(value: object) -> str | None:

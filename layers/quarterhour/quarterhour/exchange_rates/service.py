@@ -29,8 +29,9 @@ class ExchangeRateService:
         """
         if currency == self.base:
             raise invalid("currency", f"is {currency}, the base currency", "another: a unit of it is always worth one")
-
-        if statement.base and self.base and statement.base != self.base:
+        if statement.base and not self.base:
+            raise invalid("base", f"is {statement.base}", "none, as the deployment has no parameter BaseCurrency")
+        if statement.base not in {"", self.base}:
             raise invalid("base", f"is {statement.base}", f"{self.base}, the base currency")
 
         def attempt() -> tuple[Values, bool]:

@@ -40,7 +40,7 @@ _NOT_IN_TEXTS: Final = re.compile(rf"[\x00-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufd
 
 def is_json_type(content_type: str) -> bool:
     """Return whether a content type, with or without parameters, is JSON."""
-    return _JSON_TYPE.fullmatch(content_type.partition(";")[0].strip().lower()) is not None
+    return _JSON_TYPE.fullmatch(content_type.partition(";")[0].strip(" \t").lower()) is not None
 
 
 def check_content_type(read: Fields) -> None:
@@ -93,7 +93,9 @@ def read_data(item: Mapping[str, Any], read: Fields) -> dict[str, Any] | None:
 
 
 def _json_type(value: object) -> str | None:
-    return value if isinstance(value, str) and is_json_type(value) else None
+    if not isinstance(value, str) or _NOT_IN_TEXTS.search(value):
+        return None
+    return value if is_json_type(value) else None
 
 
 def _json_in_base64(value: object) -> Any:  # noqa: ANN401 - JSON is any value

@@ -4,7 +4,7 @@ import json
 from collections import Counter
 from decimal import Decimal, InvalidOperation
 from json.encoder import encode_basestring_ascii as _text
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 NOT_A_NUMBER: Final = Decimal("NaN")
 _ENCODER: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":"))
@@ -18,10 +18,15 @@ def parse(text: str | bytes) -> Any:  # noqa: ANN401 - JSON is any value
 
     Raises ``ValueError`` if the text is not JSON, repeats a key of an object or nests too deeply.
     """
-    try:
-        return _DECODER.decode(text if isinstance(text, str) else text.decode(json.detect_encoding(text)))
-    except RecursionError as error:
-        raise ValueError(_TOO_DEEP) from error
+    return _decoded(_DECODER, text)
+
+
+def parse_sealed(content: bytes) -> Any:  # noqa: ANN401 - JSON is any value
+    """Parse the JSON of a sealed file, whose numbers are whole and become ``int``.
+
+    Raises ``ValueError`` as ``parse`` does, and for any other number: two readers of a sealed file see the same values.
+    """
+    return _decoded(_SEALED_DECODER, content)
 
 
 def write(value: object) -> str:
@@ -64,11 +69,22 @@ def _canonical(value: object, depth: int) -> str:
             return json.dumps(value)
 
 
+def _decoded(decoder: json.JSONDecoder, text: str | bytes) -> Any:  # noqa: ANN401 - JSON is any value
+    try:
+        return decoder.decode(text if isinstance(text, str) else text.decode(json.detect_encoding(text)))
+    except RecursionError as error:
+        raise ValueError(_TOO_DEEP) from error
+
+
 def _decimal(digits: str) -> Decimal:
     try:
         return Decimal(digits)
     except InvalidOperation:  # the exponent exceeds the range of decimals
         return NOT_A_NUMBER
+
+
+def _not_whole(digits: str) -> NoReturn:
+    raise ValueError(f"{digits[:_SHOWN]} is not a whole number")
 
 
 def _no_key_twice(pairs: list[tuple[str, object]]) -> dict[str, object]:
@@ -86,3 +102,6 @@ _DECODER: Final = json.JSONDecoder(
     object_pairs_hook=_no_key_twice,
 )
 """Made once: that takes as long as parsing a small event."""
+_SEALED_DECODER: Final = json.JSONDecoder(
+    parse_float=_not_whole, parse_constant=_not_whole, object_pairs_hook=_no_key_twice
+)

@@ -1,6 +1,5 @@
 """Verifies the sealed files: re-reads every manifest and file, and compares hashes, chain, order and totals."""
 
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -10,6 +9,7 @@ from typing import IO, TYPE_CHECKING, Any, Final
 
 from quarterhour.ledger.explanation import commission_matches
 from quarterhour.ledger.plan import PRIOR
+from quarterhour.model import exact_json
 from quarterhour.model.clock import iso_seconds, parse_iso
 from quarterhour.model.identifiers import Account, Identity, Position
 from quarterhour.model.quarter_hours import QuarterHour, span
@@ -120,7 +120,7 @@ class _Verifier:
             self._problem(key, _reason(error))
             return
         try:
-            document = json.loads(content)
+            document = exact_json.parse_sealed(content)
             previous, self._previous = self._previous, {"run": document["run"], "sha256": hexdigest(content)}
             self._expect(key, "previous", document["previous"], previous)
             self._check_header(key, document)

@@ -11,7 +11,7 @@ from quarterhour.reports.digests import hexdigest
 from quarterhour.statements.keys import LINES, PAGE, STATEMENT
 from quarterhour.statements.page import statement_page
 from quarterhour.statements.proof.folder import NOT_CHECKED, FolderVerification, verify_folder
-from tests.support.sealing import Objects, edit, opening, relined
+from tests.support.sealing import Objects, edit, opening, relined, repeat_a_key
 from tests.unit.statements.three_months import DECEMBER, NOVEMBER, stated
 
 
@@ -97,6 +97,10 @@ DAMAGE: dict[str, tuple[Callable[[Objects], Any], str]] = {
     "schema": (lambda folder: edit(folder, STATEMENT, lambda one: one.update(schema=2)), "the schema 2 is unknown"),
     "preview": (lambda folder: edit(folder, STATEMENT, lambda one: one.update(preview=True)), "it is a preview"),
     "no JSON": (lambda folder: folder.update({STATEMENT: b"{"}), "statement.json: cannot be read"),
+    "a key twice": (
+        lambda folder: repeat_a_key(folder, STATEMENT, "closing", "1"),
+        "statement.json: cannot be read: ValueError(\"the key 'closing' appears twice",
+    ),
     "no statement": (dropped(STATEMENT), "statement.json: is missing"),
     "no lines": (dropped(LINES), "lines.csv.gz: is missing"),
     "no page": (dropped(PAGE), "statement.html: is missing"),

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from quarterhour.statements.proof.verify import Verification, verify
-from tests.support.sealing import Objects, edit, opening, relined
+from tests.support.sealing import Objects, edit, opening, relined, repeat_a_key
 from tests.support.statements_in_memory import Stating, cover_up, edit_row, read_rows, write_rows
 from tests.unit.statements.three_months import DECEMBER, NOVEMBER, PROFILES, SETTINGS, at, stated
 
@@ -39,7 +39,7 @@ def problems(objects: Objects) -> list[str]:
 def test_untouched_statements_have_no_problem(objects: Objects) -> None:
     found = found_in(objects)
     assert [one for one in found.problems if "manifest.json: from:" not in one] == []
-    assert (found.periods, found.statements, found.lines, found.unpublished) == (3, 14, 22, [])
+    assert (found.periods, found.statements, found.lines) == (3, 14, 22)
 
 
 def test_months_that_are_stated_at_once_have_no_problem(objects: Objects) -> None:
@@ -53,13 +53,18 @@ def test_lines_of_an_open_period_are_on_no_statement_yet(objects: Objects) -> No
     for key in [key for key in objects if key.startswith(DECEMBER)]:
         del objects[key]
     found = found_in(objects)
-    assert (found.periods, found.lines, found.unpublished) == (2, 20, [])
+    assert (found.periods, found.lines) == (2, 20)
     assert problems(objects) == []
 
 
-def test_files_of_a_period_without_a_manifest_are_of_a_run_under_way(objects: Objects) -> None:
-    del objects[DECEMBER + "manifest.json"]
-    assert (problems(objects), found_in(objects).unpublished) == ([], ["2026-12"])
+@pytest.mark.parametrize("periods", [{"2026-12"}, {"2026-10", "2026-11", "2026-12"}])
+def test_files_of_the_newest_periods_without_a_manifest_are_not_proven(objects: Objects, periods: set[str]) -> None:
+    for period in periods:
+        del objects[f"statements/{period}/manifest.json"]
+    hint = "are in no list: if their run is under way, verify again when it has ended"
+    found = problems(objects)
+    assert {one.split("/")[1] for one in found if one.endswith(hint)} == periods
+    assert len(found) == len(periods)
 
 
 def test_reports_without_statements_have_no_problem_of_statements(objects: Objects) -> None:
@@ -217,6 +222,16 @@ def put(key: str, content: bytes, *, covered: bool = False) -> Callable[[Objects
     return do
 
 
+def twice(key: str, name: str) -> Callable[[Objects], None]:
+    """Repeat a key of a document, and make all hashes right again."""
+
+    def do(objects: Objects) -> None:
+        cover_up(objects)
+        repeat_a_key(objects, key, name, "1")
+
+    return do
+
+
 def rows_as(change: Callable[[list[dict[str, str]]], Any], key: str = LIST) -> Callable[[Objects], None]:
     def do(objects: Objects) -> None:
         rows = read_rows(objects, key)
@@ -313,6 +328,8 @@ DAMAGE = {
     "a page": Damage(put(HTML, b"<html>", covered=True), HTML, "is not the page of statement.json"),
     "a page, by its hash": Damage(put(HTML, b"<html>"), HTML, "SHA-256: "),
     "no JSON": Damage(put(JSON, b"{"), JSON, "cannot be read"),
+    "a key twice": Damage(twice(JSON, "closing"), JSON, "the key 'closing' appears twice in one object"),
+    "a key twice in a manifest": Damage(twice(MANIFEST, "bound"), MANIFEST, "the key 'bound' appears twice in one"),
     "a statement that is a list": Damage(put(JSON, b"[]"), JSON, "cannot be read"),
     **{f"no {key}": Damage(without(key), key, "is missing") for key in (JSON, HTML, LINES, LIST, MANIFEST)},
     "no statement": Damage(rows_as(lambda rows: rows.pop(1)), LIST, "has no statement of 42#JPY, which has 1 sealed"),
@@ -411,9 +428,9 @@ def test_a_change_of_any_byte_is_found_except_in_the_last_manifest(data: st.Data
 
 @settings(max_examples=25)
 @given(st.data())
-def test_the_removal_of_any_file_is_found_except_of_the_last_manifest(data: st.DataObject) -> None:
+def test_the_removal_of_any_file_is_found(data: st.DataObject) -> None:
     objects = dict(stated())
-    keys = sorted(key for key in objects if key.startswith("statements/") and key != DECEMBER + "manifest.json")
+    keys = sorted(key for key in objects if key.startswith("statements/"))
     key = data.draw(st.sampled_from(keys))
     del objects[key]
     assert any(one.startswith(f"{key}: is missing") for one in problems(objects))

@@ -1,12 +1,12 @@
 """Verifies the folder of one statement, as its agency has downloaded it, without any other file."""
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from tempfile import SpooledTemporaryFile
 from typing import Final
 
 from quarterhour.ledger.explanation import commission_matches
+from quarterhour.model import exact_json
 from quarterhour.model.clock import parse_iso
 from quarterhour.model.identifiers import SEPARATOR, Account, Identity, Position
 from quarterhour.model.periods import Period, time_zone
@@ -59,7 +59,7 @@ def verify_folder(open_object: OpenObject) -> FolderVerification:
         return found
     found.sha256 = hexdigest(content)
     try:
-        document = json.loads(content)
+        document = exact_json.parse_sealed(content)
         _check_schema(document)
         found.number, found.period = document["number"], document["period"]
         found.account = str(Account(document["agency"], document["currency"]))

@@ -2,7 +2,6 @@
 
 import csv
 import io
-import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta, tzinfo
@@ -12,6 +11,7 @@ from itertools import zip_longest
 from tempfile import SpooledTemporaryFile
 from typing import Any, Final, NamedTuple
 
+from quarterhour.model import exact_json
 from quarterhour.model.clock import iso_seconds, parse_iso
 from quarterhour.model.identifiers import Account, Identity
 from quarterhour.model.money import NO_CURRENCY
@@ -108,7 +108,7 @@ class StatedPeriod:
     @classmethod
     def of(cls, period: Period, content: bytes) -> "StatedPeriod":
         """Parse a manifest; raise ``ValueError`` for an unknown schema."""
-        manifest = json.loads(content)
+        manifest = exact_json.parse_sealed(content)
         if manifest["schema"] not in PAGES:
             raise ValueError(f"the schema {manifest['schema']} is unknown: use the version that wrote it")
         previous, after = manifest["previous"], manifest["previous_bound"]
@@ -411,7 +411,7 @@ class PeriodVerifier:
             return None
         self.lines += recomputed.lines
         try:
-            document = json.loads(content)
+            document = exact_json.parse_sealed(content)
             header = {**document, **self._header(row)}
             if knows_before:
                 header["previous"] = before.as_previous(self._previous.period) if before and self._previous else None
