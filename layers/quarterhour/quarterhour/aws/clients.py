@@ -56,8 +56,13 @@ def dynamodb_once() -> "DynamoDBClient":
 def s3() -> "S3Client":
     """Return an S3 client that presigns links for the bucket's region."""
     # By default, botocore signs links for the global host. That host redirects, which breaks the signature, or refuses.
+    # In us-east-1 it does so even with version 4, and the console may fetch from the region's host only.
     style: Literal["path", "virtual"] = "path" if os.environ.get("AWS_ENDPOINT_URL_S3") else "virtual"
-    own = Config(read_timeout=60, signature_version="s3v4", s3={"addressing_style": style})
+    own = Config(
+        read_timeout=60,
+        signature_version="s3v4",
+        s3={"addressing_style": style, "us_east_1_regional_endpoint": "regional"},
+    )
     client: S3Client = _client("s3", _CONFIG.merge(own))
     return client
 
