@@ -33,8 +33,8 @@ from quarterhour.reports.writer import SealedFileWriter
 from quarterhour.statements.document import Parties
 from quarterhour.statements.owner import Owner
 from quarterhour.statements.plan import Progress, StatementPlan, StatementSettings
-from quarterhour.statements.service import StatementRunner, StatementStores
-from quarterhour.statements.store import Published
+from quarterhour.statements.service import StatementRunner
+from quarterhour.statements.store import Published, StatementStores
 
 PERIOD: Final = Period(2026, 11)
 FIRST: Final = QuarterHour.parse("202611010000")

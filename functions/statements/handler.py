@@ -23,8 +23,8 @@ from quarterhour.reports.sealed_files import SealedFiles
 from quarterhour.reports.store import CheckpointStore, PinStore, ProjectionStore, RunStore, began
 from quarterhour.statements.plan import StatementSettings, read_period
 from quarterhour.statements.reseal import StatementResealer
-from quarterhour.statements.service import StatementRunner, StatementStores
-from quarterhour.statements.store import PartyReader, ProgressStore
+from quarterhour.statements.service import StatementRunner
+from quarterhour.statements.store import PartyReader, ProgressStore, StatementStores
 
 env = Environment.of_process()
 dynamodb = clients.dynamodb()
@@ -50,7 +50,7 @@ settings = StatementSettings(
     (env.text("STATEMENT_NUMBER_PREFIX"), env.text("CREDIT_NOTE_NUMBER_PREFIX")),
 )
 runner = StatementRunner(stores, settings)
-resealer = StatementResealer(stores, settings, entities)
+resealer = StatementResealer(stores, entities)
 
 
 @observed

@@ -1,4 +1,4 @@
-"""What a deployment ships, in Lambda's own containers, on the tables of a stack that is up, by the commands of docs/local.md."""
+"""What a deployment ships, in Lambda's own containers, on a stack's tables, by the commands of docs/local.md."""
 
 import gzip
 import json

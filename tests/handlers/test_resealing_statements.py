@@ -112,12 +112,12 @@ def test_no_file_is_written_if_the_sealed_lines_give_other_bytes(
     stated: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lose(stated, *FILES)
-    monkeypatch.setattr("quarterhour.statements.service.statement_page", lambda _: b"<!doctype html>")
+    monkeypatch.setattr("quarterhour.statements.steps.write.statement_page", lambda _: b"<!doctype html>")
     with pytest.raises(SealedFileError, match="restore its version"):
         reseal(stated)
     assert not objects(stated, STATEMENT)
 
 
 def test_a_period_that_is_not_stated_is_named(stated: World) -> None:
-    with pytest.raises(NotFoundError, match="2026-12 is not stated"):
+    with pytest.raises(NotFoundError, match="2026-12 are not sealed"):
         stated.stack.invoke("statements", {"reseal": "2026-12"})

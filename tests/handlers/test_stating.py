@@ -13,7 +13,7 @@ import pytest
 from quarterhour.model.errors import ConflictError, InvalidError, SealedFileError
 from quarterhour.model.identifiers import Account
 from quarterhour.model.periods import Period
-from quarterhour.statements import collect, plan, service
+from quarterhour.statements import day_lines, plan, service
 from quarterhour.statements.keys import STATEMENTS, WORK, statement_prefix
 from quarterhour_tools.emulator.http_api import Request
 from tests.support.agencies import FULL, tax
@@ -291,7 +291,7 @@ def test_a_large_period_is_stated_in_parts_by_the_state_machine(
 ) -> None:
     monkeypatch.setattr(plan, "LINES_OF_A_GROUP", 3)
     monkeypatch.setattr(service, "GROUPS_OF_AN_INVOCATION", 1)
-    monkeypatch.setattr(collect, "PIECE", 400)
+    monkeypatch.setattr(day_lines, "PIECE", 400)
     assert shop.watch() == "2026-10"
     assert shop.state()["periods"] == []
     assert sum(int(one["lines"]) for one in shop.listed(OCTOBER)) == 12

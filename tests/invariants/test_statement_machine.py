@@ -24,7 +24,7 @@ from quarterhour.agencies.agency import EXEMPT, REVERSE_CHARGE, STANDARD, TaxPro
 from quarterhour.model.clock import iso_exact, iso_millis
 from quarterhour.model.periods import Calendar, Period, time_zone
 from quarterhour.model.quarter_hours import QuarterHour
-from quarterhour.statements import collect, plan, service
+from quarterhour.statements import day_lines, plan, service
 from quarterhour.statements.keys import STATEMENTS
 from quarterhour.statements.plan import StatementSettings
 from quarterhour.statements.proof.verify import verify
@@ -69,7 +69,7 @@ class Months(RuleBasedStateMachine):
         self.patched = pytest.MonkeyPatch()
         self.patched.setattr(plan, "LINES_OF_A_GROUP", groups)
         self.patched.setattr(service, "GROUPS_OF_AN_INVOCATION", 1_000)
-        self.patched.setattr(collect, "PIECE", 600)
+        self.patched.setattr(day_lines, "PIECE", 600)
         self.now = START
         self.objects = _Mortal()
         self.previous = ("", "")

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from quarterhour.statements import collect, plan, service
+from quarterhour.statements import day_lines, plan, service
 from quarterhour.statements.keys import PERIODS, PROGRESS_KEY, STATEMENTS, WORK
 from quarterhour_tools.emulator.faults import Faults, Killed, Kind
 from tests.invariants.crashing import DEATHS, Record
@@ -122,7 +122,7 @@ def test_a_run_may_die_at_any_call(
     if in_parts:
         monkeypatch.setattr(plan, "LINES_OF_A_GROUP", 4)
         monkeypatch.setattr(service, "GROUPS_OF_AN_INVOCATION", 1)
-        monkeypatch.setattr(collect, "PIECE", 300)
+        monkeypatch.setattr(day_lines, "PIECE", 300)
     points = list(product(shop.points(), DEATHS))[:: EVERY_IN_PARTS if in_parts else 1]
     files, items = shop.files(), shop.items()
     check(shop)

@@ -28,8 +28,8 @@ from quarterhour.statements.listing import COLUMNS
 from quarterhour.statements.owner import Owner
 from quarterhour.statements.page import statement_page
 from quarterhour.statements.plan import Progress, StatementPlan, StatementSettings
-from quarterhour.statements.service import StatementRunner, StatementStores
-from quarterhour.statements.store import Published
+from quarterhour.statements.service import StatementRunner
+from quarterhour.statements.store import Published, StatementStores
 from tests.support import sealing
 from tests.support.sealing import Objects
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 from quarterhour.agencies.agency import EXEMPT, REVERSE_CHARGE, Agency, TaxProfile
 from quarterhour.model import money
 from quarterhour.model.clock import iso_seconds
-from quarterhour.statements.collect import OrderLine
+from quarterhour.statements.day_lines import OrderLine
 from quarterhour.statements.figures import (
     CHARGED,
     OTHER_DAYS,

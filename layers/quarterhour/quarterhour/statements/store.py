@@ -1,6 +1,6 @@
-"""The DynamoDB stores of the statements: progress and plan, stated periods, and the parties as of an instant."""
+"""The DynamoDB stores of the statements: progress and plan, sealed periods, and the parties as of an instant."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -10,12 +10,15 @@ from quarterhour.aws.entity import Key, Range, Values
 from quarterhour.aws.entity_table import EntityReader
 from quarterhour.aws.items import Request, from_item, to_item
 from quarterhour.aws.tables import conditional_write, get_item
+from quarterhour.aws.workers import Workers
 from quarterhour.documents.keys import MAX_VERSION, agency_document, document_pk, latest_key, version_sk
 from quarterhour.documents.timeline import Start, timeline_of, version_at, with_start
 from quarterhour.model import exact_json
 from quarterhour.model.clock import parse_iso
 from quarterhour.model.errors import OvertakenError
 from quarterhour.model.identifiers import Account
+from quarterhour.reports.sealed_files import SealedFiles
+from quarterhour.reports.store import CheckpointStore, PinStore, ProjectionStore, RunStore
 from quarterhour.statements.document import Parties
 from quarterhour.statements.keys import PROGRESS_KEY
 from quarterhour.statements.owner import OWNER, Owner, read_owner
@@ -157,3 +160,19 @@ _PAGE: Final = 100
 
 def _version(document: str, version: int) -> Key:
     return {"pk": document_pk(document), "sk": version_sk(version)}
+
+
+@dataclass(frozen=True, slots=True)
+class StatementStores:
+    """The stores that a run reads and writes."""
+
+    checkpoints: CheckpointStore
+    runs: RunStore
+    pins: PinStore
+    projections: ProjectionStore
+    files: SealedFiles
+    progress: ProgressStore
+    parties: PartyReader
+    workers: Workers
+    began: Callable[[], datetime | None]
+    """Returns when the first run of the reports begins; ``None`` before it."""

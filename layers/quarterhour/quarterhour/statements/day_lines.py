@@ -1,4 +1,4 @@
-"""Collects the lines of a day for their statements: sums by account, and the lines in pieces of bounded size."""
+"""The lines of a day for their statements: sums by account, and the lines in pieces of bounded size."""
 
 import csv
 import json

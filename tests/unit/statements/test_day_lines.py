@@ -19,8 +19,8 @@ from quarterhour.model.identifiers import Account
 from quarterhour.model.periods import time_zone
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.reports.lines import COLUMNS, read_lines, read_raw, unescape_formula
-from quarterhour.statements import collect
-from quarterhour.statements.collect import (
+from quarterhour.statements import day_lines
+from quarterhour.statements.day_lines import (
     CSV_COLUMNS,
     Collector,
     pack_totals,
@@ -123,7 +123,7 @@ def test_lines_of_every_schema_have_the_columns_of_the_newest(schema: int) -> No
 
 
 def test_a_day_of_many_lines_is_collected_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(collect, "PIECE", 500)
+    monkeypatch.setattr(day_lines, "PIECE", 500)
     items = [posting(number, minutes(number % 15)) for number in range(10)]
     collector = Collector(plan(), time_zone("UTC"))
     full = collector.add(QUARTER_HOUR, read_raw(sealed_file(items)), {})
