@@ -12,7 +12,7 @@ from quarterhour.aws.items import from_item, to_item
 from quarterhour.aws.tables import insert_items_request, put_items_request
 from quarterhour.counters import store as counters
 from quarterhour.counters.distinct import marker_sets
-from quarterhour.counters.plan import Change, Retention
+from quarterhour.counters.plan import CounterChange, Retention
 from quarterhour.ledger import store as ledger
 from quarterhour.ledger.plan import ledger_values
 from quarterhour.model.identifiers import Account
@@ -30,8 +30,8 @@ REFUND = linked_of(event("refund-1", "sale.refunded", amount="-2.50", refers_to=
 VOID = linked_of(void("void-1"), REFUND.after)
 PLAN = Plan(QUARTER_HOUR, QUARTER_HOUR.next, "2026-10-23T02:05:00.000Z", "1.0", 1, ("run-0", "hash-0"))
 CHECKPOINT = Checkpoint(QUARTER_HOUR.previous, ("run-0", "hash-0"), None)
-NEW = Change({"pk": "ACCOUNT#42#GBP", "sk": "latest", "events": 1, "version": 1}, None)
-TRANSITIONS = Change({"pk": "ACCOUNT#42#GBP", "sk": "DAY#2026-10-23", "events": 2, "version": 2}, Decimal(1))
+NEW = CounterChange({"pk": "ACCOUNT#42#GBP", "sk": "latest", "events": 1, "version": 1}, None)
+TRANSITIONS = CounterChange({"pk": "ACCOUNT#42#GBP", "sk": "DAY#2026-10-23", "events": 2, "version": 2}, Decimal(1))
 LIFETIME_MARKERS, DAY_MARKERS = marker_sets(
     Account("42", "GBP"), QUARTER_HOUR.day, {"c1", "c2"}, Retention(timedelta(days=35), timedelta(days=800))
 )

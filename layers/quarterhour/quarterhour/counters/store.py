@@ -10,7 +10,7 @@ from quarterhour.aws.tables import get_items, insert_items, query_pages
 from quarterhour.aws.workers import Workers
 from quarterhour.counters.distinct import Marker, MarkerSet, missing, new_markers
 from quarterhour.counters.keys import account_pk, period_of, period_sks, quarter_hour_sks
-from quarterhour.counters.plan import Addition, Change, Counter, CounterWrite, by_quarter_hour_and_period
+from quarterhour.counters.plan import Addition, Counter, CounterChange, CounterWrite, by_quarter_hour_and_period
 from quarterhour.model.errors import UnavailableError
 from quarterhour.model.identifiers import Account
 from quarterhour.model.quarter_hours import QuarterHour
@@ -24,13 +24,13 @@ def write_request(table: str, changes: Sequence[CounterWrite]) -> Request:
     """Build the transaction that writes counters, watermarks and new customers, if no counter changed meanwhile."""
     return {
         "TransactItems": [
-            {"Put": _put(table, change)} if isinstance(change, Change) else {"Update": _add(table, change)}
+            {"Put": _put(table, change)} if isinstance(change, CounterChange) else {"Update": _add(table, change)}
             for change in changes
         ]
     }
 
 
-def _put(table: str, change: Change) -> dict[str, Any]:
+def _put(table: str, change: CounterChange) -> dict[str, Any]:
     put: dict[str, Any] = {"TableName": table, "Item": to_item(change.values)}
     if change.version is None:
         return {**put, "ConditionExpression": "attribute_not_exists(pk)"}
