@@ -57,8 +57,11 @@ def rates(desk: Metered) -> ExchangeRateQueries:
 
 
 def service(entities: EntityReader, base: str = EUR) -> ExchangeRateService:
-    store = ExchangeRateStore(entities.client, entities.table)
-    return ExchangeRateService(ExchangeRateQueries(entities), store, base)
+    return ExchangeRateService(ExchangeRateQueries(entities), store(entities), base)
+
+
+def store(entities: EntityReader) -> ExchangeRateStore:
+    return ExchangeRateStore(entities.client, entities.table)
 
 
 def windows(desk: Metered) -> SnapshotQueries:
@@ -397,27 +400,27 @@ def test_expired_snapshots_are_not_shown_but_the_history_stays(desk: Metered, cu
 
 
 def test_the_first_pinned_rates_stay(desk: Metered, currency: str, at: datetime, record_property: Record) -> None:
-    quarter_hour, store = QuarterHour.at(at), desk.storage.reports.pins
+    quarter_hour, pins = QuarterHour.at(at), desk.storage.reports.pins
     state(desk, currency, rate_request("1.5", at), EUR)
-    found = store.in_force(currency, quarter_hour.end, EUR)
+    found = store(desk.storage.entities).in_force(currency, quarter_hour.end, EUR)
     assert found == ExchangeRate(Decimal("1.5"), "ECB", EUR, at)
     first = {currency: found, "ZZZ": None}
-    bill = desk.bill(lambda: store.pin(quarter_hour, EUR, first))
+    bill = desk.bill(lambda: pins.pin(quarter_hour, EUR, first))
     assert (bill.write_units, bill.read_units) == (1, 0)
     record_property("pin the rates of a quarter-hour", cost(bill))
     with using(ManualClock(at + MINUTE)):
         other = {currency: replace(found, units_per_base=Decimal(9)), "ZZZ": found}
-        assert store.pin(quarter_hour, EUR, other) == store.pinned(quarter_hour, EUR) == first
-    assert store.pinned(quarter_hour, "USD") == {}
-    assert store.pin(quarter_hour, "USD", {}) == {}
+        assert pins.pin(quarter_hour, EUR, other) == pins.pinned(quarter_hour, EUR) == first
+    assert pins.pinned(quarter_hour, "USD") == {}
+    assert pins.pin(quarter_hour, "USD", {}) == {}
 
 
 def test_a_rate_counts_in_a_quarter_hour_if_it_was_in_force_before_its_end_and_of_the_same_base(
     desk: Metered, currency: str, at: datetime
 ) -> None:
-    quarter_hour, store = QuarterHour.at(at), desk.storage.reports.pins
+    quarter_hour, found = QuarterHour.at(at), store(desk.storage.entities)
     with using(ManualClock(quarter_hour.end)):
         state(desk, currency, rate_request("1.5", quarter_hour.end), EUR)
-    assert store.in_force(currency, quarter_hour.end, EUR) is None
-    assert store.in_force(currency, quarter_hour.next.end, EUR)
-    assert store.in_force(currency, quarter_hour.next.end, "USD") is None
+    assert found.in_force(currency, quarter_hour.end, EUR) is None
+    assert found.in_force(currency, quarter_hour.next.end, EUR)
+    assert found.in_force(currency, quarter_hour.next.end, "USD") is None

@@ -14,6 +14,7 @@ from quarterhour.counters import store as counters
 from quarterhour.counters.distinct import marker_sets
 from quarterhour.counters.plan import CounterChange, Retention
 from quarterhour.ledger import store as ledger
+from quarterhour.ledger.partitions import partition_request
 from quarterhour.ledger.plan import ledger_values
 from quarterhour.model.identifiers import Account
 from quarterhour.model.quarter_hours import QuarterHour
@@ -60,7 +61,7 @@ REQUESTS: dict[str, tuple[str, dict[str, Any]]] = {
     ),
     "set customers": ("UpdateItem", counters.customers_request("Entity", DAY_MARKERS.counter, 3, 1_800_000_000)),
     "snapshot": ("PutItem", snapshots.put_request("Entity", {"pk": "a", "sk": "5m#x", "version": Decimal(7)})),
-    "partition": ("Query", reports.partition_request("Ledger", PLAN.partitions(Part(QUARTER_HOUR))[0], 100)),
+    "partition": ("Query", partition_request("Ledger", PLAN.partitions(Part(QUARTER_HOUR))[0], 100)),
     "fix": ("UpdateItem", reports.plan_request("Entity", CHECKPOINT, PLAN)),
     "progress": ("UpdateItem", reports.progress_request("Entity", PLAN, [SealedFile(3, "abc", 99), SealedFile(0)])),
     "finish": ("UpdateItem", reports.finish_request("Entity", PLAN, "hash-1")),

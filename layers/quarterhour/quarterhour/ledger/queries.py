@@ -8,8 +8,7 @@ from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from quarterhour.aws.entity import CHECKPOINT_KEY
-from quarterhour.aws.entity_table import EntityReader, highest_shards
+from quarterhour.aws.entity_table import EntityReader
 from quarterhour.aws.items import Item, Request, to_item
 from quarterhour.aws.retries import with_retries
 from quarterhour.aws.tables import get_item, get_items
@@ -32,7 +31,8 @@ from quarterhour.ledger.event_pages import (
     shown_event,
 )
 from quarterhour.ledger.explanation import Facts, applied_rate_card, computation_of, explanation_of, facts_at
-from quarterhour.ledger.keys import linked_event_of, linked_range
+from quarterhour.ledger.keys import CHECKPOINT_KEY, linked_event_of, linked_range
+from quarterhour.ledger.partitions import highest_shards
 from quarterhour.ledger.pricing import BY_DEFAULT, CommissionTerms
 from quarterhour.ledger.store import is_reservation, rerated_price
 from quarterhour.ledger.story import StoryEntry, story_page

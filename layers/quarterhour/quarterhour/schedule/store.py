@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from quarterhour.aws.entity import CHECKPOINT_KEY, Range, Values
+from quarterhour.aws.entity import Range, Values
 from quarterhour.aws.entity_table import EntityReader
 from quarterhour.aws.items import Request, to_item
 from quarterhour.aws.retries import with_retries
+from quarterhour.ledger.keys import CHECKPOINT_KEY
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.schedule.keys import DESIRED_KEY, FIRST_CHANGE, LAST_CHANGE, SCHEDULE
 from quarterhour.schedule.plan import DesiredSchedule, ScheduleChange, Setting
