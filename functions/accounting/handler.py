@@ -12,12 +12,11 @@ from quarterhour.acceptance.service import AcceptanceService
 from quarterhour.acceptance.store import AcceptanceStore
 from quarterhour.aws import clients
 from quarterhour.aws.entity_table import EntityReader
-from quarterhour.aws.settings import Environment
+from quarterhour.aws.settings import Environment, calendar_of
 from quarterhour.aws.telemetry import observed
 from quarterhour.counters.plan import Retention
 from quarterhour.counters.queries import CounterQueries, read_currency
 from quarterhour.ledger.queries import EventLookup
-from quarterhour.ledger.wiring import calendar_of
 from quarterhour.model import instants
 from quarterhour.model.fields import CURRENCY, NAME
 from quarterhour.model.identifiers import Account, Identity

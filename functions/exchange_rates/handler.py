@@ -7,7 +7,7 @@ from quarterhour.aws.entity import Values
 from quarterhour.aws.entity_table import EntityReader
 from quarterhour.aws.settings import Environment
 from quarterhour.aws.telemetry import observed
-from quarterhour.exchange_rates.exchange_rate import EXCHANGE_RATE_STATES, read_statement, shown
+from quarterhour.exchange_rates.exchange_rate import EXCHANGE_RATE_STATES, read_request, shown
 from quarterhour.exchange_rates.keys import CODE, parse_code
 from quarterhour.exchange_rates.queries import ExchangeRateQueries
 from quarterhour.exchange_rates.service import ExchangeRateService
@@ -35,7 +35,7 @@ routes = Routes(env)
 def state_rate(currency: str) -> http.Response:
     """Put an exchange rate into force; return it, or the same rate as it was stated before."""
     code = _code(currency)
-    values, is_new = service.state(code, read_statement(routes.body(), clock.now()))
+    values, is_new = service.state(code, read_request(routes.body(), clock.now()))
     return _response(code, values, 201 if is_new else 200)
 
 

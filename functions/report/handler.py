@@ -18,11 +18,13 @@ from quarterhour.aws.executions import Executions
 from quarterhour.aws.settings import Environment
 from quarterhour.aws.telemetry import Metric, count, is_tick, logger, observed
 from quarterhour.aws.workers import Workers
+from quarterhour.counters.store import CounterReader
+from quarterhour.ledger.partitions import LedgerReader
 from quarterhour.reports.plan import ReportSettings
 from quarterhour.reports.reseal import Resealer
 from quarterhour.reports.sealed_files import SealedFiles
 from quarterhour.reports.service import Reporter, ReportStores
-from quarterhour.reports.store import CheckpointStore, CounterReader, LedgerReader, PinStore, ProjectionStore, RunStore
+from quarterhour.reports.store import CheckpointStore, PinStore, ProjectionStore, RunStore
 from quarterhour.schedule.store import read_desired
 
 env = Environment.of_process()

@@ -15,10 +15,9 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from quarterhour.aws import clients
 from quarterhour.aws.entity_table import EntityReader
-from quarterhour.aws.settings import Environment
+from quarterhour.aws.settings import Environment, calendar_of
 from quarterhour.aws.telemetry import Metric, count, logger, observed
 from quarterhour.aws.workers import Workers
-from quarterhour.ledger.wiring import calendar_of
 from quarterhour.reports.sealed_files import SealedFiles
 from quarterhour.reports.store import CheckpointStore, PinStore, ProjectionStore, RunStore, began
 from quarterhour.statements.plan import StatementSettings, read_period

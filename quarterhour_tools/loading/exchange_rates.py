@@ -10,7 +10,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
-from quarterhour.exchange_rates.exchange_rate import MAX_SOURCE, read_statement
+from quarterhour.exchange_rates.exchange_rate import MAX_SOURCE, read_request
 from quarterhour.exchange_rates.keys import CODE, is_code
 from quarterhour.model import instants
 from quarterhour.model.clock import iso_millis
@@ -205,7 +205,7 @@ def _of_line(layout: _Layout, number: int, cells: Cells, expected: int) -> Itera
             yield BadRow(number, f"currency is {printable(repr(currency), _LONGEST)}: expected {CODE}")
             continue
         try:
-            read_statement(row.body, as_of)
+            read_request(row.body, as_of)
         except InvalidError as error:
             yield BadRow(number, f"{currency}: {in_words(error.problems)}")
         else:

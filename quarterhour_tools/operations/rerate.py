@@ -19,7 +19,7 @@ from quarterhour.documents.keys import RATE_CARD, is_agency
 from quarterhour.ledger.event import Rerating
 from quarterhour.ledger.explanation import Facts
 from quarterhour.ledger.http import BATCH, MAX_BATCH
-from quarterhour.ledger.rerate import Order, Rerated, rerated
+from quarterhour.ledger.rerate import Rerated, ReratingRequest, rerated
 from quarterhour.model import exact_json, money
 from quarterhour.model.clock import iso_exact
 from quarterhour.model.errors import in_words
@@ -62,12 +62,12 @@ def _run(args: argparse.Namespace) -> int:
     remote = api(args)
     document, version, rate_card = _rate_card(args, remote)
     agency = _agency(args, document)
-    order = Order(Rerating(document, version, args.by or operator(args)), args.reason or "")
-    if not (order.reason.strip() or args.dry_run):
+    request = ReratingRequest(Rerating(document, version, args.by or operator(args)), args.reason or "")
+    if not (request.reason.strip() or args.dry_run):
         raise ToolError("say why the events are rerated (--reason)")
     found = rerated(_events(remote, args.start, agency), rate_card, args.start, args.end)
     try:
-        adjustments = [posted for one in found for posted in one.adjustments(order)]
+        adjustments = [posted for one in found for posted in one.adjustments(request)]
     except ValueError as error:
         raise ToolError(str(error)) from error
     verdicts = Counter[str]() if args.dry_run else _post(remote, [event for event, _ in adjustments])

@@ -13,14 +13,15 @@ from quarterhour.aws.executions import Executions
 from quarterhour.aws.items import to_item
 from quarterhour.aws.tables import query_pages
 from quarterhour.aws.workers import Workers
-from quarterhour.counters.store import CounterStore
+from quarterhour.counters.store import CounterReader, CounterStore
 from quarterhour.held.store import HeldStore
+from quarterhour.ledger.partitions import LedgerReader
 from quarterhour.ledger.queries import LedgerQueries
 from quarterhour.ledger.store import LedgerStore
 from quarterhour.model.instants import ALWAYS
 from quarterhour.reports.sealed_files import SealedFiles
 from quarterhour.reports.service import ReportStores
-from quarterhour.reports.store import CheckpointStore, CounterReader, LedgerReader, PinStore, ProjectionStore, RunStore
+from quarterhour.reports.store import CheckpointStore, PinStore, ProjectionStore, RunStore
 from quarterhour.schedule.store import ScheduleStore
 from quarterhour.snapshots.store import SnapshotStore
 from quarterhour_tools.emulator.engines import DYNAMODB_LOCAL, environment

@@ -17,7 +17,7 @@ from quarterhour.aws.tables import get_items
 from quarterhour.aws.workers import Workers
 from quarterhour.counters.distinct import MARKERS_PER_TRANSACTION, Marker, MarkerSet, marker_sets, missing
 from quarterhour.counters.keys import customers_key, latest_key, partition_key
-from quarterhour.counters.plan import Addition, Change, Retention, quarter_hour_changes, watermark
+from quarterhour.counters.plan import Addition, CounterChange, Retention, quarter_hour_changes, watermark
 from quarterhour.counters.store import CounterStore, markers_request
 from quarterhour.model.clock import iso_millis
 from quarterhour.model.identifiers import Account, Partition
@@ -39,7 +39,7 @@ def account(own: str) -> Account:
     return Account(own, "GBP")
 
 
-def counted(storage: Storage, account: Account, at: datetime, delta: Totals = SOLD) -> list[Change]:
+def counted(storage: Storage, account: Account, at: datetime, delta: Totals = SOLD) -> list[CounterChange]:
     """Plan three counters with a difference added to what is stored."""
     quarter_hour = QuarterHour.at(at)
     stored = storage.counters.read(keys_in_own_month(account, quarter_hour))
@@ -47,11 +47,11 @@ def counted(storage: Storage, account: Account, at: datetime, delta: Totals = SO
     return three(quarter_hour_changes(account, quarter_hour, stored, in_own_month(quarter_hour, delta), **more))
 
 
-def three(planned: Sequence[Change | Addition]) -> list[Change]:
-    return [change for change in planned if isinstance(change, Change)]
+def three(planned: Sequence[CounterChange | Addition]) -> list[CounterChange]:
+    return [change for change in planned if isinstance(change, CounterChange)]
 
 
-def counted_by_0_1_0(storage: Storage, account: Account, at: datetime, shard: int) -> list[Change]:
+def counted_by_0_1_0(storage: Storage, account: Account, at: datetime, shard: int) -> list[CounterChange]:
     """Plan the counters of a partition as 0.1.0 wrote them."""
     partition = Partition(QuarterHour.at(at), shard)
     stored = storage.counters.read(
@@ -66,7 +66,7 @@ def stored(storage: Storage, account: Account, at: datetime) -> list[dict[str, A
     return [found[sk] for sk in sorted(found)]
 
 
-def values(changes: Sequence[Change]) -> list[dict[str, Any]]:
+def values(changes: Sequence[CounterChange]) -> list[dict[str, Any]]:
     return sorted((change.values for change in changes), key=lambda one: str(one["sk"]))
 
 

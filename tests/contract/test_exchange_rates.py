@@ -12,7 +12,7 @@ import pytest
 
 from quarterhour.aws.entity_table import EntityReader
 from quarterhour.aws.items import to_item
-from quarterhour.exchange_rates.exchange_rate import EXCHANGE_RATE_STATES, ExchangeRate, Statement
+from quarterhour.exchange_rates.exchange_rate import EXCHANGE_RATE_STATES, ExchangeRate, ExchangeRateRequest
 from quarterhour.exchange_rates.keys import rate_pk
 from quarterhour.exchange_rates.queries import ExchangeRateQueries
 from quarterhour.exchange_rates.service import ExchangeRateService
@@ -57,19 +57,22 @@ def rates(desk: Metered) -> ExchangeRateQueries:
 
 
 def service(entities: EntityReader, base: str = EUR) -> ExchangeRateService:
-    store = ExchangeRateStore(entities.client, entities.table)
-    return ExchangeRateService(ExchangeRateQueries(entities), store, base)
+    return ExchangeRateService(ExchangeRateQueries(entities), store(entities), base)
+
+
+def store(entities: EntityReader) -> ExchangeRateStore:
+    return ExchangeRateStore(entities.client, entities.table)
 
 
 def windows(desk: Metered) -> SnapshotQueries:
     return SnapshotQueries(desk.storage.entities, EXCHANGE_RATE_STATES)
 
 
-def statement(units: str, at: datetime | None) -> Statement:
-    return Statement(Decimal(units), "ECB", at)
+def rate_request(units: str, at: datetime | None) -> ExchangeRateRequest:
+    return ExchangeRateRequest(Decimal(units), "ECB", at)
 
 
-def state(desk: Metered, currency: str, stated: Statement, base: str) -> dict[str, Any]:
+def state(desk: Metered, currency: str, stated: ExchangeRateRequest, base: str) -> dict[str, Any]:
     return service(desk.storage.entities, base).state(currency, stated)[0]
 
 
@@ -87,11 +90,11 @@ def keep(desk: Metered, latest: dict[str, Any]) -> None:
 def test_a_rate_comes_into_force_with_one_transaction(
     desk: Metered, currency: str, at: datetime, record_property: Record
 ) -> None:
-    first = desk.bill(lambda: state(desk, currency, statement("1.0842", at), EUR))
+    first = desk.bill(lambda: state(desk, currency, rate_request("1.0842", at), EUR))
     assert (first.write_units, first.read_units) == (6, 1)
     assert first.calls == {"dynamodb.GetItem": 1, "dynamodb.TransactWriteItems": 1}
     with using(ManualClock(at + MINUTE)):
-        second = desk.bill(lambda: state(desk, currency, statement("1.09", at + MINUTE), EUR))
+        second = desk.bill(lambda: state(desk, currency, rate_request("1.09", at + MINUTE), EUR))
     assert (second.write_units, second.read_units) == (6, 2)
     record_property("state a rate", cost(second))
     latest = rates(desk).latest(currency)
@@ -103,13 +106,13 @@ def test_a_rate_comes_into_force_with_one_transaction(
 def test_a_rate_stated_again_changes_nothing_at_any_time(
     desk: Metered, currency: str, at: datetime, record_property: Record
 ) -> None:
-    first = state(desk, currency, statement("1.0842", at - MINUTE), EUR)
-    state(desk, currency, statement("1.09", at), EUR)
+    first = state(desk, currency, rate_request("1.0842", at - MINUTE), EUR)
+    state(desk, currency, rate_request("1.09", at), EUR)
     latest = rates(desk).latest(currency)
-    again = desk.bill(lambda: state(desk, currency, statement("1.08420", at - MINUTE), EUR))
+    again = desk.bill(lambda: state(desk, currency, rate_request("1.08420", at - MINUTE), EUR))
     assert (again.write_units, again.read_units) == (0, 2)
     record_property("state a rate again", cost(again))
-    values, is_new = service(desk.storage.entities).state(currency, statement("1.0842", at - MINUTE))
+    values, is_new = service(desk.storage.entities).state(currency, rate_request("1.0842", at - MINUTE))
     assert (values["version"], is_new) == (first["version"], False)
     assert rates(desk).latest(currency) == latest
 
@@ -117,26 +120,26 @@ def test_a_rate_stated_again_changes_nothing_at_any_time(
 def test_stating_the_rate_in_force_without_an_instant_changes_nothing(
     desk: Metered, currency: str, at: datetime
 ) -> None:
-    first = state(desk, currency, statement("1.0842", None), EUR)
+    first = state(desk, currency, rate_request("1.0842", None), EUR)
     with using(ManualClock(at + MINUTE)):
-        assert state(desk, currency, statement("1.0842", None), EUR)["last_updated"] == first["last_updated"]
-        other = state(desk, currency, statement("1.09", None), EUR)
+        assert state(desk, currency, rate_request("1.0842", None), EUR)["last_updated"] == first["last_updated"]
+        other = state(desk, currency, rate_request("1.09", None), EUR)
     assert (other["version"], other["last_updated"]) == (2, iso_millis(at + MINUTE))
 
 
 def test_a_past_rate_is_never_changed(desk: Metered, currency: str, at: datetime) -> None:
-    state(desk, currency, statement("1.0842", at), EUR)
+    state(desk, currency, rate_request("1.0842", at), EUR)
     before = rates(desk).latest(currency)
     with pytest.raises(ConflictError):
-        state(desk, currency, statement("1.09", at), EUR)
+        state(desk, currency, rate_request("1.09", at), EUR)
     with pytest.raises(ConflictError):
-        state(desk, currency, statement("1.0842", at), "USD")
+        state(desk, currency, rate_request("1.0842", at), "USD")
     assert rates(desk).latest(currency) == before
 
 
 def test_the_base_currency_has_no_exchange_rate(desk: Metered, at: datetime) -> None:
     with pytest.raises(InvalidError, match="is EUR, the base currency"):
-        state(desk, EUR, statement("1", at), EUR)
+        state(desk, EUR, rate_request("1", at), EUR)
     assert rates(desk).latest(EUR) is None
 
 
@@ -157,34 +160,34 @@ def convert(desk: Metered, currency: str, quarter_hour: QuarterHour) -> Pins:
 def test_an_earlier_rate_is_added_in_any_order_while_no_report_has_used_a_later_one(
     desk: Metered, currency: str, at: datetime, record_property: Record
 ) -> None:
-    latest = state(desk, currency, statement("1.04", at), EUR)
+    latest = state(desk, currency, rate_request("1.04", at), EUR)
     for minutes, units in ((30, "1.01"), (10, "1.03")):
-        state(desk, currency, statement(units, at - minutes * MINUTE), EUR)
-    bill = desk.bill(lambda: state(desk, currency, statement("1.02", at - 20 * MINUTE), EUR))
+        state(desk, currency, rate_request(units, at - minutes * MINUTE), EUR)
+    bill = desk.bill(lambda: state(desk, currency, rate_request("1.02", at - 20 * MINUTE), EUR))
     assert (bill.write_units, bill.read_units) == (4, 4)
     record_property("add an earlier rate", cost(bill))
     instants = (at - minutes * MINUTE for minutes in (31, 30, 20, 15, 10, 0))
     assert in_force(desk, currency, *instants) == [None, "1.01", "1.02", "1.02", "1.03", "1.04"]
     assert rates(desk).latest(currency) == latest
-    again = service(desk.storage.entities).state(currency, statement("1.02", at - 20 * MINUTE))
+    again = service(desk.storage.entities).state(currency, rate_request("1.02", at - 20 * MINUTE))
     assert again == (rates(desk).as_of(currency, at - 20 * MINUTE), False)
     with pytest.raises(ConflictError, match=r"has stated 1\.02"):
-        state(desk, currency, statement("1.05", at - 20 * MINUTE), EUR)
+        state(desk, currency, rate_request("1.05", at - 20 * MINUTE), EUR)
 
 
 def test_an_earlier_rate_is_refused_from_the_last_quarter_hour_that_a_report_has_converted(
     desk: Metered, currency: str, at: datetime, record_property: Record
 ) -> None:
     quarter_hour = QuarterHour.at(at - DAY)
-    state(desk, currency, statement("1.01", at - 2 * DAY), EUR)
-    state(desk, currency, statement("1.04", at), EUR)
+    state(desk, currency, rate_request("1.01", at - 2 * DAY), EUR)
+    state(desk, currency, rate_request("1.04", at), EUR)
     pinned = convert(desk, currency, quarter_hour)
     convert(desk, currency, quarter_hour.previous)
     moment = timedelta(milliseconds=1)
     for when in (at - 3 * DAY, at - 2 * DAY + moment, quarter_hour.start, quarter_hour.end - moment):
         with pytest.raises(ConflictError, match=f"the report {RUN} relies on the exchange rates of {currency} until"):
-            state(desk, currency, statement("1.02", when), EUR)
-    state(desk, currency, statement("1.03", quarter_hour.end), EUR)
+            state(desk, currency, rate_request("1.02", when), EUR)
+    state(desk, currency, rate_request("1.03", quarter_hour.end), EUR)
     assert in_force(desk, currency, quarter_hour.start, quarter_hour.end, at) == ["1.01", "1.03", "1.04"]
     bill = desk.bill(lambda: convert(desk, currency, quarter_hour.next))
     assert (bill.write_units, bill.read_units) == (2, 2)
@@ -195,8 +198,8 @@ def test_an_earlier_rate_is_refused_from_the_last_quarter_hour_that_a_report_has
 def test_a_report_that_found_no_rate_relies_on_none(desk: Metered, currency: str, at: datetime) -> None:
     quarter_hour = QuarterHour.at(at - DAY)
     assert convert(desk, currency, quarter_hour) == {currency: None}
-    state(desk, currency, statement("1.04", at), EUR)
-    state(desk, currency, statement("1.01", at - 2 * DAY), EUR)
+    state(desk, currency, rate_request("1.04", at), EUR)
+    state(desk, currency, rate_request("1.01", at - 2 * DAY), EUR)
     assert in_force(desk, currency, at - DAY) == ["1.01"]
     assert convert(desk, currency, quarter_hour) == {currency: None}
 
@@ -216,21 +219,23 @@ class Racing:
         return getattr(self._client, operation)
 
 
-def test_a_statement_that_lost_a_race_is_planned_again(desk: Metered, currency: str, at: datetime) -> None:
+def test_a_request_that_lost_a_race_is_planned_again(desk: Metered, currency: str, at: datetime) -> None:
     storage = desk.storage
 
     def racing(come: Callable[[], object]) -> ExchangeRateService:
         client: Any = Racing(storage.dynamodb, come)
         return service(EntityReader(client, storage.entity_table))
 
-    other = statement("1.07", at - 2 * MINUTE)
-    values, is_new = racing(lambda: state(desk, currency, other, EUR)).state(currency, statement("1.08", at - MINUTE))
+    other = rate_request("1.07", at - 2 * MINUTE)
+    values, is_new = racing(lambda: state(desk, currency, other, EUR)).state(
+        currency, rate_request("1.08", at - MINUTE)
+    )
     assert (values["version"], is_new) == (2, True)
     with pytest.raises(ConflictError):
-        racing(lambda: state(desk, currency, statement("1.10", at), EUR)).state(currency, statement("1.09", at))
-    same = statement("1.10", at)
+        racing(lambda: state(desk, currency, rate_request("1.10", at), EUR)).state(currency, rate_request("1.09", at))
+    same = rate_request("1.10", at)
     assert racing(lambda: None).state(currency, same) == (rates(desk).as_of(currency, at), False)
-    between = statement("1.075", at - 1.5 * MINUTE)
+    between = rate_request("1.075", at - 1.5 * MINUTE)
     late = racing(lambda: convert(desk, currency, QuarterHour.at(at)))
     with pytest.raises(ConflictError, match=f"the report {RUN} relies on"):
         late.state(currency, between)
@@ -239,9 +244,9 @@ def test_a_statement_that_lost_a_race_is_planned_again(desk: Metered, currency: 
 def test_a_report_pins_the_earlier_rate_that_was_added_while_it_ran(desk: Metered, currency: str, at: datetime) -> None:
     """The addition comes after the report has read the rate in force, and before it has stored that it uses it."""
     quarter_hour = QuarterHour.at(at - DAY)
-    state(desk, currency, statement("1.01", at - 2 * DAY), EUR)
-    state(desk, currency, statement("1.04", at), EUR)
-    added = statement("1.02", quarter_hour.start)
+    state(desk, currency, rate_request("1.01", at - 2 * DAY), EUR)
+    state(desk, currency, rate_request("1.04", at), EUR)
+    added = rate_request("1.02", quarter_hour.start)
     client: Any = Racing(desk.storage.dynamodb, lambda: state(desk, currency, added, EUR), before="put_item")
     pins = replace(desk.storage.reports.pins, client=client).pinned_or_pin(RUN, quarter_hour, EUR, [currency])
     assert pins[currency] == ExchangeRate(Decimal("1.02"), "ECB", EUR, quarter_hour.start)
@@ -256,7 +261,7 @@ def history(desk: Metered, currency: str, at: datetime) -> str:
     for number in range(12):
         when = at + 5 * number * MINUTE
         with using(ManualClock(when)):
-            keep(desk, dict(state(desk, currency, statement(f"1.{number + 1:02d}", when), EUR)))
+            keep(desk, dict(state(desk, currency, rate_request(f"1.{number + 1:02d}", when), EUR)))
     return currency
 
 
@@ -330,8 +335,8 @@ def test_a_trend_compares_with_the_window_before(  # noqa: PLR0913, PLR0917 - wh
 ) -> None:
     hour = at.replace(minute=0, second=0, microsecond=0) - 100 * DAY
     for minutes, units in ((0, "1.08"), (59, "1.09"), (60, "1.10"), (65, "1.11")):
-        state(desk, currency, statement(units, hour + minutes * MINUTE), EUR)
-    latest = state(desk, currency, statement("1.12", hour + 70 * MINUTE), EUR)
+        state(desk, currency, rate_request(units, hour + minutes * MINUTE), EUR)
+    latest = state(desk, currency, rate_request("1.12", hour + 70 * MINUTE), EUR)
     found = rates(desk).before_window(layer, latest)
     assert found
     comparison = windows(desk).compared(layer, latest, found)
@@ -344,7 +349,7 @@ def test_a_trend_compares_with_the_window_before(  # noqa: PLR0913, PLR0917 - wh
 
 
 def test_the_first_rate_has_no_rate_before_it(desk: Metered, currency: str, at: datetime) -> None:
-    assert rates(desk).before_window(CHANGE, state(desk, currency, statement("1.08", at), EUR)) is None
+    assert rates(desk).before_window(CHANGE, state(desk, currency, rate_request("1.08", at), EUR)) is None
 
 
 @pytest.mark.parametrize("limit", [1, 2, 100])
@@ -353,7 +358,7 @@ def test_a_window_lists_the_rates_that_changed_in_it(
 ) -> None:
     codes = [f"W{letter}{chr(ord('A') + limit % 26)}" for letter in "ABCDE"]
     for code in codes:
-        keep(desk, dict(state(desk, code, statement("2", at), EUR)))
+        keep(desk, dict(state(desk, code, rate_request("2", at), EUR)))
     found: list[str] = []
     token = None
     while True:
@@ -373,7 +378,7 @@ def test_a_window_lists_the_rates_that_changed_in_it(
 def test_all_rates_in_force_are_listed_once_each(
     desk: Metered, currency: str, at: datetime, record_property: Record
 ) -> None:
-    state(desk, currency, statement("2", at), EUR)
+    state(desk, currency, rate_request("2", at), EUR)
     found = everything(windows(desk).latest, 3)
     assert [one["units_per_base"] for one in found if one["currency"] == currency] == ["2"]
     assert len({one["currency"] for one in found}) == len(found)
@@ -383,7 +388,7 @@ def test_all_rates_in_force_are_listed_once_each(
 
 
 def test_expired_snapshots_are_not_shown_but_the_history_stays(desk: Metered, currency: str, at: datetime) -> None:
-    keep(desk, dict(state(desk, currency, statement("3", at - timedelta(days=400)), EUR)))
+    keep(desk, dict(state(desk, currency, rate_request("3", at - timedelta(days=400)), EUR)))
     with pytest.raises(NotFoundError):
         windows(desk).at(rate_pk(currency), HOUR, at)
     found = rates(desk).as_of(currency, at - timedelta(days=399))
@@ -395,27 +400,27 @@ def test_expired_snapshots_are_not_shown_but_the_history_stays(desk: Metered, cu
 
 
 def test_the_first_pinned_rates_stay(desk: Metered, currency: str, at: datetime, record_property: Record) -> None:
-    quarter_hour, store = QuarterHour.at(at), desk.storage.reports.pins
-    state(desk, currency, statement("1.5", at), EUR)
-    found = store.in_force(currency, quarter_hour.end, EUR)
+    quarter_hour, pins = QuarterHour.at(at), desk.storage.reports.pins
+    state(desk, currency, rate_request("1.5", at), EUR)
+    found = store(desk.storage.entities).in_force(currency, quarter_hour.end, EUR)
     assert found == ExchangeRate(Decimal("1.5"), "ECB", EUR, at)
     first = {currency: found, "ZZZ": None}
-    bill = desk.bill(lambda: store.pin(quarter_hour, EUR, first))
+    bill = desk.bill(lambda: pins.pin(quarter_hour, EUR, first))
     assert (bill.write_units, bill.read_units) == (1, 0)
     record_property("pin the rates of a quarter-hour", cost(bill))
     with using(ManualClock(at + MINUTE)):
         other = {currency: replace(found, units_per_base=Decimal(9)), "ZZZ": found}
-        assert store.pin(quarter_hour, EUR, other) == store.pinned(quarter_hour, EUR) == first
-    assert store.pinned(quarter_hour, "USD") == {}
-    assert store.pin(quarter_hour, "USD", {}) == {}
+        assert pins.pin(quarter_hour, EUR, other) == pins.pinned(quarter_hour, EUR) == first
+    assert pins.pinned(quarter_hour, "USD") == {}
+    assert pins.pin(quarter_hour, "USD", {}) == {}
 
 
 def test_a_rate_counts_in_a_quarter_hour_if_it_was_in_force_before_its_end_and_of_the_same_base(
     desk: Metered, currency: str, at: datetime
 ) -> None:
-    quarter_hour, store = QuarterHour.at(at), desk.storage.reports.pins
+    quarter_hour, found = QuarterHour.at(at), store(desk.storage.entities)
     with using(ManualClock(quarter_hour.end)):
-        state(desk, currency, statement("1.5", quarter_hour.end), EUR)
-    assert store.in_force(currency, quarter_hour.end, EUR) is None
-    assert store.in_force(currency, quarter_hour.next.end, EUR)
-    assert store.in_force(currency, quarter_hour.next.end, "USD") is None
+        state(desk, currency, rate_request("1.5", quarter_hour.end), EUR)
+    assert found.in_force(currency, quarter_hour.end, EUR) is None
+    assert found.in_force(currency, quarter_hour.next.end, EUR)
+    assert found.in_force(currency, quarter_hour.next.end, "USD") is None

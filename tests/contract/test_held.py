@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from quarterhour.ledger.event import Event
-from quarterhour.ledger.held_events import Decision, HeldEvent, HeldReason, Hold, Release, Reservation
+from quarterhour.ledger.held_events import HeldEvent, HeldReason, Hold, OperatorDecision, Release, Reservation
 from quarterhour.model.errors import FieldProblem
 from quarterhour.model.identifiers import Identity
 from tests.contract.metered import Record, cost, metered
@@ -14,7 +14,7 @@ from tests.support.builders import event
 
 AGENCY, SALE = HeldReason.UNREGISTERED_AGENCY, HeldReason.UNKNOWN_SALE
 WHY = FieldProblem("data.amount", "is -2, more than is left of the sale", "-1 at the most")
-DECISION = Decision("ann", "2026-10-23T01:30:00.000Z", "sent by a test")
+DECISION = OperatorDecision("ann", "2026-10-23T01:30:00.000Z", "sent by a test")
 RELEASE = Release(DECISION.by, DECISION.at, DECISION.reason, AGENCY)
 
 

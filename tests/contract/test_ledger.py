@@ -18,13 +18,13 @@ from quarterhour.ledger.event import Event
 from quarterhour.ledger.held_events import HeldEvent, HeldReason, Hold, Reservation, held_key
 from quarterhour.ledger.keys import linked_event_of, linked_range
 from quarterhour.ledger.linked import LinkedClaim
+from quarterhour.ledger.partitions import partition_request
 from quarterhour.ledger.plan import Claim, Claimed, Refundable, ledger_values
 from quarterhour.ledger.store import Entry, claim_values, linked_request
 from quarterhour.model.clock import iso_millis
 from quarterhour.model.identifiers import Account, Identity
 from quarterhour.model.periods import Calendar, Period
 from quarterhour.model.quarter_hours import QuarterHour
-from quarterhour.reports.store import partition_request
 from tests.contract.metered import Metered, Record, cost, metered
 from tests.contract.storage import Storage, only_dynamodb_local
 from tests.support.builders import claim, event, linked_of, rerating, terms

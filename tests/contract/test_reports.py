@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 
-from quarterhour.aws.entity import CHECKPOINT_KEY
 from quarterhour.aws.items import Item, from_item
 from quarterhour.aws.tables import query_pages
 from quarterhour.counters.plan import Retention, quarter_hour_changes
+from quarterhour.ledger.keys import CHECKPOINT_KEY
+from quarterhour.ledger.partitions import partition_request
 from quarterhour.ledger.plan import ledger_values
 from quarterhour.model.errors import OvertakenError, SealedFileError
 from quarterhour.model.identifiers import Account, Partition
@@ -21,7 +22,6 @@ from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.model.totals import Totals
 from quarterhour.reports.keys import RUNS
 from quarterhour.reports.plan import Checkpoint, Plan, Proof, SealedFile, run_values, with_proofs
-from quarterhour.reports.store import partition_request
 from tests.contract.storage import Storage
 from tests.support.builders import claim, event, in_own_month, keys_in_own_month
 from tests.support.older_counters import older_changes

@@ -10,7 +10,7 @@ from botocore.exceptions import ClientError
 from quarterhour.aws.retries import is_cancelled
 from quarterhour.model.errors import ConflictError
 from quarterhour.schedule.keys import SCHEDULE
-from quarterhour.schedule.plan import Change, DesiredSchedule, ScheduleRequest, change
+from quarterhour.schedule.plan import DesiredSchedule, ScheduleChange, ScheduleRequest, change
 from quarterhour.schedule.service import ScheduleReconciler
 from quarterhour.schedule.store import update_request
 from quarterhour.web.paging import Paging
@@ -22,7 +22,7 @@ NIGHTLY = "cron(0 2 * * ? *)"
 OFTEN = "rate(15 minutes)"
 
 
-def planned(current: DesiredSchedule, by: str = "ann", **fields: Any) -> Change:
+def planned(current: DesiredSchedule, by: str = "ann", **fields: Any) -> ScheduleChange:
     made = change(current, ScheduleRequest(fields, None), DEPLOYED, by, NOW)
     assert made
     return made
@@ -187,10 +187,10 @@ def test_after_concurrent_changes_the_actual_schedule_is_the_newest_desired_one(
 def test_a_transaction_that_conflicts_with_another_is_retried(
     storage: Storage, reconciler: ScheduleReconciler, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    attempts: list[Change] = []
+    attempts: list[ScheduleChange] = []
     record = storage.schedule.record
 
-    def fail_once(_: object, made: Change) -> None:
+    def fail_once(_: object, made: ScheduleChange) -> None:
         attempts.append(made)
         if len(attempts) == 1:
             raise ClientError({"Error": {"Code": "TransactionConflictException"}}, "TransactWriteItems")

@@ -19,9 +19,9 @@ from itertools import count
 from typing import Any
 from urllib.parse import quote
 
-from quarterhour.aws.entity import CHECKPOINT_KEY
 from quarterhour.aws.items import from_item
 from quarterhour.ledger.event_index import INDEXED, keys_in
+from quarterhour.ledger.keys import CHECKPOINT_KEY
 from quarterhour.locations.keys import location_of
 from quarterhour.model import money
 from quarterhour.model.totals import Totals

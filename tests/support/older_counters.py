@@ -7,8 +7,8 @@ from typing import Any
 from quarterhour.counters.keys import partition_key
 from quarterhour.counters.plan import (
     Addition,
-    Change,
     Counter,
+    CounterChange,
     Group,
     Retention,
     counter_change,
@@ -30,7 +30,7 @@ def older_changes(  # noqa: PLR0913 - all that the three counters hold
     seq: str,
     last_updated: str,
     retention: Retention,
-) -> list[Change | Addition]:
+) -> list[CounterChange | Addition]:
     """Return the changes by which 0.1.0 added a difference to the three counters of a partition."""
     more: Any = {"counted": {}, "last_updated": last_updated, "retention": retention}
     in_month = in_own_month(partition.quarter_hour, delta)
@@ -38,15 +38,17 @@ def older_changes(  # noqa: PLR0913 - all that the three counters hold
     _, *shared, _ = quarter_hour_changes(account, partition.quarter_hour, stored, in_month, **more)
     watermark = {"seq": seq, "expires_at": epoch(partition.quarter_hour.end + retention.quarter_hour)}
     written = [counter_change(partition_key(account, partition), stored, delta, watermark), *shared]
-    return [without_payments(change) for change in written if isinstance(change, Change)]
+    return [without_payments(change) for change in written if isinstance(change, CounterChange)]
 
 
-def without_payments(change: Change) -> Change:
+def without_payments(change: CounterChange) -> CounterChange:
     """Return the change of a counter without payments, which 0.1.0 did not know."""
     return replace(change, values={name: value for name, value in change.values.items() if name != "payments"})
 
 
-def older_group_changes(group: Group, stored: Mapping[str, Counter], retention: Retention) -> list[Change | Addition]:
+def older_group_changes(
+    group: Group, stored: Mapping[str, Counter], retention: Retention
+) -> list[CounterChange | Addition]:
     """Return the changes by which 0.1.0 counted the postings of a group, which are of one partition."""
     (partition,) = group.partitions
     applied = stored.get(partition_key(group.account, partition)["sk"], {}).get("seq", "")

@@ -5,8 +5,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from quarterhour.aws.entity import SHARDS_KEY
 from quarterhour.aws.items import from_item, to_item
+from quarterhour.ledger.keys import SHARDS_KEY
 from quarterhour.model.errors import SealedFileError
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.reports.keys import RUNS

@@ -13,7 +13,7 @@ LINT_IMPORTS = Path(sys.executable).with_name("lint-imports")
 FEATURES = "Features import web, web imports aws, aws imports model; features import downwards"
 TOOLS = "The tools import downwards"
 SHIPPED = "The functions do not ship the tools"
-PURE = "The model, the pages, every keys.py, plan.py and page.py load without an AWS client"
+PURE = "The model, the HTML, every keys.py, plan.py and page.py load without an AWS client"
 
 
 @pytest.fixture

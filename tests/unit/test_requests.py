@@ -12,8 +12,9 @@ from quarterhour.aws.items import from_item, to_item
 from quarterhour.aws.tables import insert_items_request, put_items_request
 from quarterhour.counters import store as counters
 from quarterhour.counters.distinct import marker_sets
-from quarterhour.counters.plan import Change, Retention
+from quarterhour.counters.plan import CounterChange, Retention
 from quarterhour.ledger import store as ledger
+from quarterhour.ledger.partitions import partition_request
 from quarterhour.ledger.plan import ledger_values
 from quarterhour.model.identifiers import Account
 from quarterhour.model.quarter_hours import QuarterHour
@@ -30,8 +31,8 @@ REFUND = linked_of(event("refund-1", "sale.refunded", amount="-2.50", refers_to=
 VOID = linked_of(void("void-1"), REFUND.after)
 PLAN = Plan(QUARTER_HOUR, QUARTER_HOUR.next, "2026-10-23T02:05:00.000Z", "1.0", 1, ("run-0", "hash-0"))
 CHECKPOINT = Checkpoint(QUARTER_HOUR.previous, ("run-0", "hash-0"), None)
-NEW = Change({"pk": "ACCOUNT#42#GBP", "sk": "latest", "events": 1, "version": 1}, None)
-TRANSITIONS = Change({"pk": "ACCOUNT#42#GBP", "sk": "DAY#2026-10-23", "events": 2, "version": 2}, Decimal(1))
+NEW = CounterChange({"pk": "ACCOUNT#42#GBP", "sk": "latest", "events": 1, "version": 1}, None)
+TRANSITIONS = CounterChange({"pk": "ACCOUNT#42#GBP", "sk": "DAY#2026-10-23", "events": 2, "version": 2}, Decimal(1))
 LIFETIME_MARKERS, DAY_MARKERS = marker_sets(
     Account("42", "GBP"), QUARTER_HOUR.day, {"c1", "c2"}, Retention(timedelta(days=35), timedelta(days=800))
 )
@@ -60,7 +61,7 @@ REQUESTS: dict[str, tuple[str, dict[str, Any]]] = {
     ),
     "set customers": ("UpdateItem", counters.customers_request("Entity", DAY_MARKERS.counter, 3, 1_800_000_000)),
     "snapshot": ("PutItem", snapshots.put_request("Entity", {"pk": "a", "sk": "5m#x", "version": Decimal(7)})),
-    "partition": ("Query", reports.partition_request("Ledger", PLAN.partitions(Part(QUARTER_HOUR))[0], 100)),
+    "partition": ("Query", partition_request("Ledger", PLAN.partitions(Part(QUARTER_HOUR))[0], 100)),
     "fix": ("UpdateItem", reports.plan_request("Entity", CHECKPOINT, PLAN)),
     "progress": ("UpdateItem", reports.progress_request("Entity", PLAN, [SealedFile(3, "abc", 99), SealedFile(0)])),
     "finish": ("UpdateItem", reports.finish_request("Entity", PLAN, "hash-1")),

@@ -7,10 +7,10 @@ import pytest
 from quarterhour.acceptance.plan import (
     FOLLOWING,
     OF_AGENCY,
-    Change,
-    Decision,
     Dispute,
     Party,
+    StatementChange,
+    StatementDecision,
     StatementHistory,
     StatementName,
     Status,
@@ -34,11 +34,11 @@ from tests.support.stored_statements import listed, plan_of
 NAME = StatementName(Period(2026, 10), Account("42", "GBP"))
 LINE = Identity("shop", "e-1")
 ANN = person("42")
-BY_ANN = Decision("ann", Party.AGENCY, "2026-11-05T10:00:00.000Z", "returned")
-BY_US = Decision("arn:shop", Party.MARKETPLACE, "2026-11-06T10:00:00.000Z", "agreed")
+BY_ANN = StatementDecision("ann", Party.AGENCY, "2026-11-05T10:00:00.000Z", "returned")
+BY_US = StatementDecision("arn:shop", Party.MARKETPLACE, "2026-11-06T10:00:00.000Z", "agreed")
 
 
-def history(*changes: Change, issued: bool = True) -> StatementHistory:
+def history(*changes: StatementChange, issued: bool = True) -> StatementHistory:
     statement = listed(issued=issued).as_item(NAME.period, QuarterHour.parse("202611040000"))
     found = StatementHistory.of([statement, *(one.as_item(NAME, number) for number, one in enumerate(changes, 1))])
     assert found
@@ -62,11 +62,11 @@ def stored(item: dict[str, Any]) -> dict[str, Any]:
 @pytest.mark.parametrize("before", Status)
 @pytest.mark.parametrize("after", Status)
 def test_a_status_is_followed_by_those_that_the_table_allows(before: Status, after: Status) -> None:
-    so_far = history(Change(before, BY_US)) if before not in {Status.ISSUED, Status.NOT_ISSUED} else None
+    so_far = history(StatementChange(before, BY_US)) if before not in {Status.ISSUED, Status.NOT_ISSUED} else None
     so_far = so_far or history(issued=before is Status.ISSUED)
     request = StatusRequest(after, "agreed", len(so_far.changes))
     if after in FOLLOWING[before]:
-        assert planned_change(so_far, request, BY_US) == Change(after, BY_US)
+        assert planned_change(so_far, request, BY_US) == StatementChange(after, BY_US)
     else:
         with pytest.raises(ConflictError, match=f"is {before}, and cannot become {after}"):
             planned_change(so_far, request, BY_US)
@@ -86,14 +86,18 @@ def test_people_set_only_what_is_theirs(status: Status) -> None:
 BY_STATUS: Final = {
     "not issued": history(issued=False),
     "issued": history(),
-    "accepted": history(Change(Status.ACCEPTED, BY_ANN)),
-    "disputed": history(Change(Status.DISPUTED, BY_ANN)),
-    "a line disputed": history(Change(Status.DISPUTED, BY_ANN, LINE)),
-    "disputed with a line": history(Change(Status.DISPUTED, BY_ANN), Change(Status.DISPUTED, BY_ANN, LINE)),
-    "disputed, its line resolved": history(
-        Change(Status.DISPUTED, BY_ANN), Change(Status.DISPUTED, BY_ANN, LINE), Change(Status.DISPUTED, BY_US, LINE)
+    "accepted": history(StatementChange(Status.ACCEPTED, BY_ANN)),
+    "disputed": history(StatementChange(Status.DISPUTED, BY_ANN)),
+    "a line disputed": history(StatementChange(Status.DISPUTED, BY_ANN, LINE)),
+    "disputed with a line": history(
+        StatementChange(Status.DISPUTED, BY_ANN), StatementChange(Status.DISPUTED, BY_ANN, LINE)
     ),
-    "resolved": history(Change(Status.DISPUTED, BY_ANN, LINE), Change(Status.RESOLVED, BY_US, LINE)),
+    "disputed, its line resolved": history(
+        StatementChange(Status.DISPUTED, BY_ANN),
+        StatementChange(Status.DISPUTED, BY_ANN, LINE),
+        StatementChange(Status.DISPUTED, BY_US, LINE),
+    ),
+    "resolved": history(StatementChange(Status.DISPUTED, BY_ANN, LINE), StatementChange(Status.RESOLVED, BY_US, LINE)),
 }
 
 
@@ -124,8 +128,8 @@ def test_a_history_says_what_its_reader_may_do_now(
 
 
 def test_a_history_is_read_back_as_it_was_written_in_either_order() -> None:
-    line = Change(Status.DISPUTED, BY_ANN, LINE)
-    last = Change(Status.RESOLVED, BY_US, LINE, Identity("shop", "r-1"))
+    line = StatementChange(Status.DISPUTED, BY_ANN, LINE)
+    last = StatementChange(Status.RESOLVED, BY_US, LINE, Identity("shop", "r-1"))
     so_far = history(line, last)
     items = [
         {**so_far.statement},
@@ -150,11 +154,11 @@ def test_people_see_no_operators_of_the_marketplace() -> None:
 
 
 def test_the_last_resolved_line_resolves_the_statement() -> None:
-    over, so_far = dispute().resolution(BY_US), history(Change(Status.DISPUTED, BY_ANN, LINE))
+    over, so_far = dispute().resolution(BY_US), history(StatementChange(Status.DISPUTED, BY_ANN, LINE))
     assert [resolved(so_far, over, others).status for others in (2, 1, 0)] == [
         Status.DISPUTED, Status.DISPUTED, Status.RESOLVED
     ]  # fmt: skip
-    disputed_itself = history(Change(Status.DISPUTED, BY_ANN), *so_far.changes)
+    disputed_itself = history(StatementChange(Status.DISPUTED, BY_ANN), *so_far.changes)
     assert resolved(disputed_itself, over, 0).status is Status.DISPUTED
 
 
@@ -165,7 +169,7 @@ def test_the_corrections_of_a_corrections_line_refer_to_its_sale() -> None:
 
 
 def test_a_statement_with_very_many_changes_takes_no_further_dispute() -> None:
-    many = history(*[Change(Status.DISPUTED, BY_ANN, LINE)] * 400)
+    many = history(*[StatementChange(Status.DISPUTED, BY_ANN, LINE)] * 400)
     with pytest.raises(ConflictError, match="has 400 changes"):
         opened(many, LINE, facts(), BY_ANN)
 

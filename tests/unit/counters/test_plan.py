@@ -16,8 +16,8 @@ from quarterhour.aws.streams import SEQUENCE_DIGITS
 from quarterhour.counters.keys import partition_key, period_of
 from quarterhour.counters.plan import (
     Addition,
-    Change,
     Counter,
+    CounterChange,
     Group,
     Retention,
     by_quarter_hour,
@@ -52,10 +52,12 @@ class Table:
         found = ((key["sk"], self.items.get((key["pk"], key["sk"]))) for key in keys)
         return {sk: item for sk, item in found if item}
 
-    def write(self, planned: Sequence[Change | Addition]) -> bool:
+    def write(self, planned: Sequence[CounterChange | Addition]) -> bool:
         """Write all or none; ``False`` where one has changed since it was read."""
         changes = {
-            (change.values["pk"], change.values["sk"]): change for change in planned if isinstance(change, Change)
+            (change.values["pk"], change.values["sk"]): change
+            for change in planned
+            if isinstance(change, CounterChange)
         }
         added = {(one.counter["pk"], one.counter["sk"]): one for one in planned if isinstance(one, Addition)}
         assert len(changes | added) == len(planned), "a transaction takes each item at most once"
@@ -106,14 +108,14 @@ class Table:
         return {period_of(sk): Totals.of(item) for sk, item in of.items() if sk.startswith("PERIOD#")}
 
 
-def changes(one: Group, stored: Mapping[str, Counter]) -> list[Change | Addition]:
+def changes(one: Group, stored: Mapping[str, Counter]) -> list[CounterChange | Addition]:
     """Plan the counting of what is new in a group, without customers."""
     new = uncounted(one, stored)
     return group_changes(new, stored, (), RETENTION) if new.postings else []
 
 
-def counters_of(planned: Sequence[Change | Addition]) -> list[Counter]:
-    return [change.values for change in planned if isinstance(change, Change)]
+def counters_of(planned: Sequence[CounterChange | Addition]) -> list[Counter]:
+    return [change.values for change in planned if isinstance(change, CounterChange)]
 
 
 def posting(account: str, partition: str, amount: Decimal | str, commission: Decimal | str, i: int) -> dict[str, Any]:
@@ -292,7 +294,7 @@ def test_a_counter_that_was_stored_before_there_were_payments_counts_them_from_0
 
 def test_one_transaction_moves_quarter_hour_day_period_and_lifetime_together() -> None:
     (one,), _ = group(stream([posting("42#GBP", PARTITIONS[0], "10.00", "1.00", 5)]))
-    planned = [change for change in changes(one, {}) if isinstance(change, Change)]
+    planned = [change for change in changes(one, {}) if isinstance(change, CounterChange)]
     assert [change.values["sk"] for change in planned] == [
         "QUARTER#202610230130",
         "latest",

@@ -13,7 +13,7 @@ from quarterhour.aws.retries import ATTEMPTS
 from quarterhour.aws.streams import Poison
 from quarterhour.aws.workers import Workers
 from quarterhour.counters.distinct import Marker, MarkerSet, new_markers
-from quarterhour.counters.plan import Addition, Change, Counter, Retention
+from quarterhour.counters.plan import Addition, Counter, CounterChange, Retention
 from quarterhour.counters.service import CounterUpdater
 from quarterhour.model import clock
 from quarterhour.model.errors import UnavailableError
@@ -55,8 +55,8 @@ class Counters:
         self.markers = {one["pk"]: one for of in sets for one in new_markers(of, places, self.markers)} | self.markers
         return self.markers
 
-    def write(self, planned: Sequence[Change | Addition]) -> None:
-        changes = [change.values for change in planned if isinstance(change, Change)]
+    def write(self, planned: Sequence[CounterChange | Addition]) -> None:
+        changes = [change.values for change in planned if isinstance(change, CounterChange)]
         _, agency, _ = changes[0]["pk"].split("#")
         if errors := self.failing.get(f"of_{agency}"):
             raise errors.pop(0)

@@ -1,4 +1,4 @@
-"""Exchange rates: what a statement must hold, and how a rate is stored and shown."""
+"""Exchange rates: what a request must hold, and how a rate is stored and shown."""
 
 from decimal import Decimal
 from typing import Any
@@ -7,7 +7,12 @@ import pytest
 
 from quarterhour.aws.entity import Values
 from quarterhour.aws.items import from_item, to_item
-from quarterhour.exchange_rates.exchange_rate import EXCHANGE_RATE_STATES, ExchangeRate, Statement, read_statement
+from quarterhour.exchange_rates.exchange_rate import (
+    EXCHANGE_RATE_STATES,
+    ExchangeRate,
+    ExchangeRateRequest,
+    read_request,
+)
 from quarterhour.exchange_rates.keys import latest_key
 from quarterhour.model.clock import MILLISECOND, iso_millis
 from quarterhour.model.errors import InvalidError
@@ -27,12 +32,14 @@ def body(**changed: object) -> dict[str, Any]:
     return {name: value for name, value in sent.items() if value is not None}
 
 
-def test_a_statement_is_parsed_exactly_and_to_the_millisecond() -> None:
-    found = read_statement(body(units_per_base=Decimal("1.08420"), as_of="2026-10-23T03:00:00.1239+02:00"), AT)
-    assert found == Statement(Decimal("1.08420"), "ECB", AT.replace(hour=1, minute=0, second=0, microsecond=123_000))
-    assert read_statement(body(as_of=None), AT).as_of is None
-    assert read_statement(body(as_of=iso_millis(AT)), AT).as_of == AT
-    assert (read_statement(body(), AT).base, read_statement(body(base="EUR"), AT).base) == ("", "EUR")
+def test_a_request_is_parsed_exactly_and_to_the_millisecond() -> None:
+    found = read_request(body(units_per_base=Decimal("1.08420"), as_of="2026-10-23T03:00:00.1239+02:00"), AT)
+    assert found == ExchangeRateRequest(
+        Decimal("1.08420"), "ECB", AT.replace(hour=1, minute=0, second=0, microsecond=123_000)
+    )
+    assert read_request(body(as_of=None), AT).as_of is None
+    assert read_request(body(as_of=iso_millis(AT)), AT).as_of == AT
+    assert (read_request(body(), AT).base, read_request(body(base="EUR"), AT).base) == ("", "EUR")
 
 
 @pytest.mark.parametrize(
@@ -48,15 +55,15 @@ def test_a_statement_is_parsed_exactly_and_to_the_millisecond() -> None:
         ({"rate": "1"}, "rate"),
     ],
 )
-def test_a_bad_statement_is_refused_with_its_field(changed: dict[str, Any], field: str) -> None:
+def test_a_bad_request_is_refused_with_its_field(changed: dict[str, Any], field: str) -> None:
     with pytest.raises(InvalidError) as error:
-        read_statement(body(**changed), AT)
+        read_request(body(**changed), AT)
     assert [problem.field.strip("'") for problem in error.value.problems] == [field]
 
 
 def test_all_problems_are_listed_at_once() -> None:
     with pytest.raises(InvalidError) as error:
-        read_statement({"rate": 1}, AT)
+        read_request({"rate": 1}, AT)
     assert len(error.value.problems) == 3
 
 

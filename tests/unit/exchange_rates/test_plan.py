@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from quarterhour.aws.entity import Values
 from quarterhour.aws.items import from_item, to_item
-from quarterhour.exchange_rates.exchange_rate import ExchangeRate, Statement
+from quarterhour.exchange_rates.exchange_rate import ExchangeRate, ExchangeRateRequest
 from quarterhour.exchange_rates.plan import (
     LastUse,
     RateChange,
@@ -115,18 +115,18 @@ def test_the_last_use_of_rates_is_parsed_as_it_was_stored() -> None:
     assert LastUse.of(from_item(to_item(use.values("GBP")))) == use
 
 
-def test_a_statement_without_an_instant_is_from_now_on() -> None:
-    statement = Statement(Decimal("1.1"), "ECB", None)
+def test_a_request_without_an_instant_is_from_now_on() -> None:
+    request = ExchangeRateRequest(Decimal("1.1"), "ECB", None)
     now = AT + timedelta(microseconds=999)
-    assert effective_at(statement, "EUR", None, now) == AT
-    assert effective_at(statement, "EUR", stored_rate(), now) == AT + MILLISECOND, (
+    assert effective_at(request, "EUR", None, now) == AT
+    assert effective_at(request, "EUR", stored_rate(), now) == AT + MILLISECOND, (
         "after the one in force, within its millisecond"
     )
-    assert effective_at(statement, "EUR", stored_rate(), AT + MINUTE) == AT + MINUTE
-    same = Statement(Decimal("1.0842"), "ECB", None)
+    assert effective_at(request, "EUR", stored_rate(), AT + MINUTE) == AT + MINUTE
+    same = ExchangeRateRequest(Decimal("1.0842"), "ECB", None)
     assert effective_at(same, "EUR", stored_rate(), AT + MINUTE) == AT, "nothing new is stated"
     assert effective_at(same, "USD", stored_rate(), AT + MINUTE) == AT + MINUTE
-    assert effective_at(Statement(Decimal(1), "ECB", AT - MINUTE), "EUR", stored_rate(), now) == AT - MINUTE
+    assert effective_at(ExchangeRateRequest(Decimal(1), "ECB", AT - MINUTE), "EUR", stored_rate(), now) == AT - MINUTE
 
 
 def test_the_windows_keep_a_rate_as_they_keep_an_account() -> None:

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quarterhour.aws.entity import CHECKPOINT_KEY, SHARDS_KEY
 from quarterhour.aws.entity_table import EntityReader
 from quarterhour.aws.items import Item, to_item
 from quarterhour.aws.workers import Workers
 from quarterhour.ledger import event_index, event_pages
 from quarterhour.ledger.event import REFUND, SALE
 from quarterhour.ledger.event_index import EventIndex, IndexedSpan
+from quarterhour.ledger.keys import CHECKPOINT_KEY, SHARDS_KEY
 from quarterhour.ledger.plan import ledger_values
 from quarterhour.ledger.queries import RESERVE_SECONDS, LedgerQueries
 from quarterhour.model import clock

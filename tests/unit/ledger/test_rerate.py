@@ -15,7 +15,7 @@ from quarterhour.ledger.explanation import commission_matches
 from quarterhour.ledger.linked import LinkedClaim
 from quarterhour.ledger.plan import Claim, ledger_values
 from quarterhour.ledger.pricing import has_price_of_sale, price_of
-from quarterhour.ledger.rerate import Order, Rerated, adjustment_id, rerated
+from quarterhour.ledger.rerate import Rerated, ReratingRequest, adjustment_id, rerated
 from quarterhour.model import exact_json, money
 from quarterhour.rate_cards.plan import InForce
 from quarterhour.rate_cards.rate_card import RateCard
@@ -28,8 +28,8 @@ WITH_A_FEE = rate_card({"percent": "10", "currency": "GBP", "fixed": "5"})
 OWN = "rate-card:42"
 
 
-def order(version: int = 2) -> Order:
-    return Order(Rerating(OWN, version, "ann"), "new contract")
+def request(version: int = 2) -> ReratingRequest:
+    return ReratingRequest(Rerating(OWN, version, "ann"), "new contract")
 
 
 def as_sent(posted: dict[str, Any]) -> Event:
@@ -70,7 +70,7 @@ class Book:
 
     def post(self, version: int = 2) -> list[dict[str, Any]]:
         """Rerate, and record the adjustments, which must have the commissions that were shown for them."""
-        posted = [adjustment for one in self.rerate(version) for adjustment in one.adjustments(order(version))]
+        posted = [adjustment for one in self.rerate(version) for adjustment in one.adjustments(request(version))]
         for one, commission in posted:
             sent = as_sent(one)
             assert self.record(sent, AT + timedelta(hours=2)) is None
@@ -126,7 +126,7 @@ def test_the_next_run_posts_the_adjustments_that_an_interrupted_run_did_not() ->
     book = Book()
     for number in range(4):
         book.record(event(f"s{number}", amount="100"))
-    (first, _), *_ = (adjustment for one in book.rerate() for adjustment in one.adjustments(order()))
+    (first, _), *_ = (adjustment for one in book.rerate() for adjustment in one.adjustments(request()))
     sent = as_sent(first)
     book.record(sent)
     assert [one["data"]["refers_to"] for one in book.post()] == ["s1", "s2", "s3"]
@@ -211,7 +211,7 @@ def test_the_next_run_sends_the_reversal_that_an_interrupted_run_lacked_under_it
     old_id = adjustment_id(event().identity, 1)
     book.record(event(old_id, "adjustment.recorded", amount="0", commission="10", refers_to="order-1"))
     (one,) = book.rerate()
-    (reversal, _), (rerating_, _) = one.adjustments(order())
+    (reversal, _), (rerating_, _) = one.adjustments(request())
     book.record(as_sent(rerating_))
     assert book.post() == [reversal]
     assert book.commission() == 20

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from quarterhour.model import money
 from quarterhour.rate_cards import arithmetic
-from quarterhour.rate_cards.arithmetic import Arithmetic, Charge, Named, Share, Step
+from quarterhour.rate_cards.arithmetic import Arithmetic, Charge, Named, PricingStep, Share
 from quarterhour.rate_cards.rate_card import Rule, Sold
 from tests.support.builders import amounts
 from tests.unit.rate_cards.builders import any_sold, rules
@@ -58,7 +58,7 @@ def test_every_step_is_yielded_with_its_result() -> None:
         ("maximum", "15.00"),
     ]
     assert list(Charge(Decimal("12.5"), Decimal("125.00")).steps()) == [
-        Step("percent", "12.5 % of 125.00", Decimal("15.62500"))
+        PricingStep("percent", "12.5 % of 125.00", Decimal("15.62500"))
     ]
     assert [name for name, _ in steps("share=5.30 of=10.00 before=2.00 after=6.00")] == ["after", "before", "refund"]
 

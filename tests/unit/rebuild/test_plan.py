@@ -5,7 +5,7 @@ from decimal import Decimal
 
 import pytest
 
-from quarterhour.counters.plan import Change, watermark
+from quarterhour.counters.plan import CounterChange, watermark
 from quarterhour.model.identifiers import Account, Partition
 from quarterhour.model.periods import Period
 from quarterhour.model.quarter_hours import LENGTH, QuarterHour
@@ -56,7 +56,7 @@ def test_quarter_hours_with_wrong_missing_or_surplus_counters_differ() -> None:
 def test_the_watermark_of_a_repaired_quarter_hour_is_at_the_end_for_every_shard() -> None:
     missing_ = {OCTOBER: Totals(1, Decimal(5), Decimal(0), Decimal(1))}
     quarter_hour, _, _, _ = quarter_hour_fix(ACCOUNT, ROLLOVER, missing_, [], {}, retention=RETENTION)
-    assert isinstance(quarter_hour, Change)
+    assert isinstance(quarter_hour, CounterChange)
     stored = {quarter_hour.values["sk"]: quarter_hour.values}
     assert {watermark(Partition(ROLLOVER, shard), stored) for shard in range(64)} == {LAST_SEQUENCE}
     assert len(LAST_SEQUENCE) == 40

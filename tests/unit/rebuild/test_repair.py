@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from quarterhour.aws.entity import Key
 from quarterhour.aws.workers import Workers
 from quarterhour.counters.distinct import Marker, MarkerSet, marker_sets
-from quarterhour.counters.plan import Addition, Change, Counter, group
+from quarterhour.counters.plan import Addition, Counter, CounterChange, group
 from quarterhour.ledger.event import PAYMENT
 from quarterhour.ledger.posting import Posting
 from quarterhour.model import clock
@@ -55,7 +55,7 @@ class Store:
         self.meanwhile()
         return found
 
-    def write(self, changes: Sequence[Change | Addition]) -> None:
+    def write(self, changes: Sequence[CounterChange | Addition]) -> None:
         if not self.table.write(changes):
             raise cancelled(["ConditionalCheckFailed"])
 

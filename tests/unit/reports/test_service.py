@@ -18,7 +18,7 @@ from quarterhour.model.clock import ManualClock
 from quarterhour.model.errors import LedgerItemError, OvertakenError, SealedFileError
 from quarterhour.model.identifiers import Account, Partition
 from quarterhour.model.quarter_hours import QuarterHour
-from quarterhour.model.totals import Totals
+from quarterhour.model.totals import QuarterHourTotals, Totals
 from quarterhour.reports.base_currency import Pins
 from quarterhour.reports.digests import hexdigest
 from quarterhour.reports.keys import Part
@@ -29,7 +29,6 @@ from quarterhour.reports.plan import (
     LineTotals,
     PartTotals,
     Plan,
-    QuarterHourTotals,
     ReportSettings,
     SealedFile,
     run_values,

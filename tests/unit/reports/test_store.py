@@ -1,7 +1,6 @@
 """The report's calls to S3 and DynamoDB where an object or item exists already, or a call fails temporarily."""
 
 from dataclasses import replace
-from datetime import timedelta
 from decimal import Decimal
 from io import BytesIO
 from typing import Any
@@ -12,7 +11,6 @@ from botocore.exceptions import ClientError, ReadTimeoutError
 from quarterhour.aws.items import from_item, to_item
 from quarterhour.aws.workers import Workers
 from quarterhour.exchange_rates.exchange_rate import ExchangeRate
-from quarterhour.model.clock import iso_millis
 from quarterhour.model.errors import OvertakenError, SealedFileError, UnavailableError
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.reports.base_currency import pins_as_list
@@ -134,35 +132,6 @@ def test_a_pin_that_could_not_be_written_is_an_error() -> None:
 
 def test_where_no_exchange_rates_are_pinned_none_are_returned() -> None:
     assert pins_of(Scripted({})).pinned(QUARTER_HOUR, "EUR") == {}
-
-
-# ---------------------------------------------------------------- the rate in force
-
-
-def found(*rates: ExchangeRate) -> Scripted:
-    return Scripted({"Items": [to_item(rate.values(1)) for rate in rates]})
-
-
-def test_the_exchange_rate_in_force_right_before_an_instant_is_the_newest_stated_until_then() -> None:
-    table = found(RATE, OTHER)
-    assert pins_of(table).in_force("GBP", QUARTER_HOUR.end, "EUR") == RATE
-    ((operation, request),) = table.calls
-    last = iso_millis(QUARTER_HOUR.end - timedelta(milliseconds=1))
-    assert (operation, request["ConsistentRead"], request["ScanIndexForward"]) == ("query", True, False)
-    assert from_item(request["ExpressionAttributeValues"]) == {
-        ":pk": "RATE#GBP",
-        ":low": "AS_OF#",
-        ":high": f"AS_OF#{last}",
-    }
-
-
-@pytest.mark.parametrize("base", ["USD", ""])
-def test_an_exchange_rate_of_another_base_currency_is_ignored(base: str) -> None:
-    assert pins_of(found(replace(RATE, base=base))).in_force("GBP", QUARTER_HOUR.end, "EUR") is None
-
-
-def test_before_the_first_exchange_rate_none_is_in_force() -> None:
-    assert pins_of(found()).in_force("GBP", QUARTER_HOUR.end, "EUR") is None
 
 
 # ---------------------------------------------------------------- the checkpoint

@@ -92,7 +92,7 @@ class StatementName(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class StatementDecision:
     """Who decided, when (ISO 8601) and why."""
 
     by: str
@@ -100,7 +100,7 @@ class Decision:
     at: str
     reason: str
 
-    def is_same(self, other: "Decision") -> bool:
+    def is_same(self, other: "StatementDecision") -> bool:
         """Return whether another decision of the same person has the same reason: then it is a retry."""
         return (self.by, self.party, self.reason) == (other.by, other.party, other.reason)
 
@@ -122,11 +122,11 @@ class Decision:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class StatementChange:
     """A change of a statement's status. ``line``: the disputed line; ``correction``: the event that resolved it."""
 
     status: Status
-    decision: Decision
+    decision: StatementDecision
     line: Identity | None = None
     correction: Identity | None = None
 
@@ -147,7 +147,7 @@ class Change:
         """Parse what ``as_item`` returned."""
         return cls(
             Status(values["status"]),
-            Decision.of(values),
+            StatementDecision.of(values),
             _read_identity(values.get("line")),
             _read_identity(values.get("correction")),
         )
@@ -164,7 +164,7 @@ class StatementHistory:
     """A statement's item, and the changes of its status in their order."""
 
     statement: Mapping[str, Any]
-    changes: tuple[Change, ...] = ()
+    changes: tuple[StatementChange, ...] = ()
 
     @property
     def name(self) -> StatementName:
@@ -200,7 +200,7 @@ class StatementHistory:
         ordered = sorted(items, key=lambda values: str(values["sk"]))
         if not ordered or "status" in ordered[0]:  # a list can begin or end within the changes
             return None
-        return cls(ordered[0], tuple(map(Change.of, ordered[1:])))
+        return cls(ordered[0], tuple(map(StatementChange.of, ordered[1:])))
 
     def shown_to(self, caller: Caller) -> dict[str, Any]:
         """Return the status with its history as a caller may see it, and what the caller may do now."""
@@ -234,7 +234,9 @@ def check_party(status: Status, caller: Caller) -> None:
         raise ForbiddenError(f"people of an agency set a statement to {_listed(OF_AGENCY)}: ask the marketplace")
 
 
-def planned_change(history: StatementHistory, request: StatusRequest, decision: Decision) -> Change | None:
+def planned_change(
+    history: StatementHistory, request: StatusRequest, decision: StatementDecision
+) -> StatementChange | None:
     """Return the change to write; ``None`` if the request is a retry of one that is written.
 
     Raises ``ConflictError`` if others have changed the status since, or if the status does not allow the change.
@@ -247,7 +249,7 @@ def planned_change(history: StatementHistory, request: StatusRequest, decision: 
         problem = FieldProblem("seen", f"is {request.seen}", f"{number}, once you have read the changes")
         raise ConflictError(f"{history.name} has {number} changes of its status, not {request.seen}", problem)
     _check_following(history, request.status)
-    return Change(request.status, decision)
+    return StatementChange(request.status, decision)
 
 
 def _check_following(history: StatementHistory, status: Status) -> None:
@@ -276,8 +278,8 @@ class Dispute:
     statement: StatementName
     line: Identity
     subject: Identity
-    opened: Decision
-    resolved: Decision | None = None
+    opened: StatementDecision
+    resolved: StatementDecision | None = None
     correction: Identity | None = None
 
     @property
@@ -290,7 +292,7 @@ class Dispute:
         """Its place in the indexes."""
         return dispute_place(self.opened.at, self.line)
 
-    def resolution(self, decision: Decision, correction: Identity | None = None) -> "Dispute":
+    def resolution(self, decision: StatementDecision, correction: Identity | None = None) -> "Dispute":
         """Return the dispute resolved by a decision, or by a correction."""
         return replace(self, resolved=decision, correction=correction)
 
@@ -316,8 +318,8 @@ class Dispute:
             StatementName.of(values),
             Identity(**values["line"]),
             Identity(**values["subject"]),
-            Decision.of(values["opened"]),
-            Decision.of(resolved) if resolved else None,
+            StatementDecision.of(values["opened"]),
+            StatementDecision.of(resolved) if resolved else None,
             _read_identity(values.get("correction")),
         )
 
@@ -336,7 +338,9 @@ class Dispute:
         }
 
 
-def opened(history: StatementHistory, line: Identity, facts: Facts, decision: Decision) -> tuple[Dispute, Change]:
+def opened(
+    history: StatementHistory, line: Identity, facts: Facts, decision: StatementDecision
+) -> tuple[Dispute, StatementChange]:
     """Return the dispute of a line and the change of the statement's status that it makes.
 
     Raises ``ConflictError`` if the status does not allow it.
@@ -348,10 +352,10 @@ def opened(history: StatementHistory, line: Identity, facts: Facts, decision: De
             f"{history.name} has {len(history.changes)} changes of its status: no further line of it can be disputed"
         )
     subject = reference(facts["source"], facts) or line
-    return Dispute(history.name, line, subject, decision), Change(Status.DISPUTED, decision, line)
+    return Dispute(history.name, line, subject, decision), StatementChange(Status.DISPUTED, decision, line)
 
 
-def resolved(history: StatementHistory, dispute: Dispute, open_lines: int) -> Change:
+def resolved(history: StatementHistory, dispute: Dispute, open_lines: int) -> StatementChange:
     """Return the change of the statement's status that a resolved dispute makes; ``open_lines``: the others' number.
 
     A statement that was disputed as a whole stays disputed, until that dispute is resolved too.
@@ -359,7 +363,7 @@ def resolved(history: StatementHistory, dispute: Dispute, open_lines: int) -> Ch
     if dispute.resolved is None:
         raise ValueError(f"the dispute of {dispute.line} is open")
     status = Status.DISPUTED if open_lines or history.is_disputed_itself else Status.RESOLVED
-    return Change(status, dispute.resolved, dispute.line, dispute.correction)
+    return StatementChange(status, dispute.resolved, dispute.line, dispute.correction)
 
 
 def is_on(plan: StatementPlan, name: StatementName, facts: Facts) -> bool:

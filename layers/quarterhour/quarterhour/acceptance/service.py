@@ -7,11 +7,11 @@ from typing import Any, Final, NamedTuple
 
 from quarterhour.acceptance.keys import LOWEST
 from quarterhour.acceptance.plan import (
-    Change,
-    Decision,
     Dispute,
     DisputeStatus,
     Party,
+    StatementChange,
+    StatementDecision,
     StatementHistory,
     StatementName,
     Status,
@@ -128,7 +128,7 @@ class AcceptanceService:
         def attempt() -> None:
             current = self.store.dispute(dispute.statement, dispute.line)
             if current and current.status is DisputeStatus.OPEN:
-                decision = Decision(_WATCH, Party.MARKETPLACE, _now(), reason)
+                decision = StatementDecision(_WATCH, Party.MARKETPLACE, _now(), reason)
                 self._resolve(current.resolution(decision, Identity(source, id_)))
 
         optimistically(attempt, str(dispute.statement))
@@ -152,13 +152,15 @@ class AcceptanceService:
             raise NotFoundError(f"{name} has no line of that event")
         return found.facts
 
-    def _check_lines(self, history: StatementHistory, change: Change) -> None:
+    def _check_lines(self, history: StatementHistory, change: StatementChange) -> None:
         """Raise ``ConflictError`` if a statement would be resolved while lines of it are disputed."""
         if change.status is Status.RESOLVED and (lines := self.store.open_lines(history.name)):
             disputes = "1 open dispute" if lines == 1 else f"{lines} open disputes"
             raise ConflictError(f"{history.name} has {disputes}: the last one that you resolve resolves it, too")
 
-    def _record(self, history: StatementHistory, change: Change, dispute: Dispute | None = None) -> StatementHistory:
+    def _record(
+        self, history: StatementHistory, change: StatementChange, dispute: Dispute | None = None
+    ) -> StatementHistory:
         self.store.record(change.as_item(history.name, len(history.changes) + 1), dispute)
         return StatementHistory(history.statement, (*history.changes, change))
 
@@ -201,8 +203,8 @@ class DisputeWatch:
         return True
 
 
-def _decision(caller: Caller, reason: str) -> Decision:
-    return Decision(caller.name, Party.of(caller), _now(), reason)
+def _decision(caller: Caller, reason: str) -> StatementDecision:
+    return StatementDecision(caller.name, Party.of(caller), _now(), reason)
 
 
 def _now() -> str:

@@ -1,4 +1,4 @@
-"""The key types of the Entity table: keys, ranges of keys, the ``latest`` state, windows, control items."""
+"""The key types of the Entity table: keys, ranges of keys, the ``latest`` state, windows."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,11 +15,6 @@ LATEST: Final = "latest"
 """The sort key of an entity's current state."""
 WINDOW_SHARDS: Final = 4
 """The number of index partitions of one window, over which its entities are spread."""
-
-CHECKPOINT_KEY: Final[Key] = {"pk": "CONTROL", "sk": "checkpoint"}
-"""The key of the control item with the last sealed quarter-hour and the plan of the unfinished run."""
-SHARDS_KEY: Final[Key] = {"pk": "CONTROL", "sk": "shards"}
-"""The key of the control item with the highest number of ledger shards ever used: reports read that many."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from heapq import merge
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
-from quarterhour.aws.entity import SHARDS_KEY, IndexRange, Key, Range, Values, is_live
+from quarterhour.aws.entity import IndexRange, Key, Range, Values, is_live
 from quarterhour.aws.items import Item, Request, from_item, to_item
 from quarterhour.aws.tables import get_item, get_items, query_pages
 from quarterhour.aws.workers import Workers
@@ -55,12 +55,6 @@ def window_request(table: str, partition: str, prefix: str, page_size: int, afte
         "Limit": page_size,
     }
     return _starting_after(request, after)
-
-
-def highest_shards(client: "DynamoDBClient", table: str) -> int:
-    """Return the highest number of ledger shards ever used, so that every partition is read."""
-    item = get_item(client, table, SHARDS_KEY)
-    return int(from_item(item)["shards"]) if item else 1
 
 
 def _starting_after(request: Request, key: Mapping[str, str] | None) -> Request:

@@ -9,6 +9,7 @@ from typing import Self, TypeVar
 
 from quarterhour.model import money
 from quarterhour.model.errors import SettingsError
+from quarterhour.model.periods import PERIOD, ZONE, Calendar, Period, time_zone
 
 T = TypeVar("T")
 
@@ -68,6 +69,15 @@ class Environment:
     def optional(self, name: str, expected: str, parse: Callable[[str], T]) -> T | None:
         """Return a variable as ``parse`` converts it; ``None`` if the variable is empty or missing."""
         return self.parsed(name, expected, parse) if self.variables.get(name) else None
+
+
+def calendar_of(env: Environment) -> Calendar:
+    """Return the calendar of a function's environment; raise ``SettingsError`` for a variable that is invalid."""
+    return Calendar(
+        env.parsed("BUSINESS_TIME_ZONE", ZONE, time_zone),
+        env.integer("PERIOD_GRACE_DAYS"),
+        env.optional("FIRST_PERIOD", f"{PERIOD}, or nothing", Period.parse),
+    )
 
 
 def _at_least(minimum: int, value: int) -> int:

@@ -133,7 +133,7 @@ class Retention:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class CounterChange:
     """A counter to be written, and the version that the stored one must have (``None``: it must not exist)."""
 
     values: Counter
@@ -154,7 +154,7 @@ class Addition:
     expires: int | None
 
 
-CounterWrite = Change | Addition
+CounterWrite = CounterChange | Addition
 """One write of the transaction that counts a group."""
 
 
@@ -267,12 +267,14 @@ def quarter_hour_changes(  # noqa: PLR0913 - all that the counters hold
     ]
 
 
-def counter_change(key: Key, stored: Mapping[str, Counter], delta: Totals, more: dict[str, Any]) -> Change:
+def counter_change(key: Key, stored: Mapping[str, Counter], delta: Totals, more: dict[str, Any]) -> CounterChange:
     """Return the change that adds a difference to a counter and increments its version; ``more`` replaces the rest."""
     before = stored.get(key["sk"], {})
     version = before.get("version")
     totals = (Totals.of(before) if before else Totals()) + delta
-    return Change({**before, **key, **totals.as_dict(), "version": (version or _NO_VERSION) + 1, **more}, version)
+    return CounterChange(
+        {**before, **key, **totals.as_dict(), "version": (version or _NO_VERSION) + 1, **more}, version
+    )
 
 
 def epoch(instant: datetime) -> int:

@@ -9,12 +9,21 @@ from quarterhour.aws.items import Request, from_item, to_item
 from quarterhour.aws.tables import get_items, insert_items, query_pages
 from quarterhour.aws.workers import Workers
 from quarterhour.counters.distinct import Marker, MarkerSet, missing, new_markers
-from quarterhour.counters.keys import account_pk, period_of, period_sks, quarter_hour_sks
-from quarterhour.counters.plan import Addition, Change, Counter, CounterWrite, by_quarter_hour_and_period
+from quarterhour.counters.keys import (
+    account_of,
+    account_pk,
+    partition_key,
+    period_of,
+    period_sks,
+    quarter_hour_key,
+    quarter_hour_of,
+    quarter_hour_sks,
+)
+from quarterhour.counters.plan import Addition, Counter, CounterChange, CounterWrite, by_quarter_hour_and_period
 from quarterhour.model.errors import UnavailableError
-from quarterhour.model.identifiers import Account
+from quarterhour.model.identifiers import Account, Partition
 from quarterhour.model.quarter_hours import QuarterHour
-from quarterhour.model.totals import PeriodTotals, Totals
+from quarterhour.model.totals import PeriodTotals, QuarterHourTotals, Totals
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -24,13 +33,13 @@ def write_request(table: str, changes: Sequence[CounterWrite]) -> Request:
     """Build the transaction that writes counters, watermarks and new customers, if no counter changed meanwhile."""
     return {
         "TransactItems": [
-            {"Put": _put(table, change)} if isinstance(change, Change) else {"Update": _add(table, change)}
+            {"Put": _put(table, change)} if isinstance(change, CounterChange) else {"Update": _add(table, change)}
             for change in changes
         ]
     }
 
 
-def _put(table: str, change: Change) -> dict[str, Any]:
+def _put(table: str, change: CounterChange) -> dict[str, Any]:
     put: dict[str, Any] = {"TableName": table, "Item": to_item(change.values)}
     if change.version is None:
         return {**put, "ConditionExpression": "attribute_not_exists(pk)"}
@@ -169,3 +178,39 @@ class CounterStore:
     def write(self, changes: Sequence[CounterWrite]) -> None:
         """Write all changes or none; raise botocore's ``ClientError`` if none was written."""
         self.client.transact_write_items(**write_request(self.table, changes))
+
+
+@dataclass(frozen=True, slots=True)
+class CounterReader:
+    """Reads the quarter-hour counters that prove sealed quarter-hours.
+
+    Reads are eventually consistent: an old value makes the proof pending, and is read again.
+    """
+
+    client: "DynamoDBClient"
+    table: str
+    workers: Workers
+
+    def counted(self, expected: QuarterHourTotals, shards: int) -> QuarterHourTotals:
+        """Return what is counted of each account and quarter-hour; ``expected`` are the ledger's totals.
+
+        The counters that 0.1.0 kept of partitions are read only where today's do not hold the ledger's totals.
+        """
+        counted = self._read([quarter_hour_key(*key) for key in expected])
+        differing = [key for key, totals in expected.items() if counted.get(key) != totals]
+        older = [
+            partition_key(account, Partition(quarter_hour, shard))
+            for account, quarter_hour in differing
+            for shard in range(shards)
+        ]
+        for key, totals in self._read(older).items():
+            counted[key] = counted.get(key, Totals()) + totals
+        return counted
+
+    def _read(self, keys: Sequence[Key]) -> QuarterHourTotals:
+        items = get_items(self.client, self.table, keys, self.workers, consistent=False)
+        sums: QuarterHourTotals = {}
+        for item in items:
+            key = account_of(item["pk"]["S"]), quarter_hour_of(item["sk"]["S"])
+            sums[key] = sums.get(key, Totals()) + Totals.of(from_item(item))
+        return sums

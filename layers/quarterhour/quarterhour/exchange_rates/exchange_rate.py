@@ -56,7 +56,7 @@ class ExchangeRate:
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class ExchangeRateRequest:
     """A request to state an exchange rate; ``as_of`` is ``None`` for a rate from now on.
 
     ``base`` is the base currency that the sender means; empty where the request names none.
@@ -68,7 +68,7 @@ class Statement:
     base: str = ""
 
 
-def read_statement(body: Mapping[str, Any], now: datetime) -> Statement:
+def read_request(body: Mapping[str, Any], now: datetime) -> ExchangeRateRequest:
     """Parse the body of a request; raise ``InvalidError`` with every problem in it."""
     sent = Fields(body)
     sent.report_unknown(_FIELDS)
@@ -77,7 +77,7 @@ def read_statement(body: Mapping[str, Any], now: datetime) -> Statement:
     as_of = sent.value("as_of", _AS_OF, lambda value: _not_ahead(value, now), optional=True)
     base = sent.value("base", fields.CURRENCY, fields.currency, optional=True)
     fields.refuse(sent.problems, "an exchange rate as described")
-    return Statement(units, source, as_of, base or "")
+    return ExchangeRateRequest(units, source, as_of, base or "")
 
 
 def shown(values: Values) -> dict[str, Any]:

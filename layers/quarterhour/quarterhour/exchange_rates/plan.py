@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any, Self
 
 from quarterhour.aws.entity import LATEST, Values, window_index
-from quarterhour.exchange_rates.exchange_rate import ExchangeRate, Statement
+from quarterhour.exchange_rates.exchange_rate import ExchangeRate, ExchangeRateRequest
 from quarterhour.exchange_rates.keys import latest_key, stated_key, used_key
 from quarterhour.model.clock import MILLISECOND, iso_millis, iso_seconds, truncated
 from quarterhour.model.errors import ConflictError
@@ -54,18 +54,18 @@ class LastUse:
         return cls(QuarterHour.parse(values["quarter_hour"]), values["run"])
 
 
-def effective_at(statement: Statement, base: str, latest: Values | None, now: datetime) -> datetime:
+def effective_at(request: ExchangeRateRequest, base: str, latest: Values | None, now: datetime) -> datetime:
     """Return the instant from which a stated rate is in force: its own, else now, but after that of the rate in force.
 
     A rate without an instant that equals the rate in force changes nothing, so it gets the same instant.
     """
-    if statement.as_of is not None:
-        return statement.as_of
+    if request.as_of is not None:
+        return request.as_of
     at = truncated(now)
     if latest is None:
         return at
     in_force = ExchangeRate.of(latest)
-    is_same = in_force.is_same(ExchangeRate(statement.units_per_base, statement.source, base, at))
+    is_same = in_force.is_same(ExchangeRate(request.units_per_base, request.source, base, at))
     return in_force.as_of if is_same else max(at, in_force.as_of + MILLISECOND)
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from quarterhour.aws.entity import Values
 from quarterhour.aws.retries import optimistically
-from quarterhour.exchange_rates.exchange_rate import ExchangeRate, Statement
+from quarterhour.exchange_rates.exchange_rate import ExchangeRate, ExchangeRateRequest
 from quarterhour.exchange_rates.plan import effective_at, is_earlier, plan_earlier, plan_latest, require_same
 from quarterhour.exchange_rates.queries import ExchangeRateQueries
 from quarterhour.exchange_rates.store import ExchangeRateStore
@@ -20,7 +20,7 @@ class ExchangeRateService:
     store: ExchangeRateStore
     base: str
 
-    def state(self, currency: str, statement: Statement) -> tuple[Values, bool]:
+    def state(self, currency: str, request: ExchangeRateRequest) -> tuple[Values, bool]:
         """Put a rate into force, or add an earlier one; return its stored values, and whether this call stored them.
 
         Raises ``InvalidError`` for the base currency and for a rate of another base, ``ConflictError`` if another rate
@@ -29,15 +29,15 @@ class ExchangeRateService:
         """
         if currency == self.base:
             raise invalid("currency", f"is {currency}, the base currency", "another: a unit of it is always worth one")
-        if statement.base and not self.base:
-            raise invalid("base", f"is {statement.base}", "none, as the deployment has no parameter BaseCurrency")
-        if statement.base not in {"", self.base}:
-            raise invalid("base", f"is {statement.base}", f"{self.base}, the base currency")
+        if request.base and not self.base:
+            raise invalid("base", f"is {request.base}", "none, as the deployment has no parameter BaseCurrency")
+        if request.base not in {"", self.base}:
+            raise invalid("base", f"is {request.base}", f"{self.base}, the base currency")
 
         def attempt() -> tuple[Values, bool]:
             latest = self.queries.latest(currency)
-            at = effective_at(statement, self.base, latest, clock.now())
-            rate = ExchangeRate(statement.units_per_base, statement.source, self.base, at)
+            at = effective_at(request, self.base, latest, clock.now())
+            rate = ExchangeRate(request.units_per_base, request.source, self.base, at)
             existing = self.queries.stated(currency, at) if latest else None
             if existing is not None:
                 require_same(currency, rate, existing)

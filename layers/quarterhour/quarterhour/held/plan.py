@@ -24,7 +24,7 @@ class Next(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Tick:
+class PostingRun:
     """The result of an attempt to post all held events. ``age``: that of the oldest one, in days."""
 
     posted: int

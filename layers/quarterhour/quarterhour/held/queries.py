@@ -11,10 +11,10 @@ from quarterhour.aws.entity_table import EntityReader
 from quarterhour.held.store import HIGHEST, LOWEST, merged
 from quarterhour.ledger.event import RECORDED_BY, shown_facts, without_operator
 from quarterhour.ledger.held_events import (
-    Decision,
     HeldEvent,
     HeldReason,
     HeldStatus,
+    OperatorDecision,
     agency_partition,
     held_partitions,
     waits_for,
@@ -97,5 +97,5 @@ def shown(held: HeldEvent, caller: Caller) -> dict[str, Any]:
     }
 
 
-def _decision(decision: Decision, caller: Caller) -> dict[str, str]:
+def _decision(decision: OperatorDecision, caller: Caller) -> dict[str, str]:
     return {name: text for name, text in asdict(decision).items() if name != "by" or caller.is_of_marketplace}

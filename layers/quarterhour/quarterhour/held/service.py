@@ -7,10 +7,10 @@ from typing import Any, Final
 from quarterhour.aws.entity import Values
 from quarterhour.aws.retries import optimistically
 from quarterhour.aws.telemetry import logger
-from quarterhour.held.plan import Next, Tick, age, explained, next_of
+from quarterhour.held.plan import Next, PostingRun, age, explained, next_of
 from quarterhour.held.requests import DiscardRequest, ReleaseRequest
 from quarterhour.held.store import LOWEST, HeldStore
-from quarterhour.ledger.held_events import Decision, HeldEvent, HeldReason, Release, held_at
+from quarterhour.ledger.held_events import HeldEvent, HeldReason, OperatorDecision, Release, held_at
 from quarterhour.ledger.plan import Outcome
 from quarterhour.ledger.pricing import can_be_unlinked
 from quarterhour.ledger.service import Recorder
@@ -32,12 +32,12 @@ class HeldPoster:
         self._store = store
         self._recorder = recorder
 
-    def tick(self, request_id: str, seconds: float) -> Tick:
+    def tick(self, request_id: str, seconds: float) -> PostingRun:
         """Try to post the held events, the oldest first, within so many seconds."""
         now = clock.now()
         oldest = self._store.waiting(LOWEST, 1)
         if not oldest:
-            return Tick(0, 0, 0.0, complete=True)
+            return PostingRun(0, 0, 0.0, complete=True)
         until = now + timedelta(seconds=seconds)
         start = after = self._store.cursor()
         posted = tried = 0
@@ -51,7 +51,7 @@ class HeldPoster:
         if after != start:
             # More than a tick can try: the next one goes on here, so that old ones do not keep it from newer ones.
             self._store.set_cursor(after)
-        return Tick(posted, tried - posted, age(held_at(oldest[0]["gsi1sk"]), now), complete and start == LOWEST)
+        return PostingRun(posted, tried - posted, age(held_at(oldest[0]["gsi1sk"]), now), complete and start == LOWEST)
 
     def _post(self, items: Sequence[Values], request_id: str, until: datetime) -> int:
         """Try to post some held events; return the number of those that are in the ledger now."""
@@ -125,7 +125,7 @@ class HeldDecisions:
                 return  # a retry
             if before:
                 raise ConflictError(f"the event {request.identity} was discarded before, by {before.by}")
-            self._store.discard(held, Decision(request.by, _now(), request.reason))
+            self._store.discard(held, OperatorDecision(request.by, _now(), request.reason))
 
         optimistically(attempt, "the held event")
         return {"discarded": str(request.identity)}

@@ -13,10 +13,10 @@ from quarterhour.aws.items import Request, to_item
 from quarterhour.aws.retries import is_cancelled, with_retries
 from quarterhour.aws.tables import conditional_write
 from quarterhour.ledger.held_events import (
-    Decision,
     HeldEvent,
     HeldReason,
     HeldStatus,
+    OperatorDecision,
     Release,
     held_key,
     held_partitions,
@@ -94,7 +94,7 @@ def release_request(table: str, identity: Identity, release: Release) -> Request
     }
 
 
-def discard_request(tables: tuple[str, str], held: HeldEvent, decision: Decision) -> Request:
+def discard_request(tables: tuple[str, str], held: HeldEvent, decision: OperatorDecision) -> Request:
     """Build the transaction that discards a held event: its reservation and its item change together.
 
     ``tables``: the Identity and the Entity table. The condition is that the event is not posted yet.
@@ -182,7 +182,7 @@ class HeldStore:
         request = release_request(self.table, identity, release)
         return conditional_write(lambda: self.client.update_item(**request), "the Entity table").applied
 
-    def discard(self, held: HeldEvent, decision: Decision) -> None:
+    def discard(self, held: HeldEvent, decision: OperatorDecision) -> None:
         """Discard a held event; raise botocore's ``ClientError`` if it does not wait any more."""
         request = discard_request((self.identity_table, self.table), held, decision)
         self.client.transact_write_items(**request)

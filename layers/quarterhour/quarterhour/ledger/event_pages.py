@@ -36,7 +36,7 @@ def bounds(start: datetime, end: datetime) -> Bounds:
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class EventSpan:
     """The bounds of a query, with the first and the last quarter-hour that can hold events within them."""
 
     bounds: Bounds
@@ -73,7 +73,7 @@ class PartitionPage:
 
 
 Place = tuple[str, ...]
-"""Where the next page begins: a quarter-hour and a position; see ``Span.place``."""
+"""Where the next page begins: a quarter-hour and a position; see ``EventSpan.place``."""
 
 
 @dataclass(frozen=True, slots=True)

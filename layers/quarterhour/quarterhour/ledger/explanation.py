@@ -20,7 +20,7 @@ from quarterhour.ledger.pricing import (
 from quarterhour.model import money
 from quarterhour.model.clock import iso_exact
 from quarterhour.rate_cards import arithmetic
-from quarterhour.rate_cards.arithmetic import Step
+from quarterhour.rate_cards.arithmetic import PricingStep
 from quarterhour.rate_cards.plan import LookedAt, Version
 
 Facts = Mapping[str, str]
@@ -40,14 +40,14 @@ def applied_rate_card(facts: Facts) -> Version | None:
     return rate_card_in(facts.get("terms", ""), facts["agency"])
 
 
-def commission_steps(facts: Facts) -> Iterator[Step]:
+def commission_steps(facts: Facts) -> Iterator[PricingStep]:
     """Yield the steps that compute an event's commission; the last one gives the recorded commission."""
     text = facts.get("arithmetic")
     if text:
         yield from arithmetic.read(text).steps()
     else:
         amount, commission_rate = Decimal(facts["amount"]), Decimal(facts["commission_rate"])
-        yield Step(
+        yield PricingStep(
             "rate", f"{money.plain(commission_rate)} of {money.plain(amount)}", money.multiply(amount, commission_rate)
         )
 

@@ -97,7 +97,7 @@ class Held:
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class OperatorDecision:
     """An operator's decision about a held event."""
 
     by: str
@@ -106,7 +106,7 @@ class Decision:
 
 
 @dataclass(frozen=True, slots=True)
-class Release(Decision):
+class Release(OperatorDecision):
     """An operator's decision to post a held event without what it waited for then (``waived``)."""
 
     waived: HeldReason
@@ -125,7 +125,7 @@ class HeldEvent:
     status: HeldStatus = HeldStatus.HELD
     problems: tuple[FieldProblem, ...] = ()
     released: Release | None = None
-    discarded: Decision | None = None
+    discarded: OperatorDecision | None = None
 
     @classmethod
     def of(cls, hold: Hold, now: datetime) -> Self:
@@ -144,7 +144,7 @@ class HeldEvent:
                 HeldStatus(values["status"]),
                 tuple(FieldProblem(**one) for one in values.get("problems", ())),
                 _release(values["released"]) if "released" in values else None,
-                Decision(**values["discarded"]) if "discarded" in values else None,
+                OperatorDecision(**values["discarded"]) if "discarded" in values else None,
             )
             unchanged = held.event.digest == values["digest"]
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:

@@ -4,10 +4,14 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any, Final
 
-from quarterhour.aws.entity import Range, Values
+from quarterhour.aws.entity import Key, Range, Values
 from quarterhour.model import money
 from quarterhour.model.identifiers import SEPARATOR, Identity, base58_prefix
 
+CHECKPOINT_KEY: Final[Key] = {"pk": "CONTROL", "sk": "checkpoint"}
+"""The key of the control item with the last sealed quarter-hour and the plan of the unfinished run."""
+SHARDS_KEY: Final[Key] = {"pk": "CONTROL", "sk": "shards"}
+"""The key of the control item with the highest number of ledger shards ever used: reports read that many."""
 LINKED: Final = f"LINKED{SEPARATOR}"
 """The prefix of the partition keys of the events that refer to a sale."""
 _HASH_LENGTH: Final = 22

@@ -37,7 +37,7 @@ _ONE: Final = Decimal(1)
 
 
 class CommissionTerms(NamedTuple):
-    """The commission terms of an event: commission rate, origin, and an arithmetic if the rate is not enough.
+    """Commission rate and origin of an event's commission, and an arithmetic where the rate is not enough.
 
     ``origin`` is one of the constants above; after ``BY_RATE_CARD`` with a version and perhaps a document.
     It is empty in old claims. ``unregistered``: the rate cards were looked up for an agency that was not registered.

@@ -8,8 +8,7 @@ from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from quarterhour.aws.entity import CHECKPOINT_KEY
-from quarterhour.aws.entity_table import EntityReader, highest_shards
+from quarterhour.aws.entity_table import EntityReader
 from quarterhour.aws.items import Item, Request, to_item
 from quarterhour.aws.retries import with_retries
 from quarterhour.aws.tables import get_item, get_items
@@ -22,9 +21,9 @@ from quarterhour.ledger.event_pages import (
     Batch,
     Bounds,
     EventPage,
+    EventSpan,
     PartitionPage,
     Place,
-    Span,
     facts_of,
     merge_pages,
     position_of,
@@ -32,10 +31,11 @@ from quarterhour.ledger.event_pages import (
     shown_event,
 )
 from quarterhour.ledger.explanation import Facts, applied_rate_card, computation_of, explanation_of, facts_at
-from quarterhour.ledger.keys import linked_event_of, linked_range
+from quarterhour.ledger.keys import CHECKPOINT_KEY, linked_event_of, linked_range
+from quarterhour.ledger.partitions import highest_shards
 from quarterhour.ledger.pricing import BY_DEFAULT, CommissionTerms
 from quarterhour.ledger.store import is_reservation, rerated_price
-from quarterhour.ledger.story import Step, story_page
+from quarterhour.ledger.story import StoryEntry, story_page
 from quarterhour.model import clock
 from quarterhour.model.clock import iso_millis, parse_iso
 from quarterhour.model.errors import NotFoundError
@@ -184,19 +184,19 @@ class StoryQueries:
         """
         first = self._first(self.events.visible(identities, caller).facts, caller)
         left = Decimal(first["amount"]) if first["type"] == SALE else None
-        return story_page(Step(first, left), self._linked(first, caller), paging)
+        return story_page(StoryEntry(first, left), self._linked(first, caller), paging)
 
     def _first(self, facts: Facts, caller: Caller) -> Facts:
         sale = reference(facts["source"], facts) if facts["type"] != SALE else None
         found = self.events.find(sale) if sale else None
         return found.facts if found and caller.may_see(found.facts["agency"]) else facts
 
-    def _linked(self, first: Facts, caller: Caller) -> list[Step]:
+    def _linked(self, first: Facts, caller: Caller) -> list[StoryEntry]:
         """Return the recorded events that refer to an event, as the caller may see them."""
         listed = self.entities.read(linked_range(Identity(first["source"], first["id"])), LINKED_AT_ONCE)
         left = dict(map(linked_event_of, listed))
         found = self.events.find_all(list(left), self.workers)
-        return [Step(seen_by(caller, facts), left[Identity(facts["source"], facts["id"])]) for facts in found]
+        return [StoryEntry(seen_by(caller, facts), left[Identity(facts["source"], facts["id"])]) for facts in found]
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,7 +227,7 @@ class LedgerQueries:
         Other events are searched in the ledger's partitions. A page is short although another follows only if its bytes
         or the time are at their limit.
         """
-        span_ = Span.of(start, end, clock.now())
+        span_ = EventSpan.of(start, end, clock.now())
         begin = paging.start(span_.place, (span_.first, ""))
         page = EventPage(paging.limit, only, partial(seen_by, caller))
         for batch in self._batches(page, span_, begin):
@@ -239,7 +239,7 @@ class LedgerQueries:
                 return Page(page.items, batch.behind)
         return Page(page.items)
 
-    def _batches(self, page: EventPage, span_: Span, begin: tuple[QuarterHour, str]) -> Iterator[Batch]:
+    def _batches(self, page: EventPage, span_: EventSpan, begin: tuple[QuarterHour, str]) -> Iterator[Batch]:
         """Yield the events from a place to the end of the span: those before an index, those in it, those after it."""
         checkpoint = self.entities.get(CHECKPOINT_KEY)
         if checkpoint is None:  # nothing was ever recorded
@@ -264,7 +264,7 @@ class LedgerQueries:
         return max(begin, (QuarterHour.at(began) if began else sealed_through.next, ""))
 
     def _from_index(
-        self, page: EventPage, span_: Span, begin: tuple[QuarterHour, str], attribute: str, covered: IndexedSpan
+        self, page: EventPage, span_: EventSpan, begin: tuple[QuarterHour, str], attribute: str, covered: IndexedSpan
     ) -> Iterator[Batch]:
         """Yield the events in the index of an attribute, from a place to the end of the index or of the span."""
         first, after = begin
@@ -279,7 +279,7 @@ class LedgerQueries:
             yield Batch(sorted(items, key=position_of), _place_of(some[-1][1]))
 
     def _from_partitions(
-        self, page: EventPage, span_: Span, begin: tuple[QuarterHour, str], last: QuarterHour
+        self, page: EventPage, span_: EventSpan, begin: tuple[QuarterHour, str], last: QuarterHour
     ) -> Iterator[Batch]:
         """Yield the events in the ledger's partitions, from a place to the end of a quarter-hour."""
         at, after = begin

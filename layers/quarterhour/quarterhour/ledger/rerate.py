@@ -35,8 +35,8 @@ def _suffix(identity: Identity) -> str:
     return base58_prefix(identity.hash, _SUFFIX_LENGTH)
 
 
-class Order(NamedTuple):
-    """An operator's order to rerate: the rate card, and the reason."""
+class ReratingRequest(NamedTuple):
+    """An operator's request to rerate: the rate card, and the reason."""
 
     rerating: Rerating
     reason: str
@@ -101,7 +101,7 @@ class Rerated:
         if own or facts["type"] in _REVERSALS or RERATING in facts:
             self.paid = money.add(self.paid, Decimal(facts["commission"]))
 
-    def adjustments(self, order: Order) -> Iterator[tuple[dict[str, Any], Decimal]]:
+    def adjustments(self, request: ReratingRequest) -> Iterator[tuple[dict[str, Any], Decimal]]:
         """Yield the CloudEvents to post, each with its commission: what 0.1.0 posted is reversed, then the re-rating.
 
         Each is left out if it would change nothing. Each has the first id that is not taken. So the reversal that an
@@ -110,11 +110,11 @@ class Rerated:
         ids = (id_ for id_ in (adjustment_id(self.identity, number) for number in count(1)) if id_ not in self.posted)
         if self.loose:
             back = money.negated(self.loose)
-            yield self._adjustment(next(ids), order, amount="0", commission=money.plain(back)), back
+            yield self._adjustment(next(ids), request, amount="0", commission=money.plain(back)), back
         if difference := _minus(self.due, _minus(self.paid, self.loose)):
-            yield self._adjustment(next(ids), order, rerating=order.rerating.as_dict()), difference
+            yield self._adjustment(next(ids), request, rerating=request.rerating.as_dict()), difference
 
-    def _adjustment(self, id_: str, order: Order, **own: object) -> dict[str, Any]:
+    def _adjustment(self, id_: str, request: ReratingRequest, **own: object) -> dict[str, Any]:
         copied = {name: self.facts[name] for name in _COPIED if self.facts.get(name)}
         return {
             "specversion": "1.0",
@@ -125,7 +125,7 @@ class Rerated:
             "data": {
                 "currency": self.account.currency,
                 "refers_to": self.identity.id,
-                "reason": order.reason,
+                "reason": request.reason,
                 **copied,
                 **own,
             },

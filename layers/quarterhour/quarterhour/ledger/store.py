@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from botocore.exceptions import ClientError
 
-from quarterhour.aws.entity import CHECKPOINT_KEY, SHARDS_KEY
 from quarterhour.aws.items import Item, Request, to_item
 from quarterhour.aws.retries import is_cancelled, optimistically, with_retries
 from quarterhour.aws.tables import conditional_write, get_items, insert_items, put_items
@@ -17,7 +16,7 @@ from quarterhour.aws.workers import Workers
 from quarterhour.ledger.event import RECORDED_BY
 from quarterhour.ledger.explanation import Facts
 from quarterhour.ledger.held_events import HeldEvent, HeldReason, Hold, Reservation, held_key, held_values
-from quarterhour.ledger.keys import linked_values
+from quarterhour.ledger.keys import CHECKPOINT_KEY, SHARDS_KEY, linked_values
 from quarterhour.ledger.linked import LinkedClaim
 from quarterhour.ledger.plan import PRIOR, UNREGISTERED, Claim, Claimed, Refundable
 from quarterhour.ledger.pricing import CommissionTerms

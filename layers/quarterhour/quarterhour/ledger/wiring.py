@@ -2,12 +2,11 @@
 
 from typing import TYPE_CHECKING
 
-from quarterhour.aws.settings import Environment
+from quarterhour.aws.settings import Environment, calendar_of
 from quarterhour.aws.workers import Workers
 from quarterhour.ledger.plan import RecordingSettings
 from quarterhour.ledger.service import Recorder
 from quarterhour.ledger.store import LedgerStore
-from quarterhour.model.periods import PERIOD, ZONE, Calendar, Period, time_zone
 from quarterhour.rate_cards.store import RateCardStore
 
 if TYPE_CHECKING:
@@ -31,15 +30,6 @@ def recorder_of(env: Environment, client: "DynamoDBClient", workers: Workers, ti
     )
     store = LedgerStore(client, env.text("IDENTITY_TABLE"), env.text("LEDGER_TABLE"), entity_table, workers)
     return Recorder(terms, store, RateCardStore(client, entity_table, workers).read)
-
-
-def calendar_of(env: Environment) -> Calendar:
-    """Return the calendar of a function's environment; raise ``SettingsError`` for a variable that is invalid."""
-    return Calendar(
-        env.parsed("BUSINESS_TIME_ZONE", ZONE, time_zone),
-        env.integer("PERIOD_GRACE_DAYS"),
-        env.optional("FIRST_PERIOD", f"{PERIOD}, or nothing", Period.parse),
-    )
 
 
 def _registered_only(policy: str) -> bool:

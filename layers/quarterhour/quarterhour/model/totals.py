@@ -6,7 +6,9 @@ from decimal import Decimal
 from typing import Any, Self, TypeVar
 
 from quarterhour.model import money
+from quarterhour.model.identifiers import Account
 from quarterhour.model.periods import Period
+from quarterhour.model.quarter_hours import QuarterHour
 
 K = TypeVar("K")
 
@@ -110,6 +112,8 @@ def sales_figures(totals: Totals) -> dict[str, Any]:
     return {**totals.without_payments(), "net": money.plain(totals.net)}
 
 
+QuarterHourTotals = dict[tuple[Account, QuarterHour], Totals]
+"""Totals by account and quarter-hour, as the counters keep them."""
 PeriodTotals = dict[Period, Totals]
 """Totals by period."""
 _NOTHING = Totals()

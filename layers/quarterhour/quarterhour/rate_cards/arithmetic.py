@@ -16,7 +16,7 @@ FEWEST_PLACES: Final = 8
 _ONE_PERCENT: Final = Decimal("0.01")
 
 
-class Step(NamedTuple):
+class PricingStep(NamedTuple):
     """A step of computing a commission: its name, the computation in words, and its result."""
 
     name: str
@@ -37,21 +37,21 @@ class Charge(NamedTuple):
     least: Decimal | None = None
     most: Decimal | None = None
 
-    def steps(self) -> Iterator[Step]:
+    def steps(self) -> Iterator[PricingStep]:
         """Yield the steps that compute the commission."""
         value = money.multiply(self.of, fraction(self.percent))
-        yield Step("percent", f"{money.plain(self.percent)} % of {money.plain(self.of)}", value)
+        yield PricingStep("percent", f"{money.plain(self.percent)} % of {money.plain(self.of)}", value)
         if self.fixed is not None and self.items is not None:
             fee = self._signed(money.multiply(self.fixed, self.items))
-            yield Step("fixed", f"{money.plain(self.fixed)} for each of {money.plain(self.items)}", fee)
+            yield PricingStep("fixed", f"{money.plain(self.fixed)} for each of {money.plain(self.items)}", fee)
             value = money.add(value, fee)
-            yield Step("sum", "both together", value)
+            yield PricingStep("sum", "both together", value)
         if self.least is not None:
             value = self._signed(max(self.least, value.copy_abs()))
-            yield Step("minimum", f"{money.plain(self.least)} at least", value)
+            yield PricingStep("minimum", f"{money.plain(self.least)} at least", value)
         if self.most is not None:
             value = self._signed(min(self.most, value.copy_abs()))
-            yield Step("maximum", f"{money.plain(self.most)} at most", value)
+            yield PricingStep("maximum", f"{money.plain(self.most)} at most", value)
 
     def _signed(self, value: Decimal) -> Decimal:
         return money.negated(value) if self.of < 0 else value
@@ -70,13 +70,13 @@ class Share(NamedTuple):
     before: Decimal
     after: Decimal
 
-    def steps(self) -> Iterator[Step]:
+    def steps(self) -> Iterator[PricingStep]:
         """Yield the steps that compute the commission."""
         after, before = self._of(self.after), self._of(self.before)
         sale = f"of {money.plain(self.share)} for {money.plain(self.of)}"
-        yield Step("after", f"{money.plain(self.after)} refunded, {sale}", after)
-        yield Step("before", f"{money.plain(self.before)} refunded before, {sale}", before)
-        yield Step("refund", "the difference, given back", money.add(before, money.negated(after)))
+        yield PricingStep("after", f"{money.plain(self.after)} refunded, {sale}", after)
+        yield PricingStep("before", f"{money.plain(self.before)} refunded before, {sale}", before)
+        yield PricingStep("refund", "the difference, given back", money.add(before, money.negated(after)))
 
     def _of(self, refunded: Decimal) -> Decimal:
         whole = len(money.plain(self.share.copy_abs()).partition(".")[0])
@@ -89,9 +89,9 @@ class Named(NamedTuple):
 
     named: Decimal
 
-    def steps(self) -> Iterator[Step]:
+    def steps(self) -> Iterator[PricingStep]:
         """Yield the only step."""
-        yield Step("named", "named by the event", self.named)
+        yield PricingStep("named", "named by the event", self.named)
 
 
 class Difference(NamedTuple):
@@ -100,11 +100,13 @@ class Difference(NamedTuple):
     due: Decimal
     paid: Decimal
 
-    def steps(self) -> Iterator[Step]:
+    def steps(self) -> Iterator[PricingStep]:
         """Yield the steps that compute the commission."""
-        yield Step("due", "for what is left, by the rate card of the re-rating", self.due)
-        yield Step("paid", "for what is left, by the terms before", self.paid)
-        yield Step("difference", "the difference, charged or given back", money.add(self.due, money.negated(self.paid)))
+        yield PricingStep("due", "for what is left, by the rate card of the re-rating", self.due)
+        yield PricingStep("paid", "for what is left, by the terms before", self.paid)
+        yield PricingStep(
+            "difference", "the difference, charged or given back", money.add(self.due, money.negated(self.paid))
+        )
 
 
 Arithmetic = Charge | Share | Named | Difference

@@ -14,7 +14,15 @@ from quarterhour.aws.entity import LATEST, Key, window_index
 from quarterhour.aws.streams import SEQUENCE_DIGITS
 from quarterhour.counters.distinct import MARKER_RETENTION, MarkerSet
 from quarterhour.counters.keys import day_key, latest_key, period_key, quarter_hour_key
-from quarterhour.counters.plan import Addition, Change, Counter, Retention, counter_change, epoch, quarter_hour_changes
+from quarterhour.counters.plan import (
+    Addition,
+    Counter,
+    CounterChange,
+    Retention,
+    counter_change,
+    epoch,
+    quarter_hour_changes,
+)
 from quarterhour.ledger.event import PAYMENT
 from quarterhour.model.identifiers import Account, Partition
 from quarterhour.model.periods import Period
@@ -139,7 +147,7 @@ def quarter_hour_fix(  # noqa: PLR0913 - all that the counters hold
     stored: Mapping[str, Counter],
     *,
     retention: Retention,
-) -> list[Change | Addition]:
+) -> list[CounterChange | Addition]:
     """Return the changes that add what a quarter-hour's counters miss; empty where they miss nothing.
 
     All its counters move by the difference in one transaction. The watermark of every shard moves to the end, as the
@@ -157,7 +165,7 @@ def quarter_hour_fix(  # noqa: PLR0913 - all that the counters hold
 
 def lifetime_fix(
     account: Account, expected: Totals, stored: Mapping[str, Counter], last_updated: str
-) -> list[Change | Addition]:
+) -> list[CounterChange | Addition]:
     """Return the change that repairs the lifetime counter; empty if it is as expected."""
     key = latest_key(account)
     updated = max(last_updated, stored.get(LATEST, {}).get("last_updated", ""))
@@ -166,14 +174,14 @@ def lifetime_fix(
 
 def period_fix(
     account: Account, period: Period, expected: Totals, stored: Mapping[str, Counter]
-) -> list[Change | Addition]:
+) -> list[CounterChange | Addition]:
     """Return the change that repairs a period's counter; empty if it is as expected."""
     return _fix(period_key(account, period), expected, stored, {})
 
 
 def day_fix(
     account: Account, day: date, expected: Totals, stored: Mapping[str, Counter], retention: Retention
-) -> list[Change | Addition]:
+) -> list[CounterChange | Addition]:
     """Return the change that repairs a day's counter; empty if it is as expected."""
     return _fix(day_key(account, day), expected, stored, {"expires_at": day_expiry(day, retention)})
 
@@ -185,7 +193,7 @@ def day_expiry(day: date, retention: Retention) -> int:
 
 def _fix(
     key: Key, expected: Totals, stored: Mapping[str, Counter], more: Mapping[str, object]
-) -> list[Change | Addition]:
+) -> list[CounterChange | Addition]:
     before = stored.get(key["sk"])
     counted = Totals.of(before) if before else _NOTHING
     return [] if counted == expected else [counter_change(key, stored, expected - counted, dict(more))]

@@ -9,7 +9,7 @@ from quarterhour.aws.retries import optimistically
 from quarterhour.aws.workers import Workers
 from quarterhour.counters.distinct import by_quarter_hour, marker_sets
 from quarterhour.counters.keys import account_pk, customers_key, day_key, latest_key, period_key
-from quarterhour.counters.plan import Addition, Change, Counter, Retention, counter_keys
+from quarterhour.counters.plan import Addition, Counter, CounterChange, Retention, counter_keys
 from quarterhour.counters.store import CounterStore
 from quarterhour.model import clock
 from quarterhour.model.clock import iso_millis
@@ -102,7 +102,7 @@ class CounterRepair:
     def _repair_quarter_hour(
         self, account: Account, quarter_hour: QuarterHour, expected: PeriodTotals, marked: Sequence[MarkedSet]
     ) -> int:
-        def plan(stored: Mapping[str, Counter]) -> list[Change | Addition]:
+        def plan(stored: Mapping[str, Counter]) -> list[CounterChange | Addition]:
             missing = differences(expected, self._counted(account, quarter_hour, quarter_hour))
             stored = {**stored, **self._store.read([period_key(account, period) for period in missing])}
             return quarter_hour_fix(account, quarter_hour, missing, marked, stored, retention=self._retention)
@@ -112,7 +112,7 @@ class CounterRepair:
     def _repair_figures(self, account: Account, day: date, sealed: SealedDay) -> int:
         last = QuarterHour.last_of(day)
 
-        def plan(stored: Mapping[str, Counter]) -> list[Change | Addition]:
+        def plan(stored: Mapping[str, Counter]) -> list[CounterChange | Addition]:
             # Read after the counter: if more is counted in between, its version changes and the write fails.
             unsealed = total(self._counted(account, self._through.next, last).values())
             return day_fix(account, day, sealed.totals + unsealed, stored, self._retention)
@@ -120,7 +120,7 @@ class CounterRepair:
         return self._repair(account, (day_key(account, day),), plan)
 
     def _repair_lifetime(self, account: Account, final: PeriodTotals) -> int:
-        def plan(stored: Mapping[str, Counter]) -> list[Change | Addition]:
+        def plan(stored: Mapping[str, Counter]) -> list[CounterChange | Addition]:
             expected = total(self._expected(account, final).values())
             return lifetime_fix(account, expected, stored, iso_millis(self._through.start))
 
@@ -131,7 +131,7 @@ class CounterRepair:
         return sum(self._repair_period(account, period, final) for period in sorted(wrong))
 
     def _repair_period(self, account: Account, period: Period, final: PeriodTotals) -> int:
-        def plan(stored: Mapping[str, Counter]) -> list[Change | Addition]:
+        def plan(stored: Mapping[str, Counter]) -> list[CounterChange | Addition]:
             return period_fix(account, period, self._expected(account, final).get(period, Totals()), stored)
 
         return self._repair(account, (period_key(account, period),), plan)
@@ -162,7 +162,10 @@ class CounterRepair:
         return sums
 
     def _repair(
-        self, account: Account, keys: tuple[Key, ...], plan: Callable[[Mapping[str, Counter]], list[Change | Addition]]
+        self,
+        account: Account,
+        keys: tuple[Key, ...],
+        plan: Callable[[Mapping[str, Counter]], list[CounterChange | Addition]],
     ) -> int:
         """Read the counters, plan, write; retry after a conflict. Returns 1 where something was repaired, else 0."""
 

@@ -16,8 +16,6 @@ from quarterhour.reports.keys import PENDING, Part, last_closed, run_id, run_key
 
 Tally = dict[tuple[Account, Partition], Totals]
 """Totals of ledger lines by account and partition."""
-QuarterHourTotals = dict[tuple[Account, QuarterHour], Totals]
-"""Totals by account and quarter-hour, as the counters keep them."""
 AccountTotals = dict[Account, Totals]
 Row = tuple[Account, Period | None]
 """A row of the summary: an account and a period, or an account alone in a run of a schema without periods."""

@@ -8,7 +8,9 @@ from typing import Any, Final
 
 from quarterhour.aws.executions import Executions
 from quarterhour.aws.items import chunks
+from quarterhour.counters.store import CounterReader
 from quarterhour.ledger.event_index import EventIndex
+from quarterhour.ledger.partitions import LedgerReader
 from quarterhour.locations.plan import sales
 from quarterhour.model import clock
 from quarterhour.model.errors import NotFoundError
@@ -33,14 +35,7 @@ from quarterhour.reports.plan import (
     worst,
 )
 from quarterhour.reports.sealed_files import SealedFiles
-from quarterhour.reports.store import (
-    CheckpointStore,
-    CounterReader,
-    LedgerReader,
-    PinStore,
-    ProjectionStore,
-    RunStore,
-)
+from quarterhour.reports.store import CheckpointStore, PinStore, ProjectionStore, RunStore
 from quarterhour.reports.writer import SealedFileWriter
 
 RESERVE_SECONDS: Final = 60.0

@@ -1,51 +1,32 @@
 """The DynamoDB stores of the reports, one for each kind of item, and the requests they send."""
 
-import heapq
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
-from itertools import chain, groupby, islice
+from itertools import groupby, islice
 from typing import TYPE_CHECKING, Any, Final
 
-from quarterhour.aws.entity import CHECKPOINT_KEY, Key
-from quarterhour.aws.entity_table import EntityReader, highest_shards
-from quarterhour.aws.items import Item, Request, from_item, to_item
+from quarterhour.aws.entity_table import EntityReader
+from quarterhour.aws.items import Request, from_item, to_item
 from quarterhour.aws.retries import with_retries
-from quarterhour.aws.tables import conditional_write, get_item, get_items, put_items, query_pages
+from quarterhour.aws.tables import conditional_write, get_item, put_items, query_pages
 from quarterhour.aws.workers import Workers
-from quarterhour.counters.keys import account_of, partition_key, quarter_hour_key, quarter_hour_of
-from quarterhour.exchange_rates.exchange_rate import ExchangeRate
-from quarterhour.exchange_rates.keys import stated_until
 from quarterhour.exchange_rates.plan import LastUse
+from quarterhour.exchange_rates.store import ExchangeRateStore
 from quarterhour.ledger.event_index import IndexedSpan
-from quarterhour.ledger.event_pages import position_of
-from quarterhour.model.clock import MILLISECOND
+from quarterhour.ledger.keys import CHECKPOINT_KEY
+from quarterhour.ledger.partitions import highest_shards
 from quarterhour.model.errors import OvertakenError, UnavailableError
-from quarterhour.model.identifiers import Partition
 from quarterhour.model.quarter_hours import QuarterHour
-from quarterhour.model.totals import Totals
 from quarterhour.reports.base_currency import Pins, pins_as_list, pins_of
 from quarterhour.reports.keys import ALL_RUNS, PENDING, RUNS, pins_key, run_bounds, run_key, runs_between
-from quarterhour.reports.plan import Checkpoint, Plan, QuarterHourTotals, Run, SealedFile
+from quarterhour.reports.plan import Checkpoint, Plan, Run, SealedFile
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
 _TABLE: Final = "the Entity table"
-_ITEMS_IN_MEMORY: Final = 10_000
-_SMALLEST_PAGE: Final = 100
 _WRITTEN_AT_A_TIME: Final = 1000
-
-
-def partition_request(table: str, partition: Partition, page: int) -> Request:
-    """Build the Query that reads a ledger partition in order, strongly consistent."""
-    return {
-        "TableName": table,
-        "KeyConditionExpression": "quarter_hour = :partition",
-        "ExpressionAttributeValues": {":partition": {"S": str(partition)}},
-        "ConsistentRead": True,
-        "Limit": page,
-    }
 
 
 def plan_request(table: str, at: Checkpoint, plan: Plan) -> Request:
@@ -106,16 +87,6 @@ def pin_request(table: str, quarter_hour: QuarterHour, base: str, pins: Pins) ->
         "Item": to_item({**pins_key(quarter_hour, base), "rates": pins_as_list(pins)}),
         "ConditionExpression": "attribute_not_exists(pk)",
         "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
-    }
-
-
-def use_request(table: str, currency: str, use: LastUse) -> Request:
-    """Build the PutItem that stores the last use of a currency's rates, unless a later one is stored."""
-    return {
-        "TableName": table,
-        "Item": to_item(use.values(currency)),
-        "ConditionExpression": "attribute_not_exists(pk) OR quarter_hour < :used",
-        "ExpressionAttributeValues": to_item({":used": str(use.quarter_hour)}),
     }
 
 
@@ -217,64 +188,8 @@ def began(entities: EntityReader) -> datetime | None:
 
 
 @dataclass(frozen=True, slots=True)
-class LedgerReader:
-    """Reads the ledger, one quarter-hour at a time."""
-
-    client: "DynamoDBClient"
-    table: str
-    workers: Workers
-
-    def read(self, partitions: Sequence[Partition]) -> Iterator[Item]:
-        """Yield the items of a quarter-hour's partitions, which are read in parallel, ordered by position."""
-        page = max(_SMALLEST_PAGE, _ITEMS_IN_MEMORY // len(partitions))
-        # To fetch the only partition ahead, in a thread, takes more CPU time than the waiting it saves.
-        workers = self.workers if len(partitions) > 1 else Workers(1)
-        streams = [
-            chain.from_iterable(query_pages(self.client, partition_request(self.table, partition, page), workers))
-            for partition in partitions
-        ]
-        return heapq.merge(*streams, key=position_of)
-
-
-@dataclass(frozen=True, slots=True)
-class CounterReader:
-    """Reads the quarter-hour counters that prove sealed quarter-hours.
-
-    Reads are eventually consistent: an old value makes the proof pending, and is read again.
-    """
-
-    client: "DynamoDBClient"
-    table: str
-    workers: Workers
-
-    def counted(self, expected: QuarterHourTotals, shards: int) -> QuarterHourTotals:
-        """Return what is counted of each account and quarter-hour; ``expected`` are the ledger's totals.
-
-        The counters that 0.1.0 kept of partitions are read only where today's do not hold the ledger's totals.
-        """
-        counted = self._read([quarter_hour_key(*key) for key in expected])
-        differing = [key for key, totals in expected.items() if counted.get(key) != totals]
-        older = [
-            partition_key(account, Partition(quarter_hour, shard))
-            for account, quarter_hour in differing
-            for shard in range(shards)
-        ]
-        for key, totals in self._read(older).items():
-            counted[key] = counted.get(key, Totals()) + totals
-        return counted
-
-    def _read(self, keys: Sequence[Key]) -> QuarterHourTotals:
-        items = get_items(self.client, self.table, keys, self.workers, consistent=False)
-        sums: QuarterHourTotals = {}
-        for item in items:
-            key = account_of(item["pk"]["S"]), quarter_hour_of(item["sk"]["S"])
-            sums[key] = sums.get(key, Totals()) + Totals.of(from_item(item))
-        return sums
-
-
-@dataclass(frozen=True, slots=True)
 class PinStore:
-    """The exchange rates pinned for a quarter-hour, and those in force."""
+    """The exchange rates pinned for a quarter-hour."""
 
     client: "DynamoDBClient"
     table: str
@@ -282,27 +197,17 @@ class PinStore:
 
     def pinned_or_pin(self, run: str, quarter_hour: QuarterHour, base: str, currencies: Sequence[str]) -> Pins:
         """Return the exchange rates pinned for a quarter-hour of a run; if none are, pin those in force at its end."""
-        pins = self._all_in_force(currencies, quarter_hour.end, base)
+        rates = ExchangeRateStore(self.client, self.table)
+
+        def in_force(some: Sequence[str]) -> Pins:
+            found = self.workers.map(lambda currency: rates.in_force(currency, quarter_hour.end, base), some)
+            return dict(zip(some, found, strict=True))
+
+        pins = in_force(currencies)
         used = [currency for currency, rate in pins.items() if rate]
-        self.workers.map(lambda currency: self.use(currency, LastUse(quarter_hour, run)), used)
+        self.workers.map(lambda currency: rates.use(currency, LastUse(quarter_hour, run)), used)
         # From then on, no earlier rate can be added. One that was added before is found now.
-        return self.pin(quarter_hour, base, {**pins, **self._all_in_force(used, quarter_hour.end, base)})
-
-    def use(self, currency: str, use: LastUse) -> None:
-        """Store the last use of a currency's rates, unless a later one is stored."""
-        request = use_request(self.table, currency, use)
-        conditional_write(lambda: self.client.put_item(**request), _TABLE)
-
-    def _all_in_force(self, currencies: Sequence[str], before: datetime, base: str) -> Pins:
-        rates = self.workers.map(lambda currency: self.in_force(currency, before, base), currencies)
-        return dict(zip(currencies, rates, strict=True))
-
-    def in_force(self, currency: str, before: datetime, base: str) -> ExchangeRate | None:
-        """Return a currency's exchange rate in force right before an instant; ``None`` if there was none."""
-        entities = EntityReader(self.client, self.table)
-        values = next(entities.read(stated_until(currency, before - MILLISECOND), 1), None)
-        rate = ExchangeRate.of(values) if values else None
-        return rate if rate and rate.base == base else None
+        return self.pin(quarter_hour, base, {**pins, **in_force(used)})
 
     def pinned(self, quarter_hour: QuarterHour, base: str) -> Pins:
         """Return the exchange rates pinned for a quarter-hour; empty if none are."""

@@ -118,14 +118,16 @@ def _flag(value: object) -> bool | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class ScheduleChange:
     """A planned change: the new desired schedule, and the permanent record of the change."""
 
     desired: DesiredSchedule
     record: dict[str, Any]
 
 
-def change(current: DesiredSchedule, request: ScheduleRequest, deployed: str, by: str, now: datetime) -> Change | None:
+def change(
+    current: DesiredSchedule, request: ScheduleRequest, deployed: str, by: str, now: datetime
+) -> ScheduleChange | None:
     """Plan the change of a request; return ``None`` if the desired schedule already is as requested.
 
     Raises ``ConflictError`` if the sender has seen another version.
@@ -147,7 +149,7 @@ def change(current: DesiredSchedule, request: ScheduleRequest, deployed: str, by
         "to": desired.setting(deployed).as_dict(),
         "reason": request.reason,
     }
-    return Change(desired, record)
+    return ScheduleChange(desired, record)
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ FIRINGS_SHOWN: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Tick:
+class ScheduleCheck:
     """The result of one run of the watch: the setting, whether the actual schedule was corrected, the delay."""
 
     setting: Setting
@@ -94,12 +94,12 @@ class ScheduleReconciler:
             reconciled = desired
         return desired, corrected
 
-    def tick(self, grace: timedelta) -> Tick:
+    def tick(self, grace: timedelta) -> ScheduleCheck:
         """Reconcile the schedule; return the result with the delay of the reports."""
         desired, corrected = self.reconcile()
         setting = desired.setting(self._deployed)
         report_delay = delay(self._store.sealed_through(), grace, parse(setting.expression), desired, clock.now())
-        return Tick(setting, corrected, report_delay)
+        return ScheduleCheck(setting, corrected, report_delay)
 
 
 def firings(actual: ActualSchedule) -> list[str]:

@@ -5,13 +5,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from quarterhour.aws.entity import CHECKPOINT_KEY, Range, Values
+from quarterhour.aws.entity import Range, Values
 from quarterhour.aws.entity_table import EntityReader
 from quarterhour.aws.items import Request, to_item
 from quarterhour.aws.retries import with_retries
+from quarterhour.ledger.keys import CHECKPOINT_KEY
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.schedule.keys import DESIRED_KEY, FIRST_CHANGE, LAST_CHANGE, SCHEDULE
-from quarterhour.schedule.plan import Change, DesiredSchedule, Setting
+from quarterhour.schedule.plan import DesiredSchedule, ScheduleChange, Setting
 
 if TYPE_CHECKING:
     from mypy_boto3_scheduler import EventBridgeSchedulerClient
@@ -64,7 +65,7 @@ def update_request(actual: ActualSchedule, setting: Setting) -> Request | None:
     return updated if updated != read else None
 
 
-def change_request(table: str, change: Change) -> Request:
+def change_request(table: str, change: ScheduleChange) -> Request:
     """Build the transaction that writes a new desired schedule and its change, if no other change came first."""
     put: Request = {"TableName": table, "Item": to_item(change.desired.as_values())}
     before = change.desired.version - 1
@@ -100,7 +101,7 @@ class ScheduleStore:
         """Return the desired schedule, read with strong consistency."""
         return read_desired(self.entities)
 
-    def record(self, change: Change) -> None:
+    def record(self, change: ScheduleChange) -> None:
         """Write a change and its desired schedule; raise ``ClientError`` if another change came first."""
         request = change_request(self.entities.table, change)
         with_retries(lambda: self.entities.client.transact_write_items(**request), "the Entity table")

@@ -7,11 +7,12 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 
-from quarterhour.aws.entity import CHECKPOINT_KEY, Range, Values
+from quarterhour.aws.entity import Range, Values
 from quarterhour.aws.entity_table import EntityReader
 from quarterhour.aws.retries import ATTEMPTS, pause
 from quarterhour.counters.keys import account_pk, day_key, latest_key, period_of, period_sks, quarter_hour_sks
 from quarterhour.counters.plan import Retention, by_quarter_hour, by_quarter_hour_and_period
+from quarterhour.ledger.keys import CHECKPOINT_KEY
 from quarterhour.model import clock, money
 from quarterhour.model.clock import iso_millis, iso_seconds
 from quarterhour.model.errors import GoneError, NotFoundError, UnavailableError

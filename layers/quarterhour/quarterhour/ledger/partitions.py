@@ -1,0 +1,57 @@
+"""The ledger's partitions: how many there are, and reading those of a quarter-hour whole."""
+
+import heapq
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import TYPE_CHECKING, Final
+
+from quarterhour.aws.items import Item, Request, from_item
+from quarterhour.aws.tables import get_item, query_pages
+from quarterhour.aws.workers import Workers
+from quarterhour.ledger.event_pages import position_of
+from quarterhour.ledger.keys import SHARDS_KEY
+from quarterhour.model.identifiers import Partition
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb import DynamoDBClient
+
+_ITEMS_IN_MEMORY: Final = 10_000
+_SMALLEST_PAGE: Final = 100
+
+
+def highest_shards(client: "DynamoDBClient", table: str) -> int:
+    """Return the highest number of ledger shards ever used, so that every partition is read."""
+    item = get_item(client, table, SHARDS_KEY)
+    return int(from_item(item)["shards"]) if item else 1
+
+
+def partition_request(table: str, partition: Partition, page: int) -> Request:
+    """Build the Query that reads a ledger partition in order, strongly consistent."""
+    return {
+        "TableName": table,
+        "KeyConditionExpression": "quarter_hour = :partition",
+        "ExpressionAttributeValues": {":partition": {"S": str(partition)}},
+        "ConsistentRead": True,
+        "Limit": page,
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerReader:
+    """Reads the ledger, one quarter-hour at a time."""
+
+    client: "DynamoDBClient"
+    table: str
+    workers: Workers
+
+    def read(self, partitions: Sequence[Partition]) -> Iterator[Item]:
+        """Yield the items of a quarter-hour's partitions, which are read in parallel, ordered by position."""
+        page = max(_SMALLEST_PAGE, _ITEMS_IN_MEMORY // len(partitions))
+        # To fetch the only partition ahead, in a thread, takes more CPU time than the waiting it saves.
+        workers = self.workers if len(partitions) > 1 else Workers(1)
+        streams = [
+            chain.from_iterable(query_pages(self.client, partition_request(self.table, partition, page), workers))
+            for partition in partitions
+        ]
+        return heapq.merge(*streams, key=position_of)
