@@ -753,6 +753,11 @@ UNNAMED: dict[str, Bad] = {
 FOREIGN: dict[str, Bad] = {
     "of another agency": lambda issuer: issuer.token(**{CLAIM: "43"}),
     "of every agency": lambda issuer: issuer.token(**{CLAIM: "*"}),
+    "of an agency that begins alike": lambda issuer: issuer.token(**{CLAIM: "420"}),
+    "of an agency that ends alike": lambda issuer: issuer.token(**{CLAIM: "042"}),
+    "of an agency whose name is shorter": lambda issuer: issuer.token(**{CLAIM: "4"}),
+    "of an agency with a blank at the end": lambda issuer: issuer.token(**{CLAIM: "42 "}),
+    "of an agency with other digits": lambda issuer: issuer.token(**{CLAIM: "\uff14\uff12"}),
 }
 """Verified tokens of other agencies than 42."""
 

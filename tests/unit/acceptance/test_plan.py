@@ -1,5 +1,6 @@
 """The pure part of acceptance: what may follow a status, which events are on a statement, what corrects a line."""
 
+from dataclasses import replace
 from typing import Any, Final
 
 import pytest
@@ -29,6 +30,7 @@ from quarterhour.model.periods import Period
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.web.access import Caller, Role
 from tests.support.builders import MACHINE, one_of_staff, person
+from tests.support.names import near
 from tests.support.stored_statements import listed, plan_of
 
 NAME = StatementName(Period(2026, 10), Account("42", "GBP"))
@@ -209,3 +211,30 @@ def test_the_first_later_event_that_refers_to_a_line_corrects_it() -> None:
     )
     assert correction_of(dispute(), [early, second, first]) == first
     assert correction_of(dispute(), [early]) is None
+
+
+ACCEPTED: Final = history(Change(Status.ACCEPTED, BY_ANN))
+
+
+def test_a_decision_that_is_sent_again_is_a_retry() -> None:
+    again = replace(BY_ANN, at="2026-11-05T10:00:09.000Z")
+    assert planned_change(ACCEPTED, StatusRequest(Status.ACCEPTED, "returned", 0), again) is None
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        replace(BY_ANN, party=Party.MARKETPLACE),
+        *(replace(BY_ANN, by=name) for name in near("ann")),
+        *(replace(BY_ANN, reason=reason) for reason in near("returned")),
+    ],
+    ids=repr,
+)
+def test_a_decision_of_the_other_side_of_another_name_or_for_another_reason_is_no_retry(other: Decision) -> None:
+    with pytest.raises(ConflictError, match="has 1 changes of its status, not 0"):
+        planned_change(ACCEPTED, StatusRequest(Status.ACCEPTED, other.reason, 0), other)
+
+
+@pytest.mark.parametrize("agency", near("42"))
+def test_an_event_of_an_agency_with_a_similar_name_is_not_on_a_statement(agency: str) -> None:
+    assert not is_on(plan_of(), NAME, facts(agency=agency))

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from quarterhour.documents.keys import (
     MAX_VERSION,
+    RATE_CARD,
     document_name,
     document_of,
     latest_key,
@@ -18,14 +19,15 @@ from quarterhour.documents.keys import (
     version_number,
     version_of,
 )
-from quarterhour.documents.permissions import Permissions, may_read, permissions_values
+from quarterhour.documents.permissions import Permissions, check_writer, may_read, permissions_values
 from quarterhour.documents.plan import missing_listing, new_version, read_draft, repeated
 from quarterhour.documents.timeline import Start, start_at, timeline_of, timeline_values, with_start
 from quarterhour.model.clock import iso_exact
-from quarterhour.model.errors import ConflictError, InvalidError
+from quarterhour.model.errors import ConflictError, ForbiddenError, InvalidError
 from quarterhour.rate_cards.rate_card import RATE_CARDS
-from quarterhour.web.access import STAFF, Caller
+from quarterhour.web.access import STAFF, Caller, Role
 from tests.support.builders import AT, names, one_of_staff, person
+from tests.support.names import near
 from tests.unit.rate_cards.builders import content
 
 versions = st.integers(1, MAX_VERSION)
@@ -140,3 +142,23 @@ def test_people_may_read_what_names_them_or_their_agency_and_the_marketplace_eve
     assert all(may_read(Permissions.of(None), one_of_staff(role)) for role in STAFF)
     assert Permissions.of(permissions_values("a", permissions, "shop", AT)) == permissions
     assert not may_read(Permissions.of(None), person(agency, name=name))
+
+
+@pytest.mark.parametrize("name", near("Café 42"))
+def test_similar_names_may_not_read_what_is_permitted_to_another(name: str) -> None:
+    permissions = Permissions(("Café 42",), ("Café 42",))
+    assert may_read(permissions, person("Café 42", name="bob"))
+    assert may_read(permissions, person("7", name="Café 42"))
+    assert not may_read(permissions, person(name, name=name))
+
+
+SIMILAR = ["rate-card", "rate-cards:42", "rate-card/42", *(f"{prefix}42" for prefix in near(RATE_CARD))]
+
+
+@pytest.mark.parametrize("document", [one for one in SIMILAR if not one.startswith(RATE_CARD)])
+def test_people_write_no_document_whose_name_is_similar_to_that_of_a_rate_card(document: str) -> None:
+    finance = one_of_staff(Role.FINANCE)
+    check_writer("rate-card:42", finance)
+    check_writer(document, Caller("shop", None))
+    with pytest.raises(ForbiddenError):
+        check_writer(document, finance)

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
+from typing import Final
 
 import pytest
 from hypothesis import given
@@ -14,6 +15,7 @@ from quarterhour.ledger.linked import Gathered, LinkedClaim, in_rounds, plan_lin
 from quarterhour.ledger.plan import Claim
 from quarterhour.ledger.pricing import CommissionTerms, has_price_of_sale
 from tests.support.builders import AT, amounts, claim, event, linked_of, linked_to, terms, void
+from tests.support.names import near
 
 SALE = claim(event(amount="12.50", commission_rate="0.25"))
 
@@ -301,6 +303,45 @@ def test_an_adjustment_that_refers_to_a_sale_has_a_price_of_its_own_and_leaves_t
     planned = linked_to(sent, sale)
     assert isinstance(planned, LinkedClaim)
     assert (planned.claim.price.commission(sent.amount), planned.before, planned.after) == (Decimal(-1), sale, sale)
+
+
+UNLINKED: Final = {"type": "sale.refunded", "agency": "42", "currency": "GBP", "terms": "card 3"}
+"""The facts of a refund without a sale, priced by a rate card."""
+
+
+def adjusted(facts: dict[str, str], **changed: object) -> LinkedClaim | Rejection:
+    sent = event("a1", "adjustment.recorded", **{"amount": "0", "refers_to": "order-1", **changed})
+    return linked_to(sent, replace(SALE, refundable=None), AT, None, **facts)
+
+
+@pytest.mark.parametrize("amount", ["0", "0.00"])
+@pytest.mark.parametrize("terms", ["card 3", "card 3 rate-card:group/eu", "default"])
+def test_an_adjustment_corrects_only_the_commission_of_an_unlinked_refund(amount: str, terms: str) -> None:
+    planned = adjusted({**UNLINKED, "terms": terms}, amount=amount, commission="-1")
+    assert isinstance(planned, LinkedClaim)
+    assert planned.claim.price.commission(Decimal(amount)) == Decimal(-1)
+
+
+@pytest.mark.parametrize(
+    ("facts", "changed"),
+    [
+        (UNLINKED, {"commission": "-1", "amount": "0.01"}),
+        (UNLINKED, {"commission": "-1", "amount": "-5.00"}),
+        (UNLINKED, {}),
+        ({**UNLINKED, "terms": "event"}, {"commission": "-1"}),
+        ({**UNLINKED, "agency": "43"}, {"commission": "-1"}),
+        ({**UNLINKED, "currency": "EUR"}, {"commission": "-1"}),
+        *(({**UNLINKED, "agency": agency}, {"commission": "-1"}) for agency in near("42")),
+    ],
+)
+def test_an_adjustment_of_more_than_the_commission_of_an_unlinked_refund_is_rejected(
+    facts: dict[str, str], changed: dict[str, str]
+) -> None:
+    planned = adjusted(facts, **changed)
+    assert isinstance(planned, Rejection)
+    assert [(one.field, one.problem) for one in planned.problems] == [
+        ("data.refers_to", "is no sale, but sale.refunded")
+    ]
 
 
 def test_an_adjustment_of_another_account_is_rejected() -> None:

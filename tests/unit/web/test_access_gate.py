@@ -8,6 +8,7 @@ from quarterhour.aws.settings import Environment
 from quarterhour.model.errors import ForbiddenError, UnauthenticatedError
 from quarterhour.web.access import Caller, Gate, Role
 from tests.support.builders import one_of_staff, person
+from tests.support.names import near
 
 ARN = "arn:aws:iam::123456789012:user/shop"
 UNAUTHENTICATED: dict[str, Any] = {"requestContext": {}}
@@ -89,7 +90,7 @@ def test_staff_need_no_agency() -> None:
 @pytest.mark.parametrize(
     "role",
     [
-        *("", "Finance", "machine", "finance ", "finance,auditor", "finance auditor"),
+        *("", "machine", "finance,auditor", "finance auditor", *near("finance"), *near("[finance]"), *near("agency")),
         *("[]", "[finance admin]", "[finance  auditor]", "[agency finance]", "[agency support]", "[agency auditor]"),
         *(None, ["finance"], {"finance": True}, True),
     ],

@@ -1,0 +1,53 @@
+"""What people may record: payments and adjustments of the source ``finance``, under their name."""
+
+from dataclasses import replace
+
+import pytest
+
+from quarterhour.ledger.event import Event, Rejection
+from quarterhour.ledger.people import SOURCE, sent_by
+from quarterhour.model.identifiers import Identity
+from quarterhour.web.access import Role
+from tests.support.builders import MACHINE, event, one_of_staff, payment, rejection, rerating
+from tests.support.names import near
+
+FAY = one_of_staff(Role.FINANCE)
+
+
+def of(source: str, sent: Event) -> Event:
+    return replace(sent, identity=Identity(source, sent.identity.id))
+
+
+@pytest.mark.parametrize("sent", [payment(), event("a1", "adjustment.recorded", amount="-1.50")])
+def test_a_person_records_payments_and_adjustments_under_their_name(sent: Event) -> None:
+    sent = of("finance", sent)
+    assert sent_by(FAY, sent) == replace(sent, recorded_by="fay")
+
+
+@pytest.mark.parametrize("source", ["shop", *near(SOURCE)])
+def test_a_person_cannot_take_a_source_that_a_shop_can_use(source: str) -> None:
+    refused = sent_by(FAY, of(source, payment()))
+    assert isinstance(refused, Rejection)
+    assert [(one.field, one.expected) for one in refused.problems] == [("source", "of people 'finance'")]
+    assert (refused.source, refused.id) == (source, "p1")
+
+
+@pytest.mark.parametrize(
+    ("sent", "fields"),
+    [
+        (event(), ["type"]),
+        (event("r1", "sale.refunded", amount="-1"), ["type"]),
+        (rerating(), ["data.rerating"]),
+    ],
+)
+def test_a_person_records_nothing_else(sent: Event, fields: list[str]) -> None:
+    refused = sent_by(FAY, of(SOURCE, sent))
+    assert isinstance(refused, Rejection)
+    assert [one.field for one in refused.problems] == fields
+
+
+@pytest.mark.parametrize("item", [event(), of(SOURCE, payment()), rejection()])
+def test_what_a_machine_sends_and_what_is_rejected_stays_as_it_is(item: Event | Rejection) -> None:
+    assert sent_by(MACHINE, item) is item
+    if isinstance(item, Rejection):
+        assert sent_by(FAY, item) is item
