@@ -13,7 +13,7 @@ from playwright.sync_api import Locator, Route
 from quarterhour.model.clock import ManualClock
 from quarterhour_tools.emulator.server import Server
 from quarterhour_tools.operations.remote import segment
-from tests.support.browser import HOSTILE, IN_A_BROWSER, PHONE, Tab, called, shown
+from tests.support.browser import HOSTILE, IN_A_BROWSER, PHONE, Tab, called, shown, texts
 from tests.support.openid import Issuer
 from tests.support.requests import put
 from tests.support.served import call, served
@@ -28,11 +28,11 @@ RATE_CARD = {"valid_from": "2020-01-01T00:00:00Z", "rules": [{"percent": "15"}]}
 
 @pytest.fixture(scope="module")
 def market(issuer: Issuer) -> Iterator[tuple[Server, World]]:
-    """The server of a stack with sales of two agencies, one with a hostile name, whose people sign in."""
+    """The server of a stack with sales of three agencies, one with a hostile name, whose people sign in."""
     parameters = {**issuer.with_roles, "BusinessTimeZone": TIME_ZONE}
     with served(ManualClock(datetime(2026, 11, 10, 12, tzinfo=UTC)), parameters) as (server, world):
         with server.turns.taken():
-            for agency in ("42", HOSTILE):
+            for agency in ("42", HOSTILE, "43"):
                 put(world, f"/documents/{segment(f'rate-card:{agency}')}", {"seen": 0, "content": RATE_CARD})
                 world.sell("100.00", agency)
             put(world, "/documents/rate-card:default", {"seen": 0, "content": RATE_CARD})
@@ -52,6 +52,17 @@ def as_finance(browser: Tab, market: tuple[Server, World], issuer: Issuer) -> An
     return opened
 
 
+@pytest.fixture
+def german(browser: Tab, market: tuple[Server, World], issuer: Issuer) -> Iterator[Tab]:
+    """The page of agency 43 for a person of finance whose language is German."""
+    issuer.role = "finance"
+    with browser.in_language("de-DE") as tab:
+        tab.open(f"{market[0].url}/console/agencies/43")
+        shown(tab, "Balance in GBP")
+        shown(tab, "Calculator")
+        yield tab
+
+
 def field(browser: Tab, name: str) -> Locator:
     """Return the first field of the dialog with a name."""
     return browser.page.locator(f"dialog[open] [name={name}]").first
@@ -66,6 +77,19 @@ def filled(browser: Tab, **fields: str) -> None:
 def is_valid(browser: Tab, name: str) -> bool:
     """Return whether the browser would send what a field holds."""
     return bool(field(browser, name).evaluate("(one) => one.validity.valid"))
+
+
+def reviewed(browser: Tab) -> str:
+    """Press Review, and return what the dialog then says that it will record."""
+    pressed(browser)
+    browser.until("document.querySelector('dialog [aria-label=\"What will be recorded\"]')")
+    text: str = browser.evaluate("document.querySelector('dialog section').innerText.replace(/[\u2068\u2069]/g, '')")
+    return text
+
+
+def message(browser: Tab, name: str) -> str:
+    """Return what the browser says of the text in a field of the dialog."""
+    return str(field(browser, name).evaluate("(one) => one.validationMessage"))
 
 
 def pressed(browser: Tab, times: int = 1) -> None:
@@ -120,8 +144,10 @@ def test_a_payment_is_recorded_once_though_its_response_is_lost_and_the_balance_
     browser.click("Record a payment")
     filled(browser, amount="10.005", reason="transfer 8", reference="ref-8", time="2026-11-05T10:00")
     pressed(browser)
-    assert not is_valid(browser, "amount")
+    assert message(browser, "amount") == "Write at most 2 decimal places, such as 1,234.50."
     filled(browser, amount="10.00")
+    assert browser.violations() == []
+    reviewed(browser)
     assert browser.violations() == []
     with losing(browser, "POST") as lost:
         pressed(browser, times=2)
@@ -141,16 +167,122 @@ def test_a_payment_is_recorded_once_though_its_response_is_lost_and_the_balance_
     assert browser.errors == [f"Failed to load resource: net::ERR_FAILED {lost[0]}"]
 
 
+@pytest.mark.parametrize(("text", "sent"), [("1.234", "1234"), ("1,20", "1.20"), ("154,87", "154.87")])
+def test_numbers_are_those_of_the_persons_language_and_shown_before_they_are_recorded(
+    german: Tab, market: tuple[Server, World], text: str, sent: str
+) -> None:
+    german.click("Record an adjustment")
+    filled(german, commission="154.87", amount=text, reason=f"in German {sent}")
+    pressed(german)
+    assert message(german, "commission") == "Write a number such as 1.234,50."
+    filled(german, commission="0")
+    if text == "1.234":
+        assert "= 1.234,00" in texts(german, "dialog output")
+    figure = called(german, "format.js", "money", sent, "GBP")
+    assert f"Its amount of net sales rises by {figure} GBP." in reviewed(german)
+    pressed(german)
+    shown(german, "It is recorded")
+    (adjusted,) = (one for one in recorded(market, "adjustment.recorded") if one["reason"] == f"in German {sent}")
+    assert adjusted["amount"] == sent
+
+
+def test_a_rate_card_is_written_and_shown_in_the_persons_language(german: Tab) -> None:
+    german.page.locator("main form [name=amount]").fill("1.000,50")
+    german.click("Calculate")
+    german.until("document.querySelector('main form').nextElementSibling.innerText.includes('150,075')")
+    german.click("New version of rate-card:43")
+    filled(german, percent="12.5")
+    pressed(german)
+    assert message(german, "percent") == "Write a number such as 1.234,50."
+    filled(german, percent="250")
+    assert message(german, "percent") == "Write a number of at most 100."
+    filled(german, percent="12,5", valid_from="2026-11-01T00:00")
+    pressed(german)
+    shown(german, "rate-card:43, version 2, in force")
+    german.click("New version of rate-card:43")
+    assert field(german, "percent").input_value() == "12,5"
+
+
+def test_a_payment_is_reviewed_in_words_and_an_unusual_one_must_be_confirmed(
+    browser: Tab, market: tuple[Server, World], as_finance: Any
+) -> None:
+    browser.set_clock(datetime(2026, 11, 10, 12, tzinfo=UTC))
+    as_finance(f"agencies/{quote(HOSTILE, safe='')}", "Balance in GBP")
+    browser.click("Record a payment")
+    filled(browser, amount="0", reason="too much", reference="ref 9", time="2031-01-05T10:00")
+    assert message(browser, "amount") == "Write a number above 0."
+    filled(browser, amount="99,999.00")
+    text = reviewed(browser)
+    assert f"Agency {HOSTILE} paid 99,999.00 GBP to the marketplace." in text
+    for words in (
+        "Jan 5, 2031, 10:00 AM (Europe/Berlin)", "GBP, owed by the agency", "GBP, in favour of the agency",
+        "This is more than the agency owes.", "The date is in the future.", "ref 9", "too much",
+    ):  # fmt: skip
+        assert words in text
+    assert browser.violations() == []
+    pressed(browser)
+    assert [one for one in recorded(market, "payment.recorded") if one["agency"] == HOSTILE] == []
+    browser.click("Change it")
+    assert browser.evaluate("document.activeElement.closest('dialog') !== null")
+    filled(browser, amount="1.00", time="2026-05-05T10:00")
+    browser.choose("Who paid", "The agency was paid")
+    text = reviewed(browser)
+    assert f"The marketplace paid 1.00 GBP to agency {HOSTILE}." in text
+    assert "Nothing is owed to the agency." in text
+    assert "The date is more than 90 days ago." in text
+    browser.page.get_by_label("I have checked this").check()
+    pressed(browser)
+    shown(browser, "It is recorded")
+    (paid,) = (one for one in recorded(market, "payment.recorded") if one["agency"] == HOSTILE)
+    assert (paid["amount"], paid["currency"]) == ("-1.00", "GBP")
+
+
+def test_a_double_click_on_review_records_nothing(browser: Tab, market: tuple[Server, World], as_finance: Any) -> None:
+    before = recorded(market, "payment.recorded")
+    as_finance("agencies/42", "Balance in GBP")
+    browser.click("Record a payment")
+    filled(browser, amount="0.01", reason="twice")
+    # The answer is there before the second click, and the button at the same place.
+    browser.evaluate(
+        "document.querySelector('dialog button.first').dispatchEvent(new MouseEvent('click', {detail: 1}))"
+    )
+    browser.until("document.querySelector('dialog button.first').innerText === 'Record'")
+    second = "new MouseEvent('click', {detail: 2, bubbles: true, cancelable: true})"
+    browser.evaluate(f"document.querySelector('dialog button.first').dispatchEvent({second})")
+    browser.click("Cancel")
+    assert recorded(market, "payment.recorded") == before
+
+
+def test_a_new_currency_is_an_explicit_choice(browser: Tab, as_finance: Any) -> None:
+    as_finance("agencies/42", "Balance in GBP")
+    browser.click("Record a payment")
+    assert field(browser, "currency").evaluate("(one) => [...one.options].map((option) => option.text)") == [
+        "GBP",
+        "another currency",
+    ]
+    filled(browser, amount="5", reason="in yen")
+    browser.choose("Currency", "another currency")
+    filled(browser, other_currency="JPY", amount="5.50")
+    pressed(browser)
+    assert message(browser, "amount") == "Write no decimal places, such as 1,234."
+    filled(browser, amount="5")
+    assert "The agency has no account in JPY. This opens one, which the agency sees." in reviewed(browser)
+    assert browser.violations() == []
+
+
 def test_a_form_that_was_changed_after_a_lost_response_leads_to_what_was_recorded(
     browser: Tab, market: tuple[Server, World], as_finance: Any
 ) -> None:
     as_finance("agencies/42", "Balance in GBP")
     browser.click("Record an adjustment")
     filled(browser, commission="2", reason="agreed")
+    reviewed(browser)
     with losing(browser, "POST"):
         pressed(browser)
         browser.until("document.querySelector('dialog [role=alert]')?.innerText.includes('No response')")
+    browser.click("Change it")
     filled(browser, commission="3")
+    reviewed(browser)
     pressed(browser)
     browser.until("document.querySelector('dialog').innerText.includes('already recorded, before your changes')")
     browser.click("show the recorded event")
@@ -173,6 +305,7 @@ def test_an_adjustment_from_the_page_of_a_sale_is_in_its_story(
     browser.click("Adjust the commission")
     filled(browser, commission="-0.12345", reason=HOSTILE)
     assert browser.evaluate("document.querySelector('dialog').innerText.includes('shop e1')")
+    assert "falls by 0.12345 GBP, for the sale shop e1." in reviewed(browser)
     pressed(browser, times=2)
     shown(browser, "It is recorded")
     shown(browser, "12.37655")
@@ -192,10 +325,12 @@ def test_an_adjustment_of_an_unknown_sale_is_held_and_one_of_another_agencys_sal
     pressed(browser)
     assert not is_valid(browser, "refers_to_source")
     filled(browser, refers_to_source="shop")
+    reviewed(browser)
     pressed(browser)
     shown(browser, "It is held, and not in any figure yet: data.refers_to is no recorded sale yet")
     browser.click("Record an adjustment")
     filled(browser, commission="1", reason="agreed", refers_to="e1", refers_to_source="shop")
+    reviewed(browser)
     pressed(browser)
     browser.until("document.querySelector('dialog [role=alert]')")
     text = browser.evaluate("document.querySelector('dialog [role=alert]').innerText")

@@ -70,6 +70,15 @@ class Tab:
         """Let it be this time, and no other, in every page that is opened from now on."""
         self.page.clock.set_fixed_time(now)
 
+    @contextmanager
+    def in_language(self, language: str) -> Iterator["Tab"]:
+        """Yield a page of the same browser, of a person whose language is another one, such as de-DE."""
+        browser = self.page.context.browser
+        assert browser
+        page = browser.new_page(locale=language, viewport=self.page.viewport_size)
+        yield Tab(page)
+        page.close()
+
     def evaluate(self, expression: str) -> Any:
         """Return the JSON value of an expression, or of what it promises."""
         return self.page.evaluate(expression)

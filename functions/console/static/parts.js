@@ -6,14 +6,6 @@ import * as format from "./format.js";
 import { reader } from "./me.js";
 import { navigate } from "./routes.js";
 
-/** The attributes of the field of a currency. */
-export const CURRENCY = { pattern: "[A-Z]{3}", title: "Three capital letters, such as EUR", size: 5 };
-
-/** The attributes of the field of a decimal that is not below 0. */
-export const DECIMAL = {
-  pattern: "[0-9]{1,20}([.][0-9]{1,10})?", inputmode: "decimal", title: "A number such as 0.30",
-};
-
 const ROWS = 50;
 const NONE = [];
 
@@ -80,7 +72,10 @@ export const NoEvents = ({ children }) => html`
 export const Pending = ({ problem, retry }) =>
   problem ? html`<${Failure} problem=${problem} retry=${retry} />` : html`<p role="status">Loading…</p>`;
 
-/** A dialog that asks once: a form of its own children. It closes when onSend has returned true. */
+/**
+ * A dialog that asks once: a form of its own children. It closes when onSend has returned true. The second click of a
+ * double click counts for nothing: the button may have another action by then.
+ */
 export function Dialog({ title, action, busy, problem, onSend, onClose, wide, children }) {
   const place = useRef();
   useEffect(() => place.current.showModal(), []);
@@ -96,7 +91,8 @@ export function Dialog({ title, action, busy, problem, onSend, onClose, wide, ch
         ${children}
         ${problem && html`<${Failure} problem=${problem} />`}
         <div class="bar">
-          <button class="first" disabled=${busy}>${action}</button>
+          <button key=${action} class="first" disabled=${busy}
+            onClick=${(event) => event.detail > 1 && event.preventDefault()}>${action}</button>
           <button type="button" disabled=${busy} onClick=${() => place.current.close()}>Cancel</button>
         </div>
       </form>

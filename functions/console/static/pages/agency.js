@@ -41,7 +41,8 @@ export function Agency({ agency, query }) {
   const follow = ({ receipt }) => receipt && followed(agency, accounts).then(again, again);
   return html`
     <${Registration} ...${{ agency, registration, again }} />
-    <${Recording} agency=${agency} currency=${account?.currency || currency} onRecorded=${follow} />
+    <${Recording} agency=${agency} currencies=${accounts.map((one) => one.currency)}
+      currency=${account?.currency || currency} onRecorded=${follow} />
     ${account
       ? html`<${Account} ...${{ accounts, account, spans, again }} key=${`${account.currency} ${account.version}`} />`
       : html`<${NoEvents}>No event of this agency is recorded yet.<//>`}

@@ -42,7 +42,9 @@ export function Event({ source, id }) {
   return html`
     <p class="note">${event.type}, recorded <${Time} at=${event.recorded_at} /></p>
     <${Facts} event=${event} />
-    ${isSale && html`<${Recording} agency=${event.agency} sale=${event} onRecorded=${() => setTurn(turn + 1)} />`}
+    ${isSale && html`
+      <${Recording} agency=${event.agency} currencies=${[event.currency]} currency=${event.currency} sale=${event}
+        onRecorded=${() => setTurn(turn + 1)} />`}
     <${Story} path=${path} event=${event} key=${turn} />
     <h2>Commission</h2>
     <${Computation} caption="How the commission was computed" of=${explanation} currency=${event.currency} />

@@ -2,19 +2,20 @@
 import { html, useState } from "../vendor/htm-preact.js";
 import { getOr, put, segment } from "../api.js";
 import { decimalText } from "../decimal.js";
+import { CURRENCY, NumberField, numberOf } from "../fields.js";
 import * as format from "../format.js";
 import { may } from "../me.js";
-import { CURRENCY, DECIMAL, Name, Pending, useLoaded } from "../parts.js";
+import { Name, Pending, useLoaded } from "../parts.js";
 import { NewVersion } from "./new-version.js";
 
 const DEFAULT = "rate-card:default";
 const NEW = { version: 0, content: { rules: [{}] } };
-const SUM = { ...DECIMAL, size: 8 };
+const SUM = { number: true, size: 8 };
 const COLUMNS = {
   category: ["Category", { maxlength: 200, size: 14, placeholder: "all" }],
   location: ["Location", { maxlength: 200, size: 14, placeholder: "all" }],
   currency: ["Currency", { ...CURRENCY, placeholder: "all" }],
-  percent: ["Percent", { ...SUM, required: true, title: "A number from 0 to 100, such as 12.5" }],
+  percent: ["Percent", { ...SUM, required: true, most: "100" }],
   fixed: ["Fixed per item", SUM],
   minimum: ["Minimum", SUM],
   maximum: ["Maximum", SUM],
@@ -65,9 +66,10 @@ function scopeOf(document) {
 
 /** Returns the content of a version that a form holds; what is empty is left out. */
 function contentOf(form) {
-  const columns = Object.keys(COLUMNS).map((name) => [name, form.getAll(name)]);
+  const columns = Object.entries(COLUMNS).map(([name, [, { number }]]) =>
+    [name, form.getAll(name).map((text) => (number ? numberOf(text) : text.trim()))]);
   const rules = form.getAll("percent").map((_, index) =>
-    Object.fromEntries(columns.map(([name, texts]) => [name, texts[index].trim()]).filter(([, one]) => one)));
+    Object.fromEntries(columns.map(([name, texts]) => [name, texts[index]]).filter(([, one]) => one)));
   return { valid_from: format.instant(form.get("valid_from")), rules };
 }
 
@@ -80,8 +82,10 @@ const factsOf = ({ valid_from: validFrom, rules }) => [
 const chargeOf = (rule) => wordsOf(rule, ["percent", "fixed", "minimum", "maximum"]);
 
 const wordsOf = (rule, names) =>
-  names.filter((name) => decimalText(rule[name]))
-    .map((name) => `${COLUMNS[name][0]} ${decimalText(rule[name])}`).join(", ");
+  names.filter((name) => decimalText(rule[name])).map((name) => {
+    const [label, { number }] = COLUMNS[name];
+    return `${label} ${number ? format.exact(decimalText(rule[name])) : rule[name]}`;
+  }).join(", ");
 
 function Fields({ content }) {
   const [rules, setRules] = useState(() => content.rules.map(identified));
@@ -93,10 +97,12 @@ function Fields({ content }) {
     ${rules.map(({ id, rule }, index) => html`
       <fieldset key=${id} class="bar">
         <legend>Rule ${index + 1}</legend>
-        ${Object.entries(COLUMNS).map(([name, [label, more]]) => html`
-          <label key=${name}>${label}
-            <input name=${name} autocomplete="off" defaultValue=${decimalText(rule[name])} ...${more} />
-          </label>`)}
+        ${Object.entries(COLUMNS).map(([name, [label, { number, ...more }]]) => (number
+          ? html`<${NumberField} key=${name} ...${{ label, name }} value=${decimalText(rule[name])} ...${more} />`
+          : html`
+            <label key=${name}>${label}
+              <input name=${name} autocomplete="off" defaultValue=${rule[name]} ...${more} />
+            </label>`))}
         ${rules.length > 1 && html`
           <button type="button" aria-label=${`Remove rule ${index + 1}`}
             onClick=${() => setRules(rules.filter((one) => one.id !== id))}>Remove</button>`}

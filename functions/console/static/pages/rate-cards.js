@@ -3,8 +3,9 @@ import { html, useState } from "../vendor/htm-preact.js";
 import { get, segment } from "../api.js";
 import { charge, ruleFor } from "../charge.js";
 import { decimalText } from "../decimal.js";
+import { CURRENCY, NumberField, numberOf } from "../fields.js";
 import * as format from "../format.js";
-import { CURRENCY, DECIMAL, More, Name, Pending, Table, Time, fieldsOf, useLoaded, usePages } from "../parts.js";
+import { More, Name, Pending, Table, Time, fieldsOf, useLoaded, usePages } from "../parts.js";
 import { WriteRateCard } from "./rate-card-form.js";
 
 const HEAD = [
@@ -12,13 +13,7 @@ const HEAD = [
   ["Maximum", "n"],
 ];
 const HISTORY_HEAD = [["Version"], ["Valid from"], ["Written"], ["By"]];
-const FORM = {
-  amount: ["Amount", { required: true, pattern: `-?${DECIMAL.pattern}`, defaultValue: "100.00" }],
-  currency: ["Currency", { ...CURRENCY, required: true }],
-  quantity: ["Items", { ...DECIMAL, required: true, defaultValue: "1", size: 5 }],
-  category: ["Category", {}],
-  location: ["Location", { placeholder: "GB#London" }],
-};
+const TEXTS = [["Category", "category"], ["Location", "location", "GB#London"]];
 
 /** The rate cards in force for an agency in a group, or in none; and the calculator, which begins with a currency. */
 export function RateCards({ agency, group, currency }) {
@@ -73,16 +68,22 @@ function History({ document }) {
 /** What a sale would be charged now: the first rate card with a rule for it, and each step. */
 function Calculator({ rateCards, currency }) {
   const [sale, setSale] = useState(null);
-  const send = (event) => setSale(fieldsOf(event));
+  const send = (event) => {
+    const { amount, quantity, ...texts } = fieldsOf(event);
+    setSale({ ...texts, amount: numberOf(amount), quantity: numberOf(quantity) });
+  };
   const rules = sale ? rateCards.map((one) => [one, ruleFor(one.rules, sale)]) : [];
   const [rateCard, rule] = rules.find(([, found]) => found) || [];
   return html`
     <h3>Calculator</h3>
     <form class="bar" onSubmit=${send}>
-      ${Object.entries(FORM).map(([name, [label, more]]) => html`
-        <label key=${name}>${label}
-          <input name=${name} autocomplete="off" ...${more} ...${name === "currency" && { defaultValue: currency }} />
-        </label>`)}
+      <${NumberField} label="Amount" name="amount" value="100.00" signed required />
+      <label>Currency
+        <input name="currency" required ...${CURRENCY} autocomplete="off" defaultValue=${currency} />
+      </label>
+      <${NumberField} label="Items" name="quantity" value="1" required size="5" />
+      ${TEXTS.map(([label, name, placeholder]) => html`
+        <label key=${name}>${label} <input name=${name} autocomplete="off" placeholder=${placeholder} /></label>`)}
       <button>Calculate</button>
     </form>
     ${sale && !rule && html`

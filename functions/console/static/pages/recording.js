@@ -1,10 +1,11 @@
 /** What finance records by hand: payments, and adjustments of commissions. Each is recorded once. */
-import { html, useState } from "../vendor/htm-preact.js";
-import { eventPath, getOr, record } from "../api.js";
-import { negative } from "../decimal.js";
+import { html, useEffect, useLayoutEffect, useRef, useState } from "../vendor/htm-preact.js";
+import { accountPath, eventPath, get, getOr, record } from "../api.js";
+import { negative, sum } from "../decimal.js";
+import { CURRENCY, NumberField, numberOf } from "../fields.js";
 import * as format from "../format.js";
 import { may, reader } from "../me.js";
-import { CURRENCY, Dialog, Link, Name, useConflict } from "../parts.js";
+import { Dialog, Link, Name, useConflict, useSending } from "../parts.js";
 import { address } from "../routes.js";
 import { EventLink, eventAddress } from "./events.js";
 
@@ -12,10 +13,17 @@ const SOURCE = "finance";
 const EXACT = 10;
 const KEPT = "recording ";
 const LONGEST_KEPT = 3_600_000;
+const USUAL_AGE_DAYS = 90;
+const DAY = 86_400_000;
+const NONE = [];
 const KINDS = {
-  payment: { title: "Record a payment", type: "payment.recorded", fields: PaymentFields, data: paymentData },
+  payment: {
+    title: "Record a payment", type: "payment.recorded", fields: PaymentFields, data: paymentData, says: paymentSays,
+    change: ({ amount }) => negative(amount),
+  },
   adjustment: {
     title: "Record an adjustment", type: "adjustment.recorded", fields: AdjustmentFields, data: adjustmentData,
+    says: adjustmentSays, change: ({ commission }) => commission,
   },
 };
 
@@ -36,9 +44,10 @@ const forgetId = (subject) => window.sessionStorage.removeItem(KEPT + subject);
 /**
  * The buttons of what finance may record for an agency, and what became of the last event.
  *
- * `sale`: the sale that an adjustment refers to; with it, there is no payment. `onRecorded` gets the outcome.
+ * `currencies`: those of the agency's accounts; `currency`: the one that the form begins with. `sale`: the sale that an
+ * adjustment refers to; with it, there is no payment. `onRecorded` gets the outcome.
  */
-export function Recording({ agency, currency, sale, onRecorded }) {
+export function Recording({ agency, currencies, currency, sale, onRecorded }) {
   const [kind, setKind] = useState(null);
   const [outcome, setOutcome] = useState(null);
   if (!may("finance")) return null;
@@ -58,7 +67,8 @@ export function Recording({ agency, currency, sale, onRecorded }) {
       </button>
     </p>
     ${outcome && html`<${Outcome} outcome=${outcome} />`}
-    ${kind && html`<${Ask} ...${{ kind, agency, currency, sale, onDone }} onClose=${() => setKind(null)} />`}`;
+    ${kind && html`
+      <${Ask} ...${{ kind, agency, currencies, currency, sale, onDone }} onClose=${() => setKind(null)} />`}`;
 }
 
 function Outcome({ outcome: { source, id, verdict, held } }) {
@@ -76,20 +86,33 @@ function Outcome({ outcome: { source, id, verdict, held } }) {
   return html`<p class="proven" role="status">It is recorded: ${link}. The figures follow within seconds.</p>`;
 }
 
-/** The dialog. An event that was sent keeps its id until it is known to be recorded: sent again, it is the same. */
-function Ask({ kind, agency, sale, onDone, onClose, ...more }) {
+/**
+ * The dialog: a form, then what it would record in words, then the recording. An event that was sent keeps its id until
+ * it is known to be recorded: sent again, it is the same.
+ */
+function Ask({ kind, agency, currencies, sale, onDone, onClose, ...more }) {
   const { title, type, fields, data } = KINDS[kind];
   const subject = JSON.stringify([reader().name, kind, agency, sale?.source, sale?.id]);
   const [id] = useState(() => idFor(subject));
-  const [currency, setCurrency] = useState(sale?.currency || more.currency || "");
+  const [currency, setCurrency] = useState(more.currency || "");
+  const [review, setReview] = useState(null);
+  const valuesOf = (form) => {
+    const { reason, reference, time, ...rest } =
+      Object.fromEntries([...form].map(([name, value]) => [name, value.trim()]));
+    return { reason, reference, time: time && format.instant(time), data: data(rest, sale) };
+  };
+  const check = async (form) => {
+    const values = valuesOf(form);
+    const isNew = !currencies.includes(currency);
+    const { balance } = isNew ? { balance: "0" } : await get(accountPath(agency, currency, "balance"));
+    setReview({ ...values, kind, agency, currency, isNew, balance });
+  };
   const send = async (form) => {
-    const values = Object.fromEntries([...form].map(([name, value]) => [name, value.trim()]));
-    const { reason, reference, time } = values;
+    const { reason, reference, time, data: figures } = valuesOf(form);
     keepId(subject, id);
     const outcome = await record({
-      specversion: "1.0", source: SOURCE, id, type, subject: agency,
-      ...(time && { time: format.instant(time) }),
-      data: { currency, reason, ...(reference && { extra: { reference } }), ...data(values, sale) },
+      specversion: "1.0", source: SOURCE, id, type, subject: agency, ...(time && { time }),
+      data: { currency, reason, ...(reference && { extra: { reference } }), ...figures },
     }).catch((problem) => {
       // An operator has discarded the event of this id.
       if (problem.status === 422 && problem.errors.some((one) => one.field === "id")) forgetId(subject);
@@ -103,22 +126,24 @@ function Ask({ kind, agency, sale, onDone, onClose, ...more }) {
     if (recorded) forgetId(subject);
     return { recorded };
   };
-  const [sending, conflict] = useConflict(send, read, onDone);
-  const digits = /^[A-Z]{3}$/.test(currency) ? format.digitsOf(currency) : 2;
+  const checking = useSending(check, () => {});
+  const [recording, conflict] = useConflict(send, read, onDone);
+  const sending = review ? recording : { ...checking, onSend: (form) => checking.onSend(form).then(() => false) };
+  const places = /^[A-Z]{3}$/.test(currency) ? format.digitsOf(currency) : 2;
   return html`
-    <${Dialog} ...${{ onClose, ...sending }} title=${sale ? "Adjust the commission" : title} action="Record">
-      <p>For agency <${Name}>${agency}<//>. The event is permanent, and staff see that you recorded it. To correct it,
-        record the opposite.</p>
-      <label>Currency
-        <input name="currency" required ...${CURRENCY} autocomplete="off" value=${currency} readonly=${Boolean(sale)}
-          onInput=${(event) => setCurrency(event.target.value)} />
-      </label>
-      <${fields} digits=${digits} sale=${sale} />
-      <label>Date and time (${format.zoneName()}); empty: now
-        <input name="time" type="datetime-local" />
-      </label>
-      <label>Reference <input name="reference" maxlength="200" autocomplete="off" /></label>
-      <label>Reason <input name="reason" required maxlength="200" autocomplete="off" /></label>
+    <${Dialog} ...${{ onClose, ...sending }} title=${sale ? "Adjust the commission" : title}
+      action=${review ? "Record" : "Review"}>
+      <${Hideable} hidden=${Boolean(review)}>
+        <p>For agency <${Name}>${agency}<//>. The next step shows what will be recorded.</p>
+        <${CurrencyField} ...${{ agency, currencies, currency, setCurrency }} fixed=${Boolean(sale)} />
+        <${fields} places=${places} sale=${sale} />
+        <label>Date and time (${format.zoneName()}); empty: now
+          <input name="time" type="datetime-local" />
+        </label>
+        <label>Reference <input name="reference" maxlength="200" autocomplete="off" /></label>
+        <label>Reason <input name="reason" required maxlength="200" autocomplete="off" /></label>
+      <//>
+      ${review && html`<${Review} ...${review} onChange=${() => setReview(null)} />`}
       ${conflict?.recorded && html`
         <p>This form was already recorded, before your changes:
           ${" "}<${Link} to=${eventAddress({ source: SOURCE, id })}>show the recorded event<//>. To record another
@@ -130,29 +155,113 @@ function Ask({ kind, agency, sale, onDone, onClose, ...more }) {
     <//>`;
 }
 
-/** The field of a sum with so many decimal places at most; `signed`: it may be below 0. */
-const Sum = ({ label, name, digits, signed, ...more }) => html`
-  <label>${label}
-    <input name=${name} required inputmode="decimal" autocomplete="off" ...${more}
-      pattern=${`${signed ? "-?" : ""}[0-9]{1,20}${digits ? `([.][0-9]{1,${digits}})?` : ""}`}
-      title=${`A number such as ${signed ? "-" : ""}12${digits ? ".50" : ""}, with ${digits} decimal places at most`} />
-  </label>`;
+/** Part of a form that can be hidden; shown again, its first field has the focus. */
+function Hideable({ hidden, children }) {
+  const place = useRef();
+  const was = useRef(hidden);
+  useLayoutEffect(() => {
+    if (was.current && !hidden) place.current.querySelector("input, select").focus();
+    was.current = hidden;
+  }, [hidden]);
+  return html`<div ref=${place} hidden=${hidden}>${children}</div>`;
+}
 
-function PaymentFields({ digits }) {
+/** The currency: one of the agency's accounts, or by an explicit choice another one, which opens an account. */
+function CurrencyField({ agency, currencies, currency, setCurrency, fixed }) {
+  const [other, setOther] = useState(!currencies.includes(currency));
+  const choose = ({ target: { value } }) => {
+    setOther(!value);
+    setCurrency(value);
+  };
+  return html`
+    <label>Currency
+      <select name="currency" onChange=${choose} value=${other ? "" : currency} disabled=${fixed}>
+        ${currencies.map((one) => html`<option key=${one} value=${one}>${one}</option>`)}
+        ${!fixed && html`<option key="" value="">another currency</option>`}
+      </select>
+    </label>
+    ${other && html`
+      <label>Code of the other currency
+        <input name="other_currency" required ...${CURRENCY} autocomplete="off" value=${currency}
+          onInput=${(event) => setCurrency(event.target.value)} />
+      </label>
+      <p class="note">Agency <${Name}>${agency}<//> has no account in it. This opens one, which the agency sees.</p>`}`;
+}
+
+const sumOf = (value, currency) => `${format.money(value, currency)} ${currency}`;
+
+/** What would be recorded, in words, and what is unusual about it. The button `onChange` goes back to the form. */
+function Review({ kind, agency, currency, isNew, balance, data, time, reason, reference, onChange }) {
+  const place = useRef();
+  useEffect(() => place.current.focus(), []);
+  const { says, change } = KINDS[kind];
+  const after = sum([balance, change(data)]);
+  const owed = (value) => `${sumOf(value, currency)}, ${format.owed(value)}`;
+  const unusual = [
+    ...(kind === "payment" ? beyondBalance(data, balance, after) : []),
+    ...(time ? unusualTime(Date.parse(time), Date.now()) : []),
+    ...(isNew ? [`The agency has no account in ${currency}. This opens one, which the agency sees.`] : []),
+  ];
+  const facts = [
+    ["Date", time ? `${format.time(time)} (${format.zoneName()})` : "now"], ["Balance now", owed(balance)],
+    [kind === "payment" ? "Balance after" : "Balance after, before tax", owed(after)],
+    ["Reference", reference], ["Reason", reason],
+  ];
+  return html`
+    <section ref=${place} tabindex="-1" aria-label="What will be recorded">
+      <p><strong>${says({ agency: format.isolated(agency), currency, ...data })}</strong></p>
+      <dl class="facts">
+        ${facts.filter(([, fact]) => fact).map(([name, fact]) => html`
+          <div key=${name}><dt>${name}</dt><dd><${Name}>${fact}<//></dd></div>`)}
+      </dl>
+      <p>The event is permanent, and staff see that you recorded it. To correct it, record the opposite.</p>
+      ${unusual.length > 0 && html`
+        <div class="mark">
+          ${unusual.map((one) => html`<p key=${one}>${one}</p>`)}
+          <label class="check"><input type="checkbox" required /> I have checked this, and it is right.</label>
+        </div>`}
+      <p><button type="button" onClick=${onChange}>Change it</button></p>
+    </section>`;
+}
+
+/** Returns that a payment is more than its receiver is owed, if it is: then the balance changes its side. */
+function beyondBalance({ amount }, balance, after) {
+  const [byAgency, owes] = [!amount.startsWith("-"), Number(balance) > 0];
+  if (byAgency && after.startsWith("-")) {
+    return [owes ? "This is more than the agency owes." : "The agency owes nothing in this currency."];
+  }
+  if (!byAgency && Number(after) > 0) {
+    return [Number(balance) < 0 ? "This is more than the agency is owed." : "Nothing is owed to the agency."];
+  }
+  return NONE;
+}
+
+function unusualTime(time, now) {
+  if (time > now) return ["The date is in the future."];
+  return time < now - USUAL_AGE_DAYS * DAY ? [`The date is more than ${USUAL_AGE_DAYS} days ago.`] : NONE;
+}
+
+function PaymentFields({ places }) {
   return html`
     <label>Who paid
       <select name="payer" autofocus>
         <option value="agency">The agency paid</option><option value="marketplace">The agency was paid</option>
       </select>
     </label>
-    <${Sum} label="Amount" name="amount" digits=${digits} />`;
+    <${NumberField} label="Amount" name="amount" places=${places} nonzero required />`;
 }
 
 function paymentData({ amount, payer }) {
-  return { amount: payer === "agency" ? amount : negative(amount) };
+  return { amount: payer === "agency" ? numberOf(amount) : negative(numberOf(amount)) };
 }
 
-function AdjustmentFields({ digits, sale }) {
+function paymentSays({ agency, amount, currency }) {
+  return amount.startsWith("-")
+    ? `The marketplace paid ${sumOf(negative(amount), currency)} to agency ${agency}.`
+    : `Agency ${agency} paid ${sumOf(amount, currency)} to the marketplace.`;
+}
+
+function AdjustmentFields({ places, sale }) {
   const [named, setNamed] = useState({});
   const name = (field) => (event) => setNamed({ ...named, [field]: event.target.value });
   const text = (label, field, other) => html`
@@ -161,8 +270,9 @@ function AdjustmentFields({ digits, sale }) {
         required=${Boolean(named[other])} />
     </label>`;
   return html`
-    <${Sum} label="Commission; below 0, the agency owes less" name="commission" digits=${EXACT} signed autofocus />
-    <${Sum} label="Net sales; 0 adjusts the commission alone" name="amount" digits=${digits} signed defaultValue="0" />
+    <${NumberField} label="Commission; below 0, the agency owes less" name="commission" signed autofocus required />
+    <${NumberField} label="Net sales; 0 adjusts the commission alone" name="amount" places=${places} signed required
+      value="0" />
     ${sale
       ? html`<p>It refers to the sale <${Name}>${sale.source} ${sale.id}<//>, which stays as it is.</p>`
       : html`
@@ -172,5 +282,16 @@ function AdjustmentFields({ digits, sale }) {
 
 function adjustmentData({ amount, commission, ...named }, sale) {
   const { refers_to, refers_to_source } = sale ? { refers_to: sale.id, refers_to_source: sale.source } : named;
-  return { amount, commission, ...(refers_to && { refers_to, refers_to_source }) };
+  const figures = { amount: numberOf(amount), commission: numberOf(commission) };
+  return { ...figures, ...(refers_to && { refers_to, refers_to_source }) };
+}
+
+function adjustmentSays({ agency, amount, commission, currency, refers_to, refers_to_source }) {
+  const isZero = (value) => !/[1-9]/.test(value);
+  const moved = (value) => (isZero(value)
+    ? "stays as it is"
+    : `${value.startsWith("-") ? "falls" : "rises"} by ${sumOf(value.replace("-", ""), currency)}`);
+  const about = refers_to ? `, for the sale ${format.isolated(`${refers_to_source} ${refers_to}`)}` : "";
+  const sales = isZero(amount) ? "" : ` Its amount of net sales ${moved(amount)}.`;
+  return `The commission of agency ${agency} ${moved(commission)}${about}.${sales}`;
 }

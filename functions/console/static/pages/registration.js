@@ -2,9 +2,10 @@
 import { html, useState } from "../vendor/htm-preact.js";
 import { getOr, put, segment } from "../api.js";
 import { decimalText } from "../decimal.js";
+import { CURRENCY, NumberField, numberOf } from "../fields.js";
 import * as format from "../format.js";
 import { may } from "../me.js";
-import { CURRENCY, Name, Status, Time } from "../parts.js";
+import { Name, Status, Time } from "../parts.js";
 import { navigate } from "../routes.js";
 import { agencyAddress } from "./agency.js";
 import { NewVersion } from "./new-version.js";
@@ -55,8 +56,10 @@ const factsOf = (content) => [
   ["In force from", content.valid_from && format.time(content.valid_from)],
 ];
 
-const taxWords = ({ scheme, percent, vat_id: vatId }) =>
-  [format.words(scheme), decimalText(percent) && `${decimalText(percent)} %`, vatId].filter(Boolean).join(", ");
+const taxWords = ({ scheme, percent, vat_id: vatId }) => {
+  const rate = decimalText(percent) && `${format.exact(decimalText(percent))} %`;
+  return [format.words(scheme), rate, vatId].filter(Boolean).join(", ");
+};
 
 /** The button with which finance registers an agency that has no page to begin from yet. */
 export function RegisterAnother() {
@@ -89,7 +92,7 @@ function Register({ agency, latest, onDone, onClose }) {
 function contentOf(form, before) {
   const value = (name) => form.get(name)?.trim();
   const only = (values) => Object.fromEntries(Object.entries(values).filter(([, one]) => one));
-  const tax = only({ scheme: value("scheme"), percent: value("percent"), vat_id: value("vat_id") });
+  const tax = only({ scheme: value("scheme"), percent: numberOf(form.get("percent") || ""), vat_id: value("vat_id") });
   const names = ["legal_name", "address", "country", "currency", "group", "contact", "status"];
   return only({
     ...Object.fromEntries(names.map((name) => [name, value(name)])),
@@ -122,10 +125,9 @@ function Fields({ content }) {
         ${SCHEMES.map((one) => html`<option key=${one} value=${one}>${format.words(one)}</option>`)}
       </select>
     </label>
-    ${scheme === "standard" && input("Tax rate (%)", "percent", {
-      required: true, pattern: "[0-9]{1,3}([.][0-9]{1,10})?", inputmode: "decimal",
-      defaultValue: decimalText(tax.percent),
-    })}
+    ${scheme === "standard" && html`
+      <${NumberField} key="percent" label="Tax rate (%)" name="percent" required most="100"
+        value=${decimalText(tax.percent)} />`}
     ${scheme && input("VAT id", "vat_id", { defaultValue: tax.vat_id })}
     ${input("Currency", "currency", CURRENCY)}
     ${input("Group; its rate card applies if the agency's own has no rule", "group")}

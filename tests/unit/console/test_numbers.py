@@ -1,0 +1,82 @@
+"""Numbers as people write them in their language: read exactly, or refused; nothing is guessed."""
+
+import json
+from typing import Final
+
+import pytest
+
+from tests.support.console_modules import NEEDS_NODE, evaluated
+
+pytestmark = NEEDS_NODE
+
+ARABIC: Final = "\u0661\u066c\u0662\u0663\u0664\u066b\u0665"
+"""1,234.5 as Egypt writes it."""
+UNDERSTOOD: Final = {
+    "en": {
+        "1,234": "1234", "1,234.50": "1234.50", "1234.5": "1234.5", "-0.12345": "-0.12345", " 7 ": "7", "007": "7",
+        "\u22125": "-5", "-0.00": "0.00", "12,345,678,901,234,567,890.1": "12345678901234567890.1", "1.234": "1.234",
+    },
+    "de": {"1.234": "1234", "154,87": "154.87", "1.234,50": "1234.50", "1,234": "1.234", "-1.234.567,8": "-1234567.8"},
+    "fr": {"1 234,5": "1234.5", "1\u202f234,5": "1234.5", "1\u00a0234,5": "1234.5", "-12,5": "-12.5"},
+    "de-CH": {"1'234.50": "1234.50", "1\u2019234.50": "1234.50"},
+    "en-IN": {"12,34,567.5": "1234567.5", "1,234": "1234"},
+    "es": {"1.234": "1234", "1234": "1234", "12.345,6": "12345.6"},
+    "ar-EG": {ARABIC: "1234.5", "\u061c-\u0665": "-5", "12": "12"},
+}  # fmt: skip
+REFUSED: Final = {
+    "en": ["154,87", "1,23", "1,2345", "12345,678", "0,500", "1,234,56", "1 234", "1e5", "+5", ".5", "5.", "--5", "",
+           "1.2.3", "five", "123456789012345678901", "1,234.567,8"],
+    "de": ["154.87", "1.23", "0.500", "12.34.567", "1234.567", "0.5", "1.234.5", "1'234"],
+    "fr": ["1.234", "1,5,0", "1 23"],
+    "en-IN": ["1,234,567"],
+}  # fmt: skip
+
+
+def read(language: str, texts: list[str]) -> list[str | None]:
+    """Return what the console understands of texts."""
+    call = f"module.readNumber(one, {json.dumps(language)}) ?? null"
+    found: list[str | None] = evaluated("numbers.js", f"{json.dumps(texts)}.map((one) => {call})")
+    return found
+
+
+@pytest.mark.parametrize("language", UNDERSTOOD)
+def test_a_number_in_the_language_of_the_reader_is_understood_exactly(language: str) -> None:
+    expected = UNDERSTOOD[language]
+    assert dict(zip(expected, read(language, list(expected)), strict=True)) == expected
+
+
+@pytest.mark.parametrize("language", REFUSED)
+def test_what_could_be_another_number_is_refused(language: str) -> None:
+    texts = REFUSED[language]
+    assert [text for text, value in zip(texts, read(language, texts), strict=True) if value is not None] == []
+
+
+@pytest.mark.parametrize("language", ["en", "de", "fr", "de-CH", "en-IN", "es", "ar-EG", "fa", "sv", "pt-PT", "ja"])
+def test_what_the_console_shows_is_understood_when_it_is_copied_back(language: str) -> None:
+    values = ["0.00", "154.87", "1234.00", "-1234567.80", "0.12345", "99999999.99", "12345678901234567890.10"]
+    names = json.dumps(language)
+    shown = f"new Intl.NumberFormat({names}, {{ minimumFractionDigits: (one.split('.')[1] || '').length }}).format(one)"
+    calls = f"{json.dumps(values)}.map((one) => [{shown}, module.unmistakable(one, {names})])"
+    for value, texts in zip(values, evaluated("numbers.js", calls), strict=True):
+        assert read(language, texts) == [value, value]
+
+
+def test_what_was_understood_is_shown_so_that_nobody_reads_another_number() -> None:
+    values = ["1234", "1.234", "12.5", "0.12345"]
+    call = f"{json.dumps(values)}.map((one) => ['en', 'de'].map((language) => module.unmistakable(one, language)))"
+    assert evaluated("numbers.js", call) == [
+        ["1,234.00", "1.234,00"],
+        ["1.2340", "1,2340"],
+        ["12.50", "12,50"],
+        ["0.12345", "0,12345"],
+    ]
+
+
+def test_the_example_has_as_many_decimal_places_as_the_currency() -> None:
+    call = "[0, 1, 2, 10].map((places) => [module.exampleOf(places, 'en'), module.exampleOf(places, 'de')])"
+    assert evaluated("numbers.js", call) == [
+        ["1,234", "1.234"],
+        ["1,234.5", "1.234,5"],
+        ["1,234.50", "1.234,50"],
+        ["1,234.50", "1.234,50"],
+    ]
