@@ -213,7 +213,7 @@ def test_the_first_later_event_that_refers_to_a_line_corrects_it() -> None:
     assert correction_of(dispute(), [early]) is None
 
 
-ACCEPTED: Final = history(Change(Status.ACCEPTED, BY_ANN))
+ACCEPTED: Final = history(StatementChange(Status.ACCEPTED, BY_ANN))
 
 
 def test_a_decision_that_is_sent_again_is_a_retry() -> None:
@@ -230,7 +230,9 @@ def test_a_decision_that_is_sent_again_is_a_retry() -> None:
     ],
     ids=repr,
 )
-def test_a_decision_of_the_other_side_of_another_name_or_for_another_reason_is_no_retry(other: Decision) -> None:
+def test_a_decision_of_the_other_side_of_another_name_or_for_another_reason_is_no_retry(
+    other: StatementDecision,
+) -> None:
     with pytest.raises(ConflictError, match="has 1 changes of its status, not 0"):
         planned_change(ACCEPTED, StatusRequest(Status.ACCEPTED, other.reason, 0), other)
 
