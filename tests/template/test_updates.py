@@ -85,7 +85,7 @@ def test_a_version_is_replaced_when_its_description_changes() -> None:
 
 @pytest.mark.parametrize("release", GIVEN_UP)
 def test_the_changelog_names_what_an_update_gives_up(release: str) -> None:
-    since, _, _ = (ROOT / "CHANGELOG.md").read_text("utf-8").partition(f"## {release}\n")
+    since, _, _ = (ROOT / "CHANGELOG.md").read_text("utf-8").partition(f"\n## {release}")
     for danger in GIVEN_UP[release]:
         name, _, _ = danger.partition(" ")
         assert f"`{name}`" in since
