@@ -21,7 +21,7 @@ from quarterhour.statements.proof.verify import verify
 from quarterhour_tools.bucket import Objects
 from quarterhour_tools.emulator.http_api import Request, Response
 from quarterhour_tools.replay.replay import counted_accounts, counted_periods
-from tests.support.events import refund, sale
+from tests.support.events import refund, sale, void
 from tests.support.released import Item, Release, updated
 from tests.support.requests import post, receipt, verdicts
 from tests.support.system import World
@@ -588,6 +588,17 @@ def test_held_events_of_the_release_are_posted_when_they_may_be(continued: Conti
     assert before - {one["id"] for one in continued.world.all("/held")} == {"h8", "h10"}
     assert continued.world.read("/events/shop/h8")["agency"] == "late"
     assert continued.world.read("/events/shop/h10")["amount"] == "-1.00"
+
+
+def test_sales_that_the_release_refunded_and_rerated_come_to_nothing_once_all_is_given_back() -> None:
+    with updated(NEWEST, "rest") as world:
+        rest = [refund("rest-s3", "-20.00", of="s3"), void("rest-s13", of="s13")]
+        assert verdicts(post(world, rest)) == ["recorded"] * 2
+        for sold in ("s3", "s13"):
+            story = [one for one in ledger(world) if sold in (one["id"], one.get("refers_to"))]
+            assert len(story) == {"s3": 5, "s13": 4}[sold]
+            for figure in ("amount", "commission"):
+                assert sum(Decimal(one[figure]) for one in story) == 0, (sold, figure)
 
 
 @of_the_newest
