@@ -25,7 +25,10 @@ from quarterhour.reports.queries import LINKS_VALID, link_request
 from quarterhour.statements.balance import Balance, StatementSummary, of_periods, preview
 from quarterhour.statements.document import shown_profile
 from quarterhour.statements.keys import (
+    LINES,
+    PAGE,
     PROGRESS_KEY,
+    STATEMENT,
     period_key,
     stated_periods,
     statement_key,
@@ -166,6 +169,7 @@ class StatementQueries:
         """Return links to the files of a statement."""
         account = Account(values["agency"], values["currency"])
         prefix = statement_prefix(Period.parse(values["period"]), account)
+        files = ((name, *values["files"][name]) for name in (STATEMENT, PAGE, LINES))  # a stored map has no order
         return {
             "links_valid_seconds": int(LINKS_VALID.total_seconds()),
             "files": [
@@ -175,7 +179,7 @@ class StatementQueries:
                     "size": int(size),
                     "url": self.s3.generate_presigned_url(**link_request(self.bucket, prefix + name)),
                 }
-                for name, (sha256, size) in values["files"].items()
+                for name, sha256, size in files
             ],
         }
 
