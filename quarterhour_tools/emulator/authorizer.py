@@ -71,7 +71,8 @@ class JwtAuthorizer:
         named = audience if isinstance(audience, list) else [audience]
         if not any(one in named for one in self.audiences):
             raise UnauthorizedError("the token is for another audience")
-        return {"jwt": {"claims": {name: _text(value) for name, value in claims.items()}, "scopes": None}}
+        texts = {name: _text(value) for name, value in claims.items() if value is not None}
+        return {"jwt": {"claims": texts, "scopes": None}}
 
     @cached_property
     def _keys(self) -> jwt.PyJWKClient:

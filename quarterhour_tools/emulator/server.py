@@ -208,6 +208,9 @@ class _Handler(BaseHTTPRequestHandler):
         began = time.monotonic()
         path, _, query = self.path.partition("?")
         request = Request(self.command, path, query, tuple(self.headers.items()))
+        if not path.startswith("/"):
+            self.send_error(400, "the path does not begin with a slash")
+            return
         length = self.headers.get("Content-Length", "0")
         if "Transfer-Encoding" in self.headers or not length.isdecimal():
             self.send_error(411, "send the body with a Content-Length")
@@ -219,7 +222,11 @@ class _Handler(BaseHTTPRequestHandler):
         if len(body) < int(length):
             self.close_connection = True  # the client closed the connection before the end of the body
             return
-        answer = self.server.answer(replace(request, body=body))
+        try:
+            answer = self.server.answer(replace(request, body=body))
+        except Exception:  # noqa: BLE001 - moto raises anything for what no AWS client sends
+            traceback.print_exc(file=sys.stderr)
+            answer = problem(500, "the request failed, and the log says why")
         self._send(answer)
         target = self.headers.get("X-Amz-Target") or f"{self.command} {self.path}"
         _log(target, f"{answer.status} {1000 * (time.monotonic() - began):.0f} ms")

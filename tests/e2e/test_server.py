@@ -134,6 +134,33 @@ def test_unknown_routes_and_large_bodies_get_an_error(up: tuple[Server, Stack]) 
     assert status_of(server, "Transfer-Encoding", "chunked") == 411
 
 
+def signed(server: Server, method: str, target: str, body: bytes = b"") -> tuple[int, Any]:
+    """Send a request that is signed for DynamoDB, with a target that no client would send; return the response."""
+    scope = "Credential=x/20261023/us-east-1/dynamodb/aws4_request"
+    with closing(HTTPConnection(HOST, server.server_port, timeout=20)) as connection:
+        connection._validate_path = lambda _: None  # type: ignore[attr-defined] # a client that checks nothing
+        headers = {"Authorization": f"AWS4-HMAC-SHA256 {scope}", "X-Amz-Target": "DynamoDB_20120810.GetItem"}
+        connection.request(method, target, body, headers)
+        with connection.getresponse() as answer:
+            return answer.status, json.loads(answer.read())
+
+
+def test_a_request_that_an_aws_service_cannot_read_is_answered(up: tuple[Server, Stack]) -> None:
+    for body in (b"", b"{", b"[]", b"\xff", b"[" * 100_000, b'{"TableName": 1}'):
+        status, _ = signed(up[0], "POST", "/", body)
+        assert 400 <= status <= 500, body[:20]
+
+
+def test_no_request_is_passed_on_to_another_host(up: tuple[Server, Stack]) -> None:
+    with socket.create_server((HOST, 0)) as elsewhere:
+        elsewhere.settimeout(0)
+        for target in ("@{}/", ":x@{}/", "http://{}/"):
+            status, problem = signed(up[0], "GET", target.format(f"{HOST}:{elsewhere.getsockname()[1]}"))
+            assert (status, problem["detail"]) == (400, "the path does not begin with a slash")
+        with pytest.raises(BlockingIOError):
+            elsewhere.accept()
+
+
 def status_of(server: Server, name: str, value: str) -> int:
     """Return what the head of a request alone is answered with."""
     with closing(HTTPConnection("127.0.0.1", server.server_port)) as connection:

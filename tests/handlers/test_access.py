@@ -168,7 +168,11 @@ class Issuer:
 
     def token(self, **others: Any) -> str:
         """Return a good token, but for the claims given."""
-        return jwt.encode(self.claims(**others), self.key, "RS256", {"kid": "one"})
+        return self.signed(self.claims(**others))
+
+    def signed(self, claims: dict[str, Any]) -> str:
+        """Return a token of these claims."""
+        return jwt.encode(claims, self.key, "RS256", {"kid": "one"})
 
 
 @pytest.fixture(scope="module")
@@ -739,6 +743,7 @@ UNNAMED: dict[str, Bad] = {
     "of no agency": lambda issuer: issuer.token(**{CLAIM: None}),
     "of an agency without a name": lambda issuer: issuer.token(**{CLAIM: ""}),
     "of an invalid agency": lambda issuer: issuer.token(**{CLAIM: "42#GBP"}),
+    "of null as an agency": lambda issuer: issuer.signed({**issuer.claims(), CLAIM: None}),
     "with the agency in another claim": lambda issuer: issuer.token(**{CLAIM: None, "agency": "42"}),
     "of a list of agencies with an invalid one": lambda issuer: issuer.token(**{CLAIM: ["42", ""]}),
     "of no role": lambda issuer: issuer.token(**{ROLE: None}),

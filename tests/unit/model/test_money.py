@@ -251,3 +251,9 @@ def test_totals_of_two_parts_are_the_totals_of_the_whole(one: list[Decimal], oth
         return reduce(lambda sums, amount: sums.plus(amount, amount), of, Totals())
 
     assert (totals(one) + totals(other)).as_dict() == totals(one + other).as_dict()
+
+
+@pytest.mark.parametrize("number", ["1E+999999999999", "-1E+2000", "1E-999999999999", "0E-999999999999"])
+def test_a_number_whose_text_would_fill_the_memory_is_not_written(number: str) -> None:
+    with pytest.raises(ValueError, match="too many digits without exponent"):
+        money.plain(Decimal(number))

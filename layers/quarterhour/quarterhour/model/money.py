@@ -8,6 +8,8 @@ from typing import Final
 from quarterhour.model.currencies import MINOR_DIGITS
 
 MAX_DIGITS: Final = 38
+_MOST_WRITTEN: Final = 1000
+"""Far more digits than the sum of any amounts has."""
 ZERO: Final = Decimal(0)
 NO_CURRENCY: Final = "XXX"
 """The code of ISO 4217 for transactions without a currency."""
@@ -35,7 +37,12 @@ def parse_decimal(value: object) -> Decimal | None:
 
 
 def plain(value: Decimal) -> str:
-    """Format a decimal without exponent, with its scale."""
+    """Format a decimal without exponent, with its scale.
+
+    Raises ``ValueError`` for an exponent that no amount has: the text of ``1E+999999999`` would fill the memory.
+    """
+    if abs(value.adjusted()) > _MOST_WRITTEN and (value or value.adjusted() < 0):  # 0E+2000 is written as 0
+        raise ValueError(f"{value} has too many digits without exponent")
     return f"{value:f}"
 
 

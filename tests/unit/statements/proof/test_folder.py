@@ -117,6 +117,10 @@ DAMAGE: dict[str, tuple[Callable[[Objects], Any], str]] = {
         changed(lambda one: one.update(recorded_until="2026-11-15T09:07:00Z")),
         "line 12: shop#m8 was recorded after the last line of the statement",
     ),
+    "a rate of very many digits": (
+        relines(replaced(5, ",0.10,1.00,", ",1E+999999999999,1.00,")),
+        "lines.csv.gz: cannot be read: ValueError('1E+999999999999 has too many digits",
+    ),
     "number": (relines(replaced(6, ",-4.00,", ",-4.OO,")), "lines.csv.gz: cannot be read"),
 }
 
