@@ -164,6 +164,8 @@ def test_a_payment_is_recorded_once_though_its_response_is_lost_and_the_balance_
     assert (paid["reason"], paid["extra"]) == ("transfer 8", '{"reference":"ref-8"}')
     browser.click(f"finance {paid['id']}")
     shown(browser, "recorded by")
+    shown(browser, "reference ref-8")
+    shown(browser, "Reference ref-8")
     assert browser.errors == [f"Failed to load resource: net::ERR_FAILED {lost[0]}"]
 
 

@@ -182,7 +182,8 @@ export function useLoaded(load, key) {
 
 /**
  * Returns the items of a list of the API, page by page: items, the pages themselves, problem, busy, more() if another
- * page follows, and whether the whole list is empty. `ahead` is the number of pages that are loaded by themselves.
+ * page follows, and whether the whole list is empty. `ahead` is the number of pages that are loaded by themselves; a
+ * page without items does not count, as a search can go on after it.
  */
 export function usePages(path, parameters, ahead = 1) {
   const [state, setState] = useState({});
@@ -195,7 +196,8 @@ export function usePages(path, parameters, ahead = 1) {
       const page = await get(withQuery(path, { ...parameters, next }));
       if (current.current !== key) return;
       const pages = [...before, page];
-      if (page.next && left > 1) load(pages, page.next, left - 1);
+      const remaining = page.items.length ? left - 1 : left;
+      if (page.next && remaining > 0) load(pages, page.next, remaining);
       else setState({ key, pages, more: page.next && (() => load(pages, page.next)), busy: false });
     } catch (problem) {
       const again = () => load(before, next);
