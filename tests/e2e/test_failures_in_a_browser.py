@@ -46,7 +46,7 @@ BY_HAND = {
     "/console/agencies/": "Registered agencies",
     "/console/statements/2026-13/42/EUR": "Request",
     "/console/statements/2026-10/42/eur": "Request",
-    "/console/events?from=garbage": "Request",
+    "/console/events?from=garbage": "From: Write a day such as 2026-11-05",
     "/console/events/shop/none": "Request",
     "/console/reports?date=garbage": "Request",
     "/console/exchange-rates/%3Cb%3E": "Request",

@@ -1,5 +1,6 @@
 /** The parts of every page: links, figures, tables, problems, dialogs, and the state of requests. */
 import { html, useCallback, useEffect, useMemo, useRef, useState } from "./vendor/htm-preact.js";
+import { inWords } from "./advice.js";
 import { get, withQuery } from "./api.js";
 import { download, writeCsv } from "./csv.js";
 import * as format from "./format.js";
@@ -53,15 +54,18 @@ export const SaveButton = ({ name, columns, items, label = "Download what is sho
 export const LinksNote = ({ seconds }) => html`
   <p class="note">Links are valid for ${seconds / 60} minutes. Reload the page for new ones.</p>`;
 
-/** What went wrong, in the API's words, and what to do: the button `action` calls `retry`. */
-export const Failure = ({ problem, retry, action = "Try again" }) => html`
-  <div class="mark" role="alert">
-    <p><strong>${problem.title || "Something went wrong"}.</strong> ${problem.message}</p>
-    ${problem.errors?.filter((one) => !problem.message.includes(one.problem)).map((one) => html`
-      <p key=${one.field}><${Name}>${one.field} ${one.problem}<//>: expected <${Name}>${one.expected}<//></p>`)}
-    ${problem.requestId && html`<p>Request <code>${problem.requestId}</code></p>`}
-    ${retry && html`<button type="button" onClick=${retry}>${action}</button>`}
-  </div>`;
+/** What went wrong, in words, and what to do: the button `action` calls `retry`, another one the problem's `signIn`. */
+export function Failure({ problem, retry, action = "Try again" }) {
+  const { title, lines: [first, ...more] } = inWords(problem);
+  return html`
+    <div class="mark" role="alert">
+      <p><strong>${title}.</strong> ${first}</p>
+      ${more.map((line) => html`<p key=${line}>${line}</p>`)}
+      ${problem.requestId && html`<p>Request <code>${problem.requestId}</code></p>`}
+      ${problem.signIn && html`<button type="button" onClick=${problem.signIn}>Sign in in a new window</button>`}
+      ${retry && html`<button type="button" onClick=${retry}>${action}</button>`}
+    </div>`;
+}
 
 /** What a page shows while there are no events: where they come from, and for machines how to send one. */
 export const NoEvents = ({ children }) => html`

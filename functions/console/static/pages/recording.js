@@ -16,6 +16,7 @@ const LONGEST_KEPT = 3_600_000;
 const USUAL_AGE_DAYS = 90;
 const DAY = 86_400_000;
 const NONE = [];
+const WAITS = { unknown_sale: "the sale that it refers to", unregistered_agency: "the registration of its agency" };
 const KINDS = {
   payment: {
     title: "Record a payment", type: "payment.recorded", fields: PaymentFields, data: paymentData, says: paymentSays,
@@ -73,9 +74,8 @@ export function Recording({ agency, currencies, currency, sale, onRecorded }) {
 
 function Outcome({ outcome: { source, id, verdict, held } }) {
   if (held) {
-    const waits = held.problems.map(({ field, problem, expected }) => html`
-      ${" "}<${Name}>${field} ${problem}<//>. It waits for <${Name}>${expected}<//>.`);
-    return html`<p class="mark" role="status">It is held, and not in any figure yet:${waits}</p>`;
+    return html`
+      <p class="mark" role="status">It is held, and not in any figure yet. It waits for ${WAITS[held.reason]}.</p>`;
   }
   const link = html`<${EventLink} source=${source} id=${id} />`;
   if (verdict === "duplicate") {
