@@ -222,6 +222,8 @@ def test_a_payment_is_reviewed_in_words_and_an_unusual_one_must_be_confirmed(
     ):  # fmt: skip
         assert words in text
     assert browser.violations() == []
+    browser.resize(*PHONE)
+    assert browser.evaluate("document.querySelector('dialog').scrollWidth") <= PHONE[0]
     pressed(browser)
     assert [one for one in recorded(market, "payment.recorded") if one["agency"] == HOSTILE] == []
     browser.click("Change it")

@@ -38,7 +38,6 @@ const ADVICE = {
   "content.rules[].minimum": ["Minimum", "Write a number that is not below 0, and at most the maximum."],
   "content.rules[].maximum": ["Maximum", FEE],
   "content.rules[]": ["", "An earlier rule is for the same events. Remove one of them."],
-  "expression": ["Expression", "Write one such as rate(1 hour) or cron(0,30 6-20 ? * MON-FRI *)."],
   "reason": ["Reason", "Write at most 200 characters, and no line breaks."],
   "text": ["Message", "Write at most 4,000 characters."],
   "period": ["Month", "Write one such as 2026-11."],
@@ -48,7 +47,9 @@ const ADVICE = {
 };
 
 /** Returns what to write into a field that the API has refused. */
-export function adviceOn({ field }) {
+export function adviceOn({ field, problem, expected }) {
+  // What is wrong with an expression is said in the terms in which people write it.
+  if (field === "expression") return `Expression: It ${problem}. It needs ${expected}.`;
   const rule = /^content\.rules\[(\d+)\]/.exec(field);
   const [name, advice] = ADVICE[field.replace(/\[\d+\]/, "[]")] ?? ["", "A value is not accepted. Check all of them."];
   const label = [rule && `Rule ${Number(rule[1]) + 1}`, name].filter(Boolean).join(", ");

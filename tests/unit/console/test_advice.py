@@ -9,6 +9,7 @@ import pytest
 from quarterhour.agencies.agency import read_agency
 from quarterhour.ledger.event import Rejection, read_event
 from quarterhour.rate_cards.rate_card import read_rate_card
+from quarterhour.schedule.expression import ExpressionError, parse
 from tests.support.console_modules import NEEDS_NODE, evaluated
 
 pytestmark = NEEDS_NODE
@@ -82,3 +83,12 @@ def test_a_change_that_came_first_is_said_without_the_number_of_its_version() ->
 def test_what_could_not_be_written_yet_can_be_tried_again() -> None:
     errors = [{"field": "", "problem": "could not be written now", "expected": "the same item again"}]
     assert said(503, errors)["lines"] == ["Try again a little later: nothing is done twice."]
+
+
+def test_what_is_wrong_with_an_expression_is_said_in_its_own_terms() -> None:
+    with pytest.raises(ExpressionError) as refused_:
+        parse("rate(5 minutes)")
+    errors = [{"field": "expression", "problem": refused_.value.problem, "expected": refused_.value.expected}]
+    assert said(400, errors)["lines"] == [
+        "Expression: It fires again after 5 minutes. It needs at least 15 minutes between two firings."
+    ]
