@@ -46,7 +46,7 @@ BY_HAND = {
     "/console/agencies/": "Registered agencies",
     "/console/statements/2026-13/42/EUR": "Request",
     "/console/statements/2026-10/42/eur": "Request",
-    "/console/events?from=garbage": "Request",
+    "/console/events?from=garbage": "From: Write a day such as 2026-11-05",
     "/console/events/shop/none": "Request",
     "/console/reports?date=garbage": "Request",
     "/console/exchange-rates/%3Cb%3E": "Request",
@@ -140,6 +140,16 @@ def test_a_sum_is_a_share_of_the_one_before_only_if_it_can_be(
     assert called(browser, "pages/overview.js", "trend", now, before) == words
 
 
+def records(browser: Tab) -> None:
+    """Review the form of the dialog, confirm what is unusual, and record it."""
+    browser.click("Review")
+    browser.until("document.querySelector('dialog section')")
+    unusual = browser.page.get_by_label("I have checked this")
+    if unusual.count():
+        unusual.check()
+    browser.click("Record")
+
+
 @pytest.mark.parametrize("again", ["in another dialog", "after a reload"])
 def test_a_payment_that_was_recorded_without_a_response_is_recorded_once(
     browser: Tab, address: str, again: str
@@ -151,7 +161,7 @@ def test_a_payment_that_was_recorded_without_a_response_is_recorded_once(
         browser.click("Record a payment")
         browser.fill("Amount", "10.00")
         browser.fill("Reason", again)
-        browser.click("Record")
+        records(browser)
         browser.until("document.querySelector('dialog [role=alert], main > .mark[role=status]')")
         if browser.evaluate("Boolean(document.querySelector('dialog [role=alert]'))"):
             browser.click("Cancel")
@@ -170,7 +180,7 @@ def test_after_a_lost_payment_an_adjustment_is_another_event_and_so_is_a_payment
         browser.click(button)
         browser.fill(label, amount)
         browser.fill("Reason", "transfer 10")
-        browser.click("Record")
+        records(browser)
 
     lose = "**/events"
     browser.page.route(lose, lambda route: (route.fetch(), route.abort()))
@@ -198,12 +208,13 @@ def test_a_changed_form_says_that_what_was_sent_before_is_held(browser: Tab, add
     browser.fill("Source of the sale that it refers to, if any", "shop")
     browser.fill("Id of that sale", "not yet")
     browser.fill("Reason", "agreed")
-    browser.click("Record")
+    records(browser)
     browser.until("document.querySelector('dialog [role=alert]')")
     browser.page.unroute(lose)
+    browser.click("Change it")
     for _ in range(2):
         browser.fill("Commission; below 0, the agency owes less", "2")
-        browser.click("Record")
+        records(browser)
         browser.until("document.querySelector('dialog').innerText.includes('was already sent, before your changes')")
         browser.page.reload()
         browser.click("Record an adjustment")
@@ -221,9 +232,9 @@ def test_a_dialog_cannot_be_cancelled_while_it_sends(browser: Tab, address: str)
     browser.click("Record a payment")
     browser.fill("Amount", "11.00")
     browser.fill("Reason", "transfer 9")
-    browser.click("Record")
+    records(browser)
     browser.until("document.querySelector('dialog button.first').disabled")
-    assert browser.evaluate("document.querySelectorAll('dialog[open] button:disabled').length") == 2
+    assert browser.evaluate("document.querySelectorAll('dialog[open] button:disabled').length") == 3
     for _ in range(2):
         browser.press("Escape")
     assert browser.evaluate("Boolean(document.querySelector('dialog[open]'))")

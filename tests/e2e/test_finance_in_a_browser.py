@@ -164,6 +164,8 @@ def test_a_payment_is_recorded_once_though_its_response_is_lost_and_the_balance_
     assert (paid["reason"], paid["extra"]) == ("transfer 8", '{"reference":"ref-8"}')
     browser.click(f"finance {paid['id']}")
     shown(browser, "recorded by")
+    shown(browser, "reference ref-8")
+    shown(browser, "Reference ref-8")
     assert browser.errors == [f"Failed to load resource: net::ERR_FAILED {lost[0]}"]
 
 
@@ -220,6 +222,8 @@ def test_a_payment_is_reviewed_in_words_and_an_unusual_one_must_be_confirmed(
     ):  # fmt: skip
         assert words in text
     assert browser.violations() == []
+    browser.resize(*PHONE)
+    assert browser.evaluate("document.querySelector('dialog').scrollWidth") <= PHONE[0]
     pressed(browser)
     assert [one for one in recorded(market, "payment.recorded") if one["agency"] == HOSTILE] == []
     browser.click("Change it")
@@ -327,15 +331,15 @@ def test_an_adjustment_of_an_unknown_sale_is_held_and_one_of_another_agencys_sal
     filled(browser, refers_to_source="shop")
     reviewed(browser)
     pressed(browser)
-    shown(browser, "It is held, and not in any figure yet: data.refers_to is no recorded sale yet")
+    shown(browser, "It is held, and not in any figure yet. It waits for the sale that it refers to.")
     browser.click("Record an adjustment")
     filled(browser, commission="1", reason="agreed", refers_to="e1", refers_to_source="shop")
     reviewed(browser)
     pressed(browser)
     browser.until("document.querySelector('dialog [role=alert]')")
     text = browser.evaluate("document.querySelector('dialog [role=alert]').innerText")
-    assert "The event is rejected" in text
-    assert "is a sale of another account" in text
+    assert "Id of the sale: It must be that of a recorded sale of this agency in this currency." in text
+    assert "data." not in text
     assert "Request" in text
 
 
@@ -350,7 +354,7 @@ def test_an_agency_is_registered_and_its_registration_changed_each_once(
     assert not is_valid(browser, "percent")
     filled(browser, percent="20", vat_id="GB123")
     pressed(browser)
-    browser.until("document.querySelector('dialog [role=alert]')?.innerText.includes('content.tax.vat_id')")
+    browser.until("document.querySelector('dialog [role=alert]')?.innerText.includes('VAT id: Write one')")
     filled(browser, vat_id="")
     with losing(browser, "PUT"):
         pressed(browser, times=2)
@@ -449,6 +453,43 @@ def test_nobody_else_sees_the_buttons(browser: Tab, market: tuple[Server, World]
         assert "Record a" not in browser.evaluate("document.body.innerText")
         assert "Register this" not in browser.evaluate("document.body.innerText")
         assert "Adjust" not in browser.evaluate("document.body.innerText")
+
+
+def signs_in_elsewhere(browser: Tab) -> None:
+    """Sign in in the new window that the page offers; it closes by itself."""
+    with browser.page.expect_popup() as opened:
+        browser.click("Sign in in a new window")
+    if not opened.value.is_closed():
+        opened.value.wait_for_event("close")
+
+
+def test_a_form_is_kept_when_the_sign_in_ends_and_sent_after_the_same_person_signs_in_again(
+    browser: Tab, market: tuple[Server, World], as_finance: Any, issuer: Issuer
+) -> None:
+    as_finance("agencies/43", "Balance in GBP")
+    browser.click("Record an adjustment")
+    filled(browser, commission="7", reason="kept")
+    browser.evaluate("window.ahead = 3550e3; Date.now = ((now) => () => now() + window.ahead)(Date.now)")
+    browser.page.route(f"{issuer.url}/token", lambda route: route.fulfill(status=400, json={"error": "invalid_grant"}))
+    ended = "document.querySelector('dialog [role=alert]')?.innerText.includes('Your sign-in has ended')"
+    pressed(browser)
+    browser.until(ended)
+    assert browser.violations() == []
+    issuer.subject = "bob"
+    signs_in_elsewhere(browser)
+    issuer.subject = "ann"
+    pressed(browser)
+    browser.until(f"!document.querySelector('dialog button.first').disabled && {ended}")
+    assert field(browser, "reason").input_value() == "kept"
+    signs_in_elsewhere(browser)
+    browser.evaluate("window.ahead = 0")
+    reviewed(browser)
+    pressed(browser)
+    shown(browser, "It is recorded")
+    browser.page.unroute(f"{issuer.url}/token")
+    (adjusted,) = (one for one in recorded(market, "adjustment.recorded") if one["reason"] == "kept")
+    assert adjusted["recorded_by"] == "ann"
+    assert "eyJ" not in browser.evaluate("JSON.stringify([{...sessionStorage}, {...localStorage}, document.cookie])")
 
 
 @pytest.mark.parametrize("color_scheme", ["light", "dark"])

@@ -99,22 +99,36 @@ def test_figures_are_shown_with_the_first_page_and_nothing_moves_when_others_fol
     assert browser.evaluate("window.moved ?? 0") < 0.05
 
 
-def test_the_agencies_that_changed_most_are_first_and_more_are_shown_on_demand(
+def test_the_agencies_that_changed_most_in_a_currency_are_first_and_more_are_shown_on_demand(
     browser: Tab, address: str, pages: list[Any]
 ) -> None:
     browser.open(address)
     shown(browser, ADDED_UP)
+    ordered = [in_order(pages, currency) for currency in CURRENCIES]
+    assert listed(browser) == [names[:FIRST_SHOWN] for names in ordered]
+    browser.click("Show more")
+    browser.until(f"document.querySelector('table:has(th a) tbody').rows.length === {2 * FIRST_SHOWN}")
+    assert listed(browser) == [ordered[0][: 2 * FIRST_SHOWN], ordered[1][:FIRST_SHOWN]]
+
+
+def in_order(pages: list[Any], currency: str) -> list[str]:
+    """Return the agencies with an account in a currency, those first whose commission changed most."""
     changes = {
         one["agency"]: abs(Decimal(one["now"]["commission"]) - Decimal(one["before"]["commission"]))
         for page in pages
         for one in page["items"]
+        if one["currency"] == currency
     }
-    ordered = sorted(changes, key=lambda agency: changes[agency], reverse=True)
-    of_agencies = "[...document.querySelectorAll('tbody th.long')].map((one) => one.innerText)"
-    assert browser.evaluate(of_agencies) == ordered[:FIRST_SHOWN]
-    browser.click("Show more")
-    browser.until(f"{of_agencies}.length === {2 * FIRST_SHOWN}")
-    assert browser.evaluate(of_agencies) == ordered[: 2 * FIRST_SHOWN]
+    return sorted(changes, key=lambda agency: changes[agency], reverse=True)
+
+
+def listed(browser: Tab) -> list[list[str]]:
+    """Return the agencies of each table of the page that lists agencies."""
+    tables = "[...document.querySelectorAll('table:has(tbody th.long)')]"
+    found: list[list[str]] = browser.evaluate(
+        f"{tables}.map((table) => [...table.querySelectorAll('tbody th.long')].map((one) => one.innerText))"
+    )
+    return found
 
 
 def test_the_overview_of_many_agencies_fits_a_phone(browser: Tab, address: str) -> None:

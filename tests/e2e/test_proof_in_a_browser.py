@@ -298,4 +298,4 @@ def test_what_is_not_there_says_why(browser: Tab, address: str) -> None:
     browser.open(f"{address}/console/events?from=2026-10-29&to=2026-10-30")
     shown(browser, "No event matches from 2026-10-29 to 2026-10-30 (UTC, the end not included).")
     browser.open(f"{address}/console/events?from=yesterday&to=2026-10-30")
-    browser.until("document.querySelector('[role=alert]')?.innerText.includes('from')")
+    browser.until("document.querySelector('[role=alert]')?.innerText.includes('From: Write a day such as')")

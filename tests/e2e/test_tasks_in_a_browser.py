@@ -122,6 +122,15 @@ def test_a_controller_finds_an_order_and_says_how_its_commission_was_computed(co
     controller.sees("rate-card:default, version 1.", "8 % of 20", "0.30 for each of 2", "2.20")
 
 
+def test_a_controller_finds_an_order_of_months_ago(controller: Person, browser: Tab) -> None:
+    browser.set_clock(NOW + timedelta(days=120))
+    controller.opens("/console/events")
+    controller.sees("No event matches")
+    controller.fills("Order", "7001")
+    controller.follows("button", "Show")
+    controller.sees("shop e0", "7001")
+
+
 def test_a_controller_sees_what_needs_attention_and_issues_a_statement(controller: Person, address: str) -> None:
     controller.opens("/")
     controller.sees("1 line is disputed", "1 statement is not issued")

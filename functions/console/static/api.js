@@ -4,7 +4,6 @@ import { headersOf } from "./session.js";
 
 /** Milliseconds after which a request is given up; API Gateway itself answers within 30 seconds. */
 const LONGEST = 60_000;
-const VERDICTS = { rejected: "rejected", conflict: "in conflict with another", unavailable: "not recorded yet" };
 
 /** Encodes a name for a path: twice, because API Gateway decodes once before it looks for the route. */
 export const segment = (name) => encodeURIComponent(encodeURIComponent(name));
@@ -69,13 +68,6 @@ async function request(method, path, body, type = "application/json") {
     const detail = "The API's response did not arrive in full. Try again: nothing is done twice.";
     throw new Problem(response.status, "Broken response", detail, id);
   }
-  const { title, message, detail, errors } = content?.items ? refusalOf(content.items[0]) : content || {};
+  const { title, message, detail, errors } = content?.items?.[0] ?? content ?? {};
   throw new Problem(response.status, title || message || `Status ${response.status}`, detail, id, errors);
 }
-
-/** Returns the title, the detail and the errors of the problem that an event's outcome is. */
-const refusalOf = ({ verdict, errors }) => ({
-  title: `The event is ${VERDICTS[verdict]}`,
-  errors,
-  detail: errors.map(({ field, problem, expected }) => `${field || "it"} ${problem}: expected ${expected}`).join("; "),
-});

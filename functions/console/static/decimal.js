@@ -30,6 +30,12 @@ export function negative(text) {
 /** Returns the larger of two decimal texts; the first if they are equal. */
 export const larger = (text, other) => (difference(text, other).startsWith("-") ? other : text);
 
+/** Returns a number below 0, 0, or above 0, as a decimal text is less than another, equal to it, or more. */
+export function compare(text, other) {
+  const left = difference(text, other);
+  return left.startsWith("-") ? -1 : Number(/[1-9]/.test(left));
+}
+
 function written(value, scale) {
   const digits = (value < 0n ? -value : value).toString().padStart(scale + 1, "0");
   const whole = digits.slice(0, digits.length - scale);

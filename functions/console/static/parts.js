@@ -1,5 +1,6 @@
 /** The parts of every page: links, figures, tables, problems, dialogs, and the state of requests. */
 import { html, useCallback, useEffect, useMemo, useRef, useState } from "./vendor/htm-preact.js";
+import { inWords } from "./advice.js";
 import { get, withQuery } from "./api.js";
 import { download, writeCsv } from "./csv.js";
 import * as format from "./format.js";
@@ -53,15 +54,18 @@ export const SaveButton = ({ name, columns, items, label = "Download what is sho
 export const LinksNote = ({ seconds }) => html`
   <p class="note">Links are valid for ${seconds / 60} minutes. Reload the page for new ones.</p>`;
 
-/** What went wrong, in the API's words, and what to do: the button `action` calls `retry`. */
-export const Failure = ({ problem, retry, action = "Try again" }) => html`
-  <div class="mark" role="alert">
-    <p><strong>${problem.title || "Something went wrong"}.</strong> ${problem.message}</p>
-    ${problem.errors?.filter((one) => !problem.message.includes(one.problem)).map((one) => html`
-      <p key=${one.field}><${Name}>${one.field} ${one.problem}<//>: expected <${Name}>${one.expected}<//></p>`)}
-    ${problem.requestId && html`<p>Request <code>${problem.requestId}</code></p>`}
-    ${retry && html`<button type="button" onClick=${retry}>${action}</button>`}
-  </div>`;
+/** What went wrong, in words, and what to do: the button `action` calls `retry`, another one the problem's `signIn`. */
+export function Failure({ problem, retry, action = "Try again" }) {
+  const { title, lines: [first, ...more] } = inWords(problem);
+  return html`
+    <div class="mark" role="alert">
+      <p><strong>${title}.</strong> ${first}</p>
+      ${more.map((line) => html`<p key=${line}>${line}</p>`)}
+      ${problem.requestId && html`<p>Request <code>${problem.requestId}</code></p>`}
+      ${problem.signIn && html`<button type="button" onClick=${problem.signIn}>Sign in in a new window</button>`}
+      ${retry && html`<button type="button" onClick=${retry}>${action}</button>`}
+    </div>`;
+}
 
 /** What a page shows while there are no events: where they come from, and for machines how to send one. */
 export const NoEvents = ({ children }) => html`
@@ -182,7 +186,8 @@ export function useLoaded(load, key) {
 
 /**
  * Returns the items of a list of the API, page by page: items, the pages themselves, problem, busy, more() if another
- * page follows, and whether the whole list is empty. `ahead` is the number of pages that are loaded by themselves.
+ * page follows, and whether the whole list is empty. `ahead` is the number of pages that are loaded by themselves; a
+ * page without items does not count, as a search can go on after it.
  */
 export function usePages(path, parameters, ahead = 1) {
   const [state, setState] = useState({});
@@ -195,7 +200,8 @@ export function usePages(path, parameters, ahead = 1) {
       const page = await get(withQuery(path, { ...parameters, next }));
       if (current.current !== key) return;
       const pages = [...before, page];
-      if (page.next && left > 1) load(pages, page.next, left - 1);
+      const remaining = page.items.length ? left - 1 : left;
+      if (page.next && remaining > 0) load(pages, page.next, remaining);
       else setState({ key, pages, more: page.next && (() => load(pages, page.next)), busy: false });
     } catch (problem) {
       const again = () => load(before, next);

@@ -2,13 +2,15 @@
  * Who uses the page: sign-in at the issuer, by the authorization code flow with PKCE.
  *
  * Tokens are kept in memory only. Session storage holds state, nonce, PKCE verifier and page until the issuer responds;
- * each is used once.
+ * each is used once. A page with a form that is not sent never goes to the issuer: the person signs in again in another
+ * window, which hands its tokens over and closes.
  */
 import { Problem } from "./problem.js";
 import { settings } from "./settings.js";
 
 const PENDING = "sign-in";
 const SIGNED_OUT = "/console/signed-out";
+const SIGNED_IN = "/console/signed-in";
 const RENEWED_BEFORE = 60_000;
 const signsIn = Boolean(settings.issuer);
 const redirectUri = `${window.location.origin}/`;
@@ -31,6 +33,7 @@ export async function begin() {
   const response = new URLSearchParams(window.location.search);
   if (window.location.pathname === "/" && response.has("state")) await finish(response);
   else await start();
+  if (window.location.pathname === SIGNED_IN) handOver();
 }
 
 /** Signs in again, and comes back to the requested page. */
@@ -122,8 +125,41 @@ async function renew() {
     if (!tokens.refresh) throw new Problem(0, "Expired", "The issuer gave no refresh token.");
     await request({ grant_type: "refresh_token", refresh_token: tokens.refresh });
   } catch {
+    if (holdsForm()) throw ended();
     await start();
   }
+}
+
+/** Returns whether the page holds a form that is not sent: an open dialog, or a text that somebody has written. */
+const holdsForm = () =>
+  document.querySelector("dialog[open]") || [...document.querySelectorAll("textarea")].some((one) => one.value);
+
+/** Returns the problem of a page that must stay as it is, with `signIn`, which signs in again in another window. */
+function ended() {
+  const detail = `What you have written is still here. Sign in in a new window, come back, and press the button again.`;
+  return Object.assign(new Problem(0, "Your sign-in has ended", detail), { signIn });
+}
+
+/** Opens a window in which the person signs in, and takes its tokens if they are for the same person. */
+function signIn() {
+  const name = random();
+  const channel = new BroadcastChannel(name);
+  channel.onmessage = ({ data }) => {
+    if (data.subject === tokens.subject) tokens = data;
+    channel.close();
+  };
+  window.open(urlWithQuery(`${window.location.origin}${SIGNED_IN}`, { channel: name }));
+}
+
+/** Gives the tokens to the page that has opened this window, and closes it. */
+function handOver() {
+  const { name } = tokens;
+  new BroadcastChannel(new URLSearchParams(window.location.search).get("channel")).postMessage(tokens);
+  tokens = undefined;
+  window.close();
+  const detail = `You are signed in as ${name}. Close this window and go back to your form. Only the person who began it
+    can send it.`;
+  throw new Problem(0, "Signed in", detail);
 }
 
 /** Requests tokens. The first ones have the nonce of their sign-in; the connection to the issuer vouches for them. */
@@ -136,7 +172,7 @@ async function request(parameters, nonce) {
     if (claims.nonce !== nonce || claims.iss !== settings.issuer || !audiences.includes(settings.client_id)) {
       throw new Problem(0, "Not signed in", "The issuer's token is not for this sign-in. Sign in again.");
     }
-    tokens = { name: claims.name || claims.email || claims.sub };
+    tokens = { name: claims.name || claims.email || claims.sub, subject: claims.sub };
   }
   const lifetime = 1000 * (found.expires_in || 3600);
   tokens = {

@@ -1,6 +1,7 @@
 """The console's modules follow the rules that the content security policy and the encoding of text rest on."""
 
 import re
+from graphlib import TopologicalSorter
 from itertools import pairwise
 from pathlib import Path
 
@@ -11,6 +12,11 @@ from tests.support.repository import ROOT
 STATIC = ROOT / "functions" / "console" / "static"
 MODULES = [path for path in STATIC.rglob("*.js") if path.parent.name != "vendor"]
 FORBIDDEN = r"innerHTML|outerHTML|insertAdjacentHTML|dangerouslySetInnerHTML|document\.write|\beval\(|localStorage"
+
+
+def imported(module: Path) -> list[str]:
+    """Return the modules that a module imports, as it names them."""
+    return re.findall(r'^(?:import|\}) (?:.* )?(?:from )?"([^"]+)"', module.read_text("utf-8"), re.MULTILINE)
 
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda path: path.name)
@@ -24,7 +30,7 @@ class TestEachModule:
         assert re.findall(FORBIDDEN, module.read_text("utf-8")) == []
 
     def test_imports_only_modules_that_are_there(self, module: Path) -> None:
-        for name in re.findall(r'^import (?:.* from )?"([^"]+)"', module.read_text("utf-8"), re.MULTILINE):
+        for name in imported(module):
             assert name.startswith("."), name
             assert (module.parent / name).is_file(), name
 
@@ -37,3 +43,9 @@ class TestEachModule:
 def test_the_page_has_no_inline_script_or_style() -> None:
     page = (STATIC / "index.html").read_text("utf-8")
     assert re.findall(r"<style|style=|\son\w+=|<script(?![^>]*\bsrc=)", page) == []
+
+
+def test_no_module_imports_itself_through_others() -> None:
+    graph = {module: [(module.parent / name).resolve() for name in imported(module)] for module in MODULES}
+    assert sum(map(len, graph.values())) > 100
+    TopologicalSorter(graph).prepare()

@@ -2,7 +2,7 @@
 import { html } from "../vendor/htm-preact.js";
 import * as format from "../format.js";
 import { Money, More, Name, NoEvents, SaveButton, Table, usePages } from "../parts.js";
-import { AgencyLink } from "./agency.js";
+import { AgencyLink } from "./agency-link.js";
 
 const HEAD = [["Agency or page"], ["Currency"], ["Events", "n"], ["Net sales", "n"], ["Commission", "n"]];
 const VIEWS = "XXX"; // The currency of an account of page views, which is named by its page, not an agency.

@@ -2,7 +2,7 @@
 import { html } from "../vendor/htm-preact.js";
 import { Link, More, Name, SaveButton, Status, Table, usePages } from "../parts.js";
 import { address } from "../routes.js";
-import { AgencyLink } from "./agency.js";
+import { AgencyLink } from "./agency-link.js";
 import { RegisterAnother } from "./registration.js";
 
 const HEAD = [["Agency"], ["Legal name"], ["Country"], ["Currency"], ["Group"], ["Status"]];

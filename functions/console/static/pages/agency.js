@@ -8,6 +8,7 @@ import { BarChart } from "../chart.js";
 import * as format from "../format.js";
 import { Link, Money, More, Name, NoEvents, Pending, SaveButton, Table, Time, useLoaded, usePages } from "../parts.js";
 import { address } from "../routes.js";
+import { agencyAddress } from "./agency-link.js";
 import { LiveChanges } from "./live-changes.js";
 import { Messages } from "./messages.js";
 import { RateCards } from "./rate-cards.js";
@@ -22,13 +23,6 @@ const HEAD = [
 const PERIODS_SHOWN = 24;
 const TRIES = 10;
 const PAUSE = 1000;
-
-/** Returns the address of an agency's page; the parameters choose a currency, and a month or a day to look into. */
-export const agencyAddress = (agency, parameters = {}) => address(["agencies", agency], parameters);
-
-/** A link to the page of an agency, or of one of its accounts. */
-export const AgencyLink = ({ agency, currency }) => html`
-  <${Link} to=${agencyAddress(agency, { currency })}><${Name}>${agency}<//><//>`;
 
 /** The page. */
 export function Agency({ agency, query }) {

@@ -2,11 +2,12 @@
 import { html, useState } from "../vendor/htm-preact.js";
 import { eventPath, get, runPath, withQuery } from "../api.js";
 import { dayOf } from "../calendar.js";
+import { extraFacts } from "../extra.js";
 import * as format from "../format.js";
 import { STAFF, may } from "../me.js";
 import { Failure, Link, Money, More, Name, Pending, Table, Time, useLoaded, usePages } from "../parts.js";
 import { sealedLines } from "../sealed.js";
-import { EventLink } from "./events.js";
+import { EventLink, Reference } from "./events.js";
 import { Recording } from "./recording.js";
 import { Messages } from "./messages.js";
 import { reportAddress } from "./reports.js";
@@ -60,6 +61,10 @@ const Facts = ({ event }) => html`
   <ul class="plain">
     ${FACTS.filter((name) => event[name]).map((name) => html`
       <li key=${name}><span class="note">${format.words(name)}</span> <${Name}>${event[name]}<//></li>`)}
+    ${event.extra && extraFacts(event.extra).map(([name, fact]) => html`
+      <li key=${`extra ${name}`}>
+        <span class="note"><${Name}>${name}<//></span> <${Name}>${fact}<//>
+      </li>`)}
   </ul>`;
 
 function Story({ path, event }) {
@@ -72,7 +77,7 @@ function Story({ path, event }) {
         ${list.items.map((one) => html`
           <tr key=${one.partition + one.position} aria-current=${isThis(one) ? "true" : undefined}>
             <td class="short"><${Time} at=${one.recorded_at} /></td>
-            <th scope="row" class="long"><${EventLink} ...${one} /></th>
+            <th scope="row" class="long"><${EventLink} ...${one} /><${Reference} ...${one} /></th>
             <td>${one.type}</td>
             <${Money} value=${one.amount} currency=${one.currency} />
             <${Money} value=${one.left_after} currency=${one.currency} />

@@ -1,8 +1,12 @@
 /** Events: those recorded in a span, by agency, source, order, customer and type; or one by its source and id. */
 import { html } from "../vendor/htm-preact.js";
-import { laterDay, today } from "../calendar.js";
+import { get, withQuery } from "../api.js";
+import { dayOf, isDay, laterDay, today } from "../calendar.js";
+import { referenceIn } from "../extra.js";
 import { STAFF, may } from "../me.js";
-import { Link, Money, More, Name, SaveButton, Table, Time, fieldsOf, usePages } from "../parts.js";
+import {
+  Link, Money, More, Name, Pending, SaveButton, Table, Time, fieldsOf, useLoaded, usePages,
+} from "../parts.js";
 import { address, navigate } from "../routes.js";
 
 const DAYS_SHOWN = 7;
@@ -12,11 +16,15 @@ const HEAD = [
 ];
 const COLUMNS = [
   "recorded_at", "source", "id", "type", "agency", "currency", "amount", "commission_rate", "commission", "order_id",
-  "customer", "refers_to", "period",
+  "customer", "refers_to", "period", "extra",
 ];
 const TYPES = [
   "sale.recorded", "sale.refunded", "sale.voided", "adjustment.recorded", "payment.recorded", "view.recorded",
 ];
+const INSTANT = {
+  pattern: "\\d{4}-\\d{2}-\\d{2}(T\\d{2}:\\d{2}:\\d{2}([.]\\d+)?Z)?",
+  title: "A day such as 2026-11-05, or an instant such as 2026-11-05T09:00:00Z",
+};
 const TEXTS = [["agency", "Agency"], ["source", "Source"], ["order", "Order"], ["customer", "Customer"]];
 
 /** Returns the address of the page of an event. */
@@ -26,18 +34,37 @@ export const eventAddress = ({ source, id }) => address(["events", source, id]);
 export const EventLink = ({ source, id }) => html`
   <${Link} to=${eventAddress({ source, id })}><${Name}>${source}<//> <${Name}>${id}<//><//>`;
 
-/** Returns the last days until tomorrow, as dates of UTC. */
-const lastDays = () => ({ from: laterDay(today(), 1 - DAYS_SHOWN), to: laterDay(today(), 1) });
+/** The reference of an event, such as a payment's, if its sender gave one. */
+export function Reference({ extra }) {
+  const reference = referenceIn(extra);
+  return reference && html`<div class="note">Reference <${Name}>${reference}<//></div>`;
+}
+
+/** Returns the span of an address: from its days, or else the last days; of an order or a customer, everything. */
+async function spanOf({ from, to = laterDay(today(), 1), order, customer }) {
+  if (from) return { from, to };
+  if (order || customer) return { from: await firstInstant() ?? to, to };
+  return { from: isDay(dayOf(to)) ? laterDay(dayOf(to), -DAYS_SHOWN) : to, to };
+}
+
+/** Returns the instant at which the first period begins; undefined without a period. */
+async function firstInstant(next) {
+  const page = await get(withQuery("/periods", { limit: 100, next }));
+  return page.next ? firstInstant(page.next) : page.items.at(-1)?.from;
+}
 
 /** The page. */
 export function Events({ query }) {
-  const { from, to } = { ...lastDays(), ...query };
-  const { agency, source, order, customer, type } = query;
-  const only = { agency, source, order, customer, type };
-  const list = usePages("/events", { ...only, from, to });
+  const { value: span, problem, again } = useLoaded(() => spanOf(query), JSON.stringify(query));
   return html`
     <${One} />
-    <${Filter} query=${{ ...only, from, to }} />
+    <${Filter} query=${query} />
+    ${span ? html`<${List} ...${query} ...${span} />` : html`<${Pending} problem=${problem} retry=${again} />`}`;
+}
+
+function List({ agency, source, order, customer, type, from, to }) {
+  const list = usePages("/events", { agency, source, order, customer, type, from, to });
+  return html`
     ${list.items.length > 0 && html`
       <${Table} caption="Events in the order of recording" head=${HEAD}>${list.items.map(row)}<//>
       <${SaveButton} name="events" columns=${COLUMNS} items=${list.items} />`}
@@ -51,7 +78,7 @@ export function Events({ query }) {
 const row = (one) => html`
   <tr key=${one.partition + one.position}>
     <td class="short"><${Time} at=${one.recorded_at} /></td>
-    <th scope="row" class="long"><${EventLink} ...${one} /></th>
+    <th scope="row" class="long"><${EventLink} ...${one} /><${Reference} ...${one} /></th>
     <td>${one.type}</td>
     <td class="long"><${Name}>${one.agency}<//></td>
     <td class="long"><${Name}>${one.order_id}<//></td>
@@ -72,9 +99,9 @@ const Filter = ({ query }) => html`
   <form class="bar" aria-label="Events of a span" key=${JSON.stringify(query)}
     onSubmit=${(event) => navigate(address(["events"], fieldsOf(event)))}>
     <label>From (UTC), such as 2026-11-05 or 2026-11-05T09:00:00Z
-      <input name="from" required defaultValue=${query.from} autocomplete="off" />
+      <input name="from" ...${INSTANT} defaultValue=${query.from} autocomplete="off" />
     </label>
-    <label>To, not included <input name="to" required defaultValue=${query.to} autocomplete="off" /></label>
+    <label>To, not included <input name="to" ...${INSTANT} defaultValue=${query.to} autocomplete="off" /></label>
     ${TEXTS.filter(([name]) => name !== "agency" || may(...STAFF)).map(([name, text]) => html`
       <label key=${name}>${text} <input name=${name} defaultValue=${query[name]} autocomplete="off" /></label>`)}
     <label>Type
@@ -84,4 +111,5 @@ const Filter = ({ query }) => html`
       </select>
     </label>
     <button>Show</button>
-  </form>`;
+  </form>
+  <p class="note">Without a span: the events of the last seven days, but all events of an order or a customer.</p>`;

@@ -7,7 +7,7 @@ import {
   Conflict, Dialog, Link, More, Name, Pending, Status, Table, Time, useConflict, useLoaded, usePages,
 } from "../parts.js";
 import { address } from "../routes.js";
-import { AgencyLink } from "./agency.js";
+import { AgencyLink } from "./agency-link.js";
 import { EventLink } from "./events.js";
 import { RunbookLink, Runbooks } from "./runbook.js";
 

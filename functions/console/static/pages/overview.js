@@ -3,12 +3,12 @@ import { html, useMemo, useState } from "../vendor/htm-preact.js";
 import { get, withQuery } from "../api.js";
 import { laterMonth } from "../calendar.js";
 import { DailyChart } from "../chart.js";
-import { difference, sum } from "../decimal.js";
+import { compare, difference, sum } from "../decimal.js";
 import * as format from "../format.js";
 import { STAFF, may } from "../me.js";
 import { Link, Money, More, Name, NoEvents, Pending, Table, Time, useFirst, useLoaded, usePages } from "../parts.js";
 import { address } from "../routes.js";
-import { AgencyLink } from "./agency.js";
+import { AgencyLink } from "./agency-link.js";
 import { DUE, overdue, urgent } from "./operations.js";
 import { reportAddress } from "./reports.js";
 import { statementAddress } from "./statements.js";
@@ -16,7 +16,7 @@ import { statementAddress } from "./statements.js";
 const ACCOUNTS = 100;
 const PAGES = 20;
 const RUNS = 48;
-const HEAD = [["Agency"], ["Currency"], ["Last period", "n"], ["This period", "n"], ["Change", "n"]];
+const HEAD = [["Agency"], ["Last period", "n"], ["This period", "n"], ["Change", "n"]];
 
 /** The page. */
 export function Overview({ query: { agency } }) {
@@ -55,9 +55,11 @@ function progress({ items, busy, more }) {
   return items.length === 1 ? "1 account is added up." : `All ${many} accounts are added up.`;
 }
 
+const currenciesOf = (accounts) => [...new Set(accounts.map((one) => one.currency))].sort();
+
 function Figures({ pages, accounts, period }) {
   const last = laterMonth(period, -1);
-  const currencies = [...new Set(accounts.map((one) => one.currency))].sort();
+  const currencies = currenciesOf(accounts);
   return html`
     <div class="cards">
       ${currencies.map((currency) => html`
@@ -106,22 +108,28 @@ function byDay(pages, currency) {
   return Object.keys(days).sort().map((day) => [day, sum(days[day])]);
 }
 
-function Agencies({ accounts, period }) {
+/** The agencies by change: those of each currency on their own, because sums of two currencies do not compare. */
+const Agencies = ({ accounts, period }) => html`
+  <h2>Agencies by change</h2>
+  ${currenciesOf(accounts).map((currency) => html`
+    <${AgenciesOf} key=${currency} ...${{ accounts, currency, period }} />`)}`;
+
+function AgenciesOf({ accounts, currency, period }) {
   const last = laterMonth(period, -1);
   const ordered = useMemo(() => accounts
+    .filter((one) => one.currency === currency)
     .map((one) => ({ ...one, change: difference(one.now.commission, one.before.commission) }))
-    .sort((one, other) => Math.abs(other.change) - Math.abs(one.change)), [accounts]);
+    .sort((one, other) => compare(other.change.replace("-", ""), one.change.replace("-", ""))), [accounts, currency]);
   const [first, next] = useFirst(ordered);
+  const caption = `Commission in ${currency}, in ${format.month(last)} and, so far, in ${format.month(period)}`;
   return html`
-    <h2>Agencies by change</h2>
-    <${Table} caption=${`Commission in ${format.month(last)} and, so far, in ${format.month(period)}`} head=${HEAD}>
+    <${Table} caption=${caption} head=${HEAD}>
       ${first.map((one) => html`
-        <tr key=${`${one.currency}#${one.agency}`}>
+        <tr key=${one.agency}>
           <th scope="row" class="long"><${AgencyLink} ...${one} /></th>
-          <td>${one.currency}</td>
           <${Figure} value=${one.before.commission} of=${one} period=${last} />
           <${Figure} value=${one.now.commission} of=${one} period=${period} />
-          <${Money} value=${one.change} currency=${one.currency} />
+          <${Money} value=${one.change} currency=${currency} />
         </tr>`)}
     <//>
     ${next}`;

@@ -16,6 +16,7 @@ const LONGEST_KEPT = 3_600_000;
 const USUAL_AGE_DAYS = 90;
 const DAY = 86_400_000;
 const NONE = [];
+const WAITS = { unknown_sale: "the sale that it refers to", unregistered_agency: "the registration of its agency" };
 const KINDS = {
   payment: {
     title: "Record a payment", type: "payment.recorded", fields: PaymentFields, data: paymentData, says: paymentSays,
@@ -73,9 +74,8 @@ export function Recording({ agency, currencies, currency, sale, onRecorded }) {
 
 function Outcome({ outcome: { source, id, verdict, held } }) {
   if (held) {
-    const waits = held.problems.map(({ field, problem, expected }) => html`
-      ${" "}<${Name}>${field} ${problem}<//>. It waits for <${Name}>${expected}<//>.`);
-    return html`<p class="mark" role="status">It is held, and not in any figure yet:${waits}</p>`;
+    return html`
+      <p class="mark" role="status">It is held, and not in any figure yet. It waits for ${WAITS[held.reason]}.</p>`;
   }
   const link = html`<${EventLink} source=${source} id=${id} />`;
   if (verdict === "duplicate") {
@@ -143,7 +143,7 @@ function Ask({ kind, agency, currencies, sale, onDone, onClose, ...more }) {
         <label>Reference <input name="reference" maxlength="200" autocomplete="off" /></label>
         <label>Reason <input name="reason" required maxlength="200" autocomplete="off" /></label>
       <//>
-      ${review && html`<${Review} ...${review} onChange=${() => setReview(null)} />`}
+      ${review && html`<${Review} ...${review} busy=${recording.busy} onChange=${() => setReview(null)} />`}
       ${conflict?.recorded && html`
         <p>This form was already recorded, before your changes:
           ${" "}<${Link} to=${eventAddress({ source: SOURCE, id })}>show the recorded event<//>. To record another
@@ -191,7 +191,7 @@ function CurrencyField({ agency, currencies, currency, setCurrency, fixed }) {
 const sumOf = (value, currency) => `${format.money(value, currency)} ${currency}`;
 
 /** What would be recorded, in words, and what is unusual about it. The button `onChange` goes back to the form. */
-function Review({ kind, agency, currency, isNew, balance, data, time, reason, reference, onChange }) {
+function Review({ kind, agency, currency, isNew, balance, data, time, reason, reference, busy, onChange }) {
   const place = useRef();
   useEffect(() => place.current.focus(), []);
   const { says, change } = KINDS[kind];
@@ -220,7 +220,7 @@ function Review({ kind, agency, currency, isNew, balance, data, time, reason, re
           ${unusual.map((one) => html`<p key=${one}>${one}</p>`)}
           <label class="check"><input type="checkbox" required /> I have checked this, and it is right.</label>
         </div>`}
-      <p><button type="button" onClick=${onChange}>Change it</button></p>
+      <p><button type="button" disabled=${busy} onClick=${onChange}>Change it</button></p>
     </section>`;
 }
 

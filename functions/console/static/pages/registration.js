@@ -7,7 +7,7 @@ import * as format from "../format.js";
 import { may } from "../me.js";
 import { Name, Status, Time } from "../parts.js";
 import { navigate } from "../routes.js";
-import { agencyAddress } from "./agency.js";
+import { agencyAddress } from "./agency-link.js";
 import { NewVersion } from "./new-version.js";
 
 const SCHEMES = ["standard", "reverse_charge", "exempt"];

@@ -7,7 +7,7 @@ import {
   Conflict, Dialog, Failure, LinksNote, Money, Name, Pending, Status, Table, Time, useConflict, useFirst, useLoaded,
 } from "../parts.js";
 import { sealedLines } from "../sealed.js";
-import { EventLink } from "./events.js";
+import { EventLink, Reference } from "./events.js";
 import { Messages } from "./messages.js";
 
 const FIGURES = [
@@ -182,7 +182,7 @@ function Lines({ statement, dispute }) {
         ${first.map((line) => html`
           <tr key=${identity(line)}>
             <td><${Time} at=${line.recorded_at} /></td>
-            <td class="long"><${EventLink} ...${line} /></td>
+            <td class="long"><${EventLink} ...${line} /><${Reference} ...${line} /></td>
             <td>${line.type}</td>
             <td class="long"><${Name}>${line.order_id}<//></td>
             <td class="long"><${Name}>${line.product}<//></td>
