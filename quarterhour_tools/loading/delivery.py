@@ -14,7 +14,7 @@ from quarterhour.ledger.http import BATCH, MAX_BATCH, MAX_BODY
 from quarterhour.model import clock
 from quarterhour.model.errors import FieldProblem
 from quarterhour_tools.errors import ToolError
-from quarterhour_tools.loading.ndjson import Line, problem_of
+from quarterhour_tools.loading.ndjson import Line, problems_of
 from quarterhour_tools.loading.receipts import FINAL, UNAVAILABLE, Item
 from quarterhour_tools.operations.remote import Answer, NoAnswerError, reasons
 from quarterhour_tools.output import printable
@@ -88,19 +88,20 @@ class Smaller:
 def batches(lines: Iterable[Line]) -> Iterator[Batch]:
     """Yield the lines in batches that fit in a request; lines that cannot be in one are rejected at once."""
     taken: list[Line] = []
-    rejected: dict[int, Item] = {}
     size = 0
     for line in lines:
         if len(taken) == MAX_BATCH or size + len(line.text) + 2 > MAX_BODY:
-            yield Batch(tuple(taken), rejected)
-            taken, rejected, size = [], {}, 0
+            yield _checked(taken)
+            taken, size = [], 0
         taken.append(line)
-        if problem := problem_of(line):
-            rejected[line.number] = _outcome("rejected", problem)
-        else:
-            size += len(line.text) + 1
+        size += len(line.text) + 1
     if taken:
-        yield Batch(tuple(taken), rejected)
+        yield _checked(taken)
+
+
+def _checked(lines: Sequence[Line]) -> Batch:
+    problems = problems_of(lines)
+    return Batch(tuple(lines), {number: _outcome("rejected", problem) for number, problem in problems.items()})
 
 
 def interpret(answer: Answer, count: int, now: datetime) -> Verdicts | Retry | Smaller:
@@ -108,7 +109,7 @@ def interpret(answer: Answer, count: int, now: datetime) -> Verdicts | Retry | S
     content = _parsed(answer.content)
     after = seconds_of(answer.headers.get("retry-after", ""), now)
     items = content.get("items") if isinstance(content, dict) else None
-    if isinstance(items, list) and len(items) == count and all(_is_outcome(*one) for one in enumerate(items)):
+    if isinstance(items, list) and len(items) == count and _are_outcomes(items):
         return Verdicts(items, after)
     said = _said(answer)
     if answer.status in _NO_ACCESS:
@@ -279,11 +280,12 @@ def _parsed(content: bytes) -> Any:  # noqa: ANN401 - JSON is any value
         return None
 
 
-def _is_outcome(index: int, item: Any) -> bool:  # noqa: ANN401 - JSON is any value
+def _are_outcomes(items: Sequence[Any]) -> bool:
     try:
-        if "errors" in item or "held" in item:
-            reasons(item)  # raises for another shape
-        return bool(item["index"] == index and item["verdict"] in _VERDICTS)
+        for item in items:
+            if "errors" in item or "held" in item:
+                reasons(item)  # raises for another shape
+        return all(item["index"] == index and item["verdict"] in _VERDICTS for index, item in enumerate(items))
     except (LookupError, TypeError, AttributeError):
         return False
 
