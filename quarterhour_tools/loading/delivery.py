@@ -14,7 +14,7 @@ from quarterhour.ledger.http import BATCH, MAX_BATCH, MAX_BODY
 from quarterhour.model import clock
 from quarterhour.model.errors import FieldProblem
 from quarterhour_tools.errors import ToolError
-from quarterhour_tools.loading.ndjson import Line, problems_of
+from quarterhour_tools.loading.ndjson import Line, are_values, problem_of
 from quarterhour_tools.loading.receipts import FINAL, UNAVAILABLE, Item
 from quarterhour_tools.operations.remote import Answer, NoAnswerError, reasons
 from quarterhour_tools.output import printable
@@ -50,7 +50,10 @@ class StoppedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Consecutive lines that fit in a request; ``rejected`` are those of them that cannot be in one, by number."""
+    """Consecutive lines that fit in a request; ``rejected`` are those of them that cannot be in one, by number.
+
+    A line that repeats a key of an object is not among them: the API refuses its request, and it is rejected then.
+    """
 
     lines: tuple[Line, ...]
     rejected: Mapping[int, Item] = field(default_factory=dict)
@@ -100,8 +103,12 @@ def batches(lines: Iterable[Line]) -> Iterator[Batch]:
 
 
 def _checked(lines: Sequence[Line]) -> Batch:
-    problems = problems_of(lines)
-    return Batch(tuple(lines), {number: _outcome("rejected", problem) for number, problem in problems.items()})
+    return Batch(tuple(lines), {} if are_values(lines) else _rejections(lines))
+
+
+def _rejections(lines: Sequence[Line]) -> dict[int, Item]:
+    """Return the outcome of each line that cannot be an item of a request."""
+    return {line.number: _outcome("rejected", problem) for line in lines if (problem := problem_of(line))}
 
 
 def interpret(answer: Answer, count: int, now: datetime) -> Verdicts | Retry | Smaller:
@@ -241,7 +248,12 @@ class Delivery:
         return result
 
     def _divided(self, lines: Sequence[Line], refusal: Smaller) -> dict[int, Item]:
-        """Send the halves of a request that was refused, down to the event that is the reason."""
+        """Send what a refused request had without the lines that repeat a key.
+
+        Without such lines, send its halves, down to the event that is the reason.
+        """
+        if rejected := _rejections(lines):
+            return {**rejected, **self._deliver([line for line in lines if line.number not in rejected])}
         if len(lines) > 1:
             half = len(lines) // 2
             return {**self._deliver(lines[:half]), **self._deliver(lines[half:])}

@@ -64,7 +64,7 @@ EVENTS = st.one_of(
         lambda number, more: {"id": f"e{number}", "more": more}, st.integers(0, 9), st.sampled_from([0, 0, 0, 1])
     ),
     st.just({"id": "r", "type": "sale.refunded"}),
-    st.sampled_from([b"", b"no json", b"[1]", b'{"id": "e1"}, {"id": "e2"}']),
+    st.sampled_from([b"", b"no json", b"[1]", b'{"id": "e1"}, {"id": "e2"}', b'{"id": 1, "id": 1}']),
 )
 
 
