@@ -179,6 +179,8 @@ def test_receipts_of_another_deployment_or_version_and_other_files_are_refused(p
         (b'{"receipts": 2, "address": ""}\n', "another version of quarterhour"),
         (b"id,amount\n", "is not a file of receipts"),
         (b"[1]\n", "is not a file of receipts"),
+        (b"[" * 100_000, "is not a file of receipts"),
+        (b"[" * 100_000 + b"\n", "is not a file of receipts"),
         (b"\xff" * 3_000_000, "is not a file of receipts"),
     ):
         path.write_bytes(content)
@@ -196,7 +198,13 @@ def test_receipts_that_are_cut_or_damaged_count_up_to_there(path: Path) -> None:
     run(content, path, api := FakeApi())
     whole = path.read_bytes()
     middle = whole.index(b'"through": 1000')
-    for damaged in (whole[:20], whole[:middle], whole[:middle] + b"\0" * 99 + whole[middle + 99 :], whole[:-1]):
+    for damaged in (
+        whole[:20],
+        whole[:middle],
+        whole[:middle] + b"\0" * 99 + whole[middle + 99 :],
+        whole[:-1],
+        whole[:middle] + b"[" * 100_000 + b"\n",
+    ):
         path.write_bytes(damaged)
         tally, problem = run(content, path, api)
         assert (tally.as_dict()["sent"], tally.all_stored, problem) == (1200, True, None)
