@@ -21,7 +21,7 @@ from quarterhour.statements.keys import PAGE
 from quarterhour_tools.bucket import Objects
 from quarterhour_tools.errors import ToolError
 from quarterhour_tools.operations.deployment import api, configure_target, invoke, sealed_files
-from quarterhour_tools.output import as_json, counted, printable
+from quarterhour_tools.output import as_json, counted, print_table, printable
 from quarterhour_tools.statement_files import ListedStatement, read_period, stated_periods
 
 _FIGURES: Final = ("net", "commission", "tax", "payments", "closing")
@@ -59,10 +59,18 @@ def show(
     console: Console, statements: Iterable[ListedStatement], statuses: Mapping[Account, str] | None = None
 ) -> None:
     """Print a table of a period's statements; ``statuses``: the current ones; without one, the first is shown."""
-    figures = (Column(name, justify="right", no_wrap=True) for name in _FIGURES)
-    names = (Column("number", no_wrap=True), Column("agency", overflow="fold"), "currency")
-    status = Column("status", no_wrap=True)
-    table = Table(*names, *figures, status, box=box.SIMPLE, padding=0, title_justify="left", title_style="")
+    figures = (Column(name, justify="right") for name in _FIGURES)
+    table = Table(
+        "number",
+        "agency",
+        "currency",
+        *figures,
+        "status",
+        box=box.SIMPLE,
+        padding=0,
+        title_justify="left",
+        title_style="",
+    )
     further = 0
     for one in statements:
         if table.row_count == _MOST_ROWS:
@@ -74,7 +82,7 @@ def show(
         sealed_as = Status.ISSUED if listed.issued else Status.NOT_ISSUED
         table.add_row(*map(Text, (*texts, *amounts, (statuses or {}).get(listed.account, sealed_as))))
         table.title = f"Statements of {one.period}"
-    console.print(table)
+    print_table(console, table)
     if further:
         console.print(f"... and {counted(further, 'more statement')}")
 
