@@ -1,6 +1,7 @@
 """`quarterhour statements`: lists the statements of a period, downloads and opens them, or runs those that are due."""
 
 import argparse
+import sys
 import webbrowser
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
@@ -8,6 +9,7 @@ from pathlib import Path
 from tempfile import mkdtemp
 from typing import Final
 
+from botocore.exceptions import BotoCoreError, ClientError
 from rich import box
 from rich.console import Console
 from rich.table import Column, Table
@@ -29,6 +31,7 @@ _MOST_ROWS: Final = 100
 """The most statements that a table shows."""
 _MOST_OPENED: Final = 10
 """The most statements that are opened at once."""
+_UNKNOWN: Final = "unknown"
 _LONGEST_NAME: Final = 200
 
 
@@ -101,10 +104,13 @@ def _run(args: argparse.Namespace) -> int:
     statements = list(_chosen(args, files))
     if args.open and len(statements) > _MOST_OPENED:
         raise ToolError(f"{len(statements)} statements are too many to open: choose an --agency")
+    code = 0
     if args.json:
         print(as_json([one.as_dict() for one in statements]))
+    elif args.folder:
+        show(Console(highlight=False), statements)
     else:
-        show(Console(highlight=False), statements, {} if args.folder else _statuses(args, statements))
+        code = _show_current(args, statements)
     folder = args.out or (args.folder if args.folder or not args.open else Path(mkdtemp(prefix="statements-")))
     if folder and folder != args.folder:
         for one in statements:
@@ -115,7 +121,19 @@ def _run(args: argparse.Namespace) -> int:
             print(page)
             if args.open:
                 webbrowser.open(page.as_uri())
-    return 0
+    return code
+
+
+def _show_current(args: argparse.Namespace, statements: Sequence[ListedStatement]) -> int:
+    """Print the table with the current statuses; return 1 if they are missing because the API gives none."""
+    code = 0
+    try:
+        statuses = _statuses(args, statements)
+    except (ToolError, BotoCoreError, ClientError) as error:
+        print(f"the statuses are missing, because the API gives none: {printable(error)}", file=sys.stderr)
+        statuses, code = {one.listed.account: _UNKNOWN for one in statements}, 1
+    show(Console(highlight=False), statements, statuses)
+    return code
 
 
 def _chosen(args: argparse.Namespace, files: Objects) -> Iterator[ListedStatement]:

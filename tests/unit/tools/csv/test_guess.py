@@ -237,7 +237,7 @@ def test_a_column_that_looks_like_a_commission_is_a_question(name: str) -> None:
     assert "# - these columns are not used: 'note'" in toml
 
 
-def test_columns_that_are_no_fee_are_named_and_not_asked_about(
+def test_columns_that_are_no_fee_are_named_without_a_question(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     (file := tmp_path / "sales.csv").write_text("id,agency,gross,internet,Fee note\n1,42,10.00,7,a\n2,42,20.00,8,b\n")
