@@ -31,7 +31,7 @@ from quarterhour_tools.errors import INTERRUPTED, INTERRUPTED_MESSAGE, ToolError
 from quarterhour_tools.loading import agencies, event_import, event_send, exchange_rates, rate_cards
 from quarterhour_tools.loading.event_file import Source, open_source
 from quarterhour_tools.operations import bill, deployment, held, rerate, restore, statements
-from quarterhour_tools.output import as_json, counted, printable
+from quarterhour_tools.output import as_json, counted, print_table, printable
 from quarterhour_tools.replay import demo
 from quarterhour_tools.replay.replay import VERDICTS, Accounts, Outcome, Replay, replaying
 from quarterhour_tools.sign_in import provider
@@ -506,7 +506,7 @@ def _show_accounts(console: Console, accounts: Accounts) -> None:
     for account, totals in list(accounts.items())[:_SHOWN]:
         names = (Text(printable(name, _LONGEST_NAME)) for name in (account.agency, account.currency))
         table.add_row(*names, *(str(value) for value in totals.as_dict().values()))
-    console.print(table)
+    print_table(console, table)
     if len(accounts) > _SHOWN:
         console.print(f"... and {len(accounts) - _SHOWN} more accounts")
 

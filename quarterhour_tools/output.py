@@ -3,6 +3,10 @@
 import json
 from typing import Final
 
+from rich.console import Console
+from rich.table import Table
+
+_WIDEST: Final = 1_000_000
 MOST: Final = 500
 """The longest message that is shown, in characters."""
 
@@ -19,6 +23,12 @@ def printable(value: object, most: int = MOST) -> str:
 def counted(number: int, thing: str) -> str:
     """Return a number with its noun: ``1 line``, ``2,000 lines``."""
     return f"{number:,} {thing}{'' if number == 1 else 's'}"
+
+
+def print_table(console: Console, table: Table) -> None:
+    """Print a table as wide as its cells, so that none is cut or folded; a narrow terminal breaks its lines."""
+    width = console.measure(table, options=console.options.update(max_width=_WIDEST)).maximum
+    Console(file=console.file, width=max(width, console.width), highlight=False).print(table)
 
 
 def as_json(value: object) -> str:

@@ -45,6 +45,10 @@ LIKELY_CURRENCIES: Final = {
 """The likeliest currency of a sign that several currencies share."""
 
 _TOTALS: Final = frozenset({"total", "totals", "sum", "summe", "gesamt", "suma", "totale", "totaal"})
+_FEE: Final = re.compile(
+    r"\b(?:fees?|net|netto|neto|comm|tasa|taxa)\b|commiss|comiss|comisi|provisi|prowiz|gebühr|gebuehr|frais|honorar"
+    r"|tarifa|opłat|avgift|payout|auszahlung"
+)
 _CODE: Final = re.compile(r"(?:^|[ _(])([A-Z]{3})\)?\Z")
 _CODES: Final = frozenset({"AUD", "BRL", "CAD", "CHF", "CZK", "DKK", "EUR", "GBP", "HUF"}) | frozenset(
     {"INR", "JPY", "MXN", "NOK", "NZD", "PLN", "SEK", "USD"}
@@ -67,6 +71,11 @@ def code_at_end(name: str) -> str | None:
 def without_code(name: str) -> str:
     """Return a column's name as `plain` does, without a currency code at its end."""
     return plain(_CODE.sub("", name) if code_at_end(name) else name)
+
+
+def names_a_fee(name: str) -> bool:
+    """Return whether a column's name looks like a commission, a fee, or what is left without them."""
+    return _FEE.search(without_code(name)) is not None
 
 
 def names_a_total(cell: str) -> bool:

@@ -87,7 +87,7 @@ def run(args: argparse.Namespace) -> int:
     """Write events to standard output, bad rows to standard error; return 0, 1 with bad rows, 2 after an error."""
     try:
         if args.guess:
-            return _guess(args.file)
+            return _guess(args.file, as_json=args.json)
         csv_map = load_map(read_map(args.map))
         settings = _settings(csv_map, dict(args.set))
         with open_text(args.file, csv_map.file.encoding) as file:
@@ -130,22 +130,24 @@ def _write_nothing_more() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _guess(name: str) -> int:
+def _guess(name: str, *, as_json: bool) -> int:
     """Write a proposal of a map to standard output; return 1 if it has questions."""
     try:
         with open_text(name, None) as file:
             encoding = None if file.encoding in _NEED_NO_NAME else file.encoding
-            text, questions = guess(file.lines(), name, encoding=encoding, encoding_in_doubt=False)
+            text, proposal = guess(file.lines(), name, encoding=encoding, encoding_in_doubt=False)
     except EncodingError as error:
         if name == STDIN:
             raise
         print(f"{printable(name)}: {printable(error)}", file=sys.stderr)
         with open_text(name, COMMONEST) as file:
-            text, questions = guess(file.lines(), name, encoding=COMMONEST, encoding_in_doubt=True)
+            text, proposal = guess(file.lines(), name, encoding=COMMONEST, encoding_in_doubt=True)
     with _writing() as out:
         out.write(text.encode())
         out.flush()
-    return 1 if questions else 0
+    if as_json:
+        print(json.dumps({"questions": proposal.questions, "unused": proposal.unused}), file=sys.stderr)
+    return 1 if proposal.questions else 0
 
 
 def _settings(csv_map: CsvMap, given: dict[str, str]) -> dict[str, str]:

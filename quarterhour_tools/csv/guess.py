@@ -16,7 +16,15 @@ from typing import Final
 
 from quarterhour.model import money
 from quarterhour.orders.events import SOURCE
-from quarterhour_tools.csv.column_names import LIKELY_CURRENCIES, ROLES, code_at_end, names_a_total, plain, without_code
+from quarterhour_tools.csv.column_names import (
+    LIKELY_CURRENCIES,
+    ROLES,
+    code_at_end,
+    names_a_fee,
+    names_a_total,
+    plain,
+    without_code,
+)
 from quarterhour_tools.csv.columns import PLACEHOLDERS, Column, columns, is_text
 from quarterhour_tools.csv.errors import FileError, MapError
 from quarterhour_tools.csv.events import Event, events
@@ -70,6 +78,8 @@ class Proposal:
     certain: list[str] = field(default_factory=list)
     checks: list[str] = field(default_factory=list)
     questions: list[str] = field(default_factory=list)
+    unused: list[str] = field(default_factory=list)
+    """The columns that the map leaves out."""
 
     def put(self, section: str, name: str, value: str) -> None:
         """Add an entry whose value is TOML."""
@@ -95,8 +105,8 @@ class Proposal:
         return "\n".join(lines[1:]) + "\n"
 
 
-def guess(lines: Iterable[Line], name: str, *, encoding: str | None, encoding_in_doubt: bool) -> tuple[str, bool]:
-    """Return a map for the lines of a file, and whether it has open questions.
+def guess(lines: Iterable[Line], name: str, *, encoding: str | None, encoding_in_doubt: bool) -> tuple[str, Proposal]:
+    """Return a map for the lines of a file, as text and as the proposal that it was made of.
 
     `encoding` is the encoding to declare, `None` for UTF-8; it is a question if it is in doubt. Raises
     `FileError` if the lines are no table.
@@ -127,7 +137,7 @@ def guess(lines: Iterable[Line], name: str, *, encoding: str | None, encoding_in
         proposal.checks.insert(0, f"it has the columns of a map that comes with the tools: use {ways} in place of this")
     samples = _samples(read, proposal, header_line)
     text = _comments(proposal, name, len(rows), header_line, samples) + "\n" + proposal.toml(answered=False)
-    return text, bool(proposal.questions)
+    return text, proposal
 
 
 def _first(lines: Iterable[Line]) -> Iterator[Line]:
@@ -240,6 +250,7 @@ class _Guesser:
         for name in ("product", "order_id", "customer", "category"):
             if column := self._named(name):
                 self._proposal.put(data, name, _braced(column))
+        self._unused()
         self._clean_up()
 
     def _named(self, role: str, *, numeric: bool = False) -> Column | None:
@@ -373,6 +384,28 @@ class _Guesser:
         if found:
             self._proposal.put("[text]", "empty", json.dumps(found))
             self._proposal.checks.append(f"these cells are empty: {', '.join(found)}")
+
+    def _unused(self) -> None:
+        """Name the columns that are left out, and ask about those that look like a commission or a fee."""
+        entries = [one for entries in self._proposal.sections.values() for one in entries]
+        used = "\n".join(text for one in entries for text in (one.value, *one.answers))
+        named = "\n".join(self._proposal.questions)
+        unused = [
+            one
+            for one in dict.fromkeys(self._header)
+            if one and _quoted(f"{{{one}}}")[1:-1] not in used and repr(one) not in named
+        ]
+        for column in self._columns:
+            if column.name in unused and column.is_number and names_a_fee(column.name):
+                question = (
+                    f"Is {column.name!r} a commission or a fee? The ledger computes the commission by its rates. To "
+                    "keep the file's figure beside it, name the column under data.extra; else delete that line."
+                )
+                self._proposal.ask("[event.data.extra]", _quoted(column.name), question, [_braced(column)])
+                unused.remove(column.name)
+        if unused:
+            self._proposal.unused = unused
+            self._proposal.checks.append(f"these columns are not used: {', '.join(map(repr, unused))}")
 
     def _clean_up(self) -> None:
         """Cut the `#` of numbers such as `#1001`, which no id can hold."""

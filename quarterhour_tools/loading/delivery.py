@@ -14,7 +14,7 @@ from quarterhour.ledger.http import BATCH, MAX_BATCH, MAX_BODY
 from quarterhour.model import clock
 from quarterhour.model.errors import FieldProblem
 from quarterhour_tools.errors import ToolError
-from quarterhour_tools.loading.ndjson import Line, problem_of
+from quarterhour_tools.loading.ndjson import Line, are_values, problem_of
 from quarterhour_tools.loading.receipts import FINAL, UNAVAILABLE, Item
 from quarterhour_tools.operations.remote import Answer, NoAnswerError, reasons
 from quarterhour_tools.output import printable
@@ -50,7 +50,10 @@ class StoppedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Consecutive lines that fit in a request; ``rejected`` are those of them that cannot be in one, by number."""
+    """Consecutive lines that fit in a request; ``rejected`` are those of them that cannot be in one, by number.
+
+    A line that repeats a key of an object is not among them: the API refuses its request, and it is rejected then.
+    """
 
     lines: tuple[Line, ...]
     rejected: Mapping[int, Item] = field(default_factory=dict)
@@ -88,19 +91,24 @@ class Smaller:
 def batches(lines: Iterable[Line]) -> Iterator[Batch]:
     """Yield the lines in batches that fit in a request; lines that cannot be in one are rejected at once."""
     taken: list[Line] = []
-    rejected: dict[int, Item] = {}
     size = 0
     for line in lines:
         if len(taken) == MAX_BATCH or size + len(line.text) + 2 > MAX_BODY:
-            yield Batch(tuple(taken), rejected)
-            taken, rejected, size = [], {}, 0
+            yield _checked(taken)
+            taken, size = [], 0
         taken.append(line)
-        if problem := problem_of(line):
-            rejected[line.number] = _outcome("rejected", problem)
-        else:
-            size += len(line.text) + 1
+        size += len(line.text) + 1
     if taken:
-        yield Batch(tuple(taken), rejected)
+        yield _checked(taken)
+
+
+def _checked(lines: Sequence[Line]) -> Batch:
+    return Batch(tuple(lines), {} if are_values(lines) else _rejections(lines))
+
+
+def _rejections(lines: Sequence[Line]) -> dict[int, Item]:
+    """Return the outcome of each line that cannot be an item of a request."""
+    return {line.number: _outcome("rejected", problem) for line in lines if (problem := problem_of(line))}
 
 
 def interpret(answer: Answer, count: int, now: datetime) -> Verdicts | Retry | Smaller:
@@ -108,7 +116,7 @@ def interpret(answer: Answer, count: int, now: datetime) -> Verdicts | Retry | S
     content = _parsed(answer.content)
     after = seconds_of(answer.headers.get("retry-after", ""), now)
     items = content.get("items") if isinstance(content, dict) else None
-    if isinstance(items, list) and len(items) == count and all(_is_outcome(*one) for one in enumerate(items)):
+    if isinstance(items, list) and len(items) == count and _are_outcomes(items):
         return Verdicts(items, after)
     said = _said(answer)
     if answer.status in _NO_ACCESS:
@@ -240,7 +248,12 @@ class Delivery:
         return result
 
     def _divided(self, lines: Sequence[Line], refusal: Smaller) -> dict[int, Item]:
-        """Send the halves of a request that was refused, down to the event that is the reason."""
+        """Send what a refused request had without the lines that repeat a key.
+
+        Without such lines, send its halves, down to the event that is the reason.
+        """
+        if rejected := _rejections(lines):
+            return {**rejected, **self._deliver([line for line in lines if line.number not in rejected])}
         if len(lines) > 1:
             half = len(lines) // 2
             return {**self._deliver(lines[:half]), **self._deliver(lines[half:])}
@@ -279,11 +292,12 @@ def _parsed(content: bytes) -> Any:  # noqa: ANN401 - JSON is any value
         return None
 
 
-def _is_outcome(index: int, item: Any) -> bool:  # noqa: ANN401 - JSON is any value
+def _are_outcomes(items: Sequence[Any]) -> bool:
     try:
-        if "errors" in item or "held" in item:
-            reasons(item)  # raises for another shape
-        return bool(item["index"] == index and item["verdict"] in _VERDICTS)
+        for item in items:
+            if "errors" in item or "held" in item:
+                reasons(item)  # raises for another shape
+        return all(item["index"] == index and item["verdict"] in _VERDICTS for index, item in enumerate(items))
     except (LookupError, TypeError, AttributeError):
         return False
 

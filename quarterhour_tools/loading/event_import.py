@@ -27,7 +27,7 @@ from quarterhour_tools.loading.import_progress import ProgressFile, digest_of, l
 from quarterhour_tools.loading.ndjson import open_lines
 from quarterhour_tools.operations.deployment import api, configure_target
 from quarterhour_tools.operations.remote import IN_LEDGER, Remote, reasons
-from quarterhour_tools.output import counted, printable
+from quarterhour_tools.output import counted, print_table, printable
 
 _SHOWN: Final = 20
 """The most problems that are shown."""
@@ -219,4 +219,4 @@ def _show(console: Console, sums: Mapping[Place, Sums]) -> None:
     for (account, period), one in sums.items():
         names = (Text(printable(name)) for name in (account.agency, account.currency))
         table.add_row(*names, str(period), *one.as_row().values())
-    console.print(table)
+    print_table(console, table)

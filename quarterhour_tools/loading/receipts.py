@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from json.encoder import encode_basestring_ascii as _text
 from pathlib import Path
 from typing import IO, Any, Final
 
@@ -31,6 +32,9 @@ SHOWN: Final = 100
 """The most reasons that are kept to be shown."""
 
 _FORMAT: Final = 1
+_PARTS: Final = len(("index", "source", "id", "verdict", "receipt"))
+_PARTS_OF_RECEIPT: Final = len(("recorded_at", "partition", "position"))
+_WITH_RECEIPT: Final = frozenset({"recorded", "duplicate"})
 _KEPT: Final = ("source", "id", "verdict", "receipt", "held", "errors")
 _LONGEST: Final = 1 << 20
 """The most bytes of a line of the file."""
@@ -55,17 +59,18 @@ class Tally:
     unavailable: dict[int, str] = field(default_factory=dict)
     shown: dict[int, str] = field(default_factory=dict)
 
-    def add(self, entry: Item) -> None:
-        """Add the outcome of a line; a final verdict replaces ``unavailable``."""
-        number, verdict = entry["line"], entry["verdict"]
-        self.unavailable.pop(number, None)
-        self.shown.pop(number, None)
+    def add(self, number: int, item: Item, chain: bytes) -> None:
+        """Add the outcome of a line, whose hash is ``chain``; a final verdict replaces ``unavailable``."""
+        verdict = item["verdict"]
+        if self.unavailable or self.shown:
+            self.unavailable.pop(number, None)
+            self.shown.pop(number, None)
         if verdict == UNAVAILABLE:
-            self.unavailable[number] = entry["chain"]
+            self.unavailable[number] = chain.hex()
         else:
             self.counts[verdict] += 1
         if verdict not in STORED and len(self.shown) < SHOWN:
-            self.shown[number] = f"{verdict}: {reasons(entry)}".rstrip(": ")
+            self.shown[number] = f"{verdict}: {reasons(item)}".rstrip(": ")
 
     def mark(self, number: int, chain: str) -> None:
         """Record that every line up to a number has a verdict."""
@@ -94,18 +99,17 @@ class Receipts:
 
     def add(self, lines: Sequence[Line], items: Mapping[int, Item]) -> None:
         """Append the outcomes of lines in their order, by number; raise ``ReceiptsError`` if they cannot be written."""
-        entries = [_entry(line, items[line.number]) for line in lines]
         last = lines[-1]
-        mark = {"through": last.number, "chain": last.chain.hex()}
-        self._append(entries, mark)
-        for entry in entries:
-            self.tally.add(entry)
+        self._append(lines, items, {"through": last.number, "chain": last.chain.hex()})
+        for line in lines:
+            self.tally.add(line.number, items[line.number], line.chain)
         self.tally.mark(last.number, last.chain.hex())
 
-    def _append(self, entries: Sequence[Item], mark: Item) -> None:
+    def _append(self, lines: Sequence[Line], items: Mapping[int, Item], mark: Item) -> None:
         if self._file is None:
             return
-        block = "".join([json.dumps(entry) + "\n" for entry in (*entries, mark)]).encode()
+        rows = [_row(line, items[line.number]) for line in lines]
+        block = "\n".join([*rows, json.dumps(mark), ""]).encode()
         try:
             _write(self._file, block)
         except OSError as error:
@@ -121,9 +125,27 @@ class Receipts:
                 os.fsync(self._file)
 
 
-def _entry(line: Line, item: Item) -> Item:
+def _row(line: Line, item: Item) -> str:
+    """Return the JSON of an entry."""
+    if item["verdict"] in _WITH_RECEIPT and (row := _row_with_receipt(line.number, item)):
+        return row
     entry = {"line": line.number, **{name: item[name] for name in _KEPT if name in item}}
-    return {**entry, "chain": line.chain.hex()} if item["verdict"] == UNAVAILABLE else entry
+    return json.dumps({**entry, "chain": line.chain.hex()} if item["verdict"] == UNAVAILABLE else entry)
+
+
+def _row_with_receipt(number: int, item: Item) -> str | None:
+    """Return the text of ``json.dumps``, but four times as fast; ``None`` if the item has not the usual shape."""
+    try:
+        receipt = item["receipt"]
+        if len(item) != _PARTS or len(receipt) != _PARTS_OF_RECEIPT:
+            return None
+        return (
+            f'{{"line": {number}, "source": {_text(item["source"])}, "id": {_text(item["id"])}, '
+            f'"verdict": {_text(item["verdict"])}, "receipt": {{"recorded_at": {_text(receipt["recorded_at"])}, '
+            f'"partition": {_text(receipt["partition"])}, "position": {_text(receipt["position"])}}}}}'
+        )
+    except (LookupError, TypeError):
+        return None
 
 
 @contextmanager
@@ -174,7 +196,7 @@ def _check(first: bytes, path: Path, own: Item, header: bytes) -> None:
     try:
         found = json.loads(first)
         kind, address = found["receipts"], found["address"]
-    except (ValueError, LookupError, TypeError) as error:
+    except (ValueError, LookupError, TypeError, RecursionError) as error:
         raise ToolError(f"{path} is not a file of receipts: name another one with --receipts") from error
     of = f"another deployment, {address}" if kind == own["receipts"] else "another version of quarterhour"
     raise ToolError(f"{path} has the receipts of {of}: name another file with --receipts")
@@ -200,10 +222,10 @@ def _read(content: IO[bytes], tally: Tally) -> int:
                 entries.append(_valid(found))
                 continue
             number, chain = int(found["through"]), str(found["chain"])
-        except (ValueError, LookupError, TypeError, AttributeError):
+        except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
             break
         for entry in entries:
-            tally.add(entry)
+            tally.add(entry["line"], entry, bytes.fromhex(entry.get("chain", "")))
         tally.mark(number, chain)
         entries.clear()
         end = content.tell()

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 import boto3
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
+from botocore.utils import is_valid_endpoint_url, is_valid_ipv6_endpoint_url
 
 from quarterhour.model import clock, instants
 from quarterhour.model.identifiers import Account
@@ -64,9 +65,35 @@ def configure_target(parser: argparse.ArgumentParser) -> Any:  # noqa: ANN401 - 
     target = parser.add_mutually_exclusive_group(required=True)
     target.add_argument("--stack", **_STACK)
     target.add_argument(
-        "--url", metavar="URL", help="a running emulator (quarterhour up), such as http://127.0.0.1:8080"
+        "--url",
+        type=address,
+        metavar="URL",
+        help="a running emulator (quarterhour up), such as http://127.0.0.1:8080",
     )
     return target
+
+
+def address(text: str) -> str:
+    """Return an address of HTTP as it is; raise ``ToolError`` if no request can be sent to it."""
+    if not set("@?#").isdisjoint(text):  # not shown, because it may hold a password
+        raise ToolError(f"--url has a user, a query or a fragment: {_EXPECTED_ADDRESS}")
+    if problem := _problem_of(text):
+        raise ToolError(f"--url is {text!r}, {problem}: {_EXPECTED_ADDRESS}")
+    return text
+
+
+def _problem_of(text: str) -> str | None:
+    if not text.isascii() or not text.isprintable() or " " in text:
+        return "with a blank, a line break or a letter outside ASCII"
+    if not text.lower().startswith(("http://", "https://")):
+        return "which does not begin with http:// or https://"
+    try:
+        if urlsplit(text).port == 0:
+            return "with the port 0"
+        valid = is_valid_endpoint_url(text) or is_valid_ipv6_endpoint_url(text)
+    except ValueError as error:
+        return f"which is no address ({error})"
+    return None if valid else "without the name or the IP address of a host"
 
 
 def configure_stack(parser: argparse.ArgumentParser) -> None:
@@ -170,20 +197,11 @@ def operator(args: argparse.Namespace) -> str:
 def api(args: argparse.Namespace, connections: int = 1) -> Remote:
     """Return the HTTP API of the deployed stack or the emulator that the arguments select.
 
-    ``connections``: the most requests at a time. Raises ``ToolError`` if ``--url`` is not an address, if the stack has
-    no API, or if the machine has no credentials for AWS.
+    ``connections``: the most requests at a time. Raises ``ToolError`` if the stack has no API, or if the machine has no
+    credentials for AWS.
     """
     if not args.url:
         return Remote.deployed(deployed(args.stack, "ApiUrl"), connections)
-    if not set("@?#").isdisjoint(args.url):  # not shown, because it may hold a password
-        raise ToolError(f"--url has a user, a query or a fragment: {_EXPECTED_ADDRESS}")
-    try:
-        parts = urlsplit(args.url)
-        valid = parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0
-    except ValueError:
-        valid = False
-    if not valid:
-        raise ToolError(f"--url is {args.url!r}: {_EXPECTED_ADDRESS}")
     return Remote(args.url, connections=connections)
 
 

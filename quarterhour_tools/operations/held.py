@@ -4,12 +4,12 @@ import argparse
 from typing import Any, Final
 
 from rich.console import Console
-from rich.table import Column, Table
+from rich.table import Table
 from rich.text import Text
 
 from quarterhour.ledger.held_events import HeldReason, HeldStatus
 from quarterhour_tools.operations.deployment import api, configure_target, invoke, operator
-from quarterhour_tools.output import counted
+from quarterhour_tools.output import counted, print_table
 
 _PAGE: Final = "1000"
 _TITLES: Final = ("held at", "source", "id", "type", "agency", "currency", "amount", "reason", "why not posted")
@@ -40,13 +40,12 @@ def _list(args: argparse.Namespace) -> int:
     remote = api(args)
     query = {"status": HeldStatus.DISCARDED if args.discarded else HeldStatus.HELD, "limit": _PAGE}
     query |= {name: value for name in ("reason", "agency") if (value := getattr(args, name))}
-    # An operator decides by source and id, so no cell is cut.
-    table = Table(*(Column(title, overflow="fold") for title in _TITLES))
+    table = Table(*_TITLES)
     for one in remote.pages("/held", query):
         event = one["event"]
         cells = (one["held_at"], one["source"], one["id"], event["type"], event["agency"], event["currency"])
         table.add_row(*map(Text, (*cells, event["amount"], one["reason"], _why(one))))
-    Console(highlight=False).print(table)
+    print_table(Console(), table)
     print(f"{counted(table.row_count, 'event')} {query['status']}")
     return 0
 

@@ -28,7 +28,7 @@ from quarterhour.rate_cards.rate_card import RateCard, read_rate_card
 from quarterhour_tools.errors import ToolError
 from quarterhour_tools.operations.deployment import api, configure_span, configure_target, operator
 from quarterhour_tools.operations.remote import IN_LEDGER, Remote, reasons, segment
-from quarterhour_tools.output import counted, printable
+from quarterhour_tools.output import counted, print_table, printable
 
 _PAGE: Final = "1000"
 _NOW: Final = "9998-12-31"
@@ -179,7 +179,7 @@ def _show(found: Sequence[Rerated], adjustments: int, verdicts: Counter[str], *,
     table = Table("agency", "currency", *(Column(name, justify="right") for name in names))
     for account, events in _by_account(found).items():
         table.add_row(Text(account.agency), account.currency, *map(str, _sums(events).values()))
-    console.print(table)
+    print_table(console, table)
     if dry_run:
         console.print(f"{counted(adjustments, 'adjustment')} would be posted")
     else:

@@ -1,6 +1,7 @@
 """`quarterhour statements`: lists the statements of a period, downloads and opens them, or runs those that are due."""
 
 import argparse
+import sys
 import webbrowser
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
@@ -8,6 +9,7 @@ from pathlib import Path
 from tempfile import mkdtemp
 from typing import Final
 
+from botocore.exceptions import BotoCoreError, ClientError
 from rich import box
 from rich.console import Console
 from rich.table import Column, Table
@@ -21,7 +23,7 @@ from quarterhour.statements.keys import PAGE
 from quarterhour_tools.bucket import Objects
 from quarterhour_tools.errors import ToolError
 from quarterhour_tools.operations.deployment import api, configure_target, invoke, sealed_files
-from quarterhour_tools.output import as_json, counted, printable
+from quarterhour_tools.output import as_json, counted, print_table, printable
 from quarterhour_tools.statement_files import ListedStatement, read_period, stated_periods
 
 _FIGURES: Final = ("net", "commission", "tax", "payments", "closing")
@@ -29,6 +31,7 @@ _MOST_ROWS: Final = 100
 """The most statements that a table shows."""
 _MOST_OPENED: Final = 10
 """The most statements that are opened at once."""
+_UNKNOWN: Final = "unknown"
 _LONGEST_NAME: Final = 200
 
 
@@ -59,10 +62,18 @@ def show(
     console: Console, statements: Iterable[ListedStatement], statuses: Mapping[Account, str] | None = None
 ) -> None:
     """Print a table of a period's statements; ``statuses``: the current ones; without one, the first is shown."""
-    figures = (Column(name, justify="right", no_wrap=True) for name in _FIGURES)
-    names = (Column("number", no_wrap=True), Column("agency", overflow="fold"), "currency")
-    status = Column("status", no_wrap=True)
-    table = Table(*names, *figures, status, box=box.SIMPLE, padding=0, title_justify="left", title_style="")
+    figures = (Column(name, justify="right") for name in _FIGURES)
+    table = Table(
+        "number",
+        "agency",
+        "currency",
+        *figures,
+        "status",
+        box=box.SIMPLE,
+        padding=0,
+        title_justify="left",
+        title_style="",
+    )
     further = 0
     for one in statements:
         if table.row_count == _MOST_ROWS:
@@ -74,7 +85,7 @@ def show(
         sealed_as = Status.ISSUED if listed.issued else Status.NOT_ISSUED
         table.add_row(*map(Text, (*texts, *amounts, (statuses or {}).get(listed.account, sealed_as))))
         table.title = f"Statements of {one.period}"
-    console.print(table)
+    print_table(console, table)
     if further:
         console.print(f"... and {counted(further, 'more statement')}")
 
@@ -93,10 +104,13 @@ def _run(args: argparse.Namespace) -> int:
     statements = list(_chosen(args, files))
     if args.open and len(statements) > _MOST_OPENED:
         raise ToolError(f"{len(statements)} statements are too many to open: choose an --agency")
+    code = 0
     if args.json:
         print(as_json([one.as_dict() for one in statements]))
+    elif args.folder:
+        show(Console(highlight=False), statements)
     else:
-        show(Console(highlight=False), statements, {} if args.folder else _statuses(args, statements))
+        code = _show_current(args, statements)
     folder = args.out or (args.folder if args.folder or not args.open else Path(mkdtemp(prefix="statements-")))
     if folder and folder != args.folder:
         for one in statements:
@@ -107,7 +121,19 @@ def _run(args: argparse.Namespace) -> int:
             print(page)
             if args.open:
                 webbrowser.open(page.as_uri())
-    return 0
+    return code
+
+
+def _show_current(args: argparse.Namespace, statements: Sequence[ListedStatement]) -> int:
+    """Print the table with the current statuses; return 1 if they are missing because the API gives none."""
+    code = 0
+    try:
+        statuses = _statuses(args, statements)
+    except (ToolError, BotoCoreError, ClientError) as error:
+        print(f"the statuses are missing, because the API gives none: {printable(error)}", file=sys.stderr)
+        statuses, code = {one.listed.account: _UNKNOWN for one in statements}, 1
+    show(Console(highlight=False), statements, statuses)
+    return code
 
 
 def _chosen(args: argparse.Namespace, files: Objects) -> Iterator[ListedStatement]:

@@ -139,7 +139,10 @@ def test_an_empty_file_is_complete_and_a_truncated_one_is_not(
     [
         (["none.ndjson", "--url", "http://127.0.0.1:1"], "none.ndjson: No such file"),
         ([".", "--url", "http://127.0.0.1:1"], "is not a regular file"),
-        (["events.ndjson", "--url", "localhost:8080"], "--url is 'localhost:8080': expected an address such as"),
+        (
+            ["events.ndjson", "--url", "localhost:8080"],
+            "which does not begin with http:// or https://: expected an address such as",
+        ),
         (["events.ndjson", "--url", "http://[::1"], "--url is"),
         (["events.ndjson", "--url", "http://127.0.0.1:1/?stage=1"], "--url has a user, a query or a fragment"),
         (["events.ndjson", "--url", "http://127.0.0.1:1", "--receipts", "."], "name another one with --receipts"),

@@ -15,9 +15,11 @@ from typing import Any
 import pytest
 
 from quarterhour.model.clock import ManualClock, using
+from quarterhour_tools.bucket import Folder
 from quarterhour_tools.cli import main
 from quarterhour_tools.emulator.faults import Faults, Spec
 from quarterhour_tools.emulator.stack import open_stack
+from quarterhour_tools.operations import statements
 from quarterhour_tools.operations.remote import Remote
 from quarterhour_tools.replay.replay import Outcome, Replay, replaying
 from tests.e2e.sales import lines
@@ -199,6 +201,21 @@ def test_what_cannot_be_listed_has_a_reason(
 ) -> None:
     assert main(["statements", str(folder), *arguments]) == 2
     assert reason in capsys.readouterr().err
+
+
+def test_statements_are_listed_without_their_statuses_if_the_api_cannot_be_reached(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["statements", str(folder)]) == 0
+    known = capsys.readouterr().out
+    monkeypatch.setattr(statements, "sealed_files", lambda _: Folder(folder))
+    assert main(["statements", "--url", "http://127.0.0.1:1"]) == 1
+    printed = capsys.readouterr()
+    assert "the statuses are missing, because the API gives none: Could not connect" in printed.err
+    rows = [line.split()[:-1] for line in known.splitlines() if line.strip().endswith("issued")]
+    shown = [line.split() for line in printed.out.splitlines()]
+    assert rows
+    assert all([*row, "unknown"] in shown for row in rows)
 
 
 def test_a_file_that_was_changed_is_not_downloaded(

@@ -138,6 +138,8 @@ def test_a_part_that_fails_ends_the_execution_and_the_next_tick_starts_another()
         assert not [key for key in contents(world) if key.startswith("reports/")]
         with pytest.raises(SealedFileError, match="lines-01"):
             world.stack.invoke("report", {"seal": {"run": RUN, "part": PARTS[1]}})
+        with pytest.raises(SealedFileError, match=f"the part {PARTS[1]} is not sealed"):
+            world.stack.invoke("report", {"publish": RUN})
         world.report()
         lose(world, key)
         world.report()

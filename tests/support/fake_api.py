@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable
 from typing import Any, Final
 
+from quarterhour.model import exact_json
 from quarterhour_tools.operations.remote import Answer, NoAnswerError
 
 FAULTS: Final = (
@@ -37,6 +38,10 @@ class FakeApi:
 
     def post(self, path: str, content_type: str, body: bytes) -> Answer:
         assert (path, content_type) == ("/events", "application/cloudevents-batch+json")
+        try:
+            exact_json.parse(body)
+        except ValueError as error:
+            return answer(400, {"errors": [{"field": "body", "problem": str(error), "expected": "JSON"}]}, **PROBLEM)
         events = json.loads(body)
         self.requests.append(len(events))
         assert 1 <= len(events) <= 500

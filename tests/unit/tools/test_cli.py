@@ -27,6 +27,43 @@ def test_each_command_explains_itself(command: str, capsys: pytest.CaptureFixtur
     assert len(capsys.readouterr().out) > 200
 
 
+NO_ADDRESSES = (
+    "127.0.0.1:8080", "file:", "file:///etc/passwd", "javascript:", "http://", "http://[::1", "http://[x]",
+    "http://127.0.0.1:99999", "http://127.0.0.1:0", "http://127.0.0.1:x", "http://\uff41nn:8080", "http://a..b",
+    "http://127.0.0.1:8080\n", "http://a\tb", "http://a b", " http://127.0.0.1:8080", "http://bücher.example", "",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("url", NO_ADDRESSES)
+def test_an_address_to_which_no_request_can_be_sent_is_refused(url: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["statements", "--url", url]) == 2
+    message = said(capsys)
+    assert message.startswith("quarterhour: --url is ")
+    assert message.endswith("expected an address such as http://127.0.0.1:8080")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["statements"],
+        ["unpark"],
+        ["reseal", "2026-11"],
+        ["rebuild", "--all"],
+        ["held", "list"],
+        ["held", "release", "s", "i", "--reason", "r"],
+        ["held", "discard", "s", "i", "--reason", "r"],
+        ["rerate", "--from", "2026-10-01", "--to", "2026-10-02", "--agency", "42", "--card", "FILE"],
+        ["import", "FILE"],
+        ["send", "FILE"],
+        ["rates", "FILE"],
+        ["agencies", "FILE"],
+    ],
+)
+def test_each_command_for_a_stack_checks_its_address(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*command, "--url", "http://127.0.0.1:99999"]) == 2
+    assert "--url is 'http://127.0.0.1:99999'" in said(capsys)
+
+
 def test_the_command_line_does_not_import_modules_that_read_the_environment() -> None:
     code = "import sys, quarterhour_tools.cli; print('quarterhour.aws.telemetry' in sys.modules)"
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)  # noqa: S603

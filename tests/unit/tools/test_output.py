@@ -1,12 +1,17 @@
 """What a terminal shows of files and answers."""
 
+import io
 import json
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
 
-from quarterhour_tools.output import as_json, counted, printable
+from quarterhour_tools.output import as_json, counted, print_table, printable
 
 ANY = st.text(st.characters(codec=None))
 
@@ -41,3 +46,12 @@ def test_json_holds_the_same_values_and_no_control_character(value: dict[str, ob
     text = as_json(value)
     assert json.loads(text) == value
     assert all(line.isprintable() for line in text.split("\n"))
+
+
+@pytest.mark.parametrize("width", [20, 80, 200])
+def test_a_table_shows_every_figure_and_id_whole(width: int) -> None:
+    cells = ["id-" + "x" * 100, "6807.2929000000", "1234567890.12"] * 3
+    table = Table(*(f"c{at}" for at in range(9)), box=box.SIMPLE)
+    table.add_row(*map(Text, cells))
+    print_table(Console(file=(shown := io.StringIO()), width=width), table)
+    assert any(line.split() == cells for line in shown.getvalue().splitlines())

@@ -113,7 +113,10 @@ class SealedFiles:
 
         Raises ``SealedFileError`` if the part is not sealed, and here or from the pieces if its totals are damaged.
         """
-        content = with_retries(lambda: self.open(part.totals_key).read(), "S3")
+        try:
+            content = with_retries(lambda: self.open(part.totals_key).read(), "S3")
+        except SealedFileError as error:
+            raise SealedFileError(f"the part {part} is not sealed: {part.totals_key} is missing") from error
         with _undamaged(part.totals_key):
             sealed, pieces = unpack(BytesIO(content))
 

@@ -229,6 +229,24 @@ def test_a_header_that_is_repeated_is_named() -> None:
     assert "header = 1" in proposed(text)
 
 
+@pytest.mark.parametrize("name", ["Provision", "fee", "Commission (EUR)", "Net fee", "Comisión", "Servicegebühr"])
+def test_a_column_that_looks_like_a_commission_is_a_question(name: str) -> None:
+    toml = proposed(f"id,agency,gross,{name},note\n1,42,10.00,1.50,a\n2,42,20.00,3.00,b\n")
+    assert f"Is {name!r} a commission or a fee?" in toml
+    assert f'"{name}" = "?" # QUESTION: "{{{name}}}"' in toml
+    assert "# - these columns are not used: 'note'" in toml
+
+
+def test_columns_that_are_no_fee_are_named_without_a_question(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (file := tmp_path / "sales.csv").write_text("id,agency,gross,internet,Fee note\n1,42,10.00,7,a\n2,42,20.00,8,b\n")
+    command(str(file), "--guess", "--json")
+    found = json.loads(capfd.readouterr().err.splitlines()[-1])
+    assert found["unused"] == ["internet", "Fee note"]
+    assert not any("a fee" in one for one in found["questions"])
+
+
 def test_the_sign_before_a_number_is_cut() -> None:
     toml = proposed("order,seller,amount,currency\n#1,42,5.00,EUR\n#2,42,5.00,EUR\n").replace(
         "[event.data]", 'time = "2026-10-01"\n\n[event.data]'

@@ -151,6 +151,17 @@ def test_only_what_is_unavailable_is_sent_again() -> None:
     assert api.requests == [8, 4, 2]
 
 
+def test_lines_that_repeat_a_key_are_rejected_after_one_refusal() -> None:
+    api = FakeApi()
+    twice = b'{"id": "e1", "id": "e2"}'
+    content = b"\n".join([b'{"id": "a"}', twice, b'{"id": "b"}', twice, b'{"id": "c"}'])
+    (batch,) = batches(Lines(io.BytesIO(content)))
+    found = deliver(api, batch)
+    assert verdicts(found) == ["recorded", "rejected", "recorded", "rejected", "recorded"]
+    assert found[2]["errors"][0]["problem"] == "is not JSON: the key 'id' appears twice in one object"
+    assert api.requests == [3]
+
+
 def test_an_event_that_the_api_does_not_take_is_found_among_others_and_rejected() -> None:
     api = FakeApi()
 

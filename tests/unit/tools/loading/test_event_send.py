@@ -18,7 +18,7 @@ from quarterhour_tools.errors import ToolError
 from quarterhour_tools.loading import delivery
 from quarterhour_tools.loading.delivery import Delivery
 from quarterhour_tools.loading.event_send import send
-from quarterhour_tools.loading.ndjson import Lines
+from quarterhour_tools.loading.ndjson import Line, Lines
 from quarterhour_tools.loading.receipts import Receipts, Tally, open_receipts
 from tests.support.fake_api import FAULTS, FakeApi, Time, in_turn
 from tests.support.laws import examples
@@ -64,7 +64,7 @@ EVENTS = st.one_of(
         lambda number, more: {"id": f"e{number}", "more": more}, st.integers(0, 9), st.sampled_from([0, 0, 0, 1])
     ),
     st.just({"id": "r", "type": "sale.refunded"}),
-    st.sampled_from([b"", b"no json", b"[1]", b'{"id": "e1"}, {"id": "e2"}']),
+    st.sampled_from([b"", b"no json", b"[1]", b'{"id": "e1"}, {"id": "e2"}', b'{"id": 1, "id": 1}']),
 )
 
 
@@ -179,6 +179,8 @@ def test_receipts_of_another_deployment_or_version_and_other_files_are_refused(p
         (b'{"receipts": 2, "address": ""}\n', "another version of quarterhour"),
         (b"id,amount\n", "is not a file of receipts"),
         (b"[1]\n", "is not a file of receipts"),
+        (b"[" * 100_000, "is not a file of receipts"),
+        (b"[" * 100_000 + b"\n", "is not a file of receipts"),
         (b"\xff" * 3_000_000, "is not a file of receipts"),
     ):
         path.write_bytes(content)
@@ -196,11 +198,59 @@ def test_receipts_that_are_cut_or_damaged_count_up_to_there(path: Path) -> None:
     run(content, path, api := FakeApi())
     whole = path.read_bytes()
     middle = whole.index(b'"through": 1000')
-    for damaged in (whole[:20], whole[:middle], whole[:middle] + b"\0" * 99 + whole[middle + 99 :], whole[:-1]):
+    for damaged in (
+        whole[:20],
+        whole[:middle],
+        whole[:middle] + b"\0" * 99 + whole[middle + 99 :],
+        whole[:-1],
+        whole[:middle] + b"[" * 100_000 + b"\n",
+    ):
         path.write_bytes(damaged)
         tally, problem = run(content, path, api)
         assert (tally.as_dict()["sent"], tally.all_stored, problem) == (1200, True, None)
         assert len(entries(path)) == 1200
+
+
+RECEIPT = {"recorded_at": "2026-10-23T01:30:02.345Z", "partition": "202610230130#00", "position": "01:30:02.345Z.4Jz"}
+WRITTEN_BY_0_2_0 = f"""\
+{{"receipts": 1, "address": "{URL}"}}
+{{"line": 1, "source": "s", "id": "caf\\u00e9 \\"1\\"", "verdict": "recorded", "receipt": {json.dumps(RECEIPT)}}}
+{{"line": 2, "source": "s", "id": "b", "verdict": "duplicate", "receipt": {json.dumps(RECEIPT)}}}
+{{"line": 3, "verdict": "rejected", "errors": [{{"field": "line", "problem": "is not JSON", "expected": "one event"}}]}}
+{{"line": 4, "source": "s", "id": "r", "verdict": "held", "held": {{"problems": []}}}}
+{{"line": 5, "source": "s", "id": "c", "verdict": "recorded", "receipt": {{"position": "another shape"}}}}
+{{"through": 5, "chain": "0505"}}
+"""
+
+
+def test_receipts_have_the_bytes_of_0_2_0_and_both_versions_continue_them(path: Path) -> None:
+    own = {"index": 0, "source": "s"}
+    items: dict[int, Any] = {
+        1: {**own, "id": 'café "1"', "verdict": "recorded", "receipt": RECEIPT},
+        2: {**own, "id": "b", "verdict": "duplicate", "receipt": RECEIPT},
+        3: {"verdict": "rejected", "errors": [{"field": "line", "problem": "is not JSON", "expected": "one event"}]},
+        4: {**own, "id": "r", "verdict": "held", "held": {"problems": []}},
+        5: {**own, "id": "c", "verdict": "recorded", "receipt": {"position": "another shape"}},
+    }
+    with open_receipts(path, URL) as kept:
+        kept.add([Line(number, b"{}", b"\5\5", 2) for number in items], items)
+    assert path.read_text() == WRITTEN_BY_0_2_0
+    with open_receipts(path, URL) as kept:
+        assert (kept.tally.through, kept.tally.chain) == (5, "0505")
+        assert kept.tally.as_dict() == {
+            "sent": 5, "recorded": 2, "duplicate": 1, "held": 1, "conflict": 0, "rejected": 1, "unavailable": 0,
+        }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "odd", [{"receipt": None}, {"receipt": "abc"}, {"receipt": [1, 2, 3]}, {"id": 7}, {"receipt": {**RECEIPT, "x": 1}}]
+)
+def test_an_outcome_of_another_shape_is_kept_as_it_came(path: Path, odd: dict[str, Any]) -> None:
+    item = {"index": 0, "source": "s", "id": "a", "verdict": "recorded", "receipt": RECEIPT, **odd}
+    with open_receipts(path, URL) as kept:
+        kept.add([Line(1, b"{}", b"", 2)], {1: item})
+    kept_item = json.loads(path.read_text().splitlines()[1])
+    assert {**kept_item, "index": 0} == {**item, "line": 1}
 
 
 def test_of_two_senders_of_one_input_the_second_must_wait(path: Path) -> None:
@@ -236,7 +286,7 @@ def test_a_full_disk_ends_sending_and_the_next_run_continues(path: Path, monkeyp
 def test_a_million_bad_lines_are_counted_and_the_first_hundred_kept() -> None:
     tally = Tally()
     for number in range(1, 100_001):
-        tally.add({"line": number, "verdict": "rejected", "errors": []})
+        tally.add(number, {"verdict": "rejected", "errors": []}, b"")
     assert (tally.counts["rejected"], sorted(tally.shown)) == (100_000, list(range(1, 101)))
 
 

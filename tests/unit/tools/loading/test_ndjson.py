@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from quarterhour_tools.errors import ToolError
 from quarterhour_tools.loading import input_lines
-from quarterhour_tools.loading.ndjson import LONGEST, Line, Lines, open_lines, problem_of
+from quarterhour_tools.loading.ndjson import LONGEST, Line, Lines, are_values, open_lines, problem_of
 
 
 def read(content: bytes, tmp_path: Path) -> tuple[list[Line], str | None]:
@@ -137,6 +137,24 @@ def test_a_line_that_would_spoil_a_request_has_a_problem(text: bytes, problem: s
     found = problem_of(Line(1, text, b"", len(text)))
     assert found
     assert found.problem == problem
+
+
+TEXTS = st.lists(
+    st.sampled_from(
+        ("{}", '{"a": 1}', '{"a": 1, "a": 2}', '{"a": {"b": 1, "b": 1}}', "{}, {}", "[{}", "{}]", '{"a": [{}', "{}]}")
+    )
+    | st.sampled_from(("1", "1, 2", "[1", "2]", "3, 4, 5", '"a', 'b"', "NaN", "1e999999999999999999", "9" * 5000))
+    | st.sampled_from(("[" * 5000, "caf\xe9", ",", '"', "\\", "{", "}")),
+    max_size=8,
+)
+
+
+@given(TEXTS)
+def test_lines_together_are_values_only_if_each_alone_is_one(texts: list[str]) -> None:
+    lines = [Line(number, text.encode("latin-1"), b"", len(text)) for number, text in enumerate(texts, 1)]
+    problems = [problem.problem for line in lines if (problem := problem_of(line))]
+    assert not are_values(lines) or all("appears twice" in problem for problem in problems)
+    assert are_values(lines) or problems or not lines or any(len(text) > 4300 for text in texts)
 
 
 @given(st.binary(max_size=300).map(lambda one: one.replace(b"\x00", b"\n")))
