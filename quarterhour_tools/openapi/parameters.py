@@ -99,12 +99,14 @@ QUERY: Final[Mapping[str, Parameter]] = {
     "user": Parameter("Only those of this user.", Name, "ann"),
 }
 
+LAYER: Final = QUERY["layer"].as_required
+"""The layer, for routes that need one."""
 HELD: Final = {
     "status": Parameter("Those that wait, or those that operators discarded.", Literal["held", "discarded"]),
     "before": Parameter("Only those held before this instant.", Moment),
 }
 """The parameters of the list of held events."""
-STATEMENTS: Final = {
+LISTED_STATEMENTS: Final = {
     "period": Parameter("Only those of this period.", Month, "2026-10"),
     "status": Parameter(
         "Only those in this status.", Literal["not_issued", "issued", "accepted", "disputed", "resolved"]
