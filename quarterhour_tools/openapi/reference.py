@@ -100,9 +100,10 @@ class _Reference:
     def _meaning(self, schema: Json, *, lengths: bool = True) -> str:
         """Return what a value means and can be; ``lengths``: and how long it can be."""
         value = self._value(schema)
-        meaning: str = schema.get("description") or value.get("description", "")
+        meaning: str = value.get("description", "")
         if "enum" in value:
-            meaning = f"{meaning.rstrip('.')}{': ' if meaning else ''}{', '.join(f'`{one}`' for one in value['enum'])}."
+            values = ", ".join(f"`{one}`" for one in value["enum"])
+            meaning = f"{meaning} One of {values}."
         if "maximum" in value:
             meaning += f" {value['minimum']} to {value['maximum']}."
         if lengths and "maxLength" in value:
@@ -137,9 +138,9 @@ class _Reference:
         return component
 
     def _value(self, schema: Json) -> Json:
-        """Return the schema of a value that may also be null."""
+        """Return the schema of a value that may also be null, together with the component to which it refers."""
         forms = [one for one in schema.get("anyOf", []) if one != {"type": "null"}]
-        return self._resolved(forms[0] if len(forms) == 1 else schema)
+        return {**self._resolved(forms[0] if len(forms) == 1 else schema), **schema}
 
 
 def _callers(roles: list[str], *, own: bool) -> str:

@@ -53,9 +53,10 @@ EVENTS: Final = Group(
             "api_events",
             a.Page[a.Event],
             """
-            The order is that of recording, whatever an event's own `time` is. The parameters select events alone or
-            together. `extra` is JSON text, as it was recorded. So is `attributes`, the
-            [attributes of the CloudEvent](events.md#attributes) that the ledger keeps without using them.
+            The events are read straight from the ledger. Their order is that of recording, whatever an event's own
+            `time` is. The parameters select events alone or together. `extra` is JSON text, as it was recorded. So is
+            `attributes`, the [attributes of the CloudEvent](events.md#attributes) that the ledger keeps without using
+            them.
 
             | events | how they are found |
             |---|---|

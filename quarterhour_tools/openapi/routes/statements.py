@@ -5,7 +5,7 @@ from typing import Final
 from quarterhour_tools.openapi import requests as b
 from quarterhour_tools.openapi import responses as a
 from quarterhour_tools.openapi.description import BODY_PROBLEMS, Group, Link, RouteDescription, json_body, read
-from quarterhour_tools.openapi.parameters import DISPUTES, LISTED_STATEMENTS, PATH, Parameter
+from quarterhour_tools.openapi.parameters import DISPUTES, LISTED_STATEMENTS
 
 _LISTED: Final = {name: f"$response.body#/items/0/{name}" for name in ("agency", "currency", "period")}
 _NO_STATEMENT: Final = "There is no such statement."
@@ -17,6 +17,8 @@ STATEMENTS: Final = Group(
             "accounting_periods",
             a.Page[a.PeriodOfStatements],
             """
+            The periods without sealed statements come first, from the current month back.
+
             | `state` | meaning |
             |---|---|
             | `open` | before its cut-off: events may still count in it |
@@ -93,7 +95,6 @@ STATEMENTS: Final = Group(
             bodies=json_body(b.StatementStatusUpdate),
             retries="`seen` is the number of changes before it. The same status and reason after the same changes "
             "returns the current history. If another change follows them, it returns 409.",
-            parameters={"period": Parameter("The period.", PATH["period"].shape, "2026-09")},
         ),
         "POST /statements/{agency}/{currency}/{period}/disputes": RouteDescription(
             "accounting_dispute",
