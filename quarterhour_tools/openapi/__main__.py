@@ -1,6 +1,10 @@
-"""Writes what is generated from the routes, or checks it: ``python -m quarterhour_tools.openapi [--check]``."""
+"""Writes what is generated from the routes, or checks it: ``python -m quarterhour_tools.openapi [--check]``.
+
+It also lays out the examples that people write.
+"""
 
 import argparse
+import json
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -34,6 +38,7 @@ def stale() -> Mapping[Path, str]:
     current = {
         document.file(template): document.text(described),
         PAGE: reference.page(PAGE.read_text("utf-8"), described),
+        **{file: document.text(json.loads(file.read_text("utf-8"))) for file in document.EXAMPLES.glob("*.json")},
     }
     return {path: text for path, text in current.items() if not path.exists() or path.read_text("utf-8") != text}
 

@@ -1,6 +1,7 @@
 """The examples of the API: every request is sent, and gets the response of its example.
 
-The examples are those of the OpenAPI document, from which the reference in docs/api.md is generated.
+The examples are those of the OpenAPI document, from which the reference in docs/api.md is generated, and those of the
+introduction there.
 """
 
 import json
@@ -18,6 +19,7 @@ from quarterhour_tools.emulator.http_api import Request, Response
 from tests.handlers.described import DOCUMENT, OPERATIONS, Json
 from tests.handlers.desk import send
 from tests.support.events import Cloud, payment, refund, rerating, sale
+from tests.support.repository import ROOT
 from tests.support.requests import post, verdicts
 from tests.support.stored_statements import LAST_HOUR
 from tests.support.system import World, opened
@@ -26,7 +28,9 @@ OF_STATEMENTS: Final = re.compile(r"/(periods|statements|disputes)\b|/accounts/[
 """The targets of the examples from the days after October was sealed."""
 OF_RATE_CARDS: Final = re.compile(r"/events/shop/(novel|atlas)/")
 """The targets of the examples whose events were charged by a rate card."""
-VARYING: Final = frozenset({"code_version", "manifest_sha256", "next", "position", "previous", "sha256", "size", "url"})
+VARYING: Final = frozenset(
+    {"code_version", "manifest_sha256", "next", "position", "previous", "request_id", "sha256", "size", "url"}
+)
 """The fields whose values differ from one system, run or version to another."""
 
 WITHOUT_BODY: Final[Json] = {"content": {"": {}}}
@@ -197,6 +201,17 @@ def test_an_example_gets_its_response(shown: Shown, example: Example) -> None:
     answer = shown.answer(example)
     assert like(example.response, answer.json()), json.dumps(answer.json(), indent=1, ensure_ascii=False)
     assert answer.status == example.status
+
+
+@pytest.mark.parametrize("shown", [selling], indirect=True)
+def test_an_example_of_the_introduction_gets_its_response(shown: Shown) -> None:
+    introduction, generated, _ = (ROOT / "docs" / "api.md").read_text("utf-8").partition("<!-- generated")
+    assert generated
+    examples = re.findall(r"```http\nGET (\S+)\n```\n\n```json\n(.*?)```", introduction, re.DOTALL)
+    assert len(examples) == introduction.count("```http")
+    for target, response in examples:
+        path, _, query = target.partition("?")
+        assert like(json.loads(response), shown.world.stack.request(Request("GET", path, query)).json()), target
 
 
 def test_every_route_but_that_of_the_document_itself_has_an_example() -> None:
