@@ -69,20 +69,20 @@ bench: setup  ## Measure every budget of the design
 screenshots: setup  ## Draw the documentation's pictures of the console again (needs Chromium)
 	@$(BIN)/python -m tests.e2e.screenshots
 
-openapi: setup  ## Write the OpenAPI document of the HTTP API again
-	@mkdir -p build
-	@$(BIN)/quarterhour openapi >build/openapi.json && mv build/openapi.json functions/api/openapi.json
+openapi: setup  ## Write the OpenAPI document and the reference of the HTTP API again
+	@$(BIN)/python -m quarterhour_tools.openapi
 
 runbooks:  ## Copy the runbooks to the console, which serves them
 	@cp docs/operations.md functions/console/static/operations.md
 
-lint: setup  ## Check style, types, the direction of imports and words
+lint: setup  ## Check style, types, the direction of imports, words, and what is generated
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	PYTHONPATH=.:layers/quarterhour $(BIN)/lint-imports --no-logo
 	$(BIN)/codespell
 	$(BIN)/python .ci/words.py
+	$(BIN)/python -m quarterhour_tools.openapi --check
 
 format: setup  ## Format the code
 	$(BIN)/ruff check --fix

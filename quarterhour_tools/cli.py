@@ -566,7 +566,7 @@ def _verify_statement(args: argparse.Namespace) -> int:
 
 
 def _openapi(_args: argparse.Namespace) -> int:
-    from quarterhour_tools.openapi.document import text  # noqa: PLC0415 - slow to import, and only needed here
+    from quarterhour_tools.openapi.document import printed  # noqa: PLC0415 - slow to import, and only needed here
 
-    sys.stdout.write(text())
+    sys.stdout.write(printed())
     return 0

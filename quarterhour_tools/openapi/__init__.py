@@ -1,1 +1,1 @@
-"""The OpenAPI document of the HTTP API: generated from the functions' routes and the descriptions in this package."""
+"""The OpenAPI document and the API reference, generated from the functions' routes, and descriptions and examples."""

@@ -3,8 +3,9 @@
 import inspect
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import UnionType
 from typing import Any, Final, get_args
 
@@ -16,16 +17,26 @@ from quarterhour.web.http import REQUEST_ID
 from quarterhour.web.routing import JSON, Operation
 from quarterhour_tools.emulator.stack import TEMPLATE, load
 from quarterhour_tools.emulator.template import Function, Template
+from quarterhour_tools.openapi.description import Link, RouteDescription, Shape
+from quarterhour_tools.openapi.layout import laid_out
 from quarterhour_tools.openapi.parameters import PATH, QUERY, Parameter
 from quarterhour_tools.openapi.responses import GatewayMessage, Problem
-from quarterhour_tools.openapi.routes import ROUTES, Link, RouteDescription, Shape
+from quarterhour_tools.openapi.routes import ROUTES
 
 PROBLEM: Final = "application/problem+json"
 
 Json = dict[str, Any]
 
+GENERATED_BY: Final = "make openapi"
+"""What writes the document and the reference; nobody edits them."""
+PUBLISHED: Final = "GET /openapi.json"
+"""The route that publishes the document."""
+EXAMPLES: Final = Path(__file__).with_name("examples")
+"""The folder of the examples: JSON files with the examples of each route by their names."""
+
 _REF: Final = "#/components/schemas/{model}"
 _VARIABLE: Final = re.compile(r"<(\w+)>")
+_LINK: Final = re.compile(r"\[([^]]+)\]\((?!https:)[^)]+\)")
 _DESCRIPTION: Final = """\
 A commission ledger for marketplaces: every event exactly once, every quarter-hour reported.
 
@@ -47,11 +58,11 @@ _PROBLEMS: Final[Mapping[int, tuple[str, str]]] = {
     429: ("TooManyRequests", "There are too many requests: retry after a pause."),
     503: ("Unavailable", "The service is not available: retry after `Retry-After` seconds."),
 }
-_ALWAYS: Final = (400, 401, 403, 429, 503)
+PROBLEMS_OF_ALL: Final = (400, 401, 403, 429, 503)
 """The statuses of problems that every route can return."""
 _OF_THE_GATEWAY: Final = frozenset({401, 403, 413, 429, 503})
 """The statuses that API Gateway can return, in its own form, before it invokes a function."""
-_RESPONSES: Final[Mapping[int, str]] = {
+MEANINGS: Final[Mapping[int, str]] = {
     200: "The current state.",
     201: "Created; the new state.",
     202: "All events are recorded, by this request or an earlier one.",
@@ -60,6 +71,7 @@ _RESPONSES: Final[Mapping[int, str]] = {
     422: "All events are rejected or conflicts.",
     503: "No event could be recorded: retry after `Retry-After` seconds.",
 }
+"""What the statuses of answers mean, if a route does not say it more precisely."""
 _UNAVAILABLE: Final = 503
 _REQUEST_ID: Final = {
     "description": "Identifies the request in all logs.",
@@ -98,12 +110,10 @@ _SECURITY_SCHEMES: Final[Json] = {
 }
 
 
-def document() -> Json:
-    """Return the OpenAPI document of the template's HTTP API."""
-    template = Template.load(TEMPLATE)
-    functions = template.functions(lambda resource, name: f"{resource}-{name}").values()
-    routes = {one.key: one for function in functions for one in _routes(function)}
-    writer = _Writer({key: one.name for key, one in routes.items()})
+def document(template: Template) -> Json:
+    """Return the OpenAPI document of a template's HTTP API."""
+    routes = {one.key: one for function in _functions(template) for one in _routes(function)}
+    writer = _Writer(routes, examples())
     paths: dict[str, Json] = {}
     for key in sorted(routes, key=lambda key: key.partition(" ")[::-1]):
         method, _, path = key.partition(" ")
@@ -115,11 +125,13 @@ def document() -> Json:
             "title": "Quarterhour",
             "version": template.parameters["CodeVersion"],
             "description": _DESCRIPTION,
+            "x-generated-by": GENERATED_BY,
         },
         "servers": [{"url": "/"}],
         "paths": paths,
         "components": {
             "schemas": dict(sorted(writer.schemas.items())),
+            "parameters": dict(sorted(writer.parameters.items())),
             "responses": responses,
             "headers": _HEADERS,
             "securitySchemes": _SECURITY_SCHEMES,
@@ -127,9 +139,32 @@ def document() -> Json:
     }
 
 
-def text() -> str:
+def examples() -> Mapping[str, Json]:
+    """Return the examples of each route: request, body, status and response, by their names."""
+    files = (json.loads(file.read_text("utf-8")) for file in sorted(EXAMPLES.glob("*.json")))
+    return {route: named for content in files for route, named in content.items()}
+
+
+def text(document: Json) -> str:
     """Return the document as published JSON."""
-    return json.dumps(document(), indent=1, ensure_ascii=False) + "\n"
+    return laid_out(document) + "\n"
+
+
+def printed() -> str:
+    """Return the published JSON of this project's template."""
+    return text(document(Template.load(TEMPLATE)))
+
+
+def file(template: Template) -> Path:
+    """Return the file of the published document, next to the code of the function that serves it."""
+    published = (
+        one for one in _functions(template) for route in one.routes if f"{route.method} {route.path}" == PUBLISHED
+    )
+    return next(published).code / "openapi.json"
+
+
+def _functions(template: Template) -> Iterable[Function]:
+    return template.functions(lambda resource, name: f"{resource}-{name}").values()
 
 
 # ---------------------------------------------------------------- the routes
@@ -137,9 +172,8 @@ def text() -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Route:
-    """A route of a function; ``name`` is unique."""
+    """A route of a function."""
 
-    name: str
     operation: Operation
 
     @property
@@ -168,10 +202,10 @@ def _routes(function: Function) -> Iterator[_Route]:
     module = load(function, f"openapi.{function.name}")
     if hasattr(module, "routes"):
         for operation in module.routes.operations:
-            yield _Route(f"{function.name}_{operation.handler.__name__}", operation)
+            yield _Route(operation)
     else:
         (only,) = function.routes
-        yield _Route(function.name, Operation(only.method, only.path, module.allow, (), module.handler))
+        yield _Route(Operation(only.method, only.path, module.allow, (), module.handler))
 
 
 # ---------------------------------------------------------------- the parts of the document
@@ -179,28 +213,29 @@ def _routes(function: Function) -> Iterator[_Route]:
 
 @dataclass(slots=True)
 class _Writer:
-    """Builds the parts of the document, and collects the named schemas."""
+    """Builds the parts of the document, and collects the named schemas and the parameters that routes share."""
 
-    names: Mapping[str, str]
-    """The operations' ids by route."""
+    routes: Mapping[str, _Route]
+    examples: Mapping[str, Json]
     schemas: Json = field(default_factory=dict)
+    parameters: Json = field(default_factory=dict)
 
     def operation(self, route: _Route) -> Json:
         """Return the operation object of a route."""
         operation, description = route.operation, route.description
-        retries = [f"**Retries:** {description.retries}"] if description.retries else []
-        summary, _, more = str(inspect.getdoc(operation.handler)).partition("\n\n")
+        retries = f"**Retries:** {description.retries}" if description.retries else ""
+        shown = _LINK.sub(r"\1", inspect.cleandoc(description.text))
         return _without_empty(
             {
-                "operationId": route.name,
+                "operationId": description.name,
                 "tags": [operation.rule.split("/")[1]],
-                "summary": summary,
-                "description": "\n\n".join([*filter(None, [more]), *retries]),
+                "summary": str(inspect.getdoc(operation.handler)).partition("\n\n")[0],
+                "description": "\n\n".join(filter(None, [shown, retries])),
                 "security": [{_SIGNED: []}, *([{_TOKEN: []}] if operation.allow.roles else [])],
                 "x-roles": sorted(operation.allow.roles),
                 "parameters": [self._parameter(*one) for one in route.parameters()],
-                "requestBody": self._body(description),
-                "responses": self._responses(description),
+                "requestBody": self._body(route),
+                "responses": self._responses(route),
             }
         )
 
@@ -213,7 +248,7 @@ class _Writer:
 
     def _parameter(self, place: str, name: str, parameter: Parameter) -> Json:
         example = {} if parameter.example is None else {"example": parameter.example}
-        return {
+        written = {
             "name": name,
             "in": place,
             "required": parameter.required,
@@ -221,24 +256,45 @@ class _Writer:
             "schema": self._schema(parameter.shape),
             **example,
         }
+        usual = PATH[name].as_required if place == "path" else QUERY.get(name)
+        if parameter != usual:
+            return written
+        shared = f"{place}.{name}"
+        self.parameters[shared] = written
+        return {"$ref": f"#/components/parameters/{shared}"}
 
-    def _body(self, description: RouteDescription) -> Json:
+    def _body(self, route: _Route) -> Json:
+        sent = {name: one["body"] for name, one in self._examples(route).items()} if route.description.bodies else {}
         content = {
-            kind: {"schema": self._schema(shape), "example": example}
-            for kind, (shape, example) in description.bodies.items()
+            kind: {
+                "schema": self._schema(body.shape),
+                "examples": {name: {"value": body.write(one)} for name, one in sent.items()},
+            }
+            for kind, body in route.description.bodies.items()
         }
         return {"required": True, "content": content} if content else {}
 
-    def _responses(self, description: RouteDescription) -> Json:
+    def _responses(self, route: _Route) -> Json:
+        description = route.description
         responses: Json = {}
-        for status in sorted({*description.answers, *description.problems, *_ALWAYS}):
+        for status in sorted({*description.answers, *description.problems, *PROBLEMS_OF_ALL}):
+            meaning = description.statuses.get(status)
             if status not in description.answers:
-                responses[str(status)] = {"$ref": f"#/components/responses/{_PROBLEMS[status][0]}"}
-            elif status in _ALWAYS:  # an answer in addition to the problem
+                responses[str(status)] = _without_empty(
+                    {"$ref": f"#/components/responses/{_PROBLEMS[status][0]}", "description": meaning}
+                )
+            elif status in PROBLEMS_OF_ALL:  # an answer in addition to the problem
                 content = {PROBLEM: Problem, JSON: description.answers[status] | GatewayMessage}
-                responses[str(status)] = self._response(status, _RESPONSES[status], content, always_named=False)
+                responses[str(status)] = self._response(
+                    status, meaning or MEANINGS[status], content, always_named=False
+                )
             else:
-                responses[str(status)] = self._response(status, _RESPONSES[status], {JSON: description.answers[status]})
+                content = {JSON: description.answers[status]}
+                responses[str(status)] = self._response(status, meaning or MEANINGS[status], content)
+        for name, one in self._examples(route).items():
+            shown = {"summary": one.get("summary"), "x-request": one["request"], "value": one["response"]}
+            media = responses[str(one["status"])]["content"][JSON]
+            media.setdefault("examples", {})[name] = _without_empty(shown)
         links = {name: self._link(link) for name, link in description.links.items()}
         if links:
             responses[str(next(iter(description.answers)))]["links"] = links
@@ -255,8 +311,12 @@ class _Writer:
             "content": {kind: {"schema": self._schema(shape)} for kind, shape in content.items()},
         }
 
+    def _examples(self, route: _Route) -> Mapping[str, Json]:
+        """Return the examples of a route by name; only the route of the document itself has none."""
+        return self.examples[route.key] if route.key != PUBLISHED else {}
+
     def _link(self, link: Link) -> Json:
-        return {"operationId": self.names[link.route], "parameters": dict(link.variables)}
+        return {"operationId": self.routes[link.route].description.name, "parameters": dict(link.variables)}
 
     def _schema(self, shape: Shape) -> Json:
         """Return the schema of a type; named schemas become components, and the result refers to them."""

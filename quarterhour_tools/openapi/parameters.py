@@ -84,9 +84,9 @@ QUERY: Final[Mapping[str, Parameter]] = {
     "level": Parameter(
         "At which level of places to add up: 1 is the country.", Annotated[int, Field(ge=1, le=MAX_LEVELS)]
     ),
-    "limit": Parameter("The most items on a page.", Limit, 10),
+    "limit": Parameter("The maximum of items on a page.", Limit, 10),
     "next": Parameter("The token `next` of the previous page; the other parameters must stay the same.", Token),
-    "order": Parameter("The order of the items.", Literal["oldest", "newest"], "newest"),
+    "order": Parameter("The order of the items; without it, `oldest`.", Literal["oldest", "newest"], "newest"),
     "period": Parameter(
         "The first part of an instant in UTC: `2026`, `2026-10`, `2026-10-23T01`.",
         Annotated[str, Field(pattern="^[0-9]{4}(-[0-9]{2}(-[0-9]{2}(T[0-9]{2}(:[0-9]{2}(:[0-9]{2})?)?)?)?)?$")],
@@ -99,12 +99,16 @@ QUERY: Final[Mapping[str, Parameter]] = {
     "user": Parameter("Only those of this user.", Name, "ann"),
 }
 
+LAYER: Final = QUERY["layer"].as_required
+"""The layer, for routes that need one."""
 HELD: Final = {
-    "status": Parameter("Those that wait, or those that operators discarded.", Literal["held", "discarded"]),
+    "status": Parameter(
+        "Those that wait, or those that operators discarded; without it, `held`.", Literal["held", "discarded"]
+    ),
     "before": Parameter("Only those held before this instant.", Moment),
 }
 """The parameters of the list of held events."""
-STATEMENTS: Final = {
+LISTED_STATEMENTS: Final = {
     "period": Parameter("Only those of this period.", Month, "2026-10"),
     "status": Parameter(
         "Only those in this status.", Literal["not_issued", "issued", "accepted", "disputed", "resolved"]
@@ -112,7 +116,11 @@ STATEMENTS: Final = {
 }
 """The parameters of the list of statements."""
 DISPUTES: Final = {
-    "status": Parameter("Those that are open, or those that are resolved.", Literal["open", "resolved"], "resolved")
+    "status": Parameter(
+        "Those that are open, or those that are resolved; without it, `open`.",
+        Literal["open", "resolved"],
+        "resolved",
+    )
 }
 """The parameters of the list of disputes."""
 SPAN: Final = {"from": QUERY["from"].as_required, "to": QUERY["to"].as_required}

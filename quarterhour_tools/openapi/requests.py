@@ -237,6 +237,7 @@ class SentOrderItem(Body):
     amount: SentDecimal
     """0 or more."""
     commission_rate: Omittable[Share]
+    """A decimal from 0 to 1; without it, the agency's rate card applies."""
     quantity: Omittable[SentDecimal]
     unit_price: Omittable[SentDecimal]
     location: Omittable[Place]
@@ -249,8 +250,10 @@ class SentOrder(Body):
     order: ShortName
     """Your id of the order; use the same id in retries."""
     customer: Omittable[Name]
+    """Without it, the order is a guest's and listed under no customer."""
     currency: Currency
     placed_at: Omittable[SentInstant]
+    """When it was placed; the default is when the request arrives."""
     items: Annotated[list[SentOrderItem], Field(min_length=1, max_length=MAX_ITEMS)]
 
 
@@ -260,6 +263,7 @@ class StatusUpdate(Body):
     from_: Annotated[Status, Field(alias="from")]
     """The status that the order must have now."""
     to: Status
+    """The status that it gets."""
 
 
 # ---------------------------------------------------------------- statements
@@ -269,7 +273,9 @@ class StatementStatusUpdate(Body):
     """A change of a statement's status."""
 
     status: StatementStatus
+    """The status that it gets."""
     reason: Text
+    """Why it gets the status."""
     seen: Annotated[int, Field(ge=0, le=MOST_CHANGES)]
     """The number of changes that you have seen; 0 for none."""
 
@@ -278,14 +284,18 @@ class SentDispute(Body):
     """The dispute of a line of a statement."""
 
     source: Name
+    """The source of the line's event."""
     id: Name
+    """The id of the line's event."""
     reason: Text
+    """Why the line is disputed."""
 
 
 class Resolution(Body):
     """The resolution of a dispute by hand."""
 
     reason: Text
+    """Why the dispute is over."""
 
 
 # ---------------------------------------------------------------- documents
@@ -295,20 +305,26 @@ class SentRule(Body):
     """A rule of a rate card: its conditions and its fees. An omitted condition matches every event."""
 
     percent: Percent
+    """Of the amount: 0 to 100, with at most 10 places."""
     category: Omittable[Text]
+    """Only for events of this `data.category`."""
     location: Omittable[Place]
+    """Only for events at this place or within it: `GB#London` covers `GB#London#Soho`, and not `GB#Londonderry`."""
     currency: Omittable[Currency]
-    """The currency of the amounts below; required with any of them."""
+    """Only for events in this currency; required with the sums below, which are in it."""
     fixed: Omittable[SentDecimal]
-    """A fee per item."""
+    """A fee for each item: `data.quantity` of them, or 1."""
     minimum: Omittable[SentDecimal]
+    """The least that an event is charged."""
     maximum: Omittable[SentDecimal]
+    """The most that an event is charged."""
 
 
 class RateCard(Body):
     """A rate card of an agency, a group or all: of the rules that match an event, the most specific one applies."""
 
     valid_from: SentInstant
+    """The instant from which the version is in force."""
     rules: Annotated[list[SentRule], Field(min_length=1, max_length=MAX_RULES)]
 
 
@@ -316,10 +332,14 @@ class TaxProfile(Body):
     """How an agency's commissions are taxed."""
 
     scheme: Literal["standard", "reverse_charge", "exempt"]
+    """With `reverse_charge`, the agency owes the tax itself."""
     percent: Omittable[Percent]
-    """Required for `standard`; none, or 0, for the others."""
+    """0 to 100, with at most 10 places. Required with `standard`; none, or 0, with the others."""
     vat_id: Omittable[Text]
-    """Its check digits are checked, by the rules of the agency's country or of the one that its first letters name."""
+    """With correct check digits, by the rules of `country` or of the country that its first letters name.
+
+    Of a country without known rules, 4 to 20 letters and digits.
+    """
 
 
 class AgencyData(Body):
@@ -329,14 +349,17 @@ class AgencyData(Body):
     address: Omittable[Annotated[str, Field(min_length=1, max_length=MAX_ADDRESS)]]
     """Printable characters and line breaks."""
     country: Omittable[Country]
+    """A country code of ISO 3166-1, or `XK`."""
     tax: Omittable[TaxProfile]
     currency: Omittable[Currency]
+    """The currency in which it is billed: stored, and not applied."""
     group: Omittable[Name]
-    """The group whose rate card applies where the agency's own does not."""
+    """The group whose rate card applies if the agency's own has no rule for an event."""
     contact: Omittable[Text]
     status: Omittable[Literal["active", "closed"]]
-    """The default is `active`."""
+    """Without it, `active`."""
     valid_from: Omittable[SentInstant]
+    """The instant from which the version is in force; without it, from the beginning."""
 
 
 class OwnerData(Body):
@@ -347,11 +370,12 @@ class OwnerData(Body):
     """Printable characters and line breaks."""
     country: Omittable[Country]
     vat_id: Omittable[Text]
-    """Its check digits are checked, by the rules of the owner's country or of the one that its first letters name."""
+    """The owner's own, with correct check digits as that of an agency."""
     contact: Omittable[Text]
     logo: Omittable[Annotated[str, Field(max_length=MAX_LOGO)]]
     """A data URI of a PNG, JPEG, WebP or SVG image in base64."""
     valid_from: Omittable[SentInstant]
+    """The instant from which the version is in force; without it, always."""
 
 
 class Draft(Body):
@@ -375,6 +399,7 @@ class SentReaders(Body):
     """The agencies and people who may read a document; machines and staff always may."""
 
     agencies: Names
+    """The agencies whose people may read it."""
     people: Annotated[list[Text], Field(max_length=MOST)]
     """The subjects (`sub`) of their tokens."""
 
@@ -386,13 +411,13 @@ class ExchangeRateStatement(Body):
     """An exchange rate to state."""
 
     units_per_base: SentDecimal
-    """The units of the currency per unit of the base currency: above 0."""
+    """How many units of the currency are worth one unit of the base currency (`BaseCurrency`): above 0."""
     source: Annotated[Text, Field(max_length=MAX_SOURCE)]
-    """The origin of the exchange rate."""
+    """Who says so."""
     as_of: Omittable[SentInstant]
-    """The start of its validity: from 1970, not later than now; the default is now."""
+    """Since when: from 1970 on, and not in the future. Without it, from now on."""
     base: Omittable[Currency]
-    """The base currency of the units. If the deployment has another, the rate is refused."""
+    """The base currency that you mean. If the deployment has another `BaseCurrency` or none, 400 is returned."""
 
 
 class SentMessage(Body):
@@ -403,15 +428,17 @@ class SentMessage(Body):
     text: Annotated[str, Field(min_length=1, max_length=MAX_TEXT)]
     """Printable characters and line breaks."""
     user: Omittable[Name]
-    """The author; for people, the token names them."""
+    """The author, whom a machine names; of a person, the subject of the token."""
 
 
 class ScheduleUpdate(Body):
     """A change of the desired schedule: `expression`, `paused` or both."""
 
     expression: Maybe[str | None]
-    """A `rate` or a `cron` expression; null returns control to the deployments."""
+    """A `rate` or a `cron`, which overrides `ReportRate` for all deployments (`pinned`); `null` returns to theirs."""
     paused: Maybe[bool]
+    """`true` pauses, `false` resumes."""
     reason: Omittable[Text]
+    """Why; stored with the change."""
     seen: Omittable[Count]
-    """The version that you have seen; without it, the current one."""
+    """The `version` of the schedule that you have read; without it, the current one."""

@@ -15,7 +15,7 @@ from quarterhour_tools.emulator.stack import TEMPLATE, Stack
 
 Json = dict[str, Any]
 
-FILE: Final = TEMPLATE.parent / "functions" / "api" / "openapi.json"
+(FILE,) = TEMPLATE.parent.glob("functions/*/openapi.json")
 DOCUMENT: Final[Json] = json.loads(FILE.read_text("utf-8"))
 OPERATIONS: Final[dict[str, Json]] = {
     f"{method.upper()} {path}": operation
@@ -24,6 +24,12 @@ OPERATIONS: Final[dict[str, Json]] = {
 }
 WRITES: Final = [route for route in OPERATIONS if not route.startswith("GET")]
 ADDRESS: Final = "http://local"
+
+
+def parameters(operation: Json) -> list[Json]:
+    """Return the parameters of an operation, those that operations share too."""
+    shared = DOCUMENT["components"]["parameters"]
+    return [shared[one["$ref"].rpartition("/")[2]] if "$ref" in one else one for one in operation.get("parameters", [])]
 
 
 class InProcess(HTTPAdapter):

@@ -1,21 +1,53 @@
 """The OpenAPI document: generated from the code, complete, and published."""
 
+import json
 import re
-from typing import Final
 
+import pytest
 from openapi_spec_validator import validate
 
-from quarterhour_tools.emulator.stack import TEMPLATE
+from quarterhour_tools.errors import ToolError
 from tests.handlers.described import DOCUMENT, FILE, OPERATIONS, WRITES
+from tests.support.repository import ROOT
 from tests.support.system import World
 
-PAGE: Final = TEMPLATE.parent / "docs" / "api.md"
+
+def test_the_document_and_the_reference_are_what_the_code_gives() -> None:
+    from quarterhour_tools.openapi.__main__ import stale  # noqa: PLC0415 - every worker would wait two seconds for it
+
+    assert stale() == {}, "run make openapi"
 
 
-def test_the_document_is_what_the_code_gives() -> None:
-    from quarterhour_tools.openapi.document import text  # noqa: PLC0415 - every worker would wait two seconds for it
+def test_a_document_that_is_not_current_is_reported_and_not_written(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from quarterhour_tools.openapi import document  # noqa: PLC0415 - as above
+    from quarterhour_tools.openapi.__main__ import main  # noqa: PLC0415 - as above
 
-    assert FILE.read_text("utf-8") == text(), "run make openapi"
+    monkeypatch.setattr(document, "laid_out", lambda _document: "another")
+    before = FILE.read_bytes()
+    assert main(["--check"]) == 1
+    assert f"{FILE.relative_to(ROOT)} is not current: run make openapi\n" in capsys.readouterr().err
+    assert FILE.read_bytes() == before
+
+
+def test_a_reference_without_its_place_in_the_page_is_refused() -> None:
+    from quarterhour_tools.openapi.reference import BEGIN, END, page  # noqa: PLC0415 - as above
+
+    with pytest.raises(ToolError, match=f"docs/api.md has no generated part: .*{BEGIN}.*{END}"):
+        page("# The HTTP API\n", DOCUMENT)
+
+
+def test_the_reference_has_a_section_for_each_route_and_every_example() -> None:
+    text = (ROOT / "docs" / "api.md").read_text("utf-8")
+    sections = dict(re.findall(r"^### `([A-Z]+ /[^`]+)`\n(.*?)(?=^##|\Z)", text, re.MULTILINE | re.DOTALL))
+    assert sections.keys() == OPERATIONS.keys()
+    for route, operation in OPERATIONS.items():
+        for response in operation["responses"].values():
+            for one in response.get("content", {}).get("application/json", {}).get("examples", {}).values():
+                blocks = [json.loads(block) for block in re.findall(r"```json\n(.*?)```", sections[route], re.DOTALL)]
+                assert f"```http\n{one['x-request']}\n```" in sections[route]
+                assert one["value"] in blocks
 
 
 def test_the_document_is_valid_openapi() -> None:
@@ -35,8 +67,6 @@ def test_the_document_is_published(world: World) -> None:
 
 
 def test_every_write_says_why_it_may_be_repeated() -> None:
-    table = PAGE.read_text("utf-8").partition("**Retries**")[2].partition("\n\n|")[2].partition("\n\n")[0]
-    assert set(re.findall(r"^\| `(\w+ /\S+)`", table, re.MULTILINE)) == set(WRITES)
     assert {route for route, one in OPERATIONS.items() if "**Retries:**" in one.get("description", "")} == set(WRITES)
 
 

@@ -18,10 +18,15 @@ from tests.handlers.promised import CHECKS, CONFIG, Case, answered, closed, desc
 def familiar(document: Json) -> Json:
     """Return the document with parameters that often have the values of its examples, for which data exists."""
     changed = deepcopy(document)
-    for operation in (one for methods in changed["paths"].values() for one in methods.values()):
-        for parameter in operation.get("parameters", []):
-            if "example" in parameter:
-                parameter["schema"] = {"anyOf": [{"const": parameter["example"]}, parameter["schema"]]}
+    own = (
+        one
+        for methods in changed["paths"].values()
+        for operation in methods.values()
+        for one in operation.get("parameters", [])
+    )
+    for parameter in (*changed["components"]["parameters"].values(), *own):
+        if "example" in parameter:
+            parameter["schema"] = {"anyOf": [{"const": parameter["example"]}, parameter["schema"]]}
     return changed
 
 

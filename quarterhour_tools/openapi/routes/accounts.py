@@ -1,0 +1,151 @@
+"""The routes of accounts, of their states and of windows."""
+
+from typing import Final
+
+from quarterhour_tools.openapi import responses as a
+from quarterhour_tools.openapi.description import Group, RouteDescription, read
+from quarterhour_tools.openapi.parameters import DAYS, LAYER, MONTHS, PATH, QUERY, SPAN, Parameter
+from quarterhour_tools.openapi.values import Month
+
+_CURRENCY: Final = Parameter("Only those in this currency (`XXX`: views).", PATH["currency"].shape, "GBP")
+_PERIOD: Final = Parameter("The later of the two periods.", Month, "2026-10", required=True)
+_AS_OF: Final = Parameter(
+    "The balance as of the start of this instant's quarter-hour; without it, the balance now.", QUERY["at"].shape
+)
+_NO_ACCOUNT: Final = "There is no such account."
+
+ACCOUNTS: Final = Group(
+    "Accounts",
+    {
+        "GET /accounts": read(
+            "api_accounts",
+            a.Page[a.ListedAccount],
+            """
+            The list is in the order of names. The totals are those of
+            [one account](#get-accountsagencycurrency) without `customers`. `registered` says whether the agency is
+            [registered](#put-agenciesagency); accounts of views lack it. A new account is in the list within seconds.
+            """,
+            parameters={"currency": _CURRENCY},
+        ),
+        "GET /overview": read(
+            "api_overview",
+            a.Overview,
+            """
+            What the marketplace earns: each account in the order of names, with its totals `now`, in the `period`, and
+            `before`, in the month before it. Accounts of views have no money, and are left out.
+
+            `days` are the sums of this page's accounts, by currency and UTC day of both months, each with at least one
+            event. To get those of all accounts, add up the pages. Days begin at midnight UTC and periods in the
+            marketplace's time zone, so the days of a month need not add up to its period.
+            """,
+            parameters={"period": _PERIOD},
+        ),
+        "GET /accounts/{agency}/{currency}": read(
+            "api_account_totals",
+            a.Account,
+            """
+            `version` counts the changes. `last_updated` is when the newest of its events was recorded. `customers` is
+            the number of different customers in the events.
+            """,
+            missing=_NO_ACCOUNT,
+        ),
+        "GET /accounts/{agency}/{currency}/quarter-hours": read(
+            "api_account_quarter_hours",
+            a.Page[a.AccountQuarterHour],
+            """
+            The quarter-hours of a span with at least one event, in the order of time. They are kept for
+            `QuarterHourRetentionDays`.
+            """,
+            missing=_NO_ACCOUNT,
+            parameters=SPAN,
+        ),
+        "GET /accounts/{agency}/{currency}/days": read(
+            "api_account_days",
+            a.Page[a.AccountDay],
+            "The UTC days of a span with at least one event. They are kept for `DayRetentionDays`.",
+            missing=_NO_ACCOUNT,
+            parameters=DAYS,
+        ),
+        "GET /accounts/{agency}/{currency}/periods": read(
+            "api_account_periods",
+            a.Page[a.AccountPeriod],
+            """
+            The months with at least one event, by [the period of each event](data-model.md#the-period-of-an-event).
+            They are kept for ever. The periods of an account add up to its lifetime totals.
+            """,
+            missing=_NO_ACCOUNT,
+            parameters=MONTHS,
+        ),
+        "GET /accounts/{agency}/{currency}/snapshots": read(
+            "api_account_snapshots",
+            a.Page[a.AccountSnapshot] | a.AccountSnapshot,
+            """
+            A layer has the account's totals at the end of each of its windows. The parameter `SnapshotLayers` sets the
+            layers and how long each is kept. By default they are `5m` and `1h`, windows of that length, and `change`,
+            each single change. The state of a window is the last one in it; a window without a change has none. Send
+            `layer` with one of:
+
+            | parameters | response |
+            |---|---|
+            | `from`, `to` | the windows (or changes) of a span, in the order of time, in pages |
+            | `date` | those of a UTC day |
+            | `last` | this many of the newest, the newest first; `next` continues with older ones |
+            | `at` | one: the newest window that holds the instant or is before it, or the newest change up to it |
+            """,
+            missing="There is no such account, or no state up to `at`.",
+            parameters={"layer": LAYER},
+        ),
+        "GET /accounts/{agency}/{currency}/trend": read(
+            "api_account_trend",
+            a.AccountTrend,
+            """
+            The earlier state is that of the newest window before that of `last_updated` (in the layer `change`: the
+            change before). Each figure is `up`, `stable` or `down`; `trend` is that of `net`. If there is no earlier
+            state, because the account is new or its states have expired, `before` and the trends are `null`. The
+            default of `layer` is the layer of the shortest windows.
+            """,
+            missing=_NO_ACCOUNT,
+        ),
+        "GET /accounts/{agency}/{currency}/changes": read(
+            "api_account_changes",
+            a.Page[a.AccountSnapshot],
+            """
+            The account's totals after each change, as the layer `change` keeps them. `SnapshotLayers` sets for how long
+            (default: one hour).
+            """,
+            missing="There is no such account, or the deployment has no layer `change`.",
+        ),
+        "GET /accounts/{agency}/{currency}/balance": RouteDescription(
+            "accounting_account_balance",
+            {200: a.AccountBalance},
+            (404, 410),
+            """
+            The balance is what the agency owes in this currency. It is negative if the agency is owed.
+
+            - `balance` = `closing` + `unbilled.commission` - `unbilled.payments`. What is unbilled is exact: it is
+              rounded and taxed on its statement.
+            - `statement` is the last one that holds nothing recorded at or after `as_of`. It is `null` before the
+              account's first statement; then everything is unbilled.
+            - Events of periods before `FirstPeriod` are in no balance.
+            - A past balance needs the counters of each day since, and of the quarter-hours of that day. An instant at
+              midnight UTC needs days only. If the account has events of before `FirstPeriod`, quarter-hours are needed
+              throughout.
+            """,
+            {
+                404: _NO_ACCOUNT,
+                410: "The counters are kept no longer (`DayRetentionDays`, `QuarterHourRetentionDays`); `detail` says "
+                "which instants remain.",
+            },
+            parameters={"at": _AS_OF},
+        ),
+        "GET /windows/{layer}/{start}": read(
+            "api_window",
+            a.Window,
+            """
+            The items are in no particular order. With `kind=exchange-rates`: all exchange rates that were stated for an
+            instant in the window, with their values at its end. The layer `change` has no windows.
+            """,
+            missing="Nothing changed in the window, or its states have expired.",
+        ),
+    },
+)

@@ -1,0 +1,32 @@
+"""The routes of the caller and of the OpenAPI document."""
+
+from typing import Any, Final
+
+from quarterhour_tools.openapi import responses as a
+from quarterhour_tools.openapi.description import Group, read
+
+CALLER: Final = Group(
+    "Caller and description",
+    {
+        "GET /me": read(
+            "api_me",
+            a.Caller,
+            """
+            `name` is the subject of a person's token, or the ARN of a machine's IAM principal. `roles` are a person's
+            [roles](#who-may-call), sorted, and `agencies` those of a person with the role `agency`, sorted. Both lists
+            are empty for a machine, and `agencies` for staff: they see all.
+
+            For a person of two agencies, the response is
+            `{"name": "6f1c0f3e", "machine": false, "roles": ["agency"], "agencies": ["42", "43"]}`.
+            """,
+        ),
+        "GET /openapi.json": read(
+            "api_description",
+            dict[str, Any],
+            """
+            All routes with the types of bodies and responses, as an [OpenAPI](https://spec.openapis.org/oas/v3.1.1.html)
+            3.1 document for programs. `quarterhour openapi` prints it without a stack.
+            """,
+        ),
+    },
+)

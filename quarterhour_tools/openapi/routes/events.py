@@ -1,0 +1,146 @@
+"""The routes of events."""
+
+import json
+from typing import Final
+
+from quarterhour.ledger.http import BATCH, LINES, ONE
+from quarterhour.web.routing import JSON
+from quarterhour_tools.openapi import requests as b
+from quarterhour_tools.openapi import responses as a
+from quarterhour_tools.openapi.description import BODY_PROBLEMS, Body, Group, Link, RouteDescription, read
+from quarterhour_tools.openapi.parameters import HELD, PATH, SPAN, Parameter
+from quarterhour_tools.openapi.values import Text
+
+_SELECTED: Final = {
+    "source": Parameter("Only those of this source.", PATH["source"].shape, "shop"),
+    "type": Parameter("Only those of this type.", a.EventType, "sale.recorded"),
+    "order": Parameter("Only those of this order (`order_id`).", Text, "1001"),
+    "customer": Parameter("Only those of this customer.", Text, "ann"),
+}
+_UNKNOWN: Final = (
+    "There is no such event, its identity is no longer remembered (`DedupRetentionDays`), or it is of another agency "
+    "than the person's."
+)
+
+EVENTS: Final = Group(
+    "Events",
+    {
+        "POST /events": RouteDescription(
+            "ingest",
+            dict.fromkeys((202, 207, 409, 422, 503), a.Recording),
+            BODY_PROBLEMS,
+            """
+            Sends one event, or up to 500 in a batch or in lines. [Sending events](events.md) is the reference of the
+            format, the fields and the verdicts. People of finance record payments and adjustments only, with the
+            source `finance`.
+            """,
+            bodies={
+                ONE: Body(b.SentEvent),
+                BATCH: Body(b.Batch, lambda event: [event]),
+                LINES: Body(b.Lines, lambda event: f"{json.dumps(event)}\n"),
+                JSON: Body(b.EventData, lambda event: event["data"]),
+            },
+            retries="Source and id identify an event for ever. The same event again is a `duplicate` with the first "
+            "receipt. Other content under the same source and id is a `conflict`; nothing is written.",
+            links={
+                "explain": Link(
+                    "GET /events/{source}/{event}/explain",
+                    {"source": "$response.body#/items/0/source", "event": "$response.body#/items/0/id"},
+                )
+            },
+        ),
+        "GET /events": read(
+            "api_events",
+            a.Page[a.Event],
+            """
+            The events are read straight from the ledger. Their order is that of recording, whatever an event's own
+            `time` is. The parameters select events alone or together. `extra` is JSON text, as it was recorded. So is
+            `attributes`, the [attributes of the CloudEvent](events.md#attributes) that the ledger keeps without using
+            them.
+
+            | events | how they are found |
+            |---|---|
+            | sealed, with `agency` | by an [index of agencies](data-model.md#projections-of-sealed-quarter-hours) |
+            | sealed, with `source` | by the index of sources |
+            | others | all events of the span are read, and the others left out |
+
+            With an index, the cost follows the events of the agency or source; further parameters select from these. A
+            request searches for up to about 20 seconds until its page is full. Until a quarter-hour is over and its
+            grace past, an event under way may still get a position before one that was read.
+            """,
+            parameters={**SPAN, **_SELECTED},
+        ),
+        "GET /events/{source}/{event}": read(
+            "api_recorded_event",
+            a.Event,
+            """
+            `recorded_by` names the person, if a [person recorded it](events.md#what-people-record). People of agencies
+            do not see it.
+            """,
+            missing=_UNKNOWN,
+        ),
+        "GET /events/{source}/{event}/story": read(
+            "api_story",
+            a.Story,
+            """
+            The list has the sale, and its refunds, voids and adjustments from any source, in the order in which the
+            ledger applied them, also within one millisecond. A correction leads to the story of its sale. Corrections
+            that 0.1.0 recorded are not in the list.
+
+            - `left_after` is what is left of the sale's amount after the event, and `commission_after` the commission
+              of the sale and all corrections so far. `left` and `commission` are the figures after the last one.
+            - A re-rating has `rerating`: rate card, version and, for staff and machines, the operator (`by`).
+            """,
+            missing=_UNKNOWN,
+        ),
+        "GET /events/{source}/{event}/explain": read(
+            "api_explanation",
+            a.Explanation,
+            """
+            The steps use only what is stored with the event, and the last step gives the commission.
+
+            | `terms.from` | whose terms |
+            |---|---|
+            | `event` | the event's own: it named its rate, or its commission |
+            | `sale` | its sale's: it is a linked refund or a void |
+            | `rerating` | those of the rate card that the re-rating names, with its reason |
+            | `card` | a rate card's: with the version in force at the event's time, and the rule for the event |
+            | `default` | the default rate |
+            | `payment` | none: a payment bears no commission, as `note` says |
+
+            With `card` and `default`, `looked_at` lists the rate cards in the order of precedence, up to the one that
+            applied. The `result` of each is `applied`, `no rule for this event` or `not in force`. They are shown as
+            they were when the event was recorded, whatever was written since. With `rerating`, staff and machines also
+            see its operator (`by`).
+
+            After a [re-rating](events.md#re-ratings), `in_force` is the computation by the rate card in force, for the
+            whole amount. Later refunds give back parts of that commission.
+            """,
+            missing=_UNKNOWN,
+        ),
+        "GET /held": read(
+            "api_held_events",
+            a.Page[a.HeldEvent],
+            """
+            [Held events](events.md#held-events) wait for their sale or for the registration of their agency. People of
+            an agency see those of their agency; staff see all.
+
+            `problems` says why the event is not posted yet, and `event` has its type, agency, currency, figures and
+            details. `released` and `discarded` are operators' decisions: `by`, `at` and `reason`. `released` also has
+            `waived`, what the event waited for then. People of agencies do not see `by`. A page with `reason` can be
+            short although another follows.
+            """,
+            parameters=HELD,
+        ),
+        "GET /sources/{source}/events": read(
+            "api_source_events",
+            a.Page[a.Event],
+            """
+            Like the log of a device. Send `after` an instant (`>`), `before` one (`<`), or `from` and `to`. Sealed
+            events are found by the [index of sources](data-model.md#projections-of-sealed-quarter-hours), at a cost
+            that follows the source's own events. Later events are searched in the ledger. `GET /events?source=` returns
+            the same for a span, and takes further parameters.
+            """,
+        ),
+    },
+)
