@@ -71,7 +71,7 @@ screenshots: setup  ## Draw the documentation's pictures of the console again (n
 
 openapi: setup  ## Write the OpenAPI document of the HTTP API again
 	@mkdir -p build
-	@$(BIN)/quarterhour openapi >build/openapi.json && mv build/openapi.json functions/api/openapi.json
+	@$(BIN)/quarterhour openapi >build/openapi.json && mv build/openapi.json functions/read/openapi.json
 
 runbooks:  ## Copy the runbooks to the console, which serves them
 	@cp docs/operations.md functions/console/static/operations.md

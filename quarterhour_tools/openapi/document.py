@@ -60,6 +60,17 @@ _RESPONSES: Final[Mapping[int, str]] = {
     422: "All events are rejected or conflicts.",
     503: "No event could be recorded: retry after `Retry-After` seconds.",
 }
+_GROUPS: Final[Mapping[str, str]] = {
+    **{name: name for name in ("documents", "operations", "orders", "schedule", "threads")},
+    "agencies": "documents",
+    "customers": "orders",
+    "disputes": "accounting",
+    "exchange-rates": "exchange_rates",
+    "periods": "accounting",
+    "statements": "accounting",
+    "/accounts/<agency>/<currency>/balance": "accounting",
+}
+"""The first parts of operation ids by a route or by its first part, which clients know; of the others it is ``api``."""
 _UNAVAILABLE: Final = 503
 _REQUEST_ID: Final = {
     "description": "Identifies the request in all logs.",
@@ -168,7 +179,9 @@ def _routes(function: Function) -> Iterator[_Route]:
     module = load(function, f"openapi.{function.name}")
     if hasattr(module, "routes"):
         for operation in module.routes.operations:
-            yield _Route(f"{function.name}_{operation.handler.__name__}", operation)
+            rule = operation.rule
+            group = _GROUPS.get(rule) or _GROUPS.get(rule.split("/")[1], "api")
+            yield _Route(f"{group}_{operation.handler.__name__}", operation)
     else:
         (only,) = function.routes
         yield _Route(function.name, Operation(only.method, only.path, module.allow, (), module.handler))

@@ -112,7 +112,7 @@ class Aws:
 
     def describe_stacks(self, StackName: str) -> Any:  # noqa: N803 - AWS's own
         assert StackName == "quarterhour-dev"
-        outputs = {f"{name}FunctionName": f"quarterhour-dev-{name.lower()}" for name in ("Operator", "Watch")}
+        outputs = {f"{name}FunctionName": f"quarterhour-dev-{name.lower()}" for name in ("Repair", "Watch")}
         return {"Stacks": [{"Outputs": [{"OutputKey": key, "OutputValue": name} for key, name in outputs.items()]}]}
 
     def invoke(self, FunctionName: str, Payload: str) -> Any:  # noqa: N803 - AWS's own

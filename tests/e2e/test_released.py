@@ -378,7 +378,7 @@ def test_counters_equal_the_sealed_lines(continued: Continued) -> None:
 
 def test_a_rebuild_gives_periods_to_the_released_events_and_finds_nothing_else_to_repair(continued: Continued) -> None:
     for repaired in (7, 0):  # the period of each account
-        rebuilt = continued.world.stack.invoke("operator", {"action": "rebuild"})
+        rebuilt = continued.world.stack.invoke("repair", {"action": "rebuild"})
         assert (rebuilt["days"], rebuilt["accounts"], rebuilt["repaired"]) == (2, 7, repaired)
     stack = continued.world.stack
     for account, totals in counted_accounts(stack).items():

@@ -15,7 +15,7 @@ from quarterhour_tools.emulator.stack import TEMPLATE, Stack
 
 Json = dict[str, Any]
 
-FILE: Final = TEMPLATE.parent / "functions" / "api" / "openapi.json"
+FILE: Final = TEMPLATE.parent / "functions" / "read" / "openapi.json"
 DOCUMENT: Final[Json] = json.loads(FILE.read_text("utf-8"))
 OPERATIONS: Final[dict[str, Json]] = {
     f"{method.upper()} {path}": operation
