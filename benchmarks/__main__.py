@@ -47,8 +47,8 @@ WORKERS: Final = (1, 8, 32)
 """Calls at a time."""
 OTHER_REQUESTS: Final = (
     ("ingest", "refunds", "500 linked refunds of 500 sales"),
-    ("orders", "order", f"an order of {ORDER_ITEMS} items"),
-    ("api", "read", "a read of an account"),
+    ("write", "order", f"an order of {ORDER_ITEMS} items"),
+    ("read", "read", "a read of an account"),
     ("counters", "stream batch", "a stream batch of 500 events of 5 accounts"),
     ("report", "report", "a report of 2,000 events in 4 shards"),
 )

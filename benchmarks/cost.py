@@ -61,7 +61,7 @@ BYTES_SEALED: Final = 30
 """Of a compressed line: estimated, not measured."""
 ACCESS_BYTES: Final = 400
 """Of a line of the access log."""
-ALARM_METRICS: Final = 55
+ALARM_METRICS: Final = 45
 OWN_METRICS: Final = 22
 ROUTE_METRICS: Final = 6
 """Metrics that alarms look at, of the functions, of the route POST /events; docs/operations.md."""

@@ -165,8 +165,8 @@ REQUESTS: Final[Mapping[str, Callable[[], dict[str, Any]]]] = {
     "one event": lambda: request(batch(0)[:1]),
     "events": lambda: request(batch(0)),
     "refunds": lambda: request(_refunds()),
-    "order": lambda: {**_sample("orders-create"), "body": json.dumps(body(1, ORDER_ITEMS))},
-    "read": lambda: _sample("api-account"),
+    "order": lambda: {**_sample("write-order"), "body": json.dumps(body(1, ORDER_ITEMS))},
+    "read": lambda: _sample("read-account"),
     "stream batch": _records,
     "report": dict,
 }

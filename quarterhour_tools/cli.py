@@ -380,9 +380,8 @@ def _up(args: argparse.Namespace) -> int:
             for person in PEOPLE.values():
                 print(f"  {person.name} - {person.work}")
         print(f"Quarterhour on {server.url} - engine {stack.engine.name}, reports at {rate}")
-        for function in stack.functions.values():
-            for route in function.routes:
-                print(f"  {route.method:5} {route.path}")
+        for route in stack.answered_routes():
+            print(f"  {route.method:5} {route.path}")
         print("Data are in memory and are lost when it stops. Ctrl-C stops it.", flush=True)
         with suppress(KeyboardInterrupt):
             server.serve(stack)

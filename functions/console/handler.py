@@ -8,10 +8,10 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from quarterhour.aws.settings import Environment
 from quarterhour.aws.telemetry import observed
-from quarterhour.console.plan import ASSETS, INDEX, PageSettings, accepts_gzip, origin, served_files
 from quarterhour.model.errors import NotFoundError
 from quarterhour.model.fields import shown
 from quarterhour.web import http
+from quarterhour.web.static_files import ASSETS, INDEX, PageSettings, accepts_gzip, origin, served_files
 
 FOLDER: Final = Path(__file__).parent / "static"
 

@@ -61,6 +61,11 @@ def path_parameters(route: Route, path: str) -> dict[str, str] | None:
     return parameters
 
 
+def template_path(rule: str) -> str:
+    """Return the path of a route that a function registers as a template has it: ``/accounts/{agency}``."""
+    return rule.replace("<", "{").replace(">", "}")
+
+
 def event(
     route: Route, parameters: Mapping[str, str], request: Request, authorizer: Mapping[str, Any], now: datetime
 ) -> dict[str, Any]:

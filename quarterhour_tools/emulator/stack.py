@@ -22,7 +22,15 @@ from quarterhour_tools.emulator.authorizer import MACHINE, JwtAuthorizer, Unauth
 from quarterhour_tools.emulator.direct import ACCOUNT, REGION, EmbeddedBucket
 from quarterhour_tools.emulator.engines import Engine, environment, open_engine
 from quarterhour_tools.emulator.faults import Faults, Killed
-from quarterhour_tools.emulator.http_api import Request, Response, event, message, path_parameters, response
+from quarterhour_tools.emulator.http_api import (
+    Request,
+    Response,
+    event,
+    message,
+    path_parameters,
+    response,
+    template_path,
+)
 from quarterhour_tools.emulator.pump import Pump
 from quarterhour_tools.emulator.schedules import Schedule, actual_schedule, create_request
 from quarterhour_tools.emulator.state_machines import StateMachines
@@ -116,7 +124,7 @@ class Stack:
         self.functions = template.functions(self._attribute)
         self._people = self._authorizer()
         self._open = template.open_routes()
-        self._handlers: dict[str, Any] = {}
+        self._modules: dict[str, ModuleType] = {}
         streams = engine.streams()
         self.pumps = [
             Pump(mapping, _function_arn(name), partial(self.invoke, name), streams, self._sqs)
@@ -213,9 +221,21 @@ class Stack:
         except SettingsError as error:
             raise ToolError(str(error)) from error
 
+    def answered_routes(self) -> dict[Route, str]:
+        """Return the routes that functions answer, each with its function: those registered, or the template's.
+
+        A greedy route of the template leads to many that its function registers.
+        """
+        routes = {}
+        for function in self.functions.values():
+            registered = getattr(self._module(function), "routes", None) if function.routes else None
+            own = [Route(one.method, template_path(one.rule)) for one in registered.operations] if registered else ()
+            routes.update(dict.fromkeys(own or function.routes, function.name))
+        return routes
+
     def cold_start(self, name: str) -> None:
         """End a function's process: its next invocation starts a new one."""
-        self._handlers.pop(name, None)
+        self._modules.pop(name, None)
 
     def request(self, request: Request) -> Response:
         """Answer an HTTP request as the API does; one with a token, or to an open route, as the people's API does."""
@@ -335,10 +355,12 @@ class Stack:
     # ------------------------------------------------------------ functions
 
     def _handler(self, function: Function) -> Any:  # noqa: ANN401 - a module may define anything
-        if function.name not in self._handlers:
-            module = load(function, f"{self.name}.{function.name}")
-            self._handlers[function.name] = getattr(module, function.handler.rpartition(".")[2])
-        return self._handlers[function.name]
+        return getattr(self._module(function), function.handler.rpartition(".")[2])
+
+    def _module(self, function: Function) -> ModuleType:
+        if function.name not in self._modules:
+            self._modules[function.name] = load(function, f"{self.name}.{function.name}")
+        return self._modules[function.name]
 
 
 @contextmanager

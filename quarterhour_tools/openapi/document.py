@@ -157,10 +157,8 @@ def printed() -> str:
 
 def file(template: Template) -> Path:
     """Return the file of the published document, next to the code of the function that serves it."""
-    published = (
-        one for one in _functions(template) for route in one.routes if f"{route.method} {route.path}" == PUBLISHED
-    )
-    return next(published).code / "openapi.json"
+    serving = (one for one in _functions(template) if any(route.key == PUBLISHED for route in _routes(one)))
+    return next(serving).code / "openapi.json"
 
 
 def _functions(template: Template) -> Iterable[Function]:

@@ -128,12 +128,12 @@ def _rebuild(args: argparse.Namespace) -> int:
             raise ToolError(f"{args.account!r} is not an account: write AGENCY#CURRENCY, such as 42#GBP") from error
     days = repaired = 0
     while True:
-        answer = invoke(args, "Operator", event)
+        answer = invoke(args, "Repair", event)
         if answer["execution"]:
             print(f"many days are rebuilt side by side: {answer['execution']}", flush=True)
         while answer["execution"]:
             clock.sleep(_POLL_SECONDS)
-            answer = invoke(args, "Operator", {"action": "follow", "execution": answer["execution"]})
+            answer = invoke(args, "Repair", {"action": "follow", "execution": answer["execution"]})
         days += answer["days"]
         repaired += answer["repaired"]
         if answer["next"] is None:
@@ -148,7 +148,7 @@ def _rebuild(args: argparse.Namespace) -> int:
 
 def _unpark(args: argparse.Namespace) -> int:
     # Billing unparks its own records: its appends to the ledger need the ingest's short timeout.
-    answer = {**invoke(args, "Operator", {"action": "unpark"}), **invoke(args, "Billing", {})}
+    answer = {**invoke(args, "Repair", {"action": "unpark"}), **invoke(args, "Billing", {})}
     for queue, result in answer.items():
         print(f"{queue}: {result['applied']} applied, {result['kept']} kept")
     return 0 if not any(result["kept"] for result in answer.values()) else 1

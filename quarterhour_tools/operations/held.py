@@ -59,7 +59,7 @@ def _why(held: dict[str, Any]) -> str:
 
 def _decide(args: argparse.Namespace) -> int:
     named = {"source": args.source, "id": args.id}
-    invoke(args, "Operator", {"action": args.action, **named, "by": operator(args), "reason": args.reason})
+    invoke(args, "Repair", {"action": args.action, **named, "by": operator(args), "reason": args.reason})
     if args.action == "discard":
         print(f"{args.source} {args.id}: discarded")
         return 0

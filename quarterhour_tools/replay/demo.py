@@ -261,7 +261,7 @@ class _Witness:
 
 
 def _path(account: str) -> str:
-    return "/accounts/" + "/".join(quote(part, safe="") for part in account.split("#"))
+    return "/accounts/" + "/".join(quote(quote(part, safe=""), safe="") for part in account.split("#"))
 
 
 def _get(stack: Stack, account: str) -> dict[str, Any]:

@@ -112,7 +112,7 @@ class Aws:
 
     def describe_stacks(self, StackName: str) -> Any:  # noqa: N803 - AWS's own
         assert StackName == "quarterhour-dev"
-        outputs = {f"{name}FunctionName": f"quarterhour-dev-{name.lower()}" for name in ("Operator", "Watch")}
+        outputs = {f"{name}FunctionName": f"quarterhour-dev-{name.lower()}" for name in ("Repair", "Watch")}
         return {"Stacks": [{"Outputs": [{"OutputKey": key, "OutputValue": name} for key, name in outputs.items()]}]}
 
     def invoke(self, FunctionName: str, Payload: str) -> Any:  # noqa: N803 - AWS's own
@@ -133,7 +133,7 @@ def test_a_decision_about_an_event_of_a_deployed_stack_carries_the_operators_iam
     assert main(["held", "release", "shop", "r1", *stack]) == 0
     assert "shop r1: released; 1 held event posted now" in capsys.readouterr().out
     assert main(["held", "discard", "shop", "v1", *stack]) == 0
-    assert aws.invoked == ["quarterhour-dev-operator", "quarterhour-dev-watch", "quarterhour-dev-operator"]
+    assert aws.invoked == ["quarterhour-dev-repair", "quarterhour-dev-watch", "quarterhour-dev-repair"]
     (discarded,) = world.read("/held", status="discarded")["items"]
     assert (discarded["id"], discarded["discarded"]["by"]) == ("v1", OPERATOR)
     assert [item["id"] for item in ledger(world)] == ["r1"]

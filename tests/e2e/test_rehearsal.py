@@ -102,10 +102,10 @@ def pipeline(deployed: Deployed, clock: ManualClock, patch: pytest.MonkeyPatch) 
     clock.advance(timedelta(hours=1))
     sealed = world.sample("report-schedule")
     return {
-        "account": ask("api-account", agency="42", currency="GBP"),
-        "snapshots": ask("api-snapshots")["items"],
-        "runs": ask("api-reports")["items"],
-        "report": ask("api-report", run=sealed["runs"][0]),
+        "account": ask("read-account", agency="42", currency="GBP"),
+        "snapshots": ask("read-account-snapshots")["items"],
+        "runs": ask("read-reports")["items"],
+        "report": ask("read-report", run=sealed["runs"][0]),
         "proof": verify(*opened(deployed)),
         "page": world.sample("console-page"),
     }
@@ -194,7 +194,7 @@ LACKS: dict[str, tuple[Callable[[Properties], object], Rehearse, str]] = {
         every_call,
         "poison stays",
     ),
-    "a bucket": (variable("ApiFunction", "REPORT_BUCKET", "none-such"), pipeline, "NoSuchBucket"),
+    "a bucket": (variable("ReadFunction", "REPORT_BUCKET", "none-such"), pipeline, "NoSuchBucket"),
     "an index": (without_index, every_call, "index"),
     "the images in a stream": (
         table("LedgerTable", StreamSpecification={"StreamViewType": "KEYS_ONLY"}),

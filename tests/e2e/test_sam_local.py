@@ -57,45 +57,53 @@ FUNCTIONS: Final = {
 FIRST: Final = (
     "ingest-batch",
     "report-schedule",
-    "schedule-put",
-    "threads-write",
-    "orders-create",
-    "orders-work",  # while there is an open one
-    "statements-period",
-    "accounting-status",  # while nothing is resolved
-    "api-openapi",
-    "exchange-rates-put",
-    "documents-write",
-    "documents-permit",
-    "documents-register",
+    "write-schedule",
+    "write-message",
+    "write-order",
+    "write-exchange-rate",
+    "write-document",
+    "write-document-permissions",
+    "write-agency",
 )
 """What the other samples find something of."""
-LATER: Final = ("statements", "accounting", "watch")
-"""The functions of closed months, in this order, and after the others: they find what those have sealed."""
-SAMPLES: Final = {
-    name: sorted(
-        (path.stem for path in (ROOT / "events").iterdir() if function_of(path.stem) == name),
-        key=lambda sample: (FIRST.index(sample) if sample in FIRST else len(FIRST), sample),
-    )
-    for name in FUNCTIONS
+LATER: Final = (
+    ("write-order-status", "statements-period"),  # after the list of open orders
+    tuple(f"statements-{step}" for step in ("collect", "number", "publish", "reseal", "run", "write")),
+    ("write-statement-status", "write-dispute"),  # while nothing is resolved
+    ("read-account-balance", "read-disputes", "read-periods", "read-statement", "read-statements"),
+    ("write-dispute-resolution", "watch-tick"),
+)
+"""The steps after all others: of closed months, and what ends something that others find."""
+SAMPLES: Final = {path.stem for path in (ROOT / "events").iterdir()}
+STEPS: Final = (FIRST, sorted(SAMPLES.difference(FIRST, *LATER)), *LATER)
+"""The samples in the order in which they are sent; those of one step at once, each function's one after another."""
+CLOSED: Final = frozenset(sample for step in LATER[2:] for sample in step)
+"""The samples of closed months."""
+PLACES: Final = {
+    "read-messages-person": (3, "run"),
+    "read-report": (2, "run"),
+    "read-report-person": (2, "run"),
+    "read-statement": (4, "period"),
+    "read-window": (3, "start"),
 }
+"""Which part of the path of a request that reads stands for something of this machine."""
 STATUSES: Final = {
     "ingest-batch": 202,
     "ingest-one": 202,
     "ingest-binary": 202,
     "ingest-held": 202,
     "ingest-bad": 422,
-    "orders-create": 201,
-    "documents-write": 201,
-    "documents-register": 201,
-    "exchange-rates-put": 201,
-    "threads-write": 201,
-    "accounting-dispute": 201,
+    "write-order": 201,
+    "write-document": 201,
+    "write-agency": 201,
+    "write-exchange-rate": 201,
+    "write-message": 201,
+    "write-dispute": 201,
     # Nobody has let that person see it.
-    "threads-person": 403,
+    "read-messages-person": 403,
     # A page for staff.
-    "operations-person": 403,
-    "api-report-person": 404,
+    "read-operations-person": 403,
+    "read-report-person": 404,
     "console-missing": 404,
 }
 """What requests are answered with; all others with 200."""
@@ -273,7 +281,7 @@ def machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
     (folder / "template.yaml").write_text(template, "utf-8")
     now = SystemClock().now()
     closing, earlier = closing_quarter_hour(now - timedelta(hours=1)), QuarterHour.at(now - timedelta(hours=1))
-    rate = folder / "events" / "exchange-rates-put.json"  # a window's snapshot is kept for a month
+    rate = folder / "events" / "write-exchange-rate.json"  # a window's snapshot is kept for a month
     rate.write_text(rate.read_text("utf-8").replace("2026-10-22T14:15:00Z", iso_seconds(earlier.start)), "utf-8")
     kept = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
     environment = {**kept, "PATH": path(), "SAM_CLI_TELEMETRY": "0", "SAM_SKIP_PULL_IMAGE": "1"}
@@ -290,7 +298,7 @@ def machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
         recorded = [*postings(closing), *postings(earlier)]
         dynamodb.batch_write_item(**put_items_request("LedgerTable", recorded))
         dynamodb.batch_write_item(**put_items_request("IdentityTable", [claim(one) for one in recorded]))
-        agency = sample_of("documents-register")  # by its cut-off, the month has what its statements need
+        agency = sample_of("write-agency")  # by its cut-off, the month has what its statements need
         assert call(f"{machine.url}{agency['rawPath']}", agency["body"], method="PUT")[0] == 201
         held = [refund(id_, "-1.00", of="not sent") | {"source": "https://shop.example"} for id_ in HELD]
         kind = "application/cloudevents-batch+json"
@@ -301,34 +309,37 @@ def machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
 def test_every_function_answers_its_samples_in_lambdas_container(
     machine: Machine, record_property: Callable[[str, object], None]
 ) -> None:
-    first = [function for function in SAMPLES if function not in LATER]
+    answered: dict[str, Any] = {}
     with machine.serving(documented("sam local start-lambda --config-env local")) as url:
         service = client("lambda", url)
 
-        def ask(function: str, samples: Sequence[str], run: str = "") -> list[Any]:
+        def ask(function: str, samples: Sequence[str]) -> list[Any]:
+            run = answered["report-schedule"]["runs"][0] if answered else ""
             return [invoke(service, function, of_here(sample, machine, run)) for sample in samples]
 
-        firsts = dict(at_once(lambda function: ask(function, SAMPLES[function][:1]), first))
-        (report,) = firsts["report"]
-        until(lambda: is_kept(machine, "RATE#GBP", "1h#") and is_kept(machine, "ACCOUNT#42#GBP", f"1h#{hour(machine)}"))
-
-        def ask_others(function: str) -> list[Any]:
-            return ask(function, SAMPLES[function][len(firsts.get(function, ())) :], report["runs"][0])
-
-        others = dict(at_once(ask_others, first)) | {function: ask_others(function) for function in LATER}
-    answered = {
-        sample: answer
-        for function, samples in SAMPLES.items()
-        for sample, answer in zip(samples, [*firsts.get(function, ()), *others[function]], strict=True)
-    }
+        for step in STEPS:
+            answered |= at_once(ask, step)
+            until(
+                lambda: (
+                    is_kept(machine, "RATE#GBP", "1h#") and is_kept(machine, "ACCOUNT#42#GBP", f"1h#{hour(machine)}")
+                )
+            )
     assert {sample: answer for sample, answer in answered.items() if not is_right(sample, answer)} == {}
-    record_property("sam local", f"{len(SAMPLES)} functions answered {len(answered)} samples in containers")
+    record_property("sam local", f"{len(FUNCTIONS)} functions answered {len(answered)} samples in containers")
 
 
-def at_once(ask: Callable[[str], list[Any]], functions: Iterable[str]) -> list[tuple[str, list[Any]]]:
-    """Ask two functions at a time: half of it is waiting for containers."""
+def at_once(ask: Callable[[str, Sequence[str]], list[Any]], step: Iterable[str]) -> dict[str, Any]:
+    """Return the answers to the samples of a step; ask two functions at a time, as half of it is waiting."""
+    functions: dict[str, list[str]] = {}
+    for sample in step:
+        functions.setdefault(function_of(sample), []).append(sample)
     with ThreadPoolExecutor(2) as pool:
-        return list(zip(functions, pool.map(ask, functions), strict=True))
+        answers = pool.map(ask, functions.keys(), functions.values())
+        return {
+            sample: answer
+            for samples, of_function in zip(functions.values(), answers, strict=True)
+            for sample, answer in zip(samples, of_function, strict=True)
+        }
 
 
 def is_kept(machine: Machine, partition: str, begins: str) -> bool:
@@ -355,22 +366,29 @@ def of_here(sample: str, machine: Machine, run: str) -> Any:
         return {"reseal": run}
     query, path = (event.get(name) or {} for name in ("queryStringParameters", "pathParameters"))
     quarter_hour, now = machine.earlier, SystemClock().now()
-    if sample == "api-periods":
+    if sample == "read-account-periods":
         query |= {"from": str(Period.of(quarter_hour.day)), "to": str(Period.of(now.date()).next)}
-    elif sample.startswith("api-") and "from" in query:
+    elif sample.startswith("read-") and "from" in query and not sample.endswith("orders"):
         days = {"from": str(quarter_hour.day), "to": str(quarter_hour.day + timedelta(days=1))}
         instants = {"from": iso_seconds(quarter_hour.start), "to": iso_seconds(quarter_hour.end)}
         query |= instants if "T" in query["from"] else days
     query |= {"at": iso_millis(now)} if "at" in query else {}
-    closed = sample.startswith("accounting-")
+    closed = sample in CLOSED
     query |= {"period": str(machine.closed if closed else Period.of(now.date()))} if "period" in query else {}
     line = f"{machine.closing}-INV-1001:1"
     here = {"run": run, "subject": run, "start": hour(machine)}
-    for name, value in (here | ({"period": str(machine.closed), "event": line} if closed else {})).items():
+    here |= {"period": str(machine.closed), "event": line} if closed else {}
+    if sample in PLACES:
+        place, name = PLACES[sample]
+        parts = event["rawPath"].split("/")
+        parts[place] = here[name]
+        event["rawPath"] = "/".join(parts)
+        path["proxy"] = event["rawPath"][1:]
+    for name, value in here.items():
         if name in path and path.get("kind", "reports") == "reports":
             event["rawPath"] = event["rawPath"].replace(path[name], value)
             path[name] = value
-    changed = {"accounting-dispute": {"id": line}, "documents-register": {"seen": 1}}.get(sample)
+    changed = {"write-dispute": {"id": line}, "write-agency": {"seen": 1}}.get(sample)
     if changed:
         event["body"] = json.dumps(json.loads(event["body"]) | changed)
     return {**event, "rawQueryString": urlencode(query)} if query else event

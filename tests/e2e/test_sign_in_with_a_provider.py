@@ -302,7 +302,7 @@ def test_no_link_leads_through_the_console_to_another_host(browser: Tab, running
 
 def test_the_api_takes_a_token_or_a_signature(running: Up) -> None:
     assert call(f"{running.address}/accounts")[0] == 401
-    assert call(f"{running.address}/2015-03-31/functions/operator/invocations", {"action": "unpark"})[0] == 401
+    assert call(f"{running.address}/2015-03-31/functions/repair/invocations", {"action": "unpark"})[0] == 401
     assert Remote(running.address).get("/accounts", {})["items"]
     with urlopen(running.address) as page:  # noqa: S310 - our own
         assert page.status == 200

@@ -73,7 +73,7 @@ def as_person(world: World, method: str, path: str, body: object, **claims: str)
         "body": json.dumps(body),
         "isBase64Encoded": False,
     }
-    response = world.stack.invoke("accounting", event)
+    response = world.stack.invoke("write", event)
     return response["statusCode"], json.loads(response["body"])
 
 
@@ -338,7 +338,7 @@ def test_a_dispute_that_crashed_at_any_call_may_be_repeated(death: Kind, call: i
             dispute(world)
         assert faults.struck
         assert len(stored(world)) in {len(before), len(before) + 2}
-        world.stack.cold_start("accounting")
+        world.stack.cold_start("write")
         assert dispute(world).status in {200, 201}
         assert len(stored(world)) == len(before) + 2
 

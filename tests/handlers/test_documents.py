@@ -40,8 +40,7 @@ def as_person(world: World, route: str, **variables: str) -> tuple[int, dict[str
         },
         "isBase64Encoded": False,
     }
-    function = "documents" if route.startswith(("/documents", "/agencies")) else "api"
-    response = world.stack.invoke(function, event)
+    response = world.stack.invoke("read", event)
     return response["statusCode"], json.loads(response["body"])
 
 
@@ -116,7 +115,7 @@ def test_a_write_that_crashed_at_any_call_may_be_repeated(death: Kind, call: int
         with suppress(Killed), faults.at_work():
             write(world, RULES, 1, "b")
         assert faults.struck
-        world.stack.cold_start("documents")
+        world.stack.cold_start("write")
         again = write(world, RULES, 1, "b")
         assert (again.status in {200, 201}, again.json()["version"]) == (True, 2)
         assert [item["version"] for item in world.read(f"{RULES}/versions")["items"]] == [2, 1]

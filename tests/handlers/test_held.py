@@ -25,7 +25,7 @@ def watch(world: World) -> dict[str, Any]:
 
 
 def decide(world: World, action: str, id_: str, source: str = "shop") -> Any:
-    return world.stack.invoke("operator", {"action": action, "source": source, "id": id_, **BY})
+    return world.stack.invoke("repair", {"action": action, "source": source, "id": id_, **BY})
 
 
 def listed(world: World, **query: str) -> list[str]:
@@ -209,7 +209,7 @@ def test_a_discarded_event_cannot_be_released(world: World) -> None:
 def test_a_decision_names_the_event_the_operator_and_the_reason(world: World, field: str) -> None:
     event = {"action": "discard", "source": "shop", "id": "r1", **BY}
     with pytest.raises(Exception, match=f"{field} is missing"):
-        world.stack.invoke("operator", {name: value for name, value in event.items() if name != field})
+        world.stack.invoke("repair", {name: value for name, value in event.items() if name != field})
 
 
 def test_an_event_is_posted_or_discarded_and_never_both() -> None:

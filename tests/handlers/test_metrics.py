@@ -128,9 +128,9 @@ def test_the_operator_measures_what_was_repaired_and_logs_what_was_unparked(worl
     world.report()
     _change(world, "DAY#2026-10-23", events="7")
     written(logs)
-    assert world.stack.invoke("operator", {"action": "rebuild"})["repaired"] == 1
+    assert world.stack.invoke("repair", {"action": "rebuild"})["repaired"] == 1
     assert measured(logs) == {"CountersMended": 1}
-    queues = world.stack.invoke("operator", {"action": "unpark"})
+    queues = world.stack.invoke("repair", {"action": "unpark"})
     assert set(queues) == {"snapshots", "counters"}
     assert said(written(logs), "unparked")["queues"] == queues
 

@@ -7,7 +7,7 @@ import botocore.session
 import pytest
 from botocore.validate import ParamValidator
 
-from quarterhour.operations.queries import depth_request
+from quarterhour.aws.queues import depth_request
 from tests.support.system import World, faulty, opened
 
 QUEUES = {

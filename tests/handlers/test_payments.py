@@ -121,5 +121,5 @@ def test_lost_counters_of_payments_are_rebuilt(paid: World) -> None:
         ExpressionAttributeValues={":wrong": {"S": "1"}},
     )
     paid.clock.advance(timedelta(days=5))
-    assert paid.stack.invoke("operator", {"action": "rebuild", "account": "42#GBP"})["repaired"] == 1
+    assert paid.stack.invoke("repair", {"action": "rebuild", "account": "42#GBP"})["repaired"] == 1
     assert paid.read(account())["payments"] == before["payments"] == "74.50"

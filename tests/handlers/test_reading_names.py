@@ -59,7 +59,7 @@ def invoked(world: World, key: str, path: str, parameters: dict[str, str], stage
         "requestContext": {"requestId": "r", "authorizer": MACHINE, **context},
         "isBase64Encoded": False,
     }
-    response = world.stack.invoke("api", {**event, **({"pathParameters": parameters} if parameters else {})})
+    response = world.stack.invoke("read", {**event, **({"pathParameters": parameters} if parameters else {})})
     return response["statusCode"], json.loads(response["body"])
 
 
@@ -77,7 +77,9 @@ def test_any_agency_is_found_whether_its_name_is_encoded_once_or_twice(world: Wo
 
 @pytest.mark.parametrize("agency", AGENCIES)
 def test_an_agencys_pages_follow_each_other(world: World, agency: str) -> None:
-    quarter_hours = world.all(account(agency, part="quarter-hours"), from_="2026-10-23", to="2026-10-24", limit=1)
+    quarter_hours = world.all(
+        account(quote(agency, safe=""), part="quarter-hours"), from_="2026-10-23", to="2026-10-24", limit=1
+    )
     assert [one["gross"] for one in quarter_hours] == ["1.00", "2.00"]
 
 
@@ -128,7 +130,7 @@ def test_a_name_that_was_decoded_lossily_is_refused(world: World, agency: str) -
 def test_a_name_that_is_encoded_twice_is_not_confused_with_another(world: World) -> None:
     assert world.read(account(quote("c%2Fd", safe="")))["gross"] == "8.00"
     assert world.read(account(quote("c/d", safe="")))["gross"] == "4.00"
-    assert world.read(account("c/d"))["gross"] == "4.00"
+    assert world.get(account("c/d")).status == 404, "the gateway takes the slash for the end of the name"
 
 
 def test_a_slash_that_is_encoded_twice_passes_the_gateway(world: World) -> None:

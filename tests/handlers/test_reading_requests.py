@@ -120,7 +120,7 @@ def test_a_text_that_is_not_an_instant_is_refused(world: World, path: str, insta
 
 def test_a_parameter_that_is_sent_twice_is_refused(world: World) -> None:
     response = world.stack.invoke(
-        "api",
+        "read",
         {
             "version": "2.0",
             "routeKey": "GET /events",

@@ -82,10 +82,10 @@ def test_the_customers_of_a_day_are_the_same_after_every_rebuild_though_its_mark
     assert lose(world, markers_of="SEEN#") == 3
     right = counted(world)
     for _ in range(2):
-        assert world.stack.invoke("operator", {"action": "rebuild"})["repaired"] == 0
+        assert world.stack.invoke("repair", {"action": "rebuild"})["repaired"] == 0
         assert counted(world) == right
     change(world, "CUSTOMERS#2026-10-23", customers={"N": "9"})
-    assert world.stack.invoke("operator", {"action": "rebuild"})["repaired"] == 1
+    assert world.stack.invoke("repair", {"action": "rebuild"})["repaired"] == 1
     assert counted(world) == right
     assert {right["ACCOUNT#42#GBP", sk]["customers"] for sk in ("CUSTOMERS", "CUSTOMERS#2026-10-23")} == {"3"}
 
@@ -99,7 +99,7 @@ def test_the_lost_customers_of_a_day_are_restored_with_their_expiry(world: World
     world.stack.dynamodb.delete_item(
         TableName=world.stack.ref("EntityTable"), Key={name: {"S": text} for name, text in key.items()}
     )
-    assert world.stack.invoke("operator", {"action": "rebuild"})["repaired"] == 1
+    assert world.stack.invoke("repair", {"action": "rebuild"})["repaired"] == 1
     assert entity(world, key["sk"]) == before
 
 
@@ -109,9 +109,9 @@ def test_the_customers_of_a_young_day_are_right_while_the_stream_redelivers(worl
     world.report()
     records = stream(world, "LedgerTable")
     assert deliver(world, "counters", records[:1]) == []
-    world.stack.invoke("operator", {"action": "rebuild"})
+    world.stack.invoke("repair", {"action": "rebuild"})
     assert deliver(world, "counters", records) == []
-    world.stack.invoke("operator", {"action": "rebuild"})
+    world.stack.invoke("repair", {"action": "rebuild"})
     for sk in ("CUSTOMERS", "CUSTOMERS#2026-10-23"):
         assert entity(world, sk)["customers"] == "3"
     assert entity(world, "latest")["events"] == "3"
@@ -128,7 +128,7 @@ def test_a_rebuild_continues_from_its_next_day(world: World) -> None:
     came_to = []
     repaired = 0
     while True:
-        answer = world.stack.invoke("operator", event, SHORT)
+        answer = world.stack.invoke("repair", event, SHORT)
         came_to.append(answer["next"])
         repaired += answer["repaired"]
         if answer["next"] is None:
@@ -138,7 +138,7 @@ def test_a_rebuild_continues_from_its_next_day(world: World) -> None:
     assert answer["accounts"] == 4
     assert repaired > 0
     assert counted(world) == right
-    assert world.stack.invoke("operator", {"action": "rebuild"}) == {
+    assert world.stack.invoke("repair", {"action": "rebuild"}) == {
         "days": 4,
         "accounts": 4,
         "repaired": 0,
@@ -151,7 +151,7 @@ def test_days_before_the_first_requested_day_are_not_touched(world: World) -> No
     sell_for_days(world)
     right = counted(world)
     break_everything(world)
-    world.stack.invoke("operator", {"action": "rebuild", "account": "42#GBP", "from": "2026-10-24"})
+    world.stack.invoke("repair", {"action": "rebuild", "account": "42#GBP", "from": "2026-10-24"})
     found = counted(world)
     assert found["ACCOUNT#42#GBP", "DAY#2026-10-23"]["events"] == str(MANY)
     assert found["ACCOUNT#agency 1#GBP", "latest"]["events"] == str(MANY)
@@ -169,10 +169,10 @@ def test_a_rebuild_of_one_account_reads_no_files_of_runs_without_it(world: World
         if "dt=2026-10-24" not in found["Key"]:
             s3.delete_object(Bucket=bucket, Key=found["Key"])
     change(world, "latest", "ACCOUNT#agency 1#GBP", gross={"S": "1"})
-    assert world.stack.invoke("operator", {"action": "rebuild", "account": "agency 1#GBP"})["repaired"] == 1
+    assert world.stack.invoke("repair", {"action": "rebuild", "account": "agency 1#GBP"})["repaired"] == 1
     assert counted(world) == right
     with pytest.raises(SealedFileError, match="is gone"):
-        world.stack.invoke("operator", {"action": "rebuild", "account": "42#GBP"})
+        world.stack.invoke("repair", {"action": "rebuild", "account": "42#GBP"})
 
 
 @pytest.mark.slow
@@ -184,14 +184,14 @@ def test_a_manifest_other_than_the_sealed_one_is_refused(world: World) -> None:
     content = s3.get_object(Bucket=bucket, Key=key)["Body"].read()
     s3.put_object(Bucket=bucket, Key=key, Body=content.replace(b"7.50", b"7.51"))
     with pytest.raises(SealedFileError, match="is not the file that was sealed"):
-        world.stack.invoke("operator", {"action": "rebuild"})
+        world.stack.invoke("repair", {"action": "rebuild"})
 
 
 def test_a_bad_request_is_refused(world: World) -> None:
     with pytest.raises(InvalidError, match="action is missing: expected rebuild or follow or unpark"):
-        world.stack.invoke("operator", {})
+        world.stack.invoke("repair", {})
     with pytest.raises(InvalidError, match="AGENCY#CURRENCY"):
-        world.stack.invoke("operator", {"action": "rebuild", "account": "42"})
+        world.stack.invoke("repair", {"action": "rebuild", "account": "42"})
 
 
 # ---------------------------------------------------------------- parked records
@@ -221,10 +221,10 @@ def test_a_parked_record_is_applied_by_rebuilding_its_day(world: World, days: fl
     world.clock.advance(timedelta(days=days))
     world.report()
     assert entity(world, "latest")["gross"] == "2.00"
-    assert world.stack.invoke("operator", {"action": "unpark"})["counters"] == {"applied": 1, "kept": 0}
+    assert world.stack.invoke("repair", {"action": "unpark"})["counters"] == {"applied": 1, "kept": 0}
     assert entity(world, "latest")["gross"] == entity(world, "DAY#2026-10-23")["gross"] == "5.00"
     assert {entity(world, sk)["customers"] for sk in ("CUSTOMERS", "CUSTOMERS#2026-10-23")} == {"2"}
-    assert world.stack.invoke("operator", {"action": "rebuild"})["repaired"] == 0
+    assert world.stack.invoke("repair", {"action": "rebuild"})["repaired"] == 0
 
 
 def test_a_parked_record_repairs_no_other_day(world: World) -> None:
@@ -235,7 +235,7 @@ def test_a_parked_record_repairs_no_other_day(world: World) -> None:
     world.clock.advance(timedelta(days=1))
     world.report()
     change(world, "DAY#2026-10-23", gross={"S": "1"})
-    assert world.stack.invoke("operator", {"action": "unpark"})["counters"] == {"applied": 1, "kept": 0}
+    assert world.stack.invoke("repair", {"action": "unpark"})["counters"] == {"applied": 1, "kept": 0}
     assert entity(world, "DAY#2026-10-24")["gross"] == "3.00"
     assert entity(world, "DAY#2026-10-23")["gross"] == "1"
     assert entity(world, "latest")["gross"] == "5.00"
@@ -264,9 +264,9 @@ def test_a_record_that_stays_parked_is_visible_when_the_run_ends(world: World, *
         park(world, record)
     unpark = {"action": "unpark"}
     kept = {"applied": 0, "kept": MORE_THAN_A_BATCH}
-    assert world.stack.invoke("operator", unpark)["counters"] == kept, "each is tried once a run"
+    assert world.stack.invoke("repair", unpark)["counters"] == kept, "each is tried once a run"
     assert visible(world) == 10
-    assert world.stack.invoke("operator", unpark)["counters"] == kept, "none is hidden"
+    assert world.stack.invoke("repair", unpark)["counters"] == kept, "none is hidden"
 
 
 def test_records_received_by_a_failed_run_are_visible_when_it_ends(world: World) -> None:
@@ -280,5 +280,5 @@ def test_records_received_by_a_failed_run_are_visible_when_it_ends(world: World)
     for found in s3.list_objects_v2(Bucket=bucket, Prefix="ledger/")["Contents"]:
         s3.delete_object(Bucket=bucket, Key=found["Key"])
     with pytest.raises(SealedFileError):
-        world.stack.invoke("operator", {"action": "unpark"})
+        world.stack.invoke("repair", {"action": "unpark"})
     assert visible(world) == 2

@@ -54,14 +54,14 @@ def break_counters(world: World, pk: str = "ACCOUNT#") -> int:
 
 def executed(world: World, request: dict[str, Any]) -> dict[str, Any]:
     """Rebuild, and return the result of the execution that the operator started."""
-    started = world.stack.invoke("operator", request)
+    started = world.stack.invoke("repair", request)
     assert (started["days"], started["repaired"], started["next"]) == (0, 0, None)
-    result: dict[str, Any] = world.stack.invoke("operator", {"action": "follow", "execution": started["execution"]})
+    result: dict[str, Any] = world.stack.invoke("repair", {"action": "follow", "execution": started["execution"]})
     return result
 
 
 def name_of(world: World, request: dict[str, Any]) -> str:
-    return str(world.stack.invoke("operator", request)["execution"].rpartition(":")[2])
+    return str(world.stack.invoke("repair", request)["execution"].rpartition(":")[2])
 
 
 def test_many_days_are_rebuilt_side_by_side_as_one_after_the_other(world: World) -> None:
@@ -74,8 +74,8 @@ def test_many_days_are_rebuilt_side_by_side_as_one_after_the_other(world: World)
 
     break_counters(world)
     for day in range(DAYS):
-        world.stack.invoke("operator", {"action": "rebuild", "day": f"2026-10-{23 + day}"})
-    rest = world.stack.invoke("operator", {"action": "rebuild", "from": "2026-11-01"})
+        world.stack.invoke("repair", {"action": "rebuild", "day": f"2026-10-{23 + day}"})
+    rest = world.stack.invoke("repair", {"action": "rebuild", "from": "2026-11-01"})
     assert counted(world) == right
     assert rest["accounts"] == 2
 
@@ -85,7 +85,7 @@ def test_a_day_that_was_rebuilt_before_or_comes_late_changes_nothing(world: Worl
     break_counters(world)
     executed(world, REBUILD)
     for day in ("2026-10-31", "2026-10-23", "2026-10-23"):
-        assert world.stack.invoke("operator", {"action": "rebuild", "day": day}) == {
+        assert world.stack.invoke("repair", {"action": "rebuild", "day": day}) == {
             "days": 1,
             "accounts": 0,
             "repaired": 0,
@@ -111,7 +111,7 @@ def test_many_days_of_one_account_leave_the_others_alone(world: World) -> None:
 
 
 def test_few_days_need_no_execution(world: World) -> None:
-    result = world.stack.invoke("operator", {"action": "rebuild", "from": "2026-10-25"})
+    result = world.stack.invoke("repair", {"action": "rebuild", "from": "2026-10-25"})
     assert (result["days"], result["execution"]) == (DAYS_OF_AN_INVOCATION, None)
 
 
@@ -134,7 +134,7 @@ def test_a_day_that_fails_is_visible_and_the_same_rebuild_completes_it(world: Wo
     with pytest.raises(ExecutionFailedError, match="start it again"):
         executed(world, REBUILD)
     with pytest.raises(SealedFileError, match="is gone"):
-        world.stack.invoke("operator", {"action": "rebuild", "day": "2026-10-27"})
+        world.stack.invoke("repair", {"action": "rebuild", "day": "2026-10-27"})
     assert counted(world) != right
     s3.put_object(Bucket=name, Key=lost, Body=content)
     executed(world, REBUILD)

@@ -62,7 +62,7 @@ def test_events_are_recorded_within_the_remaining_time_less_five_seconds(monkeyp
 
 
 def test_an_order_is_created_within_the_remaining_time_less_five_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
-    _, seconds = Invocation(monkeypatch, "orders", OrderService, "create").run(sample("orders-create"))
+    _, seconds = Invocation(monkeypatch, "write", OrderService, "create").run(sample("write-order"))
     assert seconds == 26.25
 
 
@@ -85,7 +85,7 @@ def test_a_report_reads_the_remaining_time_whenever_it_needs_it(monkeypatch: pyt
 
 
 def test_a_rebuild_begins_no_day_in_the_last_450_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
-    invocation = Invocation(monkeypatch, "operator", RebuildService, "rebuild")
+    invocation = Invocation(monkeypatch, "repair", RebuildService, "rebuild")
     _, in_time = invocation.run({"action": "rebuild"})
     for milliseconds, expected in ((450_001, True), (450_000, False), (1, False)):
         invocation.milliseconds = milliseconds
@@ -93,21 +93,21 @@ def test_a_rebuild_begins_no_day_in_the_last_450_seconds(monkeypatch: pytest.Mon
 
 
 def test_no_parked_record_is_applied_in_the_last_120_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
-    invocation = Invocation(monkeypatch, "operator", Parking, "replay")
+    invocation = Invocation(monkeypatch, "repair", Parking, "replay")
     _, in_time = invocation.run({"action": "unpark"})
     for milliseconds, expected in ((120_001, True), (120_000, False), (1, False)):
         invocation.milliseconds = milliseconds
         assert in_time() is expected
 
 
-def test_the_operator_answers_with_the_queue_that_each_result_is_of(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_repair_answers_with_the_queue_that_each_result_is_of(monkeypatch: pytest.MonkeyPatch) -> None:
     def replay(queue: Parking, _apply: object, _in_time: object) -> Unparked:
         return Unparked(1, 0) if "Snapshots" in queue._queue_url else Unparked(0, 2)
 
     monkeypatch.setattr(Parking, "replay", replay)
     monkeypatch.setattr(RebuildService, "unparker", lambda _: lambda _record: True)
     monkeypatch.setattr(RebuildService, "rebuild", lambda *_: RebuildResult(days=3, repaired=2))
-    module, _ = started(FUNCTIONS["operator"], monkeypatch)
+    module, _ = started(FUNCTIONS["repair"], monkeypatch)
     context = SimpleNamespace(
         aws_request_id=REQUEST,
         function_name="function",

@@ -105,7 +105,7 @@ def test_a_rerating_of_an_unknown_sale_cannot_be_released(rated: World) -> None:
     post(rated, rerating("rr", "never"))
     release = {"action": "release", "source": "shop", "id": "rr", "by": "ann", "reason": "a test"}
     with pytest.raises(Exception, match="says nothing without its unknown sale: discard it"):
-        rated.stack.invoke("operator", release)
+        rated.stack.invoke("repair", release)
 
 
 @pytest.mark.parametrize(

@@ -71,7 +71,7 @@ def test_lost_events_are_restored_and_the_counters_repaired_after_their_redelive
     assert put_back(reported, "LedgerTable") == Restored(same=20, missing=20)
     reported.drain()
     assert entity(reported, "latest")["gross"] == "100.00", "a put-back event looks like a new one to the stream"
-    reported.stack.invoke("operator", {"action": "rebuild"})
+    reported.stack.invoke("repair", {"action": "rebuild"})
     assert entity(reported, "latest")["gross"] == "60.00"
     assert entity(reported, "DAY#2026-10-23")["gross"] == "60.00"
     post(reported, sale("later", "5.00"))
@@ -89,7 +89,7 @@ def test_lost_states_are_restored_and_newer_ones_are_left(reported: World) -> No
     assert written_since
     found = put_back(reported, "EntityTable")
     assert found.missing + found.changed + found.same + found.expired == lost
-    reported.stack.invoke("operator", {"action": "rebuild"})
+    reported.stack.invoke("repair", {"action": "rebuild"})
     assert entity(reported, "latest")["gross"] == "67.00"
     assert [run["lines"] for run in reported.read("/reports")["items"]] == [20, 20]
 

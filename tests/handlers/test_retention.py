@@ -42,5 +42,5 @@ def test_a_counted_and_a_rebuilt_counter_expire_at_the_same_time(world: World) -
         if item["pk"] == "ACCOUNT#42#GBP" and item["sk"].startswith(("QUARTER#", "DAY#")):
             world.stack.dynamodb.delete_item(TableName=table, Key={"pk": {"S": item["pk"]}, "sk": {"S": item["sk"]}})
     # The quarter-hour with its day; the lifetime and the period, to which its repair added the same once more.
-    assert world.stack.invoke("operator", {"action": "rebuild"})["repaired"] == 3
+    assert world.stack.invoke("repair", {"action": "rebuild"})["repaired"] == 3
     assert expiries(world) == counted

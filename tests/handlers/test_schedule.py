@@ -61,7 +61,7 @@ def redeploy(world: World, **others: Any) -> None:
 
 def deploy_rate(world: World, rate: str) -> None:
     """Deploy with another value of the parameter ReportRate."""
-    for name in ("schedule", "watch"):
+    for name in ("read", "write", "watch"):
         environment: Any = world.stack.functions[name].environment
         environment["REPORT_RATE"] = rate
         world.stack.cold_start(name)
@@ -210,7 +210,7 @@ def test_an_invalid_request_is_refused_by_its_field_and_changes_nothing(
 
 
 def test_the_sample_events_get_a_response(world: World) -> None:
-    responses = [world.stack.invoke("schedule", sample(f"schedule-{name}")) for name in ("put", "get")]
+    responses = [world.stack.invoke(name, sample(f"{name}-schedule")) for name in ("write", "read")]
     assert [response["statusCode"] for response in responses] == [200, 200]
     (change,) = json.loads(responses[1]["body"])["items"]
     assert change["by"] == "arn:aws:sts::123456789012:assumed-role/operator/operator"

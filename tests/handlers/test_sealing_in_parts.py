@@ -90,7 +90,7 @@ def test_the_sales_by_place_are_those_of_all_parts(reported: World) -> None:
 
 
 def test_a_rebuild_finds_nothing_to_repair(reported: World) -> None:
-    answer = reported.stack.invoke("operator", {"action": "rebuild"})
+    answer = reported.stack.invoke("repair", {"action": "rebuild"})
     assert (answer["days"], answer["repaired"]) == (1, 0)
 
 

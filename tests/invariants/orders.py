@@ -48,7 +48,7 @@ class OrderBook:
         """Send an order once; return the status, ``None`` where no answer came."""
         contents = self.sent.setdefault(body["order"], [])
         contents += [] if body in contents else [body]
-        answer = self._world.request("orders", "POST", "/orders", body)
+        answer = self._world.request("write", "POST", "/orders", body)
         if answer and answer.status in {200, 201}:
             assert self.taken.setdefault(body["order"], body) == body, "two contents of one order were taken"
         return answer.status if answer else None
@@ -61,7 +61,7 @@ class OrderBook:
 
     def change(self, id_: str, before: str, after: str) -> int | None:
         """Ask for a change of status once; return the status, ``None`` where no answer came."""
-        answer = self._world.request("orders", "PUT", f"/orders/{id_}/status", {"from": before, "to": after})
+        answer = self._world.request("write", "PUT", f"/orders/{id_}/status", {"from": before, "to": after})
         return answer.status if answer else None
 
     def give_back(self, id_: str, amount: str, number: int = 0, line: int = 1) -> list[str]:

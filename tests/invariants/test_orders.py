@@ -58,7 +58,7 @@ def test_the_creation_of_an_order_may_die_at_any_call(
     crashes.at_each_call(
         "creation of an order",
         place,
-        lambda place: place.stack.cold_start("orders"),
+        lambda place: place.stack.cold_start("write"),
         act,
         lambda _: created_in_the_end(book),
     )

@@ -38,7 +38,7 @@ def sold(n: int) -> list[dict[str, Any]]:
 def state(place: Trial, currency: str, units: str, as_of: str | None = None) -> None:
     """State a rate; the function may die."""
     body = {"units_per_base": units, "source": "ECB", **({"as_of": as_of} if as_of else {})}
-    answer = place.request("exchange_rates", "PUT", f"/exchange-rates/{currency}", body)
+    answer = place.request("write", "PUT", f"/exchange-rates/{currency}", body)
     assert answer is None or answer.status in {200, 201, 409, 500}, answer.body
 
 
@@ -78,7 +78,7 @@ def test_stating_a_rate_may_die_at_any_call(place: Trial, number: Numbers, crash
     stated: dict[str, str] = {}
 
     def prepare(place: Trial) -> None:
-        place.stack.cold_start("exchange_rates")
+        place.stack.cold_start("write")
         place.clock.advance(timedelta(seconds=1))
         stated[iso_millis(place.clock.now())] = f"1.{number()}"
 
@@ -106,7 +106,7 @@ def test_adding_an_earlier_rate_may_die_at_any_call(place: Trial, number: Number
     added: dict[str, str] = {}
 
     def prepare(place: Trial) -> None:
-        place.stack.cold_start("exchange_rates")
+        place.stack.cold_start("write")
         seconds = number()
         added[iso_millis(parse_iso(in_force["last_updated"]) - timedelta(seconds=seconds))] = f"0.{seconds}"
 
@@ -131,7 +131,7 @@ def test_a_base_currency_that_is_changed_meanwhile_holds_for_the_next_plan(place
     place.clock.advance(LENGTH + GRACE)
     place.report()
     place.set_environment("report", "BASE_CURRENCY", "USD")
-    place.set_environment("exchange_rates", "BASE_CURRENCY", "USD")
+    place.set_environment("write", "BASE_CURRENCY", "USD")
     place.send(sold(2))
     place.drain()
     place.check()

@@ -77,7 +77,7 @@ def test_a_writer_may_die_at_any_call_and_writes_each_version_once(place: Trial,
 
     def recover(place: Trial) -> None:
         if office.seen < next(expected):
-            place.stack.cold_start("documents")
+            place.stack.cold_start("write")
             office.write(place)
 
     crashes.at_each_call("document", place, lambda _: None, act, recover)

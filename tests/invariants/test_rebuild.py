@@ -55,10 +55,10 @@ def test_a_rebuild_repairs_broken_counters_while_events_keep_arriving(place: Tri
             deliver_all(place)
 
         place.faults.meanwhile(position, meanwhile)
-        place.invoke("operator", {"action": "rebuild", "account": "42#GBP"})
+        place.invoke("repair", {"action": "rebuild", "account": "42#GBP"})
         if position % 3 == 0:
             break_counters_of_sealed(place)
-    place.invoke("operator", {"action": "rebuild"})
+    place.invoke("repair", {"action": "rebuild"})
     place.drain()
     place.check()
 
@@ -76,14 +76,14 @@ def test_a_rebuild_may_die_at_any_call(place: Trial, crashes: Crashes) -> None:
     right = counted(place)
     lose_counters(place)
     before = len(place.faults.calls)
-    place.invoke("operator", {"action": "rebuild"})
+    place.invoke("repair", {"action": "rebuild"})
     points = (len(place.faults.calls) - before) * len(DEATHS)
     assert counted(place) == right
     for point in range(points):
         lose_counters(place)
         place.faults.arm(DEATHS[point % len(DEATHS)], point // len(DEATHS))
-        place.invoke("operator", {"action": "rebuild"})
-        place.invoke("operator", {"action": "rebuild"})
+        place.invoke("repair", {"action": "rebuild"})
+        place.invoke("repair", {"action": "rebuild"})
         assert counted(place) == right
     assert len(place.faults.struck) == points, "a crash point was not reached"
     place.drain()
@@ -119,7 +119,7 @@ def test_a_report_counts_drift_and_leaves_lagging_counters_pending(place: Trial)
     place.clock.advance(timedelta(minutes=15))
     assert place.report()["drift"] == 1
     assert "drift" in verdicts(place)
-    place.invoke("operator", {"action": "rebuild"})
+    place.invoke("repair", {"action": "rebuild"})
     place.drain()
     place.check()
 
@@ -128,7 +128,7 @@ def test_a_rebuild_counts_undelivered_records_only_once(place: Trial) -> None:
     place.send([sale("s1", "10.00", customer="bob"), sale("s2", "3")])
     place.clock.advance(timedelta(minutes=15) + GRACE)
     place.report()
-    assert place.invoke("operator", {"action": "rebuild"})["repaired"] > 0
+    assert place.invoke("repair", {"action": "rebuild"})["repaired"] > 0
     place.drain()
     place.check()
 
@@ -145,12 +145,12 @@ def test_only_the_parked_record_is_left_out_and_unpark_applies_it(place: Trial) 
     counted = sum(int(item["events"]["N"]) for item in place.entities() if item["sk"]["S"] == "latest")
     assert counted == 4, "all around the parked record are counted"
 
-    assert place.invoke("operator", {"action": "unpark"})["counters"] == {"applied": 0, "kept": 1}
+    assert place.invoke("repair", {"action": "unpark"})["counters"] == {"applied": 0, "kept": 1}
     place.clock.advance(timedelta(minutes=15) + GRACE)
     place.report()
     schema_of(message)["S"] = "1"
     place.sqs.send_message(QueueUrl=place.stack.ref("CountersParkedQueue"), MessageBody=json.dumps(message))
-    assert place.invoke("operator", {"action": "unpark"})["counters"]["applied"] == 1
+    assert place.invoke("repair", {"action": "unpark"})["counters"]["applied"] == 1
     place.drain()
     place.check()
 

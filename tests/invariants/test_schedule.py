@@ -40,7 +40,7 @@ class Schedule:
 
     def put(self, **body: Any) -> int:
         """Request a change; return the status of the response, 0 where the function died."""
-        answer = self.place.request("schedule", "PUT", "/schedule", body)
+        answer = self.place.request("write", "PUT", "/schedule", body)
         return answer.status if answer else 0
 
     def shown(self) -> dict[str, Any]:
@@ -112,7 +112,7 @@ def test_a_change_may_die_at_any_call(place: Trial, recovery: str, crashes: Cras
         turn = next(number)
         requested.update(expression=EXPRESSIONS[turn % 2], paused=bool(turn % 2))
         place.send([sale(f"s{turn}", "1.00")])
-        place.stack.cold_start("schedule")
+        place.stack.cold_start("write")
 
     def recover(place: Trial) -> None:
         place.faults.disarm()

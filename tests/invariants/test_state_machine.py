@@ -162,7 +162,7 @@ class Marketplace(RuleBasedStateMachine):
     @rule(fault=faults)
     def an_operator_rebuilds_the_counters(self, fault: tuple[Kind, int] | None) -> None:
         with self._struck_by(fault):
-            self.place.invoke("operator", {"action": "rebuild"})
+            self.place.invoke("repair", {"action": "rebuild"})
 
     @rule(fault=faults)
     def the_watch_ticks(self, fault: tuple[Kind, int] | None) -> None:

@@ -186,7 +186,7 @@ class Trial(World):
         self.registered.add(agency)
         self._registering.add(agency)
         path = f"/agencies/{quote(quote(agency))}"
-        answer = self.request("documents", "PUT", path, {"seen": 0, "content": content})
+        answer = self.request("write", "PUT", path, {"seen": 0, "content": content})
         assert answer is None or answer.status in {200, 201, 503}, answer.body
         if answer and answer.status != 503:
             self._registering.remove(agency)
@@ -195,7 +195,7 @@ class Trial(World):
         """Write versions of a rate card; the last one is in force."""
         for seen, one in enumerate(versions):
             content = {"valid_from": "2026-10-01T00:00:00Z", "rules": [one.rule]}
-            answer = self.request("documents", "PUT", f"/documents/{document}", {"seen": seen, "content": content})
+            answer = self.request("write", "PUT", f"/documents/{document}", {"seen": seen, "content": content})
             assert answer, "nothing fails here"
             assert answer.status in {200, 201}, answer.body
             self.rate_cards[document, seen + 1] = one
@@ -206,7 +206,7 @@ class Trial(World):
         if action == "release":
             self.released.add(id_)
         try:
-            return self.invoke("operator", event)
+            return self.invoke("repair", event)
         except Exception as error:
             if any(reason in str(error) for reason in ("is held", "in the meantime", "discarded before", "discard it")):
                 return None

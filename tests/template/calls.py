@@ -1,7 +1,7 @@
 """What the functions really call and write, recorded while the whole system runs on moto."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
@@ -18,9 +18,11 @@ from quarterhour.aws import clients
 from quarterhour.aws.settings import Environment
 from quarterhour.aws.telemetry import logger, metrics
 from quarterhour.model.clock import ManualClock
+from quarterhour.web.routing import Operation
+from quarterhour_tools.emulator.http_api import path_parameters, template_path
 from quarterhour_tools.emulator.partiql import insertion
 from quarterhour_tools.emulator.schedules import create_request
-from quarterhour_tools.emulator.template import Function, Template, table_request
+from quarterhour_tools.emulator.template import Function, Route, Template, table_request
 from tests.support.repository import ROOT
 from tests.template.stack import Properties, Stack, function_of
 
@@ -93,6 +95,20 @@ def calls_on_tables(operation: str, request: dict[str, Any]) -> Iterator[Call]:
 def leading(item: dict[str, Any]) -> str:
     """Return an item's partition key; a claim holds a quarter_hour too, which is not its key."""
     return str(next(item[name] for name in ("event", "pk", "quarter_hour") if name in item)["S"])
+
+
+def redirected(event: Properties, operations: Iterable[Operation], path: Mapping[str, str]) -> Properties:
+    """Return a request with other values of some variables of its path, as the API sends it."""
+    given = event["rawPath"].split("/")
+    parts = next(
+        parts
+        for parts in (template_path(one.rule).split("/") for one in operations)
+        if len(parts) == len(given)
+        and all(part == one or part.startswith("{") for part, one in zip(parts, given, strict=True))
+    )
+    filled = [path.get(part.strip("{}"), one) for part, one in zip(parts, given, strict=True)]
+    raw, routed = "/".join(filled), event["routeKey"].partition(" ")[2]
+    return {**event, "rawPath": raw, "pathParameters": path_parameters(Route("", routed), raw.replace("%", "%25"))}
 
 
 class Watched(Mapping[str, str]):
@@ -197,12 +213,11 @@ class World:
             self.running = ""
 
     def sample(self, name: str, **path: str) -> Any:
-        """Invoke a function with its sample event; ``path`` replaces parameters of the path."""
-        event = json.loads((ROOT / "events" / f"{name}.json").read_text("utf-8"))
-        for parameter, text in path.items():
-            event["rawPath"] = event["rawPath"].replace(event["pathParameters"][parameter], text)
-            event["pathParameters"][parameter] = text
-        return self.run(function_of(name), event)
+        """Invoke a function with its sample event; ``path`` replaces variables of the path."""
+        event, function = json.loads((ROOT / "events" / f"{name}.json").read_text("utf-8")), function_of(name)
+        if path:
+            event = redirected(event, self.functions[function].routes.operations, path)
+        return self.run(function, event)
 
     def stream(self, name: str, *images: Properties) -> Any:
         """Invoke a function with the images of new items."""

@@ -38,20 +38,19 @@ def live_through(world: World) -> None:
 
 def live_with_documents(world: World) -> None:
     """Let an agency have a rate card, by which events to come are charged."""
-    for name in ("write", "write", "latest", "versions", "version", "metadata", "permit", "permissions"):
-        assert world.sample(f"documents-{name}", document="rate-card:Nord & Süd")["statusCode"] in {200, 201}, name
-    for name in ("list", "register", "agencies", "agency"):
-        assert world.sample(f"documents-{name}")["statusCode"] in {200, 201}, name
+    of_one = ("document", "document-versions", "document-version", "document-metadata", "document-permissions")
+    for name in ("write-document", "write-document", "write-document-permissions", *(f"read-{one}" for one in of_one)):
+        assert world.sample(name, document="rate-card:Nord & Süd")["statusCode"] in {200, 201}, name
+    for name in ("read-documents", "write-agency", "read-agencies", "read-agency"):
+        assert world.sample(name)["statusCode"] in {200, 201}, name
     # A document that 0.1.0 wrote, which is in no list yet.
     for item in world.items("EntityTable"):
         if item["pk"]["S"] == "DOCUMENT#agency:42":
             world.remove("EntityTable", {name: item[name] for name in ("pk", "sk")})
             old = {name: value for name, value in item.items() if name not in {"listed", "gsi1pk", "gsi1sk"}}
             world.put("EntityTable", {**old, "content": {"S": "{}"}} if item["sk"]["S"] == "v_0" else old)
-    again = json.loads((ROOT / "events" / "documents-register.json").read_text("utf-8"))
-    assert (
-        world.run("documents", {**again, "body": again["body"].replace('"seen": 0', '"seen": 1')})["statusCode"] == 201
-    )
+    again = json.loads((ROOT / "events" / "write-agency.json").read_text("utf-8"))
+    assert world.run("write", {**again, "body": again["body"].replace('"seen": 0', '"seen": 1')})["statusCode"] == 201
 
 
 def live_with_held_events(world: World) -> None:
@@ -69,21 +68,21 @@ def live_with_held_events(world: World) -> None:
     ):
         data = {"amount": amount, "currency": refund["data"]["currency"], "refers_to": of}
         world.run("ingest", {**sample, "body": json.dumps({**refund, "id": id_, "data": data})})
-    assert world.sample("api-held")["statusCode"] == 200
-    of_agency = json.loads((ROOT / "events" / "api-held.json").read_text("utf-8"))
-    assert world.run("api", {**of_agency, "queryStringParameters": {"agency": "42"}})["statusCode"] == 200
-    world.sample("operator-release")
-    world.sample("operator-discard")
+    assert world.sample("read-held")["statusCode"] == 200
+    of_agency = json.loads((ROOT / "events" / "read-held.json").read_text("utf-8"))
+    assert world.run("read", {**of_agency, "queryStringParameters": {"agency": "42"}})["statusCode"] == 200
+    world.sample("repair-release")
+    world.sample("repair-discard")
 
 
 def stated_rates(world: World) -> None:
     """State an exchange rate, the same again, and an earlier one; read them."""
-    assert [world.sample("exchange-rates-put")["statusCode"] for _ in range(2)] == [201, 200]
-    sample = json.loads((ROOT / "events" / "exchange-rates-put.json").read_text("utf-8"))
+    assert [world.sample("write-exchange-rate")["statusCode"] for _ in range(2)] == [201, 200]
+    sample = json.loads((ROOT / "events" / "write-exchange-rate.json").read_text("utf-8"))
     earlier = {**json.loads(sample["body"]), "as_of": "2026-10-21T14:15:00Z"}
-    assert world.run("exchange_rates", {**sample, "body": json.dumps(earlier)})["statusCode"] == 201
-    for name in ("all", "one"):
-        assert world.sample(f"exchange-rates-{name}")["statusCode"] == 200, name
+    assert world.run("write", {**sample, "body": json.dumps(earlier)})["statusCode"] == 201
+    for name in ("rates", "rate"):
+        assert world.sample(f"read-exchange-{name}")["statusCode"] == 200, name
 
 
 def live_with_events(world: World) -> None:
@@ -117,7 +116,7 @@ def live_with_events(world: World) -> None:
     world.sample("report-schedule")
 
     for name in ("history", "snapshots", "trend"):
-        assert world.sample(f"exchange-rates-{name}")["statusCode"] == 200, name
+        assert world.sample(f"read-exchange-rate-{name}")["statusCode"] == 200, name
 
     states = [item for item in world.items("EntityTable") if item["sk"]["S"] == "latest"]
     assert states
@@ -128,17 +127,17 @@ def live_with_events(world: World) -> None:
     discuss(world, sealed["runs"][0])
 
     world.deploy_schedule()
-    for name in ("put", "get"):
-        assert world.sample(f"schedule-{name}")["statusCode"] == 200, name
-    assert world.sample("operations-state")["statusCode"] == 200
-    assert world.sample("operations-person")["statusCode"] == 403
+    for name in ("write", "read"):
+        assert world.sample(f"{name}-schedule")["statusCode"] == 200, name
+    assert world.sample("read-operations")["statusCode"] == 200
+    assert world.sample("read-operations-person")["statusCode"] == 403
     world.deploy_schedule()
     assert world.sample("watch-tick")["reconciled"], "what was asked for goes before what was deployed"
 
     forget_counters(world)
     with world.without_sealed_lines(), pytest.raises(SealedFileError, match="is gone"):
-        world.sample("operator-rebuild-account")
-    assert world.sample("operator-rebuild-account")["repaired"] > 0
+        world.sample("repair-rebuild-account")
+    assert world.sample("repair-rebuild-account")["repaired"] > 0
 
     # Parked by a version that could not read them; this one can.
     forget_counters(world)
@@ -146,35 +145,39 @@ def live_with_events(world: World) -> None:
     kinds = {item["pk"]["S"].partition("#")[0]: item for item in states}
     for state in kinds.values():
         world.park("SnapshotsParkedQueue", state)
-    unparked = world.sample("operator-unpark")
+    unparked = world.sample("repair-unpark")
     assert unparked == {"snapshots": {"applied": len(kinds), "kept": 1}, "counters": {"applied": 1, "kept": 1}}, (
         "poison stays"
     )
     assert any(item["sk"]["S"] == "latest" for item in world.items("EntityTable"))
     world.park("CountersParkedQueue", next(item for item in world.items("LedgerTable") if "customer" in item))
     with world.without_sealed_lines(), pytest.raises(SealedFileError, match="is gone"):
-        world.sample("operator-unpark")
+        world.sample("repair-unpark")
 
 
 def discuss(world: World, run: str) -> None:
-    """Write a message, and read the threads of subjects of all kinds."""
-    assert world.sample("threads-write")["statusCode"] == 201
-    for name in ("list", "user"):
-        assert world.sample(f"threads-{name}")["statusCode"] == 200, name
-    assert world.sample("threads-list", kind="reports", subject=run)["statusCode"] == 200
-    assert world.sample("threads-list", kind="agencies", subject="42")["statusCode"] == 200
-    assert world.sample("threads-list", kind="agencies", subject="of no account")["statusCode"] == 404
-    assert world.sample("threads-list", kind="statements", subject="42#GBP#2026-10")["statusCode"] == 404, "not yet"
-    assert world.sample("threads-list", kind="orders", subject="none")["statusCode"] == 404
-    assert world.sample("threads-person", subject=run)["statusCode"] == 403, "nobody has allowed it"
+    """Write messages about subjects of all kinds, and read their threads."""
+    assert world.sample("write-message")["statusCode"] == 201
+    assert world.sample("write-message", kind="reports", subject=run)["statusCode"] == 201
+    assert world.sample("write-message", kind="orders", subject="none")["statusCode"] == 404
+    assert world.sample("write-message", kind="agencies", subject="of no account")["statusCode"] == 404
+    assert world.sample("write-message", kind="statements", subject="42#GBP#2026-10")["statusCode"] == 404, "not yet"
+    for name in ("messages", "messages-user"):
+        assert world.sample(f"read-{name}")["statusCode"] == 200, name
+    assert world.sample("read-messages", kind="reports", subject=run)["statusCode"] == 200
+    assert world.sample("read-messages", kind="agencies", subject="42")["statusCode"] == 200
+    assert world.sample("read-messages", kind="agencies", subject="of no account")["statusCode"] == 404
+    assert world.sample("read-messages", kind="statements", subject="42#GBP#2026-10")["statusCode"] == 404, "not yet"
+    assert world.sample("read-messages", kind="orders", subject="none")["statusCode"] == 404
+    assert world.sample("read-messages-person", subject=run)["statusCode"] == 403, "nobody has allowed it"
 
 
 def live_with_orders(world: World) -> None:
     """Let an order be created, found in every way, paid, cancelled, and billed, at once or from the parked ones."""
-    assert [world.sample("orders-create")["statusCode"] for _ in range(2)] == [201, 200]
+    assert [world.sample("write-order")["statusCode"] for _ in range(2)] == [201, 200]
     world.pass_time(minutes=1)
-    for name in ("get", "work", "customer", "items", "status"):
-        assert world.sample(f"orders-{name}")["statusCode"] == 200, name
+    for name in ("read-order", "read-orders", "read-customer-orders", "read-customer-items", "write-order-status"):
+        assert world.sample(name)["statusCode"] == 200, name
     due = json.loads((ROOT / "events" / "billing-batch.json").read_text("utf-8"))["Records"]
     no_order = {**due[0], "dynamodb": {**due[0]["dynamodb"], "NewImage": {}}}
     # The refund comes first, and is held until the sale is billed, too.
@@ -210,9 +213,9 @@ def live_with_many_days(world: World) -> None:
     runs = [to_item({"pk": RUNS, "sk": f"2026-10-0{day}T0000-2400"}) for day in range(1, 9)]
     for run in runs:
         world.put("EntityTable", run)
-    started = world.sample("operator-rebuild")
+    started = world.sample("repair-rebuild")
     execution = started["execution"]
-    assert world.run("operator", {"action": "follow", "execution": execution})["execution"] == execution
+    assert world.run("repair", {"action": "follow", "execution": execution})["execution"] == execution
     for run in runs:
         world.remove("EntityTable", run)
 
@@ -220,15 +223,15 @@ def live_with_many_days(world: World) -> None:
 def live_with_statements(world: World) -> None:
     """Let two months be stated, the first one by a plan before which and after which documents were written."""
     later = "2027-01-01T00:00:00Z"
-    write(world, "documents-register", "Nord & Süd", {"tax": {"scheme": "reverse_charge"}})
-    write(world, "documents-register", "Nord & Süd", {"valid_from": later})
+    write(world, "write-agency", "Nord & Süd", {"tax": {"scheme": "reverse_charge"}})
+    write(world, "write-agency", "Nord & Süd", {"valid_from": later})
     seal_through(world, datetime(2026, 11, 4, tzinfo=UTC))
     assert world.sample("watch-tick")["statements_due"] == "2026-10"
     with world.without_sealed_lines(), pytest.raises(SealedFileError, match="is gone"):
         world.sample("statements-run")
     world.pass_time(minutes=1)
-    write(world, "documents-register", "42", {"status": "closed"})
-    write(world, "documents-write", "owner", {"legal_name": "Riverside Market Ltd"})
+    write(world, "write-agency", "42", {"status": "closed"})
+    write(world, "write-document", "owner", {"legal_name": "Riverside Market Ltd"})
     assert world.sample("statements-run")["periods"] == ["2026-10"]
     seal_through(world, datetime(2026, 12, 4, tzinfo=UTC))
     assert world.sample("statements-period")["periods"] == ["2026-11"]
@@ -239,37 +242,37 @@ def live_with_statements(world: World) -> None:
 
 def live_with_disputes(world: World) -> None:
     """Let a statement be disputed, corrected and resolved, and be read in every way."""
-    write(world, "documents-register", "42", {"valid_from": "2027-01-01T00:00:00Z"})
-    assert world.sample("accounting-statement", period="2026-12")["statusCode"] == 200, "a preview"
-    assert [world.sample("accounting-dispute")["statusCode"] for _ in range(2)] == [201, 200]
-    another = json.loads((ROOT / "events" / "accounting-dispute.json").read_text("utf-8"))
+    write(world, "write-agency", "42", {"valid_from": "2027-01-01T00:00:00Z"})
+    assert world.sample("read-statement", period="2026-12")["statusCode"] == 200, "a preview"
+    assert [world.sample("write-dispute")["statusCode"] for _ in range(2)] == [201, 200]
+    another = json.loads((ROOT / "events" / "write-dispute.json").read_text("utf-8"))
     another["body"] = another["body"].replace("INV-1001:1", "CRN-0031:1")
-    assert world.run("accounting", another)["statusCode"] == 201
-    assert [world.sample("accounting-resolve")["statusCode"] for _ in range(2)] == [200, 200]
+    assert world.run("write", another)["statusCode"] == 201
+    assert [world.sample("write-dispute-resolution")["statusCode"] for _ in range(2)] == [200, 200]
     world.pass_time(minutes=1)
     sample = json.loads((ROOT / "events" / "ingest-held.json").read_text("utf-8"))
     correction = json.loads(sample["body"])
     data = {"amount": "-0.02", "currency": correction["data"]["currency"], "refers_to": "INV-1001:1"}
     world.run("ingest", {**sample, "body": json.dumps({**correction, "id": "CRN-0051:1", "data": data})})
     assert world.sample("watch-tick")["disputes"] == {"resolved": 1, "open": 0}
-    assert world.sample("accounting-status")["statusCode"] == 409, "others have changed it"
-    assert world.sample("threads-list", kind="statements", subject="42#GBP#2026-10")["statusCode"] == 200
-    for name in ("periods", "statements", "statement", "disputes", "balance"):
-        assert world.sample(f"accounting-{name}")["statusCode"] == 200, name
+    assert world.sample("write-statement-status")["statusCode"] == 409, "others have changed it"
+    assert world.sample("read-messages", kind="statements", subject="42#GBP#2026-10")["statusCode"] == 200
+    for name in ("periods", "statements", "statement", "disputes", "account-balance"):
+        assert world.sample(f"read-{name}")["statusCode"] == 200, name
     for name in ("statements", "disputes"):
-        of_agency = json.loads((ROOT / "events" / f"accounting-{name}.json").read_text("utf-8"))
-        assert world.run("accounting", {**of_agency, "queryStringParameters": {"agency": "42"}})["statusCode"] == 200
+        of_agency = json.loads((ROOT / "events" / f"read-{name}.json").read_text("utf-8"))
+        assert world.run("read", {**of_agency, "queryStringParameters": {"agency": "42"}})["statusCode"] == 200
 
 
 def write(world: World, sample: str, name: str, content: Properties) -> None:
     """Write a version of a document after its latest one."""
-    parameter, prefix = ("agency", "agency:") if sample == "documents-register" else ("document", "")
+    parameter, prefix = ("agency", "agency:") if sample == "write-agency" else ("document", "")
     items = [item for item in world.items("EntityTable") if item["pk"]["S"] == f"DOCUMENT#{prefix}{name}"]
     seen = max((int(item["version"]["N"]) for item in items if "version" in item), default=0)
     event = json.loads((ROOT / "events" / f"{sample}.json").read_text("utf-8"))
     event["rawPath"] = event["rawPath"].replace(event["pathParameters"][parameter], name)
     event["pathParameters"][parameter] = name
-    written = world.run("documents", {**event, "body": json.dumps({"seen": seen, "content": content})})
+    written = world.run("write", {**event, "body": json.dumps({"seen": seen, "content": content})})
     assert written["statusCode"] == 201, written
 
 
@@ -294,34 +297,35 @@ def recorded_batch(world: World) -> Properties:
 def read_everything(world: World, run: str) -> None:
     """Send every request that the reading function accepts."""
     for event in ("INV-1002:1", "UNPRICED"):
-        assert world.sample("api-explain", event=event)["statusCode"] == 200, event
+        assert world.sample("read-event-explain", event=event)["statusCode"] == 200, event
     for name in (
         "me",
         "openapi",
         "accounts",
         "overview",
         "account",
-        "changes",
-        "quarter-hours",
-        "days",
-        "snapshots",
-        "trend",
+        "account-changes",
+        "account-quarter-hours",
+        "account-days",
+        "account-periods",
+        "account-snapshots",
+        "account-trend",
         "window",
         "reports",
         "events",
         "event",
         "held",
-        "explain",
-        "story",
-        "source",
+        "event-explain",
+        "event-story",
+        "source-events",
         "location",
         "locations",
     ):
-        assert world.sample(f"api-{name}")["statusCode"] == 200, name
+        assert world.sample(f"read-{name}")["statusCode"] == 200, name
     for layer in ("5m", "30m", "12h", "1d"):
-        world.sample("api-window", layer=layer)
-    assert world.sample("api-report", run=run)["statusCode"] == 200
-    assert world.sample("api-report-person", run=run)["statusCode"] == 404, "nobody has allowed it"
+        world.sample("read-window", layer=layer)
+    assert world.sample("read-report", run=run)["statusCode"] == 200
+    assert world.sample("read-report-person", run=run)["statusCode"] == 404, "nobody has allowed it"
 
 
 def forget_counters(world: World) -> None:

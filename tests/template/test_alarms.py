@@ -13,7 +13,7 @@ from moto import mock_aws
 from benchmarks import cost
 from quarterhour.aws.telemetry import Metric as Own
 from quarterhour.model.clock import ManualClock, using
-from quarterhour.operations.plan import LATE_FIRINGS
+from quarterhour.schedule.plan import LATE_FIRINGS
 from quarterhour_tools.emulator.embedded import adjusted
 from quarterhour_tools.emulator.template import Template
 from tests.support.repository import ROOT
@@ -257,7 +257,7 @@ def test_a_watch_that_stops_is_missed_within_the_hour(known: dict[str, Alarm]) -
 # ---------------------------------------------------------------- that none is forgotten
 
 
-BEHIND_APIS_ALONE: Final = {"ConsoleFunction", "OperationsFunction"}
+BEHIND_APIS_ALONE: Final = {"ConsoleFunction"}
 """Functions that cost nothing at rest: their failures are responses of an API, and its alarm sees those."""
 
 
@@ -306,7 +306,7 @@ def test_every_queue_is_watched(known: dict[str, Alarm], stack: Stack) -> None:
 def test_the_state_of_the_operation_has_the_names_and_the_threshold_of_the_alarms(
     known: dict[str, Alarm], stack: Stack, template: Template, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    module, _ = started(template.functions(attribute)["operations"], monkeypatch)
+    module, _ = started(template.functions(attribute)["read"], monkeypatch)
     looked_at = {
         alarm.name: value.partition(".")[0]
         for alarm in known.values()

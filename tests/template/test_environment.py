@@ -7,13 +7,8 @@ from tests.template.calls import started
 from tests.template.stack import attribute
 
 FUNCTIONS = [
-    *("ingest", "counters", "snapshots", "report", "operator", "api"),
-    *("threads", "accounting", "exchange_rates", "documents", "orders", "billing"),
-    "schedule",
-    "operations",
-    "watch",
-    "statements",
-    "console",
+    *("ingest", "write", "read", "counters", "snapshots"),
+    *("report", "statements", "watch", "repair", "billing", "console"),
 ]
 LIBRARIES = ("AWS_", "POWERTOOLS_")
 

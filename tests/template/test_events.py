@@ -10,8 +10,10 @@ from quarterhour.counters.plan import group
 from quarterhour.ledger.event import Event, Rejection
 from quarterhour.ledger.http import BATCH, ONE, read_request
 from quarterhour_tools.emulator.filters import matches
-from quarterhour_tools.emulator.template import Template
+from quarterhour_tools.emulator.http_api import path_parameters, template_path
+from quarterhour_tools.emulator.template import Route, Template
 from tests.support.repository import ROOT
+from tests.template.calls import started
 from tests.template.stack import attribute, function_of
 
 SAMPLES = sorted((ROOT / "events").iterdir())
@@ -33,23 +35,49 @@ def test_every_function_has_a_sample(template: Template) -> None:
     assert {function_of(path.stem) for path in SAMPLES} == set(template.functions(attribute))
 
 
-def test_every_route_has_a_sample_as_the_api_sends_it(template: Template) -> None:
+def requests() -> list[tuple[str, dict[str, Any]]]:
+    """Return the samples of requests of the API, each with its function."""
+    return [
+        (function, one)
+        for path in SAMPLES
+        if "routeKey" in (one := sample(path.stem)) and (function := function_of(path.stem)) != "console"
+    ]
+
+
+def test_a_request_is_one_as_the_api_sends_it_and_each_of_its_routes_has_one(template: Template) -> None:
     routes = {
         (function.name, f"{route.method} {route.path}")
         for function in template.functions(attribute).values()
         for route in function.routes
     }
-    requests = [
-        (function, one)
-        for path in SAMPLES
-        if "routeKey" in (one := sample(path.stem)) and (function := function_of(path.stem)) != "console"
-    ]
-    assert {(function, request["routeKey"]) for function, request in requests} == routes
-    for _, request in requests:
+    assert {(function, request["routeKey"]) for function, request in requests()} == routes
+    for _, request in requests():
         method, _, route = request["routeKey"].partition(" ")
-        filled = route.format(**request.get("pathParameters", {}))
+        filled = route.replace("+}", "}").format(**request.get("pathParameters", {}))
         assert (request["version"], request["rawPath"]) == ("2.0", filled)
         assert request["requestContext"]["http"]["method"] == method
+
+
+@pytest.mark.parametrize("name", ["read", "write"])
+def test_every_path_that_a_function_answers_has_a_sample(
+    template: Template, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module, _ = started(template.functions(attribute)[name], monkeypatch)
+    sent = [
+        (request["requestContext"]["http"]["method"], request["rawPath"])
+        for function, request in requests()
+        if function == name
+    ]
+    missing = [
+        operation.rule
+        for operation in module.routes.operations
+        if not any(
+            method == operation.method
+            and path_parameters(Route(method, template_path(operation.rule)), path) is not None
+            for method, path in sent
+        )
+    ]
+    assert (len(module.routes.operations) > 10, missing) == (True, [])
 
 
 @pytest.mark.parametrize(

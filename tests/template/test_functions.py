@@ -11,21 +11,15 @@ from tests.template.stack import Properties, Stack, arn_of, listed
 
 FUNCTIONS = [
     "IngestFunction",
+    "WriteFunction",
+    "ReadFunction",
     "CountersFunction",
     "SnapshotsFunction",
     "ReportFunction",
-    "OperatorFunction",
-    "ApiFunction",
-    "ThreadsFunction",
-    "OrdersFunction",
-    "BillingFunction",
-    "ExchangeRatesFunction",
-    "AccountingFunction",
-    "DocumentsFunction",
-    "ScheduleFunction",
-    "OperationsFunction",
-    "WatchFunction",
     "StatementsFunction",
+    "WatchFunction",
+    "RepairFunction",
+    "BillingFunction",
     "ConsoleFunction",
 ]
 REPORTS_SCHEDULE = (
@@ -212,7 +206,7 @@ class Machine(NamedTuple):
 
 MACHINES = [
     Machine("SealingMachine", "ReportFunction", "ReportFunction", "SEALING_ARN", SEALING),
-    Machine("RebuildingMachine", "OperatorFunction", "OperatorFunction", "REBUILDING_ARN", REBUILDING),
+    Machine("RebuildingMachine", "RepairFunction", "RepairFunction", "REBUILDING_ARN", REBUILDING),
     Machine("StatingMachine", "StatementsFunction", "WatchFunction", "STATING_ARN", STATING),
 ]
 
@@ -284,7 +278,7 @@ class TestTheWatch:
         assert allowed(stack, role) == [("lambda:InvokeFunction", "WatchFunction")]
 
 
-@pytest.mark.parametrize("name", ["ScheduleFunction", "WatchFunction"])
+@pytest.mark.parametrize("name", ["WriteFunction", "WatchFunction"])
 class TestWhoChangesTheSchedule:
     def test_knows_the_reports_schedule_by_its_name_and_what_was_deployed(self, stack: Stack, name: str) -> None:
         variables = stack.of("AWS::Lambda::Function")[name]["Environment"]["Variables"]

@@ -86,7 +86,7 @@ def test_a_bad_report_rate_is_refused(rate: str) -> None:
 @pytest.mark.parametrize(
     "rate", ["cron(0/5 8 * * ? *)", "cron(0 8 1 * ? *)", "cron(0 8 ? * ? *)", "cron(99 8 * * ? *)"]
 )
-@pytest.mark.parametrize("name", ["schedule", "watch"])
+@pytest.mark.parametrize("name", ["read", "write", "watch"])
 def test_a_cron_that_only_code_can_judge_stops_the_functions_that_would_set_it(
     rate: str, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

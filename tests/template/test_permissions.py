@@ -21,12 +21,8 @@ from tests.template.day import PARAMETERS, live_through
 from tests.template.stack import Properties, Stack, arn_of, listed, logical_id, parsed
 
 FUNCTIONS = [
-    *("ingest", "counters", "snapshots", "report", "operator", "api"),
-    *("threads", "accounting", "exchange_rates", "documents", "orders", "billing"),
-    "schedule",
-    "operations",
-    "watch",
-    "statements",
+    *("ingest", "write", "read", "counters", "snapshots"),
+    *("report", "statements", "watch", "repair", "billing"),
 ]
 STANDARD = {"Log", "ReadStream", "GiveUp"}
 """Statements for what Lambda does in the function's name: no call of the code shows it, so it has rules of its own."""
@@ -147,12 +143,24 @@ def test_what_is_open_by_its_keys_opens_nothing_to_a_call_that_names_none(stack:
             assert leading_keys(one), f"{one['Sid']} is about the keys of every entity"
 
 
+READING = {
+    *("dynamodb:BatchGetItem", "dynamodb:GetItem", "dynamodb:Query", "s3:GetObject"),
+    *("scheduler:GetSchedule", "sqs:GetQueueAttributes"),
+}
+
+
+def test_the_reading_function_can_write_nothing_but_its_own_log(stack: Stack) -> None:
+    assert {
+        action for one in stack.statements("ReadFunction") if one["Sid"] != "Log" for action in listed(one["Action"])
+    } == READING
+
+
 # ---------------------------------------------------------------- the partitions of windows
 
 
 def window_patterns(stack: Stack) -> list[str]:
-    """Return the key patterns of the partitions of windows that the API may read."""
-    (statement,) = (one for one in stack.statements("ApiFunction") if one["Sid"] == "ReadWindows")
+    """Return the key patterns of the partitions of windows that the reading function may read."""
+    (statement,) = (one for one in stack.statements("ReadFunction") if one["Sid"] == "ReadWindows")
     return leading_keys(statement)
 
 
@@ -163,7 +171,7 @@ def layers() -> list[str]:
     return [name for name in names if re.search(allowed, f"{name}=1d")]
 
 
-def test_the_api_may_read_the_windows_of_every_layer_that_can_be_set(stack: Stack) -> None:
+def test_the_reading_function_may_read_the_windows_of_every_layer_that_can_be_set(stack: Stack) -> None:
     patterns = window_patterns(stack)
     assert len(layers()) > 10
     for layer in layers():
@@ -172,7 +180,7 @@ def test_the_api_may_read_the_windows_of_every_layer_that_can_be_set(stack: Stac
 
 
 @pytest.mark.parametrize("name", ["tom", "smith", "5m", "1h", "1d", "12h", "m", "h"])
-def test_the_api_may_read_nothing_else_of_the_windows_index(stack: Stack, name: str) -> None:
+def test_the_reading_function_may_read_nothing_else_of_the_windows_index(stack: Stack, name: str) -> None:
     others = [
         *(partition for kind in SubjectKind for partition in Thread(kind, name).partitions),
         *Thread(SubjectKind.LINES, f"shop#{name}").partitions,

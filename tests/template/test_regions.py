@@ -5,7 +5,7 @@ import re
 import pytest
 
 from quarterhour.aws import clients
-from quarterhour.console.plan import origin
+from quarterhour.web.static_files import origin
 from tests.template.calls import LAMBDA
 from tests.template.stack import FILE, Stack
 

@@ -22,8 +22,9 @@ from tests.template.calls import World
 from tests.template.stack import Properties, Stack, attribute, function_of, parsed
 
 FUNCTIONS = sorted(Template(parsed(), ROOT).functions(attribute))
-SAMPLES = sorted((ROOT / "events").iterdir())
-BY_HAND = ("operator", "statements")
+SAMPLES = sorted((ROOT / "events").iterdir(), key=lambda path: (path.stem.endswith("-batch"), path))
+"""The batches last: the changed keys in them are stored, and no key that is read is such."""
+BY_HAND = ("repair", "statements")
 """What an operator starts, and whose own words may come back as an error."""
 NAME = "Zoë Quine"
 PERSON = 'Zoë Quine <zoe.quine@example.org> eyJhbGciOi.c2VjcmV0\r\n{"level":"ERROR","message":"forged"}'
@@ -45,6 +46,8 @@ def variants(value: Any, own: AbstractSet[str] = frozenset()) -> Iterator[Any]:
             yield from ({**value, "body": text} for text in texts)
             others = {key: one for key, one in value.items() if key != "body"}
             yield from ({**changed, "body": body} for changed in variants(others, own))
+        case {"proxy": str(path)}:
+            yield from ({"proxy": "/".join(parts)} for parts in variants(path.split("/"), own))
         case dict():
             for key in value.keys() - own:
                 yield from ({**value, key: changed} for changed in variants(value[key], own))
@@ -97,7 +100,7 @@ def world(template: Template, stack: Stack) -> Iterator[World]:
         invoked(world, "report", {})
         for action in ("rebuild", "unpark"):
             world.pass_time(hours=3)
-            invoked(world, "operator", {"action": action})
+            invoked(world, "repair", {"action": action})
         yield world
 
 

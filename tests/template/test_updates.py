@@ -37,11 +37,27 @@ GIVEN_UP = {
         "QuarterRetentionDays is no longer among the parameters",
         "RebuildFunctionName is no longer among the outputs",
         "UnparkFunctionName is no longer among the outputs",
+        "ApiLogGroup is gone",
+        "DocumentsLogGroup is gone",
+        "OrdersLogGroup is gone",
         "RatesLogGroup is gone",
         "RebuildLogGroup is gone",
+        "ScheduleLogGroup is gone",
+        "ThreadsLogGroup is gone",
         "UnparkLogGroup is gone",
     ],
-    "0.2.0": [],
+    "0.2.0": [
+        "OperatorFunctionName is no longer among the outputs",
+        "AccountingLogGroup is gone",
+        "ApiLogGroup is gone",
+        "DocumentsLogGroup is gone",
+        "ExchangeRatesLogGroup is gone",
+        "OperationsLogGroup is gone",
+        "OperatorLogGroup is gone",
+        "OrdersLogGroup is gone",
+        "ScheduleLogGroup is gone",
+        "ThreadsLogGroup is gone",
+    ],
 }
 """What an update from a release gives up on purpose: names that changed, and the logs of functions that are gone."""
 

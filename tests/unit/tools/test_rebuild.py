@@ -1,4 +1,4 @@
-"""`quarterhour rebuild`: it invokes the operator function until the rebuild has ended, and prints what was repaired."""
+"""`quarterhour rebuild`: it invokes the repair function until the rebuild has ended, and prints what was repaired."""
 
 from argparse import ArgumentParser, Namespace
 from datetime import UTC, datetime
@@ -21,7 +21,7 @@ def rebuild(monkeypatch: pytest.MonkeyPatch, answers: list[dict[str, Any]]) -> l
     sent: list[dict[str, Any]] = []
 
     def invoke(_args: Namespace, function: str, event: dict[str, Any]) -> dict[str, Any]:
-        assert function == "Operator"
+        assert function == "Repair"
         sent.append(dict(event))
         return answers[len(sent) - 1]
 

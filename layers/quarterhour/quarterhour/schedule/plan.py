@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, Final, Self
 
-from quarterhour.model.clock import iso_millis, parse_iso
+from quarterhour.model.clock import iso_millis, iso_seconds, parse_iso
 from quarterhour.model.errors import ConflictError, InvalidError
 from quarterhour.model.fields import TEXT, Fields, bounded, shown, text, whole
 from quarterhour.model.quarter_hours import QuarterHour
@@ -181,3 +181,17 @@ def delay(
     if now < due:
         return ON_TIME
     return Delay((now - due).total_seconds(), expression.firings(max(due, desired.since or due), now))
+
+
+LATE_FIRINGS: Final = 2
+"""Reports are late from this delay on, in firings of the schedule. The alarm ``report-late`` has the same threshold."""
+
+
+def shown_delay(sealed_through: QuarterHour | None, behind: Delay) -> dict[str, Any]:
+    """Return the delay of the reports as the API shows it. ``sealed_through`` is ``None`` before the first event."""
+    return {
+        "sealed_until": iso_seconds(sealed_through.end) if sealed_through else None,
+        "delay_seconds": behind.seconds,
+        "delay_firings": round(behind.firings, 3),
+        "late": behind.firings >= LATE_FIRINGS,
+    }

@@ -21,6 +21,9 @@ Handler = Callable[..., http.Response]
 
 Names = tuple[str, ...]
 
+Spellings = tuple[str, ...]
+"""The possible spellings of a name in the path, as far as the caller may see what they name."""
+
 JSON: Final = "application/json"
 MAX_BODY: Final = 1_000_000
 """The maximum size of a body in bytes."""

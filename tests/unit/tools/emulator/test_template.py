@@ -133,7 +133,7 @@ def test_an_unknown_intrinsic_function_is_refused() -> None:
 def test_the_real_template_gives_all_functions() -> None:
     template = Template.load(ROOT / "template.yaml")
     functions = template.functions(attribute)
-    assert {"ingest", "counters", "snapshots", "report", "api"} <= set(functions)
+    assert {"ingest", "counters", "snapshots", "report", "read"} <= set(functions)
     assert functions["report"].schedules == (Timer("quarterhour-dev-report", "rate(1 hour)"),)
     assert [mapping.stream for mapping in functions["counters"].mappings] == ["StreamArn of LedgerTable"]
     assert Route("POST", "/events") in functions["ingest"].routes

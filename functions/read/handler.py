@@ -1,0 +1,141 @@
+"""Answers every GET of the API. Its role can write nothing.
+
+Each feature registers its routes in its ``routes.py``; those of no feature are here.
+"""
+
+import json
+from functools import cache, partial
+from pathlib import Path
+from typing import Any, Final
+
+from aws_lambda_powertools.utilities.typing import LambdaContext
+
+from quarterhour.acceptance import routes as acceptance
+from quarterhour.acceptance.queries import AcceptanceQueries
+from quarterhour.agencies import routes as agencies
+from quarterhour.agencies.agency import AGENCIES
+from quarterhour.agencies.queries import AgencyQueries
+from quarterhour.aws import clients
+from quarterhour.aws.entity_table import EntityReader
+from quarterhour.aws.queues import QueueReader
+from quarterhour.aws.settings import Environment, calendar_of
+from quarterhour.aws.telemetry import observed
+from quarterhour.aws.workers import Workers
+from quarterhour.counters import routes as counters
+from quarterhour.counters.overview import OverviewQueries
+from quarterhour.counters.plan import Retention
+from quarterhour.counters.queries import ACCOUNT_STATES, CounterQueries
+from quarterhour.documents import routes as documents
+from quarterhour.documents.queries import DocumentQueries
+from quarterhour.exchange_rates import routes as exchange_rates
+from quarterhour.exchange_rates.exchange_rate import EXCHANGE_RATE_STATES
+from quarterhour.exchange_rates.queries import ExchangeRateQueries
+from quarterhour.held import routes as held
+from quarterhour.held.queries import HeldQueries
+from quarterhour.ledger import routes as ledger
+from quarterhour.ledger.queries import EventLookup, ExplanationQueries, LedgerQueries, StoryQueries
+from quarterhour.locations import routes as locations
+from quarterhour.locations.queries import LocationQueries
+from quarterhour.orders import routes as orders
+from quarterhour.orders.queries import OrderQueries
+from quarterhour.rate_cards import routes as rate_cards
+from quarterhour.rate_cards.queries import RateCardQueries
+from quarterhour.rate_cards.rate_card import RATE_CARDS
+from quarterhour.reports import routes as reports
+from quarterhour.reports.queries import ReportQueries
+from quarterhour.reports.store import began
+from quarterhour.schedule import routes as schedule
+from quarterhour.schedule.expression import EXPECTED, checked
+from quarterhour.schedule.queries import OperationQueries
+from quarterhour.schedule.service import ScheduleReconciler
+from quarterhour.schedule.store import ScheduleStore
+from quarterhour.snapshots import routes as snapshots
+from quarterhour.snapshots.layers import LAYERS, parse_layers
+from quarterhour.snapshots.queries import Layers, SnapshotQueries
+from quarterhour.statements import routes as statements
+from quarterhour.statements.owner import OWNERS
+from quarterhour.statements.queries import StatementQueries
+from quarterhour.threads import routes as threads
+from quarterhour.threads.queries import ThreadQueries
+from quarterhour.threads.subjects import Subjects
+from quarterhour.web import http
+from quarterhour.web.access import everyone
+from quarterhour.web.routing import Routes
+
+env = Environment.of_process()
+dynamodb, s3 = clients.dynamodb(), clients.s3()
+workers = Workers(env.integer("MAX_CONCURRENCY", minimum=1))
+bucket = env.text("REPORT_BUCKET")
+entities = EntityReader(dynamodb, env.text("ENTITY_TABLE"))
+began_at = partial(began, entities)
+rate = env.parsed("REPORT_RATE", EXPECTED, checked)
+layers = Layers(env.parsed("SNAPSHOT_LAYERS", LAYERS, parse_layers))
+queues = {
+    "counters-parked": env.text("COUNTERS_PARKED_QUEUE_URL"),
+    "snapshots-parked": env.text("SNAPSHOTS_PARKED_QUEUE_URL"),
+    "billing-parked": env.text("BILLING_PARKED_QUEUE_URL"),
+    "counters-dead-letters": env.text("COUNTERS_DEAD_LETTERS_QUEUE_URL"),
+    "snapshots-dead-letters": env.text("SNAPSHOTS_DEAD_LETTERS_QUEUE_URL"),
+    "billing-dead-letters": env.text("BILLING_DEAD_LETTERS_QUEUE_URL"),
+    "report-dead-letters": env.text("REPORT_DEAD_LETTERS_QUEUE_URL"),
+}
+"""The URLs of the queues by the names of their alarms."""
+
+account_queries = CounterQueries(entities)
+account_snapshots = SnapshotQueries(entities, ACCOUNT_STATES)
+rate_snapshots = SnapshotQueries(entities, EXCHANGE_RATE_STATES)
+document_queries = DocumentQueries(entities)
+agency_queries = AgencyQueries(document_queries)
+rate_card_queries = RateCardQueries(entities)
+events = EventLookup(dynamodb, env.text("IDENTITY_TABLE"), env.text("LEDGER_TABLE"))
+ledger_queries = LedgerQueries(dynamodb, env.text("LEDGER_TABLE"), entities, workers, began_at)
+retention = Retention(env.days("QUARTER_HOUR_RETENTION_DAYS"), env.days("DAY_RETENTION_DAYS"))
+statement_queries = StatementQueries(entities, s3, bucket, calendar_of(env), retention, began_at)
+reconciler = ScheduleReconciler(ScheduleStore(clients.scheduler(), env.text("SCHEDULE_NAME"), entities), rate)
+operation = OperationQueries(QueueReader(clients.sqs(), queues), entities, rate, env.seconds("GRACE_SECONDS"))
+
+routes = Routes(env)
+counters.read_totals(routes, account_queries, OverviewQueries(account_queries, workers))
+counters.read_states(routes, account_queries, account_snapshots, layers)
+snapshots.read(routes, {snapshots.ACCOUNTS: account_snapshots, "exchange-rates": rate_snapshots}, layers)
+reports.read(routes, ReportQueries(entities, s3, bucket), document_queries)
+ledger.read_spans(routes, ledger_queries)
+ledger.read_one(routes, events, ExplanationQueries(events, rate_card_queries), StoryQueries(events, entities, workers))
+held.read(routes, HeldQueries(entities))
+locations.read(routes, LocationQueries(entities))
+statements.read(routes, statement_queries, account_queries)
+acceptance.read(routes, AcceptanceQueries(entities), statement_queries, account_queries)
+orders.read(routes, OrderQueries(entities))
+documents.read(routes, document_queries, (AGENCIES, OWNERS, RATE_CARDS))
+agencies.read(routes, agency_queries)
+rate_cards.read(routes, rate_card_queries, agency_queries, document_queries)
+exchange_rates.read(routes, ExchangeRateQueries(entities), rate_snapshots, layers)
+threads.read(routes, ThreadQueries(entities), Subjects(events, entities, document_queries.may_read))
+schedule.read(routes, reconciler, operation)
+
+DESCRIPTION: Final = Path(__file__).with_name("openapi.json")
+
+
+@routes.get("/me", allow=everyone)
+def me() -> http.Response:
+    """Return the caller: their name, their roles, and the agencies whose data they may see."""
+    return http.response(200, routes.caller().described())
+
+
+@routes.get("/openapi.json", allow=everyone)
+def description() -> http.Response:
+    """Return the OpenAPI document of all routes, which is this one."""
+    return http.response(200, _description())
+
+
+@cache
+def _description() -> dict[str, Any]:
+    described: dict[str, Any] = json.loads(DESCRIPTION.read_text("utf-8"))
+    return described
+
+
+@observed
+@http.answered
+def handler(event: dict[str, Any], context: LambdaContext) -> http.Response:
+    """Return the response to a request."""
+    return routes.handle(event, context)

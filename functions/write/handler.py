@@ -1,0 +1,77 @@
+"""Answers every POST and PUT of the API, but not POST /events, which is ingest's.
+
+Each feature registers its routes in its ``routes.py``.
+"""
+
+from typing import Any
+
+from aws_lambda_powertools.utilities.typing import LambdaContext
+
+from quarterhour.acceptance import routes as acceptance
+from quarterhour.acceptance.service import AcceptanceService
+from quarterhour.acceptance.store import AcceptanceStore
+from quarterhour.agencies import routes as agencies
+from quarterhour.agencies.agency import AGENCIES
+from quarterhour.aws import clients
+from quarterhour.aws.entity_table import EntityReader
+from quarterhour.aws.settings import Environment
+from quarterhour.aws.telemetry import observed
+from quarterhour.aws.workers import Workers
+from quarterhour.documents import routes as documents
+from quarterhour.documents.queries import DocumentQueries
+from quarterhour.documents.service import DocumentService
+from quarterhour.documents.store import DocumentStore
+from quarterhour.exchange_rates import routes as exchange_rates
+from quarterhour.exchange_rates.queries import ExchangeRateQueries
+from quarterhour.exchange_rates.service import ExchangeRateService
+from quarterhour.exchange_rates.store import ExchangeRateStore
+from quarterhour.ledger.queries import EventLookup
+from quarterhour.orders import routes as orders
+from quarterhour.orders.service import OrderService
+from quarterhour.orders.store import OrderStore
+from quarterhour.rate_cards.rate_card import RATE_CARDS
+from quarterhour.schedule import routes as schedule
+from quarterhour.schedule.expression import EXPECTED, checked
+from quarterhour.schedule.service import ScheduleReconciler
+from quarterhour.schedule.store import ScheduleStore
+from quarterhour.statements.owner import OWNERS
+from quarterhour.threads import routes as threads
+from quarterhour.threads.service import ThreadService
+from quarterhour.threads.store import ThreadStore
+from quarterhour.threads.subjects import Subjects
+from quarterhour.web import http
+from quarterhour.web.routing import Routes
+
+env = Environment.of_process()
+dynamodb = clients.dynamodb()
+table = env.text("ENTITY_TABLE")
+entities = EntityReader(dynamodb, table)
+events = EventLookup(dynamodb, env.text("IDENTITY_TABLE"), env.text("LEDGER_TABLE"))
+workers = Workers(env.integer("MAX_CONCURRENCY", minimum=1))
+
+order_store = OrderStore(dynamodb, clients.dynamodb_once(), table, workers)
+document_service = DocumentService(entities, DocumentStore(dynamodb, table))
+rate_service = ExchangeRateService(
+    ExchangeRateQueries(entities), ExchangeRateStore(dynamodb, table), env.currency("BASE_CURRENCY")
+)
+schedule_store = ScheduleStore(clients.scheduler(), env.text("SCHEDULE_NAME"), entities)
+
+routes = Routes(env)
+orders.write(routes, OrderService(order_store))
+documents.write(routes, document_service, (AGENCIES, OWNERS, RATE_CARDS))
+agencies.write(routes, document_service)
+exchange_rates.write(routes, rate_service)
+threads.write(
+    routes,
+    ThreadService(ThreadStore(dynamodb, table)),
+    Subjects(events, entities, DocumentQueries(entities).may_read),
+)
+schedule.write(routes, ScheduleReconciler(schedule_store, env.parsed("REPORT_RATE", EXPECTED, checked)))
+acceptance.write(routes, AcceptanceService(AcceptanceStore(dynamodb, entities), events))
+
+
+@observed
+@http.answered
+def handler(event: dict[str, Any], context: LambdaContext) -> http.Response:
+    """Return the response to a request."""
+    return routes.handle(event, context)

@@ -1,0 +1,101 @@
+"""The routes of the accounts: their totals, their states, and the overview of all."""
+
+from quarterhour.aws.entity import Values
+from quarterhour.counters.keys import account_pk
+from quarterhour.counters.overview import OverviewQueries
+from quarterhour.counters.queries import CounterQueries, read_currency
+from quarterhour.model import fields, instants
+from quarterhour.model.identifiers import Account
+from quarterhour.model.instants import ALWAYS, DAY, MONTH
+from quarterhour.model.periods import PERIOD, Period
+from quarterhour.snapshots.queries import Layers, SnapshotQueries
+from quarterhour.snapshots.requests import PARAMETERS as STATES
+from quarterhour.snapshots.requests import states
+from quarterhour.web import http, parameters
+from quarterhour.web.access import everyone, own_agency
+from quarterhour.web.parameters import MOMENT, PAGE
+from quarterhour.web.routing import Routes, Spellings
+
+
+def read_totals(routes: Routes, counters: CounterQueries, overviews: OverviewQueries) -> None:
+    """Register the routes of the totals."""
+
+    def find(agency: Spellings, currency: str) -> tuple[Account, Values]:
+        return counters.find(agency, parameters.decoded(currency))
+
+    @routes.get("/accounts", allow=everyone, query=("agency", "currency", *PAGE))
+    def accounts() -> http.Response:
+        """Return the accounts, each with its lifetime totals."""
+        query = routes.parameters()
+        agency = routes.caller().requested_agency(query)
+        currency = query.optional("currency", fields.CURRENCY, read_currency, None)
+        paging = query.paging()
+        return http.response(200, paging.body(counters.accounts(agency, currency, paging, routes.seconds_left)))
+
+    @routes.get("/overview", allow=everyone, query=("period", "agency", *PAGE))
+    def overview() -> http.Response:
+        """Return the accounts with their totals in a period and the one before, and the sums of their days."""
+        query = routes.parameters()
+        period = query.required("period", PERIOD, instants.month)
+        agency = routes.caller().requested_agency(query)
+        return http.response(200, overviews.page(period, agency, query.paging(), routes.seconds_left))
+
+    @routes.get("/accounts/<agency>/<currency>", allow=own_agency)
+    def account_totals(agency: Spellings, currency: str) -> http.Response:
+        """Return an account's lifetime totals."""
+        return http.response(200, counters.totals(*find(agency, currency)))
+
+    @routes.get("/accounts/<agency>/<currency>/quarter-hours", allow=own_agency, query=("from", "to", *PAGE))
+    def account_quarter_hours(agency: Spellings, currency: str) -> http.Response:
+        """Return an account's totals per quarter-hour."""
+        query = routes.parameters()
+        start, end = query.span(MOMENT, instants.moment)
+        paging = query.paging()
+        account, _ = find(agency, currency)
+        return http.response(200, paging.body(counters.quarter_hours(account, start, end, paging)))
+
+    @routes.get("/accounts/<agency>/<currency>/days", allow=own_agency, query=("from", "to", *PAGE))
+    def account_days(agency: Spellings, currency: str) -> http.Response:
+        """Return an account's totals per day."""
+        query = routes.parameters()
+        first, end = query.span(DAY, instants.day)
+        paging = query.paging()
+        account, _ = find(agency, currency)
+        return http.response(200, paging.body(counters.days(account, first, end, paging)))
+
+    @routes.get("/accounts/<agency>/<currency>/periods", allow=own_agency, query=("from", "to", *PAGE))
+    def account_periods(agency: Spellings, currency: str) -> http.Response:
+        """Return an account's totals per period."""
+        query = routes.parameters()
+        first, end = query.span(MONTH, instants.month, (Period.of(ALWAYS[0]), Period.of(ALWAYS[1])))
+        paging = query.paging()
+        account, _ = find(agency, currency)
+        return http.response(200, paging.body(counters.periods(account, first, end, paging)))
+
+
+def read_states(routes: Routes, counters: CounterQueries, snapshots: SnapshotQueries, layers: Layers) -> None:
+    """Register the routes of the states; ``snapshots`` are those of accounts."""
+
+    def find(agency: Spellings, currency: str) -> tuple[Account, Values]:
+        return counters.find(agency, parameters.decoded(currency))
+
+    @routes.get("/accounts/<agency>/<currency>/snapshots", allow=own_agency, query=STATES)
+    def account_snapshots(agency: Spellings, currency: str) -> http.Response:
+        """Return an account's states in a layer: of a span or a day, the last ones, or the state at an instant."""
+        query = routes.parameters()
+        return http.response(200, states(query, layers, snapshots, lambda: account_pk(find(agency, currency)[0])))
+
+    @routes.get("/accounts/<agency>/<currency>/changes", allow=own_agency, query=PAGE)
+    def account_changes(agency: Spellings, currency: str) -> http.Response:
+        """Return an account's single changes, the newest first."""
+        paging = routes.parameters().paging()
+        account, _ = find(agency, currency)
+        return http.response(200, paging.body(snapshots.last(account_pk(account), layers.changes, paging)))
+
+    @routes.get("/accounts/<agency>/<currency>/trend", allow=own_agency, query=("layer",))
+    def account_trend(agency: Spellings, currency: str) -> http.Response:
+        """Return an account's latest state, compared with its state in the window before."""
+        query = routes.parameters()
+        layer = query.optional("layer", layers.expected, layers.named, layers.shortest)
+        _, latest = find(agency, currency)
+        return http.response(200, snapshots.trend(layer, latest))

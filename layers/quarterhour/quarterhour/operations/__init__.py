@@ -1,1 +1,0 @@
-"""What an operator looks at first: the depths of the queues, and the delay of the reports."""
