@@ -1,18 +1,25 @@
 """Estimates what a million events and a whole month cost in AWS from measured units and speeds, in us-east-1.
 
 `python -m benchmarks.cost` prints the table of docs/operations.md; its options are the shape of the load.
-`python -m benchmarks.cost --months` prints the tables of docs/benchmarks.md.
+`python -m benchmarks.cost --months` prints the tables of docs/benchmarks.md, `python -m benchmarks.cost --template`
+what docs/deployment.md says, computed from template.yaml.
 """
 
 import argparse
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from decimal import Decimal
+from pathlib import Path
 from typing import Final
 
+from benchmarks.functions import ROOT
 from quarterhour.reports.plan import SHARDS_A_PART
+from quarterhour.web.static_files import ASSETS, INDEX
+from quarterhour_tools.emulator.stack import TEMPLATE
+from quarterhour_tools.emulator.template import Template
 
 EVENTS: Final = 1_000_000
+FUNCTION: Final = "AWS::Serverless::Function"
 
 WRITE: Final = Decimal("0.625") / 1_000_000
 """Dollars a write unit, on demand."""
@@ -34,6 +41,10 @@ TRANSITION: Final = Decimal("0.025") / 1_000
 """Dollars a state transition of a Step Functions workflow of the standard kind."""
 LINES_STORED: Final = Decimal("0.023")
 """Dollars a gigabyte and month, in S3."""
+SNAPSHOT_KEPT: Final = Decimal("0.0000015046")
+"""Dollars a second and gigabyte of a function that starts from a snapshot."""
+SNAPSHOT_RESTORED: Final = Decimal("0.0001397998")
+"""Dollars a gigabyte of a process that starts from a snapshot."""
 
 RECORDING_UNITS: Final = Decimal("2.000")
 COUNTING_UNITS: Final = Decimal("0.150")
@@ -46,7 +57,7 @@ CORES_A_GIGABYTE: Final = Decimal(1024) / 1769
 BATCHED: Final = 100
 """The events that a stream delivers at once."""
 BATCH_SECONDS: Final = Decimal("0.2")
-"""Seconds with half a gigabyte, for counters or snapshots of a batch: estimated, not measured."""
+"""Seconds with half a gigabyte, for counters or snapshots of a batch: estimated, not measured. More memory, fewer."""
 REQUEST_SECONDS: Final = Decimal("0.02")
 """Seconds with a gigabyte, for a request's way there and back: estimated, not measured."""
 BYTES_KEPT: Final = 850
@@ -78,6 +89,8 @@ PART_TRANSITIONS: Final = 2
 """Of a part in a quarter-hour's run: estimated, not measured."""
 RUN_TRANSITIONS: Final = 6
 """Of a run besides its parts: estimated, not measured."""
+PAGE_SECONDS: Final = Decimal("0.005")
+"""Seconds for a file of the console: estimated, not measured."""
 MONTHS: Final = (1, 5, 100, 10_000)
 """Millions of events."""
 BATCHES: Final = (1, 100, 500)
@@ -186,6 +199,33 @@ def _months(batch: int) -> str:
     return "\n".join(rows)
 
 
+def snapshots(template: Template) -> str:
+    """Return what starting from snapshots costs, as a table in Markdown."""
+    functions = [one for one in template.resources(FUNCTION).values() if "SnapStart" in one]
+    gigabytes = Decimal(sum(one["MemorySize"] for one in functions)) / 1024
+    what = f"snapshots of {len(functions)} functions with {gigabytes.normalize():f} GB of memory, at any load"
+    kept = (
+        f"{what}: ${SNAPSHOT_KEPT} for a GB and second | ${gigabytes * SNAPSHOT_KEPT * SECONDS_A_MONTH:.2f} in 30 days"
+    )
+    restored = f"each new process: ${SNAPSHOT_RESTORED} for a GB of memory"
+    thousand = f"${SNAPSHOT_RESTORED * 1000:.2f} for 1,000 processes with 1 GB"
+    return "\n".join(("| what | dollars |", "|---|---|", f"| {kept} |", f"| {restored} | {thousand} |"))
+
+
+def strangers(template: Template) -> Decimal:
+    """Return the dollars that calls without a token cost a month at most, at the rate that the template permits."""
+    rate = int(template.parameters["ConsoleThrottleRate"])
+    memory = {Path(one["CodeUri"]).name: one["MemorySize"] for one in template.resources(FUNCTION).values()}
+    a_second = Decimal(0)
+    for route, function in template.open_routes().items():
+        sizes = {path.name: path.stat().st_size for path in (ROOT / "functions" / function / "static").rglob("*.*")}
+        sent = max(sizes.values()) if route.path.startswith(ASSETS) else sizes[INDEX]
+        compute = PAGE_SECONDS * memory[function] / 1024 * GIGABYTE_SECOND
+        logged = (BYTES_LOGGED + ACCESS_BYTES) * LOGGED
+        a_second += rate * (REQUEST + INVOCATION + compute + logged + sent * SENT)
+    return a_second * SECONDS_A_MONTH
+
+
 def _units(what: str, each: Decimal, kind: str, price: Decimal) -> Line:
     how = f"{each.normalize():f} {kind} an event x ${price * 1_000_000:.3f}/million"
     return Line(what, how, EVENTS * each * price)
@@ -197,8 +237,14 @@ def main() -> None:
     for one in fields(Shape):
         parser.add_argument(f"--{one.name.replace('_', '-')}", type=type(one.default), default=one.default)
     parser.add_argument("--months", action="store_true", help="the cost of whole months, with all services")
+    parser.add_argument("--template", action="store_true", help="what depends on the template alone")
     options = vars(parser.parse_args())
-    print(months() if options.pop("months") else table(Shape(**options)))
+    of_months, of_template = options.pop("months"), options.pop("template")
+    if of_template:
+        template = Template.load(TEMPLATE)
+        print(snapshots(template), f"calls without a token: ${strangers(template):,.0f} a month at most", sep="\n\n")
+    else:
+        print(months() if of_months else table(Shape(**options)))
 
 
 if __name__ == "__main__":

@@ -2,12 +2,14 @@
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator
 from typing import NamedTuple
 
 import pytest
 
-from tests.template.stack import Properties, Stack, arn_of, listed
+from tests.support.repository import ROOT
+from tests.template.stack import Properties, Stack, aliased, arn_of, listed
 
 FUNCTIONS = [
     "IngestFunction",
@@ -29,6 +31,9 @@ SEALING = "arn:${AWS::Partition}:states:${AWS::Region}:${AWS::AccountId}:stateMa
 REBUILDING = SEALING.replace("-sealing", "-rebuilding")
 STATING = SEALING.replace("-sealing", "-stating")
 REBUILDS = REBUILDING.replace(":stateMachine:", ":execution:") + ":*"
+STACK_NAME = "quarterhour-" + "s" * 16
+"""With a stage as long as the parameter permits."""
+LONGEST_POLICY = 20_480
 STREAMS = {"CountersFunction": "LedgerTable", "SnapshotsFunction": "EntityTable", "BillingFunction": "EntityTable"}
 
 
@@ -121,6 +126,19 @@ class TestEachStreamFunction:
         assert mapping["EventSourceArn"] == {"Fn::GetAtt": [table, "StreamArn"]}
         assert (mapping["ParallelizationFactor"], mapping["StartingPosition"]) == (1, "TRIM_HORIZON")
 
+    def test_stays_paused_through_an_update(self, stack: Stack, name: str, table: str) -> None:
+        """An operator pauses it before the format of stored items changes; a deployment that set it would resume it."""
+        assert "Enabled" not in self.mapping(stack, name), table
+
+    def test_is_paused_by_the_commands_of_the_deployment_page(self, stack: Stack, name: str, table: str) -> None:
+        (logical,) = (
+            id_
+            for id_, one in stack.of("AWS::Lambda::EventSourceMapping").items()
+            if one["FunctionName"] == {"Ref": name}
+        )
+        page = (ROOT / "docs" / "deployment.md").read_text("utf-8")
+        assert logical in page.partition("### A change of format")[2].partition("\n## ")[0], table
+
     def test_tells_what_failed_and_retries_in_halves(self, stack: Stack, name: str, table: str) -> None:
         mapping = self.mapping(stack, name)
         assert mapping["FunctionResponseTypes"] == ["ReportBatchItemFailures"], table
@@ -145,6 +163,36 @@ class TestEachStreamFunction:
     def test_parks_apart_from_the_dead_letters(self, stack: Stack, name: str, table: str) -> None:
         variables = stack.of("AWS::Lambda::Function")[name]["Environment"]["Variables"]
         assert variables["PARKED_QUEUE_URL"] == {"Ref": f"{name.removesuffix('Function')}ParkedQueue"}, table
+
+
+def test_the_routes_of_a_function_fit_into_its_policy(stack: Stack) -> None:
+    """SAM adds a statement for each route to the policy of the function's alias, which Lambda limits."""
+    sizes: Counter[str] = Counter()
+    for name, permission in stack.of("AWS::Lambda::Permission").items():
+        function = aliased(permission["FunctionName"])
+        sizes[function] += len(json.dumps(statement_of(name, function, permission), separators=(",", ":")))
+    assert {function: size for function, size in sizes.items() if size > LONGEST_POLICY} == {}
+
+
+def statement_of(name: str, function: str, permission: Properties) -> Properties:
+    """Return the statement that Lambda makes of a permission, with names as long as the documented ones can be."""
+    places = "arn:aws:{}:ap-southeast-1:123456789012:{}".format
+    source = permission["SourceArn"]["Fn::Sub"]
+    path = (source if isinstance(source, str) else source[0]).rpartition("execute-api:")[2].partition("/")[2]
+    called = f"{STACK_NAME}-{function}"[:51] + "-0123456789ab"
+    return {
+        "Sid": f"{STACK_NAME}-{name}-0123456789ab",
+        "Effect": "Allow",
+        "Principal": {"Service": "apigateway.amazonaws.com"},
+        "Action": "lambda:InvokeFunction",
+        "Resource": places("lambda", f"function:{called}:live"),
+        "Condition": {"ArnLike": {"AWS:SourceArn": places("execute-api", f"0123456789/{path}")}},
+    }
+
+
+def test_the_counters_have_a_processor_of_their_own(stack: Stack) -> None:
+    """A stream shard brings up to 1,000 events a second, and with many accounts a batch takes its time."""
+    assert stack.of("AWS::Lambda::Function")["CountersFunction"]["MemorySize"] >= 1769
 
 
 def test_a_layer_outlasts_the_update_that_replaces_it_so_that_a_function_can_go_back(stack: Stack) -> None:

@@ -84,6 +84,15 @@ def test_a_bad_report_rate_is_refused(rate: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("writes", "taken"),
+    [("0", True), ("4000", True), ("16000", True), ("3999", False), ("1", False), ("04000", False), ("1e5", False)],
+)
+@pytest.mark.parametrize("name", ["LedgerWarmWrites", "IdentityWarmWrites"])
+def test_warm_writes_are_none_or_no_fewer_than_a_new_table_has(name: str, writes: str, *, taken: bool) -> None:
+    assert accepts(name, writes) is taken
+
+
+@pytest.mark.parametrize(
     "rate", ["cron(0/5 8 * * ? *)", "cron(0 8 1 * ? *)", "cron(0 8 ? * ? *)", "cron(99 8 * * ? *)"]
 )
 @pytest.mark.parametrize("name", ["read", "write", "watch"])

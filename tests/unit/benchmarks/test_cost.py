@@ -2,7 +2,9 @@
 
 from decimal import Decimal
 
-from benchmarks.cost import EVENTS, READ, WRITE, Shape, estimate, month, months, shards, table
+from benchmarks.cost import EVENTS, READ, WRITE, Shape, estimate, month, months, shards, snapshots, strangers, table
+from quarterhour_tools.emulator.stack import TEMPLATE
+from quarterhour_tools.emulator.template import Template
 from tests.support.repository import ROOT
 
 PAGE = (ROOT / "docs" / "operations.md").read_text("utf-8")
@@ -20,6 +22,13 @@ def test_the_operations_page_shows_the_estimate() -> None:
 
 def test_the_benchmarks_page_shows_the_months() -> None:
     assert months() in (ROOT / "docs" / "benchmarks.md").read_text("utf-8")
+
+
+def test_the_deployment_page_shows_what_the_template_costs() -> None:
+    page = " ".join((ROOT / "docs" / "deployment.md").read_text("utf-8").split())
+    template = Template.load(TEMPLATE)
+    assert " ".join(snapshots(template).split()) in page, "python -m benchmarks.cost --template prints it"
+    assert f"cost at most ${strangers(template):,.0f} a month" in page, "python -m benchmarks.cost --template prints it"
 
 
 def test_a_month_costs_what_its_millions_cost_and_what_it_costs_without_events() -> None:
