@@ -20,8 +20,9 @@ from quarterhour.counters.queries import ACCOUNT_STATES, CounterQueries, read_cu
 from quarterhour.documents.keys import report
 from quarterhour.documents.queries import DocumentQueries
 from quarterhour.exchange_rates.exchange_rate import EXCHANGE_RATE_STATES
-from quarterhour.held.queries import HeldQueries, HeldQuery
-from quarterhour.ledger.held_events import HeldReason, HeldStatus
+from quarterhour.ledger.held.held_event import HeldReason
+from quarterhour.ledger.held.keys import HeldStatus
+from quarterhour.ledger.held.queries import HeldQueries, HeldQuery
 from quarterhour.ledger.queries import EventLookup, ExplanationQueries, LedgerQueries, StoryQueries
 from quarterhour.ledger.requests import EVENTS, SOURCE_EVENTS, event_filter, source_span
 from quarterhour.locations.keys import read_place

@@ -15,7 +15,8 @@ from quarterhour.aws.retries import is_cancelled
 from quarterhour.aws.tables import put_items_request, query_pages
 from quarterhour.aws.workers import Workers
 from quarterhour.ledger.event import Event
-from quarterhour.ledger.held_events import HeldEvent, HeldReason, Hold, Reservation, held_key
+from quarterhour.ledger.held.held_event import HeldEvent, HeldReason, Hold, Reservation
+from quarterhour.ledger.held.keys import held_key
 from quarterhour.ledger.keys import linked_event_of, linked_range
 from quarterhour.ledger.linked import LinkedClaim
 from quarterhour.ledger.partitions import partition_request

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quarterhour.ledger.event import Event, Rejection
-from quarterhour.ledger.held_events import Held, HeldReason, Hold, Reservation
+from quarterhour.ledger.held.held_event import Held, HeldReason, Hold, Reservation
 from quarterhour.ledger.linked import Gathered, LinkedClaim, in_rounds, plan_linked
 from quarterhour.ledger.plan import Claim
 from quarterhour.ledger.pricing import CommissionTerms, has_price_of_sale

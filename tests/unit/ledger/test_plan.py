@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quarterhour.ledger.event import Event, Rejection
-from quarterhour.ledger.held_events import Held, HeldReason, Reservation
+from quarterhour.ledger.held.held_event import Held, HeldReason, Reservation
 from quarterhour.ledger.plan import (
     SAFETY,
     Claimed,

@@ -12,7 +12,7 @@ from botocore.exceptions import ClientError
 from quarterhour.aws.retries import ATTEMPTS
 from quarterhour.documents.timeline import Start
 from quarterhour.ledger.event import Event, Rejection
-from quarterhour.ledger.held_events import HeldReason, Hold, Reservation
+from quarterhour.ledger.held.held_event import HeldReason, Hold, Reservation
 from quarterhour.ledger.linked import LinkedClaim
 from quarterhour.ledger.plan import Claim, Claimed, Outcome, Verdict
 from quarterhour.ledger.service import Recorder

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from quarterhour.ledger.event import PAYMENT, VOID, Event, Rejection, Rerating
 from quarterhour.ledger.explanation import Facts
-from quarterhour.ledger.held_events import Held, HeldReason, Hold, Reservation
+from quarterhour.ledger.held.held_event import Held, HeldReason, Hold, Reservation
 from quarterhour.ledger.plan import Claim, Claimed, RecordingSettings, Refundable
 from quarterhour.ledger.pricing import (
     CommissionTerms,

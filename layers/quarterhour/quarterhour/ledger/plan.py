@@ -13,7 +13,7 @@ from enum import Enum
 from typing import Any, Final, Self
 
 from quarterhour.ledger.event import RECORDED_BY, SALE, Event, Rejection
-from quarterhour.ledger.held_events import Held, HeldReason, waits_for
+from quarterhour.ledger.held.held_event import Held, HeldReason, waits_for
 from quarterhour.ledger.pricing import CommissionTerms
 from quarterhour.model import money
 from quarterhour.model.clock import iso_exact, iso_millis

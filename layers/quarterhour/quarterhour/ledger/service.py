@@ -9,7 +9,7 @@ from botocore.exceptions import ClientError
 
 from quarterhour.aws.retries import optimistically
 from quarterhour.ledger.event import Event, Rejection
-from quarterhour.ledger.held_events import Held, HeldReason, Hold, Reservation
+from quarterhour.ledger.held.held_event import Held, HeldReason, Hold, Reservation
 from quarterhour.ledger.linked import Gathered, LinkedClaim, in_rounds, plan_linked
 from quarterhour.ledger.plan import (
     Claim,

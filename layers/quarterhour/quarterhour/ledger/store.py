@@ -15,7 +15,8 @@ from quarterhour.aws.tables import conditional_write, get_items, insert_items, p
 from quarterhour.aws.workers import Workers
 from quarterhour.ledger.event import RECORDED_BY
 from quarterhour.ledger.explanation import Facts
-from quarterhour.ledger.held_events import HeldEvent, HeldReason, Hold, Reservation, held_key, held_values
+from quarterhour.ledger.held.held_event import HeldEvent, HeldReason, Hold, Reservation, held_values
+from quarterhour.ledger.held.keys import held_key
 from quarterhour.ledger.keys import CHECKPOINT_KEY, SHARDS_KEY, linked_values
 from quarterhour.ledger.linked import LinkedClaim
 from quarterhour.ledger.plan import PRIOR, UNREGISTERED, Claim, Claimed, Refundable
