@@ -85,9 +85,9 @@ def _claim(sale: Identity) -> Json:
     event = read_event(batch(int(sale.id.rpartition("-")[2]))[0] | {"id": sale.id})
     if not isinstance(event, Event) or event.commission_rate is None:
         raise TypeError(event)
-    terms = RecordingSettings(1, event.commission_rate, timedelta(hours=1), timedelta(), None)
+    settings = RecordingSettings(1, event.commission_rate, timedelta(hours=1), timedelta(), None)
     return to_item(
-        claim_values(Claim.of(event, _AT, terms, CommissionTerms(event.commission_rate, "event")), "earlier")
+        claim_values(Claim.of(event, _AT, settings, CommissionTerms(event.commission_rate, "event")), "earlier")
     )
 
 

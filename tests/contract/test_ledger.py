@@ -28,7 +28,7 @@ from quarterhour.model.periods import Calendar, Period
 from quarterhour.model.quarter_hours import QuarterHour
 from tests.contract.metered import Metered, Record, cost, metered
 from tests.contract.storage import Storage, only_dynamodb_local
-from tests.support.builders import claim, event, linked_of, rerating, terms
+from tests.support.builders import claim, event, linked_of, rerating, settings
 from tests.support.builders import void as void_of
 from tests.unit.rate_cards.builders import rate_card
 
@@ -115,7 +115,7 @@ def test_claims_are_read_back_whole_however_many(storage: Storage, own: str, at:
 def test_a_claim_is_moved_once(storage: Storage, own: str, at: datetime) -> None:
     old = claim(event(own), at)
     claimed_by(storage, old)
-    ours, theirs = (old.moved(event(own), at + hours * LATER, terms()) for hours in (1, 2))
+    ours, theirs = (old.moved(event(own), at + hours * LATER, settings()) for hours in (1, 2))
     assert storage.ledger.move([(old, ours)]) == [ours]
     assert storage.ledger.move([(old, theirs)]) == []
     assert existing(storage, old) == ours
@@ -125,11 +125,11 @@ def test_a_claim_that_is_moved_gets_and_loses_the_flag_of_a_prior_period(storage
     sold = replace(event(own), time=datetime(2026, 9, 30, 12, tzinfo=UTC))
     old = replace(claim(sold, datetime(2026, 10, 3, 23, tzinfo=UTC)), period=None)
     claimed_by(storage, old)
-    prior = old.moved(sold, datetime(2026, 10, 4, tzinfo=UTC), terms())
+    prior = old.moved(sold, datetime(2026, 10, 4, tzinfo=UTC), settings())
     assert storage.ledger.move([(old, prior)]) == [prior]
     assert existing(storage, old) == prior
     assert (prior.period, prior.prior_period) == (Period(2026, 10), True)
-    current = prior.moved(sold, datetime(2026, 10, 5, tzinfo=UTC), terms(calendar=Calendar(grace_days=9)))
+    current = prior.moved(sold, datetime(2026, 10, 5, tzinfo=UTC), settings(calendar=Calendar(grace_days=9)))
     assert storage.ledger.move([(prior, current)]) == [current]
     assert existing(storage, old) == current
     assert (current.period, current.prior_period) == (Period(2026, 9), False)
@@ -137,7 +137,7 @@ def test_a_claim_that_is_moved_gets_and_loses_the_flag_of_a_prior_period(storage
 
 def test_a_missing_claim_is_not_moved(storage: Storage, own: str, at: datetime) -> None:
     old = claim(event(own), at)
-    assert storage.ledger.move([(old, old.moved(event(own), at + LATER, terms()))]) == []
+    assert storage.ledger.move([(old, old.moved(event(own), at + LATER, settings()))]) == []
     assert not storage.ledger.claims([old.identity])
 
 
@@ -248,7 +248,7 @@ def test_a_void_takes_what_is_left_and_marks_its_sale_in_one_transaction(
     record_property("claim a void", cost(bill))
     assert (bill.write_units, bill.read_units, bill.calls.total()) == (6, 0, 1)
     found = existing(storage, planned.claim)
-    assert (found, found.amount, found.price.commission(Decimal("-6.00"))) == (
+    assert (found, found.amount, found.terms.commission(Decimal("-6.00"))) == (
         planned.claim,
         Decimal("-6.00"),
         Decimal("-0.75"),
@@ -333,13 +333,13 @@ def test_a_rerating_keeps_its_price_with_the_claim_of_its_sale(storage: Storage,
     with_a_fee = rerated(priced, 1, at, "first")
     assert storage.ledger.claim_linked(with_a_fee, "one") == Claimed(with_a_fee.claim, fresh=True)
     sale = existing(storage, priced)
-    assert (sale, sale.price) == (with_a_fee.after, priced.price)
+    assert (sale, sale.terms) == (with_a_fee.after, priced.terms)
     plain = rerated(sale, 2, at, "second")
     storage.ledger.claim_linked(plain, "one")
     assert existing(storage, priced) == plain.after
     back = refund(plain.after, "-10.00", at)
     storage.ledger.claim_linked(back, "one")
-    assert back.claim.price.commission(Decimal("-10.00")) == Decimal("-0.5")
+    assert back.claim.terms.commission(Decimal("-10.00")) == Decimal("-0.5")
 
 
 def test_of_a_rerating_and_a_refund_at_once_the_second_is_planned_again(

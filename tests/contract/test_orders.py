@@ -412,8 +412,8 @@ def test_many_orders_are_billed_in_parallel_each_item_once(
     desk: Desk, own: str, at: datetime, record_property: Record
 ) -> None:
     storage = desk.storage
-    terms = RecordingSettings(1, Decimal("0.10"), timedelta(seconds=120), timedelta(seconds=30), None)
-    recorder = Recorder(terms, storage.ledger, lambda *_: RateCards({}, {}))
+    settings = RecordingSettings(1, Decimal("0.10"), timedelta(seconds=120), timedelta(seconds=30), None)
+    recorder = Recorder(settings, storage.ledger, lambda *_: RateCards({}, {}))
     parking = Parking(storage.sqs, storage.stack.ref("BillingParkedQueue"))
     biller = Biller(desk.store, recorder, parking, storage.workers)
     orders = [f"{own}-{number}" for number in range(12)]

@@ -29,7 +29,7 @@ from quarterhour.model.errors import FieldProblem, SettingsError
 from quarterhour.model.identifiers import Identity, Partition, Position
 from quarterhour.model.periods import Calendar, Period
 from quarterhour.model.quarter_hours import QuarterHour
-from tests.support.builders import AT, QUARTER_HOUR, claim, event, identities, instants, rejection, terms, utc
+from tests.support.builders import AT, QUARTER_HOUR, claim, event, identities, instants, rejection, settings, utc
 
 MICROSECOND = timedelta(microseconds=1)
 RECORDED, DUPLICATE, CONFLICT, REJECTED, UNAVAILABLE, HELD = Verdict
@@ -52,7 +52,7 @@ RECORDED, DUPLICATE, CONFLICT, REJECTED, UNAVAILABLE, HELD = Verdict
     ],
 )
 def test_a_quarter_hour_is_open_then_closing_then_final(now: datetime, phase: Phase) -> None:
-    assert terms().phase(QUARTER_HOUR, now) is phase
+    assert settings().phase(QUARTER_HOUR, now) is phase
 
 
 @given(
@@ -65,7 +65,7 @@ def test_an_ingest_that_appends_to_an_open_quarter_hour_has_ended_when_the_quart
     issued: datetime, now: timedelta, grace: int, longest_run: int
 ) -> None:
     try:
-        agreed = terms(grace=timedelta(seconds=grace), longest_run=timedelta(seconds=longest_run))
+        agreed = settings(grace=timedelta(seconds=grace), longest_run=timedelta(seconds=longest_run))
     except SettingsError:
         return
     quarter_hour = QuarterHour.at(issued)
@@ -76,14 +76,14 @@ def test_an_ingest_that_appends_to_an_open_quarter_hour_has_ended_when_the_quart
 
 @given(st.timedeltas(timedelta(0), timedelta(minutes=15) - MICROSECOND))
 def test_a_quarter_hour_is_open_during_its_quarter_hour(into: timedelta) -> None:
-    assert terms(grace=timedelta(seconds=35)).phase(QUARTER_HOUR, QUARTER_HOUR.start + into) is Phase.OPEN
+    assert settings(grace=timedelta(seconds=35)).phase(QUARTER_HOUR, QUARTER_HOUR.start + into) is Phase.OPEN
 
 
 @pytest.mark.parametrize("grace", [0, 30, 34])
 def test_a_grace_in_which_an_ingest_could_still_write_is_refused(grace: int) -> None:
     with pytest.raises(SettingsError, match=f"a grace of {grace} s is too short: 35 s at least"):
-        terms(grace=timedelta(seconds=grace))
-    assert terms(grace=timedelta(seconds=35)).grace == timedelta(seconds=35)
+        settings(grace=timedelta(seconds=grace))
+    assert settings(grace=timedelta(seconds=35)).grace == timedelta(seconds=35)
 
 
 # ---------------------------------------------------------------- claims
@@ -126,16 +126,16 @@ def test_only_the_claim_of_a_sale_has_a_refundable_amount() -> None:
     assert claim(event(type_="sale.refunded", amount="-1")).refundable is None
 
 
-def test_a_moved_claim_is_in_the_current_quarter_hour_at_the_same_price() -> None:
+def test_a_moved_claim_is_in_the_current_quarter_hour_on_the_same_terms() -> None:
     old = claim(event(commission_rate="0.2"), shards=4, retention=timedelta(days=1))
     new = old.moved(
         event(commission_rate="0.2"),
         utc("02:00"),
-        terms(shards=4, commission_rate=Decimal("0.5"), retention=timedelta(days=9)),
+        settings(shards=4, commission_rate=Decimal("0.5"), retention=timedelta(days=9)),
     )
     assert new.partition == Partition(QuarterHour.parse("202610230200"), old.partition.shard)
     assert new.position == Position.of(old.identity, utc("02:00"))
-    for name in ("identity", "digest", "price", "expires_at", "refundable"):
+    for name in ("identity", "digest", "terms", "expires_at", "refundable"):
         assert getattr(new, name) == getattr(old, name)
 
 
@@ -159,7 +159,7 @@ def test_a_claim_has_the_period_of_the_event_when_it_is_claimed(
 
 def test_a_claim_that_moves_past_the_cut_off_moves_to_the_next_period() -> None:
     old = claim(IN_SEPTEMBER, datetime(2026, 10, 3, 23, 59, tzinfo=UTC))
-    new = old.moved(IN_SEPTEMBER, datetime(2026, 10, 4, 0, 5, tzinfo=UTC), terms())
+    new = old.moved(IN_SEPTEMBER, datetime(2026, 10, 4, 0, 5, tzinfo=UTC), settings())
     assert (new.period, new.prior_period) == (Period(2026, 10), True)
     values = ledger_values(IN_SEPTEMBER, new)
     assert (values["period"], values["prior_period"]) == ("2026-10", "1")
@@ -168,7 +168,7 @@ def test_a_claim_that_moves_past_the_cut_off_moves_to_the_next_period() -> None:
 def test_a_claim_of_an_earlier_version_gets_a_period_when_it_moves() -> None:
     of_earlier = replace(claim(IN_SEPTEMBER), period=None)
     assert "period" not in ledger_values(IN_SEPTEMBER, of_earlier), "the same bytes as at the first try"
-    with_zone = terms(calendar=Calendar(timezone(timedelta(hours=12)), 0))
+    with_zone = settings(calendar=Calendar(timezone(timedelta(hours=12)), 0))
     new = of_earlier.moved(IN_SEPTEMBER, datetime(2026, 10, 1, 12, tzinfo=UTC), with_zone)
     assert (new.period, new.prior_period) == (Period(2026, 10), False), "12 hours ahead of UTC it is 1 October"
 
@@ -240,8 +240,8 @@ def test_a_ledger_item_without_a_period_counts_in_its_month_in_utc() -> None:
     assert Posting.of({name: {"S": value} for name, value in values.items()}).period == Period(2026, 8)
 
 
-def test_an_old_claim_without_a_price_origin_gives_the_ledger_item_of_its_time() -> None:
-    old = replace(claim(), price=CommissionTerms(Decimal("0.10"), ""))
+def test_an_old_claim_without_an_origin_gives_the_ledger_item_of_its_time() -> None:
+    old = replace(claim(), terms=CommissionTerms(Decimal("0.10"), ""))
     assert ledger_values(event(), old).keys() == ledger_values(event(), claim()).keys() - {"terms"}
 
 
@@ -268,7 +268,7 @@ def test_a_claim_without_its_event_is_appended_waits_or_moves_by_the_phase_of_it
     now: datetime, needs: str
 ) -> None:
     absent = claim()
-    step = next_step([absent], now, terms())
+    step = next_step([absent], now, settings())
     assert {name: getattr(step, name) for name in ("append", "wait", "move")} == {
         "append": [],
         "wait": [],
@@ -280,9 +280,9 @@ def test_a_claim_without_its_event_is_appended_waits_or_moves_by_the_phase_of_it
 @given(st.lists(instants, max_size=10), instants)
 def test_each_claim_has_exactly_one_next_step(made: list[datetime], now: datetime) -> None:
     absent = [claim(event(str(i)), at) for i, at in enumerate(made)]
-    step = next_step(absent, now, terms())
+    step = next_step(absent, now, settings())
     assert sorted([*step.append, *step.move, *step.wait], key=str) == sorted(absent, key=str)
-    assert all(terms().phase(one.partition.quarter_hour, now) is Phase.FINAL for one in step.move)
+    assert all(settings().phase(one.partition.quarter_hour, now) is Phase.FINAL for one in step.move)
 
 
 # ---------------------------------------------------------------- outcomes
@@ -361,7 +361,7 @@ def test_a_held_event_that_its_sale_does_not_allow_is_held_with_that_reason() ->
 
 def test_the_receipt_names_the_current_position_of_the_event() -> None:
     old = claim()
-    new = old.moved(event(commission_rate="0.2"), utc("02:00"), terms())
+    new = old.moved(event(commission_rate="0.2"), utc("02:00"), settings())
     (outcome,) = outcomes([event()], {old.identity: Claimed(old, fresh=False)}, {old.identity: new}, {}, {})
     assert outcome.receipt == new.receipt
 

@@ -23,7 +23,7 @@ from quarterhour.model.errors import UnavailableError
 from quarterhour.model.identifiers import Identity
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.rate_cards.plan import NO_RATE_CARDS, RateCardQuery, RateCards, Version
-from tests.support.builders import AT, QUARTER_HOUR, claim, event, rejection, rerating, terms, utc, void
+from tests.support.builders import AT, QUARTER_HOUR, claim, event, rejection, rerating, settings, utc, void
 from tests.support.clocks import Waits
 from tests.support.script import cancelled
 from tests.unit.rate_cards.builders import rate_card
@@ -199,7 +199,7 @@ class Desk:
         self.queries: list[Collection[RateCardQuery]] = []
         self._rate_cards = rate_cards
         stub: Any = tables
-        self.recorder = Recorder(terms(**changed), stub, self._read_rate_cards)
+        self.recorder = Recorder(settings(**changed), stub, self._read_rate_cards)
 
     def _read_rate_cards(self, queries: Collection[RateCardQuery], _: Collection[Version]) -> RateCards:
         self.queries.append(queries)

@@ -91,10 +91,10 @@ class Claim:
     """The ledger position of an event, with everything that makes a repeated append write the same bytes.
 
     ``amount`` is set if it differs from the event's: for a void, and for a refund of the rest of its sale. ``rerated``
-    is the price by the last re-rating of the event: later refunds, voids and re-ratings take it, while every append of
-    the event keeps ``price``. ``period`` is missing in claims of earlier versions. ``prior_period``: whether the event
-    belongs to an earlier period, which is cut off. ``unlinked`` marks an event that an operator released, and that is
-    recorded without its reference to a sale. ``attributes`` and ``recorded_by`` are those of the event that was
+    are the terms by the last re-rating of the event: later refunds, voids and re-ratings take them, while every append
+    of the event keeps ``terms``. ``period`` is missing in claims of earlier versions. ``prior_period``: whether the
+    event belongs to an earlier period, which is cut off. ``unlinked`` marks an event that an operator released, and
+    that is recorded without its reference to a sale. ``attributes`` and ``recorded_by`` are those of the event that was
     claimed, as a retry may have others.
     """
 
@@ -102,7 +102,7 @@ class Claim:
     partition: Partition
     position: Position
     digest: str
-    price: CommissionTerms
+    terms: CommissionTerms
     expires_at: int | None
     refundable: Refundable | None = None
     amount: Decimal | None = None
@@ -114,17 +114,17 @@ class Claim:
     recorded_by: str | None = None
 
     @classmethod
-    def of(cls, event: Event, now: datetime, terms: RecordingSettings, price: CommissionTerms) -> Self:
-        """Return the claim of an event that is recorded now at a price."""
+    def of(cls, event: Event, now: datetime, settings: RecordingSettings, terms: CommissionTerms) -> Self:
+        """Return the claim of an event that is recorded now on some terms."""
         refundable = Refundable(event.account, event.amount) if event.type == SALE else None
-        expires = None if terms.retention is None else int((now + terms.retention).timestamp())
-        partition, position, period, prior = _place(event, now, terms)
+        expires = None if settings.retention is None else int((now + settings.retention).timestamp())
+        partition, position, period, prior = _place(event, now, settings)
         return cls(
             event.identity,
             partition,
             position,
             event.digest,
-            price,
+            terms,
             expires,
             refundable,
             period=period,
@@ -133,9 +133,9 @@ class Claim:
             recorded_by=event.recorded_by,
         )
 
-    def moved(self, event: Event, now: datetime, terms: RecordingSettings) -> "Claim":
-        """Return the claim of an event with a position and a period of now, at the same price."""
-        partition, position, period, prior = _place(event, now, terms)
+    def moved(self, event: Event, now: datetime, settings: RecordingSettings) -> "Claim":
+        """Return the claim of an event with a position and a period of now, on the same terms."""
+        partition, position, period, prior = _place(event, now, settings)
         return replace(self, partition=partition, position=position, period=period, prior_period=prior)
 
     def content(self, event: Event) -> Event:
@@ -146,9 +146,9 @@ class Claim:
         return content if self.amount is None else replace(content, amount=self.amount)
 
     @property
-    def price_in_force(self) -> CommissionTerms:
-        """The price by the last re-rating, or else the first one."""
-        return self.rerated or self.price
+    def terms_in_force(self) -> CommissionTerms:
+        """The terms by the last re-rating, or else the first ones."""
+        return self.rerated or self.terms
 
     @property
     def key(self) -> tuple[str, str]:
@@ -165,10 +165,10 @@ class Claim:
         }
 
 
-def _place(event: Event, now: datetime, terms: RecordingSettings) -> tuple[Partition, Position, Period, bool]:
+def _place(event: Event, now: datetime, settings: RecordingSettings) -> tuple[Partition, Position, Period, bool]:
     """Return the partition, position and period of an event that is claimed now, and whether its own is cut off."""
-    partition, position = Partition.of(event.identity, now, terms.shards), Position.of(event.identity, now)
-    return partition, position, *terms.calendar.period_of(event.time, position.recorded_at)
+    partition, position = Partition.of(event.identity, now, settings.shards), Position.of(event.identity, now)
+    return partition, position, *settings.calendar.period_of(event.time, position.recorded_at)
 
 
 def commission_too_long(event: Event) -> Rejection:
@@ -186,7 +186,7 @@ def ledger_values(event: Event, claim: Claim) -> dict[str, str]:
 
     Raises ``ValueError`` if the commission would need more than 38 digits.
     """
-    commission = claim.price.commission(event.amount)
+    commission = claim.terms.commission(event.amount)
     if commission is None:
         raise ValueError(f"the commission of {claim.identity} needs more than 38 digits")
     values = {
@@ -198,16 +198,16 @@ def ledger_values(event: Event, claim: Claim) -> dict[str, str]:
         "agency": event.account.agency,
         "currency": event.account.currency,
         "amount": money.plain(event.amount),
-        "commission_rate": money.plain(claim.price.commission_rate),
+        "commission_rate": money.plain(claim.terms.commission_rate),
         "commission": money.plain(commission),
         "recorded_at": iso_millis(claim.position.recorded_at),
         "schema": SCHEMA,
         **event.details,
     }
-    if claim.price.origin:
-        values["terms"] = claim.price.origin
-    if claim.price.arithmetic:
-        values["arithmetic"] = claim.price.arithmetic
+    if claim.terms.origin:
+        values["terms"] = claim.terms.origin
+    if claim.terms.arithmetic:
+        values["arithmetic"] = claim.terms.arithmetic
     if event.attributes:
         values["attributes"] = event.attributes
     if claim.recorded_by:
@@ -218,7 +218,7 @@ def ledger_values(event: Event, claim: Claim) -> dict[str, str]:
         values["period"] = str(claim.period)
     if claim.prior_period:
         values["prior_period"] = PRIOR
-    if claim.price.unregistered:
+    if claim.terms.unregistered:
         values["unregistered"] = UNREGISTERED
     return values
 
@@ -305,12 +305,12 @@ class NextStep:
     wait: list[Claim]
 
 
-def next_step(absent: Iterable[Claim], now: datetime, terms: RecordingSettings) -> NextStep:
+def next_step(absent: Iterable[Claim], now: datetime, settings: RecordingSettings) -> NextStep:
     """Return the next step of each claim whose event is absent from the ledger, by the phase of its quarter-hour."""
     step = NextStep([], [], [])
     by_phase = {Phase.OPEN: step.append, Phase.FINAL: step.move, Phase.CLOSING: step.wait}
     for claim in absent:
-        by_phase[terms.phase(claim.partition.quarter_hour, now)].append(claim)
+        by_phase[settings.phase(claim.partition.quarter_hour, now)].append(claim)
     return step
 
 

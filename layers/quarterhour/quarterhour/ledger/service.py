@@ -28,12 +28,12 @@ from quarterhour.ledger.plan import (
 from quarterhour.ledger.pricing import (
     CommissionTerms,
     can_be_unlinked,
-    has_price_of_sale,
+    has_terms_of_sale,
     named_rate_cards,
     needed_rate_cards,
     needs_rate_card,
-    price_of,
     rate_card_time,
+    terms_of,
 )
 from quarterhour.ledger.store import LedgerStore
 from quarterhour.model import clock, money
@@ -97,8 +97,8 @@ class _Results:
 class Recorder:
     """Records events exactly once."""
 
-    def __init__(self, terms: RecordingSettings, store: LedgerStore, read_rate_cards: ReadRateCards) -> None:
-        self._terms = terms
+    def __init__(self, settings: RecordingSettings, store: LedgerStore, read_rate_cards: ReadRateCards) -> None:
+        self._settings = settings
         self._store = store
         self._read_rate_cards = read_rate_cards
         self._prepared = False
@@ -115,7 +115,7 @@ class Recorder:
         recorded: dict[Identity, Claim] = {}
         if events:
             self._prepare()
-            if self._terms.registered_only:
+            if self._settings.registered_only:
                 events, others = self._by_registration(events)
                 self._hold_unregistered(others, request, results)
                 recorded = self._append_missing(others, request, results)
@@ -130,17 +130,17 @@ class Recorder:
             posted = [identity for identity in recorded if results.claims[identity].was_held]
             if posted:
                 self._store.forget_held(posted)
-        kept = self._terms.retention
+        kept = self._settings.retention
         return outcomes(items, results.claims, recorded, results.refused, results.held, remembered=kept)
 
     def remembers(self, at: datetime) -> bool:
         """Return whether the identities of events recorded at an instant or later are still kept."""
-        return self._terms.retention is None or clock.now() < at + self._terms.retention
+        return self._settings.retention is None or clock.now() < at + self._settings.retention
 
     def _prepare(self) -> None:
         # Before the clock is read for the first claim: so every claim is after the checkpoint, by any process.
         if not self._prepared:
-            self._store.prepare(self._terms.shards, QuarterHour.at(clock.now()).previous)
+            self._store.prepare(self._settings.shards, QuarterHour.at(clock.now()).previous)
             self._prepared = True
 
     def _by_registration(self, events: list[Event]) -> tuple[list[Event], list[Event]]:
@@ -177,15 +177,15 @@ class Recorder:
                 results.put(hold.event.identity, held)
 
     def _claim(self, events: list[Event], request: _Request, results: "_Results") -> None:
-        """Claim events at their prices, with the rate cards that are in force."""
+        """Claim events on their terms, with the rate cards that are in force."""
         now = clock.now()
         # A released event with a reference gets here if nobody knows its sale: it is recorded without the reference.
         as_recorded = [(event, event.unlinked if event.linked_to else event) for event in events]
         priced, unpayable = self._price(as_recorded, now)
         planned: dict[Identity, Claim] = {}
-        for event, price in priced:
+        for event, terms in priced:
             if event.identity not in planned:
-                claim = Claim.of(event, now, self._terms, price)
+                claim = Claim.of(event, now, self._settings, terms)
                 planned[event.identity] = replace(claim, unlinked=True) if event.linked_to else claim
         self._refuse(unpayable, results)
         claims = list(planned.values())
@@ -197,7 +197,7 @@ class Recorder:
     def _price(
         self, events: list[tuple[Event, Event]], now: datetime
     ) -> tuple[list[tuple[Event, CommissionTerms]], list[Event]]:
-        """Return events with their prices, and the events whose commission would be too long.
+        """Return events with their terms, and the events whose commission would be too long.
 
         ``events``: each as it was sent, and as it is recorded. Events whose rate card cannot be read now are in
         neither.
@@ -212,17 +212,17 @@ class Recorder:
         unpayable: list[Event] = []
         for event, as_recorded in events:
             in_force = rate_cards.at(event.account.agency, rate_card_time(event, now))
-            price = price_of(as_recorded, in_force, self._terms.commission_rate)
+            terms = terms_of(as_recorded, in_force, self._settings.commission_rate)
             if needs_rate_card(as_recorded) and not rate_cards.is_registered(event.account.agency):
-                price = price._replace(unregistered=True)
-            if price.commission(event.amount) is None:
+                terms = terms._replace(unregistered=True)
+            if terms.commission(event.amount) is None:
                 unpayable.append(event)
             else:
-                priced.append((event, price))
+                priced.append((event, terms))
         return priced, unpayable
 
     def _refuse(self, unpayable: list[Event], results: "_Results") -> None:
-        """Refuse events whose commission would be too long, unless they are claimed at another price, or held."""
+        """Refuse events whose commission would be too long, unless they are claimed on other terms, or held."""
         if not unpayable:
             return
         refused = {(event.identity, event.digest): commission_too_long(event) for event in unpayable}
@@ -240,11 +240,11 @@ class Recorder:
         or a re-rating without its sale would say nothing, so it stays held.
         """
         firsts, rate_cards = self._with_named(first_of_each(linked))
-        priced, unpayable = self._price([(one, one) for one in firsts if not has_price_of_sale(one)], clock.now())
+        priced, unpayable = self._price([(one, one) for one in firsts if not has_terms_of_sale(one)], clock.now())
         self._refuse(unpayable, results)
-        prices = {event.identity: price for event, price in priced}
-        for events in in_rounds(one for one in firsts if has_price_of_sale(one) or one.identity in prices):
-            found = self._claim_round(events, prices, rate_cards, request)
+        terms = {event.identity: one for event, one in priced}
+        for events in in_rounds(one for one in firsts if has_terms_of_sale(one) or one.identity in terms):
+            found = self._claim_round(events, terms, rate_cards, request)
             for event in events.values():
                 if event.identity in found:
                     results.put(event.identity, found[event.identity], event.digest)
@@ -269,7 +269,7 @@ class Recorder:
     def _claim_round(
         self,
         events: Mapping[Identity, Event],
-        prices: Mapping[Identity, CommissionTerms],
+        terms: Mapping[Identity, CommissionTerms],
         rate_cards: Mapping[Version, RateCard],
         request: _Request,
     ) -> Mapping[Identity, object]:
@@ -289,8 +289,8 @@ class Recorder:
                 for sale, event in pending.items()
                 if isinstance(found := known.get(sale), Claim) and not isinstance(known.get(event.identity), Claim)
             }
-            gathered = Gathered(known, self._store.postings(list(sales.values())), prices, rate_cards)
-            planned = plan_linked(pending, gathered, clock.now(), self._terms)
+            gathered = Gathered(known, self._store.postings(list(sales.values())), terms, rate_cards)
+            planned = plan_linked(pending, gathered, clock.now(), self._settings)
             results.update(planned)
             linked = [one for one in planned.values() if isinstance(one, LinkedClaim)]
             claimed = self._store.claim_all_linked(linked, request.id, request.in_time)
@@ -327,7 +327,7 @@ class Recorder:
     def _move(self, events: Mapping[Identity, Event], claims: list[Claim]) -> list[Claim]:
         """Move claims whose quarter-hour is final to the current one; return those that were moved."""
         now = clock.now()
-        return self._store.move([(old, old.moved(events[old.identity], now, self._terms)) for old in claims])
+        return self._store.move([(old, old.moved(events[old.identity], now, self._settings)) for old in claims])
 
     def _look_up(self, known: list[Claim]) -> tuple[list[Claim], NextStep]:
         """Return the known claims whose event is in the ledger, and the next step of the others."""
@@ -340,10 +340,10 @@ class Recorder:
         except UnavailableError:
             return [], NextStep([], [], known)
         found = [claim for claim in known if claim.key in keys]
-        return found, next_step([claim for claim in known if claim.key not in keys], now, self._terms)
+        return found, next_step([claim for claim in known if claim.key not in keys], now, self._settings)
 
     def _is_open(self, quarter_hour: QuarterHour) -> bool:
-        return self._terms.phase(quarter_hour, clock.now()) is Phase.OPEN
+        return self._settings.phase(quarter_hour, clock.now()) is Phase.OPEN
 
 
 def _needs_registration(event: Event) -> bool:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
 _RERATED: Final = ("rerated_rate", "rerated_terms", "rerated_arithmetic")
-"""The attributes of a claim that hold its price by the last re-rating."""
+"""The attributes of a claim that hold its terms by the last re-rating."""
 _CHANGING: Final = ("left", "voided", *_RERATED)
 """The attributes of a claim that linked events change."""
 Entry = tuple[QuarterHour, dict[str, str]]
@@ -46,9 +46,9 @@ def claim_values(claim: Claim, request_id: str) -> dict[str, Any]:
         "quarter_hour": str(claim.partition),
         "position": str(claim.position),
         "digest": claim.digest,
-        "commission_rate": money.plain(claim.price.commission_rate),
-        "terms": claim.price.origin or None,
-        "arithmetic": claim.price.arithmetic or None,
+        "commission_rate": money.plain(claim.terms.commission_rate),
+        "terms": claim.terms.origin or None,
+        "arithmetic": claim.terms.arithmetic or None,
         "request": request_id,
         "expires_at": claim.expires_at,
         "account": str(sale.account) if sale else None,
@@ -58,7 +58,7 @@ def claim_values(claim: Claim, request_id: str) -> dict[str, Any]:
         "period": str(claim.period) if claim.period else None,
         "prior_period": PRIOR if claim.prior_period else None,
         "unlinked": claim.unlinked or None,
-        "unregistered": UNREGISTERED if claim.price.unregistered else None,
+        "unregistered": UNREGISTERED if claim.terms.unregistered else None,
         "rerated_rate": money.plain(rerated.commission_rate) if rerated else None,
         "rerated_terms": rerated.origin if rerated else None,
         "rerated_arithmetic": rerated.arithmetic or None if rerated else None,
@@ -87,16 +87,16 @@ def claim_of(item: Item) -> Claim:
         Period.parse(item["period"]["S"]) if "period" in item else None,
         "prior_period" in item,
         "unlinked" in item,
-        rerated_price(item),
+        rerated_terms(item),
         _text(item, "attributes") or None,
         _text(item, RECORDED_BY) or None,
     )
 
 
-def rerated_price(item: Item) -> CommissionTerms | None:
-    """Return the price by the last re-rating that a claim's item holds; ``None`` if there was none."""
-    commission_rate, terms, arithmetic = (_text(item, name) for name in _RERATED)
-    return CommissionTerms(Decimal(commission_rate), terms, arithmetic) if commission_rate else None
+def rerated_terms(item: Item) -> CommissionTerms | None:
+    """Return the terms by the last re-rating that a claim's item holds; ``None`` if there was none."""
+    commission_rate, origin, arithmetic = (_text(item, name) for name in _RERATED)
+    return CommissionTerms(Decimal(commission_rate), origin, arithmetic) if commission_rate else None
 
 
 def _refundable(item: Item) -> Refundable:

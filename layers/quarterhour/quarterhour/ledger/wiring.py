@@ -19,7 +19,7 @@ def recorder_of(env: Environment, client: "DynamoDBClient", workers: Workers, ti
     Raises ``SettingsError`` for a variable that is missing or invalid.
     """
     entity_table = env.text("ENTITY_TABLE")
-    terms = RecordingSettings(
+    settings = RecordingSettings(
         shards=env.integer("LEDGER_SHARDS", minimum=1),
         commission_rate=env.share("DEFAULT_COMMISSION_RATE"),
         grace=env.seconds("GRACE_SECONDS"),
@@ -29,7 +29,7 @@ def recorder_of(env: Environment, client: "DynamoDBClient", workers: Workers, ti
         registered_only=env.parsed("AGENCY_POLICY", "open or registered", _registered_only),
     )
     store = LedgerStore(client, env.text("IDENTITY_TABLE"), env.text("LEDGER_TABLE"), entity_table, workers)
-    return Recorder(terms, store, RateCardStore(client, entity_table, workers).read)
+    return Recorder(settings, store, RateCardStore(client, entity_table, workers).read)
 
 
 def _registered_only(policy: str) -> bool:
