@@ -21,9 +21,10 @@ from benchmarks.orders import body
 from benchmarks.recording import batch, request
 from quarterhour.aws import workers
 from quarterhour.aws.items import to_item
+from quarterhour.ledger.claims import Claim
 from quarterhour.ledger.event import Event, read_event
-from quarterhour.ledger.plan import Claim, RecordingSettings
 from quarterhour.ledger.pricing import CommissionTerms
+from quarterhour.ledger.settings import RecordingSettings
 from quarterhour.ledger.store import claim_values
 from quarterhour.model.clock import ManualClock, using
 from quarterhour.model.identifiers import Identity, Partition

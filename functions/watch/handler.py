@@ -19,7 +19,7 @@ from quarterhour.aws.workers import Workers
 from quarterhour.ledger.held.service import HeldPoster
 from quarterhour.ledger.held.store import HeldStore
 from quarterhour.ledger.queries import EventLookup
-from quarterhour.ledger.wiring import recorder_of
+from quarterhour.ledger.service import recorder_of
 from quarterhour.reports.store import CheckpointStore, began
 from quarterhour.schedule.expression import EXPECTED, checked
 from quarterhour.schedule.service import ScheduleReconciler

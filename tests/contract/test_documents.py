@@ -28,7 +28,7 @@ from quarterhour.documents.plan import MAX_CONTENT, Draft, read_draft
 from quarterhour.documents.queries import DocumentQueries
 from quarterhour.documents.service import DocumentService
 from quarterhour.documents.store import DocumentStore
-from quarterhour.ledger.plan import Verdict
+from quarterhour.ledger.outcomes import Verdict
 from quarterhour.ledger.queries import EventLookup, ExplanationQueries
 from quarterhour.ledger.service import Recorder
 from quarterhour.ledger.store import LedgerStore

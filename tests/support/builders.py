@@ -9,10 +9,11 @@ from hypothesis import strategies as st
 
 from quarterhour.aws.entity import Key
 from quarterhour.counters.plan import counter_keys
+from quarterhour.ledger.claims import Claim
 from quarterhour.ledger.event import Event, Rejection, read_event
 from quarterhour.ledger.linked import Gathered, LinkedClaim, Target, linked_claim
-from quarterhour.ledger.plan import Claim, RecordingSettings
 from quarterhour.ledger.pricing import has_terms_of_sale, terms_of
+from quarterhour.ledger.settings import RecordingSettings
 from quarterhour.model.clock import iso_millis
 from quarterhour.model.identifiers import Account, Identity, Partition, Position
 from quarterhour.model.periods import Period

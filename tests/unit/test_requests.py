@@ -15,7 +15,7 @@ from quarterhour.counters.distinct import marker_sets
 from quarterhour.counters.plan import CounterChange, Retention
 from quarterhour.ledger import store as ledger
 from quarterhour.ledger.partitions import partition_request
-from quarterhour.ledger.plan import ledger_values
+from quarterhour.ledger.posting import ledger_values
 from quarterhour.model.identifiers import Account
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.reports import store as reports

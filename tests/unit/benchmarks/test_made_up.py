@@ -12,10 +12,11 @@ import pytest
 
 from benchmarks.made_up import ITEM_BYTES, NEWEST, Ledger, MadeUp
 from benchmarks.sizes import item_size
+from quarterhour.ledger.claims import Claim
 from quarterhour.ledger.event import Event, read_event
-from quarterhour.ledger.plan import Claim, RecordingSettings, ledger_values
-from quarterhour.ledger.posting import Posting
+from quarterhour.ledger.posting import Posting, ledger_values
 from quarterhour.ledger.pricing import terms_of
+from quarterhour.ledger.settings import RecordingSettings
 from quarterhour.model.identifiers import Partition, Position
 
 SALE = {

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from quarterhour.ledger.claims import Claim
 from quarterhour.ledger.event import Event, Rejection
 from quarterhour.ledger.held.held_event import Held, HeldReason, Hold, Reservation
 from quarterhour.ledger.linked import Gathered, LinkedClaim, in_rounds, plan_linked
-from quarterhour.ledger.plan import Claim
 from quarterhour.ledger.pricing import CommissionTerms, has_terms_of_sale
 from tests.support.builders import AT, amounts, claim, event, linked_of, linked_to, settings, void
 

@@ -9,11 +9,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from quarterhour.ledger.claims import Claim
 from quarterhour.ledger.event import Event
 from quarterhour.ledger.explanation import applied_rate_card, commission_matches, commission_steps, explanation_of
 from quarterhour.ledger.linked import LinkedClaim
-from quarterhour.ledger.plan import Claim, ledger_values
-from quarterhour.ledger.pricing import CommissionTerms, needed_rate_cards, origin_of, rate_card_in, terms_of
+from quarterhour.ledger.posting import ledger_values
+from quarterhour.ledger.pricing import (
+    CommissionTerms,
+    commission_too_long,
+    needed_rate_cards,
+    origin_of,
+    rate_card_in,
+    terms_of,
+)
 from quarterhour.model import money
 from quarterhour.rate_cards.plan import InForce, LookedAt
 from quarterhour.rate_cards.rate_card import RateCard
@@ -340,3 +348,9 @@ def test_an_old_event_without_commission_terms_and_a_sealed_line_are_explained()
     line = {**facts, **dict.fromkeys(("category", "arithmetic", "refers_to", "time", "location", "quantity"), "")}
     assert explanation_of(old, [])["terms"] == {"from": "unknown"}
     assert explanation_of(line, []) == explanation_of(facts, [])
+
+
+def test_the_rejection_of_a_commission_that_is_too_long_names_the_expectation() -> None:
+    refused = commission_too_long(event(amount="1" * 38))
+    assert (refused.source, refused.id) == ("shop", "order-1")
+    assert [one.field for one in refused.problems] == ["data.amount"]

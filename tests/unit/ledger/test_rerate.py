@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from quarterhour.ledger.claims import Claim
 from quarterhour.ledger.event import Event, Rejection, Rerating, read_event
 from quarterhour.ledger.explanation import commission_matches
 from quarterhour.ledger.linked import LinkedClaim
-from quarterhour.ledger.plan import Claim, ledger_values
+from quarterhour.ledger.posting import ledger_values
 from quarterhour.ledger.pricing import has_terms_of_sale, terms_of
 from quarterhour.ledger.rerate import Rerated, ReratingRequest, adjustment_id, rerated
 from quarterhour.model import exact_json, money

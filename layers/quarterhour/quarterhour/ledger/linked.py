@@ -7,14 +7,17 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from decimal import Decimal
-from typing import NamedTuple
+from typing import NamedTuple, assert_never
 
+from quarterhour.ledger.claims import Claim, Refundable
 from quarterhour.ledger.event import PAYMENT, VOID, Event, Rejection, Rerating
 from quarterhour.ledger.explanation import Facts
 from quarterhour.ledger.held.held_event import Held, HeldReason, Hold, Reservation
-from quarterhour.ledger.plan import Claim, Claimed, RecordingSettings, Refundable
+from quarterhour.ledger.outcomes import Result, Results, result_of
+from quarterhour.ledger.plan import first_of_each
 from quarterhour.ledger.pricing import (
     CommissionTerms,
+    can_be_unlinked,
     commission_left,
     has_own_terms,
     origin_of,
@@ -22,6 +25,7 @@ from quarterhour.ledger.pricing import (
     rerating_terms,
     terms_by,
 )
+from quarterhour.ledger.settings import RecordingSettings
 from quarterhour.model import money
 from quarterhour.model.errors import FieldProblem
 from quarterhour.model.identifiers import Account, Identity
@@ -71,6 +75,15 @@ class _Change(NamedTuple):
     amount: Decimal
     terms: CommissionTerms
     after: Claim
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """Another writer has changed the claim of the sale since it was read: the linked event must be planned again."""
+
+
+LinkedPlan = Result | LinkedClaim | Hold
+"""What to write for a linked event, or the result if there is nothing to write."""
 
 
 def linked_claim(
@@ -215,9 +228,22 @@ def in_rounds(events: Iterable[Event]) -> list[dict[Identity, Event]]:
     return rounds
 
 
+def without_their_sale(events: Iterable[Event], results: Results) -> list[Event]:
+    """Return the events to record without their references: released by an operator, and still of an unknown sale.
+
+    A void or a re-rating without its sale would say nothing, so it stays held.
+    """
+    held = [(event, results.held.get(event.identity)) for event in first_of_each(events) if event.without_sale]
+    return [
+        event
+        for event, one in held
+        if can_be_unlinked(event) and one and not one.problems and one.reservation.reason is HeldReason.UNKNOWN_SALE
+    ]
+
+
 def plan_linked(
     events: Mapping[Identity, Event], gathered: Gathered, now: datetime, settings: RecordingSettings
-) -> dict[Identity, Claimed | LinkedClaim | Hold | Held | Rejection]:
+) -> dict[Identity, LinkedPlan]:
     """Return what to write for each linked event, from events by their sales.
 
     The existing claim or reservation if the event has one that stays; the rejection if its sale does not allow it. The
@@ -230,12 +256,10 @@ def plan_linked(
 
 def _planned(
     event: Event, sale: Identity, gathered: Gathered, now: datetime, settings: RecordingSettings
-) -> Claimed | LinkedClaim | Hold | Held | Rejection | None:
+) -> LinkedPlan | None:
     existing = gathered.claims.get(event.identity)
-    if isinstance(existing, Claim):
-        return Claimed(existing, fresh=False)
-    if existing and not existing.may_become_claim(event.digest):
-        return Held(existing)
+    if isinstance(existing, Claim) or (existing and not existing.may_become_claim(event.digest)):
+        return result_of(existing)
     planned = _against_sale(event, sale, gathered, now, settings)
     return _still_held(existing, planned) if existing else planned
 
@@ -251,6 +275,8 @@ def _still_held(existing: Reservation, planned: LinkedClaim | Hold | Rejection |
             return Held.waiting(existing, planned.reservation.reason)
         case None:
             return None
+        case _:
+            assert_never(planned)
 
 
 def _against_sale(

@@ -9,12 +9,13 @@ from decimal import Decimal
 from typing import Final, NamedTuple
 
 from quarterhour.documents.keys import rate_card_name
-from quarterhour.ledger.event import ADJUSTMENT, PAYMENT, REFUND, RERATING, VOID, Event
+from quarterhour.ledger.event import ADJUSTMENT, PAYMENT, REFUND, RERATING, VOID, Event, Rejection
 from quarterhour.model import money
 from quarterhour.model.clock import parse_iso
+from quarterhour.model.errors import FieldProblem
 from quarterhour.rate_cards import arithmetic
 from quarterhour.rate_cards.arithmetic import Charge, Difference, Named, Share
-from quarterhour.rate_cards.plan import InForce, RateCardQuery, Version
+from quarterhour.rate_cards.plan import NO_RATE_CARDS, InForce, RateCardQuery, RateCards, Version
 from quarterhour.rate_cards.rate_card import RateCard, Sold
 
 BY_EVENT: Final = "event"
@@ -73,6 +74,11 @@ def can_be_unlinked(event: Event) -> bool:
     return event.type != VOID and RERATING not in event.details
 
 
+def standalone(event: Event) -> Event:
+    """Return an event without its reference to a sale, so that it has terms of its own."""
+    return event.unlinked if event.linked_to else event
+
+
 def named_rate_cards(events: Iterable[Event]) -> set[Version]:
     """Return the versions of rate cards that the re-ratings among these events name."""
     return {(rerating.rate_card, rerating.version) for event in events if (rerating := event.rerating)}
@@ -103,6 +109,38 @@ def terms_of(event: Event, in_force: Iterable[InForce], default_commission_rate:
         if rule := one.rate_card.rule_for(sold):
             return charge_terms(rule.charge(sold), origin_of(one.document, one.version, event.account.agency))
     return CommissionTerms(default_commission_rate, BY_DEFAULT)
+
+
+class Priced(NamedTuple):
+    """Events with their terms, and the events whose commission would need more than 38 digits."""
+
+    terms: list[tuple[Event, CommissionTerms]]
+    too_long: list[Event]
+
+
+def priced(
+    events: Iterable[Event], rate_cards: RateCards | None, default_commission_rate: Decimal, now: datetime
+) -> Priced:
+    """Return the terms that events have of their own, whatever they refer to.
+
+    ``rate_cards``: those that the events need. If it is ``None``, as they cannot be read now, the result lacks the
+    events that need one.
+    """
+    found = Priced([], [])
+    for event in events:
+        own = standalone(event)
+        if rate_cards is None and needs_rate_card(own):
+            continue
+        known = rate_cards or NO_RATE_CARDS
+        agency = event.account.agency
+        terms = terms_of(own, known.at(agency, rate_card_time(event, now)), default_commission_rate)
+        if needs_rate_card(own) and not known.is_registered(agency):
+            terms = terms._replace(unregistered=True)
+        if terms.commission(event.amount) is None:
+            found.too_long.append(event)
+        else:
+            found.terms.append((event, terms))
+    return found
 
 
 def has_own_terms(origin: str) -> bool:
@@ -179,3 +217,13 @@ def sold_in(type_: str, amount: Decimal, currency: str, details: Mapping[str, st
     # A fee on a sale of 0 could never be refunded: a refund gets the part of the commission for its amount.
     items = None if type_ == ADJUSTMENT or amount.is_zero() else Decimal(details.get("quantity", _ONE)).copy_abs()
     return Sold(amount, currency, items, details.get("category", ""), details.get("location", ""))
+
+
+def commission_too_long(event: Event) -> Rejection:
+    """Return the rejection of an event whose commission would need more than 38 digits."""
+    problem = FieldProblem(
+        "data.amount",
+        f"gives a commission of more than {money.MAX_DIGITS} digits at the price in force",
+        "fewer digits, or an event that names its commission_rate",
+    )
+    return Rejection(event.identity.source, event.identity.id, (problem,))

@@ -6,7 +6,7 @@ from enum import Enum
 from typing import Any
 
 from quarterhour.ledger.held.held_event import HeldEvent, waits_for
-from quarterhour.ledger.plan import Outcome, Verdict
+from quarterhour.ledger.outcomes import Outcome, Verdict
 from quarterhour.model.clock import parse_iso
 
 DAY = timedelta(days=1)

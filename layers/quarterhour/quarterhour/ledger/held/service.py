@@ -12,7 +12,7 @@ from quarterhour.ledger.held.keys import LOWEST, held_at
 from quarterhour.ledger.held.plan import Next, PostingRun, age, explained, next_of
 from quarterhour.ledger.held.requests import DiscardRequest, ReleaseRequest
 from quarterhour.ledger.held.store import HeldStore
-from quarterhour.ledger.plan import Outcome
+from quarterhour.ledger.outcomes import Outcome
 from quarterhour.ledger.pricing import can_be_unlinked
 from quarterhour.ledger.service import Recorder
 from quarterhour.model import clock
