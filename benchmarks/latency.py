@@ -21,9 +21,10 @@ from benchmarks.orders import body
 from benchmarks.recording import batch, request
 from quarterhour.aws import workers
 from quarterhour.aws.items import to_item
+from quarterhour.ledger.claims import Claim
 from quarterhour.ledger.event import Event, read_event
-from quarterhour.ledger.plan import Claim, RecordingSettings
 from quarterhour.ledger.pricing import CommissionTerms
+from quarterhour.ledger.settings import RecordingSettings
 from quarterhour.ledger.store import claim_values
 from quarterhour.model.clock import ManualClock, using
 from quarterhour.model.identifiers import Identity, Partition
@@ -85,9 +86,9 @@ def _claim(sale: Identity) -> Json:
     event = read_event(batch(int(sale.id.rpartition("-")[2]))[0] | {"id": sale.id})
     if not isinstance(event, Event) or event.commission_rate is None:
         raise TypeError(event)
-    terms = RecordingSettings(1, event.commission_rate, timedelta(hours=1), timedelta(), None)
+    settings = RecordingSettings(1, event.commission_rate, timedelta(hours=1), timedelta(), None)
     return to_item(
-        claim_values(Claim.of(event, _AT, terms, CommissionTerms(event.commission_rate, "event")), "earlier")
+        claim_values(Claim.of(event, _AT, settings, CommissionTerms(event.commission_rate, "event")), "earlier")
     )
 
 

@@ -13,7 +13,7 @@ from quarterhour.aws.settings import Environment
 from quarterhour.aws.telemetry import observed
 from quarterhour.aws.workers import Workers
 from quarterhour.billing.service import Biller
-from quarterhour.ledger.wiring import recorder_of
+from quarterhour.ledger.service import recorder_of
 from quarterhour.orders.store import OrderStore
 
 env = Environment.of_process()

@@ -11,7 +11,7 @@ from quarterhour.aws.workers import Workers
 from quarterhour.ledger.http import read_request, response_parts
 from quarterhour.ledger.metrics import count_outcomes
 from quarterhour.ledger.people import sent_by
-from quarterhour.ledger.wiring import recorder_of
+from quarterhour.ledger.service import recorder_of
 from quarterhour.orders.events import unreserved
 from quarterhour.web import http
 from quarterhour.web.access import Gate, Role, people

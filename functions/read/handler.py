@@ -30,9 +30,9 @@ from quarterhour.documents.queries import DocumentQueries
 from quarterhour.exchange_rates import routes as exchange_rates
 from quarterhour.exchange_rates.exchange_rate import EXCHANGE_RATE_STATES
 from quarterhour.exchange_rates.queries import ExchangeRateQueries
-from quarterhour.held import routes as held
-from quarterhour.held.queries import HeldQueries
 from quarterhour.ledger import routes as ledger
+from quarterhour.ledger.held import routes as held
+from quarterhour.ledger.held.queries import HeldQueries
 from quarterhour.ledger.queries import EventLookup, ExplanationQueries, LedgerQueries, StoryQueries
 from quarterhour.locations import routes as locations
 from quarterhour.locations.queries import LocationQueries

@@ -16,10 +16,10 @@ from quarterhour.aws.executions import Executions
 from quarterhour.aws.settings import Environment, calendar_of
 from quarterhour.aws.telemetry import Metric, count, logger, observed
 from quarterhour.aws.workers import Workers
-from quarterhour.held.service import HeldPoster
-from quarterhour.held.store import HeldStore
+from quarterhour.ledger.held.service import HeldPoster
+from quarterhour.ledger.held.store import HeldStore
 from quarterhour.ledger.queries import EventLookup
-from quarterhour.ledger.wiring import recorder_of
+from quarterhour.ledger.service import recorder_of
 from quarterhour.reports.store import CheckpointStore, began
 from quarterhour.schedule.expression import EXPECTED, checked
 from quarterhour.schedule.service import ScheduleReconciler

@@ -7,7 +7,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from quarterhour.ledger.held_events import HeldReason, HeldStatus
+from quarterhour.ledger.held.held_event import HeldReason
+from quarterhour.ledger.held.keys import HeldStatus
 from quarterhour_tools.operations.deployment import api, configure_target, invoke, operator
 from quarterhour_tools.output import counted, print_table
 

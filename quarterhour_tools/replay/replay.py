@@ -15,7 +15,7 @@ from quarterhour.aws.items import chunks, from_item
 from quarterhour.counters.keys import ACCOUNTS, account_of, account_pk, period_sks
 from quarterhour.counters.keys import period_of as period_of_counter
 from quarterhour.ledger.event import PAYMENT
-from quarterhour.ledger.held_events import HeldStatus, held_partitions
+from quarterhour.ledger.held.keys import HeldStatus, held_partitions
 from quarterhour.ledger.http import MAX_BATCH
 from quarterhour.model import clock, exact_json
 from quarterhour.model.clock import ManualClock

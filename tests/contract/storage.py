@@ -14,7 +14,7 @@ from quarterhour.aws.items import to_item
 from quarterhour.aws.tables import query_pages
 from quarterhour.aws.workers import Workers
 from quarterhour.counters.store import CounterReader, CounterStore
-from quarterhour.held.store import HeldStore
+from quarterhour.ledger.held.store import HeldStore
 from quarterhour.ledger.partitions import LedgerReader
 from quarterhour.ledger.queries import LedgerQueries
 from quarterhour.ledger.store import LedgerStore

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from quarterhour.ledger.event import Event
-from quarterhour.ledger.held_events import HeldEvent, HeldReason, Hold, OperatorDecision, Release, Reservation
+from quarterhour.ledger.held.held_event import HeldEvent, HeldReason, Hold, OperatorDecision, Release, Reservation
 from quarterhour.model.errors import FieldProblem
 from quarterhour.model.identifiers import Identity
 from tests.contract.metered import Record, cost, metered

@@ -15,8 +15,8 @@ from quarterhour.aws.items import to_item
 from quarterhour.aws.parking import Parking
 from quarterhour.aws.tables import BATCH_WRITE
 from quarterhour.billing.service import Biller
-from quarterhour.ledger.plan import RecordingSettings
 from quarterhour.ledger.service import Recorder
+from quarterhour.ledger.settings import RecordingSettings
 from quarterhour.model import clock
 from quarterhour.model.clock import ManualClock, iso_millis, using
 from quarterhour.model.errors import ConflictError, InvalidError, NotFoundError, UnavailableError
@@ -412,8 +412,8 @@ def test_many_orders_are_billed_in_parallel_each_item_once(
     desk: Desk, own: str, at: datetime, record_property: Record
 ) -> None:
     storage = desk.storage
-    terms = RecordingSettings(1, Decimal("0.10"), timedelta(seconds=120), timedelta(seconds=30), None)
-    recorder = Recorder(terms, storage.ledger, lambda *_: RateCards({}, {}))
+    settings = RecordingSettings(1, Decimal("0.10"), timedelta(seconds=120), timedelta(seconds=30), None)
+    recorder = Recorder(settings, storage.ledger, lambda *_: RateCards({}, {}))
     parking = Parking(storage.sqs, storage.stack.ref("BillingParkedQueue"))
     biller = Biller(desk.store, recorder, parking, storage.workers)
     orders = [f"{own}-{number}" for number in range(12)]

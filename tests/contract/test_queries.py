@@ -14,7 +14,7 @@ from quarterhour.counters.keys import account_pk
 from quarterhour.counters.overview import OverviewQueries
 from quarterhour.counters.plan import Retention, quarter_hour_changes
 from quarterhour.counters.queries import CounterQueries
-from quarterhour.ledger.plan import ledger_values
+from quarterhour.ledger.posting import ledger_values
 from quarterhour.model.clock import iso_millis
 from quarterhour.model.errors import NotFoundError
 from quarterhour.model.identifiers import Account, Partition

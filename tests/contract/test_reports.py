@@ -15,7 +15,7 @@ from quarterhour.aws.tables import query_pages
 from quarterhour.counters.plan import Retention, quarter_hour_changes
 from quarterhour.ledger.keys import CHECKPOINT_KEY
 from quarterhour.ledger.partitions import partition_request
-from quarterhour.ledger.plan import ledger_values
+from quarterhour.ledger.posting import ledger_values
 from quarterhour.model.errors import OvertakenError, SealedFileError
 from quarterhour.model.identifiers import Account, Partition
 from quarterhour.model.quarter_hours import QuarterHour

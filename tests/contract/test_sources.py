@@ -13,7 +13,7 @@ from quarterhour.ledger import event_index, event_pages
 from quarterhour.ledger.event import Event
 from quarterhour.ledger.event_index import EventIndex, IndexedSpan
 from quarterhour.ledger.keys import CHECKPOINT_KEY, SHARDS_KEY
-from quarterhour.ledger.plan import ledger_values
+from quarterhour.ledger.posting import ledger_values
 from quarterhour.model.identifiers import Account, Identity
 from quarterhour.model.instants import ALWAYS
 from quarterhour.model.quarter_hours import LENGTH, QuarterHour

@@ -16,7 +16,8 @@ from quarterhour.aws.parking import Parking
 from quarterhour.aws.streams import SEQUENCE_DIGITS, Poison, Record, is_insert
 from quarterhour.counters.keys import account_pk, latest_key
 from quarterhour.counters.plan import Retention, group, quarter_hour_changes
-from quarterhour.ledger.plan import Claim, ledger_values
+from quarterhour.ledger.claims import Claim
+from quarterhour.ledger.posting import ledger_values
 from quarterhour.model.clock import iso_millis
 from quarterhour.model.identifiers import Account
 from quarterhour.model.quarter_hours import QuarterHour

@@ -156,8 +156,8 @@ def test_old_events_that_wait_for_ever_do_not_keep_newer_ones_from_being_posted(
     watch(world)
     post(world, refund("r2", "-2", of="later"))
     post(world, sale("later"))
-    monkeypatch.setattr("quarterhour.held.service.AT_ONCE", 2)
-    monkeypatch.setattr("quarterhour.held.service.MOST", 2)
+    monkeypatch.setattr("quarterhour.ledger.held.service.AT_ONCE", 2)
+    monkeypatch.setattr("quarterhour.ledger.held.service.MOST", 2)
     assert sum(watch(world)["posted"] for _ in range(4)) == 1
     assert in_ledger(world)["r2"] == "later"
     assert listed(world) == [f"old-{number}" for number in range(5)]

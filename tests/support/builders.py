@@ -9,10 +9,11 @@ from hypothesis import strategies as st
 
 from quarterhour.aws.entity import Key
 from quarterhour.counters.plan import counter_keys
+from quarterhour.ledger.claims import Claim
 from quarterhour.ledger.event import Event, Rejection, read_event
 from quarterhour.ledger.linked import Gathered, LinkedClaim, Target, linked_claim
-from quarterhour.ledger.plan import Claim, RecordingSettings
-from quarterhour.ledger.pricing import has_price_of_sale, price_of
+from quarterhour.ledger.pricing import has_terms_of_sale, terms_of
+from quarterhour.ledger.settings import RecordingSettings
 from quarterhour.model.clock import iso_millis
 from quarterhour.model.identifiers import Account, Identity, Partition, Position
 from quarterhour.model.periods import Period
@@ -95,9 +96,9 @@ def rejection(id_: str = "order-1") -> Rejection:
     return read
 
 
-def terms(**changed: object) -> RecordingSettings:
-    """Return an owner's terms: 2 minutes of grace, ingests of at most 30 seconds."""
-    all_terms: dict[str, Any] = {
+def settings(**changed: object) -> RecordingSettings:
+    """Return an owner's settings: 2 minutes of grace, ingests of at most 30 seconds."""
+    all_settings: dict[str, Any] = {
         "shards": 1,
         "commission_rate": Decimal("0.10"),
         "grace": timedelta(seconds=120),
@@ -105,14 +106,14 @@ def terms(**changed: object) -> RecordingSettings:
         "retention": None,
         **changed,
     }
-    return RecordingSettings(**all_terms)
+    return RecordingSettings(**all_settings)
 
 
 def claim(of: Event | None = None, at: datetime = AT, **changed: object) -> Claim:
     """Return the claim of an event at an instant."""
-    agreed = terms(**changed)
+    agreed = settings(**changed)
     claimed = of or event()
-    return Claim.of(claimed, at, agreed, price_of(claimed, (), agreed.commission_rate))
+    return Claim.of(claimed, at, agreed, terms_of(claimed, (), agreed.commission_rate))
 
 
 def linked_of(
@@ -132,8 +133,8 @@ def linked_to(
     ``rate_cards``: those that a re-rating can name. ``facts``: those of the sale in the ledger.
     """
     target = Target(sale, {"type": "sale.recorded", "amount": "1", **facts})
-    prices = {} if has_price_of_sale(sent) else {sent.identity: price_of(sent, (), terms().commission_rate)}
-    return linked_claim(sent, target, Gathered({}, {}, prices, rate_cards or {}), at, terms())
+    terms = {} if has_terms_of_sale(sent) else {sent.identity: terms_of(sent, (), settings().commission_rate)}
+    return linked_claim(sent, target, Gathered({}, {}, terms, rate_cards or {}), at, settings())
 
 
 def posting_item(account: str = "42#GBP", amount: str = "12.50", **changed: str) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from quarterhour.aws.settings import Environment
-from quarterhour.ledger.plan import SAFETY
+from quarterhour.ledger.settings import SAFETY
 from quarterhour.model.errors import SettingsError
 from quarterhour.schedule.expression import LONGEST, checked
 from quarterhour.snapshots.layers import LAYERS, parse_layers

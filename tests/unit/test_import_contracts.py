@@ -50,6 +50,7 @@ def broken(folder: Path) -> set[str]:
         ("quarterhour_tools/emulator/stack.py", "quarterhour_tools.cli", {TOOLS}),
         ("quarterhour/aws/clients.py", "quarterhour_tools.errors", {SHIPPED}),
         ("quarterhour/orders/keys.py", "boto3", {PURE}),
+        ("quarterhour/ledger/held/keys.py", "boto3", {PURE}),
         ("quarterhour/ledger/plan.py", "quarterhour.aws.clients", {PURE}),
     ],
 )

@@ -15,7 +15,7 @@ from quarterhour.counters.distinct import marker_sets
 from quarterhour.counters.plan import CounterChange, Retention
 from quarterhour.ledger import store as ledger
 from quarterhour.ledger.partitions import partition_request
-from quarterhour.ledger.plan import ledger_values
+from quarterhour.ledger.posting import ledger_values
 from quarterhour.model.identifiers import Account
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.reports import store as reports
@@ -23,10 +23,10 @@ from quarterhour.reports.keys import Part
 from quarterhour.reports.plan import Checkpoint, Plan, SealedFile
 from quarterhour.snapshots import store as snapshots
 from quarterhour_tools.emulator.partiql import insertion
-from tests.support.builders import QUARTER_HOUR, claim, event, linked_of, terms, utc, void
+from tests.support.builders import QUARTER_HOUR, claim, event, linked_of, settings, utc, void
 
 SALE = claim()
-MOVED = SALE.moved(event(), utc("02:00"), terms())
+MOVED = SALE.moved(event(), utc("02:00"), settings())
 REFUND = linked_of(event("refund-1", "sale.refunded", amount="-2.50", refers_to="order-1"), SALE)
 VOID = linked_of(void("void-1"), REFUND.after)
 PLAN = Plan(QUARTER_HOUR, QUARTER_HOUR.next, "2026-10-23T02:05:00.000Z", "1.0", 1, ("run-0", "hash-0"))

@@ -12,10 +12,11 @@ import pytest
 
 from benchmarks.made_up import ITEM_BYTES, NEWEST, Ledger, MadeUp
 from benchmarks.sizes import item_size
+from quarterhour.ledger.claims import Claim
 from quarterhour.ledger.event import Event, read_event
-from quarterhour.ledger.plan import Claim, RecordingSettings, ledger_values
-from quarterhour.ledger.posting import Posting
-from quarterhour.ledger.pricing import price_of
+from quarterhour.ledger.posting import Posting, ledger_values
+from quarterhour.ledger.pricing import terms_of
+from quarterhour.ledger.settings import RecordingSettings
 from quarterhour.model.identifiers import Partition, Position
 
 SALE = {
@@ -26,7 +27,7 @@ SALE = {
     "subject": "agency-01",
     "data": {"amount": "12.50", "currency": "EUR"},
 }
-TERMS = RecordingSettings(1, Decimal("0.10"), timedelta(seconds=120), timedelta(seconds=30), None)
+SETTINGS = RecordingSettings(1, Decimal("0.10"), timedelta(seconds=120), timedelta(seconds=30), None)
 TABLE = "Ledger"
 
 
@@ -57,7 +58,9 @@ def query(dynamodb: Any, partition: str, **more: object) -> Any:
 def test_an_item_has_the_attributes_and_the_bytes_of_a_recorded_event() -> None:
     event = read_event(SALE)
     assert isinstance(event, Event)
-    recorded = ledger_values(event, Claim.of(event, NEWEST.start, TERMS, price_of(event, (), TERMS.commission_rate)))
+    recorded = ledger_values(
+        event, Claim.of(event, NEWEST.start, SETTINGS, terms_of(event, (), SETTINGS.commission_rate))
+    )
     made = item(Ledger(1, 1000, shards=4), 999)
     assert made.keys() == recorded.keys()
     assert item_size(made) == ITEM_BYTES

@@ -6,7 +6,7 @@ import pytest
 
 from quarterhour.billing.plan import batches, bills, events, is_incomplete, refusal
 from quarterhour.ledger.event import Event, Rejection
-from quarterhour.ledger.plan import Outcome, Verdict
+from quarterhour.ledger.outcomes import Outcome, Verdict
 from quarterhour.model.errors import FieldProblem
 from tests.support.orders import change, header, item, order, stored
 

@@ -13,7 +13,7 @@ from quarterhour.aws.telemetry import metrics
 from quarterhour.aws.workers import Workers
 from quarterhour.billing.service import Biller
 from quarterhour.ledger.event import Event, Rejection
-from quarterhour.ledger.plan import Outcome, Verdict
+from quarterhour.ledger.outcomes import Outcome, Verdict
 from quarterhour.model import clock
 from quarterhour.model.clock import ManualClock
 from quarterhour.model.errors import FieldProblem, UnavailableError

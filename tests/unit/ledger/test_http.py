@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from quarterhour.ledger.event import Event, Rejection, read_event
 from quarterhour.ledger.http import BATCH, LINES, MAX_BATCH, MAX_BODY, ONE, read_request, response_parts, status_of
-from quarterhour.ledger.plan import Outcome, Verdict
+from quarterhour.ledger.outcomes import Outcome, Verdict
 from quarterhour.model.errors import (
     FieldProblem,
     MalformedError,

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from quarterhour.ledger.claims import Claim
 from quarterhour.ledger.event import Event, Rejection
-from quarterhour.ledger.held_events import Held, HeldReason, Hold, Reservation
+from quarterhour.ledger.held.held_event import Held, HeldReason, Hold, Reservation
 from quarterhour.ledger.linked import Gathered, LinkedClaim, in_rounds, plan_linked
-from quarterhour.ledger.plan import Claim
-from quarterhour.ledger.pricing import CommissionTerms, has_price_of_sale
-from tests.support.builders import AT, amounts, claim, event, linked_of, linked_to, terms, void
+from quarterhour.ledger.pricing import CommissionTerms, has_terms_of_sale
+from tests.support.builders import AT, amounts, claim, event, linked_of, linked_to, settings, void
 from tests.support.names import near
 
 SALE = claim(event(amount="12.50", commission_rate="0.25"))
@@ -32,8 +32,8 @@ def planned(sent: Event, sale: Claim | Reservation | None, *existing: Reservatio
     """Return what becomes of an event, from the current claims or reservations of its sale and of itself."""
     known = {one.identity: one for one in (sale, *existing) if one}
     facts = {SALE.identity: {"type": "sale.recorded", "amount": "12.50"}}
-    prices = {} if has_price_of_sale(sent) else {sent.identity: CommissionTerms(Decimal("0.1"), "default")}
-    return plan_linked({SALE.identity: sent}, Gathered(known, facts, prices), AT, terms())[sent.identity]
+    terms = {} if has_terms_of_sale(sent) else {sent.identity: CommissionTerms(Decimal("0.1"), "default")}
+    return plan_linked({SALE.identity: sent}, Gathered(known, facts, terms), AT, settings())[sent.identity]
 
 
 def left_of(sale: Claim) -> Decimal:
@@ -78,7 +78,7 @@ def test_a_refund_of_the_rest_is_of_the_amount_left_and_never_more_than_its_own(
 def test_a_refund_has_the_commission_rate_of_its_sale_and_not_the_default() -> None:
     planned = against(SALE, refund())
     assert isinstance(planned, LinkedClaim)
-    assert planned.claim.price.commission_rate == Decimal("0.25")
+    assert planned.claim.terms.commission_rate == Decimal("0.25")
     assert (left_of(planned.before), left_of(planned.after)) == (Decimal("12.50"), Decimal("10.00"))
 
 
@@ -178,7 +178,7 @@ def test_a_correction_of_a_held_event_that_refers_back_to_it_is_rejected_as_a_ci
 
 def test_a_correction_of_a_sale_that_is_not_in_the_ledger_yet_is_neither_claimed_nor_held() -> None:
     gathered = Gathered({SALE.identity: SALE}, {}, {})
-    assert plan_linked({SALE.identity: refund()}, gathered, AT, terms()) == {}
+    assert plan_linked({SALE.identity: refund()}, gathered, AT, settings()) == {}
 
 
 RESERVED = Reservation.of(refund(), HeldReason.UNKNOWN_SALE)
@@ -246,7 +246,7 @@ def test_a_void_takes_back_the_amount_and_the_commission_that_are_left(sold: Dec
     assert isinstance(planned, LinkedClaim)
     voided = planned.claim.content(void())
     assert Fraction(voided.amount) == -Fraction(sold) - Fraction(back)
-    assert planned.claim.price.commission(voided.amount) == voided.amount * Decimal("0.25")
+    assert planned.claim.terms.commission(voided.amount) == voided.amount * Decimal("0.25")
     assert planned.after.refundable is not None
     assert left_of(planned.after) == 0
     assert planned.after.refundable.voided == void().identity
@@ -302,7 +302,7 @@ def test_an_adjustment_that_refers_to_a_sale_has_a_price_of_its_own_and_leaves_t
     sent = event("a1", "adjustment.recorded", amount="0", commission="-1", refers_to="order-1")
     planned = linked_to(sent, sale)
     assert isinstance(planned, LinkedClaim)
-    assert (planned.claim.price.commission(sent.amount), planned.before, planned.after) == (Decimal(-1), sale, sale)
+    assert (planned.claim.terms.commission(sent.amount), planned.before, planned.after) == (Decimal(-1), sale, sale)
 
 
 UNLINKED: Final = {"type": "sale.refunded", "agency": "42", "currency": "GBP", "terms": "card 3"}
@@ -319,7 +319,7 @@ def adjusted(facts: dict[str, str], **changed: object) -> LinkedClaim | Rejectio
 def test_an_adjustment_corrects_only_the_commission_of_an_unlinked_refund(amount: str, terms: str) -> None:
     planned = adjusted({**UNLINKED, "terms": terms}, amount=amount, commission="-1")
     assert isinstance(planned, LinkedClaim)
-    assert planned.claim.price.commission(Decimal(amount)) == Decimal(-1)
+    assert planned.claim.terms.commission(Decimal(amount)) == Decimal(-1)
 
 
 @pytest.mark.parametrize(

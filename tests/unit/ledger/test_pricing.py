@@ -9,15 +9,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from quarterhour.ledger.claims import Claim
 from quarterhour.ledger.event import Event
 from quarterhour.ledger.explanation import applied_rate_card, commission_matches, commission_steps, explanation_of
 from quarterhour.ledger.linked import LinkedClaim
-from quarterhour.ledger.plan import Claim, ledger_values
-from quarterhour.ledger.pricing import CommissionTerms, needed_rate_cards, origin_of, price_of, rate_card_in
+from quarterhour.ledger.posting import ledger_values
+from quarterhour.ledger.pricing import (
+    CommissionTerms,
+    commission_too_long,
+    needed_rate_cards,
+    origin_of,
+    rate_card_in,
+    terms_of,
+)
 from quarterhour.model import money
 from quarterhour.rate_cards.plan import InForce, LookedAt
 from quarterhour.rate_cards.rate_card import RateCard
-from tests.support.builders import AT, event, linked_of, payment, terms
+from tests.support.builders import AT, event, linked_of, payment, settings
 from tests.unit.rate_cards.builders import categories, codes, places, priced, rate_card, rate_cards
 
 BOOKS = {"percent": "8", "category": "books", "currency": "GBP", "fixed": "0.30", "minimum": "2", "maximum": "9"}
@@ -25,12 +33,12 @@ RATE_CARD = ({"percent": "12.5"}, BOOKS)
 
 
 def of(*rules: dict[str, Any], type_: str = "sale.recorded", **data: Any) -> tuple[str, str, str]:
-    """Return an event's commission by a rate card, the origin of its price, and its arithmetic."""
+    """Return an event's commission by a rate card, the origin of its terms, and its arithmetic."""
     sent = event(type_=type_, **data)
-    price = priced(sent, *rules, version=3)
-    commission = price.commission(sent.amount)
+    terms = priced(sent, *rules, version=3)
+    commission = terms.commission(sent.amount)
     assert commission is not None
-    return money.plain(commission), price.origin, price.arithmetic
+    return money.plain(commission), terms.origin, terms.arithmetic
 
 
 @pytest.mark.parametrize(
@@ -132,7 +140,7 @@ def test_only_events_without_a_named_price_need_a_rate_card_at_their_own_time_or
 def sale(*rules: dict[str, Any], **data: Any) -> Claim:
     """Return the claim of a sale that is priced by a rate card."""
     sold = event(**data)
-    return Claim.of(sold, AT, terms(), priced(sold, *rules))
+    return Claim.of(sold, AT, settings(), priced(sold, *rules))
 
 
 def refunded(of: Claim, amount: object, id_: str = "r") -> LinkedClaim:
@@ -141,7 +149,7 @@ def refunded(of: Claim, amount: object, id_: str = "r") -> LinkedClaim:
 
 
 def commission(of: Claim, amount: object) -> Decimal:
-    found = of.price.commission(Decimal(str(amount)))
+    found = of.terms.commission(Decimal(str(amount)))
     assert found is not None
     return found
 
@@ -149,14 +157,14 @@ def commission(of: Claim, amount: object) -> Decimal:
 def test_a_refund_gets_its_share_of_the_sales_commission() -> None:
     sold = sale(*RATE_CARD, amount="100.00", category="books")
     refund = refunded(sold, "-25.00")
-    assert (refund.claim.price.origin, refund.claim.price.commission_rate) == ("sale", Decimal("0.08"))
-    assert refund.claim.price.arithmetic == "share=8.3000 of=100.00 before=0.00 after=25.00"
+    assert (refund.claim.terms.origin, refund.claim.terms.commission_rate) == ("sale", Decimal("0.08"))
+    assert refund.claim.terms.arithmetic == "share=8.3000 of=100.00 before=0.00 after=25.00"
     assert commission(refund.claim, "-25.00") == Decimal("-2.075")
 
 
 def test_a_refund_of_a_sale_at_a_plain_rate_has_the_same_rate() -> None:
     refund = refunded(sale({"percent": "12.5"}, amount="100.00"), "-0.001")
-    assert (refund.claim.price, commission(refund.claim, "-0.001")) == (
+    assert (refund.claim.terms, commission(refund.claim, "-0.001")) == (
         CommissionTerms(Decimal("0.125"), "sale"),
         Decimal("-0.000125"),
     )
@@ -203,8 +211,8 @@ OF_ALL = InForce("rate-card:default", 2, rate_card({"percent": "30", "category":
 def test_the_first_rate_card_with_a_rule_for_the_event_prices_it(
     category: str, in_force: list[InForce], paid: tuple[str, str]
 ) -> None:
-    price = price_of(event(category=category), in_force, Decimal("0.25"))
-    assert (price.commission_rate, price.origin) == (Decimal(paid[0]), paid[1])
+    terms = terms_of(event(category=category), in_force, Decimal("0.25"))
+    assert (terms.commission_rate, terms.origin) == (Decimal(paid[0]), paid[1])
 
 
 @given(document=st.sampled_from(["rate-card:42", "rate-card:group/a b", "rate-card:default"]), version=st.integers(1))
@@ -215,8 +223,8 @@ def test_the_rate_card_of_a_price_is_read_back_from_its_origin(document: str, ve
 
 def test_the_explanation_shows_which_rate_cards_were_looked_at_and_which_applied() -> None:
     sold = event(amount="100", category="toys")
-    price = price_of(sold, [OF_EU, OF_ALL], Decimal("0.25"))
-    facts = ledger_values(sold, Claim.of(sold, AT, terms(), price))
+    terms = terms_of(sold, [OF_EU, OF_ALL], Decimal("0.25"))
+    facts = ledger_values(sold, Claim.of(sold, AT, settings(), terms))
     looked_at = [LookedAt("rate-card:42"), LookedAt(*OF_EU), LookedAt(*OF_ALL)]
     assert explanation_of(facts, looked_at)["terms"] == {
         "from": "card",
@@ -238,7 +246,7 @@ OWN = [LookedAt("rate-card:42", 3, rate_card(*RATE_CARD))]
 
 
 def recorded(sent: Event, *rules: dict[str, Any]) -> dict[str, str]:
-    return ledger_values(sent, Claim.of(sent, AT, terms(), priced(sent, *rules, version=3)))
+    return ledger_values(sent, Claim.of(sent, AT, settings(), priced(sent, *rules, version=3)))
 
 
 @given(
@@ -261,8 +269,8 @@ def test_the_recorded_facts_give_the_commission_again(  # noqa: PLR0913 - all th
     signed = {"sale.recorded": abs(amount), "sale.refunded": -abs(amount)}.get(kind, amount)
     details = {name: text for name, text in zip(("category", "location"), more, strict=True) if text}
     sent = event(type_=kind, amount=str(signed), **data, **details, **({"commission_rate": str(rate)} if rate else {}))
-    price = price_of(sent, [InForce("rate-card:42", 7, of)], Decimal("0.125"))
-    facts = ledger_values(sent, Claim.of(sent, AT, terms(), price))
+    terms = terms_of(sent, [InForce("rate-card:42", 7, of)], Decimal("0.125"))
+    facts = ledger_values(sent, Claim.of(sent, AT, settings(), terms))
     *_, last = commission_steps(facts)
     assert money.plain(last.gives) == facts["commission"]
     assert applied_rate_card(facts) == (("rate-card:42", 7) if facts["terms"] == "card 7" else None)
@@ -340,3 +348,9 @@ def test_an_old_event_without_commission_terms_and_a_sealed_line_are_explained()
     line = {**facts, **dict.fromkeys(("category", "arithmetic", "refers_to", "time", "location", "quantity"), "")}
     assert explanation_of(old, [])["terms"] == {"from": "unknown"}
     assert explanation_of(line, []) == explanation_of(facts, [])
+
+
+def test_the_rejection_of_a_commission_that_is_too_long_names_the_expectation() -> None:
+    refused = commission_too_long(event(amount="1" * 38))
+    assert (refused.source, refused.id) == ("shop", "order-1")
+    assert [one.field for one in refused.problems] == ["data.amount"]

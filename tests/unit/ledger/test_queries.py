@@ -16,7 +16,7 @@ from quarterhour.ledger import event_index, event_pages
 from quarterhour.ledger.event import REFUND, SALE
 from quarterhour.ledger.event_index import EventIndex, IndexedSpan
 from quarterhour.ledger.keys import CHECKPOINT_KEY, SHARDS_KEY
-from quarterhour.ledger.plan import ledger_values
+from quarterhour.ledger.posting import ledger_values
 from quarterhour.ledger.queries import RESERVE_SECONDS, LedgerQueries
 from quarterhour.model import clock
 from quarterhour.model.clock import ManualClock

@@ -10,16 +10,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from quarterhour.ledger.claims import Claim
 from quarterhour.ledger.event import Event, Rejection, Rerating, read_event
 from quarterhour.ledger.explanation import commission_matches
 from quarterhour.ledger.linked import LinkedClaim
-from quarterhour.ledger.plan import Claim, ledger_values
-from quarterhour.ledger.pricing import has_price_of_sale, price_of
+from quarterhour.ledger.posting import ledger_values
+from quarterhour.ledger.pricing import has_terms_of_sale, terms_of
 from quarterhour.ledger.rerate import Rerated, ReratingRequest, adjustment_id, rerated
 from quarterhour.model import exact_json, money
 from quarterhour.rate_cards.plan import InForce
 from quarterhour.rate_cards.rate_card import RateCard
-from tests.support.builders import AT, event, linked_to, rerating, terms, void
+from tests.support.builders import AT, event, linked_to, rerating, settings, void
 from tests.unit.rate_cards.builders import categories, places, rate_card, rate_cards
 
 START, END = AT - timedelta(hours=1), AT + timedelta(hours=1)
@@ -49,7 +50,7 @@ class Book:
 
     def record(self, sent: Event, at: datetime = AT) -> Rejection | None:
         """Record an event; return its rejection if its sale does not allow it."""
-        if sent.linked_to and has_price_of_sale(sent):
+        if sent.linked_to and has_terms_of_sale(sent):
             sale = self.claims[sent.linked_to.id]
             (facts,) = [one for one in self.facts if one["id"] == sent.linked_to.id]
             planned = linked_to(sent, sale, at, self.versions, **facts)
@@ -60,7 +61,7 @@ class Book:
             claim = planned.claim
         else:
             in_force = InForce(OWN, 1, self.versions[OWN, 1])
-            claim = Claim.of(sent, at, terms(), price_of(sent, [in_force], Decimal("0.25")))
+            claim = Claim.of(sent, at, settings(), terms_of(sent, [in_force], Decimal("0.25")))
             self.claims[sent.identity.id] = claim
         self.facts.append(ledger_values(claim.content(sent), claim))
         return None
@@ -239,11 +240,11 @@ steps = st.lists(
 
 
 def charged(sale: Claim, amount: Decimal, left: Decimal) -> Fraction:
-    """Return what the price in force charges for what is left, computed in fractions."""
-    price = sale.price_in_force
-    if not price.arithmetic:
-        return Fraction(price.commission_rate) * Fraction(left)
-    whole = price.commission(amount)
+    """Return what the terms in force charges for what is left, computed in fractions."""
+    terms = sale.terms_in_force
+    if not terms.arithmetic:
+        return Fraction(terms.commission_rate) * Fraction(left)
+    whole = terms.commission(amount)
     assert whole is not None
     unit = 10 ** max(8, money.places(whole))
     back = Fraction(whole) * (Fraction(amount) - Fraction(left)) / Fraction(amount) if amount else Fraction(0)
@@ -278,10 +279,10 @@ def test_whatever_happens_to_a_sale_it_has_paid_what_its_rate_card_in_force_char
             refused = book.record(void(f"v{number}"))
             left = left if refused else Decimal(0)
         else:
-            before = book.claims["order-1"].price_in_force
+            before = book.claims["order-1"].terms_in_force
             refused = book.record(rerating(f"rr{number}", version=part))
             if refused and refused.problems[0].field == "data.rerating":
-                assert book.claims["order-1"].price_in_force == before, "a refused re-rating changes nothing"
-            assert refused or book.claims["order-1"].price_in_force != before
+                assert book.claims["order-1"].terms_in_force == before, "a refused re-rating changes nothing"
+            assert refused or book.claims["order-1"].terms_in_force != before
         assert Fraction(book.commission()) == charged(book.claims["order-1"], amount, left)
     assert all(map(commission_matches, book.facts))

@@ -7,14 +7,14 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from botocore.exceptions import ClientError
 
 from quarterhour.aws.retries import ATTEMPTS
 from quarterhour.documents.timeline import Start
+from quarterhour.ledger.claims import Claim, Claimed
 from quarterhour.ledger.event import Event, Rejection
-from quarterhour.ledger.held_events import HeldReason, Hold, Reservation
-from quarterhour.ledger.linked import LinkedClaim
-from quarterhour.ledger.plan import Claim, Claimed, Outcome, Verdict
+from quarterhour.ledger.held.held_event import Held, HeldReason, Hold, Reservation
+from quarterhour.ledger.linked import LinkedClaim, Lost
+from quarterhour.ledger.outcomes import Outcome, Verdict
 from quarterhour.ledger.service import Recorder
 from quarterhour.ledger.store import Entry
 from quarterhour.model import clock
@@ -23,9 +23,8 @@ from quarterhour.model.errors import UnavailableError
 from quarterhour.model.identifiers import Identity
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.rate_cards.plan import NO_RATE_CARDS, RateCardQuery, RateCards, Version
-from tests.support.builders import AT, QUARTER_HOUR, claim, event, rejection, rerating, terms, utc, void
+from tests.support.builders import AT, QUARTER_HOUR, claim, event, rejection, rerating, settings, utc, void
 from tests.support.clocks import Waits
-from tests.support.script import cancelled
 from tests.unit.rate_cards.builders import rate_card
 
 RECORDED, DUPLICATE, CONFLICT, REJECTED, UNAVAILABLE, HELD = Verdict
@@ -68,38 +67,38 @@ class Tables:
         self.prepared.append((shards, before))
         self._end("prepare")
 
-    def claim(
-        self, claims: Sequence[Claim], request: str, in_time: Callable[[], bool]
-    ) -> list[Claimed | Reservation | None]:
+    def claim(self, claims: Sequence[Claim], request: str, in_time: Callable[[], bool]) -> list[Claimed | Held | None]:
         self._begin("claim")
         result = [
-            (self.reserved.get(one.identity) or self.claim_one(one, request)) if in_time() else None for one in claims
+            (self.held_one(one.identity) or self.claim_one(one, request)) if in_time() else None for one in claims
         ]
         self._end("claim")
         return result
 
-    def hold(self, holds: Sequence[Hold], in_time: Callable[[], bool]) -> list[Claimed | Reservation | None]:
+    def hold(self, holds: Sequence[Hold], in_time: Callable[[], bool]) -> list[Claimed | Held | None]:
         self._begin("hold")
         return [self.hold_one(one) if in_time() else None for one in holds]
 
-    def hold_one(self, hold: Hold) -> Claimed | Reservation:
+    def hold_one(self, hold: Hold) -> Claimed | Held:
         identity = hold.event.identity
         if identity in self.claimed:
             return Claimed(self.claimed[identity][0], fresh=False)
         if identity not in self.reserved:
             self.reserved[identity], self.held[identity] = hold.reservation, hold.event
-        return self.reserved[identity]
+        return Held(self.reserved[identity])
 
-    def post(
-        self, claims: Sequence[Claim], request: str, in_time: Callable[[], bool]
-    ) -> list[Claimed | Reservation | None]:
+    def held_one(self, identity: Identity) -> Held | None:
+        reservation = self.reserved.get(identity)
+        return Held(reservation) if reservation else None
+
+    def post(self, claims: Sequence[Claim], request: str, in_time: Callable[[], bool]) -> list[Claimed | Held | None]:
         self._begin("post")
         return [self.post_one(one, request) if in_time() else None for one in claims]
 
-    def post_one(self, new: Claim, request: str) -> Claimed | Reservation:
+    def post_one(self, new: Claim, request: str) -> Claimed | Held:
         reservation = self.reserved.get(new.identity)
         if reservation and not reservation.may_become_claim(new.digest):
-            return reservation
+            return Held(reservation)
         self.reserved.pop(new.identity, None)
         return replace(self.claim_one(new, request), was_held=reservation is not None)
 
@@ -124,10 +123,10 @@ class Tables:
 
     def claim_all_linked(
         self, linked: Sequence[LinkedClaim], request: str, in_time: Callable[[], bool]
-    ) -> list[Claimed | ClientError | None]:
+    ) -> list[Claimed | Lost | None]:
         return [self.claim_linked(one, request) if in_time() else None for one in linked]
 
-    def claim_linked(self, linked: LinkedClaim, request: str) -> Claimed | ClientError | None:
+    def claim_linked(self, linked: LinkedClaim, request: str) -> Claimed | Lost | None:
         try:
             self._begin("claim_linked")
         except UnavailableError:
@@ -137,10 +136,10 @@ class Tables:
         sale, owner = self.claimed[linked.before.identity]
         self.listed.add((linked.before.identity, linked.claim.identity))
         if sale != linked.before:
-            return cancelled(["None", "ConditionalCheckFailed"])
+            return Lost()
         reservation = self.reserved.get(linked.claim.identity)
         if linked.was_held != (reservation is not None and reservation.may_become_claim(linked.claim.digest)):
-            return cancelled(["ConditionalCheckFailed", "None"])
+            return Lost()
         self.claimed[sale.identity] = linked.after, owner
         self.reserved.pop(linked.claim.identity, None)
         return replace(self.claim_one(linked.claim, request), was_held=linked.was_held)
@@ -199,7 +198,7 @@ class Desk:
         self.queries: list[Collection[RateCardQuery]] = []
         self._rate_cards = rate_cards
         stub: Any = tables
-        self.recorder = Recorder(terms(**changed), stub, self._read_rate_cards)
+        self.recorder = Recorder(settings(**changed), stub, self._read_rate_cards)
 
     def _read_rate_cards(self, queries: Collection[RateCardQuery], _: Collection[Version]) -> RateCards:
         self.queries.append(queries)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from quarterhour.documents.keys import rate_card_name
 from quarterhour.ledger.event import Event
-from quarterhour.ledger.pricing import CommissionTerms, price_of
+from quarterhour.ledger.pricing import CommissionTerms, terms_of
 from quarterhour.rate_cards.plan import InForce
 from quarterhour.rate_cards.rate_card import RateCard, Rule, Sold, read_rate_card
 
@@ -33,9 +33,9 @@ def sold(amount: str = "100", currency: str = "GBP", items: str | None = "1", **
 
 
 def priced(event: Event, *rules: dict[str, Any], version: int = 1) -> CommissionTerms:
-    """Return an event's price by a rate card of these rules, or at the default rate without rules."""
+    """Return an event's terms by a rate card of these rules, or at the default rate without rules."""
     own = rate_card_name(event.account.agency)
-    return price_of(event, [InForce(own, version, rate_card(*rules))] if rules else [], Decimal("0.25"))
+    return terms_of(event, [InForce(own, version, rate_card(*rules))] if rules else [], Decimal("0.25"))
 
 
 categories = st.sampled_from(["", "books", "toys"])

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from quarterhour.aws.items import Item
 from quarterhour.ledger.event import DETAILS, REFUND
-from quarterhour.ledger.plan import ledger_values
+from quarterhour.ledger.posting import ledger_values
 from quarterhour.model.errors import LedgerItemError
 from quarterhour.model.identifiers import Account, Partition
 from quarterhour.model.money import NO_CURRENCY

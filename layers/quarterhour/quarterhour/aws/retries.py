@@ -1,7 +1,7 @@
 """Retries: which errors are transient, how long to wait, and the two retry loops."""
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Final, TypeVar
 
 from botocore.exceptions import ClientError, HTTPClientError
@@ -101,6 +101,16 @@ def with_retries(call: Callable[[], R], service: str, in_time: Callable[[], bool
         attempt += 1
 
 
+def attempts(in_time: Callable[[], bool] = lambda: True) -> Iterator[None]:
+    """Yield once for each attempt, with a pause between two: ``ATTEMPTS`` times, or until ``in_time`` returns false."""
+    for number in range(ATTEMPTS):
+        if number:
+            pause(number - 1)
+        if not in_time():
+            return
+        yield
+
+
 def optimistically(attempt: Callable[[], R], subject: str, in_time: Callable[[], bool] = lambda: True) -> R:
     """Return the result of an attempt that reads, plans and writes conditionally; repeat it when it loses a race.
 
@@ -109,11 +119,7 @@ def optimistically(attempt: Callable[[], R], subject: str, in_time: Callable[[],
     Any other error is raised at once.
     """
     last: Exception | None = None
-    for number in range(ATTEMPTS):
-        if number:
-            pause(number - 1)
-        if not in_time():
-            break
+    for _ in attempts(in_time):
         try:
             return attempt()
         except (ClientError, *NETWORK_ERRORS) as error:

@@ -28,9 +28,9 @@ Facts = Mapping[str, str]
 
 _SHOWN: Final = ("source", "id", "type", "agency", "currency", "amount", "time", "recorded_at")
 _UNKNOWN: Final = "unknown"
-"""The origin of prices recorded before the ledger held commission terms."""
+"""The origin of the terms of events recorded before the ledger held commission terms."""
 _OF_SALE: Final = (BY_SALE, BY_RERATING)
-"""The origins of the prices that follow from a sale's."""
+"""The origins of the terms that follow from a sale's."""
 _NO_COMMISSION: Final = "a payment bears no commission"
 _NO_ITEM: Final = "no item is sold or given back, so the rule's percentage counts alone"
 
@@ -76,19 +76,19 @@ def computation_of(facts: Facts, looked_at: Sequence[LookedAt]) -> dict[str, Any
     }
 
 
-def facts_at(price: CommissionTerms, facts: Facts) -> Facts:
-    """Return the facts of an event as if it had been recorded at another price.
+def facts_at(terms: CommissionTerms, facts: Facts) -> Facts:
+    """Return the facts of an event as if it had been recorded on other terms.
 
     Raises ``ValueError`` if its commission would need more than 38 digits.
     """
-    commission = price.commission(Decimal(facts["amount"]))
+    commission = terms.commission(Decimal(facts["amount"]))
     if commission is None:
         raise ValueError(f"the commission of {facts['source']} {facts['id']} would need more than 38 digits")
     return {
         **facts,
-        "commission_rate": money.plain(price.commission_rate),
-        "terms": price.origin,
-        "arithmetic": price.arithmetic,
+        "commission_rate": money.plain(terms.commission_rate),
+        "terms": terms.origin,
+        "arithmetic": terms.arithmetic,
         "commission": money.plain(commission),
     }
 

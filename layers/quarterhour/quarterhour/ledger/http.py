@@ -12,7 +12,7 @@ from urllib.parse import unquote_to_bytes
 
 from quarterhour.ledger.cloud_event import CONTENT_TYPE, DATA, IN_BASE64, is_json_type
 from quarterhour.ledger.event import Event, Rejection, read_event, rejection
-from quarterhour.ledger.plan import Outcome, Verdict
+from quarterhour.ledger.outcomes import Outcome, Verdict
 from quarterhour.model import exact_json
 from quarterhour.model.errors import FieldProblem, MalformedError, TooLargeError, UnavailableError
 from quarterhour.model.fields import named

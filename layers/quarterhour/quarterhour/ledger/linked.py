@@ -7,21 +7,25 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from decimal import Decimal
-from typing import NamedTuple
+from typing import NamedTuple, assert_never
 
+from quarterhour.ledger.claims import Claim, Refundable
 from quarterhour.ledger.event import PAYMENT, VOID, Event, Rejection, Rerating
 from quarterhour.ledger.explanation import Facts
-from quarterhour.ledger.held_events import Held, HeldReason, Hold, Reservation
-from quarterhour.ledger.plan import Claim, Claimed, RecordingSettings, Refundable
+from quarterhour.ledger.held.held_event import Held, HeldReason, Hold, Reservation
+from quarterhour.ledger.outcomes import Result, Results, result_of
+from quarterhour.ledger.plan import first_of_each
 from quarterhour.ledger.pricing import (
     CommissionTerms,
+    can_be_unlinked,
     commission_left,
-    has_own_price,
+    has_own_terms,
     origin_of,
-    price_by,
-    refund_price,
-    rerating_price,
+    refund_terms,
+    rerating_terms,
+    terms_by,
 )
+from quarterhour.ledger.settings import RecordingSettings
 from quarterhour.model import money
 from quarterhour.model.errors import FieldProblem
 from quarterhour.model.identifiers import Account, Identity
@@ -41,13 +45,13 @@ class Gathered:
     """What linked events are planned from.
 
     ``claims``: the current claims and reservations of the events and their sales. ``facts``: those of the sales that
-    are in the ledger. ``prices``: those of adjustments; the price of a refund, a void or a re-rating follows from its
+    are in the ledger. ``terms``: those of adjustments; the terms of a refund, a void or a re-rating follow from its
     sale. ``rate_cards``: the versions that the re-ratings name, as far as they exist.
     """
 
     claims: Mapping[Identity, Claim | Reservation]
     facts: Mapping[Identity, Facts]
-    prices: Mapping[Identity, CommissionTerms]
+    terms: Mapping[Identity, CommissionTerms]
     rate_cards: Mapping[Version, RateCard] = field(default_factory=dict)
 
 
@@ -66,21 +70,30 @@ class LinkedClaim:
 
 
 class _Change(NamedTuple):
-    """What a linked event does: its amount, its price, and the claim of its sale after it."""
+    """What a linked event does: its amount, its terms, and the claim of its sale after it."""
 
     amount: Decimal
-    price: CommissionTerms
+    terms: CommissionTerms
     after: Claim
 
 
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """Another writer has changed the claim of the sale since it was read: the linked event must be planned again."""
+
+
+LinkedPlan = Result | LinkedClaim | Hold
+"""What to write for a linked event, or the result if there is nothing to write."""
+
+
 def linked_claim(
-    event: Event, target: Target, gathered: Gathered, now: datetime, terms: RecordingSettings
+    event: Event, target: Target, gathered: Gathered, now: datetime, settings: RecordingSettings
 ) -> LinkedClaim | Rejection:
     """Return a linked event's claim against the current claim of its sale, or why the sale does not allow it."""
     change = _change(event, target, gathered)
     if isinstance(change, Rejection):
         return change
-    claim = Claim.of(event, now, terms, change.price)
+    claim = Claim.of(event, now, settings, change.terms)
     if change.amount != event.amount:
         claim = replace(claim, amount=change.amount)
     return LinkedClaim(claim, target.claim, change.after)
@@ -90,21 +103,21 @@ def _change(event: Event, target: Target, gathered: Gathered) -> _Change | Rejec
     if rerating := event.rerating:
         return _rerating(event, rerating, target, gathered.rate_cards)
     sale = target.claim.refundable
-    price = gathered.prices.get(event.identity)
+    terms = gathered.terms.get(event.identity)
     if sale is None:
-        if price is not None and _corrects_commission(event, target.facts):
-            return _Change(event.amount, price, target.claim)
+        if terms is not None and _corrects_commission(event, target.facts):
+            return _Change(event.amount, terms, target.claim)
         return _of_no_sale(event, target.facts["type"])
     if event.account != sale.account:
         return _of_another_account(event)
-    if price is not None:
-        return _Change(event.amount, price, target.claim)
+    if terms is not None:
+        return _Change(event.amount, terms, target.claim)
     return _void(event, target, sale) if event.type == VOID else _refund(event, target.claim, sale)
 
 
 def _corrects_commission(adjustment: Event, facts: Facts) -> bool:
-    """Return whether an adjustment changes only the commission of an event with a rate card or default price."""
-    if not has_own_price(facts.get("terms", "")) or adjustment.commission is None or not adjustment.amount.is_zero():
+    """Return whether an adjustment changes only the commission of an event, and the event has terms of its own."""
+    if not has_own_terms(facts.get("terms", "")) or adjustment.commission is None or not adjustment.amount.is_zero():
         return False
     return Account(facts["agency"], facts["currency"]) == adjustment.account
 
@@ -114,40 +127,40 @@ def _rerating(
 ) -> _Change | Rejection:
     """Return the change that charges an event, priced by a rate card or the default rate, by another rate card.
 
-    Its price then is that of the rate card, and the re-rating posts the difference for what is left. So all commissions
-    together are what the rate card charges, and later refunds give back parts of that.
+    Its terms then are those of the rate card, and the re-rating posts the difference for what is left. So all
+    commissions together are what the rate card charges, and later refunds give back parts of that.
     """
     facts, claim = target.facts, target.claim
-    price = _rerated_price(event, rerating, facts, rate_cards)
-    if isinstance(price, Rejection):
-        return price
+    terms = _rerated_terms(event, rerating, facts, rate_cards)
+    if isinstance(terms, Rejection):
+        return terms
     amount = Decimal(facts["amount"])
     refunded = money.ZERO if claim.refundable is None else money.add(claim.refundable.left, money.negated(amount))
-    due, paid = (commission_left(one, amount, refunded) for one in (price, claim.price_in_force))
+    due, paid = (commission_left(one, amount, refunded) for one in (terms, claim.terms_in_force))
     if due is None or paid is None or not money.fits(money.add(due, money.negated(paid))):
         return _refuse(event, "data.rerating", "gives a commission of more than 38 digits", "a rule with fewer digits")
     if due == paid:
         problem = f"changes nothing: the commission of what is left is {money.plain(paid)} already"
         return _refuse(event, "data.rerating", problem, "a rate card that gives another commission")
-    return _Change(event.amount, rerating_price(due, paid, price.commission_rate), replace(claim, rerated=price))
+    return _Change(event.amount, rerating_terms(due, paid, terms.commission_rate), replace(claim, rerated=terms))
 
 
-def _rerated_price(
+def _rerated_terms(
     event: Event, rerating: Rerating, facts: Facts, rate_cards: Mapping[Version, RateCard]
 ) -> CommissionTerms | Rejection:
-    """Return the price of a recorded event by the rate card of a re-rating, or why it has none."""
+    """Return the terms of a recorded event by the rate card of a re-rating, or why it has none."""
     if event.account != Account(facts["agency"], facts["currency"]):
         return _of_another_account(event)
-    if not has_own_price(facts.get("terms", "")):
+    if not has_own_terms(facts.get("terms", "")):
         problem = f"is {facts['type']} with the terms {facts.get('terms', '')!r}"
         return _refuse(event, "data.refers_to", problem, "an event that was priced by a rate card or the default rate")
     document, version, _ = rerating
     if (document, version) not in rate_cards:
         return _refuse(event, "data.rerating.version", f"is no version of {document}", "a version that was written")
-    price = price_by(rate_cards[document, version], facts, origin_of(document, version, event.account.agency))
-    if price is None:
+    terms = terms_by(rate_cards[document, version], facts, origin_of(document, version, event.account.agency))
+    if terms is None:
         return _refuse(event, "data.rerating", "does not price the event", "a rate card that is valid and has a rule")
-    return price
+    return terms
 
 
 def _of_no_sale(event: Event, type_: str) -> Rejection:
@@ -160,8 +173,8 @@ def _of_another_account(event: Event) -> Rejection:
 
 
 def _refund(event: Event, claim: Claim, sale: Refundable) -> _Change | Rejection:
-    if event.commission_rate not in {None, claim.price_in_force.commission_rate}:
-        problem = f"is {event.commission_rate}, the sale's was {claim.price_in_force.commission_rate}"
+    if event.commission_rate not in {None, claim.terms_in_force.commission_rate}:
+        problem = f"is {event.commission_rate}, the sale's was {claim.terms_in_force.commission_rate}"
         expected = "none, as a refund has the commission rate of its sale"
         return _refuse(event, "data.commission_rate", problem, expected)
     if sale.voided and not event.rest:
@@ -187,10 +200,10 @@ def _void(event: Event, target: Target, sale: Refundable) -> _Change | Rejection
 
 def _reversal(event: Event, amount: Decimal, claim: Claim, sale: Refundable) -> _Change | Rejection:
     """Return the change that takes an amount (0 or less) back from a sale, with its part of the commission."""
-    price = refund_price(amount, claim.price_in_force, sale.left)
-    if price.commission(amount) is None:
+    terms = refund_terms(amount, claim.terms_in_force, sale.left)
+    if terms.commission(amount) is None:
         return _refuse(event, "data.amount", "gives a commission of more than 38 digits", "fewer digits")
-    return _Change(amount, price, replace(claim, refundable=replace(sale, left=money.add(sale.left, amount))))
+    return _Change(amount, terms, replace(claim, refundable=replace(sale, left=money.add(sale.left, amount))))
 
 
 def in_rounds(events: Iterable[Event]) -> list[dict[Identity, Event]]:
@@ -215,28 +228,39 @@ def in_rounds(events: Iterable[Event]) -> list[dict[Identity, Event]]:
     return rounds
 
 
+def without_their_sale(events: Iterable[Event], results: Results) -> list[Event]:
+    """Return the events to record without their references: released by an operator, and still of an unknown sale.
+
+    A void or a re-rating without its sale would say nothing, so it stays held.
+    """
+    held = [(event, results.held.get(event.identity)) for event in first_of_each(events) if event.without_sale]
+    return [
+        event
+        for event, one in held
+        if can_be_unlinked(event) and one and not one.problems and one.reservation.reason is HeldReason.UNKNOWN_SALE
+    ]
+
+
 def plan_linked(
-    events: Mapping[Identity, Event], gathered: Gathered, now: datetime, terms: RecordingSettings
-) -> dict[Identity, Claimed | LinkedClaim | Hold | Held | Rejection]:
+    events: Mapping[Identity, Event], gathered: Gathered, now: datetime, settings: RecordingSettings
+) -> dict[Identity, LinkedPlan]:
     """Return what to write for each linked event, from events by their sales.
 
     The existing claim or reservation if the event has one that stays; the rejection if its sale does not allow it. The
     result lacks an event whose sale is claimed and not in the ledger yet: the sender of the sale has no response
     either.
     """
-    planned = {event.identity: _planned(event, sale, gathered, now, terms) for sale, event in events.items()}
+    planned = {event.identity: _planned(event, sale, gathered, now, settings) for sale, event in events.items()}
     return {identity: one for identity, one in planned.items() if one is not None}
 
 
 def _planned(
-    event: Event, sale: Identity, gathered: Gathered, now: datetime, terms: RecordingSettings
-) -> Claimed | LinkedClaim | Hold | Held | Rejection | None:
+    event: Event, sale: Identity, gathered: Gathered, now: datetime, settings: RecordingSettings
+) -> LinkedPlan | None:
     existing = gathered.claims.get(event.identity)
-    if isinstance(existing, Claim):
-        return Claimed(existing, fresh=False)
-    if existing and not existing.may_become_claim(event.digest):
-        return Held(existing)
-    planned = _against_sale(event, sale, gathered, now, terms)
+    if isinstance(existing, Claim) or (existing and not existing.may_become_claim(event.digest)):
+        return result_of(existing)
+    planned = _against_sale(event, sale, gathered, now, settings)
     return _still_held(existing, planned) if existing else planned
 
 
@@ -251,10 +275,12 @@ def _still_held(existing: Reservation, planned: LinkedClaim | Hold | Rejection |
             return Held.waiting(existing, planned.reservation.reason)
         case None:
             return None
+        case _:
+            assert_never(planned)
 
 
 def _against_sale(
-    event: Event, identity: Identity, gathered: Gathered, now: datetime, terms: RecordingSettings
+    event: Event, identity: Identity, gathered: Gathered, now: datetime, settings: RecordingSettings
 ) -> LinkedClaim | Hold | Rejection | None:
     sale = gathered.claims.get(identity)
     if sale is None or (isinstance(sale, Reservation) and sale.is_of_sale):
@@ -265,7 +291,7 @@ def _against_sale(
     if facts is None:
         in_flight = sale.refundable is not None or event.rerating is not None
         return None if in_flight else _refuse(event, "data.refers_to", "is no sale", "the id of a sale")
-    return linked_claim(event, Target(sale, facts), gathered, now, terms)
+    return linked_claim(event, Target(sale, facts), gathered, now, settings)
 
 
 def _why_no_sale(held: Reservation, event: Event) -> str:

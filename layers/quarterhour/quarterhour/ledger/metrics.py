@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from quarterhour.aws.telemetry import Metric, count
-from quarterhour.ledger.plan import Outcome, Verdict
+from quarterhour.ledger.outcomes import Outcome, Verdict
 
 METRICS: Final[Mapping[Verdict, Metric]] = {
     Verdict.RECORDED: Metric.EVENTS_RECORDED,

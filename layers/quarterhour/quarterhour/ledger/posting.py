@@ -1,16 +1,65 @@
-"""Postings: ledger items, read into the values that totals are made of."""
+"""Postings: the ledger item of an event, and the values of it that totals are made of."""
 
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
-from typing import Self
+from typing import Final, Self
 
 from quarterhour.aws.items import Item
-from quarterhour.ledger.event import PAYMENT
-from quarterhour.ledger.plan import SCHEMA
+from quarterhour.ledger.claims import Claim
+from quarterhour.ledger.event import PAYMENT, RECORDED_BY, Event
 from quarterhour.model import money
+from quarterhour.model.clock import iso_exact, iso_millis
 from quarterhour.model.identifiers import Account, Partition, Position
 from quarterhour.model.periods import Period
+
+SCHEMA: Final = "1"
+PRIOR: Final = "1"
+"""The value of the attribute ``prior_period``; events of the current period lack it."""
+UNREGISTERED: Final = "1"
+"""The value of the attribute that marks an event whose rate cards were looked up for an unregistered agency."""
+
+
+def ledger_values(event: Event, claim: Claim) -> dict[str, str]:
+    """Return the ledger's attributes of an event, all text. Equal events and claims give equal attributes.
+
+    Raises ``ValueError`` if the commission would need more than 38 digits.
+    """
+    commission = claim.terms.commission(event.amount)
+    if commission is None:
+        raise ValueError(f"the commission of {claim.identity} needs more than 38 digits")
+    values = {
+        "quarter_hour": str(claim.partition),
+        "position": str(claim.position),
+        "source": event.identity.source,
+        "id": event.identity.id,
+        "type": event.type,
+        "agency": event.account.agency,
+        "currency": event.account.currency,
+        "amount": money.plain(event.amount),
+        "commission_rate": money.plain(claim.terms.commission_rate),
+        "commission": money.plain(commission),
+        "recorded_at": iso_millis(claim.position.recorded_at),
+        "schema": SCHEMA,
+        **event.details,
+    }
+    if claim.terms.origin:
+        values["terms"] = claim.terms.origin
+    if claim.terms.arithmetic:
+        values["arithmetic"] = claim.terms.arithmetic
+    if event.attributes:
+        values["attributes"] = event.attributes
+    if claim.recorded_by:
+        values[RECORDED_BY] = claim.recorded_by
+    if event.time is not None:
+        values["time"] = iso_exact(event.time)
+    if claim.period:
+        values["period"] = str(claim.period)
+    if claim.prior_period:
+        values["prior_period"] = PRIOR
+    if claim.terms.unregistered:
+        values["unregistered"] = UNREGISTERED
+    return values
 
 
 @dataclass(frozen=True, slots=True)

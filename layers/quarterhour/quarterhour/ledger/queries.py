@@ -34,7 +34,7 @@ from quarterhour.ledger.explanation import Facts, applied_rate_card, computation
 from quarterhour.ledger.keys import CHECKPOINT_KEY, linked_event_of, linked_range
 from quarterhour.ledger.partitions import highest_shards
 from quarterhour.ledger.pricing import BY_DEFAULT, CommissionTerms
-from quarterhour.ledger.store import is_reservation, rerated_price
+from quarterhour.ledger.store import is_reservation, rerated_terms
 from quarterhour.ledger.story import StoryEntry, story_page
 from quarterhour.model import clock
 from quarterhour.model.clock import iso_millis, parse_iso
@@ -87,7 +87,7 @@ def seen_by(caller: Caller, facts: Facts) -> Facts:
 
 
 class Recorded(NamedTuple):
-    """A recorded event: its facts in the ledger, and its price by the last re-rating, if there was one."""
+    """A recorded event: its facts in the ledger, and its terms by the last re-rating, if there was one."""
 
     facts: Facts
     rerated: CommissionTerms | None
@@ -112,7 +112,7 @@ class EventLookup:
         if claim is None or is_reservation(claim):
             return None
         item = get_item(self.client, self.ledger_table, _ledger_key(claim))
-        return Recorded(facts_of(item), rerated_price(claim)) if item else None
+        return Recorded(facts_of(item), rerated_terms(claim)) if item else None
 
     def visible(self, identities: Iterable[Identity], caller: Caller) -> Recorded:
         """Return the first of these events that is recorded and visible to the caller, as the caller may see it.

@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 
 from quarterhour.ledger.event import ADJUSTMENT, REFUND, RERATING, VOID, Rerating, reference
 from quarterhour.ledger.explanation import Facts
-from quarterhour.ledger.pricing import BY_RATE_CARD, CommissionTerms, commission_left, has_own_price, price_by
+from quarterhour.ledger.pricing import BY_RATE_CARD, CommissionTerms, commission_left, has_own_terms, terms_by
 from quarterhour.model import money
 from quarterhour.model.clock import parse_iso
 from quarterhour.model.identifiers import Account, Identity, base58_prefix
@@ -46,13 +46,13 @@ class ReratingRequest(NamedTuple):
 class Rerated:
     """An event priced again by a new rate card, with the totals of its linked refunds and earlier adjustments.
 
-    ``price``: by the new rate card. ``paid``: the commissions of the event, its refunds and its adjustments. ``loose``:
+    ``terms``: by the new rate card. ``paid``: the commissions of the event, its refunds and its adjustments. ``loose``:
     those of adjustments that 0.1.0 posted, which later refunds do not follow. ``refunded``: the amounts of its refunds,
     0 or less. ``posted``: the ids of the adjustments that earlier runs have posted for it.
     """
 
     facts: Facts
-    price: CommissionTerms
+    terms: CommissionTerms
     paid: Decimal
     loose: Decimal = money.ZERO
     refunded: Decimal = money.ZERO
@@ -74,7 +74,7 @@ class Rerated:
 
         Raises ``ValueError`` if it needs more than 38 digits.
         """
-        due = commission_left(self.price, Decimal(self.facts["amount"]), self.refunded)
+        due = commission_left(self.terms, Decimal(self.facts["amount"]), self.refunded)
         if due is None:
             raise ValueError(f"the commission of {self.identity} would need more than {money.MAX_DIGITS} digits")
         return due
@@ -149,10 +149,10 @@ def rerated(events: Iterable[Facts], rate_card: RateCard, start: datetime, end: 
             linked.append((target, facts))
         elif (
             start <= parse_iso(facts["recorded_at"]) < end
-            and has_own_price(facts.get("terms", ""))
-            and (price := price_by(rate_card, facts, BY_RATE_CARD))
+            and has_own_terms(facts.get("terms", ""))
+            and (terms := terms_by(rate_card, facts, BY_RATE_CARD))
         ):
-            event = Rerated(facts, price, Decimal(facts["commission"]))
+            event = Rerated(facts, terms, Decimal(facts["commission"]))
             by_identity[event.identity] = event
     for target, facts in linked:
         if target in by_identity:

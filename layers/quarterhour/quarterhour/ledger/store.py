@@ -13,12 +13,15 @@ from quarterhour.aws.items import Item, Request, to_item
 from quarterhour.aws.retries import is_cancelled, optimistically, with_retries
 from quarterhour.aws.tables import conditional_write, get_items, insert_items, put_items
 from quarterhour.aws.workers import Workers
+from quarterhour.ledger.claims import Claim, Claimed, Refundable
 from quarterhour.ledger.event import RECORDED_BY
 from quarterhour.ledger.explanation import Facts
-from quarterhour.ledger.held_events import HeldEvent, HeldReason, Hold, Reservation, held_key, held_values
+from quarterhour.ledger.held.held_event import Held, HeldEvent, HeldReason, Hold, Reservation, held_values
+from quarterhour.ledger.held.keys import held_key
 from quarterhour.ledger.keys import CHECKPOINT_KEY, SHARDS_KEY, linked_values
-from quarterhour.ledger.linked import LinkedClaim
-from quarterhour.ledger.plan import PRIOR, UNREGISTERED, Claim, Claimed, Refundable
+from quarterhour.ledger.linked import LinkedClaim, Lost
+from quarterhour.ledger.outcomes import result_of
+from quarterhour.ledger.posting import PRIOR, UNREGISTERED
 from quarterhour.ledger.pricing import CommissionTerms
 from quarterhour.model import clock, money
 from quarterhour.model.errors import UnavailableError
@@ -30,7 +33,7 @@ if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
 _RERATED: Final = ("rerated_rate", "rerated_terms", "rerated_arithmetic")
-"""The attributes of a claim that hold its price by the last re-rating."""
+"""The attributes of a claim that hold its terms by the last re-rating."""
 _CHANGING: Final = ("left", "voided", *_RERATED)
 """The attributes of a claim that linked events change."""
 Entry = tuple[QuarterHour, dict[str, str]]
@@ -45,9 +48,9 @@ def claim_values(claim: Claim, request_id: str) -> dict[str, Any]:
         "quarter_hour": str(claim.partition),
         "position": str(claim.position),
         "digest": claim.digest,
-        "commission_rate": money.plain(claim.price.commission_rate),
-        "terms": claim.price.origin or None,
-        "arithmetic": claim.price.arithmetic or None,
+        "commission_rate": money.plain(claim.terms.commission_rate),
+        "terms": claim.terms.origin or None,
+        "arithmetic": claim.terms.arithmetic or None,
         "request": request_id,
         "expires_at": claim.expires_at,
         "account": str(sale.account) if sale else None,
@@ -57,7 +60,7 @@ def claim_values(claim: Claim, request_id: str) -> dict[str, Any]:
         "period": str(claim.period) if claim.period else None,
         "prior_period": PRIOR if claim.prior_period else None,
         "unlinked": claim.unlinked or None,
-        "unregistered": UNREGISTERED if claim.price.unregistered else None,
+        "unregistered": UNREGISTERED if claim.terms.unregistered else None,
         "rerated_rate": money.plain(rerated.commission_rate) if rerated else None,
         "rerated_terms": rerated.origin if rerated else None,
         "rerated_arithmetic": rerated.arithmetic or None if rerated else None,
@@ -86,16 +89,16 @@ def claim_of(item: Item) -> Claim:
         Period.parse(item["period"]["S"]) if "period" in item else None,
         "prior_period" in item,
         "unlinked" in item,
-        rerated_price(item),
+        rerated_terms(item),
         _text(item, "attributes") or None,
         _text(item, RECORDED_BY) or None,
     )
 
 
-def rerated_price(item: Item) -> CommissionTerms | None:
-    """Return the price by the last re-rating that a claim's item holds; ``None`` if there was none."""
-    commission_rate, terms, arithmetic = (_text(item, name) for name in _RERATED)
-    return CommissionTerms(Decimal(commission_rate), terms, arithmetic) if commission_rate else None
+def rerated_terms(item: Item) -> CommissionTerms | None:
+    """Return the terms by the last re-rating that a claim's item holds; ``None`` if there was none."""
+    commission_rate, origin, arithmetic = (_text(item, name) for name in _RERATED)
+    return CommissionTerms(Decimal(commission_rate), origin, arithmetic) if commission_rate else None
 
 
 def _refundable(item: Item) -> Refundable:
@@ -286,7 +289,7 @@ class LedgerStore:
 
     def claim(
         self, claims: Sequence[Claim], request_id: str, in_time: Callable[[], bool]
-    ) -> list[Claimed | Reservation | None]:
+    ) -> list[Claimed | Held | None]:
         """Claim events, no identity twice; return the valid claims in the same order, existing ones where there are.
 
         The reservation if the identity is that of a held event. ``None`` if the claim could not be written in time, or
@@ -299,9 +302,9 @@ class LedgerStore:
         )
         return [not_inserted.get(str(claim.identity), Claimed(claim, fresh=True)) for claim in claims]
 
-    def _existing(self, events: Sequence[str], request_id: str) -> dict[str, Claimed | Reservation | None]:
+    def _existing(self, events: Sequence[str], request_id: str) -> dict[str, Claimed | Held | None]:
         """Return the existing claim or reservation of each event; ``None`` if it cannot be read now, or has expired."""
-        existing: dict[str, Claimed | Reservation | None] = dict.fromkeys(events)
+        existing: dict[str, Claimed | Held | None] = dict.fromkeys(events)
         try:
             items = get_items(self.client, self.identity_table, [{"event": event} for event in events], self.workers)
         except UnavailableError:
@@ -314,13 +317,13 @@ class LedgerStore:
         items = get_items(self.client, self.identity_table, keys, self.workers)
         return {one.identity: one for one in map(claim_or_reservation, items)}
 
-    def hold(self, holds: Sequence[Hold], in_time: Callable[[], bool]) -> list[Claimed | Reservation | None]:
+    def hold(self, holds: Sequence[Hold], in_time: Callable[[], bool]) -> list[Claimed | Held | None]:
         """Hold events, no identity twice; return the valid reservations, or the claims of events recorded before.
 
         ``None`` if the event could not be held in time.
         """
 
-        def hold_one(hold: Hold) -> Claimed | Reservation | None:
+        def hold_one(hold: Hold) -> Claimed | Held | None:
             try:
                 return optimistically(lambda: self._hold(hold), "the held event", in_time)
             except UnavailableError:
@@ -328,7 +331,7 @@ class LedgerStore:
 
         return self.workers.map(hold_one, holds)
 
-    def _hold(self, hold: Hold) -> Claimed | Reservation:
+    def _hold(self, hold: Hold) -> Claimed | Held:
         request = hold_request((self.identity_table, self.entity_table), hold, clock.now())
         try:
             self.client.transact_write_items(**request)
@@ -336,19 +339,18 @@ class LedgerStore:
             existing = _existing_item(error)
             if not existing:
                 raise
-            found = claim_or_reservation(existing)
-            return Claimed(found, fresh=False) if isinstance(found, Claim) else found
-        return hold.reservation
+            return result_of(claim_or_reservation(existing))
+        return Held(hold.reservation)
 
     def post(
         self, claims: Sequence[Claim], request_id: str, in_time: Callable[[], bool]
-    ) -> list[Claimed | Reservation | None]:
+    ) -> list[Claimed | Held | None]:
         """Replace the reservations of held events by claims; return the valid claims in the same order.
 
         The reservation if an operator has discarded the event meanwhile; ``None`` if the claim could not be written.
         """
 
-        def post(claim: Claim) -> Claimed | Reservation | None:
+        def post(claim: Claim) -> Claimed | Held | None:
             request = post_request(self.identity_table, claim, request_id)
             if not in_time():
                 return None
@@ -374,29 +376,22 @@ class LedgerStore:
 
     def claim_all_linked(
         self, linked: Sequence[LinkedClaim], request_id: str, in_time: Callable[[], bool]
-    ) -> list[Claimed | ClientError | None]:
+    ) -> list[Claimed | Lost | None]:
         """Claim linked events of different sales side by side; return the valid claims in the same order.
 
-        The error if the sale's claim has changed since it was read; ``None`` if the claim could not be written in time.
+        ``None`` if the claim could not be written in time.
         """
 
-        def claim(one: LinkedClaim) -> Claimed | ClientError | None:
+        def claim(one: LinkedClaim) -> Claimed | Lost | None:
             try:
                 return self.claim_linked(one, request_id) if in_time() else None
             except UnavailableError:
                 return None
-            except ClientError as error:
-                if not is_cancelled(error):
-                    raise
-                return error
 
         return self.workers.map(claim, linked)
 
-    def claim_linked(self, linked: LinkedClaim, request_id: str) -> Claimed:
-        """Claim an event against its sale; return the valid claim, which is the existing one if there is one.
-
-        Raises botocore's ``ClientError`` if the sale's claim has changed since it was read.
-        """
+    def claim_linked(self, linked: LinkedClaim, request_id: str) -> Claimed | Lost:
+        """Claim an event against its sale; return the valid claim, which is the existing one if there is one."""
         request = linked_request((self.identity_table, self.entity_table), linked, request_id)
         try:
             with_retries(lambda: self.client.transact_write_items(**request), "the Identity table")
@@ -405,9 +400,7 @@ class LedgerStore:
                 raise
             existing = _existing_item(error)
             found = _found(existing, request_id, was_held=linked.was_held) if existing else None
-            if not isinstance(found, Claimed):
-                raise
-            return found
+            return found if isinstance(found, Claimed) else Lost()
         return Claimed(linked.claim, fresh=True, was_held=linked.was_held)
 
     def move(self, moves: Sequence[tuple[Claim, Claim]]) -> list[Claim]:
@@ -453,13 +446,12 @@ class LedgerStore:
         return items.keys() - {_key(item) for item in unwritten}
 
 
-def _found(item: Item, request_id: str, *, was_held: bool = False) -> Claimed | Reservation:
-    found = claim_or_reservation(item)
-    if isinstance(found, Reservation):
-        return found
+def _found(item: Item, request_id: str, *, was_held: bool = False) -> Claimed | Held:
+    found = result_of(claim_or_reservation(item))
     # The existing claim is of this same request where DynamoDB's response to its first try was lost.
-    fresh = item["request"]["S"] == request_id
-    return Claimed(found, fresh=fresh, was_held=was_held and fresh)
+    if isinstance(found, Claimed) and item["request"]["S"] == request_id:
+        return Claimed(found.claim, fresh=True, was_held=was_held)
+    return found
 
 
 def _existing_item(error: ClientError) -> Item | None:

@@ -9,7 +9,7 @@ from typing import IO, Final, Self, cast
 
 from quarterhour.aws.items import Item
 from quarterhour.ledger.event import REFUND
-from quarterhour.ledger.plan import SCHEMA as LEDGER_SCHEMA
+from quarterhour.ledger.posting import SCHEMA as LEDGER_SCHEMA
 from quarterhour.model.errors import LedgerItemError
 from quarterhour.model.identifiers import POSITION_LENGTH
 from quarterhour.reports.digests import stream_digest

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Final
 
 from botocore.exceptions import ClientError
 
-from quarterhour.aws.entity import IndexRange, Key, Values
+from quarterhour.aws.entity import IndexRange, Values
 from quarterhour.aws.entity_table import EntityReader
 from quarterhour.aws.items import Request, to_item
 from quarterhour.aws.retries import is_cancelled, with_retries
 from quarterhour.aws.tables import conditional_write
-from quarterhour.ledger.held_events import (
-    HeldEvent,
-    HeldReason,
+from quarterhour.ledger.held.held_event import HeldEvent, HeldReason, OperatorDecision, Release
+from quarterhour.ledger.held.keys import (
+    CURSOR_KEY,
+    HIGHEST,
+    LOWEST,
     HeldStatus,
-    OperatorDecision,
-    Release,
     held_key,
     held_partitions,
     index_values,
@@ -28,12 +28,6 @@ from quarterhour.model.identifiers import Identity
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
-CURSOR_KEY: Final[Key] = {"pk": "CONTROL", "sk": "held"}
-"""The key of the control item with the place after which the next attempt to post held events begins."""
-LOWEST: Final = "0"
-"""Sorts before every place in the indexes of held events."""
-HIGHEST: Final = "~"
-"""Sorts after every place, and after every place that begins with the instant before it."""
 _WAITS_FOR: Final[Request] = {
     "ConditionExpression": "#status = :held AND #reason = :before",
     "ExpressionAttributeNames": {"#status": "status", "#reason": "reason"},

@@ -8,17 +8,10 @@ from typing import Any, Final
 
 from quarterhour.aws.entity import IndexRange, Values
 from quarterhour.aws.entity_table import EntityReader
-from quarterhour.held.store import HIGHEST, LOWEST, merged
 from quarterhour.ledger.event import RECORDED_BY, shown_facts, without_operator
-from quarterhour.ledger.held_events import (
-    HeldEvent,
-    HeldReason,
-    HeldStatus,
-    OperatorDecision,
-    agency_partition,
-    held_partitions,
-    waits_for,
-)
+from quarterhour.ledger.held.held_event import HeldEvent, HeldReason, OperatorDecision, waits_for
+from quarterhour.ledger.held.keys import HIGHEST, LOWEST, HeldStatus, agency_partition, held_partitions
+from quarterhour.ledger.held.store import merged
 from quarterhour.model import money
 from quarterhour.model.clock import iso_exact, iso_millis
 from quarterhour.web.access import Caller

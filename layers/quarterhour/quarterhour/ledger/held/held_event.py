@@ -3,26 +3,19 @@
 The reservation keeps the event's identity in the Identity table, in place of a claim. Posting replaces it by the claim.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from decimal import Decimal
 from enum import StrEnum
-from typing import Any, Final, Self
+from typing import Self
 
-from quarterhour.aws.entity import Key, Values
+from quarterhour.aws.entity import Values
 from quarterhour.ledger.event import RECORDED_BY, SALE, Event
+from quarterhour.ledger.held.keys import HeldStatus, held_key, held_place, identity_of, index_values
 from quarterhour.model import money
 from quarterhour.model.clock import iso_exact, iso_millis, parse_iso
 from quarterhour.model.errors import FieldProblem, HeldItemError
-from quarterhour.model.identifiers import SEPARATOR, Account, Identity, base58_prefix
-
-HELD: Final = f"HELD{SEPARATOR}"
-"""The prefix of the partition keys of all held events, in the table and in its indexes."""
-HELD_SHARDS: Final = 4
-"""The number of index partitions over which the held events are spread; each takes 1,000 writes a second."""
-_SK: Final = "held"
-_SUFFIX_LENGTH: Final = 22
+from quarterhour.model.identifiers import Account, Identity
 
 
 class HeldReason(StrEnum):
@@ -32,13 +25,6 @@ class HeldReason(StrEnum):
     """The sale that it refers to."""
     UNREGISTERED_AGENCY = "unregistered_agency"
     """The registration of its agency."""
-
-
-class HeldStatus(StrEnum):
-    """Whether an event still waits, or an operator has discarded it."""
-
-    HELD = "held"
-    DISCARDED = "discarded"
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,39 +152,8 @@ class HeldEvent:
 
     @property
     def place(self) -> str:
-        """The sort key in the indexes: the instant, then a hash that separates events of one millisecond."""
-        return f"{self.held_at}{SEPARATOR}{base58_prefix(self.event.identity.hash, _SUFFIX_LENGTH)}"
-
-
-def held_at(place: str) -> str:
-    """Return the instant in the place of a held event, even of one whose other attributes cannot be read."""
-    return place.partition(SEPARATOR)[0]
-
-
-def held_key(identity: Identity) -> Key:
-    """Return the key of a held event."""
-    return {"pk": f"{HELD}{identity}", "sk": _SK}
-
-
-def held_partitions(status: HeldStatus) -> list[str]:
-    """Return the partitions of ``gsi1`` that hold the events of a status, each by age."""
-    return [f"{HELD}{status}{SEPARATOR}{shard}" for shard in range(HELD_SHARDS)]
-
-
-def agency_partition(status: HeldStatus, agency: str) -> str:
-    """Return the partition of ``gsi2`` that holds the events of an agency in a status, by age."""
-    return f"{HELD}{status}{SEPARATOR}{agency}"
-
-
-def index_values(identity: Identity, agency: str, status: HeldStatus, place: str) -> dict[str, str]:
-    """Return the index attributes of a held event."""
-    shard = identity.hash[0] % HELD_SHARDS
-    return {
-        "gsi1pk": held_partitions(status)[shard],
-        "gsi1sk": place,
-        "gsi2pk": agency_partition(status, agency),
-        "gsi2sk": place,
-    }
+        """The sort key in the indexes."""
+        return held_place(self.held_at, self.event.identity)
 
 
 def held_values(held: HeldEvent) -> Values:
@@ -223,11 +178,6 @@ def held_values(held: HeldEvent) -> Values:
         "attributes": event.attributes,
         RECORDED_BY: event.recorded_by,
     }
-
-
-def identity_of(values: Mapping[str, Any]) -> Identity:
-    """Return the identity of the event in an item of a held event."""
-    return Identity.parse(values["pk"].removeprefix(HELD))
 
 
 def waits_for(event: Event, reason: HeldReason, remembered: timedelta | None = None) -> FieldProblem:

@@ -7,11 +7,12 @@ from typing import Any, Final
 from quarterhour.aws.entity import Values
 from quarterhour.aws.retries import optimistically
 from quarterhour.aws.telemetry import logger
-from quarterhour.held.plan import Next, PostingRun, age, explained, next_of
-from quarterhour.held.requests import DiscardRequest, ReleaseRequest
-from quarterhour.held.store import LOWEST, HeldStore
-from quarterhour.ledger.held_events import HeldEvent, HeldReason, OperatorDecision, Release, held_at
-from quarterhour.ledger.plan import Outcome
+from quarterhour.ledger.held.held_event import HeldEvent, HeldReason, OperatorDecision, Release
+from quarterhour.ledger.held.keys import LOWEST, held_at
+from quarterhour.ledger.held.plan import Next, PostingRun, age, explained, next_of
+from quarterhour.ledger.held.requests import DiscardRequest, ReleaseRequest
+from quarterhour.ledger.held.store import HeldStore
+from quarterhour.ledger.outcomes import Outcome
 from quarterhour.ledger.pricing import can_be_unlinked
 from quarterhour.ledger.service import Recorder
 from quarterhour.model import clock

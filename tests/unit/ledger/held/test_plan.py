@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from quarterhour.held.plan import age
+from quarterhour.ledger.held.plan import age
 from quarterhour.model.clock import iso_millis
 from tests.support.builders import AT
 

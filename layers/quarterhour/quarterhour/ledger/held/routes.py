@@ -1,7 +1,8 @@
 """The route of the held events."""
 
-from quarterhour.held.queries import HeldQueries, HeldQuery
-from quarterhour.ledger.held_events import HeldReason, HeldStatus
+from quarterhour.ledger.held.held_event import HeldReason
+from quarterhour.ledger.held.keys import HeldStatus
+from quarterhour.ledger.held.queries import HeldQueries, HeldQuery
 from quarterhour.model import instants
 from quarterhour.web import http
 from quarterhour.web.access import everyone

@@ -9,18 +9,8 @@ from hypothesis import strategies as st
 
 from quarterhour.aws.items import from_item, to_item
 from quarterhour.ledger.event import Event
-from quarterhour.ledger.held_events import (
-    HELD,
-    HeldEvent,
-    HeldReason,
-    HeldStatus,
-    Hold,
-    agency_partition,
-    held_key,
-    held_partitions,
-    held_values,
-    identity_of,
-)
+from quarterhour.ledger.held.held_event import HeldEvent, HeldReason, Hold, held_values
+from quarterhour.ledger.held.keys import HELD, HeldStatus, agency_partition, held_key, held_partitions, identity_of
 from quarterhour.model.errors import HeldItemError
 from tests.support.builders import AT, amounts, event, identities, instants
 

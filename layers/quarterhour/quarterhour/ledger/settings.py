@@ -1,0 +1,83 @@
+"""The owner's settings for recording events, and the phases of a quarter-hour that follow from them.
+
+A quarter-hour accepts appends while it is open, none while it is closing, and never again once it is final.
+"""
+
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from decimal import Decimal
+from enum import Enum
+from typing import Final, Self
+
+from quarterhour.aws.settings import Environment, calendar_of
+from quarterhour.model.errors import SettingsError
+from quarterhour.model.periods import Calendar
+from quarterhour.model.quarter_hours import QuarterHour
+
+SAFETY: Final = timedelta(seconds=5)
+"""A margin for clocks that differ between machines, and for a request in flight when its function ends."""
+
+
+class Phase(Enum):
+    """The phase of a quarter-hour: whether it accepts appends."""
+
+    OPEN = "open"
+    CLOSING = "closing"
+    FINAL = "final"
+
+
+@dataclass(frozen=True, slots=True)
+class RecordingSettings:
+    """The owner's settings for recording events.
+
+    ``grace``: the time from the end of a quarter-hour until it is final. ``longest_run``: the timeout of the function
+    that records. ``retention``: how long an identity is kept, ``None`` for ever. ``calendar``: the periods of events.
+    ``registered_only``: whether events of agencies that are not registered are held.
+    """
+
+    shards: int
+    commission_rate: Decimal
+    grace: timedelta
+    longest_run: timedelta
+    retention: timedelta | None
+    calendar: Calendar = field(default_factory=Calendar)
+    registered_only: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse a grace so short that a function could still append to a final quarter-hour."""
+        if self.grace < self.longest_run + SAFETY:
+            least = (self.longest_run + SAFETY).total_seconds()
+            raise SettingsError(f"a grace of {self.grace.total_seconds():.0f} s is too short: {least:.0f} s at least")
+
+    @classmethod
+    def of(cls, env: Environment, timeout: str) -> Self:
+        """Return the settings in a function's environment; ``timeout`` names the variable with its timeout in seconds.
+
+        Raises ``SettingsError`` for a variable that is missing or invalid.
+        """
+        return cls(
+            shards=env.integer("LEDGER_SHARDS", minimum=1),
+            commission_rate=env.share("DEFAULT_COMMISSION_RATE"),
+            grace=env.seconds("GRACE_SECONDS"),
+            longest_run=env.seconds(timeout),
+            retention=env.days("DEDUP_RETENTION_DAYS") or None,
+            calendar=calendar_of(env),
+            registered_only=env.parsed("AGENCY_POLICY", "open or registered", _registered_only),
+        )
+
+    def phase(self, quarter_hour: QuarterHour, now: datetime) -> Phase:
+        """Return the phase of a quarter-hour now.
+
+        An append that is sent while it is open takes effect before it is final, or never: the function that sent it
+        has ended by then.
+        """
+        final_at = quarter_hour.end + self.grace
+        if now >= final_at:
+            return Phase.FINAL
+        return Phase.OPEN if now < final_at - self.longest_run - SAFETY else Phase.CLOSING
+
+
+def _registered_only(policy: str) -> bool:
+    if policy not in {"open", "registered"}:
+        raise ValueError(policy)
+    return policy == "registered"

@@ -1,0 +1,100 @@
+"""Claims: position, period and terms of an event, fixed when it is claimed, and moved with it."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta, timezone
+from decimal import Decimal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from quarterhour.ledger.posting import ledger_values
+from quarterhour.model import clock
+from quarterhour.model.identifiers import Identity, Partition, Position
+from quarterhour.model.periods import Calendar, Period
+from quarterhour.model.quarter_hours import QuarterHour
+from tests.support.builders import AT, QUARTER_HOUR, claim, event, identities, instants, settings, utc
+
+
+def test_a_claim_has_a_position_of_now_in_the_current_quarter_hour() -> None:
+    claimed = claim(event(), AT)
+    assert claimed.receipt == {
+        "recorded_at": "2026-10-23T01:30:12.345Z",
+        "partition": "202610230130#00",
+        "position": str(Position.of(Identity("shop", "order-1"), AT)),
+    }
+    assert claimed.key == (claimed.receipt["partition"], claimed.receipt["position"])
+    assert (claimed.period, claimed.prior_period) == (Period(2026, 10), False)
+
+
+def test_the_events_own_time_does_not_decide_its_quarter_hour() -> None:
+    late = replace(event(), time=AT - timedelta(days=400))
+    assert claim(late).partition.quarter_hour == QUARTER_HOUR
+
+
+@given(identity=identities, at=instants, shards=st.integers(1, 64))
+def test_a_claims_receipt_partition_and_position_agree(identity: Identity, at: datetime, shards: int) -> None:
+    claimed = claim(replace(event(), identity=identity), at, shards=shards)
+    assert claimed.partition.quarter_hour == QuarterHour.at(claimed.position.recorded_at)
+    assert claimed.receipt["recorded_at"] == clock.iso_millis(at)
+
+
+def test_an_identity_is_remembered_for_its_retention_or_for_ever() -> None:
+    assert claim().expires_at is None
+    expires = claim(retention=timedelta(days=30)).expires_at
+    assert expires == int((AT + timedelta(days=30)).timestamp())
+
+
+def test_only_the_claim_of_a_sale_has_a_refundable_amount() -> None:
+    refundable = claim(event(amount="12.50")).refundable
+    assert refundable is not None
+    assert (str(refundable.account), refundable.left) == ("42#GBP", Decimal("12.50"))
+    assert claim(event(type_="adjustment.recorded")).refundable is None
+    assert claim(event(type_="sale.refunded", amount="-1")).refundable is None
+
+
+def test_a_moved_claim_is_in_the_current_quarter_hour_on_the_same_terms() -> None:
+    old = claim(event(commission_rate="0.2"), shards=4, retention=timedelta(days=1))
+    new = old.moved(
+        event(commission_rate="0.2"),
+        utc("02:00"),
+        settings(shards=4, commission_rate=Decimal("0.5"), retention=timedelta(days=9)),
+    )
+    assert new.partition == Partition(QuarterHour.parse("202610230200"), old.partition.shard)
+    assert new.position == Position.of(old.identity, utc("02:00"))
+    for name in ("identity", "digest", "terms", "expires_at", "refundable"):
+        assert getattr(new, name) == getattr(old, name)
+
+
+IN_SEPTEMBER = replace(event(), time=datetime(2026, 9, 30, 12, tzinfo=UTC))
+"""A sale of a month that is cut off at midnight of 4 October."""
+
+
+@pytest.mark.parametrize(
+    ("recorded_at", "period"),
+    [
+        (datetime(2026, 10, 3, 23, 59, tzinfo=UTC), (Period(2026, 9), False)),
+        (datetime(2026, 10, 4, tzinfo=UTC), (Period(2026, 10), True)),
+    ],
+)
+def test_a_claim_has_the_period_of_the_event_when_it_is_claimed(
+    recorded_at: datetime, period: tuple[Period, bool]
+) -> None:
+    claimed = claim(IN_SEPTEMBER, recorded_at)
+    assert (claimed.period, claimed.prior_period) == period
+
+
+def test_a_claim_that_moves_past_the_cut_off_moves_to_the_next_period() -> None:
+    old = claim(IN_SEPTEMBER, datetime(2026, 10, 3, 23, 59, tzinfo=UTC))
+    new = old.moved(IN_SEPTEMBER, datetime(2026, 10, 4, 0, 5, tzinfo=UTC), settings())
+    assert (new.period, new.prior_period) == (Period(2026, 10), True)
+    values = ledger_values(IN_SEPTEMBER, new)
+    assert (values["period"], values["prior_period"]) == ("2026-10", "1")
+
+
+def test_a_claim_of_an_earlier_version_gets_a_period_when_it_moves() -> None:
+    of_earlier = replace(claim(IN_SEPTEMBER), period=None)
+    assert "period" not in ledger_values(IN_SEPTEMBER, of_earlier), "the same bytes as at the first try"
+    with_zone = settings(calendar=Calendar(timezone(timedelta(hours=12)), 0))
+    new = of_earlier.moved(IN_SEPTEMBER, datetime(2026, 10, 1, 12, tzinfo=UTC), with_zone)
+    assert (new.period, new.prior_period) == (Period(2026, 10), False), "12 hours ahead of UTC it is 1 October"
