@@ -4,6 +4,7 @@ import csv
 import gzip
 import io
 import json
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -11,7 +12,6 @@ from decimal import Decimal
 from hashlib import sha256
 from itertools import pairwise
 from typing import Any, Final
-from urllib.parse import quote
 
 import pytest
 
@@ -20,6 +20,7 @@ from quarterhour.reports.plan import SCHEMA, Plan
 from quarterhour.statements.proof.verify import verify
 from quarterhour_tools.bucket import Objects
 from quarterhour_tools.emulator.http_api import Request, Response
+from quarterhour_tools.operations.remote import segment
 from quarterhour_tools.replay.replay import counted_accounts, counted_periods
 from tests.support.events import refund, sale, void
 from tests.support.released import Item, Release, updated
@@ -51,7 +52,7 @@ class Dump(Release):
     too much, and what is left of it. ``under_way`` and ``following``: the run whose plan is under way, and the next.
     ``moved``: from where to where claims in a final quarter-hour move, and their events. ``resealed``: a sealed run and
     an instant within it. ``repaired``: how many counters a rebuild repairs. ``refused``: the verdicts of the events
-    that it did not record.
+    that it did not record. ``unlisted``: what ``verify`` says about the files of a statement run that is under way.
     """
 
     first_checkpoint: str
@@ -66,6 +67,7 @@ class Dump(Release):
     resealed: tuple[str, str]
     repaired: int
     refused: tuple[str, ...]
+    unlisted: str = ""
 
 
 DUMPS: Final = (
@@ -100,6 +102,8 @@ DUMPS: Final = (
         resealed=("2026-11-29T2015-2315", "2026-11-29T20:35:00Z"),
         repaired=0,
         refused=("rejected", "conflict", "rejected", "rejected"),
+        unlisted="statements/2026-10/manifest.json: is missing, so 5 files of 2026-10 are in no list: if their run is "
+        "under way, verify again when it has ended",
     ),
 )
 NEWEST: Final = DUMPS[-1]
@@ -146,6 +150,7 @@ def request(world: World, method: str, path: str, body: Any = None, person: Json
 
 def answer(world: World, path: str) -> Json:
     """Return what a request is answered: the items of all pages, without cursors and signed links."""
+    path = encoded_twice(path)
     found = request(world, "GET", path)
     if found.status != 200:
         return {"status": found.status}
@@ -160,6 +165,15 @@ def answer(world: World, path: str) -> Json:
         for file in body["files"]:
             assert file.pop("url")
     return {"status": found.status, "body": body}
+
+
+def encoded_twice(path: str) -> str:
+    """Return a path whose slashes and percent signs in names are encoded twice, as API Gateway decodes them once.
+
+    Some requests in the dumps encode them once, which the emulators of these releases let through.
+    """
+    place, mark, query = path.partition("?")
+    return re.sub("%(?=2F|25(?![0-9A-F]{2}))", "%25", place) + mark + query
 
 
 def answer_of(dump: Dump, world: World, path: str) -> Json:
@@ -268,7 +282,7 @@ def test_an_agencys_events_are_found_with_and_without_an_index_of_the_release(re
 def test_what_the_release_sealed_is_proven(read: Loaded) -> None:
     bucket = read.world.stack.bucket
     proof = verify(bucket.open, bucket.keys())
-    assert (proof.reports.runs, proof.problems) == (read.dump.sealed_runs, [])
+    assert (proof.reports.runs, proof.problems) == (read.dump.sealed_runs, [*filter(None, [read.dump.unlisted])])
 
 
 # ---------------------------------------------------------------- what was sent before
@@ -446,7 +460,7 @@ def test_each_customer_is_counted_once(continued: Continued) -> None:
         customers.setdefault((line["agency"], line["currency"]), set()).update(filter(None, [line["customer"]]))
     shown = {(one["agency"], one["currency"]): one for one in continued.world.all("/accounts")}
     for account, expected in customers.items():
-        one = continued.world.read(f"/accounts/{quote(account[0], safe='')}/{account[1]}")
+        one = continued.world.read(f"/accounts/{segment(account[0])}/{account[1]}")
         assert one["customers"] == len(expected), account
     assert shown.keys() == customers.keys()
 
@@ -605,7 +619,7 @@ def test_sales_that_the_release_refunded_and_rerated_come_to_nothing_once_all_is
 def test_parked_records_of_the_release_are_applied(continued: Continued) -> None:
     before = counted(continued.world)
     applied = {"applied": 1, "kept": 0}
-    assert continued.world.stack.invoke("operator", {"action": "unpark"}) == {"snapshots": applied, "counters": applied}
+    assert continued.world.stack.invoke("repair", {"action": "unpark"}) == {"snapshots": applied, "counters": applied}
     assert continued.world.stack.invoke("billing", {"action": "unpark"}) == {"billing": applied}
     assert counted(continued.world) == before
 
@@ -664,4 +678,4 @@ def test_events_of_a_late_process_of_the_release_are_recorded_between_todays() -
         assert [report["drift"] for report in reports] == [0] * len(reports)
         assert counted(world) == sums(ledger(world))
         bucket = world.stack.bucket
-        assert verify(bucket.open, bucket.keys()).problems == []
+        assert verify(bucket.open, bucket.keys()).problems == [NEWEST.unlisted]

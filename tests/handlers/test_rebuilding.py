@@ -133,7 +133,7 @@ def test_an_event_whose_record_comes_after_a_later_one_shows_as_drift_and_is_cou
     world.clock.advance(timedelta(days=1))
     assert world.report()["drift"] == 1
     assert world.read(f"/reports/{run}")["counters"] == "drift"
-    world.stack.invoke("operator", {"action": "rebuild"})
+    world.stack.invoke("repair", {"action": "rebuild"})
     assert {sk: entity(world, sk)["events"] for sk in ("latest", "DAY#2026-10-23", "QUARTER#202610230130")} == {
         "latest": "3",
         "DAY#2026-10-23": "3",
