@@ -81,14 +81,14 @@ DISTANT: Final = (
 )
 ALLOWED: Final = "The CPU time, and twice the calls that have to wait for each other."
 CRASHED: Final = "On the embedded engine; the last call takes effect, its answer is lost, and the batch is sent again."
-SEALED: Final = (
+STATEMENT_SPEED: Final = (
     "A quarter-hour whose shards each record 1,000 events a second, DynamoDB's limit of a partition, sealed as one "
     "run. Measured on this core: CPU time of the slowest part for a line, and of publishing the totals of "
     f"{ACCOUNTS:,} accounts in every part. From them follows a full quarter-hour, with the share of a core that "
     "belongs to the report function's MemorySize. Assumed: as many parts side by side as PartConcurrency, cores "
     "of Lambda as fast as this one, no waiting for AWS."
 )
-STATED: Final = (
+SEALED: Final = (
     "CPU time of both, in one process: a month of sealed files, one of each quarter-hour; the lines, list, manifest "
     "and pages are written, and AWS answers at once."
 )
@@ -108,7 +108,7 @@ LEAST_SENT: Final = 0.9
 MOST_SENT: Final = 12
 BARE_SENT: Final = 2
 """Microseconds of the bare client's CPU time, for which ``MOST_SENT`` is the budget of ours."""
-LEAST_STATED: Final = 0.15
+LEAST_STATEMENTS: Final = 0.15
 LEAST: Final = {LOOP: 3, POWERTOOLS: 8, WRITES: 0}
 """How many times as fast as each peer recording must be; 0 without a budget."""
 PAGE: Final = ROOT / "docs" / "benchmarks.md"
@@ -131,7 +131,7 @@ class Extent:
     part_lines: int
     quarter_hours: Sequence[Ledger]
     """The sizes of the reports whose memory is measured, in events."""
-    stated: Sequence[tuple[int, int]]
+    statements: Sequence[tuple[int, int]]
     """The lines and the accounts of statement runs; the first is held against the budget."""
     calls: int
     """The calls to DynamoDB Local."""
@@ -157,7 +157,7 @@ FULL: Final = Extent(
         {"events": 10**6, "shards": 16},
         {"events": 10**5, "shards": MOST_SHARDS, "item_bytes": LARGE_ITEM},
     ),
-    stated=((10**6, 10**3), (10**6, 1), (10**4, 10**4)),
+    statements=((10**6, 10**3), (10**6, 1), (10**4, 10**4)),
     calls=500,
     slow_orders=SIZES,
     sent=100_000,
@@ -175,7 +175,7 @@ QUICK: Final = Extent(
         {"events": 4 * 10**4, "shards": 16},
         {"events": 3 * 10**4, "shards": MOST_SHARDS, "item_bytes": LARGE_ITEM},
     ),
-    stated=((10**5, 10**2),),
+    statements=((10**5, 10**2),),
     calls=100,
     slow_orders=SIZES[:-1],
     sent=40_000,
@@ -412,19 +412,19 @@ def memory(extent: Extent) -> Iterator[Line]:
         )
 
 
-def stating(extent: Extent) -> Iterator[Line]:
+def statements(extent: Extent) -> Iterator[Line]:
     """Time a statement run against reading its sealed files, and measure its memory and the cost of a statement."""
-    for lines, accounts in extent.stated:
-        arguments = ["-m", "benchmarks.stating", str(lines), str(accounts)]
+    for lines, accounts in extent.statements:
+        arguments = ["-m", "benchmarks.statements", str(lines), str(accounts)]
         measured: dict[str, float] = children.run("statements", arguments)
         what = f"{_shown(lines)} lines of {_shown(accounts)} {'accounts' if accounts > 1 else 'account'}"
-        compares = (lines, accounts) == extent.stated[0]
+        compares = (lines, accounts) == extent.statements[0]
         yield Line(
             f"statement run over {what}, lines per second and core, against csv.reader",
             f"{measured['ratio']:.2f}x ({measured['rate']:,.0f}/s)",
-            f">= {LEAST_STATED}x" if compares else "",
-            at_least(LEAST_STATED, measured["ratio"]) if compares else "",
-            (STATED,),
+            f">= {LEAST_STATEMENTS}x" if compares else "",
+            at_least(LEAST_STATEMENTS, measured["ratio"]) if compares else "",
+            (STATEMENT_SPEED,),
         )
         yield Line(
             "  its memory", f"{measured['mib']:.0f} MiB", "<= 256 MiB", at_most(256, measured["mib"]), (LARGEST,)
@@ -554,7 +554,7 @@ MEASUREMENTS: Final[Sequence[Callable[[Extent], Iterator[Line]]]] = (
     reporting_speed,
     sealing_speed,
     memory,
-    stating,
+    statements,
     starting,
     replaying,
     sending,

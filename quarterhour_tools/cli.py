@@ -119,7 +119,7 @@ def _parser() -> argparse.ArgumentParser:
         help="send sales that name their order (order_id) as orders; each is paid at once and billed from the stream",
     )
     replay.add_argument(
-        "--rates", metavar="FILE", help=f"state the exchange rates of a file, each at its time: {exchange_rates.HELP}"
+        "--rates", metavar="FILE", help=f"enter the exchange rates of a file, each at its time: {exchange_rates.HELP}"
     )
     replay.add_argument(
         "--agencies", metavar="FILE", help=f"register the agencies of a file before the first event: {agencies.HELP}"
@@ -130,7 +130,7 @@ def _parser() -> argparse.ArgumentParser:
     replay.add_argument(
         "--statements",
         action="store_true",
-        help="state each period after its cut-off, and let time pass until the last event's period is stated",
+        help="seal each period after its cut-off, and let time pass until the last event's period is sealed",
     )
     replay.add_argument(
         "--faults",
@@ -192,13 +192,13 @@ def _parser() -> argparse.ArgumentParser:
     )
     rerate.configure(rerating)
 
-    stated = commands.add_parser(
+    rates = commands.add_parser(
         "rates",
-        help="state exchange rates from a CSV file",
-        description="State exchange rates from a CSV file, or from that of the European Central Bank, in the order of "
+        help="enter exchange rates from a CSV file",
+        description="Enter exchange rates from a CSV file, or from that of the European Central Bank, in the order of "
         "time. A second run changes nothing. Exit code 1 if some were refused.",
     )
-    exchange_rates.configure(stated)
+    exchange_rates.configure(rates)
 
     registered = commands.add_parser(
         "agencies",
@@ -268,14 +268,14 @@ def _add_sealed(commands: Any) -> None:  # noqa: ANN401 - argparse does not name
     )
     proof.set_defaults(run=_verify, url=None)
 
-    stating = commands.add_parser(
+    listed = commands.add_parser(
         "statements",
         help="list, download and open the statements of a period",
         description="List the statements of a period, from a folder, a deployed stack or an emulator; download their "
-        "files, and open them in the browser. With --run, state the periods that are due, without waiting for the "
+        "files, and open them in the browser. With --run, seal the periods that are due, without waiting for the "
         "watch.",
     )
-    statements.configure(stating)
+    statements.configure(listed)
 
 
 def _add_loading(commands: Any) -> None:  # noqa: ANN401 - argparse does not name the type
@@ -487,8 +487,8 @@ def _show(outcome: Outcome) -> None:
             )
         )
     _show_accounts(console, outcome.counters)
-    for _, stated in groupby(outcome.statements or (), lambda one: one.period):
-        statements.show(console, stated)
+    for _, listed in groupby(outcome.statements or (), lambda one: one.period):
+        statements.show(console, listed)
     lost = [
         f"{counted(number, 'line')} {what}"
         for number, what in ((outcome.unread, "could not be read"), (outcome.undelivered, "could not be delivered"))
@@ -522,8 +522,8 @@ def _verify(args: argparse.Namespace) -> int:
     if args.json:
         accounts = {str(account): totals.as_dict() for account, totals in sorted(found.accounts.items())}
         result = {"runs": found.runs, "quarter_hours": found.quarter_hours, "lines": found.lines, "accounts": accounts}
-        stated = {"periods": proof.periods, "statements": proof.statements, "stated_lines": proof.lines}
-        print(as_json({**result, **stated, "problems": proof.problems, "proven": proof.proven}))
+        statements_verified = {"periods": proof.periods, "statements": proof.statements, "statement_lines": proof.lines}
+        print(as_json({**result, **statements_verified, "problems": proof.problems, "proven": proof.proven}))
     else:
         console = Console(highlight=False)
         counts = (
@@ -533,8 +533,8 @@ def _verify(args: argparse.Namespace) -> int:
         )
         console.print(", ".join(counts))
         if proof.periods:
-            stated_lines = f"{counted(proof.statements, 'statement')} with {counted(proof.lines, 'line')}"
-            console.print(f"{counted(proof.periods, 'period')} stated: {stated_lines}")
+            made = f"{counted(proof.statements, 'statement')} with {counted(proof.lines, 'line')}"
+            console.print(f"{counted(proof.periods, 'period')} sealed: {made}")
         _show_accounts(console, dict(sorted(found.accounts.items())))
         console.print("proven" if proof.proven else "NOT proven", style="green" if proof.proven else "bold red")
     for problem in proof.problems:

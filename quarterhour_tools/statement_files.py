@@ -40,13 +40,13 @@ class ListedStatement:
         }
 
 
-def stated_periods(files: Objects) -> list[Period]:
-    """Return the periods that are stated, in order."""
+def sealed_periods(files: Objects) -> list[Period]:
+    """Return the periods that are sealed, in order."""
     return sorted(filter(None, map(period_of_manifest, files.keys())))
 
 
 def read_period(files: Objects, period: Period) -> Iterator[ListedStatement]:
-    """Yield the statements of a stated period, by account; raise ``ToolError`` if their list cannot be read."""
+    """Yield the statements of a sealed period, by account; raise ``ToolError`` if their list cannot be read."""
     try:
         with files.open(list_key(period)) as file:
             text = io.StringIO(file.read().decode(), newline="")
@@ -57,6 +57,6 @@ def read_period(files: Objects, period: Period) -> Iterator[ListedStatement]:
 
 
 def read_statements(files: Objects) -> Iterator[ListedStatement]:
-    """Yield the statements of every stated period, by period and account."""
-    for period in stated_periods(files):
+    """Yield the statements of every sealed period, by period and account."""
+    for period in sealed_periods(files):
         yield from read_period(files, period)

@@ -5,7 +5,7 @@ A state machine, which the watch starts, invokes it with `{}` until no period is
 `{"write": {"period": "2026-11", "group": 3}}` for each group of accounts, and `{"publish": "2026-11"}`.
 
 An operator may invoke it with `{}`, or with `{"period": "2026-11"}`, which fails if that period is not the next one.
-Invoked with `{"reseal": "2026-11"}`, it rewrites the lost files of a stated period; `"from": 3` continues with a group.
+Invoked with `{"reseal": "2026-11"}`, it rewrites the lost files of a sealed period; `"from": 3` continues with a group.
 """
 
 from functools import partial
@@ -54,7 +54,7 @@ resealer = StatementResealer(stores, entities)
 
 @observed
 def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
-    """State every period that is due, or run a step of a large one; return what was stated and what is next."""
+    """Seal every period that is due, or run a step of a large one; return what was sealed and what is next."""
 
     def seconds() -> float:
         return context.get_remaining_time_in_millis() / 1000
@@ -74,5 +74,5 @@ def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
         return event
     result = runner.publish(event["publish"]) if "publish" in event else runner.run(seconds, read_period(event))
     count(Metric.STATEMENTS_SEALED, result.statements)
-    logger.info("stated", **result.as_dict())
+    logger.info("sealed", **result.as_dict())
     return result.as_dict()

@@ -44,7 +44,7 @@ disputes = DisputeWatch(AcceptanceService(AcceptanceStore(dynamodb, entities), e
 starter = StatementStarter(
     CheckpointStore(dynamodb, entity_table),
     ProgressStore(dynamodb, entity_table),
-    Executions(clients.stepfunctions(), env.text("STATING_ARN")),
+    Executions(clients.stepfunctions(), env.text("STATEMENTS_ARN")),
     calendar_of(env),
     partial(began, entities),
 )

@@ -101,22 +101,22 @@ def _check_format(form: str) -> None:
 @lru_cache(maxsize=4096)  # the lines of one invoice share their time
 def _utc(form: TimeForm, text: str, days_before: int) -> datetime:
     try:
-        stated = _stated(form.formats, text) - timedelta(days=days_before)
-        if stated.tzinfo:
-            return stated.astimezone(UTC)
-        first, second = (stated.replace(tzinfo=form.zone, fold=fold).astimezone(UTC) for fold in (0, 1))
-        exists = first.astimezone(form.zone).replace(tzinfo=None) == stated
+        local = _local_time(form.formats, text) - timedelta(days=days_before)
+        if local.tzinfo:
+            return local.astimezone(UTC)
+        first, second = (local.replace(tzinfo=form.zone, fold=fold).astimezone(UTC) for fold in (0, 1))
+        exists = first.astimezone(form.zone).replace(tzinfo=None) == local
     except OverflowError:
         raise CellError(f"{text!r} is outside the calendar") from None
     if not exists and form.gap == "reject":
-        raise CellError(f"{stated} does not exist in {form.zone}: the clocks skipped it")
+        raise CellError(f"{local} does not exist in {form.zone}: the clocks skipped it")
     if exists and first != second and form.ambiguous == "reject":
-        raise CellError(f"{stated} happened twice in {form.zone}: the clocks went back")
+        raise CellError(f"{local} happened twice in {form.zone}: the clocks went back")
     # In a gap, the first reading keeps the offset from before it: the time moves forward by the gap's length.
     return second if exists and form.ambiguous == "later" else first
 
 
-def _stated(formats: tuple[str, ...], text: str) -> datetime:
+def _local_time(formats: tuple[str, ...], text: str) -> datetime:
     for form in formats:
         try:
             if form == ISO:

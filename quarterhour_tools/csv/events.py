@@ -52,7 +52,7 @@ def events(
         cells |= {ROW: str(ordinal), **(settings or {})}
         try:
             if totals and totals.is_total(cells):
-                totals.state(line, cells)
+                totals.compare(line, cells)
                 continue
             if totals:
                 totals.add(cells)

@@ -343,14 +343,14 @@ class _Guesser:
             self._proposal.put(data, "currency", _braced(column))
             return
         named = {code for one in money_columns if (code := code_at_end(one.name))}
-        stated = {code_of(sign) for one in money_columns for sign in one.signs} - {OPEN}
-        if len(named | stated) == 1:
-            code = (named | stated).pop()
+        signed = {code_of(sign) for one in money_columns for sign in one.signs} - {OPEN}
+        if len(named | signed) == 1:
+            code = (named | signed).pop()
             self._proposal.checks.append(f"all amounts are in {code}")
             self._proposal.put(data, "currency", _quoted(code))
         else:
             opened = {LIKELY_CURRENCIES.get(sign, "") for one in money_columns for sign in one.signs} - {""}
-            likely = sorted(named | stated | opened) or ["EUR", "USD", "GBP"]
+            likely = sorted(named | signed | opened) or ["EUR", "USD", "GBP"]
             self._proposal.ask(
                 data, "currency", "Which currency do the amounts have?", [_quoted(one) for one in likely]
             )

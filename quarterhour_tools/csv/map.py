@@ -350,9 +350,9 @@ class _Compiler:
         days_before = self.number(event.text("days_before", "0"), event.path("days_before"))
 
         def value(cells: Cells, amount: Decimal) -> datetime:
-            stated, days = text(cells, amount), days_before(cells)
+            local, days = text(cells, amount), days_before(cells)
             try:
-                return self._times.utc(stated, days)
+                return self._times.utc(local, days)
             except CellError as error:
                 raise CellError(f"{field}: {error}") from None
 

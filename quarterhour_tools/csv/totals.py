@@ -20,20 +20,20 @@ class _Line(NamedTuple):
 
 
 class Totals:
-    """The sums of the rows of a file, and the totals that the file states, wherever they stand."""
+    """The sums of the rows of a file, and the totals that the file gives, wherever they stand."""
 
     def __init__(self, total: TotalMap) -> None:
         self._total = total
         self._sums = dict.fromkeys(total.sums, money.ZERO)
-        self._stated: list[_Line] = []
+        self._given: list[_Line] = []
 
     def is_total(self, cells: Cells) -> bool:
         """Return whether a row is a line of totals."""
         return self._total.when(cells)
 
-    def state(self, line: int, cells: Cells) -> None:
+    def compare(self, line: int, cells: Cells) -> None:
         """Take the totals of a line; raise `CellError` if one is not a number."""
-        self._stated.append(_Line(line, {column: stated(cells) for column, (stated, _) in self._total.sums.items()}))
+        self._given.append(_Line(line, {column: given(cells) for column, (given, _) in self._total.sums.items()}))
 
     def add(self, cells: Cells) -> None:
         """Add a row to the sums; an empty cell adds nothing. Raises `CellError` if a cell is not a number."""
@@ -43,10 +43,10 @@ class Totals:
 
     def problems(self, last_line: int) -> Iterator[BadRow]:
         """Yield a bad row for each total that differs from the sum, or one if the file has no totals."""
-        if not self._stated:
+        if not self._given:
             yield BadRow(last_line, "total: the file ends without its line of totals")
-        for line, stated in self._stated:
-            for column, number in stated.items():
+        for line, given in self._given:
+            for column, number in given.items():
                 if number != self._sums[column]:
                     added = money.plain(self._sums[column])
                     yield BadRow(line, f"total.sums.{column}: is {money.plain(number)}, but the rows add up to {added}")

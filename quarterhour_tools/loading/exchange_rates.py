@@ -22,7 +22,7 @@ from quarterhour_tools.errors import ToolError
 from quarterhour_tools.operations.deployment import api, configure_target, moment
 from quarterhour_tools.output import counted, printable
 
-STATED: Final = "stated"
+ENTERED: Final = "entered"
 REFUSED: Final = "refused"
 AHEAD: Final = "ahead of the end"
 HELP: Final = (
@@ -181,8 +181,8 @@ def _of_lines(name: str, columns: Cells) -> _Layout:
     file = Path(name).name[-MAX_SOURCE:]
 
     def rates(cells: Cells) -> Iterator[tuple[str, str, str]]:
-        stated_by = "" if source is None else cells[source]
-        yield cells[currency], cells[units], stated_by or file
+        source_name = "" if source is None else cells[source]
+        yield cells[currency], cells[units], source_name or file
 
     base = named[0].removeprefix(_UNITS).upper()
     return _Layout(columns.index(_DATE), base if is_code(base) else "", rates)
@@ -229,22 +229,22 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def _run(args: argparse.Namespace) -> int:
     file = read(args.file, args.start)
     remote = api(args)
-    found = state(file, remote.put, lambda line: print(printable(line)))
-    print(f"{found[STATED]:,} {STATED}, {found[REFUSED]:,} {REFUSED}")
+    found = enter(file, remote.put, lambda line: print(printable(line)))
+    print(f"{found[ENTERED]:,} {ENTERED}, {found[REFUSED]:,} {REFUSED}")
     return 0 if not found[REFUSED] else 1
 
 
-def state(file: RateFile, put: Callable[[str, Any], tuple[int, Any]], report: Callable[[str], None]) -> Counter[str]:
-    """Send exchange rates with ``put``, which returns status and body; return how many were stated and refused.
+def enter(file: RateFile, put: Callable[[str, Any], tuple[int, Any]], report: Callable[[str], None]) -> Counter[str]:
+    """Send exchange rates with ``put``, which returns status and body; return how many were entered and refused.
 
     Bad rows are refused. ``report`` gets a message for each of the first ``SHOWN`` that are refused.
     """
-    found = Counter({STATED: 0, REFUSED: file.refused})
+    found = Counter({ENTERED: 0, REFUSED: file.refused})
     for bad in file.bad:
         report(f"line {bad.number}: {bad.problem}")
     for row in file.rows:
         status, answer = put(row.path, row.body)
-        found[STATED if status in _TAKEN else REFUSED] += 1
+        found[ENTERED if status in _TAKEN else REFUSED] += 1
         if status not in _TAKEN and found[REFUSED] <= SHOWN:
             report(f"line {row.number}: {row.currency}: {answer.get('detail', json.dumps(answer))}")
     if found[REFUSED] > SHOWN:

@@ -408,7 +408,7 @@ class SentReaders(Body):
 
 
 class ExchangeRateStatement(Body):
-    """An exchange rate to state."""
+    """An exchange rate to enter."""
 
     units_per_base: SentDecimal
     """How many units of the currency are worth one unit of the base currency (`BaseCurrency`): above 0."""

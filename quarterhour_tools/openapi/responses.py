@@ -224,14 +224,14 @@ class AccountTrend(Answer):
 
 
 class ExchangeRateState(Answer):
-    """A stated exchange rate: units of a currency per unit of the base currency."""
+    """An entered exchange rate: units of a currency per unit of the base currency."""
 
     units_per_base: Decimal
     source: Text
     """The origin of the exchange rate."""
     base: Currency | None
     version: Count
-    """The number of rates stated up to this one. An earlier one that was added has the number of the one after it."""
+    """The number of rates entered up to this one. An earlier one that was added has the number of the one after it."""
     as_of: Instant
     """The start of its validity."""
 
@@ -390,7 +390,7 @@ class Report(ReportRun):
 # ---------------------------------------------------------------- statements
 
 StatementStatus = Literal["not_issued", "issued", "accepted", "disputed", "resolved"]
-PeriodState = Literal["open", "closed", "running", "stated"]
+PeriodState = Literal["open", "closed", "running", "sealed"]
 
 
 class PeriodSums(Answer):
@@ -414,13 +414,13 @@ class PeriodOfStatements(Answer):
 
     period: Month
     state: PeriodState
-    """`open` until its cut-off, then `closed`, `running` and `stated`."""
+    """`open` until its cut-off, then `closed`, `running` and `sealed`."""
     from_: Annotated[Instant, Field(alias="from")]
     to: Instant
     cut_off: Instant
     time_zone: str
     recorded_until: Maybe[Instant]
-    """Its statements hold what was recorded before this instant; only of a stated period, as all that follows."""
+    """Its statements hold what was recorded before this instant; only of a sealed period, as all that follows."""
     planned_at: Maybe[Instant]
     """People do not see this and what follows."""
     code_version: Maybe[str]
@@ -539,7 +539,7 @@ class AppliedTaxProfile(Answer):
 
 
 class StatementPreview(NamedStatement):
-    """The statement of a period that is not stated yet, as it would be now. It is not stored."""
+    """The statement of a period that is not sealed yet, as it would be now. It is not stored."""
 
     preview: Literal[True]
     state: Literal["open", "closed", "running"]

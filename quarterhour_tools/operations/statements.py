@@ -24,7 +24,7 @@ from quarterhour_tools.bucket import Objects
 from quarterhour_tools.errors import ToolError
 from quarterhour_tools.operations.deployment import api, configure_target, invoke, sealed_files
 from quarterhour_tools.output import as_json, counted, print_table, printable
-from quarterhour_tools.statement_files import ListedStatement, read_period, stated_periods
+from quarterhour_tools.statement_files import ListedStatement, read_period, sealed_periods
 
 _FIGURES: Final = ("net", "commission", "tax", "payments", "closing")
 _MOST_ROWS: Final = 100
@@ -52,7 +52,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--run",
         dest="run_due",
         action="store_true",
-        help="state the periods that are due; with --period, fail if that one cannot be stated next, and say why",
+        help="seal the periods that are due; with --period, fail if that one cannot be sealed next, and say why",
     )
     parser.add_argument("--out", type=Path, metavar="DIR", help="download the statements' files into this folder")
     parser.set_defaults(run=_run)
@@ -138,12 +138,12 @@ def _show_current(args: argparse.Namespace, statements: Sequence[ListedStatement
 
 def _chosen(args: argparse.Namespace, files: Objects) -> Iterator[ListedStatement]:
     """Yield the statements that the arguments choose; raise ``ToolError`` if there are none."""
-    periods = stated_periods(files)
+    periods = sealed_periods(files)
     if not periods:
-        raise ToolError("no period is stated yet")
+        raise ToolError("no period is sealed yet")
     period = args.period or periods[-1]
     if period not in periods:
-        raise ToolError(f"{period} is not stated; the stated periods are {', '.join(map(str, periods))}")
+        raise ToolError(f"{period} is not sealed; the sealed periods are {', '.join(map(str, periods))}")
     found = [one for one in read_period(files, period) if args.agency in {None, one.listed.account.agency}]
     if args.agency and not found:
         raise ToolError(f"{period} has no statement of the agency {args.agency}")
@@ -159,10 +159,10 @@ def _statuses(args: argparse.Namespace, statements: Sequence[ListedStatement]) -
     return {Account(one["agency"], one["currency"]): one["status"] for one in found}
 
 
-def _download(files: Objects, stated: ListedStatement, folder: Path) -> None:
+def _download(files: Objects, statement: ListedStatement, folder: Path) -> None:
     """Write the files of a statement below a folder; raise ``ToolError`` if one differs from its hash in the list."""
-    for name, sealed in stated.listed.files.items():
-        key = f"{stated.prefix}{name}"
+    for name, sealed in statement.listed.files.items():
+        key = f"{statement.prefix}{name}"
         with files.open(key) as file:
             content = file.read()
         if sha256(content).hexdigest() != sealed.sha256:
@@ -176,17 +176,17 @@ def _run_due(args: argparse.Namespace) -> int:
     if args.folder:
         raise ToolError("--run needs a stack: name it with --stack or --url")
     request = {"period": str(args.period)} if args.period else {}
-    stated = 0
+    made = 0
     while True:
         answer = invoke(args, "Statements", request)
-        stated += answer["statements"]
+        made += answer["statements"]
         for period in answer["periods"]:
-            print(f"{period} is stated", flush=True)
+            print(f"{period} is sealed", flush=True)
         if answer["next"] != "run":
             break
         request = {}  # the period is under way now
     if answer["next"] == "parts":
         due = invoke(args, "Watch", {})["statements_due"]
         print(f"{due} is large: the state machine runs it in parts")
-    print(f"{counted(stated, 'statement')} made")
+    print(f"{counted(made, 'statement')} made")
     return 0

@@ -1,7 +1,7 @@
 """`quarterhour demo`: runs a generated day of a marketplace through the emulator, and compares the results.
 
 The day is sent, read, reported and proven. Then all of it is sent again, and nothing new may be recorded. At last, its
-month and the next one are stated.
+month and the next one are sealed.
 """
 
 import argparse
@@ -154,7 +154,7 @@ def run(args: argparse.Namespace) -> int:
     expected = {account: figures(sums) for account, sums in sorted(expected_accounts(day).items())}
     busiest = max(expected, key=lambda account: expected[account])
     corrected = correction_of(day)
-    stated_as_expected = expected_statements(expected_accounts(day), corrected)
+    sealed_as_expected = expected_statements(expected_accounts(day), corrected)
     morning = [line for line in day if line.sent < NOON]
     with (
         Progress(console=errors, transient=True, disable=not errors.is_terminal) as bar,
@@ -179,7 +179,7 @@ def run(args: argparse.Namespace) -> int:
             repeated = [line.again(line.kind, timedelta()) for line in day]
             again = Sending(judge(repeated, witness.answers[len(day) :]), replay.finish())
             bar.update(task, description="the end of the month")
-            closed, stated = close_month(stack, replay, corrected, stated_as_expected)
+            closed, sealed = close_month(stack, replay, corrected, sealed_as_expected)
         bar.stop()
         _show_verdicts(console, args.seed, first)
         _show_reports(console, first.outcome, stack.bucket)
@@ -188,7 +188,7 @@ def run(args: argparse.Namespace) -> int:
         _show_accounts(console, expected, first)
         _show_statements(console, closed, corrected)
         wrong = problems(expected, api, first, again)
-        wrong += [*differing_statements(stated_as_expected, stated), *closed.problems]
+        wrong += [*differing_statements(sealed_as_expected, sealed), *closed.problems]
         if corrected.resolution not in _resolved(stack):
             wrong.append(f"{corrected.disputes}: the void did not resolve the dispute")
         if args.out:
@@ -223,7 +223,7 @@ def _open(console: Console, server: Server, stack: Stack, at: clock.Clock) -> No
 def close_month(
     stack: Stack, replay: Replay, corrected: Correction, expected: Mapping[StatementKey, StatementFigures]
 ) -> tuple[Outcome, dict[StatementKey, StatementFigures]]:
-    """Let the month be stated, dispute, correct and pay it, and let the next one be stated; return the result."""
+    """Let the month be sealed, dispute, correct and pay it, and let the next one be sealed; return the result."""
     replay.statements = True
     replay.finish()
     body = json.dumps(corrected.dispute).encode()

@@ -18,7 +18,7 @@ MIDNIGHT: Final = datetime(2026, 11, 27, tzinfo=UTC)
 HOURS: Final = (0, 0, 0, 0, 0, 1, 2, 4, 6, 8, 9, 10, 12, 10, 8, 8, 9, 11, 13, 14, 12, 8, 4, 2)
 """The relative number of orders in each hour of the day; there are no sales at night."""
 DEFAULT_COMMISSION_RATE: Final = Decimal("0.10")
-"""The deployment's default commission rate, for a sale that states none."""
+"""The deployment's default commission rate, for a sale that names none."""
 MINOR_DIGITS: Final = {"GBP": 2, "EUR": 2, "USD": 2, "JPY": 0, "KWD": 3}
 
 LATE: Final = 0.05
@@ -39,7 +39,7 @@ class Shop:
 
 @dataclass(frozen=True, slots=True)
 class Agency:
-    """A seller: its id, its currencies, the commission rate that its sales state, its share of all sales."""
+    """A seller: its id, its currencies, the commission rate that its sales name, its share of all sales."""
 
     id: str
     currencies: tuple[str, ...]

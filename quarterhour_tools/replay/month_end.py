@@ -63,7 +63,7 @@ class StatementFigures(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Correction:
-    """A sale that is disputed and voided after its month was stated, and the payment of that month's statement."""
+    """A sale that is disputed and voided after its month was sealed, and the payment of that month's statement."""
 
     sale: Body
 

@@ -34,7 +34,7 @@ from quarterhour_tools.emulator.stack import Stack
 from quarterhour_tools.errors import ToolError
 from quarterhour_tools.loading.agencies import Row as AgencyRow
 from quarterhour_tools.loading.event_file import BadLine, Group, Line, grouped, read_lines
-from quarterhour_tools.loading.exchange_rates import AHEAD, RateFile, Row, state
+from quarterhour_tools.loading.exchange_rates import AHEAD, RateFile, Row, enter
 from quarterhour_tools.loading.order_file import Purchase, purchases
 from quarterhour_tools.loading.rate_cards import RateCardFile
 from quarterhour_tools.operations.remote import reasons, segment
@@ -100,9 +100,9 @@ class Outcome:
     unread: int = 0
     """The number of input lines that are not JSON or could not be read; they were not sent."""
     exchange_rates: Mapping[str, int] = field(default_factory=dict)
-    """The numbers of exchange rates that were stated, were refused, or are later than the end; without zeros."""
+    """The numbers of exchange rates that were entered, were refused, or are later than the end; without zeros."""
     statements: tuple[ListedStatement, ...] | None = None
-    """The statements of every stated period, by period and account; ``None`` if the replay does not state periods."""
+    """The statements of every sealed period, by period and account; ``None`` if the replay seals no statements."""
 
     @property
     def undelivered(self) -> int:
@@ -168,16 +168,16 @@ class Replay:
         self._waiting = False
         self._sent_since_tick = False
         self.statements = statements
-        """Whether periods are stated; it may be changed."""
+        """Whether periods are sealed; it may be changed."""
         self._cut_off = _BEGINNING
-        self._stating = False
+        self._statements_due = False
         self._undelivered = False
         self._leapt = False
 
     # ------------------------------------------------------------ sending
 
     def expect_exchange_rates(self, file: RateFile) -> None:
-        """Queue exchange rates; each is stated at its time, those before the first event together with it."""
+        """Queue exchange rates; each is entered at its time, those before the first event together with it."""
         self._exchange_rates.extend(file.rows)
         self._state(replace(file, rows=[]))
 
@@ -198,7 +198,7 @@ class Replay:
             answer = self._send_until_answered("PUT", path, json.dumps(body).encode())
             return answer.status, answer.json()
 
-        self._exchange_rate_results += state(file, put, self._report)
+        self._exchange_rate_results += enter(file, put, self._report)
 
     def play(self, lines: Iterable[bytes], progress: Callable[[], None] = lambda: None) -> None:
         """Send a file of events, each at its time; ``progress`` is called after each request."""
@@ -345,9 +345,9 @@ class Replay:
 
     @property
     def _watching(self) -> "list[_Firing]":
-        """The watch, while it can do something: state a period, or post what is held if something was sent since."""
+        """The watch, while it can do something: seal a period, or post what is held if something was sent since."""
         can_post = self._waiting and self._sent_since_tick
-        return [self._watch] if self._watch and (self._stating or can_post) else []
+        return [self._watch] if self._watch and (self._statements_due or can_post) else []
 
     @property
     def _next(self) -> list[Row]:
@@ -385,11 +385,11 @@ class Replay:
                 return
 
     def _state_periods(self) -> None:
-        """Follow the watch until it has stated the periods that are due, if everything up to a cut-off is sealed."""
+        """Follow the watch until it has sealed the periods that are due, if everything up to a cut-off is sealed."""
         now = self.clock.now()
         is_due = QuarterHour.at(now - self._stack.grace).start >= self._cut_off
-        if self.statements and is_due and self._watch and not self._stating:
-            self._stating = True
+        if self.statements and is_due and self._watch and not self._statements_due:
+            self._statements_due = True
             self._watch.due = self._watch.expression.after(now)
 
     def _next_cut_off(self) -> datetime:
@@ -405,7 +405,7 @@ class Replay:
             self._sent_since_tick = True
 
     def _tick(self, watch: "_Firing") -> None:
-        """Let the watch post the held events that can be posted by now, and state the periods that are due."""
+        """Let the watch post the held events that can be posted by now, and seal the periods that are due."""
         watch.due = watch.expression.after(self.clock.now())
         self._undelivered = True
         try:
@@ -415,8 +415,8 @@ class Replay:
         held = answer["held"]
         self._waiting = bool(held["left"]) or not held["complete"]
         self._sent_since_tick = not held["complete"]
-        if self._stating and answer["statements_due"] is None:
-            self._stating = False
+        if self._statements_due and answer["statements_due"] is None:
+            self._statements_due = False
             self._cut_off = self._next_cut_off()
 
     # ------------------------------------------------------------ the end
@@ -448,7 +448,7 @@ class Replay:
         return self._outcome(accounts, periods)
 
     def _state_through(self, last: Period | None) -> None:
-        """Let time pass until a period is stated; ``None`` if there is no event."""
+        """Let time pass until a period is sealed; ``None`` if there is no event."""
         if last is None:
             return
         while (cut_off := self._cut_off) <= self._stack.calendar.cut_off(last):
@@ -475,8 +475,8 @@ class Replay:
         proof = verify(bucket.open, bucket.keys(), timedelta(days=days) if days else None)
         ledger, ledger_periods = ledger_totals(bucket)
         unfinished = [f"{firing.function}: did not complete" for firing in self._firings if not firing.done]
-        if self._stating:
-            unfinished.append("statements: a period that is due is not stated")
+        if self._statements_due:
+            unfinished.append("statements: a period that is due is not sealed")
         held = held_events(self._stack) if self._held else 0
         verdicts = dict(self.verdicts)
         if self._held:

@@ -1,4 +1,4 @@
-"""Exchange rates: stated once each, and read as of any instant, in windows, and all at once."""
+"""Exchange rates: entered once each, and read as of any instant, in windows, and all at once."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -72,8 +72,8 @@ def rate_request(units: str, at: datetime | None) -> ExchangeRateRequest:
     return ExchangeRateRequest(Decimal(units), "ECB", at)
 
 
-def state(desk: Metered, currency: str, stated: ExchangeRateRequest, base: str) -> dict[str, Any]:
-    return service(desk.storage.entities, base).state(currency, stated)[0]
+def enter(desk: Metered, currency: str, entered: ExchangeRateRequest, base: str) -> dict[str, Any]:
+    return service(desk.storage.entities, base).enter(currency, entered)[0]
 
 
 def keep(desk: Metered, latest: dict[str, Any]) -> None:
@@ -84,62 +84,62 @@ def keep(desk: Metered, latest: dict[str, Any]) -> None:
         desk.storage.snapshots.put(one.values)
 
 
-# ---------------------------------------------------------------- stating
+# ---------------------------------------------------------------- entering
 
 
 def test_a_rate_comes_into_force_with_one_transaction(
     desk: Metered, currency: str, at: datetime, record_property: Record
 ) -> None:
-    first = desk.bill(lambda: state(desk, currency, rate_request("1.0842", at), EUR))
+    first = desk.bill(lambda: enter(desk, currency, rate_request("1.0842", at), EUR))
     assert (first.write_units, first.read_units) == (6, 1)
     assert first.calls == {"dynamodb.GetItem": 1, "dynamodb.TransactWriteItems": 1}
     with using(ManualClock(at + MINUTE)):
-        second = desk.bill(lambda: state(desk, currency, rate_request("1.09", at + MINUTE), EUR))
+        second = desk.bill(lambda: enter(desk, currency, rate_request("1.09", at + MINUTE), EUR))
     assert (second.write_units, second.read_units) == (6, 2)
-    record_property("state a rate", cost(second))
+    record_property("enter a rate", cost(second))
     latest = rates(desk).latest(currency)
     assert latest
     assert (latest["version"], latest["last_updated"]) == (2, iso_millis(at + MINUTE))
     assert ExchangeRate.of(latest) == ExchangeRate(Decimal("1.09"), "ECB", EUR, at + MINUTE)
 
 
-def test_a_rate_stated_again_changes_nothing_at_any_time(
+def test_a_rate_entered_again_changes_nothing_at_any_time(
     desk: Metered, currency: str, at: datetime, record_property: Record
 ) -> None:
-    first = state(desk, currency, rate_request("1.0842", at - MINUTE), EUR)
-    state(desk, currency, rate_request("1.09", at), EUR)
+    first = enter(desk, currency, rate_request("1.0842", at - MINUTE), EUR)
+    enter(desk, currency, rate_request("1.09", at), EUR)
     latest = rates(desk).latest(currency)
-    again = desk.bill(lambda: state(desk, currency, rate_request("1.08420", at - MINUTE), EUR))
+    again = desk.bill(lambda: enter(desk, currency, rate_request("1.08420", at - MINUTE), EUR))
     assert (again.write_units, again.read_units) == (0, 2)
-    record_property("state a rate again", cost(again))
-    values, is_new = service(desk.storage.entities).state(currency, rate_request("1.0842", at - MINUTE))
+    record_property("enter a rate again", cost(again))
+    values, is_new = service(desk.storage.entities).enter(currency, rate_request("1.0842", at - MINUTE))
     assert (values["version"], is_new) == (first["version"], False)
     assert rates(desk).latest(currency) == latest
 
 
-def test_stating_the_rate_in_force_without_an_instant_changes_nothing(
+def test_entering_the_rate_in_force_without_an_instant_changes_nothing(
     desk: Metered, currency: str, at: datetime
 ) -> None:
-    first = state(desk, currency, rate_request("1.0842", None), EUR)
+    first = enter(desk, currency, rate_request("1.0842", None), EUR)
     with using(ManualClock(at + MINUTE)):
-        assert state(desk, currency, rate_request("1.0842", None), EUR)["last_updated"] == first["last_updated"]
-        other = state(desk, currency, rate_request("1.09", None), EUR)
+        assert enter(desk, currency, rate_request("1.0842", None), EUR)["last_updated"] == first["last_updated"]
+        other = enter(desk, currency, rate_request("1.09", None), EUR)
     assert (other["version"], other["last_updated"]) == (2, iso_millis(at + MINUTE))
 
 
 def test_a_past_rate_is_never_changed(desk: Metered, currency: str, at: datetime) -> None:
-    state(desk, currency, rate_request("1.0842", at), EUR)
+    enter(desk, currency, rate_request("1.0842", at), EUR)
     before = rates(desk).latest(currency)
     with pytest.raises(ConflictError):
-        state(desk, currency, rate_request("1.09", at), EUR)
+        enter(desk, currency, rate_request("1.09", at), EUR)
     with pytest.raises(ConflictError):
-        state(desk, currency, rate_request("1.0842", at), "USD")
+        enter(desk, currency, rate_request("1.0842", at), "USD")
     assert rates(desk).latest(currency) == before
 
 
 def test_the_base_currency_has_no_exchange_rate(desk: Metered, at: datetime) -> None:
     with pytest.raises(InvalidError, match="is EUR, the base currency"):
-        state(desk, EUR, rate_request("1", at), EUR)
+        enter(desk, EUR, rate_request("1", at), EUR)
     assert rates(desk).latest(EUR) is None
 
 
@@ -160,34 +160,34 @@ def convert(desk: Metered, currency: str, quarter_hour: QuarterHour) -> Pins:
 def test_an_earlier_rate_is_added_in_any_order_while_no_report_has_used_a_later_one(
     desk: Metered, currency: str, at: datetime, record_property: Record
 ) -> None:
-    latest = state(desk, currency, rate_request("1.04", at), EUR)
+    latest = enter(desk, currency, rate_request("1.04", at), EUR)
     for minutes, units in ((30, "1.01"), (10, "1.03")):
-        state(desk, currency, rate_request(units, at - minutes * MINUTE), EUR)
-    bill = desk.bill(lambda: state(desk, currency, rate_request("1.02", at - 20 * MINUTE), EUR))
+        enter(desk, currency, rate_request(units, at - minutes * MINUTE), EUR)
+    bill = desk.bill(lambda: enter(desk, currency, rate_request("1.02", at - 20 * MINUTE), EUR))
     assert (bill.write_units, bill.read_units) == (4, 4)
     record_property("add an earlier rate", cost(bill))
     instants = (at - minutes * MINUTE for minutes in (31, 30, 20, 15, 10, 0))
     assert in_force(desk, currency, *instants) == [None, "1.01", "1.02", "1.02", "1.03", "1.04"]
     assert rates(desk).latest(currency) == latest
-    again = service(desk.storage.entities).state(currency, rate_request("1.02", at - 20 * MINUTE))
+    again = service(desk.storage.entities).enter(currency, rate_request("1.02", at - 20 * MINUTE))
     assert again == (rates(desk).as_of(currency, at - 20 * MINUTE), False)
-    with pytest.raises(ConflictError, match=r"has stated 1\.02"):
-        state(desk, currency, rate_request("1.05", at - 20 * MINUTE), EUR)
+    with pytest.raises(ConflictError, match=r"has published 1\.02"):
+        enter(desk, currency, rate_request("1.05", at - 20 * MINUTE), EUR)
 
 
 def test_an_earlier_rate_is_refused_from_the_last_quarter_hour_that_a_report_has_converted(
     desk: Metered, currency: str, at: datetime, record_property: Record
 ) -> None:
     quarter_hour = QuarterHour.at(at - DAY)
-    state(desk, currency, rate_request("1.01", at - 2 * DAY), EUR)
-    state(desk, currency, rate_request("1.04", at), EUR)
+    enter(desk, currency, rate_request("1.01", at - 2 * DAY), EUR)
+    enter(desk, currency, rate_request("1.04", at), EUR)
     pinned = convert(desk, currency, quarter_hour)
     convert(desk, currency, quarter_hour.previous)
     moment = timedelta(milliseconds=1)
     for when in (at - 3 * DAY, at - 2 * DAY + moment, quarter_hour.start, quarter_hour.end - moment):
         with pytest.raises(ConflictError, match=f"the report {RUN} relies on the exchange rates of {currency} until"):
-            state(desk, currency, rate_request("1.02", when), EUR)
-    state(desk, currency, rate_request("1.03", quarter_hour.end), EUR)
+            enter(desk, currency, rate_request("1.02", when), EUR)
+    enter(desk, currency, rate_request("1.03", quarter_hour.end), EUR)
     assert in_force(desk, currency, quarter_hour.start, quarter_hour.end, at) == ["1.01", "1.03", "1.04"]
     bill = desk.bill(lambda: convert(desk, currency, quarter_hour.next))
     assert (bill.write_units, bill.read_units) == (2, 2)
@@ -198,8 +198,8 @@ def test_an_earlier_rate_is_refused_from_the_last_quarter_hour_that_a_report_has
 def test_a_report_that_found_no_rate_relies_on_none(desk: Metered, currency: str, at: datetime) -> None:
     quarter_hour = QuarterHour.at(at - DAY)
     assert convert(desk, currency, quarter_hour) == {currency: None}
-    state(desk, currency, rate_request("1.04", at), EUR)
-    state(desk, currency, rate_request("1.01", at - 2 * DAY), EUR)
+    enter(desk, currency, rate_request("1.04", at), EUR)
+    enter(desk, currency, rate_request("1.01", at - 2 * DAY), EUR)
     assert in_force(desk, currency, at - DAY) == ["1.01"]
     assert convert(desk, currency, quarter_hour) == {currency: None}
 
@@ -227,27 +227,27 @@ def test_a_request_that_lost_a_race_is_planned_again(desk: Metered, currency: st
         return service(EntityReader(client, storage.entity_table))
 
     other = rate_request("1.07", at - 2 * MINUTE)
-    values, is_new = racing(lambda: state(desk, currency, other, EUR)).state(
+    values, is_new = racing(lambda: enter(desk, currency, other, EUR)).enter(
         currency, rate_request("1.08", at - MINUTE)
     )
     assert (values["version"], is_new) == (2, True)
     with pytest.raises(ConflictError):
-        racing(lambda: state(desk, currency, rate_request("1.10", at), EUR)).state(currency, rate_request("1.09", at))
+        racing(lambda: enter(desk, currency, rate_request("1.10", at), EUR)).enter(currency, rate_request("1.09", at))
     same = rate_request("1.10", at)
-    assert racing(lambda: None).state(currency, same) == (rates(desk).as_of(currency, at), False)
+    assert racing(lambda: None).enter(currency, same) == (rates(desk).as_of(currency, at), False)
     between = rate_request("1.075", at - 1.5 * MINUTE)
     late = racing(lambda: convert(desk, currency, QuarterHour.at(at)))
     with pytest.raises(ConflictError, match=f"the report {RUN} relies on"):
-        late.state(currency, between)
+        late.enter(currency, between)
 
 
 def test_a_report_pins_the_earlier_rate_that_was_added_while_it_ran(desk: Metered, currency: str, at: datetime) -> None:
     """The addition comes after the report has read the rate in force, and before it has stored that it uses it."""
     quarter_hour = QuarterHour.at(at - DAY)
-    state(desk, currency, rate_request("1.01", at - 2 * DAY), EUR)
-    state(desk, currency, rate_request("1.04", at), EUR)
+    enter(desk, currency, rate_request("1.01", at - 2 * DAY), EUR)
+    enter(desk, currency, rate_request("1.04", at), EUR)
     added = rate_request("1.02", quarter_hour.start)
-    client: Any = Racing(desk.storage.dynamodb, lambda: state(desk, currency, added, EUR), before="put_item")
+    client: Any = Racing(desk.storage.dynamodb, lambda: enter(desk, currency, added, EUR), before="put_item")
     pins = replace(desk.storage.reports.pins, client=client).pinned_or_pin(RUN, quarter_hour, EUR, [currency])
     assert pins[currency] == ExchangeRate(Decimal("1.02"), "ECB", EUR, quarter_hour.start)
 
@@ -261,11 +261,11 @@ def history(desk: Metered, currency: str, at: datetime) -> str:
     for number in range(12):
         when = at + 5 * number * MINUTE
         with using(ManualClock(when)):
-            keep(desk, dict(state(desk, currency, rate_request(f"1.{number + 1:02d}", when), EUR)))
+            keep(desk, dict(enter(desk, currency, rate_request(f"1.{number + 1:02d}", when), EUR)))
     return currency
 
 
-def test_the_rate_in_force_at_any_instant_is_the_newest_stated_by_then(
+def test_the_rate_in_force_at_any_instant_is_the_newest_entered_by_then(
     desk: Metered, history: str, at: datetime, record_property: Record
 ) -> None:
     expected = {-1: None, 0: "1.01", 4: "1.01", 5: "1.02", 59: "1.12", 10**6: "1.12"}
@@ -274,7 +274,7 @@ def test_the_rate_in_force_at_any_instant_is_the_newest_stated_by_then(
     assert rates(desk).as_of(history, at + 5 * MINUTE - timedelta(milliseconds=1))["units_per_base"] == "1.01"  # type: ignore[index]
     assert rates(desk).in_force(history, at + 5 * MINUTE)["units_per_base"] == "1.02"
     assert rates(desk).in_force(history)["units_per_base"] == "1.12"
-    with pytest.raises(NotFoundError, match="stated as of"):
+    with pytest.raises(NotFoundError, match="entered as of"):
         rates(desk).in_force(history, at - MINUTE)
     bill = desk.bill(lambda: rates(desk).as_of(history, at))
     assert (bill.read_units, bill.calls.total()) == (1, 1)
@@ -307,7 +307,7 @@ def test_the_snapshots_of_a_rate_are_read_as_those_of_an_account(
         record_property(what, cost(bill))
 
 
-def test_all_stated_rates_are_listed_by_their_instants(
+def test_all_entered_rates_are_listed_by_their_instants(
     desk: Metered, history: str, at: datetime, record_property: Record
 ) -> None:
     store = rates(desk)
@@ -326,7 +326,7 @@ def test_all_stated_rates_are_listed_by_their_instants(
     assert units(lambda paging: between(at, at, paging)) == []
     bill = desk.bill(lambda: store.last(history, Paging.of("request", 5, None)))
     assert (bill.read_units, bill.calls.total()) == (0.5, 1)
-    record_property("the last 5 rates stated", cost(bill))
+    record_property("the last 5 rates entered", cost(bill))
 
 
 @pytest.mark.parametrize(("layer", "before"), [(FIVE_MINUTES, "1.11"), (CHANGE, "1.11"), (HOUR, "1.09")])
@@ -335,8 +335,8 @@ def test_a_trend_compares_with_the_window_before(  # noqa: PLR0913, PLR0917 - wh
 ) -> None:
     hour = at.replace(minute=0, second=0, microsecond=0) - 100 * DAY
     for minutes, units in ((0, "1.08"), (59, "1.09"), (60, "1.10"), (65, "1.11")):
-        state(desk, currency, rate_request(units, hour + minutes * MINUTE), EUR)
-    latest = state(desk, currency, rate_request("1.12", hour + 70 * MINUTE), EUR)
+        enter(desk, currency, rate_request(units, hour + minutes * MINUTE), EUR)
+    latest = enter(desk, currency, rate_request("1.12", hour + 70 * MINUTE), EUR)
     found = rates(desk).before_window(layer, latest)
     assert found
     comparison = windows(desk).compared(layer, latest, found)
@@ -349,7 +349,7 @@ def test_a_trend_compares_with_the_window_before(  # noqa: PLR0913, PLR0917 - wh
 
 
 def test_the_first_rate_has_no_rate_before_it(desk: Metered, currency: str, at: datetime) -> None:
-    assert rates(desk).before_window(CHANGE, state(desk, currency, rate_request("1.08", at), EUR)) is None
+    assert rates(desk).before_window(CHANGE, enter(desk, currency, rate_request("1.08", at), EUR)) is None
 
 
 @pytest.mark.parametrize("limit", [1, 2, 100])
@@ -358,7 +358,7 @@ def test_a_window_lists_the_rates_that_changed_in_it(
 ) -> None:
     codes = [f"W{letter}{chr(ord('A') + limit % 26)}" for letter in "ABCDE"]
     for code in codes:
-        keep(desk, dict(state(desk, code, rate_request("2", at), EUR)))
+        keep(desk, dict(enter(desk, code, rate_request("2", at), EUR)))
     found: list[str] = []
     token = None
     while True:
@@ -378,7 +378,7 @@ def test_a_window_lists_the_rates_that_changed_in_it(
 def test_all_rates_in_force_are_listed_once_each(
     desk: Metered, currency: str, at: datetime, record_property: Record
 ) -> None:
-    state(desk, currency, rate_request("2", at), EUR)
+    enter(desk, currency, rate_request("2", at), EUR)
     found = everything(windows(desk).latest, 3)
     assert [one["units_per_base"] for one in found if one["currency"] == currency] == ["2"]
     assert len({one["currency"] for one in found}) == len(found)
@@ -388,7 +388,7 @@ def test_all_rates_in_force_are_listed_once_each(
 
 
 def test_expired_snapshots_are_not_shown_but_the_history_stays(desk: Metered, currency: str, at: datetime) -> None:
-    keep(desk, dict(state(desk, currency, rate_request("3", at - timedelta(days=400)), EUR)))
+    keep(desk, dict(enter(desk, currency, rate_request("3", at - timedelta(days=400)), EUR)))
     with pytest.raises(NotFoundError):
         windows(desk).at(rate_pk(currency), HOUR, at)
     found = rates(desk).as_of(currency, at - timedelta(days=399))
@@ -401,7 +401,7 @@ def test_expired_snapshots_are_not_shown_but_the_history_stays(desk: Metered, cu
 
 def test_the_first_pinned_rates_stay(desk: Metered, currency: str, at: datetime, record_property: Record) -> None:
     quarter_hour, pins = QuarterHour.at(at), desk.storage.reports.pins
-    state(desk, currency, rate_request("1.5", at), EUR)
+    enter(desk, currency, rate_request("1.5", at), EUR)
     found = store(desk.storage.entities).in_force(currency, quarter_hour.end, EUR)
     assert found == ExchangeRate(Decimal("1.5"), "ECB", EUR, at)
     first = {currency: found, "ZZZ": None}
@@ -420,7 +420,7 @@ def test_a_rate_counts_in_a_quarter_hour_if_it_was_in_force_before_its_end_and_o
 ) -> None:
     quarter_hour, found = QuarterHour.at(at), store(desk.storage.entities)
     with using(ManualClock(quarter_hour.end)):
-        state(desk, currency, rate_request("1.5", quarter_hour.end), EUR)
+        enter(desk, currency, rate_request("1.5", quarter_hour.end), EUR)
     assert found.in_force(currency, quarter_hour.end, EUR) is None
     assert found.in_force(currency, quarter_hour.next.end, EUR)
     assert found.in_force(currency, quarter_hour.next.end, "USD") is None

@@ -68,19 +68,19 @@ OF_THE_MONTH: Final = {
     "story": _open(f"/console/events/{_SALE}", "Its page proves the file"),
     "proof": _proof,
 }
-"""The pictures of the time when the month is stated and corrected, by name."""
+"""The pictures of the time when the month is sealed and corrected, by name."""
 
 
 def draw(folder: Path) -> None:
     """Draw all pictures into a folder."""
     server = Server(0)
-    stated = expected_statements(expected_accounts(_DAY), _CORRECTED)
+    sealed = expected_statements(expected_accounts(_DAY), _CORRECTED)
     with tab() as browser, open_stack(MOTO, virtual=True, s3_url=server.url) as stack, replaying(stack) as replay:
         replay.prepare(month_end_documents())
         replay.play(f"{line}\n".encode() for line in _DAY)
         replay.finish()
         _draw(folder, browser, Server(0), stack, OF_THE_DAY)
-        close_month(stack, replay, _CORRECTED, stated)
+        close_month(stack, replay, _CORRECTED, sealed)
         _draw(folder, browser, server, stack, OF_THE_MONTH)
 
 

@@ -57,7 +57,7 @@ PAGES = {
 
 @pytest.fixture(scope="module")
 def market() -> Iterator[tuple[Server, World]]:
-    """The server of a stack in November whose October is stated: agencies with rate cards, places, exchange rates."""
+    """The server of a stack in November whose October is sealed: agencies with rate cards, places, exchange rates."""
     with served(ManualClock(datetime(2026, 10, 30, 12, tzinfo=UTC)), PARAMETERS) as (server, world):
         with server.turns.taken():
             for agency in (AGENCY, RIGHT_TO_LEFT):

@@ -22,7 +22,7 @@ AGENCIES = (HOSTILE, RIGHT_TO_LEFT, "50% off / outlet")
 
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
-    """The address of a stack in November whose October is stated, with agencies that have difficult names."""
+    """The address of a stack in November whose October is sealed, with agencies that have difficult names."""
     tax = {"scheme": "standard", "percent": "20"}
     with served(ManualClock(datetime(2026, 10, 30, 12, tzinfo=UTC)), ZONE) as (server, world):
         with server.turns.taken():

@@ -79,7 +79,7 @@ LOOSE = """(() => {
 
 @pytest.fixture(scope="module")
 def address(issuer: Issuer) -> Iterator[str]:
-    """The address of a stack in November whose October is stated, with one name for whatever people name."""
+    """The address of a stack in November whose October is sealed, with one name for whatever people name."""
     issuer.role, issuer.name = "finance", NAME
     parameters = {**ZONE, **issuer.with_roles, "BaseCurrency": "EUR"}
     named = {"customer": NAME, "order_id": NAME, "product": NAME, "category": NAME, "location": f"GB#{NAME}#{NAME}"}

@@ -26,7 +26,7 @@ FOR_STAFF = {"Agencies", "Reports", "Locations"}
 
 @pytest.fixture(scope="module")
 def address(issuer: Issuer) -> Iterator[str]:
-    """The address of a stack in November whose October is stated, with five agencies."""
+    """The address of a stack in November whose October is sealed, with five agencies."""
     with served(ManualClock(datetime(2026, 10, 30, 12, tzinfo=UTC)), issuer.with_roles) as (server, world):
         with server.turns.taken():
             for number, agency in enumerate((*OWN, "44", HOSTILE, RIGHT_TO_LEFT)):

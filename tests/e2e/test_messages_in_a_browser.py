@@ -23,7 +23,7 @@ def time() -> ManualClock:
 
 @pytest.fixture(scope="module")
 def address(issuer: Issuer, time: ManualClock) -> Iterator[str]:
-    """The address of a stack in November whose October is stated, with three agencies."""
+    """The address of a stack in November whose October is sealed, with three agencies."""
     with served(time, issuer.with_roles) as (server, world):
         with server.turns.taken():
             for agency in ("42", "43", "44"):

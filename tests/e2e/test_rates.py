@@ -28,14 +28,14 @@ def sums(folder: Path) -> list[str]:
 
 
 def test_a_replay_states_rates_when_its_clock_comes_to_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Each quarter-hour is converted at the rate in force at its end; the first event's is stated before it comes."""
+    """Each quarter-hour is converted at the rate in force at its end; the first event's is entered before it comes."""
     events, rates = tmp_path / "events.ndjson", tmp_path / "rates.csv"
     events.write_bytes(b"".join(lines([event(1, 0, "1.00"), event(2, 16, "1.00"), event(3, 16 * 60 + 1, "1.00")])))
     rates.write_text(HEADER + HISTORY)
     base = ["--parameter", "BaseCurrency=EUR"]
     code = main(["replay", str(events), "--rates", str(rates), *base, "--out", str(tmp_path / "sealed"), "--json"])
     result = json.loads(capsys.readouterr().out)
-    assert (code, result["verified"], result["rates"]) == (0, True, {"stated": 3, "ahead of the end": 1})
+    assert (code, result["verified"], result["rates"]) == (0, True, {"entered": 3, "ahead of the end": 1})
     assert [one for one in sums(tmp_path / "sealed") if one] == ["3.25", "2.50"]
     assert main(["verify", str(tmp_path / "sealed")]) == 0
 
@@ -46,7 +46,7 @@ def test_a_rate_that_is_refused_ends_in_an_exit_code(tmp_path: Path, capsys: pyt
     rates.write_text(HEADER + "2026-10-01,pounds,0.5\n2026-10-01,GBP,0.5\n2026-10-01,GBP,0.6\n")
     assert main(["replay", str(events), "--rates", str(rates), "--parameter", "BaseCurrency=EUR"]) == 1
     captured = capsys.readouterr()
-    assert "2 exchange rates refused, 1 exchange rates stated" in captured.out
+    assert "1 exchange rates entered, 2 exchange rates refused" in captured.out
     assert "line 2: currency is 'pounds'" in captured.err
 
 
@@ -59,7 +59,7 @@ def test_no_request_waits_for_the_receipt_of_its_own_headers() -> None:
         assert [one.sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY) for one in connections if one] == [1]
 
 
-def test_the_file_of_the_ecb_is_stated_beside_the_rate_of_today(
+def test_the_file_of_the_ecb_is_entered_beside_the_rate_of_today(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     rates = tmp_path / "eurofxref-hist.csv"
@@ -67,7 +67,7 @@ def test_the_file_of_the_ecb_is_stated_beside_the_rate_of_today(
     with opened({"BaseCurrency": "EUR"}) as world, serving(world) as url:
         assert main(["rates", str(rates), "--url", url, "--from", "2026-10-22"]) == 0
         assert main(["rates", str(rates), "--url", url]) == 0
-        assert capsys.readouterr().out == "2 stated, 0 refused\n5 stated, 0 refused\n"
+        assert capsys.readouterr().out == "2 entered, 0 refused\n5 entered, 0 refused\n"
         found = {
             (currency, one["as_of"][:10]): one["units_per_base"]
             for currency in ("GBP", "USD")
@@ -93,7 +93,7 @@ def test_a_file_of_another_base_currency_states_nothing(tmp_path: Path, capsys: 
         assert world.missing("/exchange-rates/GBP")
         for file in (dollars, any_base):
             assert main(["rates", str(file), "--url", url]) == 0
-            assert capsys.readouterr().out == "1 stated, 0 refused\n"
+            assert capsys.readouterr().out == "1 entered, 0 refused\n"
 
 
 def test_without_a_base_currency_a_file_that_names_one_states_nothing(
@@ -108,7 +108,7 @@ def test_without_a_base_currency_a_file_that_names_one_states_nothing(
         assert world.missing("/exchange-rates/GBP")
 
 
-def test_rates_are_stated_in_a_system_that_is_up_and_again_change_nothing(
+def test_rates_are_entered_in_a_system_that_is_up_and_again_change_nothing(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     rates = tmp_path / "rates.csv"
@@ -116,7 +116,7 @@ def test_rates_are_stated_in_a_system_that_is_up_and_again_change_nothing(
     with opened({"BaseCurrency": "EUR"}) as world, serving(world) as url:
         for _ in range(2):
             assert main(["rates", str(rates), "--url", url]) == 0
-            assert capsys.readouterr().out == "2 stated, 0 refused\n"
+            assert capsys.readouterr().out == "2 entered, 0 refused\n"
         assert world.read("/exchange-rates/USD")["version"] == 1
         rates.write_text(HEADER + "2026-10-21,USD,1.2\n2026-10-22,USD,1.2\n")
         assert main(["rates", str(rates), "--url", url]) == 1

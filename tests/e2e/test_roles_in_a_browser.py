@@ -17,7 +17,7 @@ pytestmark = IN_A_BROWSER
 
 @pytest.fixture(scope="module")
 def address(issuer: Issuer) -> Iterator[str]:
-    """The address of a stack in November whose October is stated, without tax profiles; agency 43 is owed money."""
+    """The address of a stack in November whose October is sealed, without tax profiles; agency 43 is owed money."""
     with served(ManualClock(datetime(2026, 10, 30, 12, tzinfo=UTC)), issuer.with_roles) as (server, world):
         with server.turns.taken():
             world.sell("100.00", "42")

@@ -129,7 +129,7 @@ class Machine:
 
     @property
     def closed(self) -> Period:
-        """The last month that can be stated."""
+        """The last month that can be sealed."""
         return Period.of(self.closing.start)
 
     def run(self, command: str) -> str:

@@ -231,7 +231,7 @@ def test_the_operator_reaches_a_stack_that_is_up(up: tuple[Server, Stack]) -> No
     for sealed, problem in (
         ("yesterday", "is not a run or a month"),
         ("2020-01-01T0000-0015", "there is no run"),
-        ("2020-01", "2020-01 is not stated"),
+        ("2020-01", "2020-01 is not sealed"),
     ):
         code, output = operator("reseal", sealed, "--url", server.url)
         assert (code, problem in output) == (2, True)
@@ -278,7 +278,7 @@ print(execution["status"], execution["output"])
 
 def test_an_execution_that_is_started_elsewhere_runs_on_the_stack(up: tuple[Server, Stack]) -> None:
     server, _ = up
-    arn = "arn:aws:states:us-east-1:123456789012:stateMachine:quarterhour-dev-stating"
+    arn = "arn:aws:states:us-east-1:123456789012:stateMachine:quarterhour-dev-statements"
     command = [sys.executable, "-c", EXECUTION, server.url, arn]
     ended = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - our own
     status, output = ended.stdout.split(" ", 1)

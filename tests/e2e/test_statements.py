@@ -37,7 +37,7 @@ def at(time: str, amount: str = "10.00", agency: str = "42", **more: Any) -> dic
 
 
 @contextmanager
-def stating(parameters: Mapping[str, str | int], faults: Faults | None = None) -> Iterator[Replay]:
+def replayed_months(parameters: Mapping[str, str | int], faults: Faults | None = None) -> Iterator[Replay]:
     with (
         open_stack("moto", {"ReportRate": "rate(1 day)", **parameters}, virtual=True, faults=faults) as stack,
         replaying(stack, statements=True) as replay,
@@ -46,12 +46,12 @@ def stating(parameters: Mapping[str, str | int], faults: Faults | None = None) -
 
 
 def outcome_of(events: list[dict[str, Any]], **parameters: str | int) -> Outcome:
-    with stating(parameters) as tested:
+    with replayed_months(parameters) as tested:
         tested.play(lines(events))
         return tested.finish()
 
 
-def stated(outcome: Outcome, *names: str) -> list[tuple[Any, ...]]:
+def sealed(outcome: Outcome, *names: str) -> list[tuple[Any, ...]]:
     return [tuple(one[name] for name in names) for one in outcome.as_dict()["statements"]]
 
 
@@ -59,18 +59,18 @@ def stated(outcome: Outcome, *names: str) -> list[tuple[Any, ...]]:
 def test_the_months_are_those_of_the_marketplace() -> None:
     events = [at("2026-10-31T14:59:00Z"), at("2026-10-31T15:00:00Z", "4.00")]
     outcome = outcome_of(events, BusinessTimeZone="Asia/Tokyo", PeriodGraceDays=0, FirstPeriod="2026-11")
-    assert stated(outcome, "period", "net", "closing") == [("2026-11", "4.00", "0.50")]
+    assert sealed(outcome, "period", "net", "closing") == [("2026-11", "4.00", "0.50")]
 
 
 @pytest.mark.slow
-def test_periods_that_are_stated_at_once_are_proven() -> None:
-    with stating({"PeriodGraceDays": 0}) as tested:
+def test_periods_that_are_sealed_at_once_are_proven() -> None:
+    with replayed_months({"PeriodGraceDays": 0}) as tested:
         tested.statements = False
         tested.play(lines([at("2026-09-30T12:00:00Z"), at("2026-11-01T12:00:00Z")]))
         tested.statements = True
         outcome = tested.finish()
     assert outcome.verified
-    assert stated(outcome, "period", "closing") == [("2026-09", "1.25"), ("2026-10", "1.25"), ("2026-11", "2.50")]
+    assert sealed(outcome, "period", "closing") == [("2026-09", "1.25"), ("2026-10", "1.25"), ("2026-11", "2.50")]
 
 
 def test_a_file_without_events_has_no_statements() -> None:
@@ -80,17 +80,17 @@ def test_a_file_without_events_has_no_statements() -> None:
 @pytest.mark.slow
 def test_a_run_that_fails_is_made_at_a_later_tick() -> None:
     faults = Faults(Spec.parse("all=0.04,seed=5"))
-    with faults.installed(), stating({}, faults) as tested:
+    with faults.installed(), replayed_months({}, faults) as tested:
         tested.play(lines([at("2026-10-31T12:00:00Z"), at("2026-11-03T12:00:00Z")]))
         outcome = tested.finish()
     assert faults.struck
     assert outcome.verified
-    assert stated(outcome, "period", "closing") == [("2026-10", "1.25"), ("2026-11", "2.50")]
+    assert sealed(outcome, "period", "closing") == [("2026-10", "1.25"), ("2026-11", "2.50")]
 
 
 @pytest.mark.slow
-def test_a_period_that_is_never_stated_is_not_verified(monkeypatch: pytest.MonkeyPatch) -> None:
-    with stating({}) as tested:
+def test_a_period_that_is_never_sealed_is_not_verified(monkeypatch: pytest.MonkeyPatch) -> None:
+    with replayed_months({}) as tested:
         plain = tested._stack._invoke
         failing = {"statements"}
 
@@ -103,7 +103,7 @@ def test_a_period_that_is_never_stated_is_not_verified(monkeypatch: pytest.Monke
         tested.play(lines([at("2026-10-31T12:00:00Z")]))
         outcome = tested.finish()
         assert not outcome.verified
-        assert "statements: a period that is due is not stated" in outcome.problems
+        assert "statements: a period that is due is not sealed" in outcome.problems
         failing.clear()
         assert tested.finish().verified
 
@@ -135,7 +135,7 @@ def folder(replayed: tuple[Path, dict[str, Any]]) -> Path:
     return replayed[0]
 
 
-def test_each_period_is_stated_and_the_clock_goes_on_to_the_last(replayed: tuple[Path, dict[str, Any]]) -> None:
+def test_each_period_is_sealed_and_the_clock_goes_on_to_the_last(replayed: tuple[Path, dict[str, Any]]) -> None:
     _, printed = replayed
     assert printed["verified"]
     assert list(printed["statements"][0]) == [
@@ -191,7 +191,7 @@ def test_the_statements_are_opened_in_the_browser(folder: Path, browser: list[st
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
-        (["--period", "2026-12"], "2026-12 is not stated; the stated periods are 2026-10, 2026-11"),
+        (["--period", "2026-12"], "2026-12 is not sealed; the sealed periods are 2026-10, 2026-11"),
         (["--agency", "43"], "2026-11 has no statement of the agency 43"),
         (["--run"], "--run needs a stack"),
     ],
@@ -233,7 +233,7 @@ def test_a_file_that_was_changed_is_not_downloaded(
 
 @pytest.fixture
 def month_end() -> Iterator[World]:
-    """A system as ``quarterhour up`` runs it: October is sealed up to its cut-off, and not stated."""
+    """A system as ``quarterhour up`` runs it: October is sealed up to its cut-off, and not sealed."""
     clock = ManualClock(datetime(2026, 10, 30, 12, tzinfo=UTC))
     with using(clock), open_stack("moto", virtual=True, plain=True) as stack:
         world = World(stack, clock)
@@ -248,9 +248,9 @@ def test_an_operator_runs_downloads_and_opens_statements_of_a_stack(
 ) -> None:
     with serving(month_end) as url:
         assert main(["statements", "--url", url]) == 2
-        assert "no period is stated yet" in capsys.readouterr().err
+        assert "no period is sealed yet" in capsys.readouterr().err
         assert main(["statements", "--url", url, "--run", "--period", "2026-10"]) == 0
-        assert capsys.readouterr().out.splitlines() == ["2026-10 is stated", "1 statement made"]
+        assert capsys.readouterr().out.splitlines() == ["2026-10 is sealed", "1 statement made"]
         assert main(["statements", "--url", url, "--open", "--out", str(tmp_path)]) == 0
         page = tmp_path / "statements/2026-10/42/GBP/statement.html"
         assert browser == [page.as_uri()]
@@ -264,7 +264,7 @@ def test_an_operator_runs_downloads_and_opens_statements_of_a_stack(
         ]
         capsys.readouterr()
         assert main(["statements", "--url", url, "--run", "--period", "2026-10"]) == 2
-        assert "2026-10 is stated already" in capsys.readouterr().err
+        assert "2026-10 is sealed already" in capsys.readouterr().err
         assert main(["statements", "--url", url, "--run", "--period", "2026-11"]) == 2
         assert "2026-11 is open until its cut-off" in capsys.readouterr().err
 

@@ -17,12 +17,12 @@ pytestmark = IN_A_BROWSER
 
 NOON = datetime(2026, 10, 30, 12, tzinfo=UTC)
 NOW = NOON + timedelta(days=5)
-"""In November, when October is stated."""
+"""In November, when October is sealed."""
 
 
 @pytest.fixture(scope="module")
 def address(issuer: Issuer) -> Iterator[str]:
-    """The address of a stack in November whose October is stated, with one dispute and one profile that is missing."""
+    """The address of a stack in November whose October is sealed, with one dispute and one profile that is missing."""
     parameters = {**issuer.with_roles, "BaseCurrency": "EUR"}
     with served(ManualClock(NOON), parameters) as (server, world):
         with server.turns.taken():

@@ -18,7 +18,7 @@ AFTER_CUT_OFF = datetime(2026, 11, 4, 0, 5, tzinfo=UTC)
 
 
 @pytest.fixture(scope="module")
-def stated() -> Iterator[World]:
+def sealed() -> Iterator[World]:
     """Two months with statements."""
     with opened({"FirstPeriod": "2026-10"}, start=datetime(2026, 10, 31, 22, 0, tzinfo=UTC)) as world:
         world.sell("10.00", product="café")
@@ -31,35 +31,35 @@ def stated() -> Iterator[World]:
             world.pass_time(minutes=40)
             while not world.report()["complete"]:
                 pass
-            stated = world.stack.invoke("statements", {})
-            assert (stated["periods"], stated["statements"]) == ([f"2026-{month - 1}"], statements)
+            sealed = world.stack.invoke("statements", {})
+            assert (sealed["periods"], sealed["statements"]) == ([f"2026-{month - 1}"], statements)
         yield world
 
 
 @pytest.fixture
-def copy(stated: World, tmp_path: Path) -> Path:
+def copy(sealed: World, tmp_path: Path) -> Path:
     """A copy of the bucket."""
-    stated.stack.bucket.copy_to(tmp_path)
+    sealed.stack.bucket.copy_to(tmp_path)
     return tmp_path
 
 
 def test_a_stack_s_files_are_proven_from_its_bucket(
-    stated: World, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    sealed: World, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for name, value in {"ACCESS_KEY_ID": "local", "SECRET_ACCESS_KEY": "local", "DEFAULT_REGION": REGION}.items():
         monkeypatch.setenv(f"AWS_{name}", value)
-    outputs = {("it", "ReportBucketName"): stated.stack.ref("ReportBucket")}
+    outputs = {("it", "ReportBucketName"): sealed.stack.ref("ReportBucket")}
     monkeypatch.setattr(deployment, "deployed", lambda stack, output: outputs[stack, output])
     assert main(["verify", "--stack", "it"]) == 0
     shown = capsys.readouterr().out
-    assert "2 periods stated: 4 statements with 4 lines" in shown
+    assert "2 periods sealed: 4 statements with 4 lines" in shown
     assert "proven" in shown
 
 
 def test_a_copy_is_proven_until_a_statement_is_changed(copy: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["verify", str(copy), "--json"]) == 0
     result = json.loads(capsys.readouterr().out)
-    assert (result["periods"], result["statements"], result["stated_lines"], result["proven"]) == (2, 4, 4, True)
+    assert (result["periods"], result["statements"], result["statement_lines"], result["proven"]) == (2, 4, 4, True)
     statement = copy / "statements/2026-10/42/GBP/statement.json"
     statement.write_text(statement.read_text("utf-8").replace('"closing": "0.25"', '"closing": "0.24"'), "utf-8")
     assert main(["verify", str(copy)]) == 1

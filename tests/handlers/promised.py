@@ -17,7 +17,7 @@ from tests.handlers.described import ADDRESS, DOCUMENT, OPERATIONS, WRITES, Json
 from tests.handlers.desk import place
 from tests.support.events import refund, sale
 from tests.support.requests import LINES, post
-from tests.support.stored_statements import keep_stated, listed, plan_of
+from tests.support.stored_statements import keep_sealed, listed, plan_of
 from tests.support.system import World, opened
 
 CHECKS: Final = [
@@ -94,7 +94,7 @@ def described_system() -> Iterator[World]:
     """A system to which every write has been sent, as the document gives it for an example, and some more events."""
     with opened({"BaseCurrency": "EUR"}) as world:
         for period in ("2026-10", "2026-09"):
-            keep_stated(world, plan_of(period, bound="202610230130"), listed())
+            keep_sealed(world, plan_of(period, bound="202610230130"), listed())
         for route in WRITES:
             assert answered(session(world.stack), example(route)).status_code in {200, 201, 202}
         assert place(world, "1002").status == 201

@@ -15,7 +15,7 @@ from quarterhour_tools.emulator.http_api import Response
 from tests.handlers.desk import send
 from tests.support.events import adjustment, refund, sale, void
 from tests.support.requests import post
-from tests.support.stored_statements import end_of_october, keep_stated, listed, plan_of, state
+from tests.support.stored_statements import end_of_october, keep_sealed, listed, plan_of, seal_statements
 from tests.support.system import World, faulty, opened
 from tests.support.tables import items
 
@@ -31,7 +31,7 @@ def world() -> Iterator[World]:
         for amount, agency in (("100.00", "42"), ("50.00", "42"), ("7.00", "43")):
             world.sell(amount, agency=agency)
         world.pass_time(hours=1)
-        keep_stated(world, plan_of(bound="202610230145"), listed("42"), listed("43"))
+        keep_sealed(world, plan_of(bound="202610230145"), listed("42"), listed("43"))
         world.sell("3.00")
         world.drain()
         yield world
@@ -158,7 +158,7 @@ def test_a_status_that_cannot_follow_is_a_conflict_that_says_what_can(
 
 def test_a_statement_without_a_tax_profile_is_issued_by_the_marketplace() -> None:
     with opened() as world:
-        keep_stated(world, plan_of(), listed(issued=False))
+        keep_sealed(world, plan_of(), listed(issued=False))
         world.sell("1.00")
         world.drain()
         assert world.read(OCTOBER)["status"] == "not_issued"
@@ -249,7 +249,7 @@ def test_the_path_of_the_messages_about_a_line_holds_for_names_with_slashes() ->
         event = sale("50%/1", "10.00") | {"source": "https://shop.example"}
         assert post(world, event).status == 202
         assert send(world, "PUT", "/agencies/42", {"seen": 0, "content": {"tax": {"scheme": "exempt"}}}).status == 201
-        state(world)
+        seal_statements(world)
         line = {"source": "https://shop.example", "id": "50%/1", "reason": "what is this?"}
         response = send(world, "POST", DISPUTES, line)
         assert response.status == 201, response.body
@@ -279,7 +279,7 @@ def test_a_line_of_a_statement_that_cannot_be_disputed_is_a_conflict(world: Worl
         assert set_status(world, "accepted").status == 200
         assert dispute(world).status == 409
     else:
-        keep_stated(world, plan_of(bound="202610230145"), listed(issued=False))
+        keep_sealed(world, plan_of(bound="202610230145"), listed(issued=False))
         assert "issued, as the statement is not_issued" in dispute(world).json()["errors"][0]["expected"]
 
 
@@ -330,7 +330,7 @@ def test_a_resolution_is_repeated_without_effect_and_other_ones_conflict(world: 
 @pytest.mark.parametrize("call", range(6))
 def test_a_dispute_that_crashed_at_any_call_may_be_repeated(death: Kind, call: int) -> None:
     with faulty() as (world, faults):
-        keep_stated(world, plan_of(), listed())
+        keep_sealed(world, plan_of(), listed())
         world.sell("10.00")
         before = stored(world)
         faults.arm(death, call)
@@ -384,7 +384,7 @@ def test_the_next_statement_shows_the_correction() -> None:
     with end_of_october() as world:
         world.sell("100.00")
         send(world, "PUT", "/agencies/42", {"seen": 0, "content": {"tax": {"scheme": "exempt"}}})
-        state(world)
+        seal_statements(world)
         assert dispute(world).status == 201
         world.pass_time(minutes=1)
         post(world, void("v1", of="e0"))
@@ -399,7 +399,7 @@ def test_a_disputed_refund_is_resolved_by_a_correction_of_its_sale() -> None:
     with end_of_october() as world:
         post(world, [sale("s1", "100"), refund("r1", "-10", of="s1")])
         send(world, "PUT", "/agencies/42", {"seen": 0, "content": {"tax": {"scheme": "exempt"}}})
-        state(world)
+        seal_statements(world)
         assert dispute(world, "r1").status == 201
         world.pass_time(minutes=1)
         post(world, refund("r2", "-5", of="s1"))
@@ -429,7 +429,7 @@ def test_the_watch_may_die_at_any_call_while_it_resolves_a_dispute(
             agency = f"agency-{call}"
             statement = f"/statements/{agency}/GBP/2026-10"
             world.sell("10.00", agency=agency)
-            keep_stated(world, plan_of(), listed(agency))
+            keep_sealed(world, plan_of(), listed(agency))
             assert dispute(world, f"e{call}", path=f"{statement}/disputes").status == 201
             world.pass_time(minutes=1)
             post(world, refund(f"r{call}", "-1", of=f"e{call}", agency=agency))

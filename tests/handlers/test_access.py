@@ -30,7 +30,7 @@ from tests.handlers.test_rate_cards import keep
 from tests.support.events import adjustment, payment, refund, rerating, sale, view, void
 from tests.support.repository import ROOT
 from tests.support.requests import ONE, post
-from tests.support.stored_statements import keep_stated, listed, plan_of
+from tests.support.stored_statements import keep_sealed, listed, plan_of
 from tests.support.system import World, opened
 from tests.support.tables import items
 from tests.unit.rate_cards.builders import content
@@ -207,13 +207,13 @@ def world(issuer: Issuer) -> Iterator[World]:
             world.sell(amount, agency=agency)
         world.pass_time(hours=1)
         world.report()
-        for path, body in STATED.items():
+        for path, body in SEALED.items():
             assert put(world, path, body).status in {200, 201}
         world.drain()
         yield world
 
 
-STATED: Final = {
+SEALED: Final = {
     "/exchange-rates/USD": {"units_per_base": "1.08", "source": "test"},
     "/documents/terms": {"seen": 0, "content": {"title": "Terms"}},
     "/agencies/42": {"seen": 0, "content": {"legal_name": "Agency 42"}},
@@ -305,7 +305,7 @@ def test_a_person_sees_only_their_own_accounts_and_days_in_the_overview(world: W
 
 def test_a_person_sees_only_their_own_statements_and_disputes(world: World, issuer: Issuer) -> None:
     for agency in ("42", "43"):
-        keep_stated(world, plan_of("2026-09", bound="202610230200"), listed(agency))
+        keep_sealed(world, plan_of("2026-09", bound="202610230200"), listed(agency))
     shown = send(world, issuer.token(), "GET /statements").json()["items"]
     assert [statement["agency"] for statement in shown] == ["42"]
     for path in ("/statements", "/disputes"):
@@ -314,14 +314,14 @@ def test_a_person_sees_only_their_own_statements_and_disputes(world: World, issu
 
 
 def test_a_person_sees_no_totals_of_a_period(world: World, issuer: Issuer) -> None:
-    keep_stated(world, plan_of("2026-09", bound="202610230200"), listed("43"))
-    (stated,) = (one for one in send(world, issuer.token(), "GET /periods").json()["items"] if one["state"] == "stated")
-    assert stated.keys() == {"period", "state", "from", "to", "cut_off", "recorded_until", "time_zone"}
+    keep_sealed(world, plan_of("2026-09", bound="202610230200"), listed("43"))
+    (sealed,) = (one for one in send(world, issuer.token(), "GET /periods").json()["items"] if one["state"] == "sealed")
+    assert sealed.keys() == {"period", "state", "from", "to", "cut_off", "recorded_until", "time_zone"}
 
 
 def test_a_person_accepts_a_statement_and_disputes_a_line_of_their_own_agency(world: World, issuer: Issuer) -> None:
     for period in ("2026-07", "2026-08"):
-        keep_stated(world, plan_of(period, bound="202610230200"), listed("42"))
+        keep_sealed(world, plan_of(period, bound="202610230200"), listed("42"))
     headers = (("Authorization", f"Bearer {issuer.token()}"), ("Content-Type", "application/json"))
     accepted = json.dumps({"status": "accepted", "reason": "checked", "seen": 0}).encode()
     path = "/statements/42/GBP/2026-07/status"
@@ -399,7 +399,7 @@ def test_a_person_writes_messages_on_their_own_agencys_lines_under_their_own_nam
 
 
 def test_people_of_an_agency_and_support_talk_about_the_agency_and_its_statements(world: World, issuer: Issuer) -> None:
-    keep_stated(world, plan_of("2026-05", bound="202610230200"), listed("42"))
+    keep_sealed(world, plan_of("2026-05", bound="202610230200"), listed("42"))
     for subject in ("agencies/42", "statements/42%23GBP%232026-05"):
         path = f"/threads/{subject}/messages"
         ann, sam = issuer.token(), issuer.token(sub="sam", **{ROLE: "support", CLAIM: None})
@@ -567,7 +567,7 @@ def test_a_person_of_several_agencies_sees_each_and_no_other(world: World, issue
 
 
 def test_finance_issues_a_statement_and_resolves_its_dispute(world: World, issuer: Issuer) -> None:
-    keep_stated(world, plan_of("2026-06", bound="202610230200"), listed("43", issued=False))
+    keep_sealed(world, plan_of("2026-06", bound="202610230200"), listed("43", issued=False))
     fay = issuer.token(sub="fay", **{ROLE: "finance", CLAIM: None})
     bob = issuer.token(sub="bob", **{CLAIM: "43"})
     path = "/statements/43/GBP/2026-06/status"
@@ -585,7 +585,7 @@ def test_finance_issues_a_statement_and_resolves_its_dispute(world: World, issue
 
 
 def test_an_agency_cannot_issue_a_statement(world: World, issuer: Issuer) -> None:
-    keep_stated(world, plan_of("2026-05", bound="202610230200"), listed("42", issued=False))
+    keep_sealed(world, plan_of("2026-05", bound="202610230200"), listed("42", issued=False))
     body = {"status": "issued", "reason": "hurry", "seen": 0}
     response = written(world, issuer.token(), "PUT", "/statements/42/GBP/2026-05/status", body)
     assert (response.status, "ask the marketplace" in response.json()["detail"]) == (403, True)

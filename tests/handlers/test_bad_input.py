@@ -22,7 +22,7 @@ from tests.support.events import sale
 from tests.support.laws import examples
 from tests.support.orders import body as order
 from tests.support.requests import BATCH, LINES, ONE, post
-from tests.support.stored_statements import keep_stated, listed, plan_of
+from tests.support.stored_statements import keep_sealed, listed, plan_of
 from tests.support.system import World, opened
 from tests.support.tables import items, ledger
 
@@ -413,7 +413,7 @@ def world() -> Iterator[World]:
         world.pass_time(hours=1)
         world.report()
         for period in ("2026-10", "2026-09"):
-            keep_stated(world, plan_of(period, bound="202610230200"), listed())
+            keep_sealed(world, plan_of(period, bound="202610230200"), listed())
         for route in sorted(GOOD, key=lambda route: route.startswith("GET")):
             response = world.stack.request(request(route, GOOD[route]))
             assert response.status in GOOD[route].statuses, (route, response.body)

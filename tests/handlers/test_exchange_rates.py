@@ -1,4 +1,4 @@
-"""Exchange rates over HTTP: stated once each, read now, as of any instant, and in windows."""
+"""Exchange rates over HTTP: entered once each, read now, as of any instant, and in windows."""
 
 import json
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from tests.support.system import World, opened
 SNAPSHOTS = "/exchange-rates/GBP/snapshots"
 HISTORY = "/exchange-rates/GBP/history"
 CHANGES = [("01:30", "0.80"), ("01:32", "0.81"), ("01:35", "0.79"), ("02:00", "0.82")]
-"""When the rate of the pound was stated, and how many were worth a euro."""
+"""When the rate of the pound was entered, and how many were worth a euro."""
 
 
 def put(world: World, currency: str, body: Any, content_type: str = "application/json") -> Response:
@@ -22,7 +22,7 @@ def put(world: World, currency: str, body: Any, content_type: str = "application
     )
 
 
-def state(world: World, units: str, currency: str = "GBP", **more: Any) -> dict[str, Any]:
+def enter(world: World, units: str, currency: str = "GBP", **more: Any) -> dict[str, Any]:
     answer = put(world, currency, {"units_per_base": units, "source": "ECB", **more})
     assert answer.status in {200, 201}, answer.body
     found: dict[str, Any] = answer.json()
@@ -30,7 +30,7 @@ def state(world: World, units: str, currency: str = "GBP", **more: Any) -> dict[
 
 
 def refused(world: World, currency: str, body: Any) -> list[str]:
-    """State a bad rate, and return the fields with a problem."""
+    """Enter a bad rate, and return the fields with a problem."""
     answer = put(world, currency, body)
     assert (answer.status, answer.headers["content-type"]) == (400, "application/problem+json"), answer.body
     return [problem["field"] for problem in answer.json()["errors"]]
@@ -40,14 +40,14 @@ def refused(world: World, currency: str, body: Any) -> list[str]:
 def world() -> Iterator[World]:
     """The system with four rates of the pound, as ``CHANGES`` says, and one of the yen."""
     with opened({"BaseCurrency": "EUR"}) as world:
-        state(world, "0.80")
+        enter(world, "0.80")
         world.pass_time(minutes=2)
-        state(world, "0.81")
+        enter(world, "0.81")
         world.pass_time(minutes=3)
-        state(world, "0.79", as_of="2026-10-23T03:35:00+02:00")
+        enter(world, "0.79", as_of="2026-10-23T03:35:00+02:00")
         world.pass_time(minutes=25)
-        state(world, "0.82")
-        state(world, "160.5", "JPY", as_of="2026-10-22T14:15:00Z")
+        enter(world, "0.82")
+        enter(world, "160.5", "JPY", as_of="2026-10-22T14:15:00Z")
         world.drain()
         yield world
 
@@ -56,7 +56,7 @@ def seen(items: list[dict[str, Any]]) -> list[tuple[str, str]]:
     return [(item["as_of"][11:16], item["units_per_base"]) for item in items]
 
 
-# ---------------------------------------------------------------- stating
+# ---------------------------------------------------------------- entering
 
 
 def test_an_exchange_rate_is_returned_with_all_its_fields(world: World) -> None:
@@ -71,20 +71,20 @@ def test_an_exchange_rate_is_returned_with_all_its_fields(world: World) -> None:
 
 
 def test_a_new_rate_is_201_and_a_repeated_one_200(world: World) -> None:
-    stated = {"units_per_base": "1.5", "source": "bank", "as_of": "2026-10-23T01:00:00Z"}
-    first, again = put(world, "CHF", stated), put(world, "CHF", stated)
+    entered = {"units_per_base": "1.5", "source": "bank", "as_of": "2026-10-23T01:00:00Z"}
+    first, again = put(world, "CHF", entered), put(world, "CHF", entered)
     assert (first.status, again.status) == (201, 200)
     assert first.json() == again.json()
     assert put(world, "CHF", {"units_per_base": "1.5", "source": "bank"}).status == 200
 
 
 def test_a_rate_may_name_the_base_currency(world: World) -> None:
-    assert state(world, "0.82", base="EUR")["base"] == "EUR"
+    assert enter(world, "0.82", base="EUR")["base"] == "EUR"
 
 
-def test_a_rate_stated_again_keeps_its_version(world: World) -> None:
-    assert state(world, "0.79", as_of="2026-10-23T01:35:00Z")["version"] == 3
-    assert state(world, "0.82")["version"] == 4
+def test_a_rate_entered_again_keeps_its_version(world: World) -> None:
+    assert enter(world, "0.79", as_of="2026-10-23T01:35:00Z")["version"] == 3
+    assert enter(world, "0.82")["version"] == 4
     assert world.read("/exchange-rates/GBP")["version"] == 4
 
 
@@ -95,10 +95,10 @@ def test_a_rate_stated_again_keeps_its_version(world: World) -> None:
         {"units_per_base": "0.79", "source": "me", "as_of": "2026-10-23T01:35:00Z"},
     ],
 )
-def test_stating_another_past_rate_is_a_conflict(world: World, body: dict[str, str]) -> None:
+def test_entering_another_past_rate_is_a_conflict(world: World, body: dict[str, str]) -> None:
     answer = put(world, "GBP", body)
     assert (answer.status, answer.headers["content-type"]) == (409, "application/problem+json")
-    assert "has stated 0.79 GBP" in answer.json()["detail"]
+    assert "has published 0.79 GBP" in answer.json()["detail"]
     assert world.read("/exchange-rates/GBP", at="2026-10-23T01:37:00Z")["units_per_base"] == "0.79"
 
 
@@ -134,7 +134,7 @@ def test_a_statement_must_be_json(world: World) -> None:
 def test_an_earlier_rate_is_added_until_a_report_relies_on_a_later_one() -> None:
     earlier = {"units_per_base": "0.7", "source": "ECB", "as_of": "2026-10-23T01:20:00Z"}
     with opened({"BaseCurrency": "EUR"}) as world:
-        state(world, "0.80")
+        enter(world, "0.80")
         added = put(world, "GBP", earlier)
         assert (added.status, added.json()["as_of"]) == (201, "2026-10-23T01:20:00.000Z")
         assert put(world, "GBP", earlier).status == 200
@@ -158,16 +158,16 @@ def test_an_earlier_rate_is_added_until_a_report_relies_on_a_later_one() -> None
     ("at", "units"),
     [("01:30:00", "0.80"), ("01:31:59.999", "0.80"), ("01:32:00", "0.81"), ("01:59:59", "0.79"), ("23:00:00", "0.82")],
 )
-def test_the_rate_as_of_an_instant_is_the_newest_stated_by_then(world: World, at: str, units: str) -> None:
+def test_the_rate_as_of_an_instant_is_the_newest_entered_by_then(world: World, at: str, units: str) -> None:
     assert world.read("/exchange-rates/GBP", at=f"2026-10-23T{at}Z")["units_per_base"] == units
 
 
-def test_a_rate_that_was_never_stated_is_not_found(world: World) -> None:
+def test_a_rate_that_was_never_entered_is_not_found(world: World) -> None:
     before = world.missing("/exchange-rates/GBP", at="2026-10-23T01:29:59.999Z")
-    assert before == "no exchange rate of GBP was stated as of 2026-10-23T01:29:59.999Z or before"
+    assert before == "no exchange rate of GBP was entered as of 2026-10-23T01:29:59.999Z or before"
     for path in ("/exchange-rates/USD", "/exchange-rates/USD/trend"):
-        assert world.missing(path) == "no exchange rate of USD was ever stated"
-    assert world.missing("/exchange-rates/USD/history", last=1) == "no exchange rate of USD was ever stated"
+        assert world.missing(path) == "no exchange rate of USD was ever entered"
+    assert world.missing("/exchange-rates/USD/history", last=1) == "no exchange rate of USD was ever entered"
     assert world.missing("/exchange-rates/USD/snapshots", layer="5m", last=1)
     assert world.refused("/exchange-rates/pounds")["field"] == "currency"
     assert world.refused("/exchange-rates/GBP", at="2026-10-23")["field"] == "at"
@@ -184,7 +184,7 @@ def test_the_snapshots_of_a_rate_are_read(world: World) -> None:
     assert world.refused(SNAPSHOTS, layer="7m", last=1)["field"] == "layer"
 
 
-def test_the_history_lists_all_stated_rates(world: World) -> None:
+def test_the_history_lists_all_entered_rates(world: World) -> None:
     assert seen(world.all(HISTORY, date="2026-10-23", limit=3)) == CHANGES
     assert seen(world.all(HISTORY, last=3)) == CHANGES[::-1]
     assert seen(world.all(HISTORY, from_="2026-10-23T01:32:00Z", to="2026-10-23T02:00:00Z")) == CHANGES[1:3]
@@ -199,7 +199,7 @@ def test_the_history_lists_all_stated_rates(world: World) -> None:
 
 def test_old_rates_are_read_in_every_way(world: World) -> None:
     for day in range(1, 10):
-        state(world, f"0.9{day}", "SEK", as_of=f"2026-06-0{day}T14:15:00Z")
+        enter(world, f"0.9{day}", "SEK", as_of=f"2026-06-0{day}T14:15:00Z")
     world.drain()
     path = "/exchange-rates/SEK/history"
     days = [(f"2026-06-0{day}", f"0.9{day}") for day in range(1, 10)]

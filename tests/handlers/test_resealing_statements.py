@@ -1,4 +1,4 @@
-"""Rewriting the lost files of a stated period, as the operator's `quarterhour reseal` does."""
+"""Rewriting the lost files of a sealed period, as the operator's `quarterhour reseal` does."""
 
 import json
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ OF_PERIOD = [f"{PERIOD}/{name}" for name in ("statements.csv", "manifest.json")]
 
 
 @pytest.fixture
-def stated(monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
+def sealed(monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
     """The system after the statements of two accounts, which are in two groups."""
     monkeypatch.setattr("quarterhour.statements.plan.LINES_OF_A_GROUP", 1)
     with opened({"PeriodGraceDays": 0}, start=START) as world:
@@ -60,64 +60,64 @@ def reseal(world: World, seconds: float = 900, **event: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("expired", [False, True])
-def test_lost_files_are_rewritten_with_the_same_bytes(stated: World, *, expired: bool) -> None:
-    before = objects(stated)
+def test_lost_files_are_rewritten_with_the_same_bytes(sealed: World, *, expired: bool) -> None:
+    before = objects(sealed)
     for lost in (*([key] for key in (*FILES, *OF_PERIOD)), [*FILES, *OF_PERIOD], list(before)):
-        lose(stated, *lost, *(objects(stated, "work/") if expired else ()))
-        answer = reseal(stated)
+        lose(sealed, *lost, *(objects(sealed, "work/") if expired else ()))
+        answer = reseal(sealed)
         assert (answer["files"], sorted(answer["written"]), answer["next"]) == (8, sorted(lost), None)
-        assert objects(stated) == before
+        assert objects(sealed) == before
 
 
-def test_it_continues_where_the_time_ran_short(stated: World) -> None:
-    before = objects(stated)
-    lose(stated, *before, *objects(stated, "work/"))
-    answer, written = reseal(stated, seconds=1), []
+def test_it_continues_where_the_time_ran_short(sealed: World) -> None:
+    before = objects(sealed)
+    lose(sealed, *before, *objects(sealed, "work/"))
+    answer, written = reseal(sealed, seconds=1), []
     while answer["next"] is not None:
         written += answer["written"]
-        answer = reseal(stated, seconds=1, **{"from": answer["next"]})
+        answer = reseal(sealed, seconds=1, **{"from": answer["next"]})
     assert sorted(written + answer["written"]) == sorted(before)
-    assert objects(stated) == before
+    assert objects(sealed) == before
 
 
-def test_nothing_is_written_if_no_file_is_lost(stated: World) -> None:
-    before = objects(stated, "")
-    assert reseal(stated) == {"files": 8, "written": [], "next": None}
-    assert objects(stated, "") == before
+def test_nothing_is_written_if_no_file_is_lost(sealed: World) -> None:
+    before = objects(sealed, "")
+    assert reseal(sealed) == {"files": 8, "written": [], "next": None}
+    assert objects(sealed, "") == before
 
 
-def test_the_plan_of_the_period_is_used_after_later_periods_and_documents(stated: World) -> None:
-    before = objects(stated)
-    seal_through(stated, datetime(2027, 1, 1, tzinfo=UTC))
-    assert stated.stack.invoke("statements", {})["periods"] == ["2026-12"]
+def test_the_plan_of_the_period_is_used_after_later_periods_and_documents(sealed: World) -> None:
+    before = objects(sealed)
+    seal_through(sealed, datetime(2027, 1, 1, tzinfo=UTC))
+    assert sealed.stack.invoke("statements", {})["periods"] == ["2026-12"]
     owner = {"seen": 0, "content": {"legal_name": "Riverside Market Ltd"}}
     request = Request("PUT", "/documents/owner", headers=JSON, body=json.dumps(owner).encode())
-    assert stated.stack.request(request).status == 201
-    lose(stated, *before, *objects(stated, "work/"))
-    assert sorted(reseal(stated)["written"]) == sorted(key for key in before)
-    assert {key: content for key, content in objects(stated).items() if key in before} == before
+    assert sealed.stack.request(request).status == 201
+    lose(sealed, *before, *objects(sealed, "work/"))
+    assert sorted(reseal(sealed)["written"]) == sorted(key for key in before)
+    assert {key: content for key, content in objects(sealed).items() if key in before} == before
 
 
-def test_a_file_with_other_bytes_is_an_error_and_left_as_it_is(stated: World) -> None:
-    before = objects(stated)
+def test_a_file_with_other_bytes_is_an_error_and_left_as_it_is(sealed: World) -> None:
+    before = objects(sealed)
     for key in (*FILES, *OF_PERIOD):
-        put(stated, key, b"forged")
+        put(sealed, key, b"forged")
         with pytest.raises(SealedFileError, match=key):
-            reseal(stated)
-        assert objects(stated) == {**before, key: b"forged"}
-        put(stated, key, before[key])
+            reseal(sealed)
+        assert objects(sealed) == {**before, key: b"forged"}
+        put(sealed, key, before[key])
 
 
 def test_no_file_is_written_if_the_sealed_lines_give_other_bytes(
-    stated: World, monkeypatch: pytest.MonkeyPatch
+    sealed: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    lose(stated, *FILES)
+    lose(sealed, *FILES)
     monkeypatch.setattr("quarterhour.statements.steps.write.statement_page", lambda _: b"<!doctype html>")
     with pytest.raises(SealedFileError, match="restore its version"):
-        reseal(stated)
-    assert not objects(stated, STATEMENT)
+        reseal(sealed)
+    assert not objects(sealed, STATEMENT)
 
 
-def test_a_period_that_is_not_stated_is_named(stated: World) -> None:
+def test_a_period_that_is_not_sealed_is_named(sealed: World) -> None:
     with pytest.raises(NotFoundError, match="2026-12 are not sealed"):
-        stated.stack.invoke("statements", {"reseal": "2026-12"})
+        sealed.stack.invoke("statements", {"reseal": "2026-12"})

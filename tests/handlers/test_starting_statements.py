@@ -41,12 +41,12 @@ def executions(world: World) -> dict[str, str]:
     (machine,) = (
         one["stateMachineArn"]
         for one in client.list_state_machines()["stateMachines"]
-        if one["name"] == f"quarterhour-{world.stack.template.parameters['Stage']}-stating"
+        if one["name"] == f"quarterhour-{world.stack.template.parameters['Stage']}-statements"
     )
     return {one["name"]: one["status"] for one in client.list_executions(stateMachineArn=machine)["executions"]}
 
 
-def test_a_period_is_stated_by_the_first_tick_after_its_cut_off_is_sealed(sold: World) -> None:
+def test_a_period_is_sealed_by_the_first_tick_after_its_cut_off_is_sealed(sold: World) -> None:
     assert due(sold) is None, "the month is not over"
     sold.pass_time(minutes=45)
     assert due(sold) is None, "it is over, and not sealed"

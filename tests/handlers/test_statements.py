@@ -15,7 +15,7 @@ from quarterhour.statements.queries import StatementQueries
 from tests.handlers.desk import send
 from tests.support.events import sale
 from tests.support.requests import post
-from tests.support.stored_statements import end_of_october, keep_stated, listed, plan_of, state
+from tests.support.stored_statements import end_of_october, keep_sealed, listed, plan_of, seal_statements
 from tests.support.system import World
 
 OCTOBER = "/statements/42/GBP/2026-10"
@@ -34,15 +34,15 @@ def record(world: World, type_: str, id_: str, amount: str, **data: Any) -> None
 
 
 @pytest.fixture(scope="module")
-def stated() -> Iterator[World]:
-    """The system with October stated for two agencies, and sales of November; nothing changes it."""
+def sealed() -> Iterator[World]:
+    """The system with October sealed for two agencies, and sales of November; nothing changes it."""
     with end_of_october() as world:
         register(world, "42", scheme="standard", percent="20")
         world.sell("100.05")
         world.sell("-0.02")
         record(world, "payment.recorded", "p1", "5")
         world.sell("1000", agency="43", currency="JPY")
-        state(world)
+        seal_statements(world)
         world.sell("10.00")
         record(world, "payment.recorded", "p2", "2.50")
         world.pass_time(minutes=20)
@@ -51,8 +51,8 @@ def stated() -> Iterator[World]:
         yield world
 
 
-def test_a_statement_has_its_figures_its_status_and_links_to_its_files(stated: World) -> None:
-    found = stated.read(OCTOBER)
+def test_a_statement_has_its_figures_its_status_and_links_to_its_files(sealed: World) -> None:
+    found = sealed.read(OCTOBER)
     figures = {"opening": "0", "sales": "100.05", "refunds": "-0.02", "net": "100.03", "payments": "5"}
     money = {"commission_exact": "12.50375", "commission": "12.50", "tax": "2.50", "closing": "10.00"}
     assert found.items() >= {**figures, **money}.items()
@@ -62,36 +62,36 @@ def test_a_statement_has_its_figures_its_status_and_links_to_its_files(stated: W
     assert keys == ["statement.json", "statement.html", "lines.csv.gz"]
     for file in found["files"]:
         assert unquote(urlsplit(file["url"]).path).endswith(file["key"])
-    content = stated.stack.bucket.open(found["files"][0]["key"]).read()
+    content = sealed.stack.bucket.open(found["files"][0]["key"]).read()
     assert json.loads(content)["closing"] == found["closing"]
-    assert gzip.decompress(stated.stack.bucket.open(found["files"][2]["key"]).read()).count(b"\n") == 4
+    assert gzip.decompress(sealed.stack.bucket.open(found["files"][2]["key"]).read()).count(b"\n") == 4
 
 
-def test_an_open_period_has_a_preview_that_carries_the_balance_on_and_is_not_stored(stated: World) -> None:
-    found = stated.read(NOVEMBER)
+def test_an_open_period_has_a_preview_that_carries_the_balance_on_and_is_not_stored(sealed: World) -> None:
+    found = sealed.read(NOVEMBER)
     assert (found["preview"], found["state"], found["as_of"]) == (True, "open", "2026-11-01T00:50:00.000Z")
     assert found.items() >= {"opening": "10.00", "gross": "11.00", "refunds": "0", "net": "11.00"}.items()
     assert found.items() >= {"commission_exact": "1.37500", "commission": "1.38", "tax": "0.28"}.items()
     assert found.items() >= {"payable": "1.66", "payments": "2.50", "closing": "9.16", "lines": 3}.items()
     assert found["tax_profile"] == {"scheme": "standard", "percent": "20", "note": "VAT 20 %"}
-    assert [one["period"] for one in stated.read("/statements", agency="42")["items"]] == ["2026-10"]
+    assert [one["period"] for one in sealed.read("/statements", agency="42")["items"]] == ["2026-10"]
 
 
-def test_periods_are_listed_from_the_open_one_back(stated: World) -> None:
-    november, october = stated.read("/periods")["items"]
+def test_periods_are_listed_from_the_open_one_back(sealed: World) -> None:
+    november, october = sealed.read("/periods")["items"]
     assert november == {
         "period": "2026-11", "state": "open", "from": "2026-11-01T00:00:00Z", "to": "2026-12-01T00:00:00Z",
         "cut_off": "2026-12-01T00:00:00Z", "time_zone": "UTC",
     }  # fmt: skip
-    assert (october["state"], october["recorded_until"]) == ("stated", "2026-11-01T00:15:00Z")
+    assert (october["state"], october["recorded_until"]) == ("sealed", "2026-11-01T00:15:00Z")
     assert (october["statements"], october["credit_notes"], october["lines"]) == (2, 0, 4)
     assert october["currencies"]["GBP"]["commission"] == "12.50"
-    assert stated.all("/periods", limit=1) == [november, october]
+    assert sealed.all("/periods", limit=1) == [november, october]
 
 
-def test_statements_are_listed_by_period_and_by_agency(stated: World) -> None:
+def test_statements_are_listed_by_period_and_by_agency(sealed: World) -> None:
     def names(**query: Any) -> list[str]:
-        return [one["agency"] for one in stated.all("/statements", limit=1, **query)]
+        return [one["agency"] for one in sealed.all("/statements", limit=1, **query)]
 
     assert names() == names(period="2026-10") == ["42", "43"]
     assert names(agency="43") == names(agency="43", period="2026-10") == ["43"]
@@ -108,14 +108,14 @@ def test_statements_are_listed_by_period_and_by_agency(stated: World) -> None:
         ("/statements/42/EUR/2026-10", "there is no account"),
     ],
 )
-def test_a_statement_that_is_not_there_says_why(stated: World, path: str, reason: str) -> None:
-    assert reason in stated.missing(path)
+def test_a_statement_that_is_not_there_says_why(sealed: World, path: str, reason: str) -> None:
+    assert reason in sealed.missing(path)
 
 
-def test_an_account_that_began_after_a_stated_period_has_no_statement_of_it() -> None:
+def test_an_account_that_began_after_a_sealed_period_has_no_statement_of_it() -> None:
     with end_of_october() as world:
         world.sell("1.00", agency="43")
-        state(world)
+        seal_statements(world)
         world.sell("1.00")
         world.drain()
         assert "the account has no statement of 2026-10" in world.missing(OCTOBER)
@@ -136,8 +136,8 @@ def test_an_account_that_began_after_a_stated_period_has_no_statement_of_it() ->
         (BALANCE, {"at": "yesterday"}, "at"),
     ],
 )
-def test_an_invalid_parameter_is_refused(stated: World, path: str, parameters: dict[str, Any], field: str) -> None:
-    assert stated.refused(path, **parameters)["field"] == field
+def test_an_invalid_parameter_is_refused(sealed: World, path: str, parameters: dict[str, Any], field: str) -> None:
+    assert sealed.refused(path, **parameters)["field"] == field
 
 
 # ---------------------------------------------------------------- previews of several periods
@@ -160,7 +160,7 @@ def test_a_run_under_way_shows_in_the_state_of_its_period() -> None:
         world.sell("10.00")
         world.pass_time(hours=1)
         plan = plan_of(bound="202611010000")
-        keep_stated(world, plan_of("2026-09"), listed())
+        keep_sealed(world, plan_of("2026-09"), listed())
         progress = {"pk": {"S": "CONTROL"}, "sk": {"S": "statements"}}
         from quarterhour.aws.items import to_item  # noqa: PLC0415 - the only test that writes a plan
 
@@ -172,7 +172,7 @@ def test_a_run_under_way_shows_in_the_state_of_its_period() -> None:
             ExpressionAttributeValues=to_item({":plan": plan.as_dict()}),
         )
         states = [(one["period"], one["state"]) for one in world.read("/periods")["items"]]
-        assert states == [("2026-11", "open"), ("2026-10", "running"), ("2026-09", "stated")]
+        assert states == [("2026-11", "open"), ("2026-10", "running"), ("2026-09", "sealed")]
 
 
 def test_before_the_first_period_there_are_no_statements_and_no_open_periods() -> None:
@@ -187,8 +187,8 @@ def test_before_the_first_period_there_are_no_statements_and_no_open_periods() -
 # ---------------------------------------------------------------- balances
 
 
-def test_a_balance_is_the_closing_balance_and_what_is_not_billed(stated: World) -> None:
-    assert stated.read(BALANCE) == {
+def test_a_balance_is_the_closing_balance_and_what_is_not_billed(sealed: World) -> None:
+    assert sealed.read(BALANCE) == {
         "agency": "42",
         "currency": "GBP",
         "as_of": "2026-11-01T00:50:00.000Z",
@@ -213,9 +213,9 @@ def test_a_balance_is_the_closing_balance_and_what_is_not_billed(stated: World) 
     ],
 )
 def test_a_balance_as_of_an_instant_counts_what_was_recorded_by_then(
-    stated: World, at: str, balance: str, statement: str | None
+    sealed: World, at: str, balance: str, statement: str | None
 ) -> None:
-    found = stated.read(BALANCE, at=at)
+    found = sealed.read(BALANCE, at=at)
     assert Decimal(found["balance"]) == Decimal(balance)
     assert (found["statement"] or {}).get("number") == statement
 
@@ -228,7 +228,7 @@ def test_the_balance_at_a_statements_bound_is_its_closing_balance_though_lines_o
         late = sale("late", "1", commission_rate="0.1") | {"time": "2026-10-31T12:00:00Z"}
         assert post(world, late).status == 202
         world.pass_time(hours=23)
-        state(world)
+        seal_statements(world)
         found = world.read(OCTOBER)
         assert (found["closing"], found["lines"]) == ("10.10", 2)
         balance = world.read(BALANCE, at=found["recorded_until"])

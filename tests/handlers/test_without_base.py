@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.handlers.test_exchange_rates import put, state
+from tests.handlers.test_exchange_rates import enter, put
 from tests.support.requests import account
 from tests.support.system import World, opened
 
@@ -14,7 +14,7 @@ from tests.support.system import World, opened
 def world() -> Iterator[World]:
     """The system after a run, with a rate that nobody uses."""
     with opened({"SnapshotLayers": "5m=24h"}) as world:
-        state(world, "0.8")
+        enter(world, "0.8")
         world.sell("8.00")
         world.pass_time(minutes=17)
         world.report()
@@ -32,7 +32,7 @@ def test_a_report_has_no_base_currency(world: World) -> None:
 
 def test_exchange_rates_are_stored_without_a_base_currency(world: World) -> None:
     assert world.read("/exchange-rates/GBP")["base"] is None
-    assert state(world, "1", "EUR")["base"] is None
+    assert enter(world, "1", "EUR")["base"] is None
 
 
 @pytest.mark.parametrize(

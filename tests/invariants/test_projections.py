@@ -35,8 +35,8 @@ def sold(n: int) -> list[dict[str, Any]]:
     return sales
 
 
-def state(place: Trial, currency: str, units: str, as_of: str | None = None) -> None:
-    """State a rate; the function may die."""
+def enter(place: Trial, currency: str, units: str, as_of: str | None = None) -> None:
+    """Enter a rate; the function may die."""
     body = {"units_per_base": units, "source": "ECB", **({"as_of": as_of} if as_of else {})}
     answer = place.request("write", "PUT", f"/exchange-rates/{currency}", body)
     assert answer is None or answer.status in {200, 201, 409, 500}, answer.body
@@ -51,11 +51,11 @@ def documents(place: Trial) -> list[dict[str, Any]]:
 def test_a_report_in_a_base_currency_may_die_at_any_call_and_the_rates_may_change_meanwhile(
     place: Trial, number: Numbers, crashes: Crashes
 ) -> None:
-    """The rates that an attempt has pinned stay, though others are stated before the next attempt."""
+    """The rates that an attempt has pinned stay, though others are entered before the next attempt."""
 
     def prepare(place: Trial) -> None:
         for _ in range(2):
-            state(place, "GBP", f"0.8{number()}")
+            enter(place, "GBP", f"0.8{number()}")
             place.send(sold(number()))
             place.clock.advance(LENGTH)
         place.clock.advance(GRACE)
@@ -63,8 +63,8 @@ def test_a_report_in_a_base_currency_may_die_at_any_call_and_the_rates_may_chang
     def recover(place: Trial) -> None:
         place.faults.disarm()
         meanwhile = QuarterHour.at(place.clock.now() - GRACE).start - timedelta(seconds=1)
-        state(place, "GBP", f"0.9{number()}", iso_millis(meanwhile))
-        state(place, "USD", f"1.1{number()}", iso_millis(meanwhile))
+        enter(place, "GBP", f"0.9{number()}", iso_millis(meanwhile))
+        enter(place, "USD", f"1.1{number()}", iso_millis(meanwhile))
         place.report()
 
     crashes.at_each_call("report in a base currency", place, prepare, act=Trial.report, recover=recover)
@@ -73,18 +73,18 @@ def test_a_report_in_a_base_currency_may_die_at_any_call_and_the_rates_may_chang
     assert {one["units_per_base"] is None for one in pinned} == {True, False}, "some had a rate, some had none"
 
 
-def test_stating_a_rate_may_die_at_any_call(place: Trial, number: Numbers, crashes: Crashes) -> None:
+def test_entering_a_rate_may_die_at_any_call(place: Trial, number: Numbers, crashes: Crashes) -> None:
     """Sent again, a rate is stored once: in force, and in the history."""
-    stated: dict[str, str] = {}
+    entered: dict[str, str] = {}
 
     def prepare(place: Trial) -> None:
         place.stack.cold_start("write")
         place.clock.advance(timedelta(seconds=1))
-        stated[iso_millis(place.clock.now())] = f"1.{number()}"
+        entered[iso_millis(place.clock.now())] = f"1.{number()}"
 
     def say(place: Trial) -> None:
-        as_of, units = max(stated.items())
-        state(place, "GBP", units, as_of)
+        as_of, units = max(entered.items())
+        enter(place, "GBP", units, as_of)
 
     def check(place: Trial) -> None:
         place.faults.disarm()
@@ -92,15 +92,15 @@ def test_stating_a_rate_may_die_at_any_call(place: Trial, number: Numbers, crash
         items = [from_item(item) for item in place.entities() if item["pk"]["S"] == "RATE#GBP"]
         history = {one["last_updated"]: one["units_per_base"] for one in items if one["sk"].startswith("AS_OF#")}
         (latest,) = (one for one in items if one["sk"] == "latest")
-        assert history == stated
-        assert latest["version"] == len(stated)
+        assert history == entered
+        assert latest["version"] == len(entered)
 
-    crashes.at_each_call("state a rate", place, prepare, act=say, recover=check)
+    crashes.at_each_call("enter a rate", place, prepare, act=say, recover=check)
 
 
 def test_adding_an_earlier_rate_may_die_at_any_call(place: Trial, number: Numbers, crashes: Crashes) -> None:
     """Sent again, an earlier rate is in the history once, and the rate in force is the same."""
-    state(place, "GBP", "0.8")
+    enter(place, "GBP", "0.8")
     (latest,) = (item for item in place.entities() if item["pk"]["S"] == "RATE#GBP" and item["sk"]["S"] == "latest")
     in_force = from_item(latest)
     added: dict[str, str] = {}
@@ -112,7 +112,7 @@ def test_adding_an_earlier_rate_may_die_at_any_call(place: Trial, number: Number
 
     def say(place: Trial) -> None:
         as_of = list(added)[-1]
-        state(place, "GBP", added[as_of], as_of)
+        enter(place, "GBP", added[as_of], as_of)
 
     def check(place: Trial) -> None:
         place.faults.disarm()
@@ -126,7 +126,7 @@ def test_adding_an_earlier_rate_may_die_at_any_call(place: Trial, number: Number
 
 
 def test_a_base_currency_that_is_changed_meanwhile_holds_for_the_next_plan(place: Trial) -> None:
-    state(place, "GBP", "0.8")
+    enter(place, "GBP", "0.8")
     place.send(sold(1))
     place.clock.advance(LENGTH + GRACE)
     place.report()

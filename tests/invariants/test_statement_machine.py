@@ -30,7 +30,7 @@ from quarterhour.statements.plan import StatementSettings
 from quarterhour.statements.proof.verify import verify
 from quarterhour_tools.emulator.faults import Killed
 from tests.support.sealing import line, opening, seal
-from tests.support.statements_in_memory import Stating
+from tests.support.statements_in_memory import StatementRuns
 
 if TYPE_CHECKING:
     from quarterhour.aws.items import Item
@@ -75,7 +75,7 @@ class Months(RuleBasedStateMachine):
         self.previous = ("", "")
         self.waiting: list[Item] = []
         self.number = 0
-        self.stating = Stating(self.objects, self._settings(zone, days), {})
+        self.statements = StatementRuns(self.objects, self._settings(zone, days), {})
         self.sealed: dict[str, bytes] = {}
 
     def teardown(self) -> None:
@@ -98,7 +98,7 @@ class Months(RuleBasedStateMachine):
         """Record an event of some days before."""
         self.now += timedelta(seconds=7)
         at = None if before is None else self.now - timedelta(days=before)
-        period, prior = self.stating.settings.calendar.period_of(at, self.now)
+        period, prior = self.statements.settings.calendar.period_of(at, self.now)
         signed = f"-{amount}" if negative else amount
         charged = kind not in {"payment", "view"}
         commission = str(Decimal(signed) * Decimal("0.125")) if charged else "0"
@@ -123,12 +123,12 @@ class Months(RuleBasedStateMachine):
 
     @rule(zone=st.sampled_from(ZONES), days=st.integers(0, 40))
     def the_settings_change(self, zone: str, days: int) -> None:
-        self.stating.settings = self._settings(zone, days)
+        self.statements.settings = self._settings(zone, days)
 
     @rule(agency=st.sampled_from(["42", "7", "ünï 7/.."]), profile=st.sampled_from(PROFILES))
     def an_agency_is_registered(self, agency: str, profile: TaxProfile | None) -> None:
-        known = {name: one for name, one in self.stating.profiles.items() if name != agency}
-        self.stating.profiles = {**known, **({agency: profile} if profile else {})}
+        known = {name: one for name, one in self.statements.profiles.items() if name != agency}
+        self.statements.profiles = {**known, **({agency: profile} if profile else {})}
 
     @rule()
     def the_watch_ticks(self) -> None:
@@ -167,7 +167,7 @@ class Months(RuleBasedStateMachine):
     def _state(self) -> None:
         if not self.previous[0]:
             return
-        self.stating.run(self.now)
+        self.statements.run(self.now)
         changed = [key for key, content in self.sealed.items() if self.objects.get(key) != content]
         assert not changed, "a sealed file has changed"
         self.sealed = {key: content for key, content in self.objects.items() if key.startswith(STATEMENTS)}
@@ -179,8 +179,8 @@ class Months(RuleBasedStateMachine):
         found = verify(opening(self.objects), self.objects)
         # The reports have only the gaps between them.
         assert not [one for one in found.problems if one.startswith(STATEMENTS)]
-        stated = self.stating.progress.stated
-        last = str(stated) if stated else ""
+        sealed = self.statements.progress.sealed
+        last = str(sealed) if sealed else ""
         expected = Counter(
             row["position"]
             for key, content in self.objects.items()

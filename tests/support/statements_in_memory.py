@@ -37,7 +37,7 @@ OWNER: Final = Owner(legal_name="Market Ltd", country="GB", vat_id="GB123456789"
 
 
 @dataclass(slots=True)
-class Stating:
+class StatementRuns:
     """States periods from the sealed reports among the objects; ``profiles``: tax by agency."""
 
     objects: Objects
@@ -46,7 +46,7 @@ class Stating:
     progress: Progress = field(default_factory=Progress)
 
     def run(self, now: datetime) -> list[str]:
-        """State every period that is due; return the periods."""
+        """Seal the statements of every period that is due; return the periods."""
         stores = StatementStores(
             **cast(
                 "dict[str, Any]",
@@ -90,20 +90,20 @@ class Stating:
 class _Stores:
     """The control items that a statement run reads and writes."""
 
-    stating: Stating
+    statements: StatementRuns
 
     def checkpoint(self) -> Checkpoint:
-        *_, last = self.stating.manifests
+        *_, last = self.statements.manifests
         return Checkpoint(QuarterHour.parse(last["buckets"][-1]["bucket"]), (last["run"], last["sha256"]), None)
 
     def days(self, first: date, last: QuarterHour) -> Iterator[tuple[date, list[Run]]]:
-        spans = [(run_bounds(run["sk"]), run) for run in self.stating.runs]
+        spans = [(run_bounds(run["sk"]), run) for run in self.statements.runs]
         within = [(start.date(), run) for (start, end), run in spans if start.date() >= first and end <= last.end]
         for day, some in groupby(within, lambda entry: entry[0]):
             yield day, [run for _, run in some]
 
     def pinned(self, quarter_hour: QuarterHour, base: str) -> Pins:
-        for manifest in self.stating.manifests:
+        for manifest in self.statements.manifests:
             for entry in manifest["buckets"]:
                 if entry["bucket"] == str(quarter_hour) and manifest.get("base_currency") == base:
                     return pins_of(entry["rates"], base)
@@ -113,13 +113,13 @@ class _Stores:
         list(items)
 
     def progress(self) -> Progress:
-        return self.stating.progress
+        return self.statements.progress
 
     def save_plan(self, progress: Progress, plan: StatementPlan) -> None:
-        self.stating.progress = replace(progress, first_period=plan.first_period, plan=plan)
+        self.statements.progress = replace(progress, first_period=plan.first_period, plan=plan)
 
     def finish(self, plan: StatementPlan, published: Published) -> None:
-        self.stating.progress = Progress(
+        self.statements.progress = Progress(
             plan.first_period, plan.period, plan.bound, published.manifest_sha256, published.numbers
         )
 
@@ -192,7 +192,7 @@ def edit_row(objects: Objects, key: str, agency: str, currency: str, **changed: 
 def cover_up(objects: Objects, *, pages: bool = True) -> None:
     """Make all hashes right again, as somebody with access to everything could; and all pages, if ``pages``."""
     sealing.cover_up(objects)
-    runs = {run["run"]: run["sha256"] for run in Stating(objects, cast("Any", None)).manifests}
+    runs = {run["run"]: run["sha256"] for run in StatementRuns(objects, cast("Any", None)).manifests}
     previous = None
     for key in sorted(key for key in objects if period_of_manifest(key)):
         document = json.loads(objects[key])

@@ -1,4 +1,4 @@
-"""Statements as a finished run leaves them in the Entity table, and months that are stated within minutes."""
+"""Statements as a finished run leaves them in the Entity table, and months that are sealed within minutes."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -52,7 +52,7 @@ def listed(agency: str = "42", currency: str = "GBP", *, issued: bool = True, **
     return Listed(Account(agency, currency), "S-000001", STATEMENT_DOCUMENT, issued, all_figures, 0, 0, files)
 
 
-def stated_items(plan: StatementPlan, *statements: Listed) -> list[dict[str, Any]]:
+def sealed_items(plan: StatementPlan, *statements: Listed) -> list[dict[str, Any]]:
     """Return the items that the run of a plan leaves: those of the statements, of the period, and of the progress."""
     totals = ListTotals()
     for one in statements:
@@ -71,9 +71,9 @@ def stated_items(plan: StatementPlan, *statements: Listed) -> list[dict[str, Any
     ]
 
 
-def keep_stated(world: World, plan: StatementPlan, *statements: Listed) -> None:
+def keep_sealed(world: World, plan: StatementPlan, *statements: Listed) -> None:
     """Put into the Entity table what the run of a plan leaves there."""
-    for values in stated_items(plan, *statements):
+    for values in sealed_items(plan, *statements):
         world.stack.dynamodb.put_item(TableName=world.stack.ref("EntityTable"), Item=to_item(values))
 
 
@@ -84,8 +84,8 @@ def end_of_october(parameters: Mapping[str, str | int] | None = None) -> Iterato
         yield world
 
 
-def state(world: World) -> Any:
-    """Let an hour pass, seal it, and state what is due; return what the run of the statements returns."""
+def seal_statements(world: World) -> Any:
+    """Let an hour pass, seal it and the statements that are due; return what the function returns."""
     world.pass_time(hours=1)
     world.report()
     result = world.stack.invoke("statements", {})

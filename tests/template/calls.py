@@ -177,7 +177,7 @@ class World:
             f"{name.upper()}_ARN": states.create_state_machine(
                 name=f"quarterhour-dev-{name}", definition="{}", roleArn=ROLE
             )["stateMachineArn"]
-            for name in ("sealing", "rebuilding", "stating")
+            for name in ("sealing", "rebuilding", "statements")
         }
         for name in stack.of("AWS::SQS::Queue"):
             self.names[name] = self._client("sqs").create_queue(QueueName=name)["QueueUrl"]

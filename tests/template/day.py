@@ -75,8 +75,8 @@ def live_with_held_events(world: World) -> None:
     world.sample("repair-discard")
 
 
-def stated_rates(world: World) -> None:
-    """State an exchange rate, the same again, and an earlier one; read them."""
+def rates(world: World) -> None:
+    """Enter an exchange rate, the same again, and an earlier one; read them."""
     assert [world.sample("write-exchange-rate")["statusCode"] for _ in range(2)] == [201, 200]
     sample = json.loads((ROOT / "events" / "write-exchange-rate.json").read_text("utf-8"))
     earlier = {**json.loads(sample["body"]), "as_of": "2026-10-21T14:15:00Z"}
@@ -87,7 +87,7 @@ def stated_rates(world: World) -> None:
 
 def live_with_events(world: World) -> None:
     """Let events be recorded, counted, reported, read, discussed, and repaired after all kinds of losses."""
-    stated_rates(world)
+    rates(world)
 
     recorded = recorded_batch(world)
 
@@ -221,7 +221,7 @@ def live_with_many_days(world: World) -> None:
 
 
 def live_with_statements(world: World) -> None:
-    """Let two months be stated, the first one by a plan before which and after which documents were written."""
+    """Let two months be sealed, the first one by a plan before which and after which documents were written."""
     later = "2027-01-01T00:00:00Z"
     write(world, "write-agency", "Nord & Süd", {"tax": {"scheme": "reverse_charge"}})
     write(world, "write-agency", "Nord & Süd", {"valid_from": later})

@@ -29,7 +29,7 @@ REPORTS_SCHEDULE = (
 )
 SEALING = "arn:${AWS::Partition}:states:${AWS::Region}:${AWS::AccountId}:stateMachine:quarterhour-${Stage}-sealing"
 REBUILDING = SEALING.replace("-sealing", "-rebuilding")
-STATING = SEALING.replace("-sealing", "-stating")
+STATEMENT_RUNS = SEALING.replace("-sealing", "-statements")
 REBUILDS = REBUILDING.replace(":stateMachine:", ":execution:") + ":*"
 STACK_NAME = "quarterhour-" + "s" * 16
 """With a stage as long as the parameter permits."""
@@ -73,7 +73,7 @@ class TestEachFunction:
                 assert resource != "*"
                 assert "Fn::GetAtt" in resource or re.fullmatch(
                     r"\$\{(?:EntityTable\.Arn\}/index/gsi[12]|ReportBucket\.Arn\}/(?:ledger|reports|statements|totals|work)/\*(?:/manifest\.json)?)"
-                    rf"|{'|'.join(map(re.escape, (REPORTS_SCHEDULE, SEALING, REBUILDING, REBUILDS, STATING)))}",
+                    rf"|{'|'.join(map(re.escape, (REPORTS_SCHEDULE, SEALING, REBUILDING, REBUILDS, STATEMENT_RUNS)))}",
                     resource["Fn::Sub"],
                 )
 
@@ -98,7 +98,7 @@ class TestEachFunction:
             "SCHEDULE_NAME": "SCHEDULER",
             "SEALING_ARN": "SFN",
             "REBUILDING_ARN": "SFN",
-            "STATING_ARN": "SFN",
+            "STATEMENTS_ARN": "SFN",
         }
         called = {kind for end, kind in kinds.items() for key in variables if key.endswith(end)}
         assert endpoints == called | {"DYNAMODB"}, "the template's defaults name that one for each function"
@@ -255,7 +255,7 @@ class Machine(NamedTuple):
 MACHINES = [
     Machine("SealingMachine", "ReportFunction", "ReportFunction", "SEALING_ARN", SEALING),
     Machine("RebuildingMachine", "RepairFunction", "RepairFunction", "REBUILDING_ARN", REBUILDING),
-    Machine("StatingMachine", "StatementsFunction", "WatchFunction", "STATING_ARN", STATING),
+    Machine("StatementMachine", "StatementsFunction", "WatchFunction", "STATEMENTS_ARN", STATEMENT_RUNS),
 ]
 
 

@@ -142,8 +142,8 @@ ACCOUNTS: Final = Group(
             "api_window",
             a.Window,
             """
-            The items are in no particular order. With `kind=exchange-rates`: all exchange rates that were stated for an
-            instant in the window, with their values at its end. The layer `change` has no windows.
+            The items are in no particular order. With `kind=exchange-rates`: all exchange rates that were entered for
+            an instant in the window, with their values at its end. The layer `change` has no windows.
             """,
             missing="Nothing changed in the window, or its states have expired.",
         ),

@@ -24,7 +24,7 @@ STATEMENTS: Final = Group(
             | `open` | before its cut-off: events may still count in it |
             | `closed` | after its cut-off: no further event counts in it, and its run has not begun |
             | `running` | its statements are being written |
-            | `stated` | sealed. `recorded_until`: its statements hold what was recorded before this instant |
+            | `sealed` | sealed. `recorded_until`: its statements hold what was recorded before this instant |
 
             For staff and machines, a sealed period has `planned_at`, `code_version`, `manifest_sha256`, the numbers of
             `statements`, `credit_notes` and `lines`, and the sums by currency in `currencies`. People of agencies do

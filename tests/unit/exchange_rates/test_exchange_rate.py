@@ -19,10 +19,10 @@ from quarterhour.model.errors import InvalidError
 from quarterhour.snapshots.queries import trend
 from tests.support.builders import AT
 
-STATED = ExchangeRate(Decimal("1.0842"), "ECB", "EUR", AT)
+ENTERED = ExchangeRate(Decimal("1.0842"), "ECB", "EUR", AT)
 
 
-def stored_rate(rate: ExchangeRate = STATED, version: int = 3) -> Values:
+def stored_rate(rate: ExchangeRate = ENTERED, version: int = 3) -> Values:
     """Return a rate as it is read back."""
     return from_item(to_item({**latest_key("GBP"), **rate.values(version)}))
 

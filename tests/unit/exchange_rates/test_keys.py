@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 from quarterhour.exchange_rates.exchange_rate import EXCHANGE_RATE_STATES
 from quarterhour.exchange_rates.keys import (
     currency_of,
+    history_after,
+    history_key,
+    history_until,
     latest_key,
     parse_code,
     rate_pk,
-    stated_after,
-    stated_key,
-    stated_until,
 )
 from tests.support.builders import millis
 
@@ -33,15 +33,15 @@ def test_the_key_of_no_currency_is_refused(pk: str) -> None:
         currency_of(pk)
 
 
-@given(stated=millis, at=millis)
-def test_a_rate_is_in_force_from_the_instant_that_it_is_stated_for(stated: datetime, at: datetime) -> None:
-    range_ = stated_until("GBP", at)
-    assert (range_.low <= stated_key("GBP", stated)["sk"] <= range_.high) == (stated <= at)
+@given(entered=millis, at=millis)
+def test_a_rate_is_in_force_from_the_instant_that_it_is_entered_for(entered: datetime, at: datetime) -> None:
+    range_ = history_until("GBP", at)
+    assert (range_.low <= history_key("GBP", entered)["sk"] <= range_.high) == (entered <= at)
     assert not range_.low <= latest_key("GBP")["sk"] <= range_.high
 
 
-@given(stated=millis, at=millis)
-def test_the_rates_after_an_instant_are_those_that_are_not_in_force_by_then(stated: datetime, at: datetime) -> None:
-    range_ = stated_after("GBP", at)
-    assert (range_.low <= stated_key("GBP", stated)["sk"] <= range_.high) == (stated > at)
+@given(entered=millis, at=millis)
+def test_the_rates_after_an_instant_are_those_that_are_not_in_force_by_then(entered: datetime, at: datetime) -> None:
+    range_ = history_after("GBP", at)
+    assert (range_.low <= history_key("GBP", entered)["sk"] <= range_.high) == (entered > at)
     assert not range_.low <= latest_key("GBP")["sk"] <= range_.high

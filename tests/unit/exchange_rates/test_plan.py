@@ -1,4 +1,4 @@
-"""Planning of a stated exchange rate: its items, its instant, or the conflict with existing rates."""
+"""Planning of an entered exchange rate: its items, its instant, or the conflict with existing rates."""
 
 from datetime import timedelta
 from decimal import Decimal
@@ -25,7 +25,7 @@ from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.snapshots.layers import parse_layers
 from quarterhour.snapshots.plan import snapshots
 from tests.support.builders import AT, record
-from tests.unit.exchange_rates.test_exchange_rate import STATED, stored_rate
+from tests.unit.exchange_rates.test_exchange_rate import ENTERED, stored_rate
 
 MINUTE = timedelta(minutes=1)
 
@@ -39,10 +39,10 @@ def earlier_by(span: timedelta) -> ExchangeRate:
 
 
 def test_the_first_rate_comes_into_force_and_into_the_history() -> None:
-    found = planned(STATED)
+    found = planned(ENTERED)
     assert found.version is None
     assert found.latest.items() >= {"pk": "RATE#GBP", "sk": "latest", "version": 1, "gsi1sk": "RATE#GBP"}.items()
-    assert found.stated == {
+    assert found.entered == {
         "pk": "RATE#GBP",
         "sk": "AS_OF#2026-10-23T01:30:12.345Z",
         "units_per_base": "1.0842",
@@ -57,10 +57,10 @@ def test_a_later_rate_increments_the_version() -> None:
     later = ExchangeRate(Decimal("1.1"), "me", "", AT + MILLISECOND)
     found = planned(later, stored_rate())
     assert (found.version, found.latest["version"], found.latest["last_updated"]) == (3, 4, iso_millis(later.as_of))
-    assert ExchangeRate.of(from_item(to_item(found.stated))) == later
+    assert ExchangeRate.of(from_item(to_item(found.entered))) == later
 
 
-def test_a_rate_that_was_stated_already_stays() -> None:
+def test_a_rate_that_was_entered_already_stays() -> None:
     same = ExchangeRate(Decimal("1.08420"), "ECB", "EUR", AT)
     require_same("GBP", same, stored_rate())
     require_same("GBP", earlier_by(MINUTE), stored_rate(earlier_by(MINUTE), 2))
@@ -99,7 +99,7 @@ def test_an_earlier_rate_is_added_if_no_report_has_converted_a_later_quarter_hou
 
 def test_an_earlier_rate_comes_into_the_history_with_the_version_of_the_next() -> None:
     found = plan_earlier("GBP", earlier_by(MINUTE), stored_rate(), None)
-    assert found.stated == {
+    assert found.entered == {
         "pk": "RATE#GBP",
         "sk": "AS_OF#2026-10-23T01:29:12.345Z",
         "units_per_base": "1",
@@ -124,14 +124,14 @@ def test_a_request_without_an_instant_is_from_now_on() -> None:
     )
     assert effective_at(request, "EUR", stored_rate(), AT + MINUTE) == AT + MINUTE
     same = ExchangeRateRequest(Decimal("1.0842"), "ECB", None)
-    assert effective_at(same, "EUR", stored_rate(), AT + MINUTE) == AT, "nothing new is stated"
+    assert effective_at(same, "EUR", stored_rate(), AT + MINUTE) == AT, "nothing new is entered"
     assert effective_at(same, "USD", stored_rate(), AT + MINUTE) == AT + MINUTE
     assert effective_at(ExchangeRateRequest(Decimal(1), "ECB", AT - MINUTE), "EUR", stored_rate(), now) == AT - MINUTE
 
 
 def test_the_windows_keep_a_rate_as_they_keep_an_account() -> None:
     layers = parse_layers("change=1h,5m=24h,1h=31d")
-    found, poison = snapshots([record(1, to_item(planned(STATED).latest))], layers)
+    found, poison = snapshots([record(1, to_item(planned(ENTERED).latest))], layers)
     assert not poison
     assert [one.values["sk"] for one in found] == [
         "change#2026-10-23T01:30:12.345Z#000000000001",
@@ -139,4 +139,4 @@ def test_the_windows_keep_a_rate_as_they_keep_an_account() -> None:
         "1h#2026-10-23T01:00:00Z",
     ]
     for one in found:
-        assert ExchangeRate.of(one.values) == STATED
+        assert ExchangeRate.of(one.values) == ENTERED

@@ -29,7 +29,7 @@ def found(*rates: ExchangeRate) -> Scripted:
     return Scripted({"Items": [to_item(rate.values(1)) for rate in rates]})
 
 
-def test_the_exchange_rate_in_force_right_before_an_instant_is_the_newest_stated_until_then() -> None:
+def test_the_exchange_rate_in_force_right_before_an_instant_is_the_newest_history_until_then() -> None:
     table = found(RATE, OTHER)
     assert rates_in(table).in_force("GBP", QUARTER_HOUR.end, "EUR") == RATE
     ((operation, request),) = table.calls

@@ -181,8 +181,8 @@ class Store:
         return {one: self.lagging.get(one[1], sums[one]) for one in expected if one in sums}
 
     def in_force(self, currency: str, before: datetime, base: str) -> ExchangeRate | None:
-        stated = [rate for (of, at), rate in sorted(self.rates.items()) if of == currency and at < before]
-        return stated[-1] if stated and stated[-1].base == base else None
+        entered = [rate for (of, at), rate in sorted(self.rates.items()) if of == currency and at < before]
+        return entered[-1] if entered and entered[-1].base == base else None
 
     def pinned_or_pin(self, _run: str, quarter_hour: QuarterHour, base: str, currencies: Sequence[str]) -> Pins:
         self._begin("pin")
@@ -525,14 +525,14 @@ def test_a_quarter_hour_without_events_is_not_compared_with_counters() -> None:
 # ---------------------------------------------------------------- in a base currency
 
 
-def stated(store: Store, currency: str, at: datetime, units: str, base: str = "EUR") -> None:
+def enter(store: Store, currency: str, at: datetime, units: str, base: str = "EUR") -> None:
     store.rates[currency, at] = ExchangeRate(Decimal(units), "ECB", base, at)
 
 
 def test_each_quarter_hour_is_converted_at_the_exchange_rate_in_force_at_its_end_which_is_pinned() -> None:
     store = Store()
     for at, units in (("01:00", "0.5"), ("01:44:59.999", "0.8"), ("01:45", "0.4")):
-        stated(store, "GBP", utc(at), units)
+        enter(store, "GBP", utc(at), units)
     report(store, base="EUR")
     assert proven(store)
     pinned = {
@@ -548,7 +548,7 @@ def test_each_quarter_hour_is_converted_at_the_exchange_rate_in_force_at_its_end
 
 def test_pinned_exchange_rates_are_used_whatever_is_in_force() -> None:
     store = Store()
-    stated(store, "GBP", utc("01:00"), "0.5")
+    enter(store, "GBP", utc("01:00"), "0.5")
     store.pins[FIRST, "EUR"] = {"GBP": ExchangeRate(Decimal("0.25"), "before", "EUR", utc("00:30"))}
     report(store, base="EUR")
     assert proven(store)
@@ -557,7 +557,7 @@ def test_pinned_exchange_rates_are_used_whatever_is_in_force() -> None:
 
 def test_a_missing_exchange_rate_is_pinned_as_missing() -> None:
     store = Store()
-    stated(store, "GBP", utc("01:00"), "0.5", base="USD")
+    enter(store, "GBP", utc("01:00"), "0.5", base="USD")
     report(store, base="EUR")
     assert proven(store)
     assert store.pins == {(FIRST, "EUR"): {"GBP": None}, (LAST, "EUR"): {"GBP": None}}
@@ -565,8 +565,8 @@ def test_a_missing_exchange_rate_is_pinned_as_missing() -> None:
 
 def test_each_currency_is_pinned_at_its_own_exchange_rate() -> None:
     store = Store([line(utc("01:30"), "a", "1", "1#GBP"), line(utc("01:31"), "b", "1", "1#USD")])
-    stated(store, "GBP", utc("01:00"), "0.5")
-    stated(store, "USD", utc("01:00"), "2")
+    enter(store, "GBP", utc("01:00"), "0.5")
+    enter(store, "USD", utc("01:00"), "2")
     report(store, base="EUR")
     ((_, pins),) = store.pins.items()
     assert {currency: rate and rate.units_per_base for currency, rate in pins.items()} == {

@@ -22,7 +22,7 @@ def totals(commission: str, payments: str = "0", gross: str = "0", refunds: str 
     return Totals(1, Decimal(gross), Decimal(refunds), Decimal(commission), Decimal(payments))
 
 
-def stated(period: Period, closing: str, commission: str, payments: str = "0", opening: str = "0") -> StatementSummary:
+def sealed(period: Period, closing: str, commission: str, payments: str = "0", opening: str = "0") -> StatementSummary:
     found = listed(closing=closing, commission_exact=commission, payments=payments, brought_forward=opening)
     item = found.as_item(period, QuarterHour.parse("202611040000"))
     return StatementSummary.of(item)
@@ -34,24 +34,24 @@ def test_before_the_first_statement_everything_is_unbilled() -> None:
 
 
 def test_after_a_statement_its_rounding_and_tax_count_and_the_rest_is_exact() -> None:
-    october = stated(OCTOBER, "10.81", "12.345", "4")
+    october = sealed(OCTOBER, "10.81", "12.345", "4")
     found = Balance.of([october], totals("13.445", "5"), Totals())
     assert (found.unbilled.commission, found.unbilled.payments) == (Decimal("1.100"), Decimal(1))
     assert found.amount == Decimal("10.910")
 
 
-def test_a_late_line_of_a_stated_period_is_unbilled_until_the_next_statement() -> None:
+def test_a_late_line_of_a_sealed_period_is_unbilled_until_the_next_statement() -> None:
     counted = of_periods({OCTOBER: totals("3"), OCTOBER.next: totals("2")}, OCTOBER)
-    assert Balance.of([stated(OCTOBER, "1.00", "1")], counted, Totals()).amount == Decimal("5.00")
+    assert Balance.of([sealed(OCTOBER, "1.00", "1")], counted, Totals()).amount == Decimal("5.00")
 
 
 def test_what_was_brought_forward_is_in_the_closing_balance_alone() -> None:
-    october = stated(OCTOBER, "107.20", "6", opening="100")
+    october = sealed(OCTOBER, "107.20", "6", opening="100")
     assert Balance.of([october], totals("106"), Totals()).amount == Decimal("107.20")
 
 
 def test_the_last_statement_counts_whatever_their_order() -> None:
-    both = [stated(OCTOBER.next, "3.00", "2"), stated(OCTOBER, "1.00", "1")]
+    both = [sealed(OCTOBER.next, "3.00", "2"), sealed(OCTOBER, "1.00", "1")]
     found = Balance.of(both, totals("3"), Totals())
     assert (found.last, found.amount) == (both[0], Decimal("3.00"))
 
@@ -91,5 +91,5 @@ def test_each_previewed_period_passes_its_closing_balance_on() -> None:
 
 
 def test_the_period_of_a_statement_orders_it_before_its_number() -> None:
-    assert stated(OCTOBER, "1", "1") < stated(OCTOBER.next, "0", "0")
-    assert stated(OCTOBER, "1", "1").bound == QuarterHour.parse("202611040000") == plan_of().bound
+    assert sealed(OCTOBER, "1", "1") < sealed(OCTOBER.next, "0", "0")
+    assert sealed(OCTOBER, "1", "1").bound == QuarterHour.parse("202611040000") == plan_of().bound

@@ -60,7 +60,7 @@ def test_the_first_period_is_the_configured_one() -> None:
 
 
 @pytest.mark.parametrize("configured", [OCTOBER.previous, DECEMBER, None])
-def test_once_a_period_is_stated_the_first_one_is_fixed_and_no_month_is_left_out(configured: Period | None) -> None:
+def test_once_a_period_is_sealed_the_first_one_is_fixed_and_no_month_is_left_out(configured: Period | None) -> None:
     at_october, calendar = Progress(OCTOBER, OCTOBER), Calendar(first_period=configured)
     assert due(at_october, "202612032345", calendar) == NOVEMBER
     assert plan(progress=at_october, settings=StatementSettings(calendar, "UTC", "abc")).first_period == OCTOBER
@@ -92,10 +92,10 @@ def refused(period: Period, progress: Progress, now: datetime = PLANNED_AT, firs
     return str(raised.value)
 
 
-def test_a_period_that_cannot_be_stated_is_refused_with_the_reason() -> None:
+def test_a_period_that_cannot_be_sealed_is_refused_with_the_reason() -> None:
     at_october = Progress(OCTOBER, OCTOBER)
     assert "open until its cut-off, 2027-01-04T00:00:00" in refused(DECEMBER, at_october)
-    assert "stated already" in refused(OCTOBER, at_october)
+    assert "sealed already" in refused(OCTOBER, at_october)
     assert "before 2026-11" in refused(OCTOBER, Progress(), first=NOVEMBER)
     assert "before 2026-09" in refused(Period(2026, 8), Progress())
     assert "state 2026-10 first" in refused(NOVEMBER, Progress(Period(2026, 9), Period(2026, 9)))

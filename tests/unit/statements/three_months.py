@@ -1,4 +1,4 @@
-"""Three stated months, from which tests take copies."""
+"""Three sealed months, from which tests take copies."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -14,7 +14,7 @@ from quarterhour.model.periods import Calendar, Period, time_zone
 from quarterhour.reports.base_currency import Pins
 from quarterhour.statements.plan import StatementSettings
 from tests.support.sealing import Objects, line, seal
-from tests.support.statements_in_memory import Stating
+from tests.support.statements_in_memory import StatementRuns
 
 ZONE = "Europe/London"
 SETTINGS = StatementSettings(Calendar(time_zone(ZONE), 3, Period(2026, 10)), ZONE, "1.0", "EUR")
@@ -61,8 +61,8 @@ PINS: Mapping[str, Pins] = {
 
 
 @cache
-def stated() -> Objects:
-    """Return three stated months, with lines of all kinds, schemas and parts. The reports have gaps between them.
+def sealed() -> Objects:
+    """Return three sealed months, with lines of all kinds, schemas and parts. The reports have gaps between them.
 
     Change a copy.
     """
@@ -79,8 +79,8 @@ def stated() -> Objects:
     run = seal(objects, "202611030000", "202611030015", early, run, schema=2, base="EUR", pins=PINS)
     cut_off = [sold("2026-11-04 00:05", "c1", "2.00", time="2026-10-30T10:00:00Z", prior_period="1")]
     run = seal(objects, "202611040000", "202611040015", cut_off, run, base="EUR", pins=PINS)
-    stating = Stating(objects, SETTINGS, PROFILES)
-    assert stating.run(at("2026-11-04 00:32")) == ["2026-10"]
+    runs = StatementRuns(objects, SETTINGS, PROFILES)
+    assert runs.run(at("2026-11-04 00:32")) == ["2026-10"]
     middle = [
         sold("2026-11-15 09:00", "m1", "10.00", order_id="1", terms="card 1"),
         sold("2026-11-15 09:01", "m2", "-4.00", type="sale.voided", reason="sold twice", refers_to="m1"),
@@ -98,8 +98,8 @@ def stated() -> Objects:
     run = seal(objects, "202611150900", "202611150915", middle, run, base="EUR", pins=PINS, shards=16, parts=2)
     late = [sold("2026-12-04 00:01", "l1", "9.99", period="2026-12"), sold("2026-12-04 00:02", "l2", "1.00", "9#GBP")]
     run = seal(objects, "202612040000", "202612040015", late, run, base="EUR", pins=PINS)
-    assert stating.run(at("2026-12-04 00:32")) == ["2026-11"]
+    assert runs.run(at("2026-12-04 00:32")) == ["2026-11"]
     last = [sold("2027-01-05 00:01", "x1", "3", time="2026-12-24T00:00:00Z", prior_period="1")]
     run = seal(objects, "202701050000", "202701050000", last, run, base="EUR", pins=PINS)
-    assert stating.run(at("2027-01-05 00:17")) == ["2026-12"]
+    assert runs.run(at("2027-01-05 00:17")) == ["2026-12"]
     return objects

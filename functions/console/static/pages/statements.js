@@ -53,7 +53,7 @@ const row = (one) => html`
 
 function Filter({ query }) {
   const { value: periods } = useLoaded(() => get("/periods?limit=100"), "");
-  const stated = (periods?.items || []).filter((one) => one.state === "stated").map((one) => one.period);
+  const sealed = (periods?.items || []).filter((one) => one.state === "sealed").map((one) => one.period);
   const send = (event) => navigate(address(["statements"], fieldsOf(event)));
   const options = (values, chosen, text) => values.map((value) => html`
     <option key=${value} value=${value} selected=${value === chosen}>${text(value)}</option>`);
@@ -61,7 +61,7 @@ function Filter({ query }) {
     <form class="bar" onSubmit=${send} key=${JSON.stringify(query)}>
       <label>Period
         <select name="period">
-          <option value="">All</option>${options(stated, query.period, format.month)}
+          <option value="">All</option>${options(sealed, query.period, format.month)}
         </select>
       </label>
       <label>Status

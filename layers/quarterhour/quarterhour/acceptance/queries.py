@@ -19,7 +19,7 @@ from quarterhour.aws.entity_table import EntityReader
 from quarterhour.model.identifiers import SEPARATOR, Account
 from quarterhour.model.periods import Period
 from quarterhour.statements.keys import (
-    stated_periods,
+    sealed_periods,
     statement_index,
     statements_of_agency,
     statements_of_period,
@@ -88,13 +88,13 @@ class AcceptanceQueries:
     ) -> Iterator[StatementHistory]:
         """Yield the statements of a period or of all, after a statement."""
         start, account = after or (None, None)
-        for one in [period] if period else self._stated(start):
+        for one in [period] if period else self._sealed(start):
             behind = change_key(one, account, MOST_CHANGES)["sk"] if account and one == start else None
             yield from _histories(self.entities.read(statements_of_period(one, behind), page))
 
-    def _stated(self, start: Period | None) -> Iterator[Period]:
-        """Yield the stated periods, the newest first: all, or those from one on."""
-        periods = stated_periods()
+    def _sealed(self, start: Period | None) -> Iterator[Period]:
+        """Yield the sealed periods, the newest first: all, or those from one on."""
+        periods = sealed_periods()
         if start:
             periods = replace(periods, high=str(start))
         return (Period.parse(values["sk"]) for values in self.entities.read(periods, _PAGE))

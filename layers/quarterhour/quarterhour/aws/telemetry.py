@@ -52,7 +52,7 @@ class Metric(StrEnum):
 
     STATEMENTS_SEALED = "StatementsSealed"
     STATEMENTS_DUE = "StatementsDue"
-    """Whether a period is due and not stated: 1 or 0."""
+    """Whether a period is due and not sealed: 1 or 0."""
 
     REPORT_DELAY = "ReportDelay"
     """The delay of the reports, in firings of the schedule."""

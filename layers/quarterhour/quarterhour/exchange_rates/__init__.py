@@ -1,1 +1,1 @@
-"""Exchange rates: the value of one unit of the base currency from an instant on, as a source has stated it."""
+"""Exchange rates: the value of one unit of the base currency from an instant on, as a source has published it."""

@@ -1,4 +1,4 @@
-"""An exchange rate: the request that states it, its stored form, and its form in the API."""
+"""An exchange rate: the request that enters it, its stored form, and its form in the API."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,15 +18,15 @@ MAX_SOURCE: Final = 64
 
 _FIELDS: Final = frozenset({"units_per_base", "source", "as_of", "base"})
 _UNITS: Final = f"a decimal above 0 of at most {money.MAX_DIGITS} digits, as a string or a number"
-_SOURCE: Final = f"1 to {MAX_SOURCE} printable characters: who states the rate"
+_SOURCE: Final = f"1 to {MAX_SOURCE} printable characters: who publishes the rate"
 _AS_OF: Final = f"{fields.INSTANT}, of {YEARS[0]} or later, not ahead of now"
 
 
 @dataclass(frozen=True, slots=True)
 class ExchangeRate:
-    """The units of a currency that one unit of the base currency is worth, from ``as_of`` on, as ``source`` states.
+    """The units of a currency that one unit of the base currency is worth, from ``as_of`` on, by ``source``.
 
-    ``base`` is empty where the deployment had no base currency when the rate was stated.
+    ``base`` is empty where the deployment had no base currency when the rate was entered.
     """
 
     units_per_base: Decimal
@@ -57,7 +57,7 @@ class ExchangeRate:
 
 @dataclass(frozen=True, slots=True)
 class ExchangeRateRequest:
-    """A request to state an exchange rate; ``as_of`` is ``None`` for a rate from now on.
+    """A request to enter an exchange rate; ``as_of`` is ``None`` for a rate from now on.
 
     ``base`` is the base currency that the sender means; empty where the request names none.
     """

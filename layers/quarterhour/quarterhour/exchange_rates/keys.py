@@ -48,8 +48,8 @@ def latest_key(currency: str) -> Key:
     return {"pk": rate_pk(currency), "sk": LATEST}
 
 
-def stated_key(currency: str, as_of: datetime) -> Key:
-    """Return the key of the rate that was stated as of an instant: ``AS_OF#2026-10-23T01:30:00.000Z``."""
+def history_key(currency: str, as_of: datetime) -> Key:
+    """Return the key of the rate that was entered as of an instant: ``AS_OF#2026-10-23T01:30:00.000Z``."""
     return {"pk": rate_pk(currency), "sk": f"{_AS_OF}{iso_millis(as_of)}"}
 
 
@@ -61,20 +61,20 @@ def used_key(currency: str) -> Key:
     return {"pk": f"RATE-USE#{currency}", "sk": "last"}
 
 
-def stated_between(currency: str, start: datetime, end: datetime) -> Range:
-    """Return the range of the rates stated as of an instant from ``start`` to before ``end``, the oldest first."""
+def history_between(currency: str, start: datetime, end: datetime) -> Range:
+    """Return the range of the rates entered as of an instant from ``start`` to before ``end``, the oldest first."""
     first, after = (rounded_up(at, MILLISECOND) for at in (start, end))
-    low, high = (stated_key(currency, at)["sk"] for at in (first, after - MILLISECOND))
+    low, high = (history_key(currency, at)["sk"] for at in (first, after - MILLISECOND))
     return Range(rate_pk(currency), low, high)
 
 
-def stated_after(currency: str, at: datetime) -> Range:
-    """Return the range of the rates stated as of a later instant, the oldest first."""
-    first, last = stated_key(currency, at + MILLISECOND), stated_key(currency, ALWAYS[1] - MILLISECOND)
+def history_after(currency: str, at: datetime) -> Range:
+    """Return the range of the rates entered as of a later instant, the oldest first."""
+    first, last = history_key(currency, at + MILLISECOND), history_key(currency, ALWAYS[1] - MILLISECOND)
     return Range(first["pk"], first["sk"], last["sk"], consistent=True)
 
 
-def stated_until(currency: str, at: datetime) -> Range:
-    """Return the range of the rates stated as of an instant or earlier, the newest first."""
-    last = stated_key(currency, at)
+def history_until(currency: str, at: datetime) -> Range:
+    """Return the range of the rates entered as of an instant or earlier, the newest first."""
+    last = history_key(currency, at)
     return Range(last["pk"], _AS_OF, last["sk"], descending=True, consistent=True)

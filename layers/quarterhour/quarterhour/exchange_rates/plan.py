@@ -1,4 +1,4 @@
-"""Planning of a stated exchange rate, pure: its instant, and its items or the conflict with rates and reports."""
+"""Planning of an entered exchange rate, pure: its instant, and its items or the conflict with rates and reports."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from typing import Any, Self
 
 from quarterhour.aws.entity import LATEST, Values, window_index
 from quarterhour.exchange_rates.exchange_rate import ExchangeRate, ExchangeRateRequest
-from quarterhour.exchange_rates.keys import latest_key, stated_key, used_key
+from quarterhour.exchange_rates.keys import history_key, latest_key, used_key
 from quarterhour.model.clock import MILLISECOND, iso_millis, iso_seconds, truncated
 from quarterhour.model.errors import ConflictError
 from quarterhour.model.quarter_hours import QuarterHour
@@ -21,7 +21,7 @@ class RateChange:
     """
 
     latest: dict[str, Any]
-    stated: dict[str, Any]
+    entered: dict[str, Any]
     version: int | None
 
 
@@ -33,7 +33,7 @@ class EarlierRate:
     """
 
     currency: str
-    stated: dict[str, Any]
+    entered: dict[str, Any]
     quarter_hour: QuarterHour
 
 
@@ -55,7 +55,7 @@ class LastUse:
 
 
 def effective_at(request: ExchangeRateRequest, base: str, latest: Values | None, now: datetime) -> datetime:
-    """Return the instant from which a stated rate is in force: its own, else now, but after that of the rate in force.
+    """Return the instant from which an entered rate is in force: its own, else now, but after the rate in force.
 
     A rate without an instant that equals the rate in force changes nothing, so it gets the same instant.
     """
@@ -70,11 +70,11 @@ def effective_at(request: ExchangeRateRequest, base: str, latest: Values | None,
 
 
 def require_same(currency: str, rate: ExchangeRate, existing: Values) -> None:
-    """Raise ``ConflictError`` unless ``existing``, stated as of the rate's instant, is the same rate."""
+    """Raise ``ConflictError`` unless ``existing``, entered as of the rate's instant, is the same rate."""
     if not ExchangeRate.of(existing).is_same(rate):
         raise ConflictError(
-            f"as of {iso_millis(rate.as_of)} {existing['source']} has stated {existing['units_per_base']} {currency}: "
-            "state another rate as of a later instant"
+            f"as of {iso_millis(rate.as_of)} {existing['source']} has published {existing['units_per_base']} "
+            f"{currency}: enter another rate as of a later instant"
         )
 
 
@@ -84,7 +84,7 @@ def is_earlier(rate: ExchangeRate, latest: Values | None) -> bool:
 
 
 def plan_earlier(currency: str, rate: ExchangeRate, following: Values, last_use: LastUse | None) -> EarlierRate:
-    """Return the addition of a rate to the history; it takes the version of ``following``, the rate stated after it.
+    """Return the addition of a rate to the history; it takes the version of ``following``, the rate entered after it.
 
     Raises ``ConflictError`` if a report has converted a quarter-hour that ends after the rate's instant: the history
     that a sealed report relies on never changes.
@@ -93,11 +93,11 @@ def plan_earlier(currency: str, rate: ExchangeRate, following: Values, last_use:
     if last_use is not None and last_use.quarter_hour >= quarter_hour:
         raise ConflictError(
             f"the report {last_use.run} relies on the exchange rates of {currency} until "
-            f"{iso_seconds(last_use.quarter_hour.end)}: state an earlier rate as of then or later, not as of "
+            f"{iso_seconds(last_use.quarter_hour.end)}: enter an earlier rate as of then or later, not as of "
             f"{iso_millis(rate.as_of)}"
         )
-    stated = {**stated_key(currency, rate.as_of), **rate.values(int(following["version"]))}
-    return EarlierRate(currency, stated, quarter_hour)
+    entered = {**history_key(currency, rate.as_of), **rate.values(int(following["version"]))}
+    return EarlierRate(currency, entered, quarter_hour)
 
 
 def plan_latest(currency: str, rate: ExchangeRate, latest: Values | None) -> RateChange:
@@ -107,6 +107,6 @@ def plan_latest(currency: str, rate: ExchangeRate, latest: Values | None) -> Rat
     key = latest_key(currency)
     return RateChange(
         {**key, **values, **window_index(LATEST, key["pk"])},
-        {**stated_key(currency, rate.as_of), **values},
+        {**history_key(currency, rate.as_of), **values},
         version,
     )

@@ -1,4 +1,4 @@
-"""The routes of the exchange rates: stating them, and reading them."""
+"""The routes of the exchange rates: entering them, and reading them."""
 
 from quarterhour.aws.entity import Values
 from quarterhour.exchange_rates.exchange_rate import read_request, shown
@@ -33,7 +33,7 @@ def read(routes: Routes, rates: ExchangeRateQueries, snapshots: SnapshotQueries,
 
     @routes.get("/exchange-rates/<currency>/history", allow=everyone, query=LISTED)
     def rate_history(currency: str) -> http.Response:
-        """Return the exchange rates stated as of instants in a span or on a day, or the last ones."""
+        """Return the exchange rates entered as of instants in a span or on a day, or the last ones."""
 
         def known() -> str:
             code = _code(currency)
@@ -68,10 +68,10 @@ def write(routes: Routes, rates: ExchangeRateService) -> None:
     """Register the writing route."""
 
     @routes.put("/exchange-rates/<currency>", allow=machines)
-    def state_rate(currency: str) -> http.Response:
-        """Put an exchange rate into force; return it, or the same rate as it was stated before."""
+    def enter_rate(currency: str) -> http.Response:
+        """Put an exchange rate into force; return it, or the same rate as it was entered before."""
         code = _code(currency)
-        values, is_new = rates.state(code, read_request(routes.body(), clock.now()))
+        values, is_new = rates.enter(code, read_request(routes.body(), clock.now()))
         return _response(code, values, 201 if is_new else 200)
 
 

@@ -1,4 +1,4 @@
-"""States exchange rates: read the rate in force, plan the change, write it under a condition."""
+"""Enters exchange rates: read the rate in force, plan the change, write it under a condition."""
 
 from dataclasses import dataclass
 
@@ -20,11 +20,11 @@ class ExchangeRateService:
     store: ExchangeRateStore
     base: str
 
-    def state(self, currency: str, request: ExchangeRateRequest) -> tuple[Values, bool]:
+    def enter(self, currency: str, request: ExchangeRateRequest) -> tuple[Values, bool]:
         """Put a rate into force, or add an earlier one; return its stored values, and whether this call stored them.
 
         Raises ``InvalidError`` for the base currency and for a rate of another base, ``ConflictError`` if another rate
-        was stated as of the same instant or a report relies on later rates, ``UnavailableError`` if other writes keep
+        was entered as of the same instant or a report relies on later rates, ``UnavailableError`` if other writes keep
         conflicting.
         """
         if currency == self.base:
@@ -38,7 +38,7 @@ class ExchangeRateService:
             latest = self.queries.latest(currency)
             at = effective_at(request, self.base, latest, clock.now())
             rate = ExchangeRate(request.units_per_base, request.source, self.base, at)
-            existing = self.queries.stated(currency, at) if latest else None
+            existing = self.queries.entered(currency, at) if latest else None
             if existing is not None:
                 require_same(currency, rate, existing)
                 return existing, False
@@ -46,7 +46,7 @@ class ExchangeRateService:
                 following, last_use = self.queries.following(currency, at), self.queries.last_use(currency)
                 earlier = plan_earlier(currency, rate, following, last_use)
                 self.store.add(earlier)
-                return earlier.stated, True
+                return earlier.entered, True
             change = plan_latest(currency, rate, latest)
             self.store.put(change)
             return change.latest, True

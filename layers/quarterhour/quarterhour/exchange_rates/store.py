@@ -8,7 +8,7 @@ from quarterhour.aws.entity_table import EntityReader
 from quarterhour.aws.items import Request, to_item
 from quarterhour.aws.tables import conditional_write
 from quarterhour.exchange_rates.exchange_rate import ExchangeRate
-from quarterhour.exchange_rates.keys import stated_until, used_key
+from quarterhour.exchange_rates.keys import history_until, used_key
 from quarterhour.exchange_rates.plan import EarlierRate, LastUse, RateChange
 from quarterhour.model.clock import MILLISECOND
 
@@ -26,7 +26,7 @@ def change_request(table: str, change: RateChange) -> Request:
             "ConditionExpression": "version = :read",
             "ExpressionAttributeValues": {":read": {"N": str(change.version)}},
         }
-    return {"TransactItems": [{"Put": latest}, {"Put": _stated(table, change.stated)}]}
+    return {"TransactItems": [{"Put": latest}, {"Put": _history_put(table, change.entered)}]}
 
 
 def earlier_request(table: str, earlier: EarlierRate) -> Request:
@@ -37,10 +37,10 @@ def earlier_request(table: str, earlier: EarlierRate) -> Request:
         "ConditionExpression": "attribute_not_exists(pk) OR quarter_hour < :added",
         "ExpressionAttributeValues": to_item({":added": str(earlier.quarter_hour)}),
     }
-    return {"TransactItems": [{"ConditionCheck": unused}, {"Put": _stated(table, earlier.stated)}]}
+    return {"TransactItems": [{"ConditionCheck": unused}, {"Put": _history_put(table, earlier.entered)}]}
 
 
-def _stated(table: str, values: dict[str, Any]) -> dict[str, Any]:
+def _history_put(table: str, values: dict[str, Any]) -> dict[str, Any]:
     return {"TableName": table, "Item": to_item(values), "ConditionExpression": "attribute_not_exists(pk)"}
 
 
@@ -77,6 +77,6 @@ class ExchangeRateStore:
     def in_force(self, currency: str, before: datetime, base: str) -> ExchangeRate | None:
         """Return a currency's exchange rate in force right before an instant; ``None`` if there was none."""
         entities = EntityReader(self.client, self.table)
-        values = next(entities.read(stated_until(currency, before - MILLISECOND), 1), None)
+        values = next(entities.read(history_until(currency, before - MILLISECOND), 1), None)
         rate = ExchangeRate.of(values) if values else None
         return rate if rate and rate.base == base else None

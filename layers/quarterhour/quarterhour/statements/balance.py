@@ -59,8 +59,8 @@ class Balance:
         that get statements. ``since``: the part of it that was recorded after the instant. What is counted and on no
         statement is unbilled, so each line is either in the closing balance or unbilled, whatever period it is of.
         """
-        stated = sorted(statements)
-        return cls(stated[-1] if stated else None, counted - total(one.charged for one in stated) - since)
+        sealed = sorted(statements)
+        return cls(sealed[-1] if sealed else None, counted - total(one.charged for one in sealed) - since)
 
 
 def of_periods(totals: PeriodTotals, first: Period | None) -> Totals:

@@ -21,9 +21,9 @@ PAGE: Final = "statement.html"
 LINES: Final = "lines.csv.gz"
 
 PROGRESS_KEY: Final[Key] = {"pk": "CONTROL", "sk": "statements"}
-"""The key of the control item with the last stated period and the plan under way."""
+"""The key of the control item with the last sealed period and the plan under way."""
 PERIODS: Final = "PERIOD"
-"""The partition of the stated periods' items, ordered by time."""
+"""The partition of the sealed periods' items, ordered by time."""
 
 _OF_PERIOD: Final = f"STATEMENTS{SEPARATOR}"
 _OF_AGENCY: Final = f"STATEMENTS-OF{SEPARATOR}"
@@ -90,12 +90,12 @@ def written_key(period: Period, group: int) -> str:
 
 
 def period_key(period: Period) -> Key:
-    """Return the key of a stated period's item."""
+    """Return the key of a sealed period's item."""
     return {"pk": PERIODS, "sk": str(period)}
 
 
-def stated_periods() -> Range:
-    """Return the items of the stated periods, the newest first."""
+def sealed_periods() -> Range:
+    """Return the items of the sealed periods, the newest first."""
     return Range(PERIODS, "0000", "9999-99", descending=True, consistent=True)
 
 

@@ -151,14 +151,14 @@ def _pair(values: Sequence[str]) -> tuple[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """The progress of the statements: the last stated period, its bound and manifest, and the plan under way.
+    """The progress of the statements: the last sealed period, its bound and manifest, and the plan under way.
 
     ``numbers`` are the next numbers of statements and of credit notes. ``accounts`` is the number of statements of the
-    last stated period.
+    last sealed period.
     """
 
     first_period: Period | None = None
-    stated: Period | None = None
+    sealed: Period | None = None
     bound: QuarterHour | None = None
     manifest_sha256: str = ""
     numbers: tuple[int, int] = (1, 1)
@@ -180,13 +180,13 @@ class Progress:
         )
 
     def next_period(self, calendar: Calendar, began: datetime) -> Period:
-        """Return the period that is stated next; ``began``: when the first event was recorded, or before it.
+        """Return the period that is sealed next; ``began``: when the first event was recorded, or before it.
 
         Without a configured first period, it is the earliest one that an event of that time can belong to. After a
-        stated period comes the next month, whatever is configured then.
+        sealed period comes the next month, whatever is configured then.
         """
-        if self.stated:
-            return self.stated.next
+        if self.sealed:
+            return self.sealed.next
         return calendar.first_period or calendar.earliest_open(began)
 
 
@@ -204,14 +204,14 @@ def first_day_of(period: Period, progress: Progress) -> date:
 def due_period(
     progress: Progress, checkpoint: Checkpoint, calendar: Calendar, began: Callable[[], datetime | None]
 ) -> Period | None:
-    """Return the period whose run is under way, or that is to be stated now; ``None`` if no period is due.
+    """Return the period whose run is under way, or that is to be sealed now; ``None`` if no period is due.
 
     ``began`` is called only for the first period, and only if none is configured.
     """
     if progress.plan:
         return progress.plan.period
-    first = None if progress.stated or calendar.first_period else began()
-    if not (progress.stated or calendar.first_period or first):
+    first = None if progress.sealed or calendar.first_period else began()
+    if not (progress.sealed or calendar.first_period or first):
         return None
     period = progress.next_period(calendar, first or checkpoint.sealed_through.start)
     return period if due(period, calendar, checkpoint.sealed_through) else None
@@ -241,7 +241,7 @@ def next_plan(
         calendar.cut_off(period),
         calendar.starts(period),
         calendar.starts(period.next),
-        (str(progress.stated), progress.manifest_sha256) if progress.stated else ("", ""),
+        (str(progress.sealed), progress.manifest_sha256) if progress.sealed else ("", ""),
         progress.numbers,
         settings.prefixes,
         sealed.checkpoint.previous,
@@ -268,15 +268,15 @@ def _period(value: object) -> Period | None:
 
 
 def check_request(period: Period, progress: Progress, calendar: Calendar, began: datetime, now: datetime) -> None:
-    """Raise ``ConflictError``, which says why, if the period of an operator's request cannot be stated next."""
+    """Raise ``ConflictError``, which says why, if the period of an operator's request cannot be sealed next."""
     upcoming = progress.next_period(calendar, began)
     first = progress.first_period or calendar.first_period or upcoming
     if progress.plan and progress.plan.period == period:
         return
     if period < first:
         raise ConflictError(f"{period} is before {first}, the first period with statements: it has none")
-    if progress.stated and period <= progress.stated:
-        raise ConflictError(f"{period} is stated already: its statements are sealed and never change")
+    if progress.sealed and period <= progress.sealed:
+        raise ConflictError(f"{period} is sealed already: its statements are sealed and never change")
     if calendar.cut_off(period) > now:
         cut_off = calendar.cut_off(period).astimezone(UTC)
         raise ConflictError(f"{period} is open until its cut-off, {iso_millis(cut_off)}: ask for a preview, or wait")

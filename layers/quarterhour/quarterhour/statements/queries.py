@@ -1,4 +1,4 @@
-"""Reads the statements: stated and open periods, a statement with links to its files, previews, and balances."""
+"""Reads the statements: sealed and open periods, a statement with links to its files, previews, and balances."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -30,7 +30,7 @@ from quarterhour.statements.keys import (
     PROGRESS_KEY,
     STATEMENT,
     period_key,
-    stated_periods,
+    sealed_periods,
     statement_key,
     statement_prefix,
     statements_of_agency,
@@ -63,7 +63,7 @@ class PeriodState(StrEnum):
     """Its cut-off has passed, so no further event counts in it."""
     RUNNING = "running"
     """Its statements are being written."""
-    STATED = "stated"
+    SEALED = "sealed"
 
 
 def shown_statement(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -79,13 +79,13 @@ def shown_statement(values: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def shown_stated(values: Mapping[str, Any], caller: Caller) -> dict[str, Any]:
-    """Return a stated period as a caller may see it: the marketplace sees its totals, too."""
+def shown_sealed(values: Mapping[str, Any], caller: Caller) -> dict[str, Any]:
+    """Return a sealed period as a caller may see it: the marketplace sees its totals, too."""
     plan = StatementPlan.of(values)
     dates = {"from": plan.starts, "to": plan.ends, "cut_off": plan.cut_off, "recorded_until": plan.bound.end}
     shown_to_all = {
         "period": str(plan.period),
-        "state": PeriodState.STATED,
+        "state": PeriodState.SEALED,
         **{name: iso_seconds(at) for name, at in dates.items()},
         "time_zone": plan.zone,
     }
@@ -114,7 +114,7 @@ class StatementQueries:
     # ------------------------------------------------------------ periods
 
     def periods(self, paging: Paging, caller: Caller) -> Page:
-        """Return a page of the periods, the newest first: those that are not stated yet, then the stated ones."""
+        """Return a page of the periods, the newest first: those that are not sealed yet, then the sealed ones."""
         after = paging.start(Period.parse, None)
         return paging.cut(self._periods(after, caller), lambda one: one, lambda one: str(one["period"]))
 
@@ -127,10 +127,10 @@ class StatementQueries:
         while period >= first:
             yield self._shown_open(period, progress, now)
             period = period.previous
-        stated = stated_periods()
+        sealed = sealed_periods()
         behind = str(after) if after and after < first else None
-        for values in self.entities.read(replace(stated, after=behind), _PAGE):
-            yield shown_stated(values, caller)
+        for values in self.entities.read(replace(sealed, after=behind), _PAGE):
+            yield shown_sealed(values, caller)
 
     def _shown_open(self, period: Period, progress: Progress, now: datetime) -> dict[str, Any]:
         calendar = self.calendar
@@ -186,18 +186,18 @@ class StatementQueries:
     def preview(self, account: Account, period: Period) -> dict[str, Any]:
         """Return what the statement of an open period would be now; nothing of it is stored.
 
-        Raises ``NotFoundError`` if the period has not begun, gets no statements, or is stated without this account.
+        Raises ``NotFoundError`` if the period has not begun, gets no statements, or is sealed without this account.
         """
         now, progress = clock.now(), self._progress()
         first = self._next_period(progress, now)
         if period < first:
-            if self._is_stated(period):
+            if self._is_sealed(period):
                 raise NotFoundError(f"the account has no statement of {period}")
             begins = progress.first_period or first
             raise NotFoundError(f"there are no statements of {period}: they begin with {begins}")
         if period > self.calendar.month_of(now):
             raise NotFoundError(f"{period} has not begun")
-        before = self.entities.get(statement_key(progress.stated, account)) if progress.stated else None
+        before = self.entities.get(statement_key(progress.sealed, account)) if progress.sealed else None
         closing = Decimal(before["closing"]) if before else money.ZERO
         counted = self._counted(account)
         months = [counted.get(one, Totals()) for one in _months(first, period)]
@@ -217,7 +217,7 @@ class StatementQueries:
             "tax_profile": shown_profile(profile),
         }
 
-    def _is_stated(self, period: Period) -> bool:
+    def _is_sealed(self, period: Period) -> bool:
         return self.entities.get(period_key(period)) is not None
 
     # ------------------------------------------------------------ balances
@@ -230,7 +230,7 @@ class StatementQueries:
         now = clock.now()
         quarter_hour = QuarterHour.at(at) if at and at <= now else None
         as_of = quarter_hour.start if quarter_hour else now
-        statements = [one for one in self._stated(account) if one.bound.end <= as_of]
+        statements = [one for one in self._sealed(account) if one.bound.end <= as_of]
         found = self._consistently(account, statements, quarter_hour)
         last = found.last
         return {
@@ -275,7 +275,7 @@ class StatementQueries:
         recorded = self._recorded_since(account, since, first, periods) if since else Totals()
         return Balance.of(statements, of_periods(periods, first), recorded)
 
-    def _stated(self, account: Account) -> Iterator[StatementSummary]:
+    def _sealed(self, account: Account) -> Iterator[StatementSummary]:
         """Yield the statements of an account."""
         entries = self.entities.read_index(statements_of_agency(account.agency), _PAGE)
         return (

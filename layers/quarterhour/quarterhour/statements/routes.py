@@ -24,6 +24,6 @@ def read(routes: Routes, statements: StatementQueries, counters: CounterQueries)
 
     @routes.get("/periods", allow=everyone, query=PAGE)
     def periods() -> http.Response:
-        """Return the periods, the newest first: those that are not stated yet, then the stated ones."""
+        """Return the periods, the newest first: those that are not sealed yet, then the sealed ones."""
         paging = routes.parameters().paging()
         return http.response(200, paging.body(statements.periods(paging, routes.caller())))

@@ -42,7 +42,7 @@ class Published(NamedTuple):
 
 def plan_request(table: str, progress: Progress, plan: StatementPlan) -> Request:
     """Build the UpdateItem that stores a plan, if the progress has not moved and holds no plan."""
-    at = "stated = :stated" if progress.stated else "attribute_not_exists(stated)"
+    at = "stated = :sealed" if progress.sealed else "attribute_not_exists(stated)"
     values = {":plan": plan.as_dict(), ":first": str(plan.first_period), ":numbers": list(plan.numbers)}
     return {
         "TableName": table,
@@ -51,13 +51,13 @@ def plan_request(table: str, progress: Progress, plan: StatementPlan) -> Request
         "ConditionExpression": f"{at} AND attribute_not_exists(#plan)",
         "ExpressionAttributeNames": {"#plan": "plan"},
         "ExpressionAttributeValues": to_item(
-            {**values, **({":stated": str(progress.stated)} if progress.stated else {})}
+            {**values, **({":sealed": str(progress.sealed)} if progress.sealed else {})}
         ),
     }
 
 
 def finish_request(table: str, plan: StatementPlan, published: Published) -> Request:
-    """Build the UpdateItem that makes a plan's period the last stated one, if the plan is the one under way."""
+    """Build the UpdateItem that makes a plan's period the last sealed one, if the plan is the one under way."""
     return {
         "TableName": table,
         "Key": to_item(dict(PROGRESS_KEY)),
@@ -95,11 +95,11 @@ class ProgressStore:
         self._update(plan_request(self.table, progress, plan))
 
     def finish(self, plan: StatementPlan, published: Published) -> None:
-        """Make a period the last stated one; raise ``OvertakenError`` if its plan is not the one under way."""
+        """Make a period the last sealed one; raise ``OvertakenError`` if its plan is not the one under way."""
         if self._update(finish_request(self.table, plan, published)):
             return
-        stated = self.progress().stated
-        if stated is None or stated < plan.period:
+        sealed = self.progress().sealed
+        if sealed is None or sealed < plan.period:
             raise OvertakenError(f"the plan of the period {plan.period} is not the one under way")
 
     def _update(self, request: Request) -> bool:

@@ -12,7 +12,7 @@ from quarterhour.statements.keys import LINES, PAGE, STATEMENT
 from quarterhour.statements.page import statement_page
 from quarterhour.statements.proof.folder import NOT_CHECKED, FolderVerification, verify_folder
 from tests.support.sealing import Objects, edit, opening, relined, repeat_a_key
-from tests.unit.statements.three_months import DECEMBER, NOVEMBER, stated
+from tests.unit.statements.three_months import DECEMBER, NOVEMBER, sealed
 
 
 @pytest.fixture
@@ -22,7 +22,7 @@ def folder() -> Objects:
 
 
 def folder_of(prefix: str) -> Objects:
-    return {key.removeprefix(prefix): content for key, content in stated().items() if key.startswith(prefix)}
+    return {key.removeprefix(prefix): content for key, content in sealed().items() if key.startswith(prefix)}
 
 
 def found_in(folder: Objects) -> FolderVerification:

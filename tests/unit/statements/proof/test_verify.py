@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from quarterhour.statements.proof.verify import Verification, verify
 from tests.support.sealing import Objects, edit, opening, relined, repeat_a_key
-from tests.support.statements_in_memory import Stating, cover_up, edit_row, read_rows, write_rows
-from tests.unit.statements.three_months import DECEMBER, NOVEMBER, PROFILES, SETTINGS, at, stated
+from tests.support.statements_in_memory import StatementRuns, cover_up, edit_row, read_rows, write_rows
+from tests.unit.statements.three_months import DECEMBER, NOVEMBER, PROFILES, SETTINGS, at, sealed
 
 LINES = NOVEMBER + "42/GBP/lines.csv.gz"
 JSON = NOVEMBER + "42/GBP/statement.json"
@@ -24,7 +24,7 @@ MANIFEST = NOVEMBER + "manifest.json"
 
 @pytest.fixture
 def objects() -> Objects:
-    return dict(stated())
+    return dict(sealed())
 
 
 def found_in(objects: Objects) -> Verification:
@@ -42,10 +42,10 @@ def test_untouched_statements_have_no_problem(objects: Objects) -> None:
     assert (found.periods, found.statements, found.lines) == (3, 14, 22)
 
 
-def test_months_that_are_stated_at_once_have_no_problem(objects: Objects) -> None:
+def test_months_that_are_sealed_at_once_have_no_problem(objects: Objects) -> None:
     for key in [key for key in objects if key.startswith("statements/")]:
         del objects[key]
-    assert Stating(objects, SETTINGS, PROFILES).run(at("2027-01-05 00:17")) == ["2026-10", "2026-11", "2026-12"]
+    assert StatementRuns(objects, SETTINGS, PROFILES).run(at("2027-01-05 00:17")) == ["2026-10", "2026-11", "2026-12"]
     assert (problems(objects), found_in(objects).lines) == ([], 22)
 
 
@@ -417,7 +417,7 @@ def test_damage_is_named(objects: Objects, name: str) -> None:
 @settings(max_examples=25)
 @given(st.data())
 def test_a_change_of_any_byte_is_found_except_in_the_last_manifest(data: st.DataObject) -> None:
-    objects = dict(stated())
+    objects = dict(sealed())
     keys = sorted(key for key in objects if key.startswith("statements/") and key != DECEMBER + "manifest.json")
     key = data.draw(st.sampled_from(keys))
     content = bytearray(objects[key])
@@ -429,7 +429,7 @@ def test_a_change_of_any_byte_is_found_except_in_the_last_manifest(data: st.Data
 @settings(max_examples=25)
 @given(st.data())
 def test_the_removal_of_any_file_is_found(data: st.DataObject) -> None:
-    objects = dict(stated())
+    objects = dict(sealed())
     keys = sorted(key for key in objects if key.startswith("statements/"))
     key = data.draw(st.sampled_from(keys))
     del objects[key]
@@ -442,7 +442,7 @@ NONSENSE: list[Any] = [None, [], {}, "", "x", -1, 10**40, 1.5, True, "NaN", "1e9
 @settings(max_examples=25)
 @given(st.data())
 def test_nonsense_in_a_file_is_a_problem_and_no_error(data: st.DataObject) -> None:
-    objects = dict(stated())
+    objects = dict(sealed())
     key = data.draw(st.sampled_from([JSON, MANIFEST, NOVEMBER + "7/EUR/statement.json"]))
     document = json.loads(objects[key])
     name = data.draw(st.sampled_from(sorted(document)))

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from quarterhour_tools.errors import ToolError
-from quarterhour_tools.loading.exchange_rates import REFUSED, SHOWN, STATED, BadRow, RateFile, Row, read, state
+from quarterhour_tools.loading.exchange_rates import ENTERED, REFUSED, SHOWN, BadRow, RateFile, Row, enter, read
 
 
 def file(folder: Path, content: str, name: str = "rates.csv") -> str:
@@ -120,7 +120,7 @@ def test_of_many_bad_lines_the_first_are_kept_and_all_are_counted(tmp_path: Path
     found = read(file(tmp_path, "date,currency,units_per_base\n" + "x,GBP,1\n" * 20_000))
     assert (len(found.bad), found.refused) == (SHOWN, 20_000)
     messages: list[str] = []
-    assert state(found, lambda *_: (200, {}), messages.append)[REFUSED] == 20_000
+    assert enter(found, lambda *_: (200, {}), messages.append)[REFUSED] == 20_000
     assert len(messages) == SHOWN + 1
     assert messages[-1] == "19,900 more are refused"
 
@@ -186,6 +186,6 @@ def test_a_refused_exchange_rate_is_reported_and_the_others_are_sent() -> None:
     def put(_path: str, body: Any) -> tuple[int, Any]:
         return (409, {"detail": "too late"}) if body["units_per_base"] == "4" else (200, {})
 
-    found = state(RateFile(rows, [BadRow(9, "is nothing")], 1), put, messages.append)
-    assert found == {STATED: 2, REFUSED: 2}
+    found = enter(RateFile(rows, [BadRow(9, "is nothing")], 1), put, messages.append)
+    assert found == {ENTERED: 2, REFUSED: 2}
     assert messages == ["line 9: is nothing", "line 4: GBP: too late"]

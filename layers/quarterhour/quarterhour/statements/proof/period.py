@@ -92,8 +92,8 @@ class Sources:
 
 
 @dataclass(frozen=True, slots=True)
-class StatedPeriod:
-    """A stated period, as its manifest has it."""
+class SealedPeriod:
+    """A sealed period, as its manifest has it."""
 
     period: Period
     manifest: Json
@@ -106,7 +106,7 @@ class StatedPeriod:
     base: str
 
     @classmethod
-    def of(cls, period: Period, content: bytes) -> "StatedPeriod":
+    def of(cls, period: Period, content: bytes) -> "SealedPeriod":
         """Parse a manifest; raise ``ValueError`` for an unknown schema."""
         manifest = exact_json.parse_sealed(content)
         if manifest["schema"] not in PAGES:
@@ -239,10 +239,10 @@ class _Sums:
 class PeriodVerifier:
     """Verifies one period. ``chains``: the sealed lines that are to be on its statements."""
 
-    def __init__(self, sources: Sources, stated: StatedPeriod, previous: StatedPeriod | None, chains: Chains) -> None:
+    def __init__(self, sources: Sources, sealed: SealedPeriod, previous: SealedPeriod | None, chains: Chains) -> None:
         self._sources = sources
         self._files = sources.files
-        self._stated = stated
+        self._sealed = sealed
         self._previous = previous
         self._chains = chains
         self._sums = _Sums()
@@ -251,42 +251,42 @@ class PeriodVerifier:
 
     def verify(self, keys: set[str]) -> None:
         """Verify the period, whose files are ``keys``."""
-        key = manifest_key(self._stated.period)
+        key = manifest_key(self._sealed.period)
         try:
             self._check_bounds(key)
             numbers = self._numbers()
             listed = self._verify_list(keys - {key}, numbers)
-            self._files.report(key, differences(self._stated.manifest, self._manifest(numbers, listed)))
+            self._files.report(key, differences(self._sealed.manifest, self._manifest(numbers, listed)))
         except UNREADABLE as error:
             self._files.unreadable(key, error)
 
     @property
     def _is_lost(self) -> bool:
         """Whether the previous period's manifest cannot be read, so that nothing can be compared with it."""
-        return self._previous is None and self._stated.previous is not None
+        return self._previous is None and self._sealed.previous is not None
 
     # ------------------------------------------------------------ the manifest
 
     def _check_bounds(self, key: str) -> None:
-        stated, manifest, files = self._stated, self._stated.manifest, self._files
+        sealed, manifest, files = self._sealed, self._sealed.manifest, self._files
         cut_off = parse_iso(manifest["cut_off"])
-        if cut_off < parse_iso(bounds_of(stated.period, stated.zone)["to"]):
+        if cut_off < parse_iso(bounds_of(sealed.period, sealed.zone)["to"]):
             files.problem(key, f"cut_off: {manifest['cut_off']} is before the end of the period")
-        if stated.bound.end < cut_off:
-            files.problem(key, f"bound: {stated.bound} ends before the cut-off")
-        if stated.after and stated.bound < stated.after:  # they are the same if both periods were stated at once
-            files.problem(key, f"bound: {stated.bound} is before that of the previous period, {stated.after}")
-        if stated.previous is None and stated.first_period != str(stated.period):
-            files.problem(key, f"first_period: expected {stated.period}, found {stated.first_period}")
-        if stated.previous and stated.previous.next != stated.period:
-            files.problem(key, f"previous.period: expected {stated.period.previous}, found {stated.previous}")
+        if sealed.bound.end < cut_off:
+            files.problem(key, f"bound: {sealed.bound} ends before the cut-off")
+        if sealed.after and sealed.bound < sealed.after:  # they are the same if both periods were sealed at once
+            files.problem(key, f"bound: {sealed.bound} is before that of the previous period, {sealed.after}")
+        if sealed.previous is None and sealed.first_period != str(sealed.period):
+            files.problem(key, f"first_period: expected {sealed.period}, found {sealed.first_period}")
+        if sealed.previous and sealed.previous.next != sealed.period:
+            files.problem(key, f"previous.period: expected {sealed.period.previous}, found {sealed.previous}")
         run = manifest["report"]["run"]
-        if run_bounds(run)[1] != stated.bound.end:
-            files.problem(key, f"report.run: {run} does not end with the bound, {stated.bound}")
+        if run_bounds(run)[1] != sealed.bound.end:
+            files.problem(key, f"report.run: {run} does not end with the bound, {sealed.bound}")
 
     def _numbers(self) -> _Numbers:
         """Return the numbers before the period: those after the previous one; without one, they begin with 1."""
-        numbers = self._stated.manifest["numbers"]
+        numbers = self._sealed.manifest["numbers"]
         first = {name: numbers[name]["first"] if self._is_lost else 1 for name in _NUMBERED.values()}
         if self._previous:
             first = {name: self._previous.manifest["numbers"][name]["next"] for name in _NUMBERED.values()}
@@ -297,26 +297,26 @@ class PeriodVerifier:
 
     def _manifest(self, numbers: _Numbers, listed: SealedObject | None) -> dict[str, Any]:
         """Return what the manifest must hold; ``listed``: the list, ``None`` if it cannot be read."""
-        stated, manifest, previous = self._stated, self._stated.manifest, self._previous
+        sealed, manifest, previous = self._sealed, self._sealed.manifest, self._previous
         run = manifest["report"]["run"]
         report = self._files.content(run_prefix(run) + RUN_MANIFEST)
         expected = {
             **manifest,
-            "period": str(stated.period),
-            **bounds_of(stated.period, stated.zone),
+            "period": str(sealed.period),
+            **bounds_of(sealed.period, sealed.zone),
             "report": {"run": run, "sha256": hexdigest(report) if report else manifest["report"]["sha256"]},
         }
         if not self._is_lost:
             expected |= {
                 "previous_bound": str(previous.bound) if previous else None,
                 "previous": {"period": str(previous.period), "sha256": previous.sha256} if previous else None,
-                "first_period": previous.first_period if previous else str(stated.period),
+                "first_period": previous.first_period if previous else str(sealed.period),
             }
         if listed:
             expected |= {
                 "numbers": self._shown_numbers(numbers),
                 **self._sums.as_dict(),
-                "files": [{"key": list_key(stated.period), **listed._asdict()}],
+                "files": [{"key": list_key(sealed.period), **listed._asdict()}],
             }
         return expected
 
@@ -334,7 +334,7 @@ class PeriodVerifier:
 
     def _verify_list(self, keys: set[str], numbers: _Numbers) -> SealedObject | None:
         """Verify every statement in the list; return the list's hash and size, ``None`` if it cannot be read."""
-        files, key = self._files, list_key(self._stated.period)
+        files, key = self._files, list_key(self._sealed.period)
         named = {key}
         with SpooledTemporaryFile(IN_MEMORY) as file, SpooledTemporaryFile(IN_MEMORY) as previous:
             listed = files.copy(key, file)
@@ -347,7 +347,7 @@ class PeriodVerifier:
                     if last is not None and row.account <= last:
                         files.problem(f"{key}: line {row.line}", f"{row.account} is not after {last}")
                     last = row.account
-                    named |= {statement_prefix(self._stated.period, row.account) + name for name in _HASHES}
+                    named |= {statement_prefix(self._sealed.period, row.account) + name for name in _HASHES}
                     self._verify_row(key, row, balances, numbers)
                 self._check_passed(key, balances, None)
             except UNREADABLE as error:
@@ -403,7 +403,7 @@ class PeriodVerifier:
 
         ``before``: the account's row in the previous list; ``knows_before``: whether that list could be read.
         """
-        files, prefix = self._files, statement_prefix(self._stated.period, row.account)
+        files, prefix = self._files, statement_prefix(self._sealed.period, row.account)
         content = files.content(prefix + STATEMENT, row.sealed(STATEMENT))
         page = files.content(prefix + PAGE, row.sealed(PAGE))
         recomputed = self._recompute(prefix + LINES, row, chain)
@@ -416,11 +416,11 @@ class PeriodVerifier:
             if knows_before:
                 header["previous"] = before.as_previous(self._previous.period) if before and self._previous else None
             lines_file = {"name": LINES, **row.sealed(LINES)._asdict()}
-            expected = recomputed.document(header, self._stated.base, lines_file)
+            expected = recomputed.document(header, self._sealed.base, lines_file)
             expected["number"] = numbers.expected(expected["document"], document["number"])
             files.report(prefix + STATEMENT, differences(document, expected))
             files.report(prefix + STATEMENT, profile_problems(document["tax_profile"]))
-            if page is not None and page != PAGES[self._stated.manifest["schema"]](document):
+            if page is not None and page != PAGES[self._sealed.manifest["schema"]](document):
                 files.problem(prefix + PAGE, f"is not the page of {STATEMENT}")
         except UNREADABLE as error:
             files.unreadable(prefix + STATEMENT, error)
@@ -429,14 +429,14 @@ class PeriodVerifier:
 
     def _header(self, row: _Row) -> dict[str, Any]:
         """Return the members of a statement that follow from the manifest and the list."""
-        stated = self._stated
+        sealed = self._sealed
         return {
-            "schema": stated.manifest["schema"],
-            "period": str(stated.period),
-            **bounds_of(stated.period, stated.zone),
-            "time_zone": stated.manifest["time_zone"],
-            "cut_off": stated.manifest["cut_off"],
-            "recorded_until": iso_seconds(stated.bound.end),
+            "schema": sealed.manifest["schema"],
+            "period": str(sealed.period),
+            **bounds_of(sealed.period, sealed.zone),
+            "time_zone": sealed.manifest["time_zone"],
+            "cut_off": sealed.manifest["cut_off"],
+            "recorded_until": iso_seconds(sealed.bound.end),
             "agency": row.account.agency,
             "currency": row.account.currency,
             "base": None,
@@ -444,8 +444,8 @@ class PeriodVerifier:
 
     def _recompute(self, key: str, row: _Row, chain: Chain) -> Recomputation | None:
         """Add up the lines of a statement, and compare them with the sealed ones; ``None`` if they cannot be read."""
-        stated = self._stated
-        recomputed = Recomputation(str(stated.period), stated.zone, self._units if stated.base else None)
+        sealed = self._sealed
+        recomputed = Recomputation(str(sealed.period), sealed.zone, self._units if sealed.base else None)
         found = NO_LINES
         with SpooledTemporaryFile(IN_MEMORY) as file:
             if self._files.copy(key, file, row.sealed(LINES)) is None:
@@ -464,10 +464,10 @@ class PeriodVerifier:
 
     def _units(self, quarter_hour: str, currency: str) -> Decimal | None:
         """Return what one unit of the base currency is worth at the exchange rates that the reports pinned."""
-        if currency in {self._stated.base, NO_CURRENCY}:
+        if currency in {self._sealed.base, NO_CURRENCY}:
             return Decimal(1)
         base, rates = self._sources.rates.get(QuarterHour.parse(quarter_hour), ("", {}))
-        return rates.get(currency) if base == self._stated.base else None
+        return rates.get(currency) if base == self._sealed.base else None
 
     def _difference(self, account: Account, lines: Iterator[Line]) -> str:
         """Return the first place at which the lines of a statement are not the sealed ones."""
@@ -480,16 +480,16 @@ class PeriodVerifier:
 
     def _sealed_lines(self, account: Account) -> Iterator[Line]:
         """Yield the sealed lines of an account's statement; it reads the ledger once more."""
-        stated = self._stated
+        sealed = self._sealed
         for key in self._sources.ledger:
             part = part_of_lines(key)
-            if part is None or not stated.since <= part.quarter_hour <= stated.bound:
+            if part is None or not sealed.since <= part.quarter_hour <= sealed.bound:
                 continue
             with SpooledTemporaryFile(IN_MEMORY) as file:
                 CheckedFiles(self._sources.open).copy(key, file)
                 for line in read_lines(file):
                     period = line.get("period") or line["recorded_at"][:7]
-                    if Account(line["agency"], line["currency"]) == account and stated.has(period, part.quarter_hour):
+                    if Account(line["agency"], line["currency"]) == account and sealed.has(period, part.quarter_hour):
                         yield line
 
 

@@ -14,7 +14,7 @@ from quarterhour.reports.verify import Lines, OpenObject, ReportVerification
 from quarterhour.reports.verify import verify as verify_reports
 from quarterhour.statements.keys import STATEMENTS, manifest_key, period_of_manifest, period_of_object, period_prefix
 from quarterhour.statements.proof.files import UNREADABLE, CheckedFiles
-from quarterhour.statements.proof.period import EARLIER, NO_LINES, PeriodVerifier, Rates, Sources, StatedPeriod
+from quarterhour.statements.proof.period import EARLIER, NO_LINES, PeriodVerifier, Rates, SealedPeriod, Sources
 from quarterhour.statements.proof.recompute import Json
 
 if TYPE_CHECKING:
@@ -63,17 +63,17 @@ class _Verifier:
             prefix: set(keys) for prefix, keys in groupby((key for key in names if key.startswith(STATEMENTS)), _folder)
         }
         self._manifests = [period for key in names if (period := period_of_manifest(key))]
-        self._periods = [stated for period in self._manifests if (stated := self._stated(period))]
-        self._sealed: dict[Period, Chains] = {one.period: {} for one in self._periods}
-        self._last: StatedPeriod | None = None
+        self._periods = [sealed for period in self._manifests if (sealed := self._period(period))]
+        self._chains: dict[Period, Chains] = {one.period: {} for one in self._periods}
+        self._last: SealedPeriod | None = None
 
-    def _stated(self, period: Period) -> StatedPeriod | None:
+    def _period(self, period: Period) -> SealedPeriod | None:
         """Read a period's manifest; if it cannot be read, leave out the period's files."""
         key, files = manifest_key(period), self._sources.files
         content = files.content(key)
         if content is not None:
             try:
-                return StatedPeriod.of(period, content)
+                return SealedPeriod.of(period, content)
             except UNREADABLE as error:
                 files.unreadable(key, error)
         del self._keys[period_prefix(period)]
@@ -91,7 +91,7 @@ class _Verifier:
             period = line.get("period") or line["recorded_at"][:7]
             if period not in places:
                 places[period] = next(
-                    (self._sealed[one.period] for one in self._periods if one.has(period, quarter_hour)), None
+                    (self._chains[one.period] for one in self._periods if one.has(period, quarter_hour)), None
                 )
             chains = places[period]
             if chains is not None:
@@ -117,24 +117,24 @@ class _Verifier:
         return self._found
 
     def _verify_next(self) -> None:
-        stated = self._periods.pop(0)
-        period = PeriodVerifier(self._sources, stated, self._previous(stated), self._sealed.pop(stated.period))
-        period.verify(self._keys.pop(period_prefix(stated.period)))
-        self._last = stated
+        sealed = self._periods.pop(0)
+        period = PeriodVerifier(self._sources, sealed, self._previous(sealed), self._chains.pop(sealed.period))
+        period.verify(self._keys.pop(period_prefix(sealed.period)))
+        self._last = sealed
         self._found.periods += 1
         self._found.statements += period.statements
         self._found.lines += period.lines
-        needed = min(stated.bound.next, QuarterHour.first_of(stated.period.next.first_day - EARLIER))
+        needed = min(sealed.bound.next, QuarterHour.first_of(sealed.period.next.first_day - EARLIER))
         for quarter_hour in [one for one in self._sources.rates if one < needed]:
             del self._sources.rates[quarter_hour]
 
-    def _previous(self, stated: StatedPeriod) -> StatedPeriod | None:
-        """Return the period before a stated one; ``None`` if it is the first, or if that one cannot be read."""
-        before = stated.previous
+    def _previous(self, sealed: SealedPeriod) -> SealedPeriod | None:
+        """Return the period before a sealed one; ``None`` if it is the first, or if that one cannot be read."""
+        before = sealed.previous
         if before is None or (self._last and before <= self._last.period):
             return self._last
         if before not in self._manifests:
-            self._sources.files.problem(manifest_key(before), f"is missing: {manifest_key(stated.period)} names it")
+            self._sources.files.problem(manifest_key(before), f"is missing: {manifest_key(sealed.period)} names it")
             self._keys.pop(period_prefix(before), None)
         return None
 

@@ -59,7 +59,7 @@ class Marketplace:
             return None
         return result
 
-    def state(self) -> None:
+    def seal(self) -> None:
         """Run as the state machine does, and start again after a death."""
         while (result := self.step({})) is None or result["next"] != "done":
             if result and result["parts"]:
@@ -76,7 +76,7 @@ class Marketplace:
     def points(self) -> list[int]:
         """Run in peace; return the calls to be struck, as numbers of calls before them."""
         before = len(self.faults.calls)
-        self.state()
+        self.seal()
         return struck([call.operation for call in self.faults.calls[before:]])
 
     def files(self, prefix: str = STATEMENTS) -> dict[str, bytes]:
@@ -129,7 +129,7 @@ def test_a_run_may_die_at_any_call(
     for after, death in points:
         shop.go_back()
         shop.faults.arm(death, after)
-        shop.state()
+        shop.seal()
         assert shop.files() == files
         assert shop.items() == items
     assert len(shop.faults.struck) == len(points), "a crash point was not reached"
@@ -143,7 +143,7 @@ def test_two_runs_at_once_write_the_same(shop: Marketplace, record_property: Rec
     for after in points:
         shop.go_back()
         shop.faults.meanwhile(after, lambda: shop.world.stack.invoke("statements", {}))
-        shop.state()
+        shop.seal()
         assert shop.files() == files
         assert shop.items() == items
     record_property("two runs of statements", f"{len(points)} points tried, 0 violations")
@@ -156,7 +156,7 @@ def test_faults_that_pass_by_themselves_change_nothing(shop: Marketplace, kind: 
     for after in points[::2]:
         shop.go_back()
         shop.faults.arm(kind, after)
-        shop.state()
+        shop.seal()
         assert shop.files() == files
 
 
@@ -165,18 +165,18 @@ def check(shop: Marketplace) -> None:
     sealed: Counter[str] = Counter()
     for content in shop.files("ledger/").values():
         sealed.update(line["position"] for line in rows(content) if line["period"] == "2026-10")
-    stated: Counter[str] = Counter()
+    on_statements: Counter[str] = Counter()
     for key, content in shop.files().items():
         if key.endswith("lines.csv.gz"):
             lines = rows(content)
-            stated.update(line["position"] for line in lines)
+            on_statements.update(line["position"] for line in lines)
             statement = json.loads(shop.files()[key.replace("lines.csv.gz", "statement.json")])
             exact = sum(Decimal(line["commission"]) for line in lines)
             assert Decimal(statement["commission_exact"]) == exact
             assert abs(Decimal(statement["commission"]) - exact) <= Decimal("0.005")
             assert Decimal(statement["closing"]) == Decimal(statement["commission"]) + Decimal(statement["tax"])
-    assert sealed == stated
-    assert set(stated.values()) == {1}
+    assert sealed == on_statements
+    assert set(on_statements.values()) == {1}
 
 
 def rows(content: bytes) -> list[dict[str, str]]:

@@ -47,7 +47,7 @@ _INDEXED: Final = 2
 
 
 def measure(lines: int, accounts: int) -> dict[str, float]:
-    """State a month, and return its speed against ``csv.reader`` over the same files, its memory and its requests."""
+    """Seal a month's statements; return the speed against ``csv.reader`` over the same files, memory and requests."""
     with TemporaryDirectory() as folder:
         bucket = _Bucket(Path(folder), _files(lines, accounts))
         projections = _Projections()

@@ -50,7 +50,7 @@ class Marketplace:
         self.world.clock.advance_to(instant)
         self.world.report()
 
-    def state(self, event: dict[str, Any] | None = None) -> dict[str, Any]:
+    def seal(self, event: dict[str, Any] | None = None) -> dict[str, Any]:
         result: dict[str, Any] = self.world.stack.invoke("statements", event or {})
         return result
 
@@ -91,8 +91,8 @@ def figures(statement: dict[str, Any]) -> dict[str, str]:
 
 
 @pytest.fixture(scope="module")
-def stated() -> Iterator[Marketplace]:
-    """Two months of a marketplace, both stated."""
+def sealed() -> Iterator[Marketplace]:
+    """Two months of a marketplace, both sealed."""
     with opened(LONDON, start=EVE) as world:
         shop = Marketplace(world)
         shop.write("/agencies/42", tax(percent="20"))
@@ -126,8 +126,8 @@ def stated() -> Iterator[Marketplace]:
         yield shop
 
 
-def test_a_statement_has_every_kind_of_line_and_what_is_owed(stated: Marketplace) -> None:
-    found = stated.statement(OCTOBER, "42")
+def test_a_statement_has_every_kind_of_line_and_what_is_owed(sealed: Marketplace) -> None:
+    found = sealed.statement(OCTOBER, "42")
     assert figures(found) == {
         "opening": "7.77",
         "sales": "154.10",
@@ -147,48 +147,48 @@ def test_a_statement_has_every_kind_of_line_and_what_is_owed(stated: Marketplace
     assert [day["day"] for day in found["days"]] == ["2026-10-31"]
 
 
-def test_its_lines_are_the_sealed_ones_in_the_order_of_recording(stated: Marketplace) -> None:
-    lines = stated.lines(OCTOBER, "42")
+def test_its_lines_are_the_sealed_ones_in_the_order_of_recording(sealed: Marketplace) -> None:
+    lines = sealed.lines(OCTOBER, "42")
     assert sorted(line["id"] for line in lines) == ["a0", "p1", "r2", "s1", "s2", "s8", "v1"]
     assert [line["position"] for line in lines] == sorted(line["position"] for line in lines)
     assert "'=cmd|' /C calc'!A0" in [line["product"] for line in lines]
 
 
-def test_the_orders_name_what_was_sold(stated: Marketplace) -> None:
-    orders = {(one["order"], one["product"]): one["net"] for one in stated.statement(OCTOBER, "42")["orders"]}
+def test_the_orders_name_what_was_sold(sealed: Marketplace) -> None:
+    orders = {(one["order"], one["product"]): one["net"] for one in sealed.statement(OCTOBER, "42")["orders"]}
     assert orders["o1", 'Tea, "green"'] == "100.00"
     assert orders["o1", "=cmd|' /C calc'!A0"] == "50.10"
 
 
-def test_reverse_charge_has_no_tax_and_says_so(stated: Marketplace) -> None:
-    found = stated.statement(OCTOBER, "7")
+def test_reverse_charge_has_no_tax_and_says_so(sealed: Marketplace) -> None:
+    found = sealed.statement(OCTOBER, "7")
     assert (found["tax"], found["commission"]) == ("0.00", "0.02")
     assert "Reverse charge" in found["tax_profile"]["note"]
 
 
 @pytest.mark.parametrize(("currency", "commission"), [("JPY", "125"), ("BHD", "0.125")])
-def test_commission_has_the_digits_of_the_currency(stated: Marketplace, currency: str, commission: str) -> None:
-    assert stated.statement(OCTOBER, "7", currency)["commission"] == commission
+def test_commission_has_the_digits_of_the_currency(sealed: Marketplace, currency: str, commission: str) -> None:
+    assert sealed.statement(OCTOBER, "7", currency)["commission"] == commission
 
 
-def test_a_negative_total_is_a_credit_note_with_its_own_number(stated: Marketplace) -> None:
-    found = stated.statement(OCTOBER, "8")
+def test_a_negative_total_is_a_credit_note_with_its_own_number(sealed: Marketplace) -> None:
+    found = sealed.statement(OCTOBER, "8")
     assert (found["document"], found["number"], found["commission"]) == ("credit_note", "C-000001", "-3.75")
 
 
-def test_without_a_tax_profile_it_is_made_and_not_issued(stated: Marketplace) -> None:
-    found = stated.statement(OCTOBER, "8")
+def test_without_a_tax_profile_it_is_made_and_not_issued(sealed: Marketplace) -> None:
+    found = sealed.statement(OCTOBER, "8")
     assert (found["issued"], found["tax"]) == (False, "0.00")
     assert "no tax profile" in found["not_issued"]
 
 
 @pytest.mark.parametrize("agency", ["..", LONG])
-def test_an_agency_of_any_name_has_files_of_its_own(stated: Marketplace, agency: str) -> None:
-    assert stated.statement(OCTOBER, agency)["agency"] == agency
+def test_an_agency_of_any_name_has_files_of_its_own(sealed: Marketplace, agency: str) -> None:
+    assert sealed.statement(OCTOBER, agency)["agency"] == agency
 
 
-def test_the_next_statement_continues_the_balance_and_the_numbers(stated: Marketplace) -> None:
-    october, november = stated.statement(OCTOBER, "42"), stated.statement(NOVEMBER, "42")
+def test_the_next_statement_continues_the_balance_and_the_numbers(sealed: Marketplace) -> None:
+    october, november = sealed.statement(OCTOBER, "42"), sealed.statement(NOVEMBER, "42")
     assert november["opening"] == october["closing"]
     # 10 % of tax from now on: 0.50 of commission, 0.05 of tax, and 1.50 paid to the agency.
     assert figures(november) | {"opening": "", "closing": ""} == {
@@ -208,51 +208,51 @@ def test_the_next_statement_continues_the_balance_and_the_numbers(stated: Market
     assert november["previous"]["number"] == october["number"]
 
 
-def test_a_late_line_is_on_the_next_statement_as_one_of_a_prior_period(stated: Marketplace) -> None:
-    november = stated.statement(NOVEMBER, "42")
+def test_a_late_line_is_on_the_next_statement_as_one_of_a_prior_period(sealed: Marketplace) -> None:
+    november = sealed.statement(NOVEMBER, "42")
     assert november["prior_period_lines"] == 1
     assert november["prior_period"]["sales"] == {"lines": 1, "amount": "1.00", "commission": "0.12500"}
     assert [day["day"] for day in november["days"]] == ["2026-11-01", None]
 
 
-def test_an_idle_account_has_a_statement_of_its_balance(stated: Marketplace) -> None:
-    november = stated.statement(NOVEMBER, "7")
+def test_an_idle_account_has_a_statement_of_its_balance(sealed: Marketplace) -> None:
+    november = sealed.statement(NOVEMBER, "7")
     assert (november["lines"], november["opening"], november["closing"]) == (0, "0.02", "0.02")
-    assert stated.lines(NOVEMBER, "7") == []
+    assert sealed.lines(NOVEMBER, "7") == []
 
 
-def test_the_list_names_every_statement_in_the_order_of_the_numbers(stated: Marketplace) -> None:
-    listed = [*stated.listed(OCTOBER), *stated.listed(NOVEMBER)]
+def test_the_list_names_every_statement_in_the_order_of_the_numbers(sealed: Marketplace) -> None:
+    listed = [*sealed.listed(OCTOBER), *sealed.listed(NOVEMBER)]
     for prefix in ("S-", "C-"):
         numbers = [one["number"] for one in listed if one["number"].startswith(prefix)]
         assert numbers == [f"{prefix}{number:06d}" for number in range(1, len(numbers) + 1)]
     for period in (OCTOBER, NOVEMBER):
-        accounts = [(one["agency"].removeprefix("'"), one["currency"]) for one in stated.listed(period)]
+        accounts = [(one["agency"].removeprefix("'"), one["currency"]) for one in sealed.listed(period)]
         assert accounts == sorted(accounts)
 
 
-def test_the_manifests_are_chained_and_add_up(stated: Marketplace) -> None:
-    october, november = (json.loads(stated.read(f"statements/{one}/manifest.json")) for one in (OCTOBER, NOVEMBER))
+def test_the_manifests_are_chained_and_add_up(sealed: Marketplace) -> None:
+    october, november = (json.loads(sealed.read(f"statements/{one}/manifest.json")) for one in (OCTOBER, NOVEMBER))
     assert october["previous"] is None
     assert november["previous"]["period"] == "2026-10"
     assert november["numbers"]["statements"]["first"] == october["numbers"]["statements"]["next"]
-    assert october["lines"] == sum(int(one["lines"]) for one in stated.listed(OCTOBER))
+    assert october["lines"] == sum(int(one["lines"]) for one in sealed.listed(OCTOBER))
     assert october["currencies"]["JPY"]["commission"] == "125"
 
 
-def test_another_run_states_nothing_and_changes_nothing(stated: Marketplace) -> None:
-    before = stated.files()
-    assert stated.state() == {"periods": [], "statements": 0, "next": "done", "parts": None}
-    assert stated.watch() is None
-    assert stated.files() == before
+def test_another_run_seals_nothing_and_changes_nothing(sealed: Marketplace) -> None:
+    before = sealed.files()
+    assert sealed.seal() == {"periods": [], "statements": 0, "next": "done", "parts": None}
+    assert sealed.watch() is None
+    assert sealed.files() == before
 
 
-def test_a_period_that_cannot_be_stated_is_refused(stated: Marketplace) -> None:
-    for period, reason in (("2026-12", "open until"), ("2026-11", "stated already"), ("2026-09", "before 2026-10")):
+def test_a_period_that_cannot_be_sealed_is_refused(sealed: Marketplace) -> None:
+    for period, reason in (("2026-12", "open until"), ("2026-11", "sealed already"), ("2026-09", "before 2026-10")):
         with pytest.raises(ConflictError, match=reason):
-            stated.state({"period": period})
+            sealed.seal({"period": period})
     with pytest.raises(InvalidError):
-        stated.state({"period": "soon"})
+        sealed.seal({"period": "soon"})
 
 
 # ---------------------------------------------------------------- bad days
@@ -272,7 +272,7 @@ def shop() -> Iterator[Marketplace]:
 
 def expected(shop: Marketplace) -> dict[str, bytes]:
     """Return the files of an undisturbed run of an equal marketplace."""
-    shop.state()
+    shop.seal()
     return shop.files()
 
 
@@ -280,20 +280,20 @@ def test_a_run_that_is_out_of_time_continues(shop: Marketplace, monkeypatch: pyt
     monkeypatch.setattr(service, "RESERVE_SECONDS", 10_000.0)
     results: list[dict[str, Any]] = []
     while not results or results[-1]["next"] == "run":
-        results.append(shop.state())
+        results.append(shop.seal())
     assert len(results) > 4
     assert results[-1]["periods"] == ["2026-10"]
     assert len(shop.listed(OCTOBER)) == 5
 
 
-def test_a_large_period_is_stated_in_parts_by_the_state_machine(
+def test_a_large_period_is_sealed_in_parts_by_the_state_machine(
     shop: Marketplace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(plan, "LINES_OF_A_GROUP", 3)
     monkeypatch.setattr(service, "GROUPS_OF_AN_INVOCATION", 1)
     monkeypatch.setattr(day_lines, "PIECE", 400)
     assert shop.watch() == "2026-10"
-    assert shop.state()["periods"] == []
+    assert shop.seal()["periods"] == []
     assert sum(int(one["lines"]) for one in shop.listed(OCTOBER)) == 12
     assert [one["number"] for one in shop.listed(OCTOBER)] == [f"S-{number:06d}" for number in range(1, 6)]
     pieces = [key for key in shop.files(WORK) if "lines-" in key]
@@ -304,15 +304,15 @@ def test_a_large_period_is_stated_in_parts_by_the_state_machine(
 def test_steps_that_come_again_or_late_change_nothing(shop: Marketplace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(plan, "LINES_OF_A_GROUP", 3)
     monkeypatch.setattr(service, "GROUPS_OF_AN_INVOCATION", 1)
-    parts = shop.state()["parts"]
+    parts = shop.seal()["parts"]
     steps: list[dict[str, Any]] = [{"collect": {"period": "2026-10", "day": day}} for day in reversed(parts["days"])]
     steps.append({"number": "2026-10"})
     steps += [{"write": {"period": "2026-10", "group": group}} for group in parts["groups"]]
     for step in [*steps, *steps, {"publish": "2026-10"}]:
-        shop.state(step)
+        shop.seal(step)
     before = shop.files()
     for step in [*steps, {"publish": "2026-10"}, {}]:
-        shop.state(step)
+        shop.seal(step)
     assert shop.files() == before
 
 
@@ -321,20 +321,20 @@ def test_a_part_that_is_missing_stops_the_run(shop: Marketplace, monkeypatch: py
     """A failed map is reported as succeeded by the emulator: the following steps notice."""
     monkeypatch.setattr(plan, "LINES_OF_A_GROUP", 3)
     monkeypatch.setattr(service, "GROUPS_OF_AN_INVOCATION", 1)
-    parts = shop.state()["parts"]
+    parts = shop.seal()["parts"]
     for day in parts["days"]:
-        shop.state({"collect": {"period": "2026-10", "day": day}})
+        shop.seal({"collect": {"period": "2026-10", "day": day}})
     shop.lose(next(key for key in shop.files(WORK) if key.startswith(missing)))
     steps: list[dict[str, Any]] = [{"write": {"period": "2026-10", "group": one}} for one in parts["groups"]]
     refused = 0
     for step in [{"number": "2026-10"}, *steps]:
         try:
-            shop.state(step)
+            shop.seal(step)
         except SealedFileError:
             refused += 1
     assert refused
     with pytest.raises(SealedFileError):
-        shop.state({"publish": "2026-10"})
+        shop.seal({"publish": "2026-10"})
 
 
 def test_the_next_tick_of_the_watch_starts_a_failed_run_again(shop: Marketplace) -> None:
@@ -353,9 +353,9 @@ def test_an_agency_that_is_registered_later_for_before_does_not_change_a_run(
     shop: Marketplace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(service, "RESERVE_SECONDS", 10_000.0)
-    assert shop.state()["next"] == "run"
+    assert shop.seal()["next"] == "run"
     shop.world.clock.advance(timedelta(minutes=1))
     shop.write("/agencies/a1", {**tax(percent="20"), "valid_from": "2026-01-01T00:00:00Z"})
     monkeypatch.undo()
-    shop.state()
+    shop.seal()
     assert shop.statement(OCTOBER, "a1")["issued"] is False
