@@ -27,7 +27,7 @@ from quarterhour.aws.telemetry import Metric, count, logger, observed
 from quarterhour.aws.workers import Workers
 from quarterhour.counters.plan import Retention
 from quarterhour.counters.store import CounterStore
-from quarterhour.ledger.held.requests import ReleaseRequest, read_decision
+from quarterhour.ledger.held.actions import ReleaseRequest, read_decision
 from quarterhour.ledger.held.service import HeldDecisions
 from quarterhour.ledger.held.store import HeldStore
 from quarterhour.rebuild.requests import FollowRequest, RebuildRequest, read_request

@@ -161,7 +161,7 @@ def _insert_request(table: str, values: dict[str, Any]) -> Request:
     }
 
 
-def post_request(table: str, claim: Claim, request_id: str) -> Request:
+def claim_held_request(table: str, claim: Claim, request_id: str) -> Request:
     """Build the PutItem that replaces the reservation of a held event by its claim."""
     return {
         "TableName": table,
@@ -185,7 +185,7 @@ def linked_request(tables: tuple[str, str], linked: LinkedClaim, request_id: str
     identity_table, entity_table = tables
     sale, event = linked.before.identity, linked.claim.identity
     claim = (
-        post_request(identity_table, linked.claim, request_id)
+        claim_held_request(identity_table, linked.claim, request_id)
         if linked.was_held
         else _insert_request(identity_table, claim_values(linked.claim, request_id))
     )
@@ -342,7 +342,7 @@ class LedgerStore:
             return result_of(claim_or_reservation(existing))
         return Held(hold.reservation)
 
-    def post(
+    def claim_held(
         self, claims: Sequence[Claim], request_id: str, in_time: Callable[[], bool]
     ) -> list[Claimed | Held | None]:
         """Replace the reservations of held events by claims; return the valid claims in the same order.
@@ -350,8 +350,8 @@ class LedgerStore:
         The reservation if an operator has discarded the event meanwhile; ``None`` if the claim could not be written.
         """
 
-        def post(claim: Claim) -> Claimed | Held | None:
-            request = post_request(self.identity_table, claim, request_id)
+        def claim_one(claim: Claim) -> Claimed | Held | None:
+            request = claim_held_request(self.identity_table, claim, request_id)
             if not in_time():
                 return None
             try:
@@ -362,7 +362,7 @@ class LedgerStore:
                 return Claimed(claim, fresh=True, was_held=True)
             return _found(write.item, request_id, was_held=True) if write.item else None
 
-        return self.workers.map(post, claims)
+        return self.workers.map(claim_one, claims)
 
     def forget_held(self, identities: Sequence[Identity]) -> None:
         """Delete the items of held events that are recorded. The watch deletes what this leaves."""
