@@ -35,11 +35,9 @@ from quarterhour.model.periods import Period
 from quarterhour.model.quarter_hours import LENGTH, QuarterHour
 from quarterhour.model.totals import Totals, figures
 from quarterhour.snapshots.kind import EntityKind, Figures
-from quarterhour.web.paging import Page, Paging, within
+from quarterhour.web.paging import RESERVE_SECONDS, Page, Paging, within
 from quarterhour.web.parameters import name
 
-RESERVE_SECONDS: Final = 8.0
-"""With less time left than this, a page ends though it is not full."""
 _DAY: Final = timedelta(days=1)
 
 
