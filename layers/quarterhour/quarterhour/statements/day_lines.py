@@ -199,8 +199,8 @@ class _Places(dict[str, int | None]):
         self._quarter_hour = quarter_hour
 
     def __missing__(self, period: str) -> int | None:
-        place = self._plan.place(period, self._quarter_hour)
-        found = None if place is None else int(place)
+        prior = self._plan.is_prior(period, self._quarter_hour)
+        found = None if prior is None else int(prior)
         self[period] = found
         return found
 
