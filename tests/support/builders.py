@@ -97,7 +97,7 @@ def rejection(id_: str = "order-1") -> Rejection:
 
 
 def settings(**changed: object) -> RecordingSettings:
-    """Return an owner's settings: 2 minutes of grace, ingests of at most 30 seconds."""
+    """Return a deployment's settings: 2 minutes of grace, ingests of at most 30 seconds."""
     all_settings: dict[str, Any] = {
         "shards": 1,
         "commission_rate": Decimal("0.10"),

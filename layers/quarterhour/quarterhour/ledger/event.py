@@ -146,7 +146,7 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Rejection:
-    """The problems of an item that is no valid billing event, with its source and id where they are readable."""
+    """The problems of an item that is no valid billing event, with its source and id if they are readable."""
 
     source: str | None
     id: str | None

@@ -290,7 +290,7 @@ class LedgerStore:
     def claim(
         self, claims: Sequence[Claim], request_id: str, in_time: Callable[[], bool]
     ) -> list[Claimed | Held | None]:
-        """Claim events, no identity twice; return the valid claims in the same order, existing ones where there are.
+        """Claim events, no identity twice; return the valid claims in the same order, existing ones if there are any.
 
         The reservation if the identity is that of a held event. ``None`` if the claim could not be written in time, or
         if the existing one could not be read.
@@ -448,7 +448,7 @@ class LedgerStore:
 
 def _found(item: Item, request_id: str, *, was_held: bool = False) -> Claimed | Held:
     found = result_of(claim_or_reservation(item))
-    # The existing claim is of this same request where DynamoDB's response to its first try was lost.
+    # The existing claim is of this same request if DynamoDB's response to its first try was lost.
     if isinstance(found, Claimed) and item["request"]["S"] == request_id:
         return Claimed(found.claim, fresh=True, was_held=was_held)
     return found
