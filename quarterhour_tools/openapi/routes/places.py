@@ -10,13 +10,13 @@ PLACES: Final = Group(
     "Places",
     {
         "GET /locations": read(
-            "api_sales_everywhere",
+            "locations_list_sales",
             a.Page[a.PlaceSales],
             "Like the sales at [one place](#get-locationsplace), of all places; by country, if there is no `level`.",
             parameters=DAYS,
         ),
         "GET /locations/{place}": read(
-            "api_sales_at_a_place",
+            "locations_list_sales_within",
             a.Page[a.PlaceSales],
             """
             The sales are by currency. A place is a path from the country down, as events name it in `location`: `GB`,
