@@ -16,11 +16,13 @@ from typing import Any, Final
 from benchmarks import children
 from benchmarks.console import LATENCY_MS, MANY, MOST_GROWTH, VISITS, growth, timings
 from benchmarks.crosscheck import crosscheck
-from benchmarks.functions import ROOT
 from benchmarks.latency import CALL_SECONDS, ORDER_ITEMS
 from benchmarks.made_up import ITEM_BYTES
+from benchmarks.many_accounts import ACCOUNTS as COUNTED_ACCOUNTS
+from benchmarks.many_accounts import BUDGETED, RELEASED, own_memory
+from benchmarks.many_accounts import compare as compare_counting
 from benchmarks.orders import AT_A_TIME, SIZES, costs, rush
-from benchmarks.pages import insert
+from benchmarks.pages import PAGE, README, insert
 from benchmarks.peers import LOOP, OWN, POWERTOOLS, WRITES, comparison
 from benchmarks.replaying import DATA, DAYS, compare
 from benchmarks.responding import AGENCIES, BATCHES, longest_read
@@ -104,6 +106,17 @@ SHOWN: Final = (
 SENT_CPU: Final = (
     "The best round of each. The budget grows with the bare client's time on a machine where that is above 2 µs."
 )
+COUNTED_ONCE: Final = False
+"""Whether counting costs about one write, so that counters and snapshots are held against their budgets."""
+LEAST_COUNTED: Final = 3
+COUNTED: Final = (
+    "CPU time of both, in turns, each in a fresh process on one core; AWS answers at once. A batch has 1,000 postings, "
+    "without customers."
+)
+COUNTED_IN_LAMBDA: Final = (
+    "With the share of a core that belongs to CountersMemory, and calls to AWS of 5 ms. A stream shard brings up to "
+    "1,000 events a second."
+)
 LEAST_SENT: Final = 0.9
 MOST_SENT: Final = 12
 BARE_SENT: Final = 2
@@ -111,7 +124,6 @@ BARE_SENT: Final = 2
 LEAST_STATEMENTS: Final = 0.15
 LEAST: Final = {LOOP: 3, POWERTOOLS: 8, WRITES: 0}
 """How many times as fast as each peer recording must be; 0 without a budget."""
-PAGE: Final = ROOT / "docs" / "benchmarks.md"
 FRESH: Final = "CPU time in fresh processes, in turns, without Python's own start."
 LARGEST: Final = "The most that a new process ever held, of the interpreter's first byte on; AWS is made up in it."
 
@@ -141,6 +153,8 @@ class Extent:
     """The events that are sent."""
     days: int
     """Days of the events that are replayed."""
+    accounts: Sequence[int]
+    """The accounts in the batches that are counted, those of the budget among them."""
 
 
 FULL: Final = Extent(
@@ -162,6 +176,7 @@ FULL: Final = Extent(
     slow_orders=SIZES,
     sent=100_000,
     days=DAYS,
+    accounts=COUNTED_ACCOUNTS,
 )
 QUICK: Final = Extent(
     tables=(10**3, 10**4),
@@ -180,6 +195,7 @@ QUICK: Final = Extent(
     slow_orders=SIZES[:-1],
     sent=40_000,
     days=1,
+    accounts=(BUDGETED,),
 )
 
 
@@ -368,6 +384,29 @@ def _took(timed: Mapping[str, float]) -> str:
     return f"{timed['wall']:.0f} ms, CPU {timed['cpu']:.0f}, {timed['in_a_row']:.0f} of {timed['calls']:.0f} calls"
 
 
+def counting_speed(extent: Extent) -> Iterator[Line]:
+    """Compare how fast batches of many accounts are counted with the last release."""
+    try:
+        speeds = compare_counting(extent.accounts, max(1, extent.rounds // 2))
+    except ToolError as error:
+        yield Line(f"postings counted per CPU second, against {RELEASED}", "not measured", notes=(str(error),))
+        return
+    for one in speeds:
+        held = COUNTED_ONCE and one.accounts == BUDGETED
+        yield Line(
+            f"postings of {_shown(one.accounts)} accounts in a batch counted per CPU second, against {RELEASED}",
+            f"{one.ratio:.2f}x ({one.a_cpu_second:,.0f}/s)",
+            f">= {LEAST_COUNTED}x" if held else "",
+            at_least(LEAST_COUNTED, one.ratio) if held else "",
+            (COUNTED,),
+        )
+    yield Line(
+        f"  postings counted per second with {own_memory():,} MB",
+        ", ".join(f"{one.in_lambda(own_memory()):,.0f}" for one in speeds),
+        notes=(COUNTED_IN_LAMBDA,),
+    )
+
+
 def reporting_speed(extent: Extent) -> Iterator[Line]:
     """Time a report against the bare queries of the same partitions."""
     measured = _reporting("speed", {"quarter_hours": 1, "events": extent.lines}, extent.rounds)
@@ -551,6 +590,7 @@ MEASUREMENTS: Final[Sequence[Callable[[Extent], Iterator[Line]]]] = (
     orders,
     recording_peers,
     latency,
+    counting_speed,
     reporting_speed,
     sealing_speed,
     memory,
@@ -581,7 +621,7 @@ def main() -> int:
     print(f"\n{compared}")
     if options.write:
         insert(PAGE, "results", f"```text\n{show(lines, notes=False)}\n```")
-        for page in (PAGE, ROOT / "README.md"):
+        for page in (PAGE, README):
             insert(page, "peers", compared)
     print(f"\nPython {platform.python_version()}, {platform.machine()}, {time.monotonic() - began:.0f} s")
     return int(any(line.verdict == MISSED for line in lines))
