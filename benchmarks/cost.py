@@ -271,12 +271,13 @@ def shards(events: int) -> int:
 
 
 def table(shape: Shape, units: Units, template: Template) -> str:
-    """Return a month part by part, as a table in Markdown."""
+    """Return a month part by part, and what starting from snapshots would add, as a table in Markdown."""
     lines = [line for line in month(shape, units, template) if line.dollars]
     rows = [f"| {line.what} | {line.how} | ${line.dollars:,.2f} |" for line in lines]
-    return "\n".join(
-        ["| what | how | dollars |", "|---|---|---|", *rows, f"| **together** | | **${_sum(lines):,.2f}** |"]
-    )
+    together = f"| **together** | | **${_sum(lines):,.2f}** |"
+    functions, gigabytes, dollars = snap_start(template)
+    more = f"| `SnapStart=on` adds | {functions} functions with {gigabytes.normalize():f} GB | ${dollars:,.2f} |"
+    return "\n".join(["| what | how | dollars |", "|---|---|---:|", *rows, together, more])
 
 
 def months(units: Units, template: Template) -> str:
@@ -336,14 +337,18 @@ def _sum(lines: Iterable[Line]) -> Decimal:
     return sum((line.dollars for line in lines), Decimal(0))
 
 
-def snapshots(template: Template) -> str:
-    """Return what starting from snapshots costs, as a table in Markdown."""
+def snap_start(template: Template) -> tuple[int, Decimal, Decimal]:
+    """Return the functions that can start from snapshots, their gigabytes, and the dollars that this costs a month."""
     functions = [one for one in template.resources(FUNCTION).values() if "SnapStart" in one]
     gigabytes = Decimal(sum(one["MemorySize"] for one in functions)) / 1024
-    what = f"snapshots of {len(functions)} functions with {gigabytes.normalize():f} GB of memory, at any load"
-    kept = (
-        f"{what}: ${SNAPSHOT_KEPT} for a GB and second | ${gigabytes * SNAPSHOT_KEPT * SECONDS_A_MONTH:.2f} in 30 days"
-    )
+    return len(functions), gigabytes, gigabytes * SNAPSHOT_KEPT * SECONDS_A_MONTH
+
+
+def snapshots(template: Template) -> str:
+    """Return what starting from snapshots costs, as a table in Markdown."""
+    functions, gigabytes, dollars = snap_start(template)
+    what = f"snapshots of {functions} functions with {gigabytes.normalize():f} GB of memory, at any load"
+    kept = f"{what}: ${SNAPSHOT_KEPT} for a GB and second | ${dollars:.2f} in 30 days"
     restored = f"each new process: ${SNAPSHOT_RESTORED} for a GB of memory"
     thousand = f"${SNAPSHOT_RESTORED * 1000:.2f} for 1,000 processes with 1 GB"
     return "\n".join(("| what | dollars |", "|---|---|", f"| {kept} |", f"| {restored} | {thousand} |"))

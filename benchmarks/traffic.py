@@ -47,6 +47,16 @@ class Traffic:
 
 
 @dataclass(frozen=True, slots=True)
+class Batch:
+    """A stream batch: the second of its delivery, its events, its accounts, their pairs with quarter-hours."""
+
+    second: float
+    events: int
+    accounts: set[int]
+    quarter_hours: set[tuple[int, int]]
+
+
+@dataclass(frozen=True, slots=True)
 class Load:
     """What the stream delivers in the hours in which so many events arrive on average.
 
@@ -74,7 +84,7 @@ def simulate(traffic: Traffic, seed: int = SEED) -> Load:
     an_hour = traffic.events / HOURS_A_MONTH
     hours = min(_SIMULATED_HOURS, max(1, round(4 * _SIMULATED_EVENTS / an_hour)) / 4)
     random = Random(seed)  # noqa: S311 - the same stream in every run
-    batches = list(_batches(traffic, hours, random))
+    batches = list(stream(traffic, hours, random))
     groups: Counter[int] = Counter()
     quarter_hours: set[tuple[int, int]] = set()
     for batch in batches:
@@ -94,17 +104,7 @@ def simulate(traffic: Traffic, seed: int = SEED) -> Load:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Batch:
-    """A stream batch: the second in which it is delivered, its accounts, and their pairs with quarter-hours."""
-
-    second: float
-    events: int
-    accounts: set[int]
-    quarter_hours: set[tuple[int, int]]
-
-
-def _batches(traffic: Traffic, hours: float, random: Random) -> Iterator[_Batch]:
+def stream(traffic: Traffic, hours: float, random: Random) -> Iterator[Batch]:
     """Yield the batches: a window opens with its first record, and ends early once the batch is full."""
     shares = list(accumulate(traffic.shares()))
     everyone = range(traffic.accounts)
@@ -114,7 +114,7 @@ def _batches(traffic: Traffic, hours: float, random: Random) -> Iterator[_Batch]
     quarter_hours: set[tuple[int, int]] = set()
     while (second := second + random.expovariate(1 / gap)) < hours * _HOUR:
         if records and (second >= ends or records + traffic.records > BATCH_RECORDS):
-            yield _Batch(min(ends, second), events, accounts, quarter_hours)
+            yield Batch(min(ends, second), events, accounts, quarter_hours)
             records, events, accounts, quarter_hours = 0, 0, set(), set()
         if not records:
             ends = second + traffic.window
@@ -124,10 +124,10 @@ def _batches(traffic: Traffic, hours: float, random: Random) -> Iterator[_Batch]
         accounts |= chosen
         quarter_hours |= {(account, int(second // 900)) for account in chosen}
     if records:
-        yield _Batch(ends, events, accounts, quarter_hours)
+        yield Batch(ends, events, accounts, quarter_hours)
 
 
-def _changes(batches: Sequence[_Batch], window: int) -> Iterator[int]:
+def _changes(batches: Sequence[Batch], window: int) -> Iterator[int]:
     """Yield the number of accounts in each batch of the Entity table's stream, which changes as the counters do."""
     for shard in range(ENTITY_STREAM_SHARDS):
         ends, changed = 0.0, 0

@@ -7,6 +7,8 @@ import pytest
 
 from benchmarks.cost import (
     MILLION,
+    SECONDS_A_MONTH,
+    SNAPSHOT_KEPT,
     WRITE,
     Shape,
     counted,
@@ -15,6 +17,7 @@ from benchmarks.cost import (
     pages,
     shards,
     simulated,
+    snap_start,
     snapshots,
     strangers,
 )
@@ -115,3 +118,9 @@ def test_only_a_ledger_of_more_than_eight_shards_is_sealed_in_parts() -> None:
     months = (5_000 * MILLION, 10_000 * MILLION)
     assert [shards(events) for events in months] == [8, 16]
     assert [bool(of(events=events)["Step Functions"]) for events in months] == [False, True]
+
+
+def test_snapshots_are_paid_for_each_function_behind_an_alias_by_its_memory() -> None:
+    functions, gigabytes, dollars = snap_start(PLAIN)
+    assert [functions, int(gigabytes)] == [3, 3]
+    assert dollars == 3 * SNAPSHOT_KEPT * SECONDS_A_MONTH
