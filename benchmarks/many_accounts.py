@@ -4,6 +4,7 @@
 """
 
 import argparse
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,7 @@ from benchmarks.pages import PAGE, insert
 from benchmarks.released import COMMITS, checked_out
 from quarterhour_tools.emulator.stack import TEMPLATE
 from quarterhour_tools.emulator.template import Template
+from quarterhour_tools.errors import ToolError
 
 RELEASED: Final = "0.2.0"
 RECORDS: Final = 1_000
@@ -106,17 +108,22 @@ def table(speeds: Sequence[Speed]) -> str:
     return "\n".join(rows)
 
 
-def main() -> None:
-    """Measure, and print the table or write it into the page."""
+def main() -> int:
+    """Measure, and print the table or write it into the page; return 2 if git lacks the release."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.many_accounts", description=__doc__)
     parser.add_argument("--rounds", type=int, default=3, help="of both versions, in turns (default 3)")
     parser.add_argument("--write", action="store_true", help="write the table into docs/benchmarks.md")
     options = parser.parse_args()
-    measured = table(compare(rounds=options.rounds))
+    try:
+        measured = table(compare(rounds=options.rounds))
+    except ToolError as error:
+        print(f"many_accounts: {error}", file=sys.stderr)
+        return 2
     print(measured)
     if options.write:
         insert(PAGE, "counting", measured)
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -25,7 +25,7 @@ def test_the_handlers_cost_the_units_that_the_pages_are_computed_from() -> None:
 def test_a_stream_costs_on_the_functions_what_is_estimated_for_it() -> None:
     """The accounts have entered windows before, so that they leave as many as they enter."""
     events = batch(0, FEW.accounts)
-    paid = Bill()
+    paid, recorded = Bill(), 0
     with system(start=START - timedelta(minutes=1)) as one:
         one.record(events[: FEW.accounts])
         one.deliver()
@@ -33,6 +33,7 @@ def test_a_stream_costs_on_the_functions_what_is_estimated_for_it() -> None:
             one.clock.advance_to(START + timedelta(seconds=some.second))
             one.record([{**events[account], "id": f"{number}-{account}"} for account in some.accounts])
             paid += one.deliver()
+            recorded += some.events
     estimate = counted(simulate(FEW), stored_units())
-    share = HOURS / (30 * 24)
-    assert paid.write_units == pytest.approx((estimate.counters + estimate.snapshots) * share, rel=0.1)
+    expected = (estimate.counters + estimate.snapshots) / FEW.events
+    assert paid.write_units / recorded == pytest.approx(expected, rel=0.05)
