@@ -10,7 +10,7 @@ from urllib.parse import quote
 import pytest
 
 from quarterhour.statement_status.store import StatementStatusStore
-from quarterhour_tools.emulator.faults import Killed, Kind
+from quarterhour_tools.emulator.faults import FaultKind, Killed
 from quarterhour_tools.emulator.http_api import Response
 from tests.handlers.desk import send
 from tests.support.events import adjustment, refund, sale, void
@@ -326,9 +326,9 @@ def test_a_resolution_is_repeated_without_effect_and_other_ones_conflict(world: 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("death", [Kind.KILL_BEFORE, Kind.KILL_AFTER, Kind.RESET_AFTER])
+@pytest.mark.parametrize("death", [FaultKind.KILL_BEFORE, FaultKind.KILL_AFTER, FaultKind.RESET_AFTER])
 @pytest.mark.parametrize("call", range(6))
-def test_a_dispute_that_crashed_at_any_call_may_be_repeated(death: Kind, call: int) -> None:
+def test_a_dispute_that_crashed_at_any_call_may_be_repeated(death: FaultKind, call: int) -> None:
     with faulty() as (world, faults):
         keep_sealed(world, plan_of(), listed())
         world.sell("10.00")
@@ -420,9 +420,9 @@ def test_each_tick_goes_on_behind_the_disputes_that_the_last_one_looked_at(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("death", [Kind.KILL_BEFORE, Kind.KILL_AFTER, Kind.RESET_AFTER])
+@pytest.mark.parametrize("death", [FaultKind.KILL_BEFORE, FaultKind.KILL_AFTER, FaultKind.RESET_AFTER])
 def test_the_watch_may_die_at_any_call_while_it_resolves_a_dispute(
-    death: Kind, record_property: Callable[[str, object], None]
+    death: FaultKind, record_property: Callable[[str, object], None]
 ) -> None:
     with faulty() as (world, faults):
         for call in count():

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from quarterhour_tools.emulator.faults import Kind
+from quarterhour_tools.emulator.faults import FaultKind
 from tests.invariants.trial import GRACE, Trial, on_trial
 from tests.support.events import refund, sale
 
@@ -80,7 +80,7 @@ def test_a_claim_without_its_append_is_moved_when_its_quarter_hour_is_final(plac
 def crash_between_claim_and_append(place: Trial) -> None:
     """Leave claims of all but the refund, and none of their events."""
     place.send([sale("warm", "1")])
-    place.faults.arm(Kind.KILL_BEFORE, 2)
+    place.faults.arm(FaultKind.KILL_BEFORE, 2)
     place.send(EVENTS)
     assert place.faults.struck, "the crash did not happen"
     assert {item["id"] for item in place.ledger()} == {"warm"}
