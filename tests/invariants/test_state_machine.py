@@ -47,7 +47,7 @@ ORDERS = ["o1", "o2"]
 CONTENTS = [("10.00", "0.001"), ("7",), ("1.5",) * 30]
 PARTS = ["-4", "-0.001", "-7"]
 STEPS = [(before, after) for before, following in TRANSITIONS.items() for after in following]
-BUCKET_ENDS = [timedelta(seconds=seconds) for seconds in (1, 40, 85, 119, 121, 840, 901, 3600)]
+ADVANCES = [timedelta(seconds=seconds) for seconds in (1, 40, 85, 119, 121, 840, 901, 3600)]
 
 
 @st.composite
@@ -138,7 +138,7 @@ class Marketplace(RuleBasedStateMachine):
         with self._struck_by(fault):
             self.place.send_again()
 
-    @rule(by=st.sampled_from(BUCKET_ENDS))
+    @rule(by=st.sampled_from(ADVANCES))
     def time_passes(self, by: timedelta) -> None:
         self.place.clock.advance(by)
 
