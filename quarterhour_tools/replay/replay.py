@@ -381,10 +381,10 @@ class Replay:
                 return
             firing.done = answer.get("complete", True)
             if firing.done:
-                self._state_periods()
+                self._seal_periods()
                 return
 
-    def _state_periods(self) -> None:
+    def _seal_periods(self) -> None:
         """Follow the watch until it has sealed the periods that are due, if everything up to a cut-off is sealed."""
         now = self.clock.now()
         is_due = QuarterHour.at(now - self._stack.grace).start >= self._cut_off
@@ -527,7 +527,7 @@ def replaying(
     """Give the process a clock that follows a replay, for the length of the block.
 
     ``report`` gets a message for each line that was not read or not recorded. A request has at most ``most`` events.
-    ``orders``: send sales that name their order as orders, which are paid at once and billed. ``statements``: state
+    ``orders``: send sales that name their order as orders, which are paid at once and billed. ``statements``: seal
     each period at the first tick of the watch after everything up to its cut-off is sealed.
     """
     own_clock = ManualClock(_BEGINNING)

@@ -124,7 +124,7 @@ def live_with_events(world: World) -> None:
 
     read_everything(world, sealed["runs"][0])
 
-    discuss(world, sealed["runs"][0])
+    write_messages(world, sealed["runs"][0])
 
     world.deploy_schedule()
     for name in ("write", "read"):
@@ -155,7 +155,7 @@ def live_with_events(world: World) -> None:
         world.sample("repair-unpark")
 
 
-def discuss(world: World, run: str) -> None:
+def write_messages(world: World, run: str) -> None:
     """Write messages about subjects of all kinds, and read their threads."""
     assert world.sample("write-message")["statusCode"] == 201
     assert world.sample("write-message", kind="reports", subject=run)["statusCode"] == 201

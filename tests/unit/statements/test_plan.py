@@ -98,7 +98,7 @@ def test_a_period_that_cannot_be_sealed_is_refused_with_the_reason() -> None:
     assert "sealed already" in refused(OCTOBER, at_october)
     assert "before 2026-11" in refused(OCTOBER, Progress(), first=NOVEMBER)
     assert "before 2026-09" in refused(Period(2026, 8), Progress())
-    assert "state 2026-10 first" in refused(NOVEMBER, Progress(Period(2026, 9), Period(2026, 9)))
+    assert "seal 2026-10 first" in refused(NOVEMBER, Progress(Period(2026, 9), Period(2026, 9)))
 
 
 def test_the_next_period_and_the_one_under_way_are_accepted() -> None:

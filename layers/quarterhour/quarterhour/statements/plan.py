@@ -281,4 +281,4 @@ def check_request(period: Period, progress: Progress, calendar: Calendar, began:
         cut_off = calendar.cut_off(period).astimezone(UTC)
         raise ConflictError(f"{period} is open until its cut-off, {iso_millis(cut_off)}: ask for a preview, or wait")
     if period != upcoming:
-        raise ConflictError(f"{period} is not next: state {upcoming} first")
+        raise ConflictError(f"{period} is not next: seal {upcoming} first")
