@@ -1,8 +1,8 @@
 """Finds words that docs/words.md replaces, and sentences that are too long: ``words.py [PATH...]``.
 
-Names, docstrings and comments of Python files are searched, comments of JavaScript modules, and pages. Each finding is
-printed with its place and what to say instead; the exit code is 1 if there is one. Without paths, the whole project is
-searched.
+Names, docstrings and comments of Python files are searched, comments of JavaScript modules, templates and pages. Each
+finding is printed with its place and what to say instead; the exit code is 1 if there is one. Without paths, the whole
+project is searched.
 """
 
 import ast
@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 WORDS: Final = ROOT / "docs" / "words.md"
-SEARCHED: Final = (".ci", "layers", "functions", "quarterhour_tools", "benchmarks", "tests", "docs", "*.md")
+SEARCHED: Final = (".ci", "layers", "functions", "quarterhour_tools", "benchmarks", "tests", "docs", "*.md", "*.yaml")
 SKIPPED: Final = frozenset({"released", "vendor"})  # what an earlier version or somebody else has written
 QUOTING: Final = ("CHANGELOG.md", "words.md")  # pages that name the old words in `code`
 LONGEST: Final = 40  # words of a sentence
@@ -31,6 +31,7 @@ CODE: Final = re.compile(r"(`+)(.+?)\1", re.DOTALL)
 LINK_TARGET: Final = re.compile(r"\]\([^)\s]*\)")
 SCRIPT_BLOCK: Final = re.compile(r"^[ \t]*/\*+(.*?)\*/", re.DOTALL | re.MULTILINE)
 SCRIPT_LINE: Final = re.compile(r"(?:^|\s)// (.*)")
+TEMPLATE_COMMENT: Final = re.compile(r"^[ \t]*# ?", re.MULTILINE)
 SENTENCE_END: Final = re.compile(r"(?<=[.!?])[\"')*_]*\s+(?=[\"'(\[*_]*[A-Z0-9])")
 WORD: Final = re.compile(r"\S*\w\S*")
 
@@ -232,7 +233,14 @@ def in_script(path: Path, vocabulary: Vocabulary) -> Iterator[Finding]:
             yield Finding(passage.line + below, message)
 
 
-READERS: Final = {".md": in_page, ".py": in_module, ".js": in_script}
+def in_template(path: Path, vocabulary: Vocabulary) -> Iterator[Finding]:
+    """Yield the findings of a template: its comments, its descriptions, and the logical names."""
+    text = TEMPLATE_COMMENT.sub("", path.read_text("utf-8"))
+    for below, message in vocabulary.found("text", text):
+        yield Finding(1 + below, message)
+
+
+READERS: Final = {".md": in_page, ".py": in_module, ".js": in_script, ".yaml": in_template}
 """What finds the findings of a file, by how its name ends."""
 
 

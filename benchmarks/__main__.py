@@ -65,11 +65,11 @@ RULES: Final = (
     "Units by DynamoDB's published sizing rules, metered on the requests to the embedded engine. The rules do not say "
     "what a transaction's index entries cost; they count double, as the transaction does."
 )
-MADE_UP: Final = f"On a ledger that is made as it is read, {EVENTS} events of {ITEM_BYTES} bytes in each bucket."
+MADE_UP: Final = f"On a ledger that is made as it is read, {EVENTS} events of {ITEM_BYTES} bytes in each quarter-hour."
 WHOLE_RUN: Final = (
-    "Four buckets, 100 events of each account in each: with the control items and the proof of the counters."
+    "Four quarter-hours, 100 events of each account in each: with the control items and the proof of the counters."
 )
-SCAN: Final = "What people start with: read the table, keep what has the bucket. A filter costs the same."
+SCAN: Final = "What people start with: read the table, keep what has the quarter-hour. A filter costs the same."
 IN_A_ROW: Final = f"Calls that wait for each other, where {AT_A_TIME} are made at a time."
 EMBEDDED: Final = "Of the whole request on the embedded engine, whose time it mostly is, with one call at a time."
 AT_ONCE: Final = (

@@ -33,7 +33,7 @@ from quarterhour_tools.loading.event_file import Source, open_source
 from quarterhour_tools.operations import bill, deployment, held, rerate, restore, statements
 from quarterhour_tools.output import as_json, counted, print_table, printable
 from quarterhour_tools.replay import demo
-from quarterhour_tools.replay.replay import VERDICTS, Accounts, Outcome, Replay, replaying
+from quarterhour_tools.replay.replay import VERDICTS, Accounts, Replay, ReplayResult, replaying
 from quarterhour_tools.sign_in import provider
 from quarterhour_tools.sign_in.people import PEOPLE
 
@@ -474,7 +474,7 @@ def _play(replay: Replay, name: str, source: Source, bar: Progress) -> None:
     bar.remove_task(task)
 
 
-def _show(outcome: Outcome) -> None:
+def _show(outcome: ReplayResult) -> None:
     console = Console(highlight=False)
     verdicts = ", ".join(f"{outcome.verdicts.get(name, 0):,} {name}" for name in VERDICTS)
     console.print(f"{outcome.sent:,} sent: {verdicts}")

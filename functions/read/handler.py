@@ -10,8 +10,6 @@ from typing import Any, Final
 
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
-from quarterhour.acceptance import routes as acceptance
-from quarterhour.acceptance.queries import AcceptanceQueries
 from quarterhour.agencies import routes as agencies
 from quarterhour.agencies.agency import AGENCIES
 from quarterhour.agencies.queries import AgencyQueries
@@ -52,6 +50,8 @@ from quarterhour.schedule.store import ScheduleStore
 from quarterhour.snapshots import routes as snapshots
 from quarterhour.snapshots.layers import LAYERS, parse_layers
 from quarterhour.snapshots.queries import Layers, SnapshotQueries
+from quarterhour.statement_status import routes as statement_status
+from quarterhour.statement_status.queries import StatementStatusQueries
 from quarterhour.statements import routes as statements
 from quarterhour.statements.owner import OWNERS
 from quarterhour.statements.queries import StatementQueries
@@ -104,7 +104,7 @@ ledger.read_one(routes, events, ExplanationQueries(events, rate_card_queries), S
 held.read(routes, HeldQueries(entities))
 locations.read(routes, LocationQueries(entities))
 statements.read(routes, statement_queries, account_queries)
-acceptance.read(routes, AcceptanceQueries(entities), statement_queries, account_queries)
+statement_status.read(routes, StatementStatusQueries(entities), statement_queries, account_queries)
 orders.read(routes, OrderQueries(entities))
 documents.read(routes, document_queries, (AGENCIES, OWNERS, RATE_CARDS))
 agencies.read(routes, agency_queries)

@@ -8,8 +8,6 @@ from typing import Any
 
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
-from quarterhour.acceptance.service import AcceptanceService, DisputeWatch
-from quarterhour.acceptance.store import AcceptanceStore
 from quarterhour.aws import clients
 from quarterhour.aws.entity_table import EntityReader
 from quarterhour.aws.executions import Executions
@@ -24,6 +22,8 @@ from quarterhour.reports.store import CheckpointStore, began
 from quarterhour.schedule.expression import EXPECTED, checked
 from quarterhour.schedule.service import ScheduleReconciler
 from quarterhour.schedule.store import ScheduleStore
+from quarterhour.statement_status.service import DisputeWatch, StatementStatusService
+from quarterhour.statement_status.store import StatementStatusStore
 from quarterhour.statements.starting import StatementStarter
 from quarterhour.statements.store import ProgressStore
 
@@ -40,7 +40,7 @@ poster = HeldPoster(
     recorder_of(env, dynamodb, workers, "WATCH_TIMEOUT_SECONDS"),
 )
 events = EventLookup(dynamodb, env.text("IDENTITY_TABLE"), env.text("LEDGER_TABLE"))
-disputes = DisputeWatch(AcceptanceService(AcceptanceStore(dynamodb, entities), events), workers)
+disputes = DisputeWatch(StatementStatusService(StatementStatusStore(dynamodb, entities), events), workers)
 starter = StatementStarter(
     CheckpointStore(dynamodb, entity_table),
     ProgressStore(dynamodb, entity_table),

@@ -7,9 +7,6 @@ from typing import Any
 
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
-from quarterhour.acceptance import routes as acceptance
-from quarterhour.acceptance.service import AcceptanceService
-from quarterhour.acceptance.store import AcceptanceStore
 from quarterhour.agencies import routes as agencies
 from quarterhour.agencies.agency import AGENCIES
 from quarterhour.aws import clients
@@ -34,6 +31,9 @@ from quarterhour.schedule import routes as schedule
 from quarterhour.schedule.expression import EXPECTED, checked
 from quarterhour.schedule.service import ScheduleReconciler
 from quarterhour.schedule.store import ScheduleStore
+from quarterhour.statement_status import routes as statement_status
+from quarterhour.statement_status.service import StatementStatusService
+from quarterhour.statement_status.store import StatementStatusStore
 from quarterhour.statements.owner import OWNERS
 from quarterhour.threads import routes as threads
 from quarterhour.threads.service import ThreadService
@@ -67,7 +67,7 @@ threads.write(
     Subjects(events, entities, DocumentQueries(entities).may_read),
 )
 schedule.write(routes, ScheduleReconciler(schedule_store, env.parsed("REPORT_RATE", EXPECTED, checked)))
-acceptance.write(routes, AcceptanceService(AcceptanceStore(dynamodb, entities), events))
+statement_status.write(routes, StatementStatusService(StatementStatusStore(dynamodb, entities), events))
 
 
 @observed

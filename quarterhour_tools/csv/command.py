@@ -19,7 +19,7 @@ from quarterhour_tools.csv.events import events
 from quarterhour_tools.csv.file import COMMONEST, STDIN, UTF_8, TextFile, open_text
 from quarterhour_tools.csv.guess import guess
 from quarterhour_tools.csv.map import CsvMap, load_map, read_map, shipped_maps
-from quarterhour_tools.csv.table import BadRow, Record, Table, read_table
+from quarterhour_tools.csv.table import BadRow, CsvRecord, Table, read_table
 from quarterhour_tools.output import counted, printable
 
 MOST_SHOWN: Final = 100
@@ -169,7 +169,7 @@ def _convert(file: TextFile, csv_map: CsvMap, settings: dict[str, str], args: ar
     counts = Counter[str]()
     table = read_table(file.lines(), csv_map.file, csv_map.used_by)
 
-    def counted_rows() -> Iterator[Record | BadRow]:
+    def counted_rows() -> Iterator[CsvRecord | BadRow]:
         for row in islice(table.rows, args.limit):
             counts["rows"] += 1
             yield row

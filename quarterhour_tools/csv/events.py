@@ -15,12 +15,12 @@ from quarterhour_tools.csv.errors import CellError, EmptyCellError
 from quarterhour_tools.csv.file import BROKEN
 from quarterhour_tools.csv.map import ROW, CsvMap, EventMap, Value
 from quarterhour_tools.csv.numbers import NumberForm
-from quarterhour_tools.csv.table import BadRow, Record, Table
-from quarterhour_tools.csv.totals import Totals
+from quarterhour_tools.csv.table import BadRow, CsvRecord, Table
+from quarterhour_tools.csv.totals import FileTotals
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class MappedEvent:
     """A CloudEvent that the ledger accepts, as a JSON object, and its time in UTC."""
 
     time: datetime | None
@@ -29,7 +29,7 @@ class Event:
 
 def events(
     table: Table, csv_map: CsvMap, settings: dict[str, str] | None = None, *, whole: bool = True
-) -> Iterator[Event | BadRow]:
+) -> Iterator[MappedEvent | BadRow]:
     """Convert each row into its events, or into one bad row.
 
     The rows are numbered from 1, bad rows too, so that a fixed row does not change the ids of the others. `settings`
@@ -37,7 +37,7 @@ def events(
     """
     places = [(column, table.header.index(column), clean) for column, clean in csv_map.clean.items()]
     filled = dict.fromkeys((column for column, clean in csv_map.clean.items() if clean.fill_down), "")
-    totals = Totals(csv_map.total) if csv_map.total else None
+    totals = FileTotals(csv_map.total) if csv_map.total else None
     line = 0
     for ordinal, found in enumerate(table.rows, 1):
         line = found.line
@@ -63,7 +63,7 @@ def events(
         yield from totals.problems(line)
 
 
-def _usable(row: Record | BadRow, columns: int, *, fill: bool) -> Record | BadRow:
+def _usable(row: CsvRecord | BadRow, columns: int, *, fill: bool) -> CsvRecord | BadRow:
     """Return a row whose cells can be used, or a bad row. With `fill`, cells may be missing at the end."""
     if isinstance(row, BadRow):
         return row
@@ -81,7 +81,7 @@ def _usable(row: Record | BadRow, columns: int, *, fill: bool) -> Record | BadRo
     return row
 
 
-def _event(cells: Cells, event_map: EventMap, numbers: NumberForm) -> Event:
+def _event(cells: Cells, event_map: EventMap, numbers: NumberForm) -> MappedEvent:
     """Return one event of a row; raise `CellError` if a cell is unusable or the ledger would reject the event."""
     amount = event_map.amount(cells) if event_map.amount else money.ZERO
     body: dict[str, Any] = {"specversion": "1.0"}
@@ -99,7 +99,7 @@ def _event(cells: Cells, event_map: EventMap, numbers: NumberForm) -> Event:
     read = unreserved(read_event(body))
     if isinstance(read, Rejection):
         raise CellError("; ".join(f"{each.field} {each.problem}, not {each.expected}" for each in read.problems))
-    return Event(read.time, body)
+    return MappedEvent(read.time, body)
 
 
 def _check_signs(cells: Cells, columns: Iterable[str], currency: str, numbers: NumberForm) -> None:

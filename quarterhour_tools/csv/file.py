@@ -64,7 +64,7 @@ _CONTROLS: Final = bytes(set(range(32)) - set(b"\t\n\r\f"))
 _CONTROL_SHARE: Final = 20
 
 
-class Line(NamedTuple):
+class FileLine(NamedTuple):
     """A line of the file with its end, numbered from 1; `text` is `None` if it is longer than `LONGEST`."""
 
     number: int
@@ -84,7 +84,7 @@ class TextFile:
     _source: "_Source"
     problem: str | None = None
 
-    def lines(self) -> Iterator[Line]:
+    def lines(self) -> Iterator[FileLine]:
         """Yield the lines, until the end or a problem."""
         try:
             yield from numbered(self._text)
@@ -93,15 +93,15 @@ class TextFile:
         self.problem = self._source.problem or self.problem
 
 
-def numbered(text: io.TextIOBase) -> Iterator[Line]:
+def numbered(text: io.TextIOBase) -> Iterator[FileLine]:
     """Yield the lines of an open text without its byte order mark. A line that is too long is skipped to its end."""
     number = 0
     while line := text.readline(LONGEST + 1):
         number += 1
         if len(line) <= LONGEST:
-            yield Line(number, line.removeprefix("\ufeff") if number == 1 else line)
+            yield FileLine(number, line.removeprefix("\ufeff") if number == 1 else line)
             continue
-        yield Line(number, None)
+        yield FileLine(number, None)
         while line and not line.endswith(("\n", "\r")):
             line = text.readline(LONGEST)
 

@@ -27,8 +27,8 @@ from quarterhour_tools.csv.column_names import (
 )
 from quarterhour_tools.csv.columns import PLACEHOLDERS, Column, columns, is_text
 from quarterhour_tools.csv.errors import FileError, MapError
-from quarterhour_tools.csv.events import Event, events
-from quarterhour_tools.csv.file import Line
+from quarterhour_tools.csv.events import MappedEvent, events
+from quarterhour_tools.csv.file import FileLine
 from quarterhour_tools.csv.map import load_map, read_map, shipped_maps
 from quarterhour_tools.csv.numbers import (
     BRACKETS,
@@ -42,7 +42,7 @@ from quarterhour_tools.csv.numbers import (
 from quarterhour_tools.csv.table import (
     DELIMITERS,
     HEADER_LINES,
-    Record,
+    CsvRecord,
     Table,
     names,
     read_table,
@@ -105,7 +105,9 @@ class Proposal:
         return "\n".join(lines[1:]) + "\n"
 
 
-def guess(lines: Iterable[Line], name: str, *, encoding: str | None, encoding_in_doubt: bool) -> tuple[str, Proposal]:
+def guess(
+    lines: Iterable[FileLine], name: str, *, encoding: str | None, encoding_in_doubt: bool
+) -> tuple[str, Proposal]:
     """Return a map for the lines of a file, as text and as the proposal that it was made of.
 
     `encoding` is the encoding to declare, `None` for UTF-8; it is a question if it is in doubt. Raises
@@ -125,7 +127,7 @@ def guess(lines: Iterable[Line], name: str, *, encoding: str | None, encoding_in
     width = len(table.header)
     if width > _MOST_COLUMNS:
         raise FileError(f"has {width:,} columns: a map is proposed for at most {_MOST_COLUMNS:,}")
-    cells = [row.cells for row in table.rows if isinstance(row, Record)]
+    cells = [row.cells for row in table.rows if isinstance(row, CsvRecord)]
     totals = [[*row, *[""] * (width - len(row))] for row in cells if len(row) <= width and _is_total(row)]
     rows = [row for row in cells if len(row) == width and not _is_total(row)]
     found, counts = columns(table.header, rows), Counter(table.header)
@@ -140,7 +142,7 @@ def guess(lines: Iterable[Line], name: str, *, encoding: str | None, encoding_in
     return text, proposal
 
 
-def _first(lines: Iterable[Line]) -> Iterator[Line]:
+def _first(lines: Iterable[FileLine]) -> Iterator[FileLine]:
     """Yield the first lines, until there are enough of them or of their characters."""
     characters = 0
     for line in islice(lines, LINES):
@@ -150,11 +152,11 @@ def _first(lines: Iterable[Line]) -> Iterator[Line]:
         yield line
 
 
-def _layout(lines: list[Line]) -> tuple[str, int]:
+def _layout(lines: list[FileLine]) -> tuple[str, int]:
     """Return the delimiter and the index of the line with which the table begins."""
     best, place = (0, 0), None
     for delimiter in DELIMITERS:
-        rows = [row for row in records(iter(lines[:HEADER_LINES]), delimiter, '"') if isinstance(row, Record)]
+        rows = [row for row in records(iter(lines[:HEADER_LINES]), delimiter, '"') if isinstance(row, CsvRecord)]
         widths = Counter(len(row.cells) for row in rows if len(row.cells) > 1)
         if widths and (score := max((count, width) for width, count in widths.items())) > best:
             first = _first_row([row for row in rows if len(row.cells) == score[1] and _filled(row) > 1])
@@ -165,7 +167,7 @@ def _layout(lines: list[Line]) -> tuple[str, int]:
     return place
 
 
-def _first_row(rows: list[Record]) -> Record | None:
+def _first_row(rows: list[CsvRecord]) -> CsvRecord | None:
     """Return the row with which the table begins: the fullest one of names, after titles with fewer cells filled."""
     named = [row for row in rows if all(is_text(cell) for cell in row.cells if cell.strip())]
     if named:
@@ -175,15 +177,15 @@ def _first_row(rows: list[Record]) -> Record | None:
     return next(iter(rows), None)
 
 
-def _filled(row: Record) -> int:
+def _filled(row: CsvRecord) -> int:
     return sum(bool(cell.strip()) for cell in row.cells)
 
 
-def _table(lines: list[Line], delimiter: str, start: int, proposal: Proposal) -> tuple[Table, int | None]:
+def _table(lines: list[FileLine], delimiter: str, start: int, proposal: Proposal) -> tuple[Table, int | None]:
     """Return the table that begins at a line, and the number of its header line; `None` without a header."""
     rows = records(iter(lines[start:]), delimiter, '"')
     top = next(rows)
-    if not isinstance(top, Record):
+    if not isinstance(top, CsvRecord):
         raise FileError("is not a table: its first row is not CSV")
     proposal.certain.append(f"{_quoted(delimiter)} separates the columns")
     header = names(top.cells)
@@ -473,7 +475,7 @@ class _Guesser:
         )
 
 
-def _samples(lines: list[Line], proposal: Proposal, header_line: int | None) -> list[str]:
+def _samples(lines: list[FileLine], proposal: Proposal, header_line: int | None) -> list[str]:
     """Return the first rows as events, in JSON, or why they give none."""
     csv_map = load_map(proposal.toml(answered=True))
     try:
@@ -484,7 +486,7 @@ def _samples(lines: list[Line], proposal: Proposal, header_line: int | None) -> 
         table = read_table(lines, csv_map.file, csv_map.used_by)
     shown = []
     for one in islice(events(table, csv_map, whole=False), SAMPLES):
-        if isinstance(one, Event):
+        if isinstance(one, MappedEvent):
             shown.append(json.dumps(one.body, ensure_ascii=False))
         else:
             shown.append(f"line {one.line}: {one.reason}")

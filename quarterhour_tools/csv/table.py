@@ -12,7 +12,7 @@ from itertools import chain, islice
 from typing import Final
 
 from quarterhour_tools.csv.errors import MapError
-from quarterhour_tools.csv.file import LONGEST, Line
+from quarterhour_tools.csv.file import LONGEST, FileLine
 
 DELIMITERS: Final = (",", ";", "\t", "|")
 """The delimiters that are tried if the map names none; `,` counts if a single column leaves the choice open."""
@@ -40,7 +40,7 @@ class FileForm:
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class CsvRecord:
     """One row of the file: its cells, and the physical line on which it starts."""
 
     line: int
@@ -60,10 +60,10 @@ class Table:
     """The names of the columns, and the rows under them."""
 
     header: list[str]
-    rows: Iterator[Record | BadRow]
+    rows: Iterator[CsvRecord | BadRow]
 
 
-def read_table(lines: Iterable[Line], form: FileForm, used_by: Mapping[str, str]) -> Table:
+def read_table(lines: Iterable[FileLine], form: FileForm, used_by: Mapping[str, str]) -> Table:
     """Return the table in the lines of a file.
 
     `used_by` has, for each column that must be there, the entry of the map that uses it. Raises `MapError` if no line
@@ -78,7 +78,7 @@ def read_table(lines: Iterable[Line], form: FileForm, used_by: Mapping[str, str]
     start, delimiter = _header_place(first, form, used_by)
     rows = records(chain(first[start:], lines), delimiter, form.quote)
     top = next(rows, None)
-    if not isinstance(top, Record):
+    if not isinstance(top, CsvRecord):
         raise MapError("file.columns", "the file has no header line, and the map names no columns")
     header = names(top.cells)
     check_columns(header, used_by)
@@ -98,7 +98,7 @@ def check_columns(header: list[str], used_by: Mapping[str, str]) -> None:
             raise MapError(field, f"the file has {found} {column!r}; it has {', '.join(header)}")
 
 
-def _header_place(first: list[Line], form: FileForm, used_by: Mapping[str, str]) -> tuple[int, str]:
+def _header_place(first: list[FileLine], form: FileForm, used_by: Mapping[str, str]) -> tuple[int, str]:
     """Return the index of the header among the first lines, and the delimiter of the file.
 
     If no line has all columns, it is the line that has most of them.
@@ -121,12 +121,12 @@ def _header_place(first: list[Line], form: FileForm, used_by: Mapping[str, str])
     return place
 
 
-def header_at(first: list[Line], start: int, delimiter: str, quote: str | None) -> tuple[list[str], int]:
+def header_at(first: list[FileLine], start: int, delimiter: str, quote: str | None) -> tuple[list[str], int]:
     """Return the names in the row that begins at one of the first lines, and its lines; no names if there is no row."""
     lines = first[start : start + _LONGEST_HEADER]
     left = iter(lines)
     top = next(records(left, delimiter, quote), None)
-    if not isinstance(top, Record) or top.line != first[start].number:
+    if not isinstance(top, CsvRecord) or top.line != first[start].number:
         return [], 0
     return names(top.cells), len(lines) - sum(1 for _ in left)
 
@@ -142,7 +142,7 @@ class _LongRowError(Exception):
     """The lines of a row are longer than `LONGEST`."""
 
 
-def records(lines: Iterator[Line], delimiter: str, quote: str | None) -> Iterator[Record | BadRow]:
+def records(lines: Iterator[FileLine], delimiter: str, quote: str | None) -> Iterator[CsvRecord | BadRow]:
     """Split lines into rows. A quoted cell may hold line ends; blank lines are skipped.
 
     If a row is not CSV, its first line is a bad row, and its other lines are read again: an unclosed quote loses no
@@ -161,17 +161,17 @@ def records(lines: Iterator[Line], delimiter: str, quote: str | None) -> Iterato
             reader = _reader(feed.texts(), delimiter, quote)
         else:
             if cells:
-                yield Record(feed.taken[0].number, cells)
+                yield CsvRecord(feed.taken[0].number, cells)
 
 
 class _Feed:
     """The lines that a reader takes for one row."""
 
-    def __init__(self, lines: Iterator[Line]) -> None:
+    def __init__(self, lines: Iterator[FileLine]) -> None:
         self._lines = lines
-        self._again: deque[Line] = deque()
+        self._again: deque[FileLine] = deque()
         self._left = _MOST_AGAIN
-        self.taken: list[Line] = []
+        self.taken: list[FileLine] = []
 
     def texts(self) -> Iterator[str]:
         """Yield the texts of the lines; raise an error at a line or a row that is too long."""

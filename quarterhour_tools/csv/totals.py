@@ -19,7 +19,7 @@ class _Line(NamedTuple):
     numbers: dict[str, Decimal]
 
 
-class Totals:
+class FileTotals:
     """The sums of the rows of a file, and the totals that the file gives, wherever they stand."""
 
     def __init__(self, total: TotalMap) -> None:

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from quarterhour_tools.emulator.template import StreamMapping
 
-Record = dict[str, Any]
+StreamRecord = dict[str, Any]
 """A stream record in the form that a function gets."""
 
 LARGEST_BATCH: Final = 6_000_000
@@ -21,7 +21,7 @@ RETRIES_EXHAUSTED: Final = "RetryAttemptsExhausted"
 AGE_EXCEEDED: Final = "RecordAgeExceeded"
 
 
-def lambda_record(record: Mapping[str, Any], stream_arn: str, region: str, created: datetime) -> Record:
+def lambda_record(record: Mapping[str, Any], stream_arn: str, region: str, created: datetime) -> StreamRecord:
     """Return a record of the Streams API in the form that Lambda passes to a function.
 
     ``created`` replaces the time of the write, which the engine takes from another clock than the ledger's.
@@ -40,10 +40,10 @@ def lambda_record(record: Mapping[str, Any], stream_arn: str, region: str, creat
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class StreamBatch:
     """Records to deliver in one invocation, the number of tries so far, and the instant of the next try."""
 
-    records: tuple[Record, ...]
+    records: tuple[StreamRecord, ...]
     due: datetime
     tries: int = 0
 
@@ -52,20 +52,20 @@ class Batch:
 class GivenUp:
     """Records that are not delivered again, and why."""
 
-    records: tuple[Record, ...]
+    records: tuple[StreamRecord, ...]
     condition: str
     tries: int
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class DeliveryResult:
     """The result of a delivery: the batches still to deliver, in order, and the records given up."""
 
-    batches: tuple[Batch, ...] = ()
+    batches: tuple[StreamBatch, ...] = ()
     given_up: GivenUp | None = None
 
 
-def batch_length(records: Sequence[Record], batch_size: int) -> int:
+def batch_length(records: Sequence[StreamRecord], batch_size: int) -> int:
     """Return how many records the next batch takes: at most ``batch_size``, and at most ``LARGEST_BATCH`` bytes."""
     room = LARGEST_BATCH
     for number, record in enumerate(islice(records, batch_size)):
@@ -75,7 +75,7 @@ def batch_length(records: Sequence[Record], batch_size: int) -> int:
     return min(len(records), batch_size)
 
 
-def redelivered_from(response: object, records: Sequence[Record], *, reports_failures: bool) -> int | None:
+def redelivered_from(response: object, records: Sequence[StreamRecord], *, reports_failures: bool) -> int | None:
     """Return the index of the first record to deliver again; the number of records if all are done.
 
     ``None`` means that the whole batch failed: the response is malformed or names an unknown record.
@@ -94,7 +94,7 @@ def redelivered_from(response: object, records: Sequence[Record], *, reports_fai
         return None
 
 
-def outcome(batch: Batch, first: int | None, mapping: StreamMapping, now: datetime) -> Outcome:
+def outcome(batch: StreamBatch, first: int | None, mapping: StreamMapping, now: datetime) -> DeliveryResult:
     """Plan the steps after a delivery; ``first`` is the result of ``redelivered_from``.
 
     Records before the first failed one are done. A batch that failed as a whole is halved if the mapping bisects; this
@@ -102,20 +102,22 @@ def outcome(batch: Batch, first: int | None, mapping: StreamMapping, now: dateti
     """
     length = len(batch.records)
     if first == length:
-        return Outcome()
+        return DeliveryResult()
     if first:
-        return Outcome((Batch(batch.records[first:], now),))
+        return DeliveryResult((StreamBatch(batch.records[first:], now),))
     if first is None and mapping.bisect and length > 1:
         middle = length // 2
-        return Outcome(tuple(replace(batch, records=half) for half in (batch.records[:middle], batch.records[middle:])))
+        return DeliveryResult(
+            tuple(replace(batch, records=half) for half in (batch.records[:middle], batch.records[middle:]))
+        )
     tries = batch.tries + 1
     if mapping.retries is not None and tries > mapping.retries:
-        return Outcome(given_up=GivenUp(batch.records, RETRIES_EXHAUSTED, tries))
+        return DeliveryResult(given_up=GivenUp(batch.records, RETRIES_EXHAUSTED, tries))
     pause = _FIRST_PAUSE * 2 ** min(tries - 1, _DOUBLINGS)
-    return Outcome((Batch(batch.records, now + pause, tries),))
+    return DeliveryResult((StreamBatch(batch.records, now + pause, tries),))
 
 
-def too_old(batch: Batch, mapping: StreamMapping, now: datetime) -> tuple[GivenUp | None, Batch | None]:
+def too_old(batch: StreamBatch, mapping: StreamMapping, now: datetime) -> tuple[GivenUp | None, StreamBatch | None]:
     """Split a batch that has failed into the records that are too old to retry, and the rest."""
     if mapping.record_age is None or not batch.tries:
         return None, batch

@@ -53,7 +53,7 @@ from moto.moto_api._internal import mock_random
 from quarterhour_tools.emulator.direct import REGION, construct_endpoint, create_request, process_request
 from quarterhour_tools.emulator.partiql import insertion
 
-Place = tuple[DynamoType, DynamoType | None]
+ItemKey = tuple[DynamoType, DynamoType | None]
 """The key of an item in its table: hash and range key."""
 
 _TEXT: Final = "S"
@@ -105,7 +105,7 @@ def _transact(backend: DynamoDBBackend, transact_items: list[dict[str, Any]]) ->
             raise
 
 
-def _touched(backend: DynamoDBBackend, operations: Iterable[dict[str, Any]]) -> Iterator[tuple[Table, Place]]:
+def _touched(backend: DynamoDBBackend, operations: Iterable[dict[str, Any]]) -> Iterator[tuple[Table, ItemKey]]:
     """Yield the table and key that each operation writes; a malformed operation writes none."""
     for operation in operations:
         table = backend.tables.get(operation.get("TableName", ""))
@@ -114,11 +114,11 @@ def _touched(backend: DynamoDBBackend, operations: Iterable[dict[str, Any]]) -> 
                 yield table, backend.get_keys_value(table, operation.get("Key") or operation["Item"])
 
 
-def _stored(table: Table, place: Place) -> Item | None:
+def _stored(table: Table, place: ItemKey) -> Item | None:
     return table.get_item(*place)
 
 
-def _put_back(table: Table, place: Place, item: Item | None) -> None:
+def _put_back(table: Table, place: ItemKey, item: Item | None) -> None:
     hash_key, range_key = place
     items: Any = table.items if range_key is None else table.items[hash_key]
     key = hash_key if range_key is None else range_key
@@ -225,13 +225,13 @@ def _in_index(table: Table, attribute: str, value: DynamoType) -> Any:  # noqa: 
     return found
 
 
-def _candidates(table: Table) -> defaultdict[tuple[str, str], dict[Place, None]]:
+def _candidates(table: Table) -> defaultdict[tuple[str, str], dict[ItemKey, None]]:
     """Return the keys of the items that have or had each value of an index's hash key; built at first use."""
     if "candidates" not in table.__dict__:
         table.__dict__["candidates"] = defaultdict(dict)
         for item in table.all_items():
             _index(table, item)
-    candidates: defaultdict[tuple[str, str], dict[Place, None]] = table.__dict__["candidates"]
+    candidates: defaultdict[tuple[str, str], dict[ItemKey, None]] = table.__dict__["candidates"]
     return candidates
 
 

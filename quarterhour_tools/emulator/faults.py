@@ -26,7 +26,7 @@ from quarterhour_tools.emulator.partiql import insertion
 from quarterhour_tools.errors import ToolError
 
 
-class Kind(Enum):
+class FaultKind(Enum):
     """A kind of fault at a call."""
 
     THROTTLE = "throttle"
@@ -83,16 +83,16 @@ class Call:
         return f"{self.position} {self.service}.{self.operation}"
 
 
-def fits(kind: Kind, call: Call) -> bool:
+def fits(kind: FaultKind, call: Call) -> bool:
     """Tell whether a kind of fault can occur at a call."""
     match kind:
-        case Kind.UNPROCESSED:
+        case FaultKind.UNPROCESSED:
             return call.operation in _BATCHES
-        case Kind.STATEMENTS_BEFORE | Kind.STATEMENTS_AFTER:
+        case FaultKind.STATEMENTS_BEFORE | FaultKind.STATEMENTS_AFTER:
             return call.operation == _STATEMENTS
-        case Kind.CANCEL:
+        case FaultKind.CANCEL:
             return call.operation == _TRANSACTION
-        case Kind.CONFLICT:
+        case FaultKind.CONFLICT:
             return call.operation == _TRANSACTION or (call.service == "dynamodb" and call.operation in _CONDITIONAL)
         case _:
             return True
@@ -102,8 +102,8 @@ def fits(kind: Kind, call: Call) -> bool:
 class Spec:
     """The faults to inject: the chance of each kind (0 to 1), the positions, and the seed of the random numbers."""
 
-    chances: dict[Kind, float] = field(default_factory=dict)
-    positions: dict[int, Kind] = field(default_factory=dict)
+    chances: dict[FaultKind, float] = field(default_factory=dict)
+    positions: dict[int, FaultKind] = field(default_factory=dict)
     seed: int = 0
 
     @classmethod
@@ -117,13 +117,13 @@ class Spec:
                     seed = int(part.removeprefix("seed="))
                 elif "@" in part:
                     name, position = part.split("@")
-                    spec.positions[int(position)] = Kind(name)
+                    spec.positions[int(position)] = FaultKind(name)
                 else:
                     name, chance = part.split("=")
-                    kinds = list(Kind) if name == _ALL else [Kind(name)]
+                    kinds = list(FaultKind) if name == _ALL else [FaultKind(name)]
                     spec.chances.update(dict.fromkeys(kinds, _chance(chance) / len(kinds)))
             except ValueError as error:
-                names = ", ".join(kind.value for kind in Kind)
+                names = ", ".join(kind.value for kind in FaultKind)
                 raise ToolError(
                     f"--faults: {part!r} is not one of KIND=CHANCE, KIND@POSITION, seed=N; kinds: {names}, all"
                 ) from error
@@ -143,7 +143,7 @@ class Faults:
     def __init__(self, spec: Spec | None = None) -> None:
         self.spec = spec or Spec()
         self.calls: list[Call] = []
-        self.struck: list[tuple[Call, Kind]] = []
+        self.struck: list[tuple[Call, FaultKind]] = []
         self.capacity: Capacity | None = None
         """Limits the writes to a table; ``None``: no limit."""
         self._random = random.Random(self.spec.seed)  # noqa: S311 - reproducible, not secret  # nosec B311
@@ -151,7 +151,7 @@ class Faults:
         self._actions: dict[int, Callable[[], object]] = {}
         self._plain = URLLib3Session()
 
-    def arm(self, kind: Kind, after: int = 0) -> None:
+    def arm(self, kind: FaultKind, after: int = 0) -> None:
         """Inject a fault ``after`` calls from now, or at the first later call that it fits."""
         self.spec.positions[len(self.calls) + after] = kind
 
@@ -266,7 +266,7 @@ class Faults:
                 capacity.take(capacity.price(_STATEMENTS, {"Statements": [statement]})({"Responses": [{}]}))
         return _fail_statements(request, failed, send)
 
-    def _kind(self, call: Call) -> Kind | None:
+    def _kind(self, call: Call) -> FaultKind | None:
         """Choose the fault of a call: one whose position is reached and that fits, else one by chance."""
         for position, kind in sorted(self.spec.positions.items()):
             if position <= call.position and fits(kind, call):
@@ -280,32 +280,34 @@ class Faults:
         return None
 
     def _strike(
-        self, kind: Kind, call: Call, request: AWSPreparedRequest, send: Callable[[], AWSResponse]
+        self, kind: FaultKind, call: Call, request: AWSPreparedRequest, send: Callable[[], AWSResponse]
     ) -> AWSResponse:
         match kind:
-            case Kind.THROTTLE | Kind.SERVER_ERROR | Kind.CONFLICT | Kind.CANCEL:
+            case FaultKind.THROTTLE | FaultKind.SERVER_ERROR | FaultKind.CONFLICT | FaultKind.CANCEL:
                 return _refusal(kind, call, request)
-            case Kind.UNPROCESSED:
+            case FaultKind.UNPROCESSED:
                 return _half(call, request, send)
-            case Kind.STATEMENTS_BEFORE | Kind.STATEMENTS_AFTER:
+            case FaultKind.STATEMENTS_BEFORE | FaultKind.STATEMENTS_AFTER:
                 return self._fail_statements(kind, request, send)
-            case Kind.SLOW:
+            case FaultKind.SLOW:
                 clock.sleep(SLOW_SECONDS)
                 return send()
-            case Kind.RESET_BEFORE:
+            case FaultKind.RESET_BEFORE:
                 raise ConnectionClosedError(endpoint_url=request.url)
-            case Kind.RESET_AFTER:
+            case FaultKind.RESET_AFTER:
                 send()
                 raise ConnectionClosedError(endpoint_url=request.url)
-            case Kind.KILL_BEFORE:
+            case FaultKind.KILL_BEFORE:
                 raise Killed(str(call))
-            case Kind.KILL_AFTER:
+            case FaultKind.KILL_AFTER:
                 send()
                 raise Killed(str(call))
 
-    def _fail_statements(self, kind: Kind, request: AWSPreparedRequest, send: Callable[[], AWSResponse]) -> AWSResponse:
+    def _fail_statements(
+        self, kind: FaultKind, request: AWSPreparedRequest, send: Callable[[], AWSResponse]
+    ) -> AWSResponse:
         """Let half of a call's statements fail, at least one: before their effect with any code, or after it."""
-        after = kind is Kind.STATEMENTS_AFTER
+        after = kind is FaultKind.STATEMENTS_AFTER
         codes = ("InternalServerError",) if after else _STATEMENT_CODES
         count = len(json.loads(_text(request))["Statements"])
         failed = {number: self._random.choice(codes) for number in self._random.sample(range(count), (count + 1) // 2)}
@@ -361,11 +363,11 @@ def _content(answer: AWSResponse) -> dict[str, Any]:
     return {**content, "Error": {"Code": str(content.get("__type", "")).rpartition("#")[2]}}
 
 
-def _refusal(kind: Kind, call: Call, request: AWSPreparedRequest) -> AWSResponse:
+def _refusal(kind: FaultKind, call: Call, request: AWSPreparedRequest) -> AWSResponse:
     """Return the error of a call that does not take effect."""
-    if kind is Kind.THROTTLE:
+    if kind is FaultKind.THROTTLE:
         return _throttled(call, request.url)
-    if kind is Kind.SERVER_ERROR:
+    if kind is FaultKind.SERVER_ERROR:
         return _failure(request.url, 500, "InternalServerError" if call.service == "dynamodb" else "InternalError")
     return _conflict(call, request, kind)
 
@@ -376,11 +378,11 @@ def _throttled(call: Call, url: str) -> AWSResponse:
     return _failure(url, 400, "ThrottlingException")
 
 
-def _conflict(call: Call, request: AWSPreparedRequest, kind: Kind) -> AWSResponse:
+def _conflict(call: Call, request: AWSPreparedRequest, kind: FaultKind) -> AWSResponse:
     if call.operation != _TRANSACTION:
         return _failure(request.url, 400, "TransactionConflictException")
     items = json.loads(_text(request))["TransactItems"]
-    code = "TransactionConflict" if kind is Kind.CONFLICT else "ThrottlingError"
+    code = "TransactionConflict" if kind is FaultKind.CONFLICT else "ThrottlingError"
     reasons = [{"Code": code, "Message": "an injected fault"}, *({"Code": "None"} for _ in items[1:])]
     return _failure(request.url, 400, "TransactionCanceledException", CancellationReasons=reasons)
 

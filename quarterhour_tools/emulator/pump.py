@@ -9,9 +9,9 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from quarterhour_tools.emulator.delivery import (
-    Batch,
     GivenUp,
-    Record,
+    StreamBatch,
+    StreamRecord,
     batch_length,
     dead_letter,
     lambda_record,
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from mypy_boto3_dynamodbstreams import DynamoDBStreamsClient
     from mypy_boto3_sqs import SQSClient
 
-Invoke = Callable[[dict[str, Any]], object]
+InvokeFunction = Callable[[dict[str, Any]], object]
 """Invokes the function with an event; returns its result or raises its exception."""
 
 _MOST_RECORDS: Final = 1000
@@ -42,7 +42,7 @@ class Pump:
         self,
         mapping: StreamMapping,
         function: str,
-        invoke: Invoke,
+        invoke: InvokeFunction,
         streams: "DynamoDBStreamsClient",
         sqs: "SQSClient",
     ) -> None:
@@ -91,7 +91,7 @@ class Pump:
                     return True
         return False
 
-    def _deliver(self, batch: Batch, lane: "_Lane", now: datetime) -> None:
+    def _deliver(self, batch: StreamBatch, lane: "_Lane", now: datetime) -> None:
         first: int | None = None
         try:
             response = self._invoke({"Records": list(batch.records)})
@@ -145,9 +145,9 @@ class _Lane:
         self._mapping = mapping
         self._iterator: str | None = None
         self._last = ""
-        self._waiting: deque[Record] = deque()
+        self._waiting: deque[StreamRecord] = deque()
         self._window_ends: datetime | None = None
-        self._taken: deque[Batch] = deque()
+        self._taken: deque[StreamBatch] = deque()
         """Batches to retry, and the rest of one that was delivered in part; they precede the waiting records."""
 
     @property
@@ -195,22 +195,22 @@ class _Lane:
             return self._taken[0].due
         return self._window_ends
 
-    def take(self, record: Record, now: datetime) -> None:
+    def take(self, record: StreamRecord, now: datetime) -> None:
         """Queue a record until the batch is full or the window ends; the first record of a batch opens the window."""
         self._waiting.append(record)
         if len(self._waiting) == 1 or len(self._waiting) == self._mapping.batch_size:
             self._open_window(now)
 
-    def next(self, now: datetime) -> Batch:
+    def next(self, now: datetime) -> StreamBatch:
         """Remove and return the next batch."""
         if self._taken:
             return self._taken.popleft()
         length = batch_length(self._waiting, self._mapping.batch_size)
-        batch = Batch(tuple(self._waiting.popleft() for _ in range(length)), now)
+        batch = StreamBatch(tuple(self._waiting.popleft() for _ in range(length)), now)
         self._open_window(now)
         return batch
 
-    def put_back(self, batches: tuple[Batch, ...]) -> None:
+    def put_back(self, batches: tuple[StreamBatch, ...]) -> None:
         """Put batches in front of the waiting records."""
         self._taken.extendleft(batch for batch in reversed(batches) if batch.records)
 

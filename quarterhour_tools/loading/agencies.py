@@ -39,7 +39,7 @@ Send = Callable[[str, str, Any], tuple[int, Any]]
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class AgencyRow:
     """An agency in a file: the number of its line, its name, and the content of its document."""
 
     number: int
@@ -52,26 +52,26 @@ class Row:
         return f"/agencies/{segment(self.agency)}"
 
 
-def read(name: str) -> tuple[list[Row], list[BadLine]]:
+def read(name: str) -> tuple[list[AgencyRow], list[BadLine]]:
     """Return the agencies of a file, and the bad lines, each with every problem of its fields.
 
     Raises ``ToolError`` if the file cannot be read, or is CSV with an unknown column or without the column ``agency``.
     """
-    rows: dict[str, Row] = {}
+    rows: dict[str, AgencyRow] = {}
     bad: list[BadLine] = []
     with open_source(name) as source:
         for number, values in _objects(name, source.lines):
             row = values if isinstance(values, BadLine) else _row(number, values)
-            if isinstance(row, Row) and row.agency in rows:
+            if isinstance(row, AgencyRow) and row.agency in rows:
                 row = BadLine(number, f"agency {row.agency} is in line {rows[row.agency].number} already")
-            if isinstance(row, Row):
+            if isinstance(row, AgencyRow):
                 rows[row.agency] = row
             else:
                 bad.append(row)
     return list(rows.values()), bad
 
 
-def read_valid(name: str) -> list[Row]:
+def read_valid(name: str) -> list[AgencyRow]:
     """Return the agencies of a file; raise ``ToolError`` with the first problem if one of them is invalid."""
     rows, bad = read(name)
     if bad:
@@ -117,7 +117,7 @@ def _csv(name: str, lines: Iterable[str]) -> Iterator[tuple[int, Any]]:
         yield number, {**given, **({"tax": tax} if tax else {})}
 
 
-def _row(number: int, values: Any) -> Row | BadLine:  # noqa: ANN401 - a line is any JSON
+def _row(number: int, values: Any) -> AgencyRow | BadLine:  # noqa: ANN401 - a line is any JSON
     if not isinstance(values, Mapping):
         return BadLine(number, "is not an object")
     content = {name: value for name, value in values.items() if name != "agency"}
@@ -130,7 +130,7 @@ def _row(number: int, values: Any) -> Row | BadLine:  # noqa: ANN401 - a line is
         problems.extend(valid)
     if problems:
         return BadLine(number, in_words(problems))
-    return Row(number, str(agency), _plain(content))
+    return AgencyRow(number, str(agency), _plain(content))
 
 
 def _plain(content: dict[str, Any]) -> dict[str, Any]:
@@ -161,7 +161,7 @@ def _run(args: argparse.Namespace) -> int:
     return 0 if not found[REFUSED] else 1
 
 
-def load(rows: Iterable[Row], send: Send, report: Callable[[str], None]) -> Counter[str]:
+def load(rows: Iterable[AgencyRow], send: Send, report: Callable[[str], None]) -> Counter[str]:
     """Register the agencies whose latest version differs from their row; return the number of each result.
 
     ``report`` gets a message for each agency that was created, changed or refused. Raises ``ToolError`` if an agency
@@ -176,7 +176,7 @@ def load(rows: Iterable[Row], send: Send, report: Callable[[str], None]) -> Coun
     return found
 
 
-def _load(row: Row, send: Send) -> tuple[str, str]:
+def _load(row: AgencyRow, send: Send) -> tuple[str, str]:
     """Register an agency if it is new or differs; return the result, and the message about it."""
     status, existing = send("GET", row.path, None)
     if status not in {_FOUND, _MISSING}:

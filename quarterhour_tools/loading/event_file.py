@@ -22,7 +22,7 @@ _YEARS: Final = range(1900, 9000)
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class EventLine:
     """One event of the file; ``time`` is ``None`` if the event has no readable time."""
 
     number: int
@@ -43,7 +43,7 @@ class Group:
     """The lines of one request, and the instant at which it is sent."""
 
     instant: datetime
-    lines: tuple[Line, ...]
+    lines: tuple[EventLine, ...]
 
     @property
     def content_type(self) -> str:
@@ -94,7 +94,7 @@ def _readable(name: str, stream: IO[bytes] | gzip.GzipFile) -> Iterator[bytes]:
         raise ToolError(f"{name}: {error}") from error
 
 
-def read_lines(lines: Iterable[bytes]) -> Iterator[Line | BadLine]:
+def read_lines(lines: Iterable[bytes]) -> Iterator[EventLine | BadLine]:
     """Parse lines of NDJSON; blank lines are skipped. If the file cannot be read to its end, the last is bad."""
     number = 0
     try:
@@ -105,18 +105,18 @@ def read_lines(lines: Iterable[bytes]) -> Iterator[Line | BadLine]:
         yield BadLine(number + 1, f"cannot be read, nor can what follows: {error}")
 
 
-def _line(number: int, line: bytes) -> Line | BadLine | None:
+def _line(number: int, line: bytes) -> EventLine | BadLine | None:
     if len(line) > MAX_BODY:
         return BadLine(number, f"has more than {MAX_BODY:,} bytes")
     try:
         text = line.decode("utf-8-sig" if number == 1 else "utf-8").strip()
-        return Line(number, text, _time(json.loads(text, parse_constant=_refuse))) if text else None
+        return EventLine(number, text, _time(json.loads(text, parse_constant=_refuse))) if text else None
     except (ValueError, RecursionError) as error:
         return BadLine(number, f"is not JSON: {error}")
 
 
 def grouped(
-    lines: Iterable[Line | BadLine], now: datetime | None, most: int, leap: timedelta
+    lines: Iterable[EventLine | BadLine], now: datetime | None, most: int, leap: timedelta
 ) -> Iterator[Group | BadLine]:
     """Group consecutive lines of one instant into requests of at most ``most`` lines.
 
@@ -125,7 +125,7 @@ def grouped(
     """
     start, lines = (now, lines) if now else _start(lines)
     instant = start
-    waiting: list[Line] = []
+    waiting: list[EventLine] = []
     room = MAX_BODY
     for line in lines:
         if isinstance(line, BadLine):
@@ -144,13 +144,13 @@ def grouped(
         yield Group(instant, tuple(waiting))
 
 
-def _start(lines: Iterable[Line | BadLine]) -> tuple[datetime, Iterable[Line | BadLine]]:
+def _start(lines: Iterable[EventLine | BadLine]) -> tuple[datetime, Iterable[EventLine | BadLine]]:
     """Return the first time of the lines, or else the machine's time, and all the lines."""
     coming = iter(lines)
-    seen: list[Line | BadLine] = []
+    seen: list[EventLine | BadLine] = []
     for line in coming:
         seen.append(line)
-        if isinstance(line, Line) and line.time:
+        if isinstance(line, EventLine) and line.time:
             return line.time, chain(seen, coming)
     return datetime.now(UTC), seen
 

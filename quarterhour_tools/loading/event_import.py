@@ -21,8 +21,8 @@ from quarterhour.model.totals import Totals
 from quarterhour.orders.events import unreserved
 from quarterhour_tools.errors import ToolError
 from quarterhour_tools.loading.delivery import GIVE_UP_AFTER, Delivery, StoppedError, batches
-from quarterhour_tools.loading.event_file import BadLine, Line, open_source, read_lines
-from quarterhour_tools.loading.expected_totals import FIGURES, KEY, Place, expected_totals
+from quarterhour_tools.loading.event_file import BadLine, EventLine, open_source, read_lines
+from quarterhour_tools.loading.expected_totals import FIGURES, KEY, AccountPeriod, expected_totals
 from quarterhour_tools.loading.import_progress import ProgressFile, digest_of, locked
 from quarterhour_tools.loading.ndjson import open_lines
 from quarterhour_tools.operations.deployment import api, configure_target
@@ -36,7 +36,7 @@ _PRICED: Final = frozenset({SALE, ADJUSTMENT, PAYMENT, VIEW})
 
 
 @dataclass(slots=True)
-class Sums:
+class MonthSums:
     """The totals of an account in a month; ``unknown`` names the figures that only the ledger can compute."""
 
     totals: Totals = field(default_factory=Totals)
@@ -122,12 +122,12 @@ def _zone(name: str) -> Any:  # noqa: ANN401 - a tzinfo
 # ---------------------------------------------------------------- checking
 
 
-def check(file: Path, calendar: Calendar) -> tuple[dict[Place, Sums], int]:
+def check(file: Path, calendar: Calendar) -> tuple[dict[AccountPeriod, MonthSums], int]:
     """Return the totals of a file by account and month, and its number of events.
 
     Reports the lines that are no events, have no time, or repeat an identity, and then raises ``ToolError``.
     """
-    sums: dict[Place, Sums] = {}
+    sums: dict[AccountPeriod, MonthSums] = {}
     seen = set()
     problems: list[str] = []
     number = 0
@@ -141,7 +141,7 @@ def check(file: Path, calendar: Calendar) -> tuple[dict[Place, Sums], int]:
                 problems.append(f"line {line.number}: {found.identity} is in the file more than once")
             elif found.time:
                 seen.add(found.identity)
-                sums.setdefault((found.account, calendar.month_of(found.time)), Sums()).add(found)
+                sums.setdefault((found.account, calendar.month_of(found.time)), MonthSums()).add(found)
     if not number:
         problems.append("it has no events")
     for problem in problems[:_SHOWN]:
@@ -151,7 +151,7 @@ def check(file: Path, calendar: Calendar) -> tuple[dict[Place, Sums], int]:
     return dict(sorted(sums.items())), number
 
 
-def _event(line: Line | BadLine) -> Event | str:
+def _event(line: EventLine | BadLine) -> Event | str:
     """Return the event of a line, or its problem."""
     if isinstance(line, BadLine):
         return line.problem
@@ -166,7 +166,9 @@ def _event(line: Line | BadLine) -> Event | str:
     return found
 
 
-def differences(sums: Mapping[Place, Sums], expected: Mapping[Place, Mapping[str, Decimal]]) -> Iterator[str]:
+def differences(
+    sums: Mapping[AccountPeriod, MonthSums], expected: Mapping[AccountPeriod, Mapping[str, Decimal]]
+) -> Iterator[str]:
     """Yield where a file's totals differ from the expected ones."""
     for place in sorted(sums.keys() | expected.keys()):
         name = f"{place[0]} {place[1]}"
@@ -214,7 +216,7 @@ def _bar(console: Console) -> Progress:
     return Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
 
 
-def _show(console: Console, sums: Mapping[Place, Sums]) -> None:
+def _show(console: Console, sums: Mapping[AccountPeriod, MonthSums]) -> None:
     table = Table(*KEY, *(Column(name, justify="right") for name in FIGURES))
     for (account, period), one in sums.items():
         names = (Text(printable(name)) for name in (account.agency, account.currency))

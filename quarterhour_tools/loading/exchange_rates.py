@@ -17,7 +17,7 @@ from quarterhour.model.clock import iso_millis
 from quarterhour.model.errors import InvalidError, in_words
 from quarterhour.web import parameters
 from quarterhour_tools.csv.errors import FileError
-from quarterhour_tools.csv.file import BROKEN, LONGEST, Line, TextFile, open_text
+from quarterhour_tools.csv.file import BROKEN, LONGEST, FileLine, TextFile, open_text
 from quarterhour_tools.errors import ToolError
 from quarterhour_tools.operations.deployment import api, configure_target, moment
 from quarterhour_tools.output import counted, printable
@@ -47,7 +47,7 @@ _LONGEST: Final = 200
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Row:
+class RateRow:
     """One exchange rate of the file: a currency's units per base currency, in force from an instant on.
 
     ``base`` is empty if the file does not name the base currency.
@@ -73,14 +73,14 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class BadRow:
+class BadRateRow:
     """A line without an exchange rate, and the reason."""
 
     number: int
     problem: str
 
 
-Cells = Sequence[str]
+RateCells = Sequence[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,15 +92,15 @@ class _Layout:
 
     date: int
     base: str
-    rates: Callable[[Cells], Iterable[tuple[str, str, str]]]
+    rates: Callable[[RateCells], Iterable[tuple[str, str, str]]]
 
 
 @dataclass(slots=True)
 class RateFile:
     """The exchange rates of a file in the order of time, the first of its bad rows, and the number of all bad rows."""
 
-    rows: list[Row] = field(default_factory=list)
-    bad: list[BadRow] = field(default_factory=list)
+    rows: list[RateRow] = field(default_factory=list)
+    bad: list[BadRateRow] = field(default_factory=list)
     refused: int = 0
 
 
@@ -121,9 +121,9 @@ def read(name: str, start: datetime | None = None) -> RateFile:
     return found
 
 
-def _collect(found: RateFile, rates: Iterable[Row | BadRow], start: datetime | None) -> None:
+def _collect(found: RateFile, rates: Iterable[RateRow | BadRateRow], start: datetime | None) -> None:
     for one in rates:
-        if isinstance(one, BadRow):
+        if isinstance(one, BadRateRow):
             found.refused += 1
             if found.refused <= SHOWN:
                 found.bad.append(one)
@@ -133,7 +133,7 @@ def _collect(found: RateFile, rates: Iterable[Row | BadRow], start: datetime | N
                 raise FileError(f"has more than {MOST:,} exchange rates: split the file")
 
 
-def _rates(name: str, file: TextFile) -> Iterator[Row | BadRow]:
+def _rates(name: str, file: TextFile) -> Iterator[RateRow | BadRateRow]:
     reader = csv.reader(map(_text, file.lines()), strict=True)
     columns = next(reader, [])
     layout = _of_ecb(columns) or _of_lines(name, columns)
@@ -143,7 +143,7 @@ def _rates(name: str, file: TextFile) -> Iterator[Row | BadRow]:
         raise FileError(f"cannot be read to its end: {file.problem}")
 
 
-def _text(line: Line) -> str:
+def _text(line: FileLine) -> str:
     if line.text is None:
         raise FileError(f"line {line.number:,} has more than {LONGEST:,} characters")
     if BROKEN in line.text:
@@ -151,7 +151,7 @@ def _text(line: Line) -> str:
     return line.text
 
 
-def _of_ecb(columns: Cells) -> _Layout | None:
+def _of_ecb(columns: RateCells) -> _Layout | None:
     """Return the layout of the European Central Bank's file: a column for each currency, per euro, and an empty one.
 
     ``None`` if the columns are others.
@@ -160,14 +160,14 @@ def _of_ecb(columns: Cells) -> _Layout | None:
     if not codes or columns[0].lower() != _DATE or not all(map(is_code, codes)):
         return None
 
-    def rates(cells: Cells) -> Iterator[tuple[str, str, str]]:
+    def rates(cells: RateCells) -> Iterator[tuple[str, str, str]]:
         named = zip(columns[1:], cells[1:], strict=True)
         return ((code, units, _ECB) for code, units in named if units not in _NO_RATE)
 
     return _Layout(0, _EURO, rates)
 
 
-def _of_lines(name: str, columns: Cells) -> _Layout:
+def _of_lines(name: str, columns: RateCells) -> _Layout:
     """Return the layout of a file with a line for each rate; raise ``FileError`` if the columns are others."""
     named = [column for column in columns if column.startswith(_UNITS)]
     if not named or not {_DATE, _CURRENCY} <= set(columns):
@@ -180,7 +180,7 @@ def _of_lines(name: str, columns: Cells) -> _Layout:
     source = columns.index(_SOURCE) if _SOURCE in columns else None
     file = Path(name).name[-MAX_SOURCE:]
 
-    def rates(cells: Cells) -> Iterator[tuple[str, str, str]]:
+    def rates(cells: RateCells) -> Iterator[tuple[str, str, str]]:
         source_name = "" if source is None else cells[source]
         yield cells[currency], cells[units], source_name or file
 
@@ -188,26 +188,26 @@ def _of_lines(name: str, columns: Cells) -> _Layout:
     return _Layout(columns.index(_DATE), base if is_code(base) else "", rates)
 
 
-def _of_line(layout: _Layout, number: int, cells: Cells, expected: int) -> Iterator[Row | BadRow]:
+def _of_line(layout: _Layout, number: int, cells: RateCells, expected: int) -> Iterator[RateRow | BadRateRow]:
     """Yield the rates of a line; a bad row for each that is invalid, and one for a line that cannot be read."""
     if len(cells) != expected:
-        yield BadRow(number, f"has {counted(len(cells), 'cell')}: expected {expected}, as in the first line")
+        yield BadRateRow(number, f"has {counted(len(cells), 'cell')}: expected {expected}, as in the first line")
         return
     date = cells[layout.date]
     try:
         as_of = instants.moment(date)
     except ValueError:
-        yield BadRow(number, f"the date is {printable(repr(date), _LONGEST)}: expected {parameters.MOMENT}")
+        yield BadRateRow(number, f"the date is {printable(repr(date), _LONGEST)}: expected {parameters.MOMENT}")
         return
     for currency, units, source in layout.rates(cells):
-        row = Row(as_of, currency, units, source, number, layout.base)
+        row = RateRow(as_of, currency, units, source, number, layout.base)
         if not is_code(currency):
-            yield BadRow(number, f"currency is {printable(repr(currency), _LONGEST)}: expected {CODE}")
+            yield BadRateRow(number, f"currency is {printable(repr(currency), _LONGEST)}: expected {CODE}")
             continue
         try:
             read_request(row.body, as_of)
         except InvalidError as error:
-            yield BadRow(number, f"{currency}: {in_words(error.problems)}")
+            yield BadRateRow(number, f"{currency}: {in_words(error.problems)}")
         else:
             yield row
 

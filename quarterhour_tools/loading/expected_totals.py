@@ -16,16 +16,16 @@ KEY: Final = ("agency", "currency", "month")
 FIGURES: Final = ("events", "gross", "refunds", "commission", "payments")
 _COLUMNS: Final = (*KEY, *FIGURES)
 
-Place = tuple[Account, Period]
+AccountPeriod = tuple[Account, Period]
 """An account and a month."""
 
 
-def expected_totals(file: Path) -> dict[Place, dict[str, Decimal]]:
+def expected_totals(file: Path) -> dict[AccountPeriod, dict[str, Decimal]]:
     """Return the expected figures of each account and month; an empty cell is no expectation.
 
     Raises ``ToolError``, which names the line, if the file is not such a table.
     """
-    found: dict[Place, dict[str, Decimal]] = {}
+    found: dict[AccountPeriod, dict[str, Decimal]] = {}
     reader = csv.reader(StringIO(_text(file), newline=""), strict=True)
     try:
         columns = next(reader, [])
@@ -58,20 +58,20 @@ def _check_columns(columns: Sequence[str]) -> None:
             raise ValueError(f"the column {name} is missing: {known}")
 
 
-def _add(found: dict[Place, dict[str, Decimal]], place: Place, figures: dict[str, Decimal]) -> None:
+def _add(found: dict[AccountPeriod, dict[str, Decimal]], place: AccountPeriod, figures: dict[str, Decimal]) -> None:
     if place in found:
         raise ValueError(f"{place[0]} {place[1]} is in an earlier line already")
     found[place] = figures
 
 
-def _row(columns: Sequence[str], cells: Sequence[str]) -> tuple[Place, dict[str, Decimal]]:
+def _row(columns: Sequence[str], cells: Sequence[str]) -> tuple[AccountPeriod, dict[str, Decimal]]:
     if len(cells) != len(columns):
         raise ValueError(f"it has {len(cells)} cells: expected {len(columns)}, as many as columns")
     row = dict(zip(columns, cells, strict=True))
     return _place(row), {name: _figure(name, row[name]) for name in FIGURES if row.get(name)}
 
 
-def _place(row: Mapping[str, str]) -> Place:
+def _place(row: Mapping[str, str]) -> AccountPeriod:
     agency, currency = row["agency"], row["currency"]
     if not fields.is_stored_name(agency):
         raise _invalid("agency", agency, fields.NAME)

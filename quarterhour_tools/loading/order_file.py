@@ -8,20 +8,20 @@ from typing import Any, Final
 from quarterhour.ledger.event import SALE
 from quarterhour.model import exact_json
 from quarterhour.orders.order import ITEM_FIELDS
-from quarterhour_tools.loading.event_file import Line
+from quarterhour_tools.loading.event_file import EventLine
 
 _SHARED: Final = ("customer", "currency")
 """The fields that an order has once for all its items."""
 
-Body = dict[str, Any]
+OrderBody = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Purchase:
     """An order to send, and the lines of its items."""
 
-    body: Body
-    lines: tuple[Line, ...]
+    body: OrderBody
+    lines: tuple[EventLine, ...]
 
     @property
     def id(self) -> str:
@@ -34,9 +34,9 @@ class Purchase:
         return json.dumps(self.body, default=str).encode()
 
 
-def purchases(lines: Iterable[Line]) -> tuple[list[Purchase], tuple[Line, ...]]:
+def purchases(lines: Iterable[EventLine]) -> tuple[list[Purchase], tuple[EventLine, ...]]:
     """Group the sales that name the same order, in the order of the lines; return the orders and the other lines."""
-    orders: dict[str, list[tuple[Line, Body]]] = {}
+    orders: dict[str, list[tuple[EventLine, OrderBody]]] = {}
     left = []
     for line in lines:
         match _read(line):
@@ -47,7 +47,7 @@ def purchases(lines: Iterable[Line]) -> tuple[list[Purchase], tuple[Line, ...]]:
     return [_purchase(order, sales) for order, sales in orders.items()], tuple(left)
 
 
-def _read(line: Line) -> Any:  # noqa: ANN401 - JSON is any value
+def _read(line: EventLine) -> Any:  # noqa: ANN401 - JSON is any value
     """Return the parsed line; ``None`` if the ledger has to refuse it."""
     try:
         return exact_json.parse(line.text)
@@ -55,7 +55,7 @@ def _read(line: Line) -> Any:  # noqa: ANN401 - JSON is any value
         return None
 
 
-def _purchase(order: str, sales: list[tuple[Line, Body]]) -> Purchase:
+def _purchase(order: str, sales: list[tuple[EventLine, OrderBody]]) -> Purchase:
     """Return the order of some sales; its shared fields are those of the first sale."""
     _, first = sales[0]
     shared = {name: first["data"][name] for name in _SHARED if name in first["data"]}

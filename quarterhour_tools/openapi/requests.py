@@ -4,7 +4,6 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, RootModel
 
-from quarterhour.acceptance.keys import MOST_CHANGES
 from quarterhour.agencies.agency import MAX_ADDRESS
 from quarterhour.documents.keys import MAX_VERSION
 from quarterhour.documents.permissions import MOST
@@ -14,6 +13,7 @@ from quarterhour.ledger.event import OF_DATA
 from quarterhour.ledger.http import MAX_BATCH
 from quarterhour.orders.keys import MAX_ITEMS
 from quarterhour.rate_cards.rate_card import MAX_RULES
+from quarterhour.statement_status.keys import MOST_CHANGES
 from quarterhour.statements.owner import MAX_LOGO
 from quarterhour.threads.message import MAX_TEXT
 from quarterhour_tools.openapi.responses import StatementStatus, Status

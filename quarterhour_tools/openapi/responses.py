@@ -5,7 +5,6 @@ from typing import Annotated, Any, Generic, Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, Field
 
 from quarterhour_tools.openapi.values import (
-    Bucket,
     Count,
     Country,
     Currency,
@@ -17,6 +16,7 @@ from quarterhour_tools.openapi.values import (
     Name,
     Omittable,
     Place,
+    QuarterHourName,
     Run,
     Sha256,
     ShortName,
@@ -127,7 +127,7 @@ class Account(AccountState):
 class AccountQuarterHour(Totals):
     """An account's totals in a quarter-hour."""
 
-    bucket: Bucket
+    bucket: QuarterHourName
     start: Instant
 
 
@@ -318,7 +318,7 @@ class PinnedExchangeRate(Answer):
 class SealedQuarterHour(Answer):
     """A quarter-hour that a report run has sealed."""
 
-    bucket: Bucket
+    bucket: QuarterHourName
     shards: Count
     lines: Count
     file: Omittable[File]

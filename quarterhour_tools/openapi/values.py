@@ -89,7 +89,7 @@ class Moment(RootModel[SentInstant | Day]):
     """An instant, or a date for its midnight UTC."""
 
 
-class Bucket(RootModel[Annotated[str, Field(pattern="^[0-9]{10}(00|15|30|45)$")]]):
+class QuarterHourName(RootModel[Annotated[str, Field(pattern="^[0-9]{10}(00|15|30|45)$")]]):
     """A quarter-hour, by its start in UTC: `202610230130`."""
 
 

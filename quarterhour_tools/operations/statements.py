@@ -15,10 +15,10 @@ from rich.console import Console
 from rich.table import Column, Table
 from rich.text import Text
 
-from quarterhour.acceptance.plan import Status
 from quarterhour.model import money
 from quarterhour.model.identifiers import Account
 from quarterhour.model.periods import PERIOD, Period
+from quarterhour.statement_status.plan import Status
 from quarterhour.statements.keys import PAGE
 from quarterhour_tools.bucket import Objects
 from quarterhour_tools.errors import ToolError

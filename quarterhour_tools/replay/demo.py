@@ -37,7 +37,7 @@ from quarterhour_tools.emulator.server import Server
 from quarterhour_tools.emulator.stack import Stack, open_stack
 from quarterhour_tools.errors import ToolError
 from quarterhour_tools.operations.statements import show
-from quarterhour_tools.replay.marketplace import MIDNIGHT, Line, Sums, expected_accounts, marketplace_day
+from quarterhour_tools.replay.marketplace import MIDNIGHT, DayLine, ExpectedSums, expected_accounts, marketplace_day
 from quarterhour_tools.replay.month_end import (
     MONTH,
     NEXT_MONTH,
@@ -49,7 +49,7 @@ from quarterhour_tools.replay.month_end import (
     expected_statements,
     month_end_documents,
 )
-from quarterhour_tools.replay.replay import Outcome, Replay, replaying
+from quarterhour_tools.replay.replay import Replay, ReplayResult, replaying
 
 NOON: Final = MIDNIGHT + timedelta(hours=12)
 COLUMNS: Final = ("recorded_at", "id", "agency", "currency", "amount", "commission_rate", "commission")
@@ -65,7 +65,7 @@ Figures = tuple[int, Decimal, Decimal, Decimal]
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class LineVerdict:
     """The ledger's answer to one line: its verdict, and the fields with errors."""
 
     verdict: str
@@ -82,7 +82,7 @@ class Judged:
     right: int
 
 
-def judge(day: Sequence[Line], answers: Sequence[Answer]) -> list[Judged]:
+def judge(day: Sequence[DayLine], answers: Sequence[LineVerdict]) -> list[Judged]:
     """Compare the answers to a day's lines with their labels; a rejection must also name the right field."""
     lines = Counter((line.kind, line.verdict) for line in day)
     right = Counter(
@@ -99,7 +99,7 @@ def differing(sources: Sequence[Mapping[str, Figures]]) -> list[str]:
     return [account for account in accounts if len({source.get(account) for source in sources}) > 1]
 
 
-def figures(sums: Sums | Totals) -> Figures:
+def figures(sums: ExpectedSums | Totals) -> Figures:
     """Return the figures of sums or totals, for a comparison."""
     return sums.events, sums.gross, sums.refunds, sums.commission
 
@@ -109,7 +109,7 @@ class Sending:
     """The result of one sending of the whole day: its judged lines, and the outcome of the replay so far."""
 
     judged: list[Judged]
-    outcome: Outcome
+    outcome: ReplayResult
 
     @property
     def accounts(self) -> list[dict[str, Figures]]:
@@ -166,7 +166,7 @@ def run(args: argparse.Namespace) -> int:
             replay.prepare(month_end_documents())
             task = bar.add_task("the day, twice", total=2 * len(day))
 
-            def send(lines: Sequence[Line]) -> None:
+            def send(lines: Sequence[DayLine]) -> None:
                 texts = (f"{line}\n".encode() for line in lines)
                 replay.play(texts, lambda: bar.update(task, completed=replay.sent))
 
@@ -222,7 +222,7 @@ def _open(console: Console, server: Server, stack: Stack, at: clock.Clock) -> No
 
 def close_month(
     stack: Stack, replay: Replay, corrected: Correction, expected: Mapping[StatementKey, StatementFigures]
-) -> tuple[Outcome, dict[StatementKey, StatementFigures]]:
+) -> tuple[ReplayResult, dict[StatementKey, StatementFigures]]:
     """Let the month be sealed, dispute, correct and pay it, and let the next one be sealed; return the result."""
     replay.statements = True
     replay.finish()
@@ -245,7 +245,7 @@ class _Witness:
 
     def __init__(self, stack: Stack) -> None:
         self._stack = stack
-        self.answers: list[Answer] = []
+        self.answers: list[LineVerdict] = []
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - any attribute of the stack
         return getattr(self._stack, name)
@@ -254,7 +254,7 @@ class _Witness:
         response = self._stack.request(request)
         if request.method == "POST":
             self.answers += [
-                Answer(item["verdict"], frozenset(problem["field"] for problem in _problems(item)))
+                LineVerdict(item["verdict"], frozenset(problem["field"] for problem in _problems(item)))
                 for item in response.json().get("items", ())
             ]
         return response
@@ -294,7 +294,7 @@ def _show_verdicts(console: Console, seed: int, sending: Sending) -> None:
     console.print(table)
 
 
-def _show_reports(console: Console, outcome: Outcome, bucket: Objects) -> None:
+def _show_reports(console: Console, outcome: ReplayResult, bucket: Objects) -> None:
     """Show the fullest run: its quarter-hours, the first lines of one of them, its summary."""
     console.print(
         f"\n{outcome.runs} runs of the hourly report sealed {outcome.sealed_quarter_hours} quarter-hours"
@@ -346,7 +346,7 @@ def _show_accounts(console: Console, expected: Mapping[str, Figures], sending: S
     console.print(table)
 
 
-def _show_statements(console: Console, outcome: Outcome, corrected: Correction) -> None:
+def _show_statements(console: Console, outcome: ReplayResult, corrected: Correction) -> None:
     """Show the statements of the day's month, and that of the corrected account in the next one."""
     of_month = {
         month: [one for one in outcome.statements or () if str(one.period) == month] for month in (MONTH, NEXT_MONTH)
@@ -362,7 +362,9 @@ def _show_statements(console: Console, outcome: Outcome, corrected: Correction) 
     show(console, [one for one in of_month[NEXT_MONTH] if one.listed.account == Account(agency, currency)])
 
 
-def _show_end(console: Console, day: int, first: Outcome, later: tuple[Outcome, Outcome], wrong: Sequence[str]) -> None:
+def _show_end(
+    console: Console, day: int, first: ReplayResult, later: tuple[ReplayResult, ReplayResult], wrong: Sequence[str]
+) -> None:
     last, closed = later
     new_verdicts = ", ".join(
         f"{last.verdicts.get(name, 0) - first.verdicts.get(name, 0):,} {name}"

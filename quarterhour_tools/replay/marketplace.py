@@ -26,7 +26,7 @@ LATE: Final = 0.05
 CORRECTED: Final = 0.5
 """The share of bad items that are sent again without their mistake."""
 
-Body = dict[str, Any]
+EventBody = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +38,8 @@ class Shop:
 
 
 @dataclass(frozen=True, slots=True)
-class Agency:
-    """A seller: its id, its currencies, the commission rate that its sales name, its share of all sales."""
+class DemoAgency:
+    """An agency: its id, its currencies, the commission rate that its sales name, its share of all sales."""
 
     id: str
     currencies: tuple[str, ...]
@@ -53,14 +53,14 @@ SHOPS: Final = (
     Shop("till-7", timedelta(hours=-4)),
 )
 AGENCIES: Final = (
-    Agency("42", ("GBP", "EUR"), "0.125", 9),
-    Agency("harbour-lights", ("GBP",), "0.08", 6),
-    Agency("Café Lumière", ("EUR",), None, 5),
-    Agency("outlet-store", ("USD",), "0.0725", 4),
-    Agency("sakura", ("JPY",), "0.15", 3),
-    Agency("al-mina", ("KWD",), None, 2),
+    DemoAgency("42", ("GBP", "EUR"), "0.125", 9),
+    DemoAgency("harbour-lights", ("GBP",), "0.08", 6),
+    DemoAgency("Café Lumière", ("EUR",), None, 5),
+    DemoAgency("outlet-store", ("USD",), "0.0725", 4),
+    DemoAgency("sakura", ("JPY",), "0.15", 3),
+    DemoAgency("al-mina", ("KWD",), None, 2),
 )
-MISTAKES: Final[tuple[tuple[str, Body, Body], ...]] = (
+MISTAKES: Final[tuple[tuple[str, EventBody, EventBody], ...]] = (
     ("data.amount", {}, {"amount": "-5.00"}),  # below zero, and no refund
     ("data.amount", {}, {"amount": "12,50"}),
     ("data.amount", {}, {"amount": "9" * 40}),
@@ -79,27 +79,27 @@ MISTAKES: Final[tuple[tuple[str, Body, Body], ...]] = (
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class DayLine:
     """One line of the day: the instant of sending, its kind, the expected verdict, the expected field with an error."""
 
     sent: datetime
     kind: str
     verdict: str
-    body: Body
+    body: EventBody
     blamed: str | None = None
 
     def __str__(self) -> str:
         """Return the line as NDJSON."""
         return json.dumps(self.body, ensure_ascii=False)
 
-    def again(self, kind: str, after: timedelta) -> "Line":
+    def again(self, kind: str, after: timedelta) -> "DayLine":
         """Return the same line, sent again: a recorded event is now a duplicate."""
         verdict = "duplicate" if self.verdict == "recorded" else self.verdict
         return replace(self, sent=self.sent + after, kind=kind, verdict=verdict)
 
 
 @dataclass(slots=True)
-class Sums:
+class ExpectedSums:
     """The expected totals of an account: the count, and exact sums."""
 
     events: int = 0
@@ -108,13 +108,13 @@ class Sums:
     commission: Decimal = ZERO
 
 
-def marketplace_day(seed: int = 7, orders: int = 320) -> list[Line]:
+def marketplace_day(seed: int = 7, orders: int = 320) -> list[DayLine]:
     """Return a day's lines in the order of sending. Their number is proportional to the number of orders."""
     rng = Random(seed)  # noqa: S311 - reproducible, not secret  # nosec B311
     sales = [line for number in range(orders) for line in _order(rng, number)]
     chosen = iter(rng.sample(sales, len(sales)))  # each sale is chosen once at most
 
-    def of(share: float) -> Iterator[Line]:
+    def of(share: float) -> Iterator[DayLine]:
         return islice(chosen, round(share * len(sales)))
 
     day = [*sales]
@@ -134,9 +134,9 @@ def marketplace_day(seed: int = 7, orders: int = 320) -> list[Line]:
     return day
 
 
-def expected_accounts(day: Iterable[Line]) -> dict[str, Sums]:
+def expected_accounts(day: Iterable[DayLine]) -> dict[str, ExpectedSums]:
     """Return the expected sums by `<agency>#<currency>`; a refund has the commission rate of its sale."""
-    accounts: dict[str, Sums] = {}
+    accounts: dict[str, ExpectedSums] = {}
     rates: dict[tuple[str, str], Decimal] = {}
     for line in day:
         if line.verdict == "recorded":
@@ -144,7 +144,7 @@ def expected_accounts(day: Iterable[Line]) -> dict[str, Sums]:
             amount = Decimal(data["amount"])
             sale = (line.body["source"], data.get("refers_to", line.body["id"]))
             rate = rates.setdefault(sale, Decimal(data.get("commission_rate", DEFAULT_COMMISSION_RATE)))
-            sums = accounts.setdefault(f"{line.body['subject']}#{data['currency']}", Sums())
+            sums = accounts.setdefault(f"{line.body['subject']}#{data['currency']}", ExpectedSums())
             sums.events += 1
             sums.gross += max(amount, ZERO)
             sums.refunds += min(amount, ZERO)
@@ -152,7 +152,7 @@ def expected_accounts(day: Iterable[Line]) -> dict[str, Sums]:
     return accounts
 
 
-def _order(rng: Random, number: int) -> list[Line]:
+def _order(rng: Random, number: int) -> list[DayLine]:
     """Return an order of one to four sales, each with its own agency; some are sent long after they were made."""
     # Each shop numbers its own orders, so the same id means another sale in another shop.
     shop, order = SHOPS[number % len(SHOPS)], str(1000 + number // len(SHOPS))
@@ -162,15 +162,15 @@ def _order(rng: Random, number: int) -> list[Line]:
     sent = made + (_minutes(rng, 20, 240) if late else timedelta(seconds=rng.randrange(90)))
     customer, lines = f"C{rng.randrange(60)}", rng.choice((1, 1, 2, 2, 3, 4))
     facts = [{"order_id": order, "line": line, "customer": customer} for line in range(1, lines + 1)]
-    return [Line(sent, "late sale" if late else "sale", "recorded", _sale(rng, shop, made, each)) for each in facts]
+    return [DayLine(sent, "late sale" if late else "sale", "recorded", _sale(rng, shop, made, each)) for each in facts]
 
 
-def _sale(rng: Random, shop: Shop, made: datetime, facts: Body) -> Body:
+def _sale(rng: Random, shop: Shop, made: datetime, facts: EventBody) -> EventBody:
     [agency] = rng.choices(AGENCIES, [agency.share for agency in AGENCIES])
     currency = rng.choice(agency.currencies)
     digits = MINOR_DIGITS[currency]
     quantity, price = rng.choice((1, 1, 1, 2, 3, 12)), Decimal(rng.randrange(150, 25_000)).scaleb(-digits)
-    data: Body = {
+    data: EventBody = {
         # JSON numbers are as exact as text.
         "amount": f"{quantity * price:f}" if digits else int(quantity * price),
         "currency": currency,
@@ -192,33 +192,35 @@ def _sale(rng: Random, shop: Shop, made: datetime, facts: Body) -> Body:
     }
 
 
-def _changed(rng: Random, sale: Line) -> Line:
+def _changed(rng: Random, sale: DayLine) -> DayLine:
     """Return another content under the id of a recorded sale."""
     data = {**sale.body["data"], "quantity": 1 + sale.body["data"]["quantity"]}
-    return Line(sale.sent + _minutes(rng, 1, 90), "changed under its id", "conflict", {**sale.body, "data": data}, "id")
+    return DayLine(
+        sale.sent + _minutes(rng, 1, 90), "changed under its id", "conflict", {**sale.body, "data": data}, "id"
+    )
 
 
-def _refunds(rng: Random, sale: Line) -> list[Line]:
+def _refunds(rng: Random, sale: DayLine) -> list[DayLine]:
     """Return a refund of a part of a sale, and maybe one of the rest, of one unit more, or of a missing sale."""
     data = sale.body["data"]
     unit = Decimal(1).scaleb(-MINOR_DIGITS[data["currency"]])
     part = unit * rng.randrange(1, int(Decimal(data["amount"]) / unit))
     rest = Decimal(data["amount"]) - part
     sent = sale.sent + _minutes(rng, 5, 120)
-    refunds = [Line(sent, "refund", "recorded", _refund(sale.body, 1, part, sent))]
+    refunds = [DayLine(sent, "refund", "recorded", _refund(sale.body, 1, part, sent))]
     what, again = rng.choice(("part", "part", "rest", "more", "lost")), sent + _minutes(rng, 1, 60)
     if what == "rest":
-        refunds.append(Line(again, "refund", "recorded", _refund(sale.body, 2, rest, again)))
+        refunds.append(DayLine(again, "refund", "recorded", _refund(sale.body, 2, rest, again)))
     elif what == "more":
         body = _refund(sale.body, 2, rest + unit, again)
-        refunds.append(Line(again, "refund beyond its sale", "rejected", body, "data.amount"))
+        refunds.append(DayLine(again, "refund beyond its sale", "rejected", body, "data.amount"))
     elif what == "lost":
         body = _refund({**sale.body, "id": f"{sale.body['id']}-lost"}, 1, rest, again)
-        refunds.append(Line(again, "refund of no sale", "held", body, "data.refers_to"))
+        refunds.append(DayLine(again, "refund of no sale", "held", body, "data.refers_to"))
     return refunds
 
 
-def _refund(sale: Body, number: int, amount: Decimal, made: datetime) -> Body:
+def _refund(sale: EventBody, number: int, amount: Decimal, made: datetime) -> EventBody:
     return {
         "specversion": "1.0",
         "id": f"{sale['id']}-R{number}",
@@ -230,7 +232,7 @@ def _refund(sale: Body, number: int, amount: Decimal, made: datetime) -> Body:
     }
 
 
-def _adjustment(rng: Random, number: int) -> Line:
+def _adjustment(rng: Random, number: int) -> DayLine:
     """Return an adjustment that charges or credits an account without a sale."""
     agency, sent = rng.choice(AGENCIES), MIDNIGHT + _minutes(rng, 0, 24 * 60 - 1)
     currency = agency.currencies[0]
@@ -244,10 +246,10 @@ def _adjustment(rng: Random, number: int) -> Line:
         "time": sent.isoformat(),
         "data": {"amount": f"{amount:f}", "currency": currency, "extra": {"reason": "count of the till"}},
     }
-    return Line(sent, "adjustment", "recorded", body)
+    return DayLine(sent, "adjustment", "recorded", body)
 
 
-def _mistaken(rng: Random, sale: Line) -> list[Line]:
+def _mistaken(rng: Random, sale: DayLine) -> list[DayLine]:
     """Return a further sale with a mistake; half of them are corrected later under the same id."""
     right = {**sale.body, "id": f"{sale.body['id']}-B"}
     blamed, wrong, wrong_data = rng.choice(MISTAKES)
@@ -255,9 +257,9 @@ def _mistaken(rng: Random, sale: Line) -> list[Line]:
     if body["data"]:
         body["data"] = {**right["data"], **wrong_data}
     body = {name: value for name, value in body.items() if value is not None}
-    lines = [Line(sale.sent, "bad item", "rejected", body, blamed)]
+    lines = [DayLine(sale.sent, "bad item", "rejected", body, blamed)]
     if rng.random() < CORRECTED:
-        lines.append(Line(sale.sent + _minutes(rng, 2, 60), "bad item, corrected", "recorded", right))
+        lines.append(DayLine(sale.sent + _minutes(rng, 2, 60), "bad item, corrected", "recorded", right))
     return lines
 
 

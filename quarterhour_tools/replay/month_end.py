@@ -16,23 +16,23 @@ from quarterhour_tools.replay.marketplace import (
     MIDNIGHT,
     MINOR_DIGITS,
     ZERO,
-    Body,
-    Line,
-    Sums,
+    DayLine,
+    EventBody,
+    ExpectedSums,
 )
 from quarterhour_tools.replay.replay import Document
 
 MONTH: Final = f"{MIDNIGHT:%Y-%m}"
 """The period of the day."""
 NEXT_MONTH: Final = f"{MIDNIGHT.replace(day=1) + timedelta(days=32):%Y-%m}"
-OWNER: Final[Body] = {
+OWNER: Final[EventBody] = {
     "legal_name": "Corner Market Ltd",
     "address": "1 Dock Street\nLondon E1 8JN",
     "country": "GB",
     "contact": "billing@corner-market.example",
 }
 """Who issues the statements."""
-AGENCIES: Final[Mapping[str, Body]] = {
+AGENCIES: Final[Mapping[str, EventBody]] = {
     "42": {"legal_name": "Harbour Books Ltd", "country": "GB", "tax": {"scheme": "standard", "percent": "20"}},
     "harbour-lights": {
         "legal_name": "Harbour Lights LLP",
@@ -65,7 +65,7 @@ class StatementFigures(NamedTuple):
 class Correction:
     """A sale that is disputed and voided after its month was sealed, and the payment of that month's statement."""
 
-    sale: Body
+    sale: EventBody
 
     @property
     def account(self) -> tuple[str, str]:
@@ -78,12 +78,12 @@ class Correction:
         return f"/statements/{'/'.join(map(segment, self.account))}/{MONTH}/disputes"
 
     @property
-    def dispute(self) -> Body:
+    def dispute(self) -> EventBody:
         """The body of the dispute of the sale's line."""
         return {"source": self.sale["source"], "id": self.sale["id"], "reason": "never delivered"}
 
     @property
-    def resolution(self) -> Body:
+    def resolution(self) -> EventBody:
         """The correction that a resolved dispute names."""
         return {"source": self.sale["source"], "id": self._void}
 
@@ -111,7 +111,7 @@ def month_end_documents() -> Iterator[Document]:
         yield Document(f"/agencies/{segment(agency)}", content)
 
 
-def correction_of(day: Sequence[Line]) -> Correction:
+def correction_of(day: Sequence[DayLine]) -> Correction:
     """Return the correction of a day: of its first sale that nothing refers to, of the first agency if it has one."""
     named = {(line.body["source"], (line.body.get("data") or {}).get("refers_to")) for line in day}
     sales = [
@@ -122,7 +122,9 @@ def correction_of(day: Sequence[Line]) -> Correction:
     return Correction(min(sales, key=lambda sale: bool(sale["subject"] != _PREFERRED)))
 
 
-def expected_statements(accounts: Mapping[str, Sums], correction: Correction) -> dict[StatementKey, StatementFigures]:
+def expected_statements(
+    accounts: Mapping[str, ExpectedSums], correction: Correction
+) -> dict[StatementKey, StatementFigures]:
     """Return the expected statements of the day's month and of the next, by period, agency and currency."""
     expected: dict[StatementKey, StatementFigures] = {}
     for name, sums in accounts.items():

@@ -32,9 +32,9 @@ from quarterhour_tools.bucket import Objects
 from quarterhour_tools.emulator.http_api import Request, Response
 from quarterhour_tools.emulator.stack import Stack
 from quarterhour_tools.errors import ToolError
-from quarterhour_tools.loading.agencies import Row as AgencyRow
-from quarterhour_tools.loading.event_file import BadLine, Group, Line, grouped, read_lines
-from quarterhour_tools.loading.exchange_rates import AHEAD, RateFile, Row, enter
+from quarterhour_tools.loading.agencies import AgencyRow
+from quarterhour_tools.loading.event_file import BadLine, EventLine, Group, grouped, read_lines
+from quarterhour_tools.loading.exchange_rates import AHEAD, RateFile, RateRow, enter
 from quarterhour_tools.loading.order_file import Purchase, purchases
 from quarterhour_tools.loading.rate_cards import RateCardFile
 from quarterhour_tools.operations.remote import reasons, segment
@@ -79,7 +79,7 @@ Prepared = AgencyRow | RateCardFile | Document
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class ReplayResult:
     """The result of a replay.
 
     ``counters`` are the accounts' lifetime totals from the live counters, ``ledger`` the same from the sealed lines.
@@ -160,7 +160,7 @@ class Replay:
         self._most = most
         self._orders = orders
         self._prepared: list[Prepared] = []
-        self._exchange_rates: deque[Row] = deque()
+        self._exchange_rates: deque[RateRow] = deque()
         self._exchange_rate_results: Counter[str] = Counter()
         self._firings: list[_Firing] = []
         self._watch: _Firing | None = None
@@ -269,13 +269,13 @@ class Replay:
             answer = self._stack.request(request)
         return answer
 
-    def _post(self, lines: tuple[Line, ...]) -> Response:
+    def _post(self, lines: tuple[EventLine, ...]) -> Response:
         group = Group(self.clock.now(), lines)
         headers = (("content-type", group.content_type), ("host", "localhost"))
         self._begin_to_send()
         return self._stack.request(Request("POST", _INGEST, headers=headers, body=group.body))
 
-    def _take(self, items: list[dict[str, Any]], lines: tuple[Line, ...]) -> tuple[Line, ...]:
+    def _take(self, items: list[dict[str, Any]], lines: tuple[EventLine, ...]) -> tuple[EventLine, ...]:
         """Count the verdicts of an answer; return the lines to send again."""
         again = []
         for line, item in zip(lines, items, strict=True):
@@ -350,7 +350,7 @@ class Replay:
         return [self._watch] if self._watch and (self._statements_due or can_post) else []
 
     @property
-    def _next(self) -> list[Row]:
+    def _next(self) -> list[RateRow]:
         """The next exchange rate, once the clock runs."""
         return [self._exchange_rates[0]] if self._exchange_rates and self._firings else []
 
@@ -381,10 +381,10 @@ class Replay:
                 return
             firing.done = answer.get("complete", True)
             if firing.done:
-                self._state_periods()
+                self._seal_periods()
                 return
 
-    def _state_periods(self) -> None:
+    def _seal_periods(self) -> None:
         """Follow the watch until it has sealed the periods that are due, if everything up to a cut-off is sealed."""
         now = self.clock.now()
         is_due = QuarterHour.at(now - self._stack.grace).start >= self._cut_off
@@ -421,7 +421,7 @@ class Replay:
 
     # ------------------------------------------------------------ the end
 
-    def finish(self) -> Outcome:
+    def finish(self) -> ReplayResult:
         """Drain the streams, close and report the last quarter-hour, and return the outcome.
 
         More files may be played afterwards, and finished again: the outcome always covers the whole stack.
@@ -469,7 +469,7 @@ class Replay:
         while (due := self._next_delivery()) is not None:
             self.advance(due)
 
-    def _outcome(self, counters: Accounts, periods: Periods) -> Outcome:
+    def _outcome(self, counters: Accounts, periods: Periods) -> ReplayResult:
         bucket = self._stack.bucket
         days = int(self._stack.template.parameters["DedupRetentionDays"])
         proof = verify(bucket.open, bucket.keys(), timedelta(days=days) if days else None)
@@ -481,7 +481,7 @@ class Replay:
         verdicts = dict(self.verdicts)
         if self._held:
             verdicts |= {"recorded": verdicts.get("recorded", 0) + len(self._held) - held, "held": held}
-        return Outcome(
+        return ReplayResult(
             sent=self.sent,
             verdicts=verdicts,
             runs=proof.reports.runs,

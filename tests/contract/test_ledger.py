@@ -20,7 +20,7 @@ from quarterhour.ledger.keys import linked_event_of, linked_range
 from quarterhour.ledger.linked import LinkedClaim, Lost
 from quarterhour.ledger.partitions import partition_request
 from quarterhour.ledger.posting import ledger_values
-from quarterhour.ledger.store import Entry, claim_values, linked_request
+from quarterhour.ledger.store import NewPosting, claim_values, linked_request
 from quarterhour.model.clock import iso_millis
 from quarterhour.model.identifiers import Account, Identity
 from quarterhour.model.periods import Calendar, Period
@@ -54,12 +54,12 @@ def existing(storage: Storage, one: Claim) -> Claim:
     return found
 
 
-def entries(own: str, at: datetime, count: int, **data: Any) -> list[Entry]:
+def entries(own: str, at: datetime, count: int, **data: Any) -> list[NewPosting]:
     sold = [event(f"{own}-{i}", **data) for i in range(count)]
     return [(QuarterHour.at(at), ledger_values(one, claim(one, at))) for one in sold]
 
 
-def keys(of: list[Entry]) -> set[tuple[str, str]]:
+def keys(of: list[NewPosting]) -> set[tuple[str, str]]:
     return {(values["quarter_hour"], values["position"]) for _, values in of}
 
 

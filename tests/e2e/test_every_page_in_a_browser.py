@@ -34,7 +34,7 @@ SUBJECTS = {
     "lines": f"shop#{NAME}",
     "reports": "2026-10-30T1200-2400",
 }
-"""A subject of each kind that people talk about."""
+"""A subject of each kind of a thread."""
 PAGES = {
     "/": NAME,
     "/console/accounts": NAME,

@@ -50,7 +50,7 @@ def messages(browser: Tab) -> list[str]:
 
 
 @pytest.mark.parametrize("page", ["agencies/42", "statements/2026-10/42/GBP", "events/shop/e0"])
-def test_support_and_a_person_of_the_agency_talk_to_each_other(
+def test_support_and_a_person_of_the_agency_write_to_each_other(
     browser: Tab, address: str, issuer: Issuer, time: ManualClock, page: str
 ) -> None:
     question, answer = "Why 12.5 %?\nOur card says 10.", f"{HOSTILE} {RIGHT_TO_LEFT}"

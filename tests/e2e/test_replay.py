@@ -14,7 +14,7 @@ import pytest
 from quarterhour.reports.verify import verify
 from quarterhour_tools.bucket import Folder
 from quarterhour_tools.cli import main
-from quarterhour_tools.emulator.faults import Faults, Kind, Spec
+from quarterhour_tools.emulator.faults import FaultKind, Faults, Spec
 from quarterhour_tools.emulator.http_api import Response
 from quarterhour_tools.emulator.stack import Stack, open_stack
 from quarterhour_tools.replay.replay import Replay, replaying
@@ -217,7 +217,7 @@ def test_faults_at_the_functions_calls_change_no_sum() -> None:
     ):
         tested.play(lines(day()))
         outcome = tested.finish()
-    assert {kind for _, kind in faults.struck} >= {Kind.KILL_AFTER, Kind.THROTTLE, Kind.RESET_AFTER}
+    assert {kind for _, kind in faults.struck} >= {FaultKind.KILL_AFTER, FaultKind.THROTTLE, FaultKind.RESET_AFTER}
     assert outcome.verified
     assert exact(outcome.as_dict()["accounts"]) == totals(day())
     assert messages == []

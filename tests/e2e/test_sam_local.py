@@ -275,7 +275,7 @@ def machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
     folder = tmp_path_factory.mktemp("clone")
     for name in ("functions", "layers", "events"):
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
-    # A slow machine is no fault of a function's; and the stack's own watch states no month before a sample does.
+    # A slow machine is no fault of a function's; and the stack's own watch seals no month before a sample does.
     template = re.sub(r"\bTimeout: \d+", "Timeout: 900", (ROOT / "template.yaml").read_text("utf-8"))
     template = template.replace("ScheduleExpression: rate(15 minutes)", "ScheduleExpression: rate(1 day)")
     (folder / "template.yaml").write_text(template, "utf-8")

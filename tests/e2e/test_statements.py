@@ -21,7 +21,7 @@ from quarterhour_tools.emulator.faults import Faults, Spec
 from quarterhour_tools.emulator.stack import open_stack
 from quarterhour_tools.operations import statements
 from quarterhour_tools.operations.remote import Remote
-from quarterhour_tools.replay.replay import Outcome, Replay, replaying
+from quarterhour_tools.replay.replay import Replay, ReplayResult, replaying
 from tests.e2e.sales import lines
 from tests.e2e.test_rerate import serving
 from tests.support.events import by_sign
@@ -45,13 +45,13 @@ def replayed_months(parameters: Mapping[str, str | int], faults: Faults | None =
         yield replay
 
 
-def outcome_of(events: list[dict[str, Any]], **parameters: str | int) -> Outcome:
+def outcome_of(events: list[dict[str, Any]], **parameters: str | int) -> ReplayResult:
     with replayed_months(parameters) as tested:
         tested.play(lines(events))
         return tested.finish()
 
 
-def sealed(outcome: Outcome, *names: str) -> list[tuple[Any, ...]]:
+def sealed(outcome: ReplayResult, *names: str) -> list[tuple[Any, ...]]:
     return [tuple(one[name] for name in names) for one in outcome.as_dict()["statements"]]
 
 

@@ -54,8 +54,11 @@ OWN = {
     "GET /agencies/{agency}/rate-cards": "/agencies/42/rate-cards",
 }
 """Routes of an agency's data: a person sees their own agency's."""
-TALK = "/threads/{kind}/{subject}/messages"
-LINES = {f"GET {TALK}": "/threads/lines/shop%23e0/messages", f"POST {TALK}": "/threads/lines/shop%23e0/messages"}
+MESSAGES_PATH = "/threads/{kind}/{subject}/messages"
+LINES = {
+    f"GET {MESSAGES_PATH}": "/threads/lines/shop%23e0/messages",
+    f"POST {MESSAGES_PATH}": "/threads/lines/shop%23e0/messages",
+}
 """Routes of threads: a person may use those on their own agency's lines."""
 EVENT = {
     "GET /events/{source}/{event}": "/events/shop/e0",
@@ -135,11 +138,13 @@ CLOSED = STAFF_READS | FINANCE_WRITES | MACHINES
 """Routes that people of agencies cannot use."""
 ROUTES = OWN | LINES | EVENT | ACCEPT | NARROWED | PERMITTED | COMMON | MYSELF | CLOSED
 ROLES: Final[dict[str, frozenset[Role]]] = {
-    **dict.fromkeys(OWN | EVENT | NARROWED | PERMITTED | COMMON | MYSELF | {f"GET {TALK}": ""}, frozenset(Role)),
+    **dict.fromkeys(
+        OWN | EVENT | NARROWED | PERMITTED | COMMON | MYSELF | {f"GET {MESSAGES_PATH}": ""}, frozenset(Role)
+    ),
     **dict.fromkeys(STAFF_READS, STAFF),
     **dict.fromkeys(FINANCE_WRITES, frozenset({Role.FINANCE})),
     **dict.fromkeys(MACHINES, frozenset()),
-    f"POST {TALK}": frozenset({Role.AGENCY, Role.SUPPORT}),
+    f"POST {MESSAGES_PATH}": frozenset({Role.AGENCY, Role.SUPPORT}),
     "PUT /statements/{agency}/{currency}/{period}/status": frozenset({Role.AGENCY, Role.FINANCE}),
     "POST /statements/{agency}/{currency}/{period}/disputes": frozenset({Role.AGENCY}),
 }
@@ -390,15 +395,17 @@ def test_a_person_writes_messages_on_their_own_agencys_lines_under_their_own_nam
     def say(token: str, **body: str) -> Response:
         content = json.dumps({"id": f"m-{len(items(world, 'EntityTable'))}", "text": "Hello?", **body}).encode()
         headers = (("Authorization", f"Bearer {token}"), ("Content-Type", "application/json"))
-        return world.stack.request(Request("POST", LINES[f"GET {TALK}"], "", headers, content))
+        return world.stack.request(Request("POST", LINES[f"GET {MESSAGES_PATH}"], "", headers, content))
 
     assert (say(issuer.token()).status, say(issuer.token(), user="bob").status) == (201, 403)
-    response = send(world, issuer.token(), f"GET {TALK}")
+    response = send(world, issuer.token(), f"GET {MESSAGES_PATH}")
     assert [message["user"] for message in response.json()["items"]] == ["ann"]
     assert say(issuer.token(**{CLAIM: "43"})).status == 403
 
 
-def test_people_of_an_agency_and_support_talk_about_the_agency_and_its_statements(world: World, issuer: Issuer) -> None:
+def test_people_of_an_agency_and_support_write_about_the_agency_and_its_statements(
+    world: World, issuer: Issuer
+) -> None:
     keep_sealed(world, plan_of("2026-05", bound="202610230200"), listed("42"))
     for subject in ("agencies/42", "statements/42%23GBP%232026-05"):
         path = f"/threads/{subject}/messages"
@@ -407,19 +414,19 @@ def test_people_of_an_agency_and_support_talk_about_the_agency_and_its_statement
             assert written(world, token, "POST", path, {"id": "m-1", "text": "Hello?"}).status == 201
         for role in Role:
             token = issuer.token(**{ROLE: role, CLAIM: "42" if role is Role.AGENCY else None})
-            shown = send(world, token, f"GET {TALK}", path).json()["items"]
+            shown = send(world, token, f"GET {MESSAGES_PATH}", path).json()["items"]
             assert {(one["user"], one["role"]) for one in shown} == {("ann", "agency"), ("sam", "support")}
         for role in (Role.FINANCE, Role.AUDITOR):
             token = issuer.token(**{ROLE: role, CLAIM: None})
             assert written(world, token, "POST", path, {"id": "m-2", "text": "Hello?"}).status == 403
         other = issuer.token(**{CLAIM: "43"})
-        assert send(world, other, f"GET {TALK}", path).status == 403
+        assert send(world, other, f"GET {MESSAGES_PATH}", path).status == 403
         assert written(world, other, "POST", path, {"id": "m-2", "text": "Hello?"}).status == 403
 
 
 def test_a_person_cannot_read_threads_on_orders_or_on_other_agencies_lines(world: World, issuer: Issuer) -> None:
     responses = [
-        send(world, issuer.token(), f"GET {TALK}", f"/threads/{subject}/messages")
+        send(world, issuer.token(), f"GET {MESSAGES_PATH}", f"/threads/{subject}/messages")
         for subject in (
             "lines/shop%23e1",
             "lines/shop%23none",
@@ -435,12 +442,12 @@ def test_a_person_cannot_read_threads_on_orders_or_on_other_agencies_lines(world
 
 
 def test_a_person_with_an_invalid_name_cannot_write_messages(world: World, issuer: Issuer) -> None:
-    talk = LINES[f"GET {TALK}"]
+    address = LINES[f"GET {MESSAGES_PATH}"]
     for subject in ("ann#2026", "ann\nbob", "x" * 201):
         headers = (("Authorization", f"Bearer {issuer.token(sub=subject)}"), ("Content-Type", "application/json"))
-        response = world.stack.request(Request("POST", talk, "", headers, b'{"id": "m-1", "text": "Hello?"}'))
+        response = world.stack.request(Request("POST", address, "", headers, b'{"id": "m-1", "text": "Hello?"}'))
         assert (response.status, response.json()["title"]) == (403, "Forbidden"), subject
-    assert world.get(talk).status == 200
+    assert world.get(address).status == 200
 
 
 @pytest.mark.parametrize("route", [route for route in ROUTES if route.startswith("GET")])
@@ -669,7 +676,7 @@ def test_support_writes_messages_on_any_agencys_lines_under_its_own_name(world: 
     path = "/threads/lines/shop%23e1/messages"
     assert written(world, sue, "POST", path, {"id": "s-1", "text": "We are looking at it."}).status == 201
     assert written(world, sue, "POST", path, {"id": "s-2", "text": "Hello", "user": "ann"}).status == 403
-    shown = send(world, issuer.token(**{CLAIM: "43"}), f"GET {TALK}", path).json()["items"]
+    shown = send(world, issuer.token(**{CLAIM: "43"}), f"GET {MESSAGES_PATH}", path).json()["items"]
     assert [(one["user"], one["text"]) for one in shown] == [("sue", "We are looking at it.")]
 
 

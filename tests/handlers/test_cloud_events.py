@@ -12,7 +12,7 @@ import pytest
 from cloudevents.core.bindings.http import HTTPMessage, to_binary_event, to_structured_event
 from cloudevents.core.v1.event import CloudEvent
 
-from quarterhour_tools.emulator.faults import Killed, Kind
+from quarterhour_tools.emulator.faults import FaultKind, Killed
 from quarterhour_tools.emulator.http_api import Request, Response
 from tests.support.events import refund, sale
 from tests.support.requests import BATCH, LINES, ONE, post, receipt, verdicts
@@ -105,7 +105,7 @@ def test_a_retry_after_a_crash_appends_the_attributes_that_were_claimed(seconds:
     """The first try may still append; whichever does, the posting has the same bytes."""
     with faulty() as (world, faults):
         post(world, sale("before"))  # the process is warm: its control items are set
-        faults.arm(Kind.KILL_AFTER, after=1)
+        faults.arm(FaultKind.KILL_AFTER, after=1)
         with pytest.raises(Killed), faults.at_work():
             send(world, structured(made(traceparent=TRACE.format(1))))
         world.stack.cold_start("ingest")

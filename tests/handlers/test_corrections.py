@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from quarterhour_tools.emulator.faults import Killed, Kind
+from quarterhour_tools.emulator.faults import FaultKind, Killed
 from tests.support.events import adjustment, refund, sale, void
 from tests.support.requests import post
 from tests.support.system import World, faulty, opened
@@ -114,7 +114,7 @@ def test_a_story_has_corrections_of_one_instant_in_the_order_in_which_the_ledger
 def test_a_story_has_a_refund_that_moved_before_the_void_that_came_after_it() -> None:
     with faulty() as (world, faults):
         post(world, sale(amount="10.00"))
-        faults.arm(Kind.KILL_BEFORE, 3)  # claimed, and not appended
+        faults.arm(FaultKind.KILL_BEFORE, 3)  # claimed, and not appended
         with suppress(Killed), faults.at_work():
             post(world, refund("r1", "-4.00"))
         assert [call.operation for call, _ in faults.struck] == ["BatchWriteItem"]

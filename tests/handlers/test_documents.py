@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 import pytest
 
-from quarterhour_tools.emulator.faults import Killed, Kind
+from quarterhour_tools.emulator.faults import FaultKind, Killed
 from quarterhour_tools.emulator.http_api import Request, Response
 from tests.handlers.desk import JSON, send
 from tests.support.system import World, faulty
@@ -106,9 +106,9 @@ def test_the_same_draft_again_gets_the_response_of_the_first_try(world: World) -
     assert (first.status, again.status, again.json()) == (201, 200, first.json())
 
 
-@pytest.mark.parametrize("death", [Kind.KILL_BEFORE, Kind.KILL_AFTER, Kind.RESET_AFTER])
+@pytest.mark.parametrize("death", [FaultKind.KILL_BEFORE, FaultKind.KILL_AFTER, FaultKind.RESET_AFTER])
 @pytest.mark.parametrize("call", [0, 1])
-def test_a_write_that_crashed_at_any_call_may_be_repeated(death: Kind, call: int) -> None:
+def test_a_write_that_crashed_at_any_call_may_be_repeated(death: FaultKind, call: int) -> None:
     with faulty() as (world, faults):
         first = write(world, RULES, 0, "a")
         faults.arm(death, call)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from quarterhour.model.periods import Calendar, Period
-from quarterhour_tools.emulator.faults import Faults, Killed, Kind
+from quarterhour_tools.emulator.faults import FaultKind, Faults, Killed
 from tests.handlers.desk import send
 from tests.support.events import refund, sale, view, void
 from tests.support.requests import post, verdicts
@@ -240,7 +240,7 @@ def decide_if_held(world: World, id_: str, action: str = "discard") -> None:
 def test_a_tick_that_dies_anywhere_loses_and_doubles_nothing() -> None:
     with faulty() as (world, faults):
         for point in range(20):
-            for kind in (Kind.KILL_BEFORE, Kind.KILL_AFTER):
+            for kind in (FaultKind.KILL_BEFORE, FaultKind.KILL_AFTER):
                 id_ = f"r{point}-{kind.value}"
                 post(world, refund(id_, "-1", of=f"sale-{id_}"))
                 post(world, sale(f"sale-{id_}", "5"))

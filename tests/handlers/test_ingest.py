@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from quarterhour_tools.emulator.faults import Killed, Kind
+from quarterhour_tools.emulator.faults import FaultKind, Killed
 from tests.support.events import adjustment, refund, sale, view, void
 from tests.support.requests import post, receipt, verdicts
 from tests.support.system import START, World, faulty
@@ -170,7 +170,7 @@ def test_a_batch_of_only_invalid_items_is_unprocessable(world: World) -> None:
 def crashed(world: World, faults: Any) -> None:
     """Crash after the claim of an event: the request has no response, and the event is not in the ledger."""
     post(world, sale("before"))  # the process is warm: its control items are set
-    faults.arm(Kind.KILL_AFTER, after=RATE_CARD_READ)
+    faults.arm(FaultKind.KILL_AFTER, after=RATE_CARD_READ)
     with pytest.raises(Killed), faults.at_work():
         post(world, sale())
     world.stack.cold_start("ingest")
@@ -257,7 +257,7 @@ def test_a_batch_that_dynamodb_processes_in_part_is_written_completely() -> None
 def test_a_claim_whose_response_was_lost_is_no_duplicate_of_itself() -> None:
     with faulty() as (world, faults):
         post(world, sale("before"))
-        faults.arm(Kind.RESET_AFTER, after=RATE_CARD_READ)
+        faults.arm(FaultKind.RESET_AFTER, after=RATE_CARD_READ)
         with faults.at_work():
             response = post(world, sale())
         assert faults.struck
@@ -265,9 +265,9 @@ def test_a_claim_whose_response_was_lost_is_no_duplicate_of_itself() -> None:
         assert len(ledger(world)) == 2
 
 
-@pytest.mark.parametrize("kind", [Kind.STATEMENTS_BEFORE, Kind.STATEMENTS_AFTER])
+@pytest.mark.parametrize("kind", [FaultKind.STATEMENTS_BEFORE, FaultKind.STATEMENTS_AFTER])
 @pytest.mark.parametrize("events", [1, 60])
-def test_events_some_of_whose_claims_failed_at_first_are_recorded_all_the_same(kind: Kind, events: int) -> None:
+def test_events_some_of_whose_claims_failed_at_first_are_recorded_all_the_same(kind: FaultKind, events: int) -> None:
     with faulty() as (world, faults):
         faults.arm(kind)
         with faults.at_work():
@@ -381,7 +381,7 @@ def test_a_refund_that_its_sale_does_not_allow_is_rejected_and_writes_nothing(
 def test_a_refund_whose_response_was_lost_is_no_duplicate_of_itself() -> None:
     with faulty() as (world, faults):
         post(world, sale())
-        faults.arm(Kind.RESET_AFTER, after=2)
+        faults.arm(FaultKind.RESET_AFTER, after=2)
         with faults.at_work():
             response = post(world, refund("r1", "-2"))
         assert [call.operation for call, _ in faults.struck] == ["TransactWriteItems"]
@@ -421,7 +421,7 @@ def test_a_held_refund_that_is_sent_again_stays_held_and_other_content_is_a_conf
 def test_a_refund_whose_response_was_lost_while_it_was_held_is_held() -> None:
     with faulty() as (world, faults):
         post(world, sale("other"))
-        faults.arm(Kind.RESET_AFTER, after=1)
+        faults.arm(FaultKind.RESET_AFTER, after=1)
         with faults.at_work():
             response = post(world, refund("r1", "-2"))
         assert [call.operation for call, _ in faults.struck] == ["TransactWriteItems"]

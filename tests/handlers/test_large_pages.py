@@ -9,7 +9,7 @@ from tests.handlers.desk import place, send
 from tests.support.orders import body, item
 from tests.support.system import World
 
-TALK = "/threads/orders/1001/messages"
+THREAD = "/threads/orders/1001/messages"
 MESSAGES = [f"m-{number}" for number in range(300)]
 LONG = "🎉" * 96
 
@@ -20,14 +20,14 @@ def test_long_messages_are_read_in_both_orders(world: World, one: str) -> None:
     place(world, "1001")
     for number, id_ in enumerate(MESSAGES):
         world.clock.advance_to(world.clock.now().replace(microsecond=number * 1000))
-        assert send(world, "POST", TALK, {"id": id_, "user": f"user {number % 5}", "text": one * 4000}).status == 201
-    pages = list(world.pages(TALK, limit=1000))
+        assert send(world, "POST", THREAD, {"id": id_, "user": f"user {number % 5}", "text": one * 4000}).status == 201
+    pages = list(world.pages(THREAD, limit=1000))
     assert [message["id"] for page in pages for message in page["items"]] == MESSAGES
     back = [pages[-1]]
     while back[-1]["previous"]:
-        back.append(world.read(TALK, limit=1000, next=back[-1]["previous"]))
+        back.append(world.read(THREAD, limit=1000, next=back[-1]["previous"]))
     assert [message["id"] for page in reversed(back) for message in page["items"]] == MESSAGES
-    assert [message["id"] for message in world.all(TALK, limit=1000, order="newest")] == MESSAGES[::-1]
+    assert [message["id"] for message in world.all(THREAD, limit=1000, order="newest")] == MESSAGES[::-1]
 
 
 @pytest.mark.slow

@@ -8,7 +8,7 @@ import pytest
 
 from benchmarks.orders import rush
 from quarterhour.orders.plan import INDEX_LAG
-from quarterhour_tools.emulator.faults import Kind
+from quarterhour_tools.emulator.faults import FaultKind
 from quarterhour_tools.emulator.stack import load
 from tests.handlers.desk import change, place, send
 from tests.support.events import ABSENT
@@ -220,7 +220,7 @@ def test_an_order_whose_commit_is_slow_is_on_all_pages_of_a_listing_or_on_none(s
             pages.append(world.read("/customers/ann/items", limit=1))
 
         for number in range(slow):
-            faults.spec.positions[commit + number] = Kind.RESET_BEFORE
+            faults.spec.positions[commit + number] = FaultKind.RESET_BEFORE
             faults.meanwhile(commit + number, read_a_page)
         with faults.at_work():
             assert place(world, "1002", item(product="a"), item(product="z")).status == 201

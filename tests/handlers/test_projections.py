@@ -18,7 +18,7 @@ DAY = {"from_": "2026-10-23", "to": "2026-10-24"}
 SOURCE = "/sources/shop/events"
 
 
-def state(world: World, currency: str, units: str) -> None:
+def enter_rate(world: World, currency: str, units: str) -> None:
     body = json.dumps({"units_per_base": units, "source": "ECB"}).encode()
     headers = (("content-type", "application/json"),)
     assert world.stack.request(Request("PUT", f"/exchange-rates/{currency}", headers=headers, body=body)).status == 201
@@ -28,13 +28,13 @@ def state(world: World, currency: str, units: str) -> None:
 def world() -> Iterator[World]:
     """The system after a run over three quarter-hours, each with a rate of its own; and a sale that is not sealed."""
     with opened({"BaseCurrency": "EUR"}) as world:
-        state(world, "GBP", "0.8")
+        enter_rate(world, "GBP", "0.8")
         world.sell("8.00", location="GB#London")
         world.pass_time(minutes=14)
-        state(world, "GBP", "0.5")
+        enter_rate(world, "GBP", "0.5")
         world.sell("1.00", currency="EUR", location="FR")
         world.pass_time(minutes=1)
-        state(world, "GBP", "0.25")
+        enter_rate(world, "GBP", "0.25")
         world.sell("2.00", location="GB#London#Soho")
         world.sell("-1.00", location="GB#London")
         world.sell("5.00", currency="USD", location="US#NY#New York")

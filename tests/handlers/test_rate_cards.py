@@ -11,7 +11,7 @@ from quarterhour.ledger.explanation import commission_steps
 from quarterhour.model.errors import UnavailableError
 from quarterhour.rate_cards.store import RateCardStore
 from quarterhour.reports.lines import read_lines
-from quarterhour_tools.emulator.faults import Killed, Kind
+from quarterhour_tools.emulator.faults import FaultKind, Killed
 from tests.handlers.desk import send
 from tests.support.events import Cloud, by_sign, refund, sale
 from tests.support.requests import post, receipt, verdicts
@@ -202,7 +202,7 @@ def test_a_claim_keeps_its_price_when_the_rate_card_changes_before_the_append(se
     with faulty() as (world, faults):
         keep(world, 0, {"percent": "10"}, BOOKS)
         post(world, sale("before"))
-        faults.arm(Kind.KILL_AFTER, after=1)
+        faults.arm(FaultKind.KILL_AFTER, after=1)
         with pytest.raises(Killed), faults.at_work():
             post(world, sale("a", "100", category="books"))
         world.stack.cold_start("ingest")

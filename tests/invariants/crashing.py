@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from itertools import count
 
-from quarterhour_tools.emulator.faults import Kind
+from quarterhour_tools.emulator.faults import FaultKind
 from tests.invariants.trial import Trial
 
-DEATHS = (Kind.KILL_BEFORE, Kind.KILL_AFTER)
+DEATHS = (FaultKind.KILL_BEFORE, FaultKind.KILL_AFTER)
 CHECKED_EVERY = 40
 
 Step = Callable[[Trial], None]

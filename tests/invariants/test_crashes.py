@@ -8,7 +8,7 @@ from functools import partial
 
 import pytest
 
-from quarterhour_tools.emulator.faults import Kind
+from quarterhour_tools.emulator.faults import FaultKind
 from tests.invariants.crashing import Crashes, Numbers
 from tests.invariants.trial import GRACE, Trial, on_trial
 from tests.support.events import adjustment, payment, refund, rerating, sale, view, void
@@ -191,9 +191,9 @@ def test_an_operators_decision_may_die_at_any_call(
     crashes.at_each_call(f"{decision} a held event", there, prepare, act, recover=act)
 
 
-@pytest.mark.parametrize("kind", [Kind.STATEMENTS_BEFORE, Kind.STATEMENTS_AFTER])
+@pytest.mark.parametrize("kind", [FaultKind.STATEMENTS_BEFORE, FaultKind.STATEMENTS_AFTER])
 def test_claims_may_fail_in_part_and_the_ingest_die_at_any_later_call(
-    place: Trial, number: Numbers, crashes: Crashes, kind: Kind
+    place: Trial, number: Numbers, crashes: Crashes, kind: FaultKind
 ) -> None:
     def prepare(place: Trial) -> None:
         place.stack.cold_start("ingest")
@@ -205,9 +205,9 @@ def test_claims_may_fail_in_part_and_the_ingest_die_at_any_later_call(
     crashes.at_each_later_call(f"claims, {kind.value}", place, prepare, act, recover=Trial.send_again)
 
 
-@pytest.mark.parametrize("kind", [Kind.STATEMENTS_BEFORE, Kind.STATEMENTS_AFTER])
+@pytest.mark.parametrize("kind", [FaultKind.STATEMENTS_BEFORE, FaultKind.STATEMENTS_AFTER])
 def test_markers_of_customers_may_fail_in_part_and_the_function_die_at_any_later_call(
-    place: Trial, number: Numbers, crashes: Crashes, kind: Kind
+    place: Trial, number: Numbers, crashes: Crashes, kind: FaultKind
 ) -> None:
     place.lanes_a_stream = 1
 

@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from quarterhour_tools.emulator.faults import Kind
+from quarterhour_tools.emulator.faults import FaultKind
 from tests.invariants.crashing import Crashes, Numbers
 from tests.invariants.orders import OrderBook, order
 from tests.invariants.trial import Trial, on_trial
@@ -69,7 +69,7 @@ def test_the_completion_of_an_incomplete_order_may_die_at_any_call(
 ) -> None:
     def prepare(place: Trial) -> None:
         n = number()
-        place.faults.arm(Kind.KILL_AFTER, 1)
+        place.faults.arm(FaultKind.KILL_AFTER, 1)
         book.create(order(f"o{n}", *LONG, customer=f"c{n}"))
         place.faults.struck.pop()
 

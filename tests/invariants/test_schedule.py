@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from quarterhour.schedule.expression import upcoming
-from quarterhour_tools.emulator.faults import Kind
+from quarterhour_tools.emulator.faults import FaultKind
 from quarterhour_tools.emulator.http_api import Request
 from tests.invariants.crashing import Crashes
 from tests.invariants.trial import Trial, on_trial
@@ -151,7 +151,7 @@ def test_the_watch_may_die_at_any_call(place: Trial, crashes: Crashes) -> None:
 
 # ---------------------------------------------------------------- any order of things
 
-faults = st.one_of(st.none(), st.tuples(st.sampled_from(list(Kind)), st.integers(0, 12)))
+faults = st.one_of(st.none(), st.tuples(st.sampled_from(list(FaultKind)), st.integers(0, 12)))
 
 
 class Scheduled(RuleBasedStateMachine):
@@ -168,13 +168,13 @@ class Scheduled(RuleBasedStateMachine):
         self.schedule = Schedule(self.place)
 
     @rule(fault=faults)
-    def a_client_sends(self, fault: tuple[Kind, int] | None) -> None:
+    def a_client_sends(self, fault: tuple[FaultKind, int] | None) -> None:
         with self._struck_by(fault):
             self.place.send([sale(f"e{next(self._numbers)}", "10.00") for _ in range(2)])
 
     @rule(expression=st.sampled_from(EXPRESSIONS), paused=st.booleans(), fault=faults)
     def an_operator_asks_for_another_schedule(
-        self, expression: str | None, *, paused: bool, fault: tuple[Kind, int] | None
+        self, expression: str | None, *, paused: bool, fault: tuple[FaultKind, int] | None
     ) -> None:
         with self._struck_by(fault):
             status = self.schedule.put(expression=expression, paused=paused)
@@ -183,7 +183,7 @@ class Scheduled(RuleBasedStateMachine):
             assert (shown["expression"], shown["state"] == "paused") == (expression or DEPLOYED, paused)
 
     @rule(paused=st.booleans(), fault=faults)
-    def an_operator_pauses_or_resumes(self, *, paused: bool, fault: tuple[Kind, int] | None) -> None:
+    def an_operator_pauses_or_resumes(self, *, paused: bool, fault: tuple[FaultKind, int] | None) -> None:
         before = self.schedule.shown()["desired"]
         with self._struck_by(fault):
             status = self.schedule.put(paused=paused)
@@ -202,7 +202,7 @@ class Scheduled(RuleBasedStateMachine):
         self.schedule.reset()
 
     @rule(by=st.sampled_from(SPANS), fault=faults)
-    def time_passes(self, by: timedelta, fault: tuple[Kind, int] | None) -> None:
+    def time_passes(self, by: timedelta, fault: tuple[FaultKind, int] | None) -> None:
         until = self.place.clock.now() + by
         with self._struck_by(fault):
             for _, function in self.schedule.fires(until):
@@ -240,7 +240,7 @@ class Scheduled(RuleBasedStateMachine):
 
         self.place.faults.meanwhile(after, ask)
 
-    def _struck_by(self, fault: tuple[Kind, int] | None) -> ExitStack:
+    def _struck_by(self, fault: tuple[FaultKind, int] | None) -> ExitStack:
         armed = ExitStack()
         if fault:
             self.place.faults.arm(*fault)

@@ -5,21 +5,21 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from quarterhour_tools.emulator.faults import Kind
+from quarterhour_tools.emulator.faults import FaultKind
 from tests.invariants.trial import GRACE, Trial, on_trial
 from tests.support.events import refund, sale
 
 TIMEOUT = timedelta(seconds=30)
 """The longest run of an ingest, as the template has it."""
 SAFETY = timedelta(seconds=5)
-BUCKET_END = datetime(2026, 10, 23, 1, 45, tzinfo=UTC)
+QUARTER_HOUR_END = datetime(2026, 10, 23, 1, 45, tzinfo=UTC)
 EVENTS = [sale("s1", "10.00", customer="bob"), sale("s2", "7.5"), refund("r1", "-4", of="s1")]
 LAST_OPEN = GRACE - TIMEOUT - SAFETY
 
 
 @pytest.fixture
 def place() -> Iterator[Trial]:
-    with on_trial(start=BUCKET_END - timedelta(seconds=10)) as made:
+    with on_trial(start=QUARTER_HOUR_END - timedelta(seconds=10)) as made:
         yield made
 
 
@@ -53,7 +53,7 @@ def test_a_retry_that_pauses_until_the_seal_leaves_each_event_once(
 ) -> None:
     crash_between_claim_and_append(place)
     place.outbox.clear()
-    place.clock.advance_to(BUCKET_END + timedelta(seconds=begins_after_end))
+    place.clock.advance_to(QUARTER_HOUR_END + timedelta(seconds=begins_after_end))
 
     def stop() -> None:
         place.clock.advance(TIMEOUT + SAFETY - timedelta(milliseconds=1))
@@ -67,9 +67,9 @@ def test_a_retry_that_pauses_until_the_seal_leaves_each_event_once(
 
 def test_a_claim_without_its_append_is_moved_when_its_quarter_hour_is_final(place: Trial) -> None:
     crash_between_claim_and_append(place)
-    place.clock.advance_to(BUCKET_END + LAST_OPEN)
+    place.clock.advance_to(QUARTER_HOUR_END + LAST_OPEN)
     assert place.send(EVENTS[:1]) == ["unavailable"], "nobody may write now, and nobody may move it yet"
-    place.clock.advance_to(BUCKET_END + GRACE)
+    place.clock.advance_to(QUARTER_HOUR_END + GRACE)
     assert place.send(EVENTS[:1]) == ["duplicate"]
     (partition,) = [item["quarter_hour"] for item in place.ledger() if item["id"] == "s1"]
     assert partition.startswith("202610230145#"), "it is in the quarter-hour in which it was written"
@@ -80,7 +80,7 @@ def test_a_claim_without_its_append_is_moved_when_its_quarter_hour_is_final(plac
 def crash_between_claim_and_append(place: Trial) -> None:
     """Leave claims of all but the refund, and none of their events."""
     place.send([sale("warm", "1")])
-    place.faults.arm(Kind.KILL_BEFORE, 2)
+    place.faults.arm(FaultKind.KILL_BEFORE, 2)
     place.send(EVENTS)
     assert place.faults.struck, "the crash did not happen"
     assert {item["id"] for item in place.ledger()} == {"warm"}

@@ -16,7 +16,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
 from quarterhour.orders.plan import TRANSITIONS
 from quarterhour_tools.emulator.engines import DYNAMODB_LOCAL, MOTO
-from quarterhour_tools.emulator.faults import Kind
+from quarterhour_tools.emulator.faults import FaultKind
 from tests.invariants.corrections import RateCard
 from tests.invariants.orders import OrderBook, order
 from tests.invariants.trial import START, on_trial
@@ -47,7 +47,7 @@ ORDERS = ["o1", "o2"]
 CONTENTS = [("10.00", "0.001"), ("7",), ("1.5",) * 30]
 PARTS = ["-4", "-0.001", "-7"]
 STEPS = [(before, after) for before, following in TRANSITIONS.items() for after in following]
-BUCKET_ENDS = [timedelta(seconds=seconds) for seconds in (1, 40, 85, 119, 121, 840, 901, 3600)]
+ADVANCES = [timedelta(seconds=seconds) for seconds in (1, 40, 85, 119, 121, 840, 901, 3600)]
 
 
 @st.composite
@@ -103,7 +103,7 @@ def corrected(how: str, of: str, agency: str) -> Cloud:
             return void(f"{of}-{how}", of, **facts)
 
 
-faults = st.one_of(st.none(), st.tuples(st.sampled_from(list(Kind)), st.integers(0, 12)))
+faults = st.one_of(st.none(), st.tuples(st.sampled_from(list(FaultKind)), st.integers(0, 12)))
 
 
 class Marketplace(RuleBasedStateMachine):
@@ -129,21 +129,21 @@ class Marketplace(RuleBasedStateMachine):
         self.place.write_rate_card(RATE_CARD, *rate_cards)
 
     @rule(events=st.lists(an_event(), min_size=1, max_size=6), fault=faults)
-    def send(self, events: list[Cloud], fault: tuple[Kind, int] | None) -> None:
+    def send(self, events: list[Cloud], fault: tuple[FaultKind, int] | None) -> None:
         with self._struck_by(fault):
             self.place.send(events)
 
     @rule(fault=faults)
-    def retry(self, fault: tuple[Kind, int] | None) -> None:
+    def retry(self, fault: tuple[FaultKind, int] | None) -> None:
         with self._struck_by(fault):
             self.place.send_again()
 
-    @rule(by=st.sampled_from(BUCKET_ENDS))
+    @rule(by=st.sampled_from(ADVANCES))
     def time_passes(self, by: timedelta) -> None:
         self.place.clock.advance(by)
 
     @rule(lane=st.integers(0, 20), length=st.integers(1, 12), repeat=st.integers(0, 12), fault=faults)
-    def lambda_delivers(self, lane: int, length: int, repeat: int, fault: tuple[Kind, int] | None) -> None:
+    def lambda_delivers(self, lane: int, length: int, repeat: int, fault: tuple[FaultKind, int] | None) -> None:
         self.place.read_streams()
         lanes = list(self.place.lanes.values())
         if lanes:
@@ -160,12 +160,12 @@ class Marketplace(RuleBasedStateMachine):
         self.place.faults.disarm()
 
     @rule(fault=faults)
-    def an_operator_rebuilds_the_counters(self, fault: tuple[Kind, int] | None) -> None:
+    def an_operator_rebuilds_the_counters(self, fault: tuple[FaultKind, int] | None) -> None:
         with self._struck_by(fault):
             self.place.invoke("repair", {"action": "rebuild"})
 
     @rule(fault=faults)
-    def the_watch_ticks(self, fault: tuple[Kind, int] | None) -> None:
+    def the_watch_ticks(self, fault: tuple[FaultKind, int] | None) -> None:
         with self._struck_by(fault):
             self.place.tick()
 
@@ -179,7 +179,9 @@ class Marketplace(RuleBasedStateMachine):
         self.place.faults.disarm()
 
     @rule(id_=st.sampled_from(IDS), action=st.sampled_from(["release", "discard"]), fault=faults)
-    def an_operator_decides_about_a_held_event(self, id_: str, action: str, fault: tuple[Kind, int] | None) -> None:
+    def an_operator_decides_about_a_held_event(
+        self, id_: str, action: str, fault: tuple[FaultKind, int] | None
+    ) -> None:
         with self._struck_by(fault):
             self.place.decide(action, id_, SOURCES[id_[0]])
 
@@ -190,7 +192,7 @@ class Marketplace(RuleBasedStateMachine):
         self.place.faults.disarm()
 
     @rule(agency=st.sampled_from(AGENCIES), fault=faults)
-    def an_agency_is_registered(self, agency: str, fault: tuple[Kind, int] | None) -> None:
+    def an_agency_is_registered(self, agency: str, fault: tuple[FaultKind, int] | None) -> None:
         with self._struck_by(fault):
             self.place.register(agency)
 
@@ -205,7 +207,7 @@ class Marketplace(RuleBasedStateMachine):
         self.place.expire()
 
     @rule(fault=faults)
-    def the_schedule_fires(self, fault: tuple[Kind, int] | None) -> None:
+    def the_schedule_fires(self, fault: tuple[FaultKind, int] | None) -> None:
         with self._struck_by(fault):
             self.place.report()
 
@@ -220,7 +222,7 @@ class Marketplace(RuleBasedStateMachine):
 
     @rule(of=OF_SALES, how=st.permutations(CORRECTED), agency=st.sampled_from(AGENCIES), fault=faults)
     def a_sale_is_corrected_in_one_request(
-        self, of: str, how: list[str], agency: str, fault: tuple[Kind, int] | None
+        self, of: str, how: list[str], agency: str, fault: tuple[FaultKind, int] | None
     ) -> None:
         sold = {**sale(of, "10.00", agency=agency), "source": SOURCES[of[0]]}
         with self._struck_by(fault):
@@ -266,24 +268,24 @@ class Marketplace(RuleBasedStateMachine):
         self.place.set_environment("ingest", "DEFAULT_COMMISSION_RATE", rate)
 
     @rule(id_=st.sampled_from(ORDERS), amounts=st.sampled_from(CONTENTS), fault=faults)
-    def a_client_orders(self, id_: str, amounts: tuple[str, ...], fault: tuple[Kind, int] | None) -> None:
+    def a_client_orders(self, id_: str, amounts: tuple[str, ...], fault: tuple[FaultKind, int] | None) -> None:
         with self._struck_by(fault):
             self.book.create(order(id_, *amounts))
 
     @rule(id_=st.sampled_from(ORDERS), step=st.sampled_from(STEPS), fault=faults)
-    def an_order_goes_on(self, id_: str, step: tuple[str, str], fault: tuple[Kind, int] | None) -> None:
+    def an_order_goes_on(self, id_: str, step: tuple[str, str], fault: tuple[FaultKind, int] | None) -> None:
         with self._struck_by(fault):
             self.book.change(id_, *step)
 
     @rule(id_=st.sampled_from(ORDERS), amount=st.sampled_from(PARTS), number=st.integers(0, 2), fault=faults)
     def a_part_of_an_order_is_given_back(
-        self, id_: str, amount: str, number: int, fault: tuple[Kind, int] | None
+        self, id_: str, amount: str, number: int, fault: tuple[FaultKind, int] | None
     ) -> None:
         with self._struck_by(fault):
             self.book.give_back(id_, amount, number)
 
     @rule(id_=st.sampled_from(ORDERS), fault=faults)
-    def a_line_of_an_order_is_voided(self, id_: str, fault: tuple[Kind, int] | None) -> None:
+    def a_line_of_an_order_is_voided(self, id_: str, fault: tuple[FaultKind, int] | None) -> None:
         with self._struck_by(fault):
             self.book.void_line(id_)
 
@@ -312,7 +314,7 @@ class Marketplace(RuleBasedStateMachine):
                 self.place.check()
                 self.place.stories_agree()
 
-    def _struck_by(self, fault: tuple[Kind, int] | None) -> ExitStack:
+    def _struck_by(self, fault: tuple[FaultKind, int] | None) -> ExitStack:
         armed = ExitStack()
         if fault:
             self.place.faults.arm(*fault)

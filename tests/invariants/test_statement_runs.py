@@ -15,7 +15,7 @@ import pytest
 
 from quarterhour.statements import day_lines, plan, service
 from quarterhour.statements.keys import PERIODS, PROGRESS_KEY, STATEMENTS, WORK
-from quarterhour_tools.emulator.faults import Faults, Killed, Kind
+from quarterhour_tools.emulator.faults import FaultKind, Faults, Killed
 from tests.invariants.crashing import DEATHS, Record
 from tests.support.events import by_sign
 from tests.support.requests import events_request
@@ -149,8 +149,8 @@ def test_two_runs_at_once_write_the_same(shop: Marketplace, record_property: Rec
     record_property("two runs of statements", f"{len(points)} points tried, 0 violations")
 
 
-@pytest.mark.parametrize("kind", [Kind.THROTTLE, Kind.RESET_AFTER])
-def test_faults_that_pass_by_themselves_change_nothing(shop: Marketplace, kind: Kind) -> None:
+@pytest.mark.parametrize("kind", [FaultKind.THROTTLE, FaultKind.RESET_AFTER])
+def test_faults_that_pass_by_themselves_change_nothing(shop: Marketplace, kind: FaultKind) -> None:
     points = shop.points()
     files = shop.files()
     for after in points[::2]:

@@ -38,7 +38,7 @@ OWNER: Final = Owner(legal_name="Market Ltd", country="GB", vat_id="GB123456789"
 
 @dataclass(slots=True)
 class StatementRuns:
-    """States periods from the sealed reports among the objects; ``profiles``: tax by agency."""
+    """Seals periods from the sealed reports among the objects; ``profiles``: tax by agency."""
 
     objects: Objects
     settings: StatementSettings

@@ -91,7 +91,7 @@ def live_with_events(world: World) -> None:
 
     recorded = recorded_batch(world)
 
-    # A claim whose append was lost, retried after its bucket is final: looked for, then moved.
+    # A claim whose append was lost, retried after its quarter-hour is final: looked for, then moved.
     lost = json.loads(recorded["body"])["items"][0]["receipt"]
     world.remove("LedgerTable", {"quarter_hour": {"S": lost["partition"]}, "position": {"S": lost["position"]}})
     world.pass_time(hours=1)
@@ -109,7 +109,7 @@ def live_with_events(world: World) -> None:
         assert world.run("report", {"reseal": sealed["runs"][0]})["written"]
 
     # Counted only now, so that a later run updates the proof, once it finds the file.
-    assert world.stream("counters", *world.items("LedgerTable"), {"quarter_hour": {"S": "no bucket"}}) == ALL_DONE
+    assert world.stream("counters", *world.items("LedgerTable"), {"quarter_hour": {"S": "no quarter-hour"}}) == ALL_DONE
     world.pass_time(hours=1)
     with world.without_sealed_lines(), pytest.raises(SealedFileError, match="is gone"):
         world.sample("report-schedule")
@@ -124,7 +124,7 @@ def live_with_events(world: World) -> None:
 
     read_everything(world, sealed["runs"][0])
 
-    discuss(world, sealed["runs"][0])
+    write_messages(world, sealed["runs"][0])
 
     world.deploy_schedule()
     for name in ("write", "read"):
@@ -155,7 +155,7 @@ def live_with_events(world: World) -> None:
         world.sample("repair-unpark")
 
 
-def discuss(world: World, run: str) -> None:
+def write_messages(world: World, run: str) -> None:
     """Write messages about subjects of all kinds, and read their threads."""
     assert world.sample("write-message")["statusCode"] == 201
     assert world.sample("write-message", kind="reports", subject=run)["statusCode"] == 201
@@ -184,7 +184,7 @@ def live_with_orders(world: World) -> None:
     assert world.run("billing", {"Records": due[1:]}) == ALL_DONE
     assert world.run("billing", {"Records": [no_order, *due]}) == ALL_DONE
 
-    # Billed again after a claim whose append was lost, after its bucket is final.
+    # Billed again after a claim whose append was lost, after its quarter-hour is final.
     for item in world.items("LedgerTable"):
         if item["source"]["S"] == "orders":
             world.remove("LedgerTable", {name: item[name] for name in ("quarter_hour", "position")})

@@ -94,7 +94,7 @@ def test_no_run_receives_a_parked_message_twice(stack: Stack) -> None:
 
 
 @pytest.mark.parametrize("name", BUCKETS)
-class TestEachBucket:
+class TestEachS3Bucket:
     def test_is_closed_and_encrypted(self, stack: Stack, name: str) -> None:
         bucket = stack.of("AWS::S3::Bucket")[name]
         assert set(bucket["PublicAccessBlockConfiguration"].values()) == {True}

@@ -161,7 +161,7 @@ def test_what_goes_well_names_its_request_too(world: World) -> None:
 def test_a_batch_that_is_delivered_again_keeps_its_id(world: World) -> None:
     before = len(world.written("counters"))
     for _ in range(2):
-        world.stream("counters", {"quarter_hour": {"S": "no bucket"}})
+        world.stream("counters", {"quarter_hour": {"S": "no quarter-hour"}})
     again = world.written("counters")[before:]
     assert len(again) > 2
     assert {line["correlation_id"] for line in again} == {"counters-1"}

@@ -14,7 +14,7 @@ const PAYMENT = "payment.recorded";
 export const FIGURES = ["gross", "refunds", "commission", "payments"];
 
 /** Returns the files of a quarter-hour in a manifest; one without lines has none. */
-const filesOf = (bucket) => bucket.files ?? (bucket.file ? [bucket.file] : []);
+const filesOf = (quarterHour) => quarterHour.files ?? (quarterHour.file ? [quarterHour.file] : []);
 
 /** Yields the steps that prove a run; the last ones, with `linked`, follow the chain of manifests to the first run. */
 export async function* proofOf(run) {
@@ -39,18 +39,18 @@ export async function* proofOf(run) {
     });
   }
   const totals = new Map();
-  for (const bucket of manifest.buckets) {
-    const sealed = filesOf(bucket).map(withLink);
-    if (!sealed.length && !bucket.lines) continue;
-    yield await step(`The lines of ${bucket.bucket} are those that were sealed`, async () => {
+  for (const quarterHour of manifest.buckets) {
+    const sealed = filesOf(quarterHour).map(withLink);
+    if (!sealed.length && !quarterHour.lines) continue;
+    yield await step(`The lines of ${quarterHour.bucket} are those that were sealed`, async () => {
       let count = 0;
       for (const file of sealed) {
         const lines = await sealedLines(file);
-        checkPlaces(lines, bucket.bucket);
+        checkPlaces(lines, quarterHour.bucket);
         add(totals, lines);
         count += lines.length;
       }
-      expect("The number of lines", count, bucket.lines);
+      expect("The number of lines", count, quarterHour.lines);
       return `${count} lines in their order; SHA-256 ${sealed.map((file) => file.sha256).join(", ")}`;
     });
   }
@@ -106,10 +106,10 @@ async function readManifest(files, sha256) {
 }
 
 /** Checks that lines are of a quarter-hour and in the order of their positions. */
-function checkPlaces(lines, bucket) {
+function checkPlaces(lines, quarterHour) {
   let last = "";
   for (const { quarter_hour: partition, position } of lines) {
-    if (!partition.startsWith(`${bucket}#`)) expect("The quarter-hour of a line", partition, bucket);
+    if (!partition.startsWith(`${quarterHour}#`)) expect("The quarter-hour of a line", partition, quarterHour);
     if (position <= last) throw new Problem(0, "Not proven", `${position} is not after ${last}.`);
     last = position;
   }

@@ -113,6 +113,20 @@ def test_comments_of_scripts_are_searched(check: Check) -> None:
     assert check('/** The rate\n * card. */\nconst told = "/told/*";\n', "module.js") == []
 
 
+def test_the_comments_descriptions_and_names_of_a_template_are_searched(check: Check) -> None:
+    assert check("A: 1\n# It is kept for the rate\n# card, settled.\n", "template.yaml")[0].startswith('3: "settl"')
+    assert check("A:\n  Description: >-\n    The rate of a\n    closed bucket.\n", "template.yaml")[0].startswith("4: ")
+    assert check("Resources:\n  CardTable: 1\n", "template.yaml") == ['2: "Card": say rate card']
+    assert check("Resources:\n  # A rate\n  # card.\n  ReportBucket: 1\n", "template.yaml") == []
+
+
+@pytest.mark.parametrize("name", ["BUCKET_END", "BUCKET_STARTS", "each_bucket", "FOUR_BUCKETS", "bucket_totals"])
+def test_bucket_is_a_word_for_s3_alone(check: Check, name: str) -> None:
+    [finding] = check(f"{name} = 1\n")
+    assert finding.endswith(": say quarter-hour; bucket, for S3 only")
+    assert check("each_s3_bucket = 1\n") == []
+
+
 def test_a_module_s_own_name_is_searched(check: Check) -> None:
     [finding] = check("", "protocol.py")
     assert finding.startswith('1: module protocol: "protocol"')

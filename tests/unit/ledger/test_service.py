@@ -16,7 +16,7 @@ from quarterhour.ledger.held.held_event import Held, HeldReason, Hold, Reservati
 from quarterhour.ledger.linked import LinkedClaim, Lost
 from quarterhour.ledger.outcomes import Outcome, Verdict
 from quarterhour.ledger.service import Recorder
-from quarterhour.ledger.store import Entry
+from quarterhour.ledger.store import NewPosting
 from quarterhour.model import clock
 from quarterhour.model.clock import ManualClock, iso_millis
 from quarterhour.model.errors import UnavailableError
@@ -181,7 +181,7 @@ class Tables:
         self._end("postings")
         return result
 
-    def append(self, entries: Sequence[Entry], is_open: Callable[[QuarterHour], bool]) -> set[tuple[str, str]]:
+    def append(self, entries: Sequence[NewPosting], is_open: Callable[[QuarterHour], bool]) -> set[tuple[str, str]]:
         if entries:
             self._begin("append")
         taken = [values for quarter_hour, values in entries if is_open(quarter_hour)]

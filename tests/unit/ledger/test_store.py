@@ -19,7 +19,7 @@ from quarterhour.ledger.linked import Lost
 from quarterhour.ledger.posting import ledger_values
 from quarterhour.ledger.pricing import CommissionTerms
 from quarterhour.ledger.settings import Phase
-from quarterhour.ledger.store import Entry, LedgerStore, claim_of, claim_values
+from quarterhour.ledger.store import LedgerStore, NewPosting, claim_of, claim_values
 from quarterhour.model import clock
 from quarterhour.model.clock import ManualClock
 from quarterhour.model.identifiers import Identity
@@ -49,12 +49,12 @@ def store(client: Scripted) -> LedgerStore:
     return LedgerStore(stub, "Identity", "Ledger", "Entity", Workers(1))
 
 
-def entries(count: int) -> list[Entry]:
+def entries(count: int) -> list[NewPosting]:
     sold = [event(str(i)) for i in range(count)]
     return [(QUARTER_HOUR, ledger_values(one, claim(one))) for one in sold]
 
 
-def keys(of: list[Entry]) -> set[tuple[str, str]]:
+def keys(of: list[NewPosting]) -> set[tuple[str, str]]:
     return {(values["quarter_hour"], values["position"]) for _, values in of}
 
 

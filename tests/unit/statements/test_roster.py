@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from quarterhour.model.identifiers import Account
 from quarterhour.statements.figures import AccountSums, Kind, Sum
 from quarterhour.statements.listing import FIGURES, Listed, SealedObject
-from quarterhour.statements.roster import Entry, Numbers, pack_roster, read_numbers, read_roster, roster
+from quarterhour.statements.roster import Numbers, RosterEntry, pack_roster, read_numbers, read_roster, roster
 from tests.support.builders import accounts
 from tests.support.statement_plans import plan
 
@@ -26,7 +26,7 @@ def listed(account: Account, closing: str) -> Listed:
     return Listed(account, "S-000001", "statement", figures["closing"] > 0, figures, 1, 0, files)
 
 
-def entries(*days: dict[str, AccountSums], previous: dict[str, str] | None = None) -> list[Entry]:
+def entries(*days: dict[str, AccountSums], previous: dict[str, str] | None = None) -> list[RosterEntry]:
     before = [listed(Account(agency, "GBP"), closing) for agency, closing in sorted((previous or {}).items())]
     found = [[(Account(agency, "GBP"), one) for agency, one in sorted(day.items())] for day in days]
     return list(roster(found, before, Numbers.of(plan())))

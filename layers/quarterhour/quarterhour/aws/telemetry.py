@@ -14,8 +14,8 @@ from aws_lambda_powertools.logging import Logger
 from aws_lambda_powertools.metrics import Metrics, MetricUnit
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
-Result = TypeVar("Result")
-Handler = Callable[[dict[str, Any], LambdaContext], Result]
+ResultT = TypeVar("ResultT")
+LambdaHandler = Callable[[dict[str, Any], LambdaContext], ResultT]
 
 # In Lambda, the root logger accepts every level. At DEBUG, botocore would log credentials and every item.
 logging.getLogger().setLevel(logging.WARNING)
@@ -97,13 +97,13 @@ def correlation_id(event: Mapping[str, Any], context: LambdaContext) -> str:
             return context.aws_request_id
 
 
-def observed(handler: Handler[Result]) -> Handler[Result]:
+def observed(handler: LambdaHandler[ResultT]) -> LambdaHandler[ResultT]:
     """Wrap a function's handler so that its logs and metrics carry the invocation's correlation id."""
 
     @metrics.log_metrics
     @logger.inject_lambda_context(clear_state=True)
     @wraps(handler)
-    def observing(event: dict[str, Any], context: LambdaContext) -> Result:
+    def observing(event: dict[str, Any], context: LambdaContext) -> ResultT:
         id_ = correlation_id(event, context)
         logger.set_correlation_id(id_)
         metrics.add_metadata("correlation_id", id_)

@@ -36,7 +36,7 @@ _RERATED: Final = ("rerated_rate", "rerated_terms", "rerated_arithmetic")
 """The attributes of a claim that hold its terms by the last re-rating."""
 _CHANGING: Final = ("left", "voided", *_RERATED)
 """The attributes of a claim that linked events change."""
-Entry = tuple[QuarterHour, dict[str, str]]
+NewPosting = tuple[QuarterHour, dict[str, str]]
 """A quarter-hour, and the ledger's attributes of an event to append to it."""
 
 
@@ -429,13 +429,13 @@ class LedgerStore:
         items = get_items(self.client, self.ledger_table, [_ledger_key(claim) for claim in claims], self.workers)
         return {keys[_key(item)]: {name: value["S"] for name, value in item.items()} for item in items}
 
-    def append(self, entries: Sequence[Entry], is_open: Callable[[QuarterHour], bool]) -> set[tuple[str, str]]:
-        """Append entries; return the keys of those that are in the ledger now.
+    def append(self, new: Sequence[NewPosting], is_open: Callable[[QuarterHour], bool]) -> set[tuple[str, str]]:
+        """Append new postings; return the keys of those that are in the ledger now.
 
         ``is_open`` is checked before each call to DynamoDB, because a late append could take effect after the seal.
         """
-        quarter_hours = {values["quarter_hour"]: quarter_hour for quarter_hour, values in entries}
-        items = {_key(item): item for item in (_as_item(values) for _, values in entries)}
+        quarter_hours = {values["quarter_hour"]: quarter_hour for quarter_hour, values in new}
+        items = {_key(item): item for item in (_as_item(values) for _, values in new)}
         unwritten = put_items(
             self.client,
             self.ledger_table,

@@ -14,7 +14,7 @@ from quarterhour.model import money
 from quarterhour.model.clock import iso_millis, parse_iso
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.model.totals import Totals
-from quarterhour.reports.plan import Row, RowTotals
+from quarterhour.reports.plan import SummaryRow, SummaryTotals
 
 Pins = Mapping[str, ExchangeRate | None]
 """The exchange rates of one quarter-hour, by currency; ``None`` if none was in force at its end."""
@@ -57,10 +57,10 @@ class Conversion:
 
     base: str
     pins: tuple[Pins, ...]
-    rows: Mapping[Row, ConvertedTotals]
+    rows: Mapping[SummaryRow, ConvertedTotals]
 
 
-def convert(base: str, quarter_hours: Mapping[QuarterHour, RowTotals], pinned: PinnedRates) -> Conversion | None:
+def convert(base: str, quarter_hours: Mapping[QuarterHour, SummaryTotals], pinned: PinnedRates) -> Conversion | None:
     """Convert a run's rows in each quarter-hour to the base currency; return ``None`` if ``base`` is empty."""
     if not base:
         return None
@@ -72,16 +72,16 @@ def convert(base: str, quarter_hours: Mapping[QuarterHour, RowTotals], pinned: P
     return Conversion(base, tuple(pins), converted_rows(with_pins, base))
 
 
-def foreign_currencies(rows: Iterable[Row], base: str) -> list[str]:
+def foreign_currencies(rows: Iterable[SummaryRow], base: str) -> list[str]:
     """Return the currencies of rows that need an exchange rate: all but the base currency and "no currency"."""
     return sorted({account.currency for account, _ in rows} - {base, money.NO_CURRENCY})
 
 
 def converted_rows(
-    quarter_hours: Iterable[tuple[QuarterHour, RowTotals, Pins]], base: str
-) -> dict[Row, ConvertedTotals]:
+    quarter_hours: Iterable[tuple[QuarterHour, SummaryTotals, Pins]], base: str
+) -> dict[SummaryRow, ConvertedTotals]:
     """Return each row's totals over the quarter-hours, in the base currency."""
-    sums: dict[Row, ConvertedTotals] = {}
+    sums: dict[SummaryRow, ConvertedTotals] = {}
     for quarter_hour, rows, pins in quarter_hours:
         for row, totals in rows.items():
             account, _ = row

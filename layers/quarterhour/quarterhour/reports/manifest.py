@@ -23,9 +23,9 @@ from quarterhour.reports.plan import (
     WITH_PAYMENTS,
     WITH_PERIODS,
     Plan,
-    Row,
     RunTotals,
     SealedFile,
+    SummaryRow,
     parts_of,
     sums_by_account,
 )
@@ -120,7 +120,7 @@ def _in_base_columns(names: Sequence[str]) -> list[str]:
     return ["base_currency", *(f"{name}_in_base_rounded_half_even" for name in names), "base_note"]
 
 
-def _in_base(row: Row, conversion: Conversion, names: Sequence[str]) -> list[str]:
+def _in_base(row: SummaryRow, conversion: Conversion, names: Sequence[str]) -> list[str]:
     converted = conversion.rows[row]
     rounded = converted.rounded(conversion.base)
     if rounded is None:

@@ -17,9 +17,9 @@ from quarterhour.reports.keys import PENDING, Part, last_closed, run_id, run_key
 Tally = dict[tuple[Account, Partition], Totals]
 """Totals of ledger lines by account and partition."""
 AccountTotals = dict[Account, Totals]
-Row = tuple[Account, Period | None]
+SummaryRow = tuple[Account, Period | None]
 """A row of the summary: an account and a period, or an account alone in a run of a schema without periods."""
-RowTotals = dict[Row, Totals]
+SummaryTotals = dict[SummaryRow, Totals]
 Run = dict[str, Any]
 """The control item of a finished run."""
 LocationTotals = dict[tuple[str, str], Totals]
@@ -286,7 +286,7 @@ class RunTotals:
     """
 
     schema: int
-    rows: dict[QuarterHour, RowTotals]
+    rows: dict[QuarterHour, SummaryTotals]
     locations: LocationTotals = field(default_factory=dict)
     default_rate_events: int = 0
 
@@ -303,9 +303,9 @@ class RunTotals:
         add_up(self.locations, totals.locations.items())
         self.default_rate_events += totals.default_rate_events
 
-    def by_row(self) -> RowTotals:
+    def by_row(self) -> SummaryTotals:
         """Return the totals of each row of the summary, ordered by account and period."""
-        sums: RowTotals = {}
+        sums: SummaryTotals = {}
         for rows in self.rows.values():
             add_up(sums, rows.items())
         return dict(sorted(sums.items()))
@@ -321,7 +321,7 @@ class RunTotals:
                 yield (account, quarter_hour), totals
 
 
-def sums_by_account(rows: RowTotals) -> AccountTotals:
+def sums_by_account(rows: SummaryTotals) -> AccountTotals:
     """Return the totals of each account, in the order of the rows."""
     return add_up({}, ((account, totals) for (account, _), totals in rows.items()))
 

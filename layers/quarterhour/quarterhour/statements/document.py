@@ -26,7 +26,7 @@ from quarterhour.statements.keys import LINES
 from quarterhour.statements.listing import FIGURES, Listed, SealedObject
 from quarterhour.statements.owner import Owner
 from quarterhour.statements.plan import StatementPlan
-from quarterhour.statements.roster import Entry
+from quarterhour.statements.roster import RosterEntry
 
 GROUPED_LINES: Final = 200
 """The most lines of a statement that are grouped by order and product; the others are in its CSV file alone."""
@@ -56,7 +56,7 @@ class Statement:
     """The statement of an account on the roster, for these parties."""
 
     plan: StatementPlan
-    entry: Entry
+    entry: RosterEntry
     parties: Parties
 
     @cached_property
@@ -171,7 +171,7 @@ def _base(currency: str, base: BaseFigures | None) -> dict[str, Any] | None:
     return {"currency": currency, **rounded, "missing": sorted(base.missing)}
 
 
-def _previous(plan: StatementPlan, entry: Entry) -> dict[str, Any] | None:
+def _previous(plan: StatementPlan, entry: RosterEntry) -> dict[str, Any] | None:
     before = entry.previous
     if before is None:
         return None

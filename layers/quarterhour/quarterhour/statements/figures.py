@@ -77,7 +77,7 @@ class Sum:
         return {"lines": self.lines, name: money.plain(self.amount), "commission": money.plain(self.commission)}
 
 
-Part = tuple[Kind, bool]
+KindOfPeriod = tuple[Kind, bool]
 """A kind, and whether its lines are of prior periods."""
 Terms = tuple[str, str]
 """Commission terms: their origin, as the column ``terms`` has it, and the commission rate."""
@@ -129,13 +129,13 @@ class AccountSums:
     without one.
     """
 
-    parts: dict[Part, Sum] = field(default_factory=dict)
+    parts: dict[KindOfPeriod, Sum] = field(default_factory=dict)
     days: dict[str, Sum] = field(default_factory=dict)
     terms: dict[Terms, Sum] = field(default_factory=dict)
     further_terms: int = 0
     base: BaseFigures | None = None
 
-    def add(self, part: Part, day: str, terms: Terms, some: Sum) -> None:
+    def add(self, part: KindOfPeriod, day: str, terms: Terms, some: Sum) -> None:
         """Add lines of the statement that have all this in common."""
         kind, _ = part
         values = (some.lines, some.amount, some.commission)

@@ -16,7 +16,7 @@ from quarterhour.statements.work_objects import last_value, read_values, value_w
 _DIGITS: Final = 6
 
 
-class Entry(NamedTuple):
+class RosterEntry(NamedTuple):
     """An account on the roster. ``previous``: its statement of the previous period, ``None`` without one."""
 
     account: Account
@@ -63,7 +63,7 @@ def document_of(sums: AccountSums, currency: str) -> str:
 
 def roster(
     days: Iterable[Iterable[tuple[Account, AccountSums]]], previous: Iterable[Listed], numbers: Numbers
-) -> Iterator[Entry]:
+) -> Iterator[RosterEntry]:
     """Yield each account that has lines of the period, or had a closing balance other than 0.
 
     ``days``: each day's sums in the order of the accounts, the days in their order. ``previous``: the statements of the
@@ -80,10 +80,10 @@ def roster(
                 sums += found
         if sums.lines or (before and before.closing):
             document = document_of(sums, account.currency)
-            yield Entry(account, numbers.next(document), document, sums, before)
+            yield RosterEntry(account, numbers.next(document), document, sums, before)
 
 
-def pack_roster(entries: Iterable[Entry], numbers: Numbers, file: IO[bytes]) -> None:
+def pack_roster(entries: Iterable[RosterEntry], numbers: Numbers, file: IO[bytes]) -> None:
     """Write the work object of a roster: a value for each account, then the next numbers."""
     with value_writer(file) as write:
         for one in entries:
@@ -92,13 +92,13 @@ def pack_roster(entries: Iterable[Entry], numbers: Numbers, file: IO[bytes]) -> 
         write({"numbers": list(numbers.as_pair)})
 
 
-def read_roster(file: IO[bytes]) -> Iterator[Entry]:
+def read_roster(file: IO[bytes]) -> Iterator[RosterEntry]:
     """Yield the accounts of a roster; raise ``ValueError`` if the object is damaged."""
     for values in read_values(file):
         if isinstance(values, list):
             agency, currency, number, document, sums, previous = values
             before = Listed.of_row(previous) if previous else None
-            yield Entry(Account(agency, currency), number, document, AccountSums.of(sums), before)
+            yield RosterEntry(Account(agency, currency), number, document, AccountSums.of(sums), before)
 
 
 def read_numbers(file: IO[bytes]) -> tuple[int, int]:

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
-from quarterhour.aws.telemetry import Handler, logger
+from quarterhour.aws.telemetry import LambdaHandler, logger
 from quarterhour.model import exact_json
 from quarterhour.model.errors import MalformedError, RequestError, UnsupportedMediaTypeError
 from quarterhour.model.fields import shown
@@ -21,7 +21,7 @@ REQUEST_ID: Final = "x-request-id"
 _CODING: Final = "content-encoding"
 
 
-def answered(handler: Handler[Response]) -> Handler[Response]:
+def answered(handler: LambdaHandler[Response]) -> LambdaHandler[Response]:
     """Wrap a handler of requests: a ``RequestError`` becomes a problem, and every response carries its request id."""
 
     @wraps(handler)

@@ -16,7 +16,7 @@ from quarterhour.web.access import Caller, Gate, Policy
 from quarterhour.web.bodies import read_json, refusal
 from quarterhour.web.parameters import Parameters
 
-Handler = Callable[..., http.Response]
+RouteHandler = Callable[..., http.Response]
 """Handles a request; the keyword arguments are the variables of the route's path."""
 
 Names = tuple[str, ...]
@@ -37,7 +37,7 @@ class Operation:
     rule: str
     allow: Policy
     query: Names
-    handler: Handler
+    handler: RouteHandler
 
 
 class Routes:
@@ -52,18 +52,18 @@ class Routes:
         self._app.not_found(self._no_route)
         self.operations: list[Operation] = []
 
-    def get(self, rule: str, *, allow: Policy, query: Names = ()) -> Callable[[Handler], Handler]:
+    def get(self, rule: str, *, allow: Policy, query: Names = ()) -> Callable[[RouteHandler], RouteHandler]:
         """Register the decorated handler for GET of a path such as ``/accounts/<agency>/<currency>``.
 
         The policy ``allow`` admits callers. ``query`` names the query parameters; any other is refused.
         """
         return self._route("GET", rule, allow, query)
 
-    def post(self, rule: str, *, allow: Policy, query: Names = ()) -> Callable[[Handler], Handler]:
+    def post(self, rule: str, *, allow: Policy, query: Names = ()) -> Callable[[RouteHandler], RouteHandler]:
         """Register the decorated handler for POST, as ``get`` does."""
         return self._route("POST", rule, allow, query)
 
-    def put(self, rule: str, *, allow: Policy, query: Names = ()) -> Callable[[Handler], Handler]:
+    def put(self, rule: str, *, allow: Policy, query: Names = ()) -> Callable[[RouteHandler], RouteHandler]:
         """Register the decorated handler for PUT, as ``get`` does."""
         return self._route("PUT", rule, allow, query)
 
@@ -99,8 +99,8 @@ class Routes:
         """Return the response to an event of the HTTP API."""
         return self._app.resolve(parameters.routed(event), context)
 
-    def _route(self, method: str, rule: str, allow: Policy, query: Names) -> Callable[[Handler], Handler]:
-        def register(handler: Handler) -> Handler:
+    def _route(self, method: str, rule: str, allow: Policy, query: Names) -> Callable[[RouteHandler], RouteHandler]:
+        def register(handler: RouteHandler) -> RouteHandler:
             def allowed(**variables: str) -> Response[str]:
                 admitted = allow(self.caller(), variables)
                 self.parameters().allow(*query)

@@ -193,7 +193,7 @@ def move(objects: Objects) -> None:
     cover_up(objects)
 
 
-def restate(key: str = NOVEMBER, agency: str = "42", **changed: str) -> Callable[[Objects], None]:
+def change_figures(key: str = NOVEMBER, agency: str = "42", **changed: str) -> Callable[[Objects], None]:
     """Change figures of a statement wherever they are, and make all hashes right again."""
 
     def do(objects: Objects) -> None:
@@ -306,13 +306,17 @@ DAMAGE = {
     "other columns": Damage(relines(LINES, replaced("amount", "amounts", 0)), LINES, "cannot be read"),
     "no number": Damage(relines(LINES, replaced(",10.00,", ",1O.00,", 5)), LINES, "cannot be read"),
     "rounding": Damage(
-        restate(commission="2.26", payable="2.70", closing="154.19"), JSON, "commission: expected 2.27, found 2.26"
+        change_figures(commission="2.26", payable="2.70", closing="154.19"),
+        JSON,
+        "commission: expected 2.27, found 2.26",
     ),
-    "tax": Damage(restate(tax="0.45", payable="2.72", closing="154.21"), JSON, "tax: expected 0.44, found 0.45"),
-    "a balance": Damage(restate(opening="250.00", closing="152.71"), JSON, "opening: expected 251.49, found 250.00"),
-    "a gap": Damage(restate(number="S-000009"), JSON, "number: expected S-000002, found S-000009"),
+    "tax": Damage(change_figures(tax="0.45", payable="2.72", closing="154.21"), JSON, "tax: expected 0.44, found 0.45"),
+    "a balance": Damage(
+        change_figures(opening="250.00", closing="152.71"), JSON, "opening: expected 251.49, found 250.00"
+    ),
+    "a gap": Damage(change_figures(number="S-000009"), JSON, "number: expected S-000002, found S-000009"),
     "a closing balance": Damage(
-        restate(closing="0.00"), DECEMBER + "42/GBP/statement.json", "opening: expected 0.00, found 154.20"
+        change_figures(closing="0.00"), DECEMBER + "42/GBP/statement.json", "opening: expected 0.00, found 154.20"
     ),
     "no credit note": Damage(
         lambda objects: edit(objects, f"{NOVEMBER}%C3%BCn%C3%AF%207%2F../GBP/statement.json", as_statement),
@@ -324,7 +328,7 @@ DAMAGE = {
         JSON,
         "tax_profile.scheme: expected standard or reverse_charge or exempt, found none",
     ),
-    "an unknown member": Damage(restate(more="1"), JSON, "more: is unknown"),
+    "an unknown member": Damage(change_figures(more="1"), JSON, "more: is unknown"),
     "a page": Damage(put(HTML, b"<html>", covered=True), HTML, "is not the page of statement.json"),
     "a page, by its hash": Damage(put(HTML, b"<html>"), HTML, "SHA-256: "),
     "no JSON": Damage(put(JSON, b"{"), JSON, "cannot be read"),

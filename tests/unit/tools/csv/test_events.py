@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from quarterhour_tools.csv import command as csv_command
 from quarterhour_tools.csv.errors import MapError
-from quarterhour_tools.csv.events import Event, events
+from quarterhour_tools.csv.events import MappedEvent, events
 from quarterhour_tools.csv.file import BROKEN, numbered
 from quarterhour_tools.csv.map import load_map
 from quarterhour_tools.csv.table import BadRow, read_table
@@ -45,7 +45,7 @@ location = [{ column = "shop", equals = "42", is = "ES#Madrid" }]
 HEADER = "invoice,shop,time,price,customer\n"
 
 
-def outcomes(text: str, toml: str = TILL) -> list[Event | BadRow]:
+def outcomes(text: str, toml: str = TILL) -> list[MappedEvent | BadRow]:
     mapping = load_map(toml)
     table = read_table(numbered(io.StringIO(text, newline="")), mapping.file, mapping.used_by)
     return list(events(table, mapping))
@@ -54,7 +54,7 @@ def outcomes(text: str, toml: str = TILL) -> list[Event | BadRow]:
 def good(text: str, toml: str = TILL) -> list[dict[str, Any]]:
     found = outcomes(text, toml)
     assert not [each for each in found if isinstance(each, BadRow)]
-    return [each.body for each in found if isinstance(each, Event)]
+    return [each.body for each in found if isinstance(each, MappedEvent)]
 
 
 def bad(text: str, toml: str = TILL) -> list[tuple[int, str]]:
@@ -82,7 +82,7 @@ def test_an_empty_cell_and_a_list_without_fitting_case_leave_their_fields_out() 
 
 def test_rows_are_counted_from_one_with_the_bad_ones_and_without_blank_lines() -> None:
     found = outcomes(HEADER + "A,42,2026-10-23,1,\n\nB,42\nC,42,2026-10-23,3,\n")
-    assert [each.body["id"] for each in found if isinstance(each, Event)] == ["A:1", "C:3"]
+    assert [each.body["id"] for each in found if isinstance(each, MappedEvent)] == ["A:1", "C:3"]
 
 
 def test_bad_rows_carry_the_physical_line_on_which_they_start() -> None:
@@ -139,7 +139,7 @@ def test_a_sale_of_the_source_of_billed_orders_is_a_bad_row() -> None:
 
 def test_rows_after_one_that_is_not_csv_are_read() -> None:
     found = outcomes(HEADER + 'A,42,2026-10-23,1,"x"y\nB,42,2026-10-23,1,\n')
-    assert [type(each) for each in found] == [BadRow, Event]
+    assert [type(each) for each in found] == [BadRow, MappedEvent]
 
 
 def test_quotes_commas_and_line_ends_stay_in_their_cell() -> None:
@@ -169,7 +169,7 @@ def test_a_row_may_give_two_events_or_none_but_never_one_of_two() -> None:
     toml = TILL + '[[event]]\nwhen = { column = "customer", prefix = "2" }' + refund
     text = HEADER + "A,42,2026-10-23,7,2026-10-24\nB,42,2026-10-23,7,\nC,42,2026-10-23,7,2026-13-13\n"
     found = outcomes(text, toml)
-    assert [(each.body["id"], each.body["data"]["amount"]) for each in found if isinstance(each, Event)] == [
+    assert [(each.body["id"], each.body["data"]["amount"]) for each in found if isinstance(each, MappedEvent)] == [
         ("A:1", "7"),
         ("A:1:refund", "-7"),
         ("B:2", "7"),
@@ -181,7 +181,9 @@ def test_a_row_may_give_two_events_or_none_but_never_one_of_two() -> None:
 def test_every_row_of_the_file_is_in_the_sum(cents: list[int]) -> None:
     rows = "".join(f'A,42,2026-10-23,"{cent // 100},{cent % 100:02d}",\n' for cent in map(abs, cents))
     amounts = [
-        event.body["data"]["amount"].replace(".", "") for event in outcomes(HEADER + rows) if isinstance(event, Event)
+        event.body["data"]["amount"].replace(".", "")
+        for event in outcomes(HEADER + rows)
+        if isinstance(event, MappedEvent)
     ]
     assert [int(amount) for amount in amounts] == [abs(cent) for cent in cents]
 
@@ -513,14 +515,14 @@ sums = { price = "{price}" }
 )
 def test_the_rows_must_add_up_to_the_total_which_is_no_event(rows: str, problems: list[tuple[int, str]]) -> None:
     assert bad(HEADER + rows, TOTAL) == problems
-    assert "Total:3" not in [one.body["id"] for one in outcomes(HEADER + rows, TOTAL) if isinstance(one, Event)]
+    assert "Total:3" not in [one.body["id"] for one in outcomes(HEADER + rows, TOTAL) if isinstance(one, MappedEvent)]
 
 
 def test_an_empty_cell_takes_the_value_above_but_never_across_a_bad_row() -> None:
     toml = "[columns.shop]\nfill_down = true\n" + TILL
     text = HEADER + "A,42,2026-10-23,1,\nB,,2026-10-23,1,\nC,43\nD,,2026-10-23,1,\nE,44,2026-10-23,1,\n"
     found = outcomes(text, toml)
-    assert [one.body["subject"] for one in found if isinstance(one, Event)] == ["42", "42", "44"]
+    assert [one.body["subject"] for one in found if isinstance(one, MappedEvent)] == ["42", "42", "44"]
     assert [one.line for one in found if isinstance(one, BadRow)] == [4, 5]
 
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from quarterhour_tools.csv import command as csv_command
 from quarterhour_tools.csv.errors import FileError, MapError
-from quarterhour_tools.csv.events import Event, events
+from quarterhour_tools.csv.events import MappedEvent, events
 from quarterhour_tools.csv.file import numbered
 from quarterhour_tools.csv.guess import guess
 from quarterhour_tools.csv.map import load_map
@@ -52,7 +52,7 @@ def answered(toml: str, **answers: str) -> str:
 def converted(text: str, toml: str) -> list[tuple[str, str, str, str, str, str]]:
     mapping = load_map(toml)
     found = list(events(read_table(numbered(io.StringIO(text, newline="")), mapping.file, mapping.used_by), mapping))
-    bodies = [one.body for one in found if isinstance(one, Event)]
+    bodies = [one.body for one in found if isinstance(one, MappedEvent)]
     assert len(bodies) == len(found)
     return [
         (one["id"], one["subject"], one["time"], one["type"], one["data"]["amount"], one["data"]["currency"])

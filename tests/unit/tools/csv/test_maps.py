@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from quarterhour_tools.csv.errors import MapError
-from quarterhour_tools.csv.events import Event, events
+from quarterhour_tools.csv.events import MappedEvent, events
 from quarterhour_tools.csv.file import numbered
 from quarterhour_tools.csv.map import load_map, read_map, shipped_maps
 from quarterhour_tools.csv.table import BadRow, read_table
@@ -78,7 +78,7 @@ def export(name: str) -> str:
     return path.read_text("utf-8")
 
 
-def converted(name: str, text: str) -> list[Event | BadRow]:
+def converted(name: str, text: str) -> list[MappedEvent | BadRow]:
     mapping = load_map(read_map(name))
     table = read_table(numbered(io.StringIO(text, newline="")), mapping.file, mapping.used_by)
     return list(events(table, mapping, dict.fromkeys(mapping.settings, "7")))
@@ -92,7 +92,7 @@ def shown(body: dict[str, Any]) -> tuple[str, str, str, str, str, str]:
 @pytest.mark.parametrize("name", shipped_maps())
 def test_a_shipped_map_reads_the_published_layout(name: str) -> None:
     found = converted(name, export(name))
-    assert [shown(one.body) for one in found if isinstance(one, Event)] == EXPECTED[name]
+    assert [shown(one.body) for one in found if isinstance(one, MappedEvent)] == EXPECTED[name]
     assert [one for one in found if isinstance(one, BadRow)] == []
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from quarterhour_tools.csv.errors import MapError
 from quarterhour_tools.csv.file import LONGEST, numbered
-from quarterhour_tools.csv.table import BadRow, FileForm, Record, Table, read_table
+from quarterhour_tools.csv.table import BadRow, CsvRecord, FileForm, Table, read_table
 
 USED = {"id": "event[1].id", "amount": "event[1].data.amount"}
 
@@ -20,7 +20,7 @@ def table(text: str, form: FileForm | None = None) -> Table:
 
 
 def rows(text: str, form: FileForm | None = None) -> list[tuple[int, list[str] | str]]:
-    return [(row.line, row.cells if isinstance(row, Record) else row.reason) for row in table(text, form).rows]
+    return [(row.line, row.cells if isinstance(row, CsvRecord) else row.reason) for row in table(text, form).rows]
 
 
 @pytest.mark.parametrize(
@@ -31,7 +31,7 @@ def test_the_header_is_the_line_with_the_columns_of_the_map(before: str, delimit
     text = f"{before}id{delimiter}note{delimiter} amount \nA{delimiter}x{delimiter}5\n"
     found = table(text)
     assert found.header == ["id", "note", "amount"]
-    assert [row.cells for row in found.rows if isinstance(row, Record)] == [["A", "x", "5"]]
+    assert [row.cells for row in found.rows if isinstance(row, CsvRecord)] == [["A", "x", "5"]]
 
 
 @given(st.integers(0, 99))
@@ -79,7 +79,7 @@ def test_a_bad_row_takes_no_other_row_with_it(row: str) -> None:
     text = f"id,amount\nA,5\n{row}\n" + "B,6\n" * 1000
     found = list(table(text).rows)
     assert [one.line for one in found if isinstance(one, BadRow)] == [3]
-    assert len([one for one in found if isinstance(one, Record)]) == 1001
+    assert len([one for one in found if isinstance(one, CsvRecord)]) == 1001
 
 
 def test_rows_without_an_end_are_refused_in_bounded_work() -> None:

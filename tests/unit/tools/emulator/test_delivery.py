@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from quarterhour_tools.emulator.delivery import (
     AGE_EXCEEDED,
     RETRIES_EXHAUSTED,
-    Batch,
+    DeliveryResult,
     GivenUp,
-    Outcome,
-    Record,
+    StreamBatch,
+    StreamRecord,
     batch_length,
     dead_letter,
     lambda_record,
@@ -41,7 +41,7 @@ def mapping(**settings: Any) -> StreamMapping:
     return StreamMapping(**{**rules, **settings})
 
 
-def records(number: int, size: int = 100, created: datetime = NOW) -> tuple[Record, ...]:
+def records(number: int, size: int = 100, created: datetime = NOW) -> tuple[StreamRecord, ...]:
     return tuple(
         {"dynamodb": {"SequenceNumber": str(n), "SizeBytes": size, "ApproximateCreationDateTime": created.timestamp()}}
         for n in range(number)
@@ -115,38 +115,38 @@ def test_a_function_that_does_not_report_failures_has_none() -> None:
 
 
 def test_records_before_the_first_failure_are_done() -> None:
-    batch = Batch(records(4), NOW, tries=1)
-    assert outcome(batch, 4, mapping(), NOW) == Outcome()
-    assert outcome(batch, 3, mapping(), NOW) == Outcome((Batch(records(4)[3:], NOW),))
+    batch = StreamBatch(records(4), NOW, tries=1)
+    assert outcome(batch, 4, mapping(), NOW) == DeliveryResult()
+    assert outcome(batch, 3, mapping(), NOW) == DeliveryResult((StreamBatch(records(4)[3:], NOW),))
 
 
 def test_a_batch_that_fails_as_a_whole_is_halved_without_a_retry() -> None:
-    batch = Batch(records(5), NOW, tries=1)
+    batch = StreamBatch(records(5), NOW, tries=1)
     halves = outcome(batch, None, mapping(), NOW).batches
     assert [half.records for half in halves] == [records(5)[:2], records(5)[2:]]
     assert {half.tries for half in halves} == {1}
 
 
 def test_a_batch_of_one_record_is_retried_after_growing_pauses_until_its_retries_are_exhausted() -> None:
-    batch = Batch(records(1), NOW)
+    batch = StreamBatch(records(1), NOW)
     first = outcome(batch, None, mapping(), NOW)
-    assert first == Outcome((Batch(records(1), NOW + timedelta(seconds=1), 1),))
+    assert first == DeliveryResult((StreamBatch(records(1), NOW + timedelta(seconds=1), 1),))
     second = outcome(first.batches[0], None, mapping(), NOW)
-    assert second == Outcome((Batch(records(1), NOW + timedelta(seconds=2), 2),))
-    assert outcome(second.batches[0], None, mapping(), NOW) == Outcome(
+    assert second == DeliveryResult((StreamBatch(records(1), NOW + timedelta(seconds=2), 2),))
+    assert outcome(second.batches[0], None, mapping(), NOW) == DeliveryResult(
         given_up=GivenUp(records(1), RETRIES_EXHAUSTED, 3)
     )
 
 
 def test_a_first_record_that_keeps_failing_takes_the_whole_batch_with_it() -> None:
-    batch = Batch(records(4), NOW, tries=2)
+    batch = StreamBatch(records(4), NOW, tries=2)
     assert outcome(batch, 0, mapping(), NOW).given_up == GivenUp(records(4), RETRIES_EXHAUSTED, 3)
 
 
 def test_without_bisecting_the_whole_batch_is_tried_again_and_without_a_bound_for_ever() -> None:
-    batch = Batch(records(4), NOW, tries=500)
+    batch = StreamBatch(records(4), NOW, tries=500)
     again = outcome(batch, None, mapping(bisect=False, retries=None), NOW).batches
-    assert again == (Batch(records(4), NOW + timedelta(seconds=64), 501),)
+    assert again == (StreamBatch(records(4), NOW + timedelta(seconds=64), 501),)
 
 
 @given(st.integers(1, 40), st.sets(st.integers(0, 39)), st.booleans())
@@ -159,7 +159,7 @@ def test_bisecting_finds_exactly_the_records_that_can_never_be_applied(
     bad = {str(n) for n in poison if n < number}
     applied: list[str] = []
     given_up: list[str] = []
-    waiting = [Batch(records(number), NOW)]
+    waiting = [StreamBatch(records(number), NOW)]
     for _ in range(2000):
         if not waiting:
             break
@@ -179,11 +179,11 @@ def test_bisecting_finds_exactly_the_records_that_can_never_be_applied(
 
 def test_records_that_are_too_old_are_given_up_and_the_others_are_retried() -> None:
     old, young = records(2, created=NOW - timedelta(hours=2)), records(1)
-    batch = Batch(old + young, NOW, tries=1)
+    batch = StreamBatch(old + young, NOW, tries=1)
     rules = mapping(record_age=timedelta(hours=1))
-    assert too_old(batch, rules, NOW) == (GivenUp(old, AGE_EXCEEDED, 1), Batch(young, NOW, 1))
-    assert too_old(Batch(old, NOW, 1), rules, NOW) == (GivenUp(old, AGE_EXCEEDED, 1), None)
-    assert too_old(Batch(old, NOW), rules, NOW) == (None, Batch(old, NOW))
+    assert too_old(batch, rules, NOW) == (GivenUp(old, AGE_EXCEEDED, 1), StreamBatch(young, NOW, 1))
+    assert too_old(StreamBatch(old, NOW, 1), rules, NOW) == (GivenUp(old, AGE_EXCEEDED, 1), None)
+    assert too_old(StreamBatch(old, NOW), rules, NOW) == (None, StreamBatch(old, NOW))
     assert too_old(batch, mapping(), NOW) == (None, batch)
 
 

@@ -12,7 +12,7 @@ from quarterhour_tools.loading.agencies import (
     CREATED,
     REFUSED,
     UNCHANGED,
-    Row,
+    AgencyRow,
     load,
     read,
     read_valid,
@@ -49,7 +49,7 @@ CSV = (
 def test_agencies_are_read_from_ndjson_or_csv(tmp_path: Path, content: str, name: str, numbers: list[int]) -> None:
     rows, bad = read(file(tmp_path, content, name))
     assert not bad
-    assert rows == [Row(numbers[0], "42", CONTENT), Row(numbers[1], "a/b", {})]
+    assert rows == [AgencyRow(numbers[0], "42", CONTENT), AgencyRow(numbers[1], "a/b", {})]
     assert rows[1].path == "/agencies/a%252Fb"
 
 
@@ -117,11 +117,11 @@ class Api:
 
 def test_only_agencies_that_differ_are_written_and_what_changed_is_reported() -> None:
     api = Api()
-    rows = [Row(1, "42", CONTENT), Row(2, "43", {}), Row(3, "44", {"group": "eu"})]
+    rows = [AgencyRow(1, "42", CONTENT), AgencyRow(2, "43", {}), AgencyRow(3, "44", {"group": "eu"})]
     lines: list[str] = []
     assert load(rows, api.send, lines.append) == {CREATED: 3}
     assert load(rows, api.send, lines.append) == {UNCHANGED: 3}
-    changed = [Row(1, "42", {**CONTENT, "group": "eu", "country": "DE"}), rows[1], Row(3, "44", {})]
+    changed = [AgencyRow(1, "42", {**CONTENT, "group": "eu", "country": "DE"}), rows[1], AgencyRow(3, "44", {})]
     assert load(changed, api.send, lines.append) == {CHANGED: 2, UNCHANGED: 1}
     assert lines == [
         *("42: created", "43: created", "44: created"),
@@ -135,4 +135,4 @@ def test_only_agencies_that_differ_are_written_and_what_changed_is_reported() ->
 
 def test_an_agency_that_cannot_be_read_stops_the_command() -> None:
     with pytest.raises(ToolError, match="GET /agencies/42 failed with 403"):
-        load([Row(1, "42", {})], lambda *_: (403, {}), lambda _: None)
+        load([AgencyRow(1, "42", {})], lambda *_: (403, {}), lambda _: None)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from quarterhour.ledger.http import BATCH, ONE
 from quarterhour_tools.errors import ToolError
 from quarterhour_tools.loading import input_lines
-from quarterhour_tools.loading.event_file import BadLine, Group, Line, grouped, open_source, read_lines
+from quarterhour_tools.loading.event_file import BadLine, EventLine, Group, grouped, open_source, read_lines
 
 START = datetime(2026, 10, 23, 1, 30, tzinfo=UTC)
 LEAP = timedelta(days=366)
@@ -23,12 +23,12 @@ def at(seconds: float) -> datetime:
     return START + timedelta(seconds=seconds)
 
 
-def line(number: int, seconds: float | None) -> Line:
-    return Line(number, f'{{"n":{number}}}', None if seconds is None else at(seconds))
+def line(number: int, seconds: float | None) -> EventLine:
+    return EventLine(number, f'{{"n":{number}}}', None if seconds is None else at(seconds))
 
 
 def groups(
-    lines: Iterable[Line | BadLine], now: datetime | None = None, most: int = 500
+    lines: Iterable[EventLine | BadLine], now: datetime | None = None, most: int = 500
 ) -> list[tuple[datetime, list[int]]]:
     return [
         (group.instant, [one.number for one in group.lines])
@@ -40,8 +40,8 @@ def groups(
 def test_each_line_is_an_event_and_blank_lines_are_none() -> None:
     text = b'\xef\xbb\xbf{"time":"2026-10-23T01:30:00Z"}\n\n  \n{"time":"2026-10-23T03:30:00+02:00","a":1.50}\n'
     assert list(read_lines(text.splitlines(keepends=True))) == [
-        Line(1, '{"time":"2026-10-23T01:30:00Z"}', START),
-        Line(4, '{"time":"2026-10-23T03:30:00+02:00","a":1.50}', START),
+        EventLine(1, '{"time":"2026-10-23T01:30:00Z"}', START),
+        EventLine(4, '{"time":"2026-10-23T03:30:00+02:00","a":1.50}', START),
     ]
 
 
@@ -58,13 +58,13 @@ def test_a_line_that_is_not_json_is_reported_with_its_number(text: bytes) -> Non
 )
 def test_a_time_that_cannot_be_followed_is_none(time: str) -> None:
     (read,) = read_lines([f'{{"time":{time}}}'.encode()])
-    assert isinstance(read, Line)
+    assert isinstance(read, EventLine)
     assert read.time is None
 
 
 @pytest.mark.parametrize("text", [b"42", b"[1]", b'"text"', b"null"])
 def test_json_that_is_no_object_is_the_ledgers_to_judge(text: bytes) -> None:
-    assert list(read_lines([text])) == [Line(1, text.decode(), None)]
+    assert list(read_lines([text])) == [EventLine(1, text.decode(), None)]
 
 
 def test_lines_of_one_instant_go_together_and_the_clock_follows_their_times() -> None:
@@ -93,7 +93,7 @@ def test_a_time_too_far_ahead_leaves_the_clock_where_it_is() -> None:
 
 def test_a_request_carries_no_more_events_and_bytes_than_it_may() -> None:
     assert [numbers for _, numbers in groups([line(n, 0) for n in range(5)], most=2)] == [[0, 1], [2, 3], [4]]
-    big = [Line(n, "x" * 1_500_000, START) for n in range(3)]
+    big = [EventLine(n, "x" * 1_500_000, START) for n in range(3)]
     assert [numbers for _, numbers in groups(big)] == [[0, 1], [2]]
 
 
@@ -106,8 +106,8 @@ def test_bad_lines_are_not_grouped() -> None:
 
 
 def test_a_request_holds_the_unchanged_lines() -> None:
-    one = Group(START, (Line(1, '{"amount":1.50}', None),))
-    two = Group(START, (*one.lines, Line(2, '{"amount":2e0}', None)))
+    one = Group(START, (EventLine(1, '{"amount":1.50}', None),))
+    two = Group(START, (*one.lines, EventLine(2, '{"amount":2e0}', None)))
     assert (one.content_type, one.body) == (ONE, b'{"amount":1.50}')
     assert (two.content_type, two.body) == (BATCH, b'[{"amount":1.50},{"amount":2e0}]')
 
@@ -155,7 +155,7 @@ def test_a_broken_file_ends_in_a_bad_line_after_those_that_could_be_read(tmp_pat
     (tmp_path / "broken.gz").write_bytes(gzip.compress(b'{"n": 1}\n' * 3)[:-1])
     with open_source(str(tmp_path / "broken.gz")) as source:
         *found, last = read_lines(source.lines)
-    assert found == [Line(number, '{"n": 1}', None) for number in (1, 2, 3)]
+    assert found == [EventLine(number, '{"n": 1}', None) for number in (1, 2, 3)]
     assert isinstance(last, BadLine)
     assert (last.number, last.problem.partition(": ")[0]) == (4, "cannot be read, nor can what follows")
 
@@ -164,7 +164,7 @@ def test_a_line_that_is_too_long_is_bad_alone(tmp_path: Path) -> None:
     (tmp_path / "long").write_bytes(b"{}\n" + b"[" * 9_000_000 + b"\n{}")
     with open_source(str(tmp_path / "long")) as source:
         first, long, last = read_lines(source.lines)
-    assert (first, last) == (Line(1, "{}", None), Line(3, "{}", None))
+    assert (first, last) == (EventLine(1, "{}", None), EventLine(3, "{}", None))
     assert long == BadLine(2, "has more than 4,000,000 bytes")
 
 
@@ -176,7 +176,7 @@ def test_reading_ends_where_no_event_comes_for_long(
     (tmp_path / "bomb.gz").write_bytes(gzip.compress(b"{}\n" + filling * (16 << 20), 1))
     with open_source(str(tmp_path / "bomb.gz")) as source:
         found = list(read_lines(source.lines))
-    assert found[0] == Line(1, "{}", None)
+    assert found[0] == EventLine(1, "{}", None)
     assert isinstance(found[-1], BadLine)
     assert "there is no event in 1 MB" in found[-1].problem
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from quarterhour_tools.errors import ToolError
-from quarterhour_tools.loading.exchange_rates import ENTERED, REFUSED, SHOWN, BadRow, RateFile, Row, enter, read
+from quarterhour_tools.loading.exchange_rates import ENTERED, REFUSED, SHOWN, BadRateRow, RateFile, RateRow, enter, read
 
 
 def file(folder: Path, content: str, name: str = "rates.csv") -> str:
@@ -180,12 +180,12 @@ def test_a_long_date_is_cut_in_the_message(tmp_path: Path) -> None:
 
 
 def test_a_refused_exchange_rate_is_reported_and_the_others_are_sent() -> None:
-    rows = [Row(datetime(2011, 1, day, tzinfo=UTC), "GBP", str(day), "ECB", day) for day in (3, 4, 5)]
+    rows = [RateRow(datetime(2011, 1, day, tzinfo=UTC), "GBP", str(day), "ECB", day) for day in (3, 4, 5)]
     messages: list[str] = []
 
     def put(_path: str, body: Any) -> tuple[int, Any]:
         return (409, {"detail": "too late"}) if body["units_per_base"] == "4" else (200, {})
 
-    found = enter(RateFile(rows, [BadRow(9, "is nothing")], 1), put, messages.append)
+    found = enter(RateFile(rows, [BadRateRow(9, "is nothing")], 1), put, messages.append)
     assert found == {ENTERED: 2, REFUSED: 2}
     assert messages == ["line 9: is nothing", "line 4: GBP: too late"]

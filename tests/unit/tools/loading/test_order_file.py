@@ -3,13 +3,13 @@
 import json
 from typing import Any
 
-from quarterhour_tools.loading.event_file import Line
+from quarterhour_tools.loading.event_file import EventLine
 from quarterhour_tools.loading.order_file import purchases
 
 AT = "2017-11-24T10:30:00Z"
 
 
-def line(number: int, type_: str = "sale.recorded", subject: str = "42", **data: Any) -> Line:
+def line(number: int, type_: str = "sale.recorded", subject: str = "42", **data: Any) -> EventLine:
     event = {
         "specversion": "1.0",
         "id": str(number),
@@ -19,7 +19,7 @@ def line(number: int, type_: str = "sale.recorded", subject: str = "42", **data:
         "time": AT,
         "data": {"amount": "1.50", "currency": "BRL", **data},
     }
-    return Line(number, json.dumps(event), None)
+    return EventLine(number, json.dumps(event), None)
 
 
 def test_sales_of_one_order_become_one_in_the_order_of_their_lines() -> None:
@@ -48,14 +48,14 @@ def test_other_lines_are_unchanged() -> None:
     lines = [
         line(1),
         line(2, "sale.refunded", order_id="a", refers_to="1"),
-        Line(3, "[1, 2]", None),
-        Line(4, '{"type": "sale.recorded", "data": 7}', None),
-        Line(5, '{"type": "sale.recorded", "type": "sale.recorded"}', None),
+        EventLine(3, "[1, 2]", None),
+        EventLine(4, '{"type": "sale.recorded", "data": 7}', None),
+        EventLine(5, '{"type": "sale.recorded", "type": "sale.recorded"}', None),
     ]
     assert purchases(lines) == ([], tuple(lines))
 
 
 def test_numbers_keep_their_digits() -> None:
     text = line(1, order_id="a", product="tea").text.replace('"1.50"', "12345678901234567890.10")
-    (bought,), _ = purchases([Line(1, text, None)])
+    (bought,), _ = purchases([EventLine(1, text, None)])
     assert json.loads(bought.content)["items"][0]["amount"] == "12345678901234567890.10"

@@ -17,33 +17,37 @@ from quarterhour.reports.verify import verify
 from quarterhour_tools.bucket import Folder
 from quarterhour_tools.cli import main
 from quarterhour_tools.replay import demo
-from quarterhour_tools.replay.demo import Answer, Judged, Sending, differing, figures, judge, problems
-from quarterhour_tools.replay.marketplace import Line, Sums, marketplace_day
+from quarterhour_tools.replay.demo import Judged, LineVerdict, Sending, differing, figures, judge, problems
+from quarterhour_tools.replay.marketplace import DayLine, ExpectedSums, marketplace_day
 from quarterhour_tools.replay.month_end import StatementFigures, differing_statements
-from quarterhour_tools.replay.replay import Outcome
+from quarterhour_tools.replay.replay import ReplayResult
 from tests.support.repository import ROOT
 
 NOW = datetime(2026, 10, 23, tzinfo=UTC)
-SUMS = Sums(2, Decimal("10.00"), Decimal(-1), Decimal("0.9"))
+SUMS = ExpectedSums(2, Decimal("10.00"), Decimal(-1), Decimal("0.9"))
 TOTALS = Totals(2, Decimal("10.0"), Decimal("-1.00"), Decimal("0.90"))
 EXPECTED = {"42#GBP": figures(SUMS)}
 OPENING = re.findall(r"^quarterhour (statements build/demo .*)$", (ROOT / "README.md").read_text("utf-8"), re.MULTILINE)
 """The commands of the README that list and open the demo's statements."""
 
 
-def line(verdict: str, blamed: str | None = None) -> Line:
-    return Line(NOW, "sale", verdict, {}, blamed)
+def line(verdict: str, blamed: str | None = None) -> DayLine:
+    return DayLine(NOW, "sale", verdict, {}, blamed)
 
 
 def sending(judged: Sequence[Judged] = (), totals: Totals = TOTALS, problems_of_proof: tuple[str, ...] = ()) -> Sending:
     accounts = {Account("42", "GBP"): totals}
     periods = {Account("42", "GBP"): {Period(2026, 10): totals}}
-    return Sending(list(judged), Outcome(2, {}, 1, 1, 2, accounts, accounts, periods, periods, problems_of_proof))
+    return Sending(list(judged), ReplayResult(2, {}, 1, 1, 2, accounts, accounts, periods, periods, problems_of_proof))
 
 
 def test_an_answer_is_right_with_the_verdict_and_the_field_on_the_label() -> None:
     day = [line("recorded"), line("rejected", "time"), line("rejected", "time"), line("recorded")]
-    answers = [Answer("recorded"), Answer("rejected", frozenset({"id", "time"})), Answer("rejected", frozenset({"id"}))]
+    answers = [
+        LineVerdict("recorded"),
+        LineVerdict("rejected", frozenset({"id", "time"})),
+        LineVerdict("rejected", frozenset({"id"})),
+    ]
     assert judge(day, answers) == [Judged("sale", "recorded", 2, 1), Judged("sale", "rejected", 2, 1)]
 
 

@@ -13,13 +13,13 @@ from quarterhour_tools.replay.marketplace import (
     AGENCIES,
     MINOR_DIGITS,
     MISTAKES,
-    Line,
+    DayLine,
     expected_accounts,
     marketplace_day,
 )
 
 
-def verdicts(day: list[Line]) -> list[tuple[str, set[str]]]:
+def verdicts(day: list[DayLine]) -> list[tuple[str, set[str]]]:
     """Judge each line by the design's words: verdict, and fields blamed."""
     known: dict[tuple[str, str], Event] = {}
     left: dict[tuple[str, str], Decimal] = {}

@@ -9,11 +9,6 @@ from typing import Any, TypeVar
 import pytest
 
 from benchmarks.metering import Meter, Tables
-from quarterhour.acceptance.plan import DisputeStatus, StatementName, Status, StatusRequest
-from quarterhour.acceptance.queries import AcceptanceQueries, StatementFilter
-from quarterhour.acceptance.requests import DisputeRequest
-from quarterhour.acceptance.service import AcceptanceService
-from quarterhour.acceptance.store import AcceptanceStore
 from quarterhour.aws import clients
 from quarterhour.aws.entity_table import EntityReader
 from quarterhour.aws.items import to_item
@@ -23,6 +18,11 @@ from quarterhour.model.errors import ConflictError
 from quarterhour.model.identifiers import Account, Identity
 from quarterhour.model.periods import Period
 from quarterhour.model.quarter_hours import QuarterHour
+from quarterhour.statement_status.plan import DisputeStatus, StatementName, Status, StatusRequest
+from quarterhour.statement_status.queries import StatementFilter, StatementStatusQueries
+from quarterhour.statement_status.requests import DisputeRequest
+from quarterhour.statement_status.service import StatementStatusService
+from quarterhour.statement_status.store import StatementStatusStore
 from quarterhour_tools.emulator.engines import environment
 from tests.contract.paging import everything
 from tests.contract.storage import Storage
@@ -39,8 +39,8 @@ class Desk:
 
     storage: Storage
     meter: Meter
-    service: AcceptanceService
-    queries: AcceptanceQueries
+    service: StatementStatusService
+    queries: StatementStatusQueries
     agency: str
     period: Period
     at: datetime
@@ -104,11 +104,11 @@ def desk(storage: Storage, own: str, at: datetime) -> Desk:
     meter.attach(client)
     entities = EntityReader(client, storage.entity_table)
     lookup = EventLookup(client, storage.identity_table, storage.ledger_table)
-    service = AcceptanceService(AcceptanceStore(client, entities), lookup)
+    service = StatementStatusService(StatementStatusStore(client, entities), lookup)
     period = Period.of(at)
     for values in sealed_items(plan_of(str(period), str(QuarterHour.at(at))), listed(own), listed(own, "EUR")):
         storage.write(values)
-    return Desk(storage, meter, service, AcceptanceQueries(entities), own, period, at)
+    return Desk(storage, meter, service, StatementStatusQueries(entities), own, period, at)
 
 
 def test_changes_follow_each_other_and_none_is_lost_or_replaced(desk: Desk) -> None:

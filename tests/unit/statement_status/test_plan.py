@@ -1,11 +1,16 @@
-"""The pure part of acceptance: what may follow a status, which events are on a statement, what corrects a line."""
+"""Statuses and disputes: what may follow a status, which events are on a statement, what corrects a line."""
 
 from dataclasses import replace
 from typing import Any, Final
 
 import pytest
 
-from quarterhour.acceptance.plan import (
+from quarterhour.aws.items import from_item, to_item
+from quarterhour.model.errors import ConflictError, ForbiddenError
+from quarterhour.model.identifiers import Account, Identity
+from quarterhour.model.periods import Period
+from quarterhour.model.quarter_hours import QuarterHour
+from quarterhour.statement_status.plan import (
     FOLLOWING,
     OF_AGENCY,
     Dispute,
@@ -23,11 +28,6 @@ from quarterhour.acceptance.plan import (
     planned_change,
     resolved,
 )
-from quarterhour.aws.items import from_item, to_item
-from quarterhour.model.errors import ConflictError, ForbiddenError
-from quarterhour.model.identifiers import Account, Identity
-from quarterhour.model.periods import Period
-from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.web.access import Caller, Role
 from tests.support.builders import MACHINE, one_of_staff, person
 from tests.support.names import near

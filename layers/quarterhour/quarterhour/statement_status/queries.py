@@ -6,18 +6,18 @@ from itertools import groupby, islice
 from operator import itemgetter
 from typing import Any, Final
 
-from quarterhour.acceptance.keys import (
+from quarterhour.aws.entity import Values
+from quarterhour.aws.entity_table import EntityReader
+from quarterhour.model.identifiers import SEPARATOR, Account
+from quarterhour.model.periods import Period
+from quarterhour.statement_status.keys import (
     LOWEST,
     MOST_CHANGES,
     change_key,
     disputes_by_age,
     with_changes,
 )
-from quarterhour.acceptance.plan import Dispute, DisputeStatus, StatementHistory, Status
-from quarterhour.aws.entity import Values
-from quarterhour.aws.entity_table import EntityReader
-from quarterhour.model.identifiers import SEPARATOR, Account
-from quarterhour.model.periods import Period
+from quarterhour.statement_status.plan import Dispute, DisputeStatus, StatementHistory, Status
 from quarterhour.statements.keys import (
     sealed_periods,
     statement_index,
@@ -44,7 +44,7 @@ class StatementFilter:
 
 
 @dataclass(frozen=True, slots=True)
-class AcceptanceQueries:
+class StatementStatusQueries:
     """Reads statements with their status, and disputes."""
 
     entities: EntityReader

@@ -1,4 +1,4 @@
-"""Acceptance, the pure part: the changes that a statement's status allows, and disputes of single lines."""
+"""The pure part of statuses and disputes: the changes that a status allows, and disputes of single lines."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -7,7 +7,6 @@ from enum import StrEnum
 from typing import Any, Final, NamedTuple, Self
 from urllib.parse import quote
 
-from quarterhour.acceptance.keys import change_index, change_key, dispute_index, dispute_key, dispute_place
 from quarterhour.ledger.event import reference
 from quarterhour.ledger.explanation import Facts
 from quarterhour.model.clock import parse_iso
@@ -16,6 +15,7 @@ from quarterhour.model.fields import shown
 from quarterhour.model.identifiers import Account, Identity
 from quarterhour.model.periods import Period
 from quarterhour.model.quarter_hours import QuarterHour
+from quarterhour.statement_status.keys import change_index, change_key, dispute_index, dispute_key, dispute_place
 from quarterhour.statements.plan import StatementPlan
 from quarterhour.web.access import Caller, Role
 

@@ -5,8 +5,16 @@ from datetime import timedelta
 from itertools import islice
 from typing import Any, Final, NamedTuple
 
-from quarterhour.acceptance.keys import LOWEST
-from quarterhour.acceptance.plan import (
+from quarterhour.aws.retries import optimistically
+from quarterhour.aws.workers import Workers
+from quarterhour.ledger.explanation import Facts
+from quarterhour.ledger.queries import EventLookup
+from quarterhour.model import clock
+from quarterhour.model.clock import iso_millis
+from quarterhour.model.errors import ConflictError, NotFoundError
+from quarterhour.model.identifiers import Identity
+from quarterhour.statement_status.keys import LOWEST
+from quarterhour.statement_status.plan import (
     Dispute,
     DisputeStatus,
     Party,
@@ -23,16 +31,8 @@ from quarterhour.acceptance.plan import (
     planned_change,
     resolved,
 )
-from quarterhour.acceptance.requests import DisputeRequest
-from quarterhour.acceptance.store import AcceptanceStore
-from quarterhour.aws.retries import optimistically
-from quarterhour.aws.workers import Workers
-from quarterhour.ledger.explanation import Facts
-from quarterhour.ledger.queries import EventLookup
-from quarterhour.model import clock
-from quarterhour.model.clock import iso_millis
-from quarterhour.model.errors import ConflictError, NotFoundError
-from quarterhour.model.identifiers import Identity
+from quarterhour.statement_status.requests import DisputeRequest
+from quarterhour.statement_status.store import StatementStatusStore
 from quarterhour.web.access import Caller
 
 MOST: Final = 2000
@@ -52,14 +52,14 @@ class DisputeTick(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class AcceptanceService:
+class StatementStatusService:
     """Changes the status of statements, and opens and resolves disputes of their lines.
 
     All changes of a statement have numbers without a gap: of two that happen at once, one is planned again. Every
     request may be repeated.
     """
 
-    store: AcceptanceStore
+    store: StatementStatusStore
     events: EventLookup
 
     def change(self, name: StatementName, request: StatusRequest, caller: Caller) -> StatementHistory:
@@ -169,7 +169,7 @@ class AcceptanceService:
 class DisputeWatch:
     """Resolves open disputes once a correction of their line is recorded."""
 
-    service: AcceptanceService
+    service: StatementStatusService
     workers: Workers
 
     def tick(self, seconds: float) -> DisputeTick:

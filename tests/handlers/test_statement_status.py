@@ -9,8 +9,8 @@ from urllib.parse import quote
 
 import pytest
 
-from quarterhour.acceptance.store import AcceptanceStore
-from quarterhour_tools.emulator.faults import Killed, Kind
+from quarterhour.statement_status.store import StatementStatusStore
+from quarterhour_tools.emulator.faults import FaultKind, Killed
 from quarterhour_tools.emulator.http_api import Response
 from tests.handlers.desk import send
 from tests.support.events import adjustment, refund, sale, void
@@ -170,14 +170,14 @@ def test_a_statement_without_a_tax_profile_is_issued_by_the_marketplace() -> Non
 
 def overtaken(monkeypatch: pytest.MonkeyPatch, other: Callable[[], Response]) -> None:
     """Let another request be carried out between the reads and the write of the next one."""
-    plain = AcceptanceStore.record
+    plain = StatementStatusStore.record
 
     def record(*arguments: Any) -> None:
         monkeypatch.undo()
         assert other().status in {200, 201}
         plain(*arguments)
 
-    monkeypatch.setattr(AcceptanceStore, "record", record)
+    monkeypatch.setattr(StatementStatusStore, "record", record)
 
 
 def test_of_two_changes_at_once_the_later_one_is_a_conflict(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -326,9 +326,9 @@ def test_a_resolution_is_repeated_without_effect_and_other_ones_conflict(world: 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("death", [Kind.KILL_BEFORE, Kind.KILL_AFTER, Kind.RESET_AFTER])
+@pytest.mark.parametrize("death", [FaultKind.KILL_BEFORE, FaultKind.KILL_AFTER, FaultKind.RESET_AFTER])
 @pytest.mark.parametrize("call", range(6))
-def test_a_dispute_that_crashed_at_any_call_may_be_repeated(death: Kind, call: int) -> None:
+def test_a_dispute_that_crashed_at_any_call_may_be_repeated(death: FaultKind, call: int) -> None:
     with faulty() as (world, faults):
         keep_sealed(world, plan_of(), listed())
         world.sell("10.00")
@@ -414,15 +414,15 @@ def test_each_tick_goes_on_behind_the_disputes_that_the_last_one_looked_at(
         dispute(world, id_)
         world.pass_time(minutes=1)
     post(world, refund("r1", "-1", of="e1"))
-    monkeypatch.setattr("quarterhour.acceptance.service.MOST", 1)
+    monkeypatch.setattr("quarterhour.statement_status.service.MOST", 1)
     assert [watch(world)["resolved"] for _ in range(3)] == [0, 1, 0]
     assert [one["id"] for one in world.read("/disputes")["items"]] == ["e0"]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("death", [Kind.KILL_BEFORE, Kind.KILL_AFTER, Kind.RESET_AFTER])
+@pytest.mark.parametrize("death", [FaultKind.KILL_BEFORE, FaultKind.KILL_AFTER, FaultKind.RESET_AFTER])
 def test_the_watch_may_die_at_any_call_while_it_resolves_a_dispute(
-    death: Kind, record_property: Callable[[str, object], None]
+    death: FaultKind, record_property: Callable[[str, object], None]
 ) -> None:
     with faulty() as (world, faults):
         for call in count():

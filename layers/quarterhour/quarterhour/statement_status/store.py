@@ -4,7 +4,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from quarterhour.acceptance.keys import (
+from quarterhour.aws.entity import Values
+from quarterhour.aws.entity_table import EntityReader
+from quarterhour.aws.items import Request, to_item
+from quarterhour.aws.retries import with_retries
+from quarterhour.ledger.keys import linked_event_of, linked_range
+from quarterhour.model.identifiers import Identity
+from quarterhour.statement_status.keys import (
     CURSOR_KEY,
     LOWEST,
     dispute_key,
@@ -12,13 +18,7 @@ from quarterhour.acceptance.keys import (
     disputes_of,
     with_changes,
 )
-from quarterhour.acceptance.plan import Dispute, DisputeStatus, StatementHistory, StatementName
-from quarterhour.aws.entity import Values
-from quarterhour.aws.entity_table import EntityReader
-from quarterhour.aws.items import Request, to_item
-from quarterhour.aws.retries import with_retries
-from quarterhour.ledger.keys import linked_event_of, linked_range
-from quarterhour.model.identifiers import Identity
+from quarterhour.statement_status.plan import Dispute, DisputeStatus, StatementHistory, StatementName
 from quarterhour.statements.keys import period_key
 from quarterhour.statements.plan import StatementPlan
 
@@ -51,7 +51,7 @@ _STILL_OPEN: Final[Request] = {
 
 
 @dataclass(frozen=True, slots=True)
-class AcceptanceStore:
+class StatementStatusStore:
     """Reads and writes statuses and disputes."""
 
     client: "DynamoDBClient"

@@ -1,14 +1,14 @@
 """The routes of statements and disputes: reading them, and changing their status."""
 
-from quarterhour.acceptance.plan import MAY_DISPUTE, MAY_RESOLVE, DisputeStatus, StatementName, Status
-from quarterhour.acceptance.queries import AcceptanceQueries, StatementFilter
-from quarterhour.acceptance.requests import read_dispute, read_resolution, read_status
-from quarterhour.acceptance.service import AcceptanceService
 from quarterhour.counters.queries import CounterQueries, read_currency
 from quarterhour.model import instants
 from quarterhour.model.fields import CURRENCY, NAME
 from quarterhour.model.identifiers import Account, Identity
 from quarterhour.model.periods import PERIOD
+from quarterhour.statement_status.plan import MAY_DISPUTE, MAY_RESOLVE, DisputeStatus, StatementName, Status
+from quarterhour.statement_status.queries import StatementFilter, StatementStatusQueries
+from quarterhour.statement_status.requests import read_dispute, read_resolution, read_status
+from quarterhour.statement_status.service import StatementStatusService
 from quarterhour.statements.queries import StatementQueries, shown_statement
 from quarterhour.web import http, parameters
 from quarterhour.web.access import Caller, everyone, own_agency, people
@@ -16,7 +16,9 @@ from quarterhour.web.parameters import PAGE, one_of
 from quarterhour.web.routing import Routes, Spellings
 
 
-def read(routes: Routes, acceptance: AcceptanceQueries, statements: StatementQueries, counters: CounterQueries) -> None:
+def read(
+    routes: Routes, statuses: StatementStatusQueries, statements: StatementQueries, counters: CounterQueries
+) -> None:
     """Register the reading routes."""
 
     @routes.get("/statements", allow=everyone, query=("period", "agency", "status", *PAGE))
@@ -27,14 +29,14 @@ def read(routes: Routes, acceptance: AcceptanceQueries, statements: StatementQue
         agency = routes.caller().requested_agency(query)
         status = query.optional("status", one_of(Status), Status, None)
         paging = query.paging()
-        return http.response(200, paging.body(acceptance.statements(StatementFilter(period, agency, status), paging)))
+        return http.response(200, paging.body(statuses.statements(StatementFilter(period, agency, status), paging)))
 
     @routes.get("/statements/<agency>/<currency>/<period>", allow=own_agency)
     def statement(agency: Spellings, currency: str, period: str) -> http.Response:
         """Return a statement with its status, its history and links to its files, or a preview of an open period."""
         month = parameters.parsed("period", parameters.decoded(period), PERIOD, instants.month)
         account, _ = counters.find(agency, parameters.decoded(currency))
-        history = acceptance.history(month, account)
+        history = statuses.history(month, account)
         if history is None:
             return http.response(200, statements.preview(account, month))
         item = history.statement
@@ -48,10 +50,10 @@ def read(routes: Routes, acceptance: AcceptanceQueries, statements: StatementQue
         agency = routes.caller().requested_agency(query)
         status = query.optional("status", one_of(DisputeStatus), DisputeStatus, DisputeStatus.OPEN)
         paging = query.paging()
-        return http.response(200, paging.body(acceptance.disputes(status, agency, paging, routes.caller())))
+        return http.response(200, paging.body(statuses.disputes(status, agency, paging, routes.caller())))
 
 
-def write(routes: Routes, acceptance: AcceptanceService) -> None:
+def write(routes: Routes, service: StatementStatusService) -> None:
     """Register the writing routes."""
 
     @routes.put("/statements/<agency>/<currency>/<period>/status", allow=people(*MAY_DISPUTE, *MAY_RESOLVE))
@@ -62,7 +64,7 @@ def write(routes: Routes, acceptance: AcceptanceService) -> None:
         """
         caller = routes.caller()
         name = _statement(agency, currency, period, caller)
-        history = acceptance.change(name, read_status(routes.body()), caller)
+        history = service.change(name, read_status(routes.body()), caller)
         return http.response(200, {**name.as_dict(), **history.shown_to(caller)})
 
     @routes.post("/statements/<agency>/<currency>/<period>/disputes", allow=people(*MAY_DISPUTE))
@@ -74,7 +76,7 @@ def write(routes: Routes, acceptance: AcceptanceService) -> None:
         """
         caller = routes.caller()
         name = _statement(agency, currency, period, caller)
-        made, is_new = acceptance.dispute(name, read_dispute(routes.body()), caller)
+        made, is_new = service.dispute(name, read_dispute(routes.body()), caller)
         return http.response(201 if is_new else 200, made.shown_to(caller))
 
     @routes.put("/statements/<agency>/<currency>/<period>/disputes/<source>/<event>", allow=people(*MAY_RESOLVE))
@@ -83,7 +85,7 @@ def write(routes: Routes, acceptance: AcceptanceService) -> None:
         caller = routes.caller()
         name = _statement(agency, currency, period, caller)
         line = Identity(_name("source", source), _name("event", event))
-        resolved = acceptance.resolve(name, line, read_resolution(routes.body()), caller)
+        resolved = service.resolve(name, line, read_resolution(routes.body()), caller)
         return http.response(200, resolved.shown_to(caller))
 
 

@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
-from quarterhour.acceptance.keys import MOST_CHANGES
-from quarterhour.acceptance.plan import Status, StatusRequest
 from quarterhour.model import fields
 from quarterhour.model.fields import NAME, TEXT, Fields
 from quarterhour.model.identifiers import Identity
+from quarterhour.statement_status.keys import MOST_CHANGES
+from quarterhour.statement_status.plan import Status, StatusRequest
 
 _STATUS: Final = f"one of {', '.join(Status)}"
 _SEEN: Final = "the number of changes that was seen, a whole number, or 0 for none"

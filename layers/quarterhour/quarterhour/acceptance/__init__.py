@@ -1,1 +1,0 @@
-"""Acceptance: the status of statements with its history, and disputes of single lines until they are resolved."""
