@@ -462,7 +462,7 @@ class Trial(World):
             if entity["pk"]["S"].startswith("PLACE#"):
                 place = location_of(entity["sk"]["S"])
                 projected[place] = projected.get(place, Totals()) + Totals.of(from_item(entity))
-        assert projected == sold, "sales by place differ from the ledger"
+        assert projected == sold, "sales by location differ from the ledger"
 
     def _indexes_agree(self, ledger: list[dict[str, str]]) -> None:
         for attribute, prefix in INDEXED.items():

@@ -34,7 +34,7 @@ const ADVICE = {
   "content.rules": ["Rules", "Write fewer rules."],
   "content.rules[].percent": ["Percent", "Write a number from 0 to 100."],
   "content.rules[].category": ["Category", "Write at most 200 characters."],
-  "content.rules[].location": ["Location", "Write a place such as GB#London."],
+  "content.rules[].location": ["Location", "Write a location such as GB#London."],
   "content.rules[].currency": ["Currency", `${CURRENCY} A rule with a sum needs it.`],
   "content.rules[].fixed": ["Fixed per item", FEE],
   "content.rules[].minimum": ["Minimum", "Write a number that is not below 0, and at most the maximum."],

@@ -56,8 +56,8 @@ DOCUMENTS: Final = Group(
             | `rate-card:default` | every agency |
 
             *Which rule.* One rule counts, the most specific that covers the event: first by its category, then by the
-            depth of its place, then by its currency. Two rules for the same category, place and currency are rejected.
-            If the event names `commission_rate` itself, it pays that. A rate card has 1 to 200 rules.
+            depth of its location, then by its currency. Two rules for the same category, location and currency are
+            rejected. If the event names `commission_rate` itself, it pays that. A rate card has 1 to 200 rules.
 
             *Which rate card.* The agency's own, then its group's, then `rate-card:default`: the first one that is in
             force and has a rule for the event. If there is none, the event pays `DefaultCommissionRate`. The group is
