@@ -153,6 +153,18 @@ def test_a_changed_manifest_is_not_proven(browser: Tab, address: str, world: tup
     assert step[:2] == ["The manifest is the file that was sealed", "failed"]
 
 
+def test_a_manifest_with_a_doubled_key_is_not_proven_whatever_its_hash_says(
+    browser: Tab, address: str, world: tuple[World, Server]
+) -> None:
+    key = f"{FOLDER}manifest.json"
+    sealed = stored(world, key)
+    forged = sealed.replace(b"{", b'{"run": "another",', 1)
+    with replaced(world, {key: forged}, sha256(forged).hexdigest()):
+        verdict, (step,) = proven(browser, address)
+    assert verdict == "Not proven. Steps that failed: 1."
+    assert step == ["The manifest is the file that was sealed", "failed", "A key appears twice in one object."]
+
+
 def test_a_changed_manifest_of_an_earlier_run_breaks_the_chain(
     browser: Tab, address: str, world: tuple[World, Server]
 ) -> None:

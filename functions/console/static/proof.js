@@ -8,6 +8,7 @@ import { monthOf, quarterHours } from "./calendar.js";
 import { same, sum } from "./decimal.js";
 import { Problem } from "./problem.js";
 import { sealedContent, sealedLines } from "./sealed.js";
+import { parseSealed } from "./sealed_json.js";
 
 const PAYMENT = "payment.recorded";
 /** The figures of an account in a manifest. */
@@ -102,7 +103,7 @@ function expect(what, found, expected) {
 
 async function readManifest(files, sha256) {
   const file = files.find((one) => one.key.endsWith("/manifest.json"));
-  return JSON.parse(new TextDecoder().decode(await sealedContent({ ...file, sha256 })));
+  return parseSealed(new TextDecoder().decode(await sealedContent({ ...file, sha256 })));
 }
 
 /** Checks that lines are of a quarter-hour and in the order of their positions. */
