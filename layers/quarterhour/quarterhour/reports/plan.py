@@ -7,6 +7,7 @@ from enum import Enum
 from typing import Any, Final, Self
 
 from quarterhour.ledger.event_index import IndexedSpan
+from quarterhour.ledger.keys import sealed_through_of
 from quarterhour.model.clock import iso_millis
 from quarterhour.model.identifiers import Account, Partition
 from quarterhour.model.periods import Period
@@ -221,8 +222,7 @@ class Checkpoint:
         """Parse the checkpoint from its control item."""
         plan = values.get("plan")
         run, digest = values.get("previous", ("", ""))
-        sealed_through = QuarterHour.parse(values["sealed_through"])
-        return cls(sealed_through, (run, digest), Plan.of(plan) if plan else None, IndexedSpan.of(values))
+        return cls(sealed_through_of(values), (run, digest), Plan.of(plan) if plan else None, IndexedSpan.of(values))
 
 
 def next_plan(at: Checkpoint, now: datetime, settings: ReportSettings, shards: int) -> Plan | None:
