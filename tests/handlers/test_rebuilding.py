@@ -8,7 +8,7 @@ import pytest
 
 from quarterhour.model.errors import InvalidError, SealedFileError
 from tests.support.events import refund, sale
-from tests.support.requests import post
+from tests.support.requests import account, post
 from tests.support.system import World, opened
 from tests.support.tables import deliver, entity, items, stream
 
@@ -69,6 +69,25 @@ def lose(world: World, *, markers_of: str) -> int:
         key = {"pk": {"S": item["pk"]}, "sk": {"S": item["sk"]}}
         world.stack.dynamodb.delete_item(TableName=world.stack.ref("EntityTable"), Key=key)
     return len(lost)
+
+
+# ---------------------------------------------------------------- the history
+
+
+def test_a_repaired_lifetime_is_one_more_state_and_the_windows_before_it_stay_as_they_were_shown(world: World) -> None:
+    sell_for_days(world)
+    world.drain()
+    path = account(part="snapshots")
+    before = world.all(path, layer="1h", last=9)
+    assert [one["events"] for one in before] == [12, 8, 4]
+    change(world, "latest", events={"N": str(MANY)}, version={"N": str(before[0]["version"] + 1)})
+    world.stack.invoke("repair", {"action": "rebuild"})
+    world.drain()
+    after = world.all(path, layer="1h", last=9)
+    assert [one["events"] for one in after] == [12, MANY, 8, 4]
+    assert after[0]["version"] == before[0]["version"] + 2
+    assert after[0]["window"] > after[1]["window"], "repaired as of the last sealed quarter-hour"
+    assert after[2:] == before[1:]
 
 
 # ---------------------------------------------------------------- distinct customers

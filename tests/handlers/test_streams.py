@@ -205,11 +205,9 @@ ALL_KEPT = {
     "change#2026-10-23T01:30:00.000Z": "1",
     "change#2026-10-23T01:31:00.000Z": "2",
     "change#2026-10-23T01:34:00.000Z": "3",
-    "change#2026-10-23T01:35:00.000Z": "4",
     "5m#2026-10-23T01:30:00Z": "3",
-    "5m#2026-10-23T01:35:00Z": "4",
-    "1h#2026-10-23T01:00:00Z": "4",
 }
+"""The last change, and the windows from 01:35 and 01:00, are not left: the latest state stands for them."""
 
 
 @pytest.mark.parametrize(
@@ -222,14 +220,16 @@ ALL_KEPT = {
         [[2, 3], [0, 1], [2], [0, 3, 1]],
     ],
 )
-def test_each_window_keeps_its_newest_state_in_any_order_of_changes(world: World, deliveries: list[list[int]]) -> None:
+def test_each_window_that_is_left_keeps_its_last_state_in_any_order_of_changes(
+    world: World, deliveries: list[list[int]]
+) -> None:
     records = changed(world)
     for delivery in deliveries:
         assert deliver(world, "snapshots", [records[i] for i in delivery]) == []
     assert kept(world) == ALL_KEPT
 
 
-def test_several_changes_of_one_window_in_a_batch_are_one_write() -> None:
+def test_a_window_is_written_once_when_it_is_left() -> None:
     with faulty() as (world, faults):
         records = changed(world)
         with faults.at_work():
@@ -272,7 +272,7 @@ def test_a_record_that_is_no_state_is_parked_with_its_content_and_the_rest_is_wr
     (message,) = parked(world, "SnapshotsParkedQueue")
     assert "last_updated" in message["reason"]
     assert message["record"]["dynamodb"]["NewImage"] == image
-    assert kept(world) == ALL_KEPT
+    assert kept(world) == {**ALL_KEPT, "1h#2026-10-23T01:00:00Z": "3"}, "kept as if its windows were left"
 
 
 # ---------------------------------------------------------------- from one stream to the next
@@ -282,8 +282,12 @@ def test_the_streams_alone_bring_a_sale_into_counters_and_snapshots(world: World
     post(world, sale(amount="12.50"))
     world.drain()
     assert figures(world) == ("1", "12.50", "0", "1.2500")
-    assert kept(world).keys() == {
-        "change#2026-10-23T01:30:00.000Z",
-        "5m#2026-10-23T01:30:00Z",
-        "1h#2026-10-23T01:00:00Z",
+    assert kept(world) == {}
+    world.clock.advance(timedelta(minutes=30))
+    post(world, sale("b"))
+    world.drain()
+    assert kept(world) == {
+        "change#2026-10-23T01:30:00.000Z": "1",
+        "5m#2026-10-23T01:30:00Z": "1",
+        "1h#2026-10-23T01:00:00Z": "1",
     }

@@ -177,6 +177,14 @@ def record(seq: str | int, image: Mapping[str, Any] | None, name: str = "INSERT"
     return {"eventID": f"event-{seq}", "eventName": name, "eventSource": "aws:dynamodb", "dynamodb": dynamodb, **more}
 
 
+def change_record(seq: str | int, before: Mapping[str, Any] | None, after: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the stream record of an item that is written for the first time, or (``before``) changed."""
+    if before is None:
+        return record(seq, after)
+    change = record(seq, after, "MODIFY")
+    return {**change, "dynamodb": {**change["dynamodb"], "OldImage": dict(before)}}
+
+
 names: Final = st.text(
     st.one_of(st.characters(exclude_categories=["C", "Z"], exclude_characters="#"), st.just(" ")),
     min_size=1,

@@ -29,9 +29,9 @@ def live_through(world: World) -> None:
     live_with_orders(world)
     live_with_parts(world)
     live_with_many_days(world)
-    # Whatever has a current state by now, its snapshots are kept.
+    # Whatever has a current state by now, leaves its windows.
     states = [item for item in world.items("EntityTable") if item["sk"]["S"] == "latest"]
-    assert world.stream("snapshots", *states) == ALL_DONE
+    assert world.leave_windows(states) == ALL_DONE
     live_with_statements(world)
     live_with_disputes(world)
 
@@ -120,7 +120,7 @@ def live_with_events(world: World) -> None:
 
     states = [item for item in world.items("EntityTable") if item["sk"]["S"] == "latest"]
     assert states
-    assert world.stream("snapshots", *states, {"pk": {"S": "ACCOUNT#"}, "sk": {"S": "latest"}}) == ALL_DONE
+    assert world.leave_windows([*states, {"pk": {"S": "ACCOUNT#"}, "sk": {"S": "latest"}}]) == ALL_DONE
 
     read_everything(world, sealed["runs"][0])
 
@@ -324,6 +324,8 @@ def read_everything(world: World, run: str) -> None:
         assert world.sample(f"read-{name}")["statusCode"] == 200, name
     for layer in ("5m", "30m", "12h", "1d"):
         world.sample("read-window", layer=layer)
+    window = json.loads((ROOT / "events" / "read-window.json").read_text("utf-8"))
+    world.run("read", {**window, "queryStringParameters": {"kind": "exchange-rates"}})
     assert world.sample("read-report", run=run)["statusCode"] == 200
     assert world.sample("read-report-person", run=run)["statusCode"] == 404, "nobody has allowed it"
 
