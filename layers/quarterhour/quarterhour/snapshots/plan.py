@@ -13,7 +13,9 @@ from quarterhour.model.clock import parse_iso
 from quarterhour.snapshots.keys import change_sk, window_name, window_start
 from quarterhour.snapshots.layers import Layer
 
-_NOT_STATE: Final = frozenset({"pk", "sk", "gsi1pk", "gsi1sk", "gsi2pk", "gsi2sk", "expires_at"})
+_NOT_STATE: Final = frozenset(
+    {"pk", "sk", "gsi1pk", "gsi1sk", "gsi2pk", "gsi2sk", "expires_at", "schema", "open", "open_version"}
+)
 
 
 @dataclass(frozen=True, slots=True)
