@@ -15,7 +15,7 @@ from quarterhour.aws.items import from_item, to_item
 from quarterhour.aws.parking import Parking
 from quarterhour.aws.streams import SEQUENCE_DIGITS, Poison, Record, is_insert
 from quarterhour.counters.keys import account_pk, latest_key
-from quarterhour.counters.plan import Retention, group, quarter_hour_changes
+from quarterhour.counters.plan import Retention, group
 from quarterhour.ledger.claims import Claim
 from quarterhour.ledger.posting import ledger_values
 from quarterhour.model.clock import iso_millis
@@ -27,7 +27,8 @@ from quarterhour.snapshots.plan import snapshots
 from quarterhour_tools.emulator.delivery import lambda_record
 from quarterhour_tools.emulator.filters import matches
 from tests.contract.storage import Storage, only_dynamodb_local
-from tests.support.builders import claim, event, in_own_month, keys_in_own_month
+from tests.support.builders import claim, event
+from tests.support.older_counters import changes_of_0_2_0, in_own_month, keys_in_own_month
 
 KEPT = Retention(timedelta(days=35), timedelta(days=800))
 
@@ -135,7 +136,7 @@ def count(storage: Storage, account: Account, at: datetime) -> None:
     stored = storage.counters.read(keys_in_own_month(account, quarter_hour))
     more: Any = {"counted": {}, "last_updated": iso_millis(at), "retention": KEPT}
     storage.counters.write(
-        quarter_hour_changes(account, quarter_hour, stored, in_own_month(quarter_hour, Totals(1)), **more)
+        changes_of_0_2_0(account, quarter_hour, stored, in_own_month(quarter_hour, Totals(1)), **more)
     )
 
 

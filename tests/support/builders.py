@@ -7,8 +7,6 @@ from typing import Any, Final
 
 from hypothesis import strategies as st
 
-from quarterhour.aws.entity import Key
-from quarterhour.counters.plan import counter_keys
 from quarterhour.ledger.claims import Claim
 from quarterhour.ledger.event import Event, Rejection, read_event
 from quarterhour.ledger.linked import Gathered, LinkedClaim, Target, linked_claim
@@ -161,11 +159,6 @@ def posting_item(account: str = "42#GBP", amount: str = "12.50", **changed: str)
 def in_own_month(quarter_hour: QuarterHour, totals: Totals) -> PeriodTotals:
     """Return totals of a quarter-hour that count in its own month."""
     return {Period.of(quarter_hour.day): totals}
-
-
-def keys_in_own_month(account: Account, quarter_hour: QuarterHour) -> tuple[Key, ...]:
-    """Return the keys of the counters of events that count in the month of their quarter-hour."""
-    return counter_keys(account, quarter_hour, [Period.of(quarter_hour.day)])
 
 
 def record(seq: str | int, image: Mapping[str, Any] | None, name: str = "INSERT", **more: object) -> dict[str, Any]:

@@ -110,6 +110,7 @@ def live_with_events(world: World) -> None:
 
     # Counted only now, so that a later run updates the proof, once it finds the file.
     assert world.stream("counters", *world.items("LedgerTable"), {"quarter_hour": {"S": "no quarter-hour"}}) == ALL_DONE
+    assert world.stream("counters", *map(a_year_earlier, world.items("LedgerTable"))) == ALL_DONE, "windows leave"
     world.pass_time(hours=1)
     with world.without_sealed_lines(), pytest.raises(SealedFileError, match="is gone"):
         world.sample("report-schedule")
@@ -153,6 +154,14 @@ def live_with_events(world: World) -> None:
     world.park("CountersParkedQueue", next(item for item in world.items("LedgerTable") if "customer" in item))
     with world.without_sealed_lines(), pytest.raises(SealedFileError, match="is gone"):
         world.sample("repair-unpark")
+
+
+def a_year_earlier(posting: Properties) -> Properties:
+    """Return a posting as if it had been recorded a year earlier."""
+    year = int(posting["quarter_hour"]["S"][:4])
+    before = str(year), str(year - 1), 1
+    earlier = {name: {"S": posting[name]["S"].replace(*before)} for name in ("quarter_hour", "position")}
+    return {**posting, **earlier}
 
 
 def write_messages(world: World, run: str) -> None:

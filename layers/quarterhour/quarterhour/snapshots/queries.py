@@ -121,8 +121,12 @@ def newest_of_each(entries: Iterable[Entry]) -> Iterator[Entry]:
         yield name, max((state for _, state in same if state), key=itemgetter("version"), default=None)
 
 
-def _places(window: str, after: str | None) -> list[tuple[str, Mapping[str, str] | None]]:
-    """Return the index partitions of a window from that of an entity on, each with the key after which to start."""
+Place = tuple[str, Mapping[str, str] | None]
+"""A partition of the index, and the key after which to start."""
+
+
+def _places(window: str, after: str | None) -> list[Place]:
+    """Return the index partitions of a window or a list, from that of an entity on."""
     partitions = window_partitions(window)
     if after is None:
         return [(partition, None) for partition in partitions]
@@ -211,14 +215,20 @@ class SnapshotQueries:
     def _in_window(self, layer: Layer, window: str, paging: Paging) -> Iterator[Entry]:
         """Yield all entities after the place of a page, each with its state in a window if it has one."""
         after = paging.start(self._known, None)
-        for listed, stored in zip(_places(LATEST, after), _places(window, after), strict=True):
-            latest = self._latest_in(layer, window, self._entries(*listed, BATCH_GET))
-            states = ((values["pk"], values) for values in self._entries(*stored, paging.limit + 1))
+        for places in zip(*(_places(name, after) for name in (*self.kind.lists, window)), strict=True):
+            latest = self._latest_in(layer, window, self._listed(places[:-1]))
+            partition, key = places[-1]
+            states = ((values["pk"], values) for values in self._entries(partition, key, paging.limit + 1))
             yield from newest_of_each(merge(latest, states, key=itemgetter(0)))
 
-    def _latest_in(self, layer: Layer, window: str, entities: Iterator[Values]) -> Iterator[Entry]:
-        """Yield entities of which only the keys are known, each with its latest state if that is in a window."""
-        while keys := [{"pk": one["pk"], "sk": LATEST} for one in islice(entities, BATCH_GET)]:
+    def _listed(self, places: Iterable[Place]) -> Iterator[str]:
+        """Yield the entities of some lists in their order, each once."""
+        entries = merge(*(self._entries(*place, BATCH_GET) for place in places), key=itemgetter("pk"))
+        return (pk for pk, _ in groupby(entries, itemgetter("pk")))
+
+    def _latest_in(self, layer: Layer, window: str, entities: Iterator[str]) -> Iterator[Entry]:
+        """Yield entities, each with its latest state if that is in a window."""
+        while keys := [{"pk": pk, "sk": LATEST} for pk in islice(entities, BATCH_GET)]:
             states = (self._current(layer, values) for values in self.entities.get_many(keys))
             found = {one["pk"]: one for one in states if one and one["sk"] == window}
             yield from ((key["pk"], found.get(key["pk"])) for key in keys)
