@@ -121,11 +121,11 @@ def newest_of_each(entries: Iterable[Entry]) -> Iterator[Entry]:
         yield name, max((state for _, state in same if state), key=itemgetter("version"), default=None)
 
 
-Place = tuple[str, Mapping[str, str] | None]
+IndexPlace = tuple[str, Mapping[str, str] | None]
 """A partition of the index, and the key after which to start."""
 
 
-def _places(window: str, after: str | None) -> list[Place]:
+def _places(window: str, after: str | None) -> list[IndexPlace]:
     """Return the index partitions of a window or a list, from that of an entity on."""
     partitions = window_partitions(window)
     if after is None:
@@ -221,7 +221,7 @@ class SnapshotQueries:
             states = ((values["pk"], values) for values in self._entries(partition, key, paging.limit + 1))
             yield from newest_of_each(merge(latest, states, key=itemgetter(0)))
 
-    def _listed(self, places: Iterable[Place]) -> Iterator[str]:
+    def _listed(self, places: Iterable[IndexPlace]) -> Iterator[str]:
         """Yield the entities of some lists in their order, each once."""
         entries = merge(*(self._entries(*place, BATCH_GET) for place in places), key=itemgetter("pk"))
         return (pk for pk, _ in groupby(entries, itemgetter("pk")))
