@@ -31,7 +31,7 @@ from quarterhour_tools.errors import INTERRUPTED, INTERRUPTED_MESSAGE, ToolError
 from quarterhour_tools.loading import agencies, event_import, event_send, exchange_rates, rate_cards
 from quarterhour_tools.loading.event_file import Source, open_source
 from quarterhour_tools.operations import bill, deployment, held, rerate, restore, statements
-from quarterhour_tools.output import as_json, counted, print_table, printable
+from quarterhour_tools.output import as_json, counted, plain_console, print_table, printable
 from quarterhour_tools.replay import demo
 from quarterhour_tools.replay.replay import VERDICTS, Accounts, Replay, ReplayResult, replaying
 from quarterhour_tools.sign_in import provider
@@ -476,7 +476,7 @@ def _play(replay: Replay, name: str, source: Source, bar: Progress) -> None:
 
 
 def _show(outcome: ReplayResult) -> None:
-    console = Console(highlight=False)
+    console = plain_console()
     verdicts = ", ".join(f"{outcome.verdicts.get(name, 0):,} {name}" for name in VERDICTS)
     console.print(f"{outcome.sent:,} sent: {verdicts}")
     sealed = f"{counted(outcome.sealed_quarter_hours, 'quarter-hour')} with {counted(outcome.lines, 'line')}"
@@ -526,7 +526,7 @@ def _verify(args: argparse.Namespace) -> int:
         statements_verified = {"periods": proof.periods, "statements": proof.statements, "statement_lines": proof.lines}
         print(as_json({**result, **statements_verified, "problems": proof.problems, "proven": proof.proven}))
     else:
-        console = Console(highlight=False)
+        console = plain_console()
         counts = (
             counted(found.runs, "run"),
             counted(found.quarter_hours, "quarter-hour"),
@@ -550,7 +550,7 @@ def _verify_statement(args: argparse.Namespace) -> int:
     if args.json:
         print(as_json({**asdict(found), "consistent": found.consistent}))
     else:
-        console = Console(highlight=False, markup=False, soft_wrap=True)
+        console = plain_console()
         if found.number:
             of = f"{found.number} of {found.account} for {found.period}"
             console.print(printable(f"{of}: {counted(found.lines, 'line')}, closing balance {found.closing}"))

@@ -25,6 +25,11 @@ def counted(number: int, thing: str) -> str:
     return f"{number:,} {thing}{'' if number == 1 else 's'}"
 
 
+def plain_console() -> Console:
+    """Return the console of a command's result: a line stays one line, however narrow the terminal or the pipe."""
+    return Console(highlight=False, markup=False, soft_wrap=True)
+
+
 def print_table(console: Console, table: Table) -> None:
     """Print a table as wide as its cells, so that none is cut or folded; a narrow terminal breaks its lines."""
     width = console.measure(table, options=console.options.update(max_width=_WIDEST)).maximum

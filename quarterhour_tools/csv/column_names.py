@@ -46,8 +46,10 @@ LIKELY_CURRENCIES: Final = {
 
 _TOTALS: Final = frozenset({"total", "totals", "sum", "summe", "gesamt", "suma", "totale", "totaal"})
 _FEE: Final = re.compile(
-    r"\b(?:fees?|net|netto|neto|comm|tasa|taxa)\b|commiss|comiss|comisi|provisi|prowiz|gebühr|gebuehr|frais|honorar"
-    r"|tarifa|opłat|avgift|payout|auszahlung"
+    r"\b(?:fees?|net|netto|neto|comm|tasa|taxa|courtage|royalty|royalties|take rate|margin|marge|kosten|deductions?)\b"
+    r"|\bcharges?\b(?! (?:id|no|nr|number|ref|reference)\b)"
+    r"|commiss|comiss|comisi|kommiss|kommisj|komisj|komise|provisi|provisj|prowiz|gebühr|gebuehr|frais|honorar|tarifa"
+    r"|opłat|avgift|payout|auszahlung"
 )
 _CODE: Final = re.compile(r"(?:^|[ _(])([A-Z]{3})\)?\Z")
 _CODES: Final = frozenset({"AUD", "BRL", "CAD", "CHF", "CZK", "DKK", "EUR", "GBP", "HUF"}) | frozenset(

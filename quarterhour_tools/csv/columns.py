@@ -36,6 +36,7 @@ _FEWEST_DIGITS: Final = 3
 _YEARS: Final = range(1970, 2100)
 _OFFSET: Final = re.compile(r"(Z|UTC|GMT|:\d\d ?[+-]\d\d:?\d\d)\Z")
 _SHORT_OFFSET: Final = re.compile(r"(?<=:\d\d) ?[+-]\d\d:?\d\d\Z")
+_SHARE: Final = re.compile(r"[-+\u2212]?\d[\d.,]* ?%?")
 _UTC: Final = ZoneInfo("UTC")
 _MOST_VALUES: Final = 20
 
@@ -67,7 +68,8 @@ class Readings(Generic[F]):
 class Column:
     """A column, and what its cells show. `values` counts the values, until there are too many.
 
-    `all_numbered` says that all cells begin with `#`, `all_offsets` that all end as a time with an offset does.
+    `all_numbered` says that all cells begin with `#`, `all_offsets` that all end as a time with an offset does,
+    `all_shares` that all are digits, with or without a percent sign.
     """
 
     name: str
@@ -80,6 +82,7 @@ class Column:
     all_currencies: bool = True
     all_numbered: bool = True
     all_offsets: bool = True
+    all_shares: bool = True
     numbers: Readings[NumberForm] = field(default_factory=lambda: Readings({}))
     times: Readings[str] = field(default_factory=lambda: Readings({}))
     _seen: set[int] = field(default_factory=set)
@@ -99,6 +102,7 @@ class Column:
         self.all_currencies = self.all_currencies and money.is_currency(cell.upper())
         self.all_numbered = self.all_numbered and cell.startswith("#")
         self.all_offsets = self.all_offsets and _OFFSET.search(cell) is not None
+        self.all_shares = self.all_shares and _SHARE.fullmatch(cell) is not None
         if self.filled == 1:
             self.times.forms = dict.fromkeys(_formats_like(cell), 0)
             self.numbers.forms = dict.fromkeys(_number_forms(frozenset()), 0)
@@ -129,6 +133,11 @@ class Column:
     def is_number(self) -> bool:
         """Whether all cells are numbers of one form."""
         return bool(self.filled and self.numbers.forms and not self.is_time)
+
+    @property
+    def is_number_or_share(self) -> bool:
+        """Whether all cells are numbers, of one form or with a percent sign such as ``15 %``."""
+        return self.is_number or bool(self.filled and self.all_shares and not self.is_time)
 
     @property
     def is_currency(self) -> bool:

@@ -398,7 +398,7 @@ class _Guesser:
             if one and _quoted(f"{{{one}}}")[1:-1] not in used and repr(one) not in named
         ]
         for column in self._columns:
-            if column.name in unused and column.is_number and names_a_fee(column.name):
+            if column.name in unused and column.is_number_or_share and names_a_fee(column.name):
                 question = (
                     f"Is {column.name!r} a commission or a fee? The ledger computes the commission by its rates. To "
                     "keep the file's figure beside it, name the column under data.extra; else delete that line."

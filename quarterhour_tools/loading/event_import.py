@@ -27,7 +27,7 @@ from quarterhour_tools.loading.import_progress import ProgressFile, digest_of, l
 from quarterhour_tools.loading.ndjson import open_lines
 from quarterhour_tools.operations.deployment import api, configure_target
 from quarterhour_tools.operations.remote import IN_LEDGER, Remote, reasons
-from quarterhour_tools.output import counted, print_table, printable
+from quarterhour_tools.output import counted, plain_console, print_table, printable
 
 _SHOWN: Final = 20
 """The most problems that are shown."""
@@ -82,7 +82,7 @@ def _run(args: argparse.Namespace) -> int:
 
 
 def _import(args: argparse.Namespace, file: Path) -> int:
-    console = Console(highlight=False)
+    console = plain_console()
     calendar = Calendar(_zone(args.zone))
     expected = expected_totals(args.expect) if args.expect else None
     sha256 = digest_of(file)
@@ -97,7 +97,7 @@ def _import(args: argparse.Namespace, file: Path) -> int:
         return 1
     remote = api(args)
     progress = ProgressFile.of(file, sha256, remote.url)
-    _send(remote, file, progress, lines, console)
+    _send(remote, file, progress, lines)
     _check_unchanged(file, sha256, "sent")
     if progress.missing:
         missing = counted(len(progress.missing), "event")
@@ -184,10 +184,10 @@ def differences(
 # ---------------------------------------------------------------- sending
 
 
-def _send(remote: Remote, file: Path, progress: ProgressFile, total: int, console: Console) -> None:
+def _send(remote: Remote, file: Path, progress: ProgressFile, total: int) -> None:
     """Send what is not in the ledger yet, and store the progress after each batch."""
     again = set(progress.missing)
-    with open_lines(str(file)) as lines, _bar(console) as bar:
+    with open_lines(str(file)) as lines, _bar() as bar:
         delivery = Delivery(remote.exchange, GIVE_UP_AFTER, lambda text: _print(bar.console, text))
         task = bar.add_task(file.name, total=total)
         unsent = (line for line in lines if line.number > progress.done or line.number in again)
@@ -211,7 +211,8 @@ def _print(console: Console, text: str) -> None:
     console.print(printable(text), markup=False, soft_wrap=True)
 
 
-def _bar(console: Console) -> Progress:
+def _bar() -> Progress:
+    console = Console(highlight=False)
     columns = TextColumn("{task.description}"), BarColumn(), TaskProgressColumn()
     return Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
 

@@ -72,7 +72,7 @@ class ProgressFile:
             stored = json.loads(path.read_text("utf-8"))
             found = {name: stored[name] for name in own}
             done, missing = int(stored["done"]), [int(number) for number in stored["missing"]]
-        except (ValueError, LookupError, TypeError) as error:
+        except (ValueError, LookupError, TypeError, RecursionError) as error:
             raise ToolError(f"{path} is no progress file: delete it to send everything") from error
         for name, right in own.items():
             if found[name] != right:

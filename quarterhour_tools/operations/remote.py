@@ -139,7 +139,7 @@ class Remote:
         try:
             # Figures in the content of a document stay exact.
             return response.status_code, json.loads(response.content, parse_float=Decimal)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise ToolError(f"{self.url} answered {response.status_code} without JSON") from error
 
 

@@ -11,7 +11,6 @@ from functools import reduce
 from pathlib import Path
 from typing import Any, Final
 
-from rich.console import Console
 from rich.table import Column, Table
 from rich.text import Text
 
@@ -28,7 +27,7 @@ from quarterhour.rate_cards.rate_card import RateCard, read_rate_card
 from quarterhour_tools.errors import ToolError
 from quarterhour_tools.operations.deployment import api, configure_span, configure_target, operator
 from quarterhour_tools.operations.remote import IN_LEDGER, Remote, reasons, segment
-from quarterhour_tools.output import counted, print_table, printable
+from quarterhour_tools.output import counted, plain_console, print_table, printable
 
 _PAGE: Final = "1000"
 _NOW: Final = "9998-12-31"
@@ -174,7 +173,7 @@ def _as_dict(
 
 
 def _show(found: Sequence[Rerated], adjustments: int, verdicts: Counter[str], *, dry_run: bool) -> None:
-    console = Console(highlight=False)
+    console = plain_console()
     names = ("events", "changed", "commission", "would be", "difference")
     table = Table("agency", "currency", *(Column(name, justify="right") for name in names))
     for account, events in _by_account(found).items():

@@ -23,7 +23,7 @@ from quarterhour.statements.keys import PAGE
 from quarterhour_tools.bucket import Objects
 from quarterhour_tools.errors import ToolError
 from quarterhour_tools.operations.deployment import api, configure_target, invoke, sealed_files
-from quarterhour_tools.output import as_json, counted, print_table, printable
+from quarterhour_tools.output import as_json, counted, plain_console, print_table, printable
 from quarterhour_tools.statement_files import ListedStatement, read_period, sealed_periods
 
 _FIGURES: Final = ("net", "commission", "tax", "payments", "closing")
@@ -108,7 +108,7 @@ def _run(args: argparse.Namespace) -> int:
     if args.json:
         print(as_json([one.as_dict() for one in statements]))
     elif args.folder:
-        show(Console(highlight=False), statements)
+        show(plain_console(), statements)
     else:
         code = _show_current(args, statements)
     folder = args.out or (args.folder if args.folder or not args.open else Path(mkdtemp(prefix="statements-")))
@@ -132,7 +132,7 @@ def _show_current(args: argparse.Namespace, statements: Sequence[ListedStatement
     except (ToolError, BotoCoreError, ClientError) as error:
         print(f"the statuses are missing, because the API gives none: {printable(error)}", file=sys.stderr)
         statuses, code = {one.listed.account: _UNKNOWN for one in statements}, 1
-    show(Console(highlight=False), statements, statuses)
+    show(plain_console(), statements, statuses)
     return code
 
 

@@ -151,9 +151,10 @@ def test_an_interrupted_import_continues_and_another_file_or_version_is_refused(
             progress.write_text(json.dumps({**stored, **changed}))
             assert main(["import", str(file), "--url", url]) == 2
             assert problem in capsys.readouterr().err
-        progress.write_text("[]")
-        assert main(["import", str(file), "--url", url]) == 2
-    assert "is no progress file" in capsys.readouterr().err
+        for content in ("[]", "[" * 100_000):
+            progress.write_text(content)
+            assert main(["import", str(file), "--url", url]) == 2
+            assert "is no progress file" in capsys.readouterr().err
 
 
 def test_another_version_of_a_file_is_not_continued_as_if_it_were_the_same(

@@ -86,3 +86,16 @@ def test_one_statement_is_proven_by_itself(copy: Path, capsys: pytest.CaptureFix
     assert main(["verify", "--statement", str(folder), "--json"]) == 1
     result = json.loads(capsys.readouterr().out)
     assert (result["consistent"], result["problems"]) == (False, ["lines.csv.gz: is missing"])
+
+
+def test_the_lines_of_a_proof_are_the_same_in_a_narrow_terminal(
+    copy: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown = []
+    for columns in ("20", "200"):
+        monkeypatch.setenv("COLUMNS", columns)
+        assert main(["verify", str(copy)]) == 0
+        assert main(["verify", "--statement", str(copy / "statements/2026-10/42/GBP")]) == 0
+        shown.append(capsys.readouterr().out.splitlines())
+    assert shown[0] == shown[1]
+    assert "2 periods sealed: 4 statements with 4 lines" in shown[0]

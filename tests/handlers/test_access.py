@@ -25,9 +25,11 @@ from quarterhour_tools.emulator.authorizer import JwtAuthorizer
 from quarterhour_tools.emulator.http_api import Request, Response, path_parameters
 from quarterhour_tools.emulator.template import Route
 from tests.handlers.described import OPERATIONS
+from tests.handlers.desk import place
 from tests.handlers.test_bad_input import GOOD, as_dynamodb_would, bad_paths
 from tests.handlers.test_rate_cards import keep
 from tests.support.events import adjustment, payment, refund, rerating, sale, view, void
+from tests.support.orders import item
 from tests.support.repository import ROOT
 from tests.support.requests import ONE, post
 from tests.support.stored_statements import keep_sealed, listed, plan_of
@@ -424,21 +426,44 @@ def test_people_of_an_agency_and_support_write_about_the_agency_and_its_statemen
         assert written(world, other, "POST", path, {"id": "m-2", "text": "Hello?"}).status == 403
 
 
-def test_a_person_cannot_read_threads_on_orders_or_on_other_agencies_lines(world: World, issuer: Issuer) -> None:
-    responses = [
-        send(world, issuer.token(), f"GET {MESSAGES_PATH}", f"/threads/{subject}/messages")
-        for subject in (
-            "lines/shop%23e1",
-            "lines/shop%23none",
-            "orders/1001",
-            "reports/2026-10-23T0115-0130",
-            "agencies/43",
-            "agencies/none",
-            "statements/43%23GBP%232026-09",
-            "statements/42%23GBP%232026-01",
-        )
-    ]
-    assert {(response.status, response.json()["title"]) for response in responses} == {(403, "Forbidden")}
+def test_a_person_cannot_read_threads_on_orders_reports_or_subjects_of_other_agencies(
+    world: World, issuer: Issuer
+) -> None:
+    assert place(world, "thread", item(agency="42"), item(agency="43")).status == 201
+    keep_sealed(world, plan_of("2026-09", bound="202610230200"), listed("43"))
+    run = PERMITTED["GET /reports/{run}"].rpartition("/")[2]
+    existing = (
+        "lines/shop%23e1",
+        "orders/thread",
+        f"reports/{run}",
+        "agencies/43",
+        "statements/43%23GBP%232026-09",
+    )
+    missing = (
+        "lines/shop%23none",
+        "orders/none",
+        "reports/2026-10-23T0115-0130",
+        "agencies/none",
+        "statements/42%23GBP%232026-01",
+    )
+    for subjects, status in ((existing, 200), (missing, 404)):
+        for subject in subjects:
+            path = f"/threads/{subject}/messages"
+            assert world.get(path).status == status, subject
+            response = send(world, issuer.token(), f"GET {MESSAGES_PATH}", path)
+            assert (response.status, response.json()["title"]) == (403, "Forbidden"), subject
+    with permitted(world, {"agencies": ["42"], "people": []}):
+        assert send(world, issuer.token(), f"GET {MESSAGES_PATH}", f"/threads/reports/{run}/messages").status == 200
+
+
+def test_the_story_of_an_event_that_refers_to_another_agencys_sale_does_not_show_the_sale(
+    world: World, issuer: Issuer
+) -> None:
+    seen = view("looked", "page", "ann")
+    post(world, {**seen, "subject": "42", "data": {**seen["data"], "refers_to": "e1"}})
+    path, route = "/events/shop/looked/story", "GET /events/{source}/{event}/story"
+    assert [one["id"] for one in world.read(path)["items"]] == ["e1"]
+    assert [one["id"] for one in send(world, issuer.token(), route, path).json()["items"]] == ["looked"]
 
 
 def test_a_person_with_an_invalid_name_cannot_write_messages(world: World, issuer: Issuer) -> None:

@@ -62,6 +62,9 @@ def test_a_file_is_compressed_for_who_can_read_that(world: World) -> None:
         assert "content-encoding" not in plain.headers
         assert plain.headers["vary"] == packed.headers["vary"] == "accept-encoding"
         assert gzip.decompress(packed.body) == plain.body
+        for refused in ("gzip;q=0", "notgzip", "br, gzip; q=0.0", "gzip2, identity"):
+            answer = get(world, address, ("Accept-Encoding", refused))
+            assert ("content-encoding" in answer.headers, answer.body) == (False, plain.body), refused
 
 
 def test_all_files_together_are_small(world: World) -> None:

@@ -7,7 +7,9 @@ from urllib.parse import quote
 import pytest
 
 from quarterhour.ledger import event_pages
+from quarterhour.model.fields import is_name
 from tests.support.events import sale
+from tests.support.names import near
 from tests.support.requests import post
 from tests.support.system import START, World
 
@@ -87,6 +89,19 @@ def test_events_can_be_read_of_one_agency(world: World) -> None:
         events = world.all("/events", **DAY, agency="a/b%2F", limit=limit)
         assert [event["id"] for event in events] == ["e0", "e3", "e6", "e9"]
     assert world.all("/events", **DAY, agency="nobody") == []
+
+
+@pytest.mark.parametrize("is_sealed", [False, True])
+def test_events_of_one_agency_hold_none_of_a_nearly_equal_one(world: World, *, is_sealed: bool) -> None:
+    names = [name for name in near("42") if is_name(name)]
+    for name in ("42", *names):
+        world.sell("1.00", agency=name, order_id=name)
+    if is_sealed:
+        world.pass_time(hours=1)
+        world.report()
+    assert len(names) > 5
+    for only in ({"agency": "42"}, {"order": "42"}, {"agency": "42", "order": "42"}):
+        assert [event["id"] for event in world.all("/events", **DAY, **only)] == ["e0"], only
 
 
 def test_events_can_be_read_by_any_combination_of_filters(world: World) -> None:

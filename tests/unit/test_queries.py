@@ -22,12 +22,13 @@ from quarterhour.reports.queries import all_files, link_request, manifest_reques
 from quarterhour.snapshots.keys import change_sk, window_name, window_start
 from quarterhour.snapshots.layers import Layer, parse_layers
 from quarterhour.snapshots.queries import Layers, as_of, before, before_latest, not_before, trend
+from tests.support.names import near
 
 AT = datetime(2026, 10, 23, 1, 30, tzinfo=UTC)
 CHANGE, FIVE, HOUR = parse_layers("change=1h,5m=24h,1h=31d")
-near = st.integers(0, 4 * 3600 * 1_000_000).map(lambda micros: AT + timedelta(microseconds=micros))
+near_instants = st.integers(0, 4 * 3600 * 1_000_000).map(lambda micros: AT + timedelta(microseconds=micros))
 aligned = st.integers(0, 240).map(lambda minutes: AT + timedelta(minutes=minutes))
-instants = st.one_of(near, aligned)
+instants = st.one_of(near_instants, aligned)
 SUFFIX = "1" * 16
 
 
@@ -218,6 +219,14 @@ def test_a_page_is_full_at_its_limit_and_holds_only_matching_events() -> None:
     page.add(event("a", "43"))
     page.add(event("b", "42"))
     assert (page.items, page.full) == ([], False)
+
+
+@pytest.mark.parametrize("name", near("42"))
+def test_a_page_of_one_agency_holds_no_event_of_a_nearly_equal_one(name: str) -> None:
+    for only, found in (("42", name), (name, "42")):
+        page = EventPage(2, {"agency": only}, dict)
+        page.add(event("a", found))
+        assert page.items == []
 
 
 def test_a_filtered_page_reads_twice_as_much_each_time_and_any_other_what_it_lacks() -> None:

@@ -15,6 +15,7 @@ from quarterhour.model.identifiers import Account, Identity
 from tests.support import events
 from tests.support.builders import accounts, amounts, data, event, identities, payment, sale, sale_of, void
 from tests.support.events import ABSENT
+from tests.support.names import near
 
 NAME = "1 to 200 printable characters without '#', and no blank at either end"
 TEXT = "1 to 200 printable characters"
@@ -629,3 +630,14 @@ def test_an_adjustment_may_bring_a_balance_forward_and_no_other_event_may() -> N
         refused = read_event(sale(type=type_, data=data(kind=kind)))
         assert isinstance(refused, Rejection)
         assert [problem.field for problem in refused.problems] == ["data.kind"]
+
+
+@pytest.mark.parametrize("name", near("42"))
+def test_a_rerating_applies_no_rate_card_of_an_agency_with_a_nearly_equal_name(name: str) -> None:
+    good = read_event(events.rerating(version=Decimal(1)))
+    assert isinstance(good, Event)
+    for agency, rate_card in (("42", name), (name, "42")):
+        refused = read_event(events.rerating(version=Decimal(1), agency=agency, rate_card=f"rate-card:{rate_card}"))
+        assert isinstance(refused, Rejection)
+        named = {problem.field for problem in refused.problems}
+        assert named & {"subject", "data.rerating.rate_card"}, "an invalid name, or the rate card of another agency"

@@ -440,6 +440,41 @@ def test_the_removal_of_any_file_is_found(data: st.DataObject) -> None:
     assert any(one.startswith(f"{key}: is missing") for one in problems(objects))
 
 
+def unlisted(objects: Objects) -> list[str]:
+    """Remove the list of the last month, and return the keys of the other files of its statements."""
+    del objects[f"{DECEMBER}statements.csv"]
+    return [key for key in objects if key.startswith(DECEMBER) and key != f"{DECEMBER}manifest.json"]
+
+
+def test_without_the_list_each_lost_file_of_its_statements_is_named_too(objects: Objects) -> None:
+    lost = unlisted(objects)
+    assert {one.split("/")[2] for one in lost} > {"42", "books"}, "with lines, and with a balance alone"
+    for key in lost:
+        del objects[key]
+    assert {one for one in problems(objects) if DECEMBER in one} >= {f"{key}: is missing" for key in lost}
+
+
+def test_without_the_list_no_file_that_is_there_is_named(objects: Objects) -> None:
+    unlisted(objects)
+    assert problems(objects) == [f"{DECEMBER}statements.csv: is missing"]
+
+
+def test_behind_the_damage_of_a_list_each_lost_file_is_named_too(objects: Objects) -> None:
+    rows = objects[LIST].splitlines(keepends=True)
+    objects[LIST] = b"".join([*rows[:3], b"damage\n", *rows[4:]])
+    lost = NOVEMBER + "books/GBP/statement.json"
+    del objects[lost]
+    assert f"{lost}: is missing" in problems(objects)
+
+
+def test_without_two_lists_the_lost_files_of_accounts_with_lines_are_named(objects: Objects) -> None:
+    lost = [key for key in unlisted(objects) if "/42/GBP/" in key]
+    objects[LIST] = b"damage\n"
+    for key in lost:
+        del objects[key]
+    assert {one for one in problems(objects) if DECEMBER in one} >= {f"{key}: is missing" for key in lost}
+
+
 NONSENSE: list[Any] = [None, [], {}, "", "x", -1, 10**40, 1.5, True, "NaN", "1e999999999", "2026-13", "\ud800", [[[]]]]
 
 

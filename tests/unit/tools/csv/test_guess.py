@@ -229,12 +229,46 @@ def test_a_header_that_is_repeated_is_named() -> None:
     assert "header = 1" in proposed(text)
 
 
-@pytest.mark.parametrize("name", ["Provision", "fee", "Commission (EUR)", "Net fee", "Comisión", "Servicegebühr"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("Provision", "fee", "Commission (EUR)", "Net fee", "Comisión", "Servicegebühr", "Kommission", "kommisjon"),
+        *("Provisjon", "Komisja", "Komise", "Courtage", "charge", "ServiceCharge", "Charges", "Royalty", "royalties"),
+        *("Marge", "Margin", "Take rate", "Kosten", "Deduction", "deductions_eur"),
+    ],
+)
 def test_a_column_that_looks_like_a_commission_is_a_question(name: str) -> None:
     toml = proposed(f"id,agency,gross,{name},note\n1,42,10.00,1.50,a\n2,42,20.00,3.00,b\n")
     assert f"Is {name!r} a commission or a fee?" in toml
     assert f'"{name}" = "?" # QUESTION: "{{{name}}}"' in toml
     assert "# - these columns are not used: 'note'" in toml
+
+
+@pytest.mark.parametrize("cells", [("15 %", "12.5 %"), ("15%", "15%"), ("1.234,5 %", "2 %"), ("-15 %", "0")])
+def test_a_fee_in_percent_is_a_question_and_is_kept_as_it_is_written(cells: tuple[str, str]) -> None:
+    text = "id;agency;gross;currency;date;fee\n" + "".join(
+        f"{n};42;10.00;EUR;2026-10-01;{cell}\n" for n, cell in enumerate(cells)
+    )
+    toml = proposed(text)
+    assert "Is 'fee' a commission or a fee?" in toml
+    mapping = load_map(answered(toml))
+    found = list(events(read_table(numbered(io.StringIO(text, newline="")), mapping.file, mapping.used_by), mapping))
+    assert [one.body["data"]["extra"] for one in found if isinstance(one, MappedEvent)] == [
+        {"fee": cell} for cell in cells
+    ]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("internet", "Recharge", "discharged", "charge id", "Charge No", "Versandkosten", "marked"),
+        *("Market", "royal", "deductible", "intake rate", "commodity"),
+    ],
+)
+def test_a_column_of_numbers_whose_name_only_resembles_a_fee_is_no_question(name: str) -> None:
+    toml = proposed(f"id,agency,gross,{name}\n1,42,10.00,7\n2,42,20.00,8\n")
+    assert "a commission or a fee?" not in toml
+    assert f"# - these columns are not used: {name!r}" in toml
 
 
 def test_columns_that_are_no_fee_are_named_without_a_question(

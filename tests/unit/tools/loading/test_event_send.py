@@ -203,7 +203,7 @@ def test_receipts_that_are_cut_or_damaged_count_up_to_there(path: Path) -> None:
         whole[:middle],
         whole[:middle] + b"\0" * 99 + whole[middle + 99 :],
         whole[:-1],
-        whole[:middle] + b"[" * 100_000 + b"\n",
+        whole[: middle - 1] + b"[" * 100_000 + b"\n",
     ):
         path.write_bytes(damaged)
         tally, problem = run(content, path, api)

@@ -338,9 +338,10 @@ class PeriodVerifier:
         named = {key}
         with SpooledTemporaryFile(IN_MEMORY) as file, SpooledTemporaryFile(IN_MEMORY) as previous:
             listed = files.copy(key, file)
-            if listed is None:
-                return None
             balances = self._balances(previous)
+            if listed is None:
+                self._check_unlisted(keys, balances)
+                return None
             last: Account | None = None
             try:
                 for row in _read_rows(file):
@@ -352,12 +353,26 @@ class PeriodVerifier:
                 self._check_passed(key, balances, None)
             except UNREADABLE as error:
                 files.unreadable(key, error)
+                self._check_unlisted(keys, balances)
                 return None
         for (agency, currency), chain in sorted(self._chains.items()):
             files.problem(key, f"has no statement of {Account(agency, currency)}, which has {chain.lines} sealed lines")
         for stray in sorted(keys - named):
             files.problem(stray, "is in no list")
         return listed
+
+    def _check_unlisted(self, keys: set[str], balances: _Balances | None) -> None:
+        """Name the lost files of the statements that no row lists, by the sealed lines and the previous balances."""
+        accounts = {Account(*account) for account in self._chains}
+        try:
+            accounts |= set(balances.until(None)[0]) if balances else set()
+        except UNREADABLE:
+            pass  # that list's problem is one of its own period
+        for account in sorted(accounts):
+            prefix = statement_prefix(self._sealed.period, account)
+            for name in _HASHES:
+                if prefix + name not in keys:
+                    self._files.problem(prefix + name, "is missing")
 
     def _balances(self, file: Any) -> _Balances | None:  # noqa: ANN401 - a temporary file
         """Open the previous list; ``None`` if it cannot be read, which is a problem of that period."""
@@ -381,7 +396,7 @@ class PeriodVerifier:
 
     def _verify_row(self, key: str, row: _Row, balances: _Balances | None, numbers: _Numbers) -> None:
         before = self._check_passed(key, balances, row.account)
-        chain = self._chains.pop((row.account.agency, row.account.currency), NO_LINES)
+        chain = self._chains.get((row.account.agency, row.account.currency), NO_LINES)
         if balances and not chain.lines and not (before and before.has_balance):
             self._files.problem(f"{key}: line {row.line}", f"{row.account} has neither sealed lines nor a balance")
         self._sums.add(row)
@@ -393,6 +408,7 @@ class PeriodVerifier:
         found = {name: row.cells[name] for name in _LISTED}
         problems = differences(found, {name: _cell(expected[name]) for name in _LISTED})
         self._files.report(f"{key}: line {row.line}: {row.account}", problems)
+        self._chains.pop((row.account.agency, row.account.currency), None)
 
     # ------------------------------------------------------------ a statement
 
