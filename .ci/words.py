@@ -1,8 +1,8 @@
 """Finds words that docs/words.md replaces, and sentences that are too long: ``words.py [PATH...]``.
 
-Names, docstrings and comments of Python files are searched, comments of JavaScript modules, comments and descriptions
-of YAML, and pages. Each finding is printed with its file and line, and what to say instead; the exit code is 1 if there
-is one. Without paths, the whole project is searched.
+Names, docstrings and comments of Python files are searched, comments of JavaScript modules, YAML and pages. Each
+finding is printed with its file and line, and what to say instead; the exit code is 1 if there is one. Without paths,
+the whole project is searched.
 """
 
 import ast
@@ -11,7 +11,7 @@ import re
 import sys
 import tokenize
 from collections.abc import Iterable, Iterator
-from itertools import groupby, takewhile
+from itertools import groupby
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -31,8 +31,7 @@ CODE: Final = re.compile(r"(`+)(.+?)\1", re.DOTALL)
 LINK_TARGET: Final = re.compile(r"\]\([^)\s]*\)")
 SCRIPT_BLOCK: Final = re.compile(r"^[ \t]*/\*+(.*?)\*/", re.DOTALL | re.MULTILINE)
 SCRIPT_LINE: Final = re.compile(r"(?:^|\s)// (.*)")
-YAML_COMMENT: Final = re.compile(r"(?:^|\s)# (.*)")
-YAML_DESCRIPTION: Final = re.compile(r"( *)\w*Description: *(?:[>|][+-]?$)?")
+TEMPLATE_COMMENT: Final = re.compile(r"^[ \t]*# ?", re.MULTILINE)
 SENTENCE_END: Final = re.compile(r"(?<=[.!?])[\"')*_]*\s+(?=[\"'(\[*_]*[A-Z0-9])")
 WORD: Final = re.compile(r"\S*\w\S*")
 
@@ -209,15 +208,6 @@ def adjacent(lines: list[tuple[int, str]]) -> Iterator[Passage]:
         yield from passages(line for _, line in group)
 
 
-def descriptions(source: str) -> Iterator[Passage]:
-    """Yield the descriptions in YAML: the values of all keys such as ``Description``, on their line or below it."""
-    lines = list(numbered(source))
-    for number, line in lines:
-        if key := YAML_DESCRIPTION.match(line):
-            below = takewhile(lambda one: one[1].startswith(key[1] + " "), lines[number:])
-            yield from passages([(number, line[key.end() :]), *below])
-
-
 def in_module(path: Path, vocabulary: Vocabulary) -> Iterator[Finding]:
     """Yield the findings of a Python module: each name once, docstrings and comments."""
     source = path.read_text("utf-8")
@@ -244,12 +234,10 @@ def in_script(path: Path, vocabulary: Vocabulary) -> Iterator[Finding]:
 
 
 def in_template(path: Path, vocabulary: Vocabulary) -> Iterator[Finding]:
-    """Yield the findings of the comments and the descriptions of YAML."""
-    source = path.read_text("utf-8")
-    commented = [(number, end[1]) for number, line in numbered(source) if (end := YAML_COMMENT.search(line))]
-    for passage in (*adjacent(commented), *descriptions(source)):
-        for below, message in vocabulary.found("text", passage.text):
-            yield Finding(passage.line + below, message)
+    """Yield the findings of a template: of its comments, its descriptions and its names."""
+    text = TEMPLATE_COMMENT.sub("", path.read_text("utf-8"))
+    for below, message in vocabulary.found("text", text):
+        yield Finding(1 + below, message)
 
 
 READERS: Final = {".md": in_page, ".py": in_module, ".js": in_script, ".yaml": in_template}

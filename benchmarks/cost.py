@@ -57,7 +57,7 @@ SNAPSHOT_RESTORED: Final = Decimal("0.0001397998")
 RECORDED_A_SECOND: Final = 6_000
 REPORTED_A_SECOND: Final = 60_000
 """Events a second and core: what busy cores reached at least, docs/benchmarks.md."""
-GROUPS_A_SECOND: Final = 1_000
+GROUPS_A_SECOND: Final = 1_400
 """Groups a second and core, in counters and in snapshots: what the counters reached, docs/benchmarks.md."""
 CORES_A_GIGABYTE: Final = Decimal(1024) / 1769
 CALL_SECONDS: Final = Decimal("0.005")

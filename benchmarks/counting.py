@@ -37,6 +37,10 @@ class Table(MadeUp):
     def _Query(self, _request: Json) -> Json:  # noqa: N802 - the operation's name
         return {"Items": [], "Count": 0, "ScannedCount": 0}
 
+    def _PutItem(self, request: Json) -> Json:  # noqa: N802 - the operation's name
+        self._keep(request["Item"])
+        return {}
+
     def _TransactWriteItems(self, request: Json) -> Json:  # noqa: N802 - the operation's name
         for action in request["TransactItems"]:
             for operation, parameters in action.items():

@@ -42,8 +42,8 @@ stores = ReportStores(
     Executions(clients.stepfunctions(), env.text("SEALING_ARN")),
 )
 entities = EntityReader(dynamodb, table)
-terms = ReportSettings(env.seconds("GRACE_SECONDS"), env.text("CODE_VERSION"), env.currency("BASE_CURRENCY"))
-reporter = Reporter(stores, terms)
+settings = ReportSettings(env.seconds("GRACE_SECONDS"), env.text("CODE_VERSION"), env.currency("BASE_CURRENCY"))
+reporter = Reporter(stores, settings)
 resealer = Resealer(stores)
 
 

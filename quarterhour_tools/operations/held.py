@@ -64,7 +64,7 @@ def _decide(args: argparse.Namespace) -> int:
     if args.action == "discard":
         print(f"{args.source} {args.id}: discarded")
         return 0
-    # The watch posts it: its appends to the ledger need the short timeout that the operator's function lacks.
+    # The watch posts it: its appends to the ledger need the short timeout that the repair function lacks.
     posted = invoke(args, "Watch", {})["held"]["posted"]
     print(f"{args.source} {args.id}: released; {counted(posted, 'held event')} posted now")
     return 0

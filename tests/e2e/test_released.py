@@ -180,7 +180,7 @@ def answer_of(dump: Dump, world: World, path: str) -> Json:
     """Return what a request of a release is answered, in the words of that release."""
     if dump.version != "0.1.0":
         return in_words_of_0_2_0(answer(world, path))
-    found = answer(world, in_todays_words(path))
+    found = in_words_of_0_2_0(answer(world, in_todays_words(path)))
     if "body" not in found:
         return found
     body: Json = {RENAMED_FIELDS.get(name, name): value for name, value in found["body"].items()}
@@ -194,10 +194,12 @@ def answer_of(dump: Dump, world: World, path: str) -> Json:
 
 
 def in_words_of_0_2_0(found: Json) -> Json:
-    """Return an answer with the state of sealed periods as 0.2.0 called it."""
+    """Return an answer with the state of sealed periods, and the location of sales, as 0.2.0 called them."""
     for one in found.get("body", {}).get("items", []):
         if one.get("state") == "sealed":
             one["state"] = "stated"
+        if "sales" in one and "location" in one:
+            one["place"] = one.pop("location")
     return found
 
 

@@ -41,7 +41,7 @@ def explained(world: World, id_: str) -> dict[str, Any]:
 
 
 def paid(world: World) -> dict[str, tuple[str, str]]:
-    """Return the commission of each event in the ledger, and the origin of its price."""
+    """Return the commission of each event in the ledger, and the origin of its terms."""
     return {item["id"]: (item["commission"], item["terms"]) for item in ledger(world)}
 
 

@@ -166,7 +166,7 @@ def test_a_rerating_that_is_malformed_or_not_allowed_is_rejected_with_the_reason
     assert len(ledger(rated)) == before
 
 
-def test_an_adjustment_that_is_no_rerating_leaves_the_price_in_force(rated: World) -> None:
+def test_an_adjustment_that_is_no_rerating_leaves_the_terms_in_force(rated: World) -> None:
     post(rated, [rerating(version=2), adjustment("a", "-3", "order-1"), void()])
     assert charged(rated)["v1"] == "-20.00"
 

@@ -258,7 +258,7 @@ class Books:
         named = rerating_of(event)
         if (named["rate_card"], named["version"]) not in self.rate_cards:
             yield "is no version of "
-        # Whether it changed something depends on the price in force then, and is not looked at.
+        # Whether it changed something depends on the terms in force then, and is not looked at.
         yield from ("changes nothing: ", "does not price the event")
 
     def _problems_with_sale(self, event: Facts, name: Name) -> Iterator[str]:

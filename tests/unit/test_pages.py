@@ -1,5 +1,6 @@
-"""The pages: every link inside the project has a target."""
+"""The pages: every link inside the project has a target, and what a page names in a module is defined there."""
 
+import ast
 import re
 from collections import Counter
 from pathlib import Path
@@ -37,6 +38,62 @@ def test_every_test_that_a_page_names_exists(page: Path) -> None:
     for file, names in NAMED.findall(page.read_text("utf-8")):
         content = (page.parent / file).read_text("utf-8")
         assert [name for name in re.findall(r"\w+", names) if f"def {name}(" not in content] == [], file
+
+
+MODULES = (ROOT, ROOT / "layers" / "quarterhour" / "quarterhour", ROOT / "quarterhour_tools")
+"""The folders that the path of a module may begin at, if it is no link."""
+SYMBOL = re.compile(r"`([A-Za-z_]\w*)(?:\.(\w+))?` (?:in|of)\s+(?:\[[^\]]+\]\(([^)\s#]+\.py)\)|`([\w/]+\.py)`)")
+"""```Name` in [module](module.py)``, or of it: a class, a function, a constant or a member of a class."""
+LINKED_SYMBOL = re.compile(r"\[`([A-Za-z_]\w*)(?:\.(\w+))?`\]\(([^)\s#]+\.py)()\)")
+
+
+def defined(body: list[ast.stmt]) -> dict[str, ast.stmt]:
+    """Return what the body of a module or of a class defines, by name."""
+    found: dict[str, ast.stmt] = {}
+    for node in body:
+        match node:
+            case ast.ClassDef(name=name) | ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
+                found[name] = node
+            case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)):
+                found[name] = node
+    return found
+
+
+def defines(module: Path, name: str, member: str) -> bool:
+    found = defined(ast.parse(module.read_text("utf-8")).body).get(name)
+    return bool(found) and (not member or (isinstance(found, ast.ClassDef) and member in defined(found.body)))
+
+
+def undefined(page: Path, text: str) -> list[str]:
+    """Return the symbols that a page names beside a module that does not define them."""
+    wrong = []
+    for pattern in (SYMBOL, LINKED_SYMBOL):
+        for name, member, link, path in pattern.findall(text):
+            if member == "py":  # the name of a file
+                continue
+            places = [page.parent / link] if link else [folder / path for folder in MODULES]
+            if not any(place.exists() and defines(place, name, member) for place in places):
+                wrong.append(f"{name}.{member} in {link or path}" if member else f"{name} in {link or path}")
+    return wrong
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_what_a_page_names_beside_a_module_is_defined_there(page: Path) -> None:
+    assert undefined(page, page.read_text("utf-8")) == []
+
+
+def test_a_symbol_that_its_module_does_not_define_is_found(tmp_path: Path) -> None:
+    (tmp_path / "plan.py").write_text("LIMIT: int = 1\nclass Plan:\n    first: int\n    def next(self): ...\n", "utf-8")
+    page = tmp_path / "page.md"
+    right = "`LIMIT` of [it](plan.py), `Plan` in\n[it](plan.py), `Plan.first` in [it](plan.py), [`Plan.next`](plan.py)"
+    assert undefined(page, f"{right}, [`plan.py`](plan.py) and `Claim.of` in `ledger/claims.py`") == []
+    wrong = "`LEAST` of [it](plan.py), `Plan.last` in [it](plan.py), [`next`](plan.py), `outcomes` in `ledger/plan.py`"
+    assert undefined(page, wrong) == [
+        "LEAST in plan.py",
+        "Plan.last in plan.py",
+        "outcomes in ledger/plan.py",
+        "next in plan.py",
+    ]
 
 
 TEST = re.compile(r"\[`(test_\w+)`\]\(([^)]+)\)")

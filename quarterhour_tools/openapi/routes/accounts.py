@@ -82,8 +82,8 @@ ACCOUNTS: Final = Group(
             """
             A layer has the account's totals at the end of each of its windows. The parameter `SnapshotLayers` sets the
             layers and how long each is kept. By default they are `5m` and `1h`, windows of that length, and `change`,
-            each single change. The state of a window is the last one in it; a window without a change has none. Send
-            `layer` with one of:
+            each single change. The state of a window is the last one in it; a window without a change has none. For
+            some seconds after the account has left a window, it is missing. Send `layer` with one of:
 
             | parameters | response |
             |---|---|
@@ -142,8 +142,9 @@ ACCOUNTS: Final = Group(
             "windows_get",
             a.Window,
             """
-            The items are in no particular order. With `kind=exchange-rates`: all exchange rates that were entered for
-            an instant in the window, with their values at its end. The layer `change` has no windows.
+            The items are in no particular order. A page can be short though another follows. With
+            `kind=exchange-rates`: all exchange rates that were entered for an instant in the window, with their values
+            at its end. The layer `change` has no windows.
             """,
             missing="Nothing changed in the window, or its states have expired.",
         ),

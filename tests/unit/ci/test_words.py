@@ -170,16 +170,6 @@ def test_the_changelog_quotes_old_words_in_code_and_its_older_sections_are_histo
     assert check(log.replace("gone", "mended"), "CHANGELOG.md") == ['5: "mend": say repair, reconcile, fix']
 
 
-def test_comments_and_descriptions_of_yaml_are_checked(check: Check) -> None:
-    assert check("Told: !Ref Told  # It is told.\n", "template.yaml") == [
-        '1: "told": say the content: header, response, output, reason'
-    ]
-    assert check("  # The rate\n  # card, settled.\n", "template.yaml")[0].startswith("2: ")
-    assert check("AlarmDescription: It is settled.\nType: settled\n", "template.yaml")[0].startswith("1: ")
-    assert check("  Description: >-\n    It is\n    settled.\n  Type: settled\n", "template.yaml")[0].startswith("3: ")
-    assert check("Description: >-\n  The rate\n  card.\nType: settled\n", "template.yaml") == []
-
-
 @pytest.mark.parametrize("place", ["released/0.1.0/page.md", "vendor/library.js"])
 def test_files_of_a_release_and_of_others_are_not_searched(script: ModuleType, tmp_path: Path, place: str) -> None:
     file = tmp_path / place

@@ -1,9 +1,9 @@
-"""Reading documents: the latest version, the versions of the history, metadata and permissions."""
+"""Reading documents: the latest version, the versions of the history, metadata and permissions; as known before."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from quarterhour.aws.entity import Key, Range, Values
 from quarterhour.aws.entity_table import EntityReader
@@ -21,15 +21,21 @@ from quarterhour.documents.keys import (
 )
 from quarterhour.documents.permissions import Permissions, may_read
 from quarterhour.documents.plan import shown_metadata, shown_version
-from quarterhour.documents.timeline import timeline_of, version_at
-from quarterhour.model.clock import iso_exact
+from quarterhour.documents.timeline import Start, timeline_of, version_at, with_start
+from quarterhour.model import exact_json
+from quarterhour.model.clock import iso_exact, parse_iso
 from quarterhour.model.errors import NotFoundError
 from quarterhour.model.fields import shown
 from quarterhour.web.access import Caller
 from quarterhour.web.paging import Page, Paging, within
 
+if TYPE_CHECKING:
+    from quarterhour.documents.timeline import Timeline
+
 _FIRST: Final = version_sk(1)
 _LAST: Final = version_sk(MAX_VERSION)
+_VERSIONS: Final = 100
+"""The versions of a page of the history, which is read whole."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +113,48 @@ class DocumentQueries:
         if values is None:
             raise _missing(document)
         return values
+
+
+@dataclass(frozen=True, slots=True)
+class KnownDocuments:
+    """Reads documents with a schema as they were known at an instant: a later version changes nothing that is read."""
+
+    entities: EntityReader
+    known: datetime
+
+    def content(self, document: str, at: datetime) -> Any | None:  # noqa: ANN401 - JSON is any value
+        """Return the content in force at an instant; ``None`` if there was none."""
+        return self._content(document, self.entities.get(latest_key(document)), at)
+
+    def contents(self, documents: Iterable[str], at: datetime) -> dict[str, Any]:
+        """Return the content of each document in force at an instant; ``None`` for those that had none."""
+        names = list(documents)
+        latest = {values["pk"]: values for values in self.entities.get_many([latest_key(name) for name in names])}
+        return {name: self._content(name, latest.get(document_pk(name)), at) for name in names}
+
+    def _content(self, document: str, latest: Values | None, at: datetime) -> Any | None:  # noqa: ANN401 - JSON is any value
+        if latest is None:
+            return None
+        if parse_iso(latest["written_at"]) > self.known:
+            return self._content_of_history(document, at)
+        version = version_at(timeline_of(latest), at)
+        if version is None:
+            return None
+        is_latest = version == int(latest["version"])
+        values = latest if is_latest else self.entities.get(version_key(document, version))
+        return exact_json.parse(values["content"]) if values else None
+
+    def _content_of_history(self, document: str, at: datetime) -> Any | None:  # noqa: ANN401 - JSON is any value
+        """Return the content by the versions known, of which the latest one is not the last that was written."""
+        timeline: Timeline = ()
+        contents: dict[int, str] = {}
+        for values in self.entities.read(Range(document_pk(document), _FIRST, _LAST), _VERSIONS):
+            if parse_iso(values["written_at"]) <= self.known:
+                version = int(values["version"])
+                timeline = with_start(timeline, Start(version, parse_iso(values["valid_from"])))
+                contents[version] = values["content"]
+        in_force = version_at(timeline, at)
+        return None if in_force is None else exact_json.parse(contents[in_force])
 
 
 def _missing(document: str) -> NotFoundError:

@@ -7,6 +7,7 @@ from typing import Any, Final
 from quarterhour.aws.entity import Key, Range, Values
 from quarterhour.model import money
 from quarterhour.model.identifiers import SEPARATOR, Identity, base58_prefix
+from quarterhour.model.quarter_hours import QuarterHour
 
 CHECKPOINT_KEY: Final[Key] = {"pk": "CONTROL", "sk": "checkpoint"}
 """The key of the control item with the last sealed quarter-hour and the plan of the unfinished run."""
@@ -17,6 +18,11 @@ LINKED: Final = f"LINKED{SEPARATOR}"
 _HASH_LENGTH: Final = 22
 _FIRST: Final = "!"
 _LAST: Final = "\U0010ffff"
+
+
+def sealed_through_of(checkpoint: Mapping[str, Any]) -> QuarterHour:
+    """Return the last sealed quarter-hour by the item with ``CHECKPOINT_KEY``."""
+    return QuarterHour.parse(checkpoint["sealed_through"])
 
 
 def linked_values(sale: Identity, event: Identity, left: Decimal | None) -> Values:

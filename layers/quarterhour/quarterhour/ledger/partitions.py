@@ -1,4 +1,4 @@
-"""The ledger's partitions: how many there are, and reading those of a quarter-hour whole."""
+"""The ledger's partitions: how many there are, which are sealed, and reading those of a quarter-hour whole."""
 
 import heapq
 from collections.abc import Iterator, Sequence
@@ -6,12 +6,14 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Final
 
+from quarterhour.aws.entity_table import EntityReader
 from quarterhour.aws.items import Item, Request, from_item
 from quarterhour.aws.tables import get_item, query_pages
 from quarterhour.aws.workers import Workers
 from quarterhour.ledger.event_pages import position_of
-from quarterhour.ledger.keys import SHARDS_KEY
+from quarterhour.ledger.keys import CHECKPOINT_KEY, SHARDS_KEY, sealed_through_of
 from quarterhour.model.identifiers import Partition
+from quarterhour.model.quarter_hours import QuarterHour
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -24,6 +26,12 @@ def highest_shards(client: "DynamoDBClient", table: str) -> int:
     """Return the highest number of ledger shards ever used, so that every partition is read."""
     item = get_item(client, table, SHARDS_KEY)
     return int(from_item(item)["shards"]) if item else 1
+
+
+def read_sealed_through(entities: EntityReader) -> QuarterHour | None:
+    """Return the last sealed quarter-hour; ``None`` before the first event."""
+    checkpoint = entities.get(CHECKPOINT_KEY)
+    return sealed_through_of(checkpoint) if checkpoint else None
 
 
 def partition_request(table: str, partition: Partition, page: int) -> Request:

@@ -223,7 +223,7 @@ def commission_too_long(event: Event) -> Rejection:
     """Return the rejection of an event whose commission would need more than 38 digits."""
     problem = FieldProblem(
         "data.amount",
-        f"gives a commission of more than {money.MAX_DIGITS} digits at the price in force",
+        f"gives a commission of more than {money.MAX_DIGITS} digits by the terms in force",
         "fewer digits, or an event that names its commission_rate",
     )
     return Rejection(event.identity.source, event.identity.id, (problem,))

@@ -31,7 +31,7 @@ from quarterhour.ledger.event_pages import (
     shown_event,
 )
 from quarterhour.ledger.explanation import Facts, applied_rate_card, computation_of, explanation_of, facts_at
-from quarterhour.ledger.keys import CHECKPOINT_KEY, linked_event_of, linked_range
+from quarterhour.ledger.keys import CHECKPOINT_KEY, linked_event_of, linked_range, sealed_through_of
 from quarterhour.ledger.partitions import highest_shards
 from quarterhour.ledger.pricing import BY_DEFAULT, CommissionTerms
 from quarterhour.ledger.store import is_reservation, rerated_terms
@@ -242,7 +242,7 @@ class LedgerQueries:
         checkpoint = self.entities.get(CHECKPOINT_KEY)
         if checkpoint is None:  # nothing was ever recorded
             return
-        sealed = IndexedSpan(span_.first, QuarterHour.parse(checkpoint["sealed_through"]))
+        sealed = IndexedSpan(span_.first, sealed_through_of(checkpoint))
         if indexed := _indexed(page.only, sealed, IndexedSpan.of(checkpoint)):
             attribute, covered = indexed
             if begin[0] < covered.first:

@@ -114,7 +114,7 @@ class Rerated:
         if difference := _minus(self.due, _minus(self.paid, self.loose)):
             yield self._adjustment(next(ids), request, rerating=request.rerating.as_dict()), difference
 
-    def _adjustment(self, id_: str, request: ReratingRequest, **own: object) -> dict[str, Any]:
+    def _adjustment(self, id_: str, request: ReratingRequest, **own: str | dict[str, Any]) -> dict[str, Any]:
         copied = {name: self.facts[name] for name in _COPIED if self.facts.get(name)}
         return {
             "specversion": "1.0",

@@ -47,7 +47,7 @@ def read_one(routes: Routes, events: EventLookup, explanations: ExplanationQueri
 
     @routes.get("/events/<source>/<event>/explain", allow=everyone)
     def explanation(source: str, event: str) -> http.Response:
-        """Return the explanation of an event's commission: its price terms, and the steps that compute it."""
+        """Return the explanation of an event's commission: its commission terms, and the steps that compute it."""
         return http.response(200, explanations.explain(_identities(source, event), routes.caller()))
 
     @routes.get("/events/<source>/<event>/story", allow=everyone, query=PAGE)

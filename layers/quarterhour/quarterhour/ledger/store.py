@@ -17,7 +17,7 @@ from quarterhour.ledger.claims import Claim, Claimed, Refundable
 from quarterhour.ledger.event import RECORDED_BY
 from quarterhour.ledger.explanation import Facts
 from quarterhour.ledger.held.held_event import Held, HeldEvent, HeldReason, Hold, Reservation, held_values
-from quarterhour.ledger.held.keys import held_key
+from quarterhour.ledger.held.store import forget_request
 from quarterhour.ledger.keys import CHECKPOINT_KEY, SHARDS_KEY, linked_values
 from quarterhour.ledger.linked import LinkedClaim, Lost
 from quarterhour.ledger.outcomes import result_of
@@ -170,11 +170,6 @@ def claim_held_request(table: str, claim: Claim, request_id: str) -> Request:
         "ExpressionAttributeValues": {":digest": {"S": claim.digest}},
         "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
     }
-
-
-def forget_request(table: str, identity: Identity) -> Request:
-    """Build the DeleteItem of the item of a held event."""
-    return {"TableName": table, "Key": to_item(held_key(identity))}
 
 
 def linked_request(tables: tuple[str, str], linked: LinkedClaim, request_id: str) -> Request:

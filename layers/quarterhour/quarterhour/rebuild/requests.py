@@ -36,15 +36,15 @@ class UnparkRequest:
     """Apply the parked records of the counters and of the snapshots."""
 
 
-OperatorRequest = RebuildRequest | FollowRequest | UnparkRequest
+RepairRequest = RebuildRequest | FollowRequest | UnparkRequest
 
 
-def read_request(event: Mapping[str, Any]) -> OperatorRequest:
+def read_request(event: Mapping[str, Any]) -> RepairRequest:
     """Return the request that an operator's event holds; raise ``InvalidError`` with every field that is wrong."""
     fields = Fields(event)
     read = fields.value("action", _ACTION, lambda sent: _ACTIONS.get(sent) if isinstance(sent, str) else None)
     refuse(fields.problems, _ACTION)
-    request: OperatorRequest = read(fields)
+    request: RepairRequest = read(fields)
     refuse(fields.problems, _ACTION)
     return request
 
@@ -69,7 +69,7 @@ def _unpark(fields: Fields) -> UnparkRequest:
     return UnparkRequest()
 
 
-_ACTIONS: Final[Mapping[str, Callable[[Fields], OperatorRequest]]] = {
+_ACTIONS: Final[Mapping[str, Callable[[Fields], RepairRequest]]] = {
     "rebuild": _rebuild,
     "follow": _follow,
     "unpark": _unpark,

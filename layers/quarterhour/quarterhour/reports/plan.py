@@ -7,6 +7,7 @@ from enum import Enum
 from typing import Any, Final, Self
 
 from quarterhour.ledger.event_index import IndexedSpan
+from quarterhour.ledger.keys import sealed_through_of
 from quarterhour.model.clock import iso_millis
 from quarterhour.model.identifiers import Account, Partition
 from quarterhour.model.periods import Period
@@ -221,17 +222,16 @@ class Checkpoint:
         """Parse the checkpoint from its control item."""
         plan = values.get("plan")
         run, digest = values.get("previous", ("", ""))
-        sealed_through = QuarterHour.parse(values["sealed_through"])
-        return cls(sealed_through, (run, digest), Plan.of(plan) if plan else None, IndexedSpan.of(values))
+        return cls(sealed_through_of(values), (run, digest), Plan.of(plan) if plan else None, IndexedSpan.of(values))
 
 
-def next_plan(at: Checkpoint, now: datetime, terms: ReportSettings, shards: int) -> Plan | None:
+def next_plan(at: Checkpoint, now: datetime, settings: ReportSettings, shards: int) -> Plan | None:
     """Plan a run of the closed quarter-hours after the checkpoint, at most to the end of their UTC day.
 
     A run in parts is shorter. Returns ``None`` if no quarter-hour is closed.
     """
     first = at.sealed_through.next
-    last = min(last_closed(now, terms.grace), QuarterHour.last_of(first.day))
+    last = min(last_closed(now, settings.grace), QuarterHour.last_of(first.day))
     if first > last:
         return None
     parts = -(-shards // SHARDS_A_PART)
@@ -241,10 +241,10 @@ def next_plan(at: Checkpoint, now: datetime, terms: ReportSettings, shards: int)
         first,
         last,
         iso_millis(now),
-        terms.code_version,
+        settings.code_version,
         shards,
         at.previous,
-        base=terms.base,
+        base=settings.base,
         parts=parts,
         indexed_from=at.indexed_from,
     )

@@ -85,9 +85,9 @@ class ReportStores:
 class Reporter:
     """Seals every closed quarter-hour in S3, exactly once, whatever interrupts it."""
 
-    def __init__(self, stores: ReportStores, terms: ReportSettings) -> None:
+    def __init__(self, stores: ReportStores, settings: ReportSettings) -> None:
         self._stores = stores
-        self._terms = terms
+        self._settings = settings
 
     def run(self, remaining_seconds: Callable[[], float]) -> ReportResult:
         """Seal all closed quarter-hours, or as many as the time allows.
@@ -149,7 +149,7 @@ class Reporter:
         while at := checkpoints.checkpoint():
             if at.plan:
                 return at.plan
-            plan = next_plan(at, clock.now(), self._terms, checkpoints.shards())
+            plan = next_plan(at, clock.now(), self._settings, checkpoints.shards())
             if plan is None:
                 return None
             checkpoints.save_plan(at, plan)  # another run may have stored its plan first: the stored one is read next

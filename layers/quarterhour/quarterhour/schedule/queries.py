@@ -6,10 +6,11 @@ from typing import Any
 
 from quarterhour.aws.entity_table import EntityReader
 from quarterhour.aws.queues import QueueReader
+from quarterhour.ledger.partitions import read_sealed_through
 from quarterhour.model import clock
 from quarterhour.schedule.expression import parse
 from quarterhour.schedule.plan import delay, shown_delay
-from quarterhour.schedule.store import read_desired, read_sealed_through
+from quarterhour.schedule.store import read_desired
 
 
 @dataclass(frozen=True, slots=True)

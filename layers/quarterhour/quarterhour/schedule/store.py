@@ -9,7 +9,7 @@ from quarterhour.aws.entity import Range, Values
 from quarterhour.aws.entity_table import EntityReader
 from quarterhour.aws.items import Request, to_item
 from quarterhour.aws.retries import with_retries
-from quarterhour.ledger.keys import CHECKPOINT_KEY
+from quarterhour.ledger.partitions import read_sealed_through
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.schedule.keys import DESIRED_KEY, FIRST_CHANGE, LAST_CHANGE, SCHEDULE
 from quarterhour.schedule.plan import DesiredSchedule, ScheduleChange, Setting
@@ -81,12 +81,6 @@ def read_desired(entities: EntityReader) -> DesiredSchedule:
     """Return the desired schedule, read with strong consistency."""
     values = entities.get(DESIRED_KEY)
     return DesiredSchedule.of(values) if values else DesiredSchedule()
-
-
-def read_sealed_through(entities: EntityReader) -> QuarterHour | None:
-    """Return the last sealed quarter-hour; ``None`` before the first event."""
-    values = entities.get(CHECKPOINT_KEY)
-    return QuarterHour.parse(values["sealed_through"]) if values else None
 
 
 @dataclass(frozen=True, slots=True)

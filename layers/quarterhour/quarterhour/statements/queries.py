@@ -12,7 +12,8 @@ from quarterhour.aws.entity_table import EntityReader
 from quarterhour.aws.retries import ATTEMPTS, pause
 from quarterhour.counters.keys import account_pk, day_key, latest_key, period_of, period_sks, quarter_hour_sks
 from quarterhour.counters.plan import Retention, by_quarter_hour, by_quarter_hour_and_period
-from quarterhour.ledger.keys import CHECKPOINT_KEY
+from quarterhour.counters.windows import AccountState
+from quarterhour.ledger.partitions import read_sealed_through
 from quarterhour.model import clock, money
 from quarterhour.model.clock import iso_millis, iso_seconds
 from quarterhour.model.errors import GoneError, NotFoundError, UnavailableError
@@ -160,8 +161,8 @@ class StatementQueries:
 
     def _first_recorded(self, now: datetime) -> datetime:
         """Return when the first event was recorded, or before it, if nothing is reported yet."""
-        checkpoint = self.entities.get(CHECKPOINT_KEY)
-        return QuarterHour.parse(checkpoint["sealed_through"]).end if checkpoint else now
+        sealed_through = read_sealed_through(self.entities)
+        return sealed_through.end if sealed_through else now
 
     # ------------------------------------------------------------ a statement
 
@@ -266,8 +267,9 @@ class StatementQueries:
                 return found
         raise UnavailableError("the counters of the account changed during each read: try again")
 
-    def _version(self, account: Account) -> object:
-        return (self.entities.get(latest_key(account)) or {}).get("version")
+    def _version(self, account: Account) -> int | None:
+        latest = self.entities.get(latest_key(account))
+        return int(latest["version"]) if latest else None
 
     def _balance(self, account: Account, statements: list[StatementSummary], since: QuarterHour | None) -> Balance:
         first = self._progress().first_period or self.calendar.first_period
@@ -290,7 +292,9 @@ class StatementQueries:
         return {period_of(values["sk"]): Totals.of(values) for values in counters}
 
     def _counters(self, account: Account, low: str, high: str) -> Iterator[Values]:
-        return self.entities.read(Range(account_pk(account), low, high, consistent=True), _COUNTERS)
+        opened = AccountState.of(account, self.entities.get(latest_key(account)))
+        own = self.entities.read(Range(account_pk(account), low, high, consistent=True), _COUNTERS)
+        return opened.all_joined(own, low, high)
 
     def _recorded_since(
         self, account: Account, since: QuarterHour, first: Period | None, periods: PeriodTotals

@@ -6,15 +6,12 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from quarterhour.agencies.agency import Agency, read_agency
-from quarterhour.aws.entity import Key, Range, Values
 from quarterhour.aws.entity_table import EntityReader
 from quarterhour.aws.items import Request, from_item, to_item
 from quarterhour.aws.tables import conditional_write, get_item
 from quarterhour.aws.workers import Workers
-from quarterhour.documents.keys import MAX_VERSION, agency_document, document_pk, latest_key, version_sk
-from quarterhour.documents.timeline import Start, timeline_of, version_at, with_start
-from quarterhour.model import exact_json
-from quarterhour.model.clock import parse_iso
+from quarterhour.documents.keys import agency_document
+from quarterhour.documents.queries import KnownDocuments
 from quarterhour.model.errors import OvertakenError
 from quarterhour.model.identifiers import Account
 from quarterhour.reports.sealed_files import SealedFiles
@@ -26,8 +23,6 @@ from quarterhour.statements.plan import Progress, StatementPlan
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
-
-    from quarterhour.documents.timeline import Timeline
 
 _TABLE: Final = "the Entity table"
 
@@ -114,52 +109,21 @@ class PartyReader:
 
     def owner(self, at: datetime, known: datetime) -> Owner:
         """Return the owner; one without data if the document is not written."""
-        content = self._content(OWNER, self.entities.get(latest_key(OWNER)), at, known)
+        content = KnownDocuments(self.entities, known).content(OWNER, at)
         owner = Owner() if content is None else read_owner(content)
         return owner if isinstance(owner, Owner) else Owner()
 
     def parties(self, owner: Owner, accounts: Sequence[Account], at: datetime, known: datetime) -> list[Parties]:
         """Return the parties to each account's statement."""
         documents = {account.agency: agency_document(account.agency) for account in accounts}
-        keys = [latest_key(document) for document in documents.values()]
-        latest = {values["pk"]: values for values in self.entities.get_many(keys)}
-        agencies = {
-            agency: self._agency(document, latest.get(document_pk(document)), at, known)
-            for agency, document in documents.items()
-        }
+        contents = KnownDocuments(self.entities, known).contents(documents.values(), at)
+        agencies = {agency: _agency(contents[document]) for agency, document in documents.items()}
         return [Parties(owner, agencies[account.agency]) for account in accounts]
 
-    def _agency(self, document: str, latest: Values | None, at: datetime, known: datetime) -> Agency | None:
-        content = self._content(document, latest, at, known)
-        agency = None if content is None else read_agency(content)
-        return agency if isinstance(agency, Agency) else None
 
-    def _content(self, document: str, latest: Values | None, at: datetime, known: datetime) -> Any:  # noqa: ANN401 - JSON is any value
-        """Return the content of a document in force at an instant, of the versions that were written by another."""
-        if latest is None:
-            return None
-        if parse_iso(latest["written_at"]) <= known:
-            version = version_at(timeline_of(latest), at)
-            if version is None:
-                return None
-            values = latest if version == int(latest["version"]) else self.entities.get(_version(document, version))
-            return exact_json.parse(values["content"]) if values else None
-        timeline: Timeline = ()
-        contents: dict[int, str] = {}
-        for values in self.entities.read(Range(document_pk(document), version_sk(1), version_sk(MAX_VERSION)), _PAGE):
-            if parse_iso(values["written_at"]) <= known:
-                version = int(values["version"])
-                timeline = with_start(timeline, Start(version, parse_iso(values["valid_from"])))
-                contents[version] = values["content"]
-        version = version_at(timeline, at)
-        return None if version is None else exact_json.parse(contents[version])
-
-
-_PAGE: Final = 100
-
-
-def _version(document: str, version: int) -> Key:
-    return {"pk": document_pk(document), "sk": version_sk(version)}
+def _agency(content: Any) -> Agency | None:  # noqa: ANN401 - JSON is any value
+    agency = None if content is None else read_agency(content)
+    return agency if isinstance(agency, Agency) else None
 
 
 @dataclass(frozen=True, slots=True)

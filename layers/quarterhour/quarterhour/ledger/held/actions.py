@@ -29,7 +29,7 @@ class DiscardRequest:
 
 DecisionRequest = ReleaseRequest | DiscardRequest
 
-_DECISIONS: Final[Mapping[object, Callable[[Identity, str, str], DecisionRequest]]] = {
+_DECISIONS: Final[Mapping[str, Callable[[Identity, str, str], DecisionRequest]]] = {
     "release": ReleaseRequest,
     "discard": DiscardRequest,
 }

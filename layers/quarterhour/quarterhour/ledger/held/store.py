@@ -22,7 +22,6 @@ from quarterhour.ledger.held.keys import (
     held_partitions,
     index_values,
 )
-from quarterhour.ledger.store import forget_request
 from quarterhour.model.identifiers import Identity
 
 if TYPE_CHECKING:
@@ -86,6 +85,11 @@ def release_request(table: str, identity: Identity, release: Release) -> Request
             {":held": HeldStatus.HELD, ":before": release.waived, ":release": asdict(release)}
         ),
     }
+
+
+def forget_request(table: str, identity: Identity) -> Request:
+    """Build the DeleteItem of the item of a held event."""
+    return {"TableName": table, "Key": to_item(held_key(identity))}
 
 
 def discard_request(tables: tuple[str, str], held: HeldEvent, decision: OperatorDecision) -> Request:
