@@ -355,7 +355,10 @@ def snapshots(template: Template) -> str:
 
 
 def strangers(template: Template) -> Decimal:
-    """Return the dollars that calls without a token cost a month at most, at the rate that the template permits."""
+    """Return the dollars that answered calls without a token cost a month at most, at the rate of the template.
+
+    The access log of refused calls is a further cost, which the template does not limit.
+    """
     rate = int(template.parameters["ConsoleThrottleRate"])
     memory = {Path(one["CodeUri"]).name: one["MemorySize"] for one in template.resources(FUNCTION).values()}
     a_second = Decimal(0)
